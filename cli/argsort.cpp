@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// spansort argsort: the stable order of a file's keys, as 64-bit indices.
+#include <memory>
+
+#include "cli/common.hpp"
+
+namespace cli {
+
+void add_argsort_command(CLI::App& app, command_action& action) {
+  CLI::App* const command = app.add_subcommand("argsort", "Write the stable order of a file's keys as 64-bit indices");
+  const auto arguments = std::make_shared<sort_arguments>();
+  add_sort_flags(*command, *arguments);
+  command->callback([arguments, &action] {
+    action = [arguments] { return run_file_operation(*arguments, spansort::argsort_file); };
+  });
+}
+
+}  // namespace cli

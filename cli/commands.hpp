@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands: each adds itself to the parser and, when it is the one given, sets what is to be run.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace cli {
+
+/// Returns the exit status.
+using command_action = std::function<int()>;
+
+void add_sort_command(CLI::App& app, command_action& action);
+void add_argsort_command(CLI::App& app, command_action& action);
+void add_check_command(CLI::App& app, command_action& action);
+void add_gen_command(CLI::App& app, command_action& action);
+void add_devices_command(CLI::App& app, command_action& action);
+void add_plan_command(CLI::App& app, command_action& action);
+
+}  // namespace cli

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <sstream>
+#include <vector>
+
+#include "cli/interrupts.hpp"
+#include "cli/numbers.hpp"
+#include "spansort/devices.hpp"
+#include "spansort/errors.hpp"
+
+namespace cli {
+namespace {
+
+constexpr const char* types_text = "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64";
+
+void refuse_later_flags(const sort_arguments& arguments) {
+  if (!arguments.temporary_directory.empty()) {
+    throw spansort::invalid_argument(
+        "-T: not available yet: files larger than memory cannot be sorted yet, so nothing is written to DIR");
+  }
+  if (!arguments.device_memory.empty()) {
+    throw spansort::invalid_argument(
+        "--device-memory: not available yet: only host devices exist so far; use -S to limit memory");
+  }
+}
+
+progress_mode parse_progress(const std::string& text) {
+  if (text == "auto") return progress_mode::automatic;
+  if (text == "always") return progress_mode::always;
+  if (text == "never") return progress_mode::never;
+  throw spansort::invalid_argument(fmt::format("--progress: '{}' is unknown; auto, always or never expected", text));
+}
+
+std::uint64_t memory_bytes() {
+  std::uint64_t sum = 0;
+  for (const spansort::device_description& device : spansort::list_devices()) sum += device.memory_bytes;
+  return sum;
+}
+
+std::uint64_t parse_memory_limit(const std::string& text) {
+  if (text.empty()) return 0;
+  return parse_size("-S", text, text.ends_with('%') ? memory_bytes() : 0);
+}
+
+// Standard input without -o goes to standard output, as GNU sort's; a file needs to be told where to.
+std::string output_of(const sort_arguments& arguments) {
+  if (!arguments.output.empty()) return arguments.output;
+  if (arguments.input == "-") return "-";
+  throw spansort::invalid_argument(
+      "-o: an output is needed: -o FILE, -o - for standard output, or the input's own name to sort in place");
+}
+
+void require_distinct_outputs(const std::string& output, const sort_arguments& arguments) {
+  std::vector<std::string> names{output};
+  for (const std::string& name : {arguments.report, arguments.trace}) {
+    for (const std::string& other : names) {
+      if (!name.empty() && name == other) {
+        throw spansort::invalid_argument(
+            fmt::format("-o, --report and --trace: '{}' is named twice, each needs a place of its own", name));
+      }
+    }
+    names.push_back(name);
+  }
+}
+
+void write_report(const sort_arguments& arguments, const spansort::sort_report& report,
+                  const spansort::temporary_file_callback& on_temporary) {
+  if (!arguments.report.empty()) {
+    spansort::write_file(arguments.report, spansort::to_json(report) + "\n", on_temporary);
+  }
+  if (!arguments.trace.empty()) {
+    std::ostringstream trace;
+    spansort::write_chrome_trace(report, trace);
+    spansort::write_file(arguments.trace, trace.str(), on_temporary);
+  }
+}
+
+}  // namespace
+
+void add_input_flags(CLI::App& command, std::string& input, std::string& type) {
+  command.add_option("IN", input, "File of keys: .npy, or raw little-endian keys of --type; - is standard input")
+      ->required()
+      ->type_name("");
+  command.add_option("--type", type, fmt::format("Type of raw keys: {}", types_text))->type_name("T");
+}
+
+void add_reverse_flag(CLI::App& command, bool& descending) {
+  command.add_flag("-r,--reverse", descending, "Descending order (NaN last all the same)");
+}
+
+void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
+  add_input_flags(command, arguments.input, arguments.type);
+  command.add_option("-o,--output", arguments.output, "Output; may be IN; - is standard output")->type_name("OUT");
+  add_reverse_flag(command, arguments.descending);
+  command.add_flag("-u,--unique", arguments.unique, "Keep the first of equal keys only");
+  command.add_option("--devices", arguments.devices, "auto, cpu, cpu:4 (four host devices), gpu, gpu:0,1 ...")
+      ->type_name("LIST")
+      ->capture_default_str();
+  command.add_option("--algorithm", arguments.algorithm, "auto, single, rmg")->type_name("NAME")->capture_default_str();
+  command
+      .add_option("-S,--buffer-size", arguments.memory,
+                  "Ceiling on memory, keys included: bytes, with K M G T for powers of 1024, or % of memory")
+      ->type_name("SIZE");
+  command.add_option("--device-memory", arguments.device_memory, "Not available yet")->type_name("SIZE");
+  command.add_option("-T,--temporary-directory", arguments.temporary_directory, "Not available yet")->type_name("DIR");
+  command.add_flag("--verify", arguments.verify, "Check order, count and checksum before the output is written");
+  command.add_option("--report", arguments.report, "Write phases, bytes, balance as JSON; - is standard output")
+      ->type_name("FILE");
+  command.add_option("--trace", arguments.trace, "Write a Chrome trace, one row a device (for Perfetto)")
+      ->type_name("FILE");
+  command.add_option("--progress", arguments.progress, "Progress bar on standard error: auto, always, never")
+      ->type_name("WHEN")
+      ->capture_default_str();
+  command.add_option("--seed", arguments.seed, "Seed of random choices; none of the algorithms makes any so far")
+      ->type_name("N");
+}
+
+std::optional<spansort::key_type> parse_type_flag(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  try {
+    return spansort::parse_key_type(text);
+  } catch (const spansort::invalid_argument& failure) {
+    throw spansort::invalid_argument(fmt::format("--type: {}", failure.what()));
+  }
+}
+
+int run_file_operation(const sort_arguments& arguments, file_operation operation) {
+  refuse_later_flags(arguments);
+  const std::string output = output_of(arguments);
+  require_distinct_outputs(output, arguments);
+  require_not_terminal(output);
+  if (!arguments.seed.empty()) static_cast<void>(parse_count("--seed", arguments.seed));
+
+  const bool wants_report = !arguments.report.empty() || !arguments.trace.empty();
+  spansort::sort_report report;
+  progress_bar bar(parse_progress(arguments.progress));
+  const spansort::file_options file{.type = parse_type_flag(arguments.type),
+                                    .unique = arguments.unique,
+                                    .verify = arguments.verify,
+                                    .on_temporary = remove_temporary_on_signals()};
+  const spansort::sort_options options{.descending = arguments.descending,
+                                       .devices = arguments.devices,
+                                       .algorithm = arguments.algorithm,
+                                       .memory_limit_bytes = parse_memory_limit(arguments.memory),
+                                       .on_progress = bar.callback(),
+                                       .report = wants_report ? &report : nullptr};
+  operation(arguments.input, output, file, options);
+  write_report(arguments, report, file.on_temporary);
+  return status_ok;
+}
+
+void require_not_terminal(const std::string& output) {
+  if (output != "-" || ::isatty(STDOUT_FILENO) == 0) return;
+  throw spansort::invalid_argument("-o: standard output is a terminal, which keys would garble; give a file");
+}
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+}  // namespace cli

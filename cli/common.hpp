@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags that several subcommands share, and what becomes of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cli/commands.hpp"
+#include "cli/progress_bar.hpp"
+#include "spansort/files.hpp"
+#include "spansort/options.hpp"
+#include "spansort/report.hpp"
+#include "spansort/types.hpp"
+
+namespace cli {
+
+inline constexpr int status_ok = 0;
+inline constexpr int status_disorder = 1;
+inline constexpr int status_usage = 2;
+inline constexpr int status_io = 4;
+inline constexpr int status_memory = 6;
+inline constexpr int status_internal = 8;
+
+/// Flags as typed.
+struct sort_arguments {
+  std::string input;
+  std::string output;
+  std::string type;
+  bool descending = false;
+  bool unique = false;
+  std::string devices = "auto";
+  std::string algorithm = "auto";
+  std::string memory;
+  std::string device_memory;
+  std::string temporary_directory;
+  bool verify = false;
+  std::string report;
+  std::string trace;
+  std::string progress = "auto";
+  std::string seed;
+};
+
+/// Adds IN and all flags of sort and argsort.
+void add_sort_flags(CLI::App& command, sort_arguments& arguments);
+
+/// Adds IN and --type.
+void add_input_flags(CLI::App& command, std::string& input, std::string& type);
+
+/// Adds -r / --reverse.
+void add_reverse_flag(CLI::App& command, bool& descending);
+
+/// Throws invalid_argument naming --type; nothing for "".
+[[nodiscard]] std::optional<spansort::key_type> parse_type_flag(const std::string& text);
+
+/// sort_file or argsort_file.
+using file_operation = spansort::file_result (*)(const std::string& input, const std::string& output,
+                                                 const spansort::file_options& file,
+                                                 const spansort::sort_options& options);
+
+/// Checks the flags, runs the operation, writes report and trace.
+int run_file_operation(const sort_arguments& arguments, file_operation operation);
+
+/// Throws invalid_argument when binary keys would go to a terminal.
+void require_not_terminal(const std::string& output);
+
+/// Writes to standard output; main() reports what fails.
+void print(std::string_view text);
+
+}  // namespace cli

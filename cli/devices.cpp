@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// spansort devices: what can sort on this machine.
+#include "spansort/devices.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "cli/common.hpp"
+#include "cli/numbers.hpp"
+
+namespace cli {
+namespace {
+
+int run_devices(bool as_json) {
+  if (as_json) {
+    print(spansort::devices_json() + "\n");
+    return status_ok;
+  }
+  constexpr const char* row = "{:<8} {:>7} {:>11} {:>11} {:>5}  {:<10} {}\n";
+  std::string table = fmt::format(fmt::runtime(row), "device", "threads", "memory", "free", "node", "vectors", "model");
+  for (const spansort::device_description& device : spansort::list_devices()) {
+    table +=
+        fmt::format(fmt::runtime(row), device.name, device.num_threads, bytes_text(device.memory_bytes),
+                    bytes_text(device.available_bytes), device.numa_node < 0 ? "-" : std::to_string(device.numa_node),
+                    device.vector_target, device.model);
+  }
+  if (const std::string why = spansort::why_no_gpu(); !why.empty()) table += fmt::format("no GPU: {}\n", why);
+  print(table);
+  return status_ok;
+}
+
+}  // namespace
+
+void add_devices_command(CLI::App& app, command_action& action) {
+  CLI::App* const command = app.add_subcommand("devices", "List the devices that can sort on this machine");
+  const auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "As JSON");
+  command->callback([as_json, &action] { action = [as_json] { return run_devices(*as_json); }; });
+}
+
+}  // namespace cli

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// spansort gen: keys of a named distribution.
+#include "spansort/generate.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/common.hpp"
+#include "cli/interrupts.hpp"
+#include "cli/numbers.hpp"
+#include "spansort/errors.hpp"
+
+namespace cli {
+namespace {
+
+struct gen_arguments {
+  std::string num_keys;
+  std::string output;
+  std::string type;
+  std::string distribution = "uniform";
+  std::string seed = "0";
+};
+
+spansort::distribution parse_distribution_flag(const std::string& text) {
+  try {
+    return spansort::parse_distribution(text);
+  } catch (const spansort::invalid_argument& failure) {
+    throw spansort::invalid_argument(fmt::format("--distribution: {}", failure.what()));
+  }
+}
+
+int run_gen(const gen_arguments& arguments) {
+  const std::uint64_t num_keys = parse_count("N", arguments.num_keys);
+  const std::uint64_t seed = parse_count("--seed", arguments.seed);
+  const spansort::distribution distribution = parse_distribution_flag(arguments.distribution);
+  const std::optional<spansort::key_type> type = parse_type_flag(arguments.type);
+  if (!type) throw spansort::invalid_argument("--type: a key type is needed");
+  require_not_terminal(arguments.output);
+  spansort::generate_file(arguments.output, *type, num_keys, distribution, seed, remove_temporary_on_signals());
+  return status_ok;
+}
+
+}  // namespace
+
+void add_gen_command(CLI::App& app, command_action& action) {
+  CLI::App* const command = app.add_subcommand("gen", "Generate keys; same seed, type and count: same bytes anywhere");
+  const auto arguments = std::make_shared<gen_arguments>();
+  command->add_option("N", arguments->num_keys, "Number of keys")->required()->type_name("");
+  command->add_option("-o,--output", arguments->output, "Output: .npy or raw by its name; - is standard output, raw")
+      ->required()
+      ->type_name("OUT");
+  command->add_option("--type", arguments->type, "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64")
+      ->required()
+      ->type_name("T");
+  command
+      ->add_option("--distribution", arguments->distribution,
+                   "uniform normal zero sorted reverse nearly-sorted staggered bucket-sorted zipf:Z entropy:Q ...")
+      ->type_name("D")
+      ->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Seed")->type_name("S")->capture_default_str();
+  command->callback([arguments, &action] { action = [arguments] { return run_gen(*arguments); }; });
+}
+
+}  // namespace cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/interrupts.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <climits>
+#include <string>
+
+namespace cli {
+namespace {
+
+// A signal handler can see nothing but globals.
+std::array<char, PATH_MAX> temporary_path{};
+std::atomic<bool> has_temporary{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// SA_RESETHAND has restored the default action, which raise() now takes.
+extern "C" void remove_and_raise(int signal_number) {
+  if (has_temporary.load()) ::unlink(temporary_path.data());
+  ::raise(signal_number);
+}
+
+void announce(const std::string& path) {
+  has_temporary.store(false);
+  if (path.empty() || path.size() >= temporary_path.size()) return;
+  *std::copy(path.begin(), path.end(), temporary_path.begin()) = '\0';
+  has_temporary.store(true);
+}
+
+}  // namespace
+
+spansort::temporary_file_callback remove_temporary_on_signals() {
+  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU}) {
+    struct sigaction before {};
+    if (::sigaction(signal_number, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
+    struct sigaction handler {};
+    handler.sa_handler = remove_and_raise;
+    handler.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+    ::sigaction(signal_number, &handler, nullptr);
+  }
+  return announce;
+}
+
+}  // namespace cli

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// spansort plan: who owns which bucket, who sends what to whom.
+#include "spansort/plan.hpp"
+
+#include <memory>
+
+#include "cli/common.hpp"
+
+namespace cli {
+namespace {
+
+struct plan_arguments {
+  std::string input;
+  std::string type;
+  std::string devices = "auto";
+  bool descending = false;
+  bool as_json = false;
+};
+
+int run_plan(const plan_arguments& arguments) {
+  const spansort::key_file file(arguments.input, parse_type_flag(arguments.type));
+  const spansort::plan_explanation plan =
+      spansort::explain_plan(file.keys(), {.descending = arguments.descending, .devices = arguments.devices});
+  const std::string& text = arguments.as_json ? plan.json : plan.text;
+  print(text);
+  if (!text.ends_with('\n')) print("\n");
+  return status_ok;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, command_action& action) {
+  CLI::App* const command = app.add_subcommand("plan", "Show the plan of the multi-device sort of a file");
+  const auto arguments = std::make_shared<plan_arguments>();
+  add_input_flags(*command, arguments->input, arguments->type);
+  command->add_option("--devices", arguments->devices, "cpu:4 (four host devices) ...")
+      ->type_name("LIST")
+      ->capture_default_str();
+  add_reverse_flag(*command, arguments->descending);
+  command->add_flag("--json", arguments->as_json, "As JSON");
+  command->callback([arguments, &action] { action = [arguments] { return run_plan(*arguments); }; });
+}
+
+}  // namespace cli

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// spansort sort: a file of keys into order.
+#include <memory>
+
+#include "cli/common.hpp"
+
+namespace cli {
+
+void add_sort_command(CLI::App& app, command_action& action) {
+  CLI::App* const command = app.add_subcommand("sort", "Sort the keys of a file");
+  const auto arguments = std::make_shared<sort_arguments>();
+  add_sort_flags(*command, *arguments);
+  command->callback(
+      [arguments, &action] { action = [arguments] { return run_file_operation(*arguments, spansort::sort_file); }; });
+}
+
+}  // namespace cli

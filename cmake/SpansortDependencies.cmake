@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# External libraries, all from the distribution's packages. Those that only the command, the tests or the benchmarks
+# need are looked for in their own folders.
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(TBB REQUIRED CONFIG)
+find_package(fmt REQUIRED CONFIG)
+find_package(nlohmann_json REQUIRED CONFIG)
+find_package(Highway REQUIRED)
+find_package(Hwloc REQUIRED)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+# A room is a folder under src/ and a pair of targets:
+#   spansort_room_<name>  what including the room's headers needs (an interface: include path, rooms it uses)
+#   spansort_<name>       the room's object files; absent when the room has headers only
+# Sources never see src/ itself. Every room has an include directory of its own in the build tree that holds nothing but
+# a link to the room, so `#include "plan/planner.hpp"` compiles only in rooms that USE plan, directly or by a chain.
+
+# spansort_room(<name> [DIRECTORY <path under src>] [HAS_INNER_ROOMS] [USES <room>...] [LINKS <external target>...])
+#   HAS_INNER_ROOMS: a subfolder is a room of its own and stays invisible to those that USE this one.
+function(spansort_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "HAS_INNER_ROOMS" "DIRECTORY" "USES;LINKS")
+  if(NOT arg_DIRECTORY)
+    set(arg_DIRECTORY "${name}")
+  endif()
+  set(include_dir "${PROJECT_BINARY_DIR}/rooms/${name}")
+  spansort_link_room_headers("${include_dir}" "${arg_DIRECTORY}" "${arg_HAS_INNER_ROOMS}")
+
+  list(TRANSFORM arg_USES PREPEND spansort_room_ OUTPUT_VARIABLE used_rooms)
+  add_library(spansort_room_${name} INTERFACE)
+  target_include_directories(spansort_room_${name} INTERFACE
+    "${include_dir}" "${PROJECT_SOURCE_DIR}/include" "${spansort_generated_include_dir}")
+  target_link_libraries(spansort_room_${name} INTERFACE ${used_rooms} ${arg_LINKS})
+  set_property(TARGET spansort_room_${name} PROPERTY SPANSORT_USES "${arg_USES}")
+
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${arg_DIRECTORY}/*.cpp")
+  if(sources)
+    add_library(spansort_${name} OBJECT ${sources})
+    target_link_libraries(spansort_${name} PRIVATE spansort_room_${name} spansort_settings)
+    set_target_properties(spansort_${name} PROPERTIES CXX_EXTENSIONS OFF)
+    if(BUILD_SHARED_LIBS)
+      set_target_properties(spansort_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    endif()
+  endif()
+  set_property(GLOBAL APPEND PROPERTY SPANSORT_ROOMS ${name})
+endfunction()
+
+# Makes <include_dir>/<directory> show the headers of src/<directory>.
+function(spansort_link_room_headers include_dir directory has_inner_rooms)
+  set(shown "${include_dir}/${directory}")
+  set(original "${PROJECT_SOURCE_DIR}/src/${directory}")
+  if(NOT has_inner_rooms)
+    cmake_path(GET shown PARENT_PATH parent)
+    file(MAKE_DIRECTORY "${parent}")
+    file(CREATE_LINK "${original}" "${shown}" SYMBOLIC)
+    return()
+  endif()
+  file(MAKE_DIRECTORY "${shown}")
+  file(GLOB headers CONFIGURE_DEPENDS "${original}/*.hpp")
+  foreach(header IN LISTS headers)
+    cmake_path(GET header FILENAME file_name)
+    file(CREATE_LINK "${header}" "${shown}/${file_name}" SYMBOLIC)
+  endforeach()
+endfunction()
+
+# Sets <out> to the rooms themselves and all rooms that they use, directly or by a chain.
+function(spansort_room_closure out)
+  set(open ${ARGN})
+  set(closure "")
+  while(open)
+    list(POP_FRONT open room)
+    if(NOT room IN_LIST closure)
+      list(APPEND closure ${room})
+      get_target_property(used spansort_room_${room} SPANSORT_USES)
+      list(APPEND open ${used})
+    endif()
+  endwhile()
+  set(${out} ${closure} PARENT_SCOPE)
+endfunction()
+
+# Sets <out> to generator expressions for the object files of the rooms.
+function(spansort_room_objects out)
+  set(objects "")
+  foreach(room IN LISTS ARGN)
+    if(TARGET spansort_${room})
+      list(APPEND objects "$<TARGET_OBJECTS:spansort_${room}>")
+    endif()
+  endforeach()
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()

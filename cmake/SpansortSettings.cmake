@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# Build type, compiler cache, the usage requirements that all own code shares.
+
+get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT is_multi_config)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    find_program(SPANSORT_CCACHE ccache)
+    mark_as_advanced(SPANSORT_CCACHE)
+    if(SPANSORT_CCACHE)
+      set(CMAKE_CXX_COMPILER_LAUNCHER "${SPANSORT_CCACHE}")
+    endif()
+  endif()
+endif()
+
+# C++20 without extensions and the warnings, for own code only: not part of what a consumer inherits.
+add_library(spansort_settings INTERFACE)
+target_compile_features(spansort_settings INTERFACE cxx_std_20)
+target_compile_options(spansort_settings INTERFACE -Wall -Wextra -Wconversion -Wshadow
+  # Clang counts sign conversions to -Wconversion, GCC does not; both are to warn about the same.
+  $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-sign-conversion>
+  $<$<BOOL:${SPANSORT_WERROR}>:-Werror>)
+
+# version.hpp is configured; everything else in include/ is used where it lies.
+set(spansort_generated_include_dir "${PROJECT_BINARY_DIR}/include")
+configure_file("${PROJECT_SOURCE_DIR}/include/spansort/version.hpp.in"
+  "${spansort_generated_include_dir}/spansort/version.hpp" @ONLY)
+
+# What every own program needs: settings, where it lands below the build folder, and oneTBB's order under the sanitizer.
+function(spansort_program target directory)
+  target_link_libraries(${target} PRIVATE spansort_settings)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${directory}")
+  if(SPANSORT_TSAN)
+    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/tsan/tbb.cpp")
+    target_link_options(${target} PRIVATE "-Wl,@${PROJECT_SOURCE_DIR}/cmake/tsan/wrap.txt")
+    target_link_libraries(${target} PRIVATE TBB::tbb)
+  endif()
+endfunction()

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting, checking and generating files: `.npy` by its header, anything else raw little-endian keys, "-" a stream.
+//
+// A file is .npy when it begins as one; the name .npy without that is an error. An output is .npy when its name says so,
+// or when it is a stream or the input itself and the input is .npy. Byte order of .npy keys is kept.
+// Output appears whole or not at all: a new file in the same directory, written, synced, renamed over the name, and the
+// directory synced. Input may be the output, by any name. Links are followed, permissions of a replaced file kept;
+// devices, FIFOs and standard output are written directly.
+// Files must fit in memory: n keys plus the workspace of the sort, argsort 8 n bytes more, its verification n / 8.
+// sort_options::memory_limit_bytes is here a ceiling on all of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "spansort/check.hpp"
+#include "spansort/generate.hpp"
+#include "spansort/options.hpp"
+#include "spansort/types.hpp"
+
+namespace spansort {
+
+/// Called with the path of a temporary file before it gets this name, and with "" when it is gone, so that a program can
+/// remove it when a signal ends it. Most file systems need a name for microseconds only. Must not throw.
+using temporary_file_callback = std::function<void(const std::string& path)>;
+
+struct file_options {
+  /// Type of raw keys; required for raw input. With .npy input it must agree with the header (bf16 is read from u16).
+  std::optional<key_type> type = {};
+  bool unique = false;  ///< keep the first of equal keys only
+  bool verify = false;  ///< check order, count and multiset checksum of the result before it is written
+  temporary_file_callback on_temporary = {};
+};
+
+/// Counts of one file operation.
+struct file_result {
+  key_type type = key_type::u8;
+  std::uint64_t num_keys_in = 0;
+  std::uint64_t num_keys_out = 0;
+  bool verified = false;
+};
+
+/// Sorts the keys of `input` into `output`. A .npy output keeps the shape only if one-dimensional; other shapes are
+/// refused. Throws bad_input, io_error, out_of_memory, what sort() throws, and internal_error when verification fails;
+/// `output` is then as it was. The report gets the phases "read" and "write" besides those of the sort.
+file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {},
+                      const sort_options& options = {});
+
+/// Writes the 64-bit stable order of `input` into `output` (.npy: dtype '<i8', as NumPy's; raw: 8-byte little-endian).
+/// `unique` keeps the index of the first of equal keys.
+file_result argsort_file(const std::string& input, const std::string& output, const file_options& file = {},
+                         const sort_options& options = {});
+
+/// Keys of a file, in memory, in native byte order.
+class key_file {
+ public:
+  /// Reads or maps `path`. Throws bad_input naming the file, what was expected and what was found.
+  explicit key_file(const std::string& path, std::optional<key_type> type = {});
+  ~key_file();
+  key_file(key_file&&) noexcept;
+  key_file& operator=(key_file&&) noexcept;
+  [[nodiscard]] const_key_span keys() const noexcept;
+
+ private:
+  struct state;
+  state* state_;
+};
+
+/// Generates `num_keys` keys into `output`.
+void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
+                   std::uint64_t seed, const temporary_file_callback& on_temporary = {});
+
+/// Writes `contents` into `path` as all outputs here: whole or not at all; "-" is standard output.
+void write_file(const std::string& path, std::string_view contents, const temporary_file_callback& on_temporary = {});
+
+}  // namespace spansort

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sort did: phases, bytes, passes, balance, what was picked and why; and the same as JSON and as a Chrome trace.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spansort {
+
+/// One phase of a sort, over all devices. Phases of different devices may overlap, so elapsed times need not add up to
+/// the total.
+struct phase_report {
+  std::string name;                 ///< "histogram", "partition", "exchange", "local sort", ...
+  double elapsed_ms = 0;            ///< from the first start to the last end of the phase's work, over all devices
+  double busy_ms = 0;               ///< sum of the time that devices worked in it
+  std::uint64_t bytes_moved = 0;    ///< bytes read plus bytes written, computed from counts (not measured)
+  std::uint64_t num_activities = 0; ///< pieces of work queued
+};
+
+/// One piece of work on one device, for the trace. Times count from the start of the sort.
+struct activity {
+  int rank = 0;
+  std::string_view name;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint64_t bytes_moved = 0;
+  std::uint64_t num_keys = 0;
+};
+
+/// A device of the sort's list.
+struct rank_report {
+  std::string device;              ///< "cpu:0"
+  unsigned num_threads = 0;
+  std::uint64_t num_keys_in = 0;   ///< chunk scattered to it
+  std::uint64_t num_keys_out = 0;  ///< keys it owned after the exchange
+};
+
+/// Filled when sort_options::report points to one. Everything that was decided by itself is named here.
+struct sort_report {
+  std::string operation;     ///< "sort", "sort_pairs", "argsort"
+  std::string key_type;
+  std::string algorithm;     ///< driver that ran: "rmg", "single"
+  std::string picked;        ///< why: one sentence, also when the caller chose
+  std::string input_shape;   ///< "sorted", "reversed", "constant", "general", "unknown" (the driver does not look)
+  bool descending = false;
+  std::uint64_t num_keys = 0;
+  std::uint64_t value_bytes = 0;           ///< bytes of one value that travelled with a key, 0 for keys alone
+  std::uint64_t workspace_bytes = 0;       ///< memory beside the caller's arrays, all devices
+  std::uint64_t exchanged_bytes = 0;       ///< bytes that changed devices
+  unsigned num_passes = 0;                 ///< partitioning passes of the plan
+  std::uint64_t num_spanning_buckets = 0;  ///< refined or cut, all passes, without the root
+  double imbalance = 1;                    ///< largest rank over average, after the exchange
+  double elapsed_ms = 0;
+  std::vector<rank_report> ranks;
+  std::vector<phase_report> phases;
+  std::vector<activity> timeline;  ///< in order of begin_ns
+  std::string plan_json;           ///< the plan of a multi-device sort, "" otherwise
+};
+
+/// The report as one JSON object (without timeline and plan).
+[[nodiscard]] std::string to_json(const sort_report& report);
+
+/// Chrome trace event format, for Perfetto and chrome://tracing: one row a device.
+void write_chrome_trace(const sort_report& report, std::ostream& out);
+
+}  // namespace spansort

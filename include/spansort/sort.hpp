@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// sort, sort_pairs, argsort, is_sorted, and the sorter that keeps its buffers.
+//
+// All calls block until the result is in place. Keys and values are contiguous host memory.
+// Memory beside the caller's arrays, n keys of k bytes with values of v bytes travelling along (0 for keys alone):
+//   n * (k + v) + 24 MiB + 8 MiB a thread  (page rounding included); smaller for small n.
+// Values of 1 to 16 bytes travel with their keys, widened to 4, 8 or 16 bytes (a size between costs n * that width
+// more); wider values are ordered by an index of 8 bytes and moved once (n * (8 + sizeof(V)) more).
+// Failure: the arrays are untouched when a call throws.
+// Thread safety: free functions may run at the same time on different data; one sorter serves one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <ranges>
+#include <span>
+#include <vector>
+
+#include "spansort/errors.hpp"
+#include "spansort/options.hpp"
+#include "spansort/report.hpp"
+#include "spansort/types.hpp"
+
+namespace spansort {
+
+/// Keeps devices, threads and workspace from call to call. Movable, not copyable; a moved-from sorter can only be
+/// destroyed or assigned to.
+class sorter {
+ public:
+  /// Opens the devices of `options`. Throws invalid_argument or device_error when the list names what is not there.
+  explicit sorter(sort_options options = {});
+  ~sorter();
+  sorter(sorter&&) noexcept;
+  sorter& operator=(sorter&&) noexcept;
+
+  /// Sorts keys of a run-time type. Same promises as the free function.
+  void sort(key_span keys);
+  /// Sorts keys and moves `keys.num_keys` values of `value_bytes` bytes along. Stable.
+  void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes);
+  /// Writes the stable permutation that sorts keys: indices of `index_bytes` 4 or 8. Keys are not changed.
+  void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes);
+
+  template <std::ranges::contiguous_range R>
+    requires radix_key<std::ranges::range_value_t<R>>
+  void sort(R&& keys) {
+    sort(as_key_span(std::span(keys)));
+  }
+  template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
+    requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
+  void sort_pairs(R&& keys, S&& values);
+  template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
+    requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
+  void argsort(R&& keys, S&& indices);
+
+  /// Bytes of workspace held now.
+  [[nodiscard]] std::uint64_t workspace_bytes() const noexcept;
+  /// Gives the workspace back to the system.
+  void release_workspace();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+namespace detail {
+/// Throws invalid_argument unless both hold the same count.
+void require_same_count(std::uint64_t num_keys, std::uint64_t num_others, const char* others);
+bool is_sorted(const_key_span keys, bool descending);
+}  // namespace detail
+
+template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
+  requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
+void sorter::sort_pairs(R&& keys, S&& values) {
+  detail::require_same_count(std::ranges::size(keys), std::ranges::size(values), "values");
+  sort_pairs(as_key_span(std::span(keys)), std::ranges::data(values), sizeof(std::ranges::range_value_t<S>));
+}
+
+template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
+  requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
+void sorter::argsort(R&& keys, S&& indices) {
+  using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+  detail::require_same_count(std::ranges::size(keys), std::ranges::size(indices), "indices");
+  argsort(as_const_key_span(std::span<const key>(keys)), std::ranges::data(indices),
+          sizeof(std::ranges::range_value_t<S>));
+}
+
+/// Sorts `keys` in place. Keys that tie in value are ordered by bits, so every device and algorithm gives the same
+/// bytes. Throws invalid_argument, device_error, out_of_memory, cancelled.
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+void sort(R&& keys, const sort_options& options = {}) {
+  sorter(options).sort(std::span(keys));
+}
+
+/// Sorts `keys` and moves `values` along. Stable, ascending and descending. Throws as sort(); invalid_argument also when
+/// the counts differ or the arrays overlap.
+template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
+  requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
+void sort_pairs(R&& keys, S&& values, const sort_options& options = {}) {
+  sorter(options).sort_pairs(std::span(keys), std::span(values));
+}
+
+/// Writes into `indices` the stable order of `keys`: keys[indices[0]] is the first. Keys are not changed. 32-bit
+/// indices serve up to 2^32 keys (2^31 when signed). Throws as sort_pairs().
+template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
+  requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
+void argsort(R&& keys, S&& indices, const sort_options& options = {}) {
+  sorter(options).argsort(std::span(keys), std::span(indices));
+}
+
+/// The stable order of `keys` as 64-bit indices.
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+[[nodiscard]] std::vector<std::uint64_t> argsort(R&& keys, const sort_options& options = {}) {
+  std::vector<std::uint64_t> indices(std::ranges::size(keys));
+  sorter(options).argsort(std::span(keys), std::span(indices));
+  return indices;
+}
+
+/// Whether `keys` are in value order: -0.0 equals +0.0, NaNs are last and equal. One read, no memory.
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+[[nodiscard]] bool is_sorted(R&& keys, bool descending = false) {
+  using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+  return detail::is_sorted(as_const_key_span(std::span<const key>(keys)), descending);
+}
+
+}  // namespace spansort

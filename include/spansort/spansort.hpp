@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything.
+#pragma once
+
+#include "spansort/check.hpp"
+#include "spansort/devices.hpp"
+#include "spansort/errors.hpp"
+#include "spansort/files.hpp"
+#include "spansort/generate.hpp"
+#include "spansort/options.hpp"
+#include "spansort/plan.hpp"
+#include "spansort/report.hpp"
+#include "spansort/sort.hpp"
+#include "spansort/types.hpp"
+#include "spansort/version.hpp"

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Key types: what can be sorted, and the C++ types that stand for them.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+namespace spansort {
+
+/// IEEE 754 binary16, as its bits.
+struct float16 {
+  std::uint16_t bits;
+  friend bool operator==(float16, float16) = default;  // compares bits
+};
+
+/// bfloat16 (the upper half of an f32), as its bits.
+struct bfloat16 {
+  std::uint16_t bits;
+  friend bool operator==(bfloat16, bfloat16) = default;  // compares bits
+};
+
+/// The twelve key types.
+///
+/// Order of floats: -inf ... +inf, then every NaN whatever its sign, ascending and descending (NumPy 2.5).
+/// Keys alone: ties are broken by bits, so that the result is one fixed sequence of bytes: -0.0 before +0.0 ascending
+/// (after it descending); among NaNs those with sign bit clear by rising payload, then those with sign bit set by
+/// falling payload (mirrored when descending). Pairs and argsort: -0.0 ties with +0.0 and NaN with NaN, input order kept.
+enum class key_type : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64 };
+
+/// Maps a C++ type to its key type. Specialise it for a 16-bit float type of your own that is bit-compatible.
+template <class T>
+struct key_traits;
+
+template <std::integral T>
+  requires(!std::same_as<std::remove_cv_t<T>, bool> && sizeof(T) <= 8)
+struct key_traits<T> {
+  static constexpr key_type type =
+      sizeof(T) == 1   ? (std::is_signed_v<T> ? key_type::i8 : key_type::u8)
+      : sizeof(T) == 2 ? (std::is_signed_v<T> ? key_type::i16 : key_type::u16)
+      : sizeof(T) == 4 ? (std::is_signed_v<T> ? key_type::i32 : key_type::u32)
+                       : (std::is_signed_v<T> ? key_type::i64 : key_type::u64);
+};
+template <>
+struct key_traits<float> {
+  static constexpr key_type type = key_type::f32;
+};
+template <>
+struct key_traits<double> {
+  static constexpr key_type type = key_type::f64;
+};
+template <>
+struct key_traits<float16> {
+  static constexpr key_type type = key_type::f16;
+};
+template <>
+struct key_traits<bfloat16> {
+  static constexpr key_type type = key_type::bf16;
+};
+
+/// A type whose values can be sorted: integers of 8 to 64 bits (not bool), float, double, float16, bfloat16.
+template <class T>
+concept radix_key = requires { key_traits<std::remove_cv_t<T>>::type; };
+
+/// A type whose values can travel with keys.
+template <class T>
+concept sortable_value = std::is_trivially_copyable_v<T>;
+
+/// An index type that argsort writes.
+template <class T>
+concept sort_index = std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8) && !std::same_as<T, bool>;
+
+/// Bytes of one key of `type`.
+[[nodiscard]] std::size_t size_bytes(key_type type) noexcept;
+
+/// "u8" ... "f64".
+[[nodiscard]] std::string_view name(key_type type) noexcept;
+
+/// The inverse of name(). Throws invalid_argument for anything else, listing what is known.
+[[nodiscard]] key_type parse_key_type(std::string_view text);
+
+/// `num_keys` keys of a type known at run time, contiguous, aligned to their size.
+struct key_span {
+  key_type type;
+  void* data;
+  std::uint64_t num_keys;
+};
+
+/// The same, read only.
+struct const_key_span {
+  key_type type;
+  const void* data;
+  std::uint64_t num_keys;
+
+  const_key_span(key_type t, const void* d, std::uint64_t n) : type(t), data(d), num_keys(n) {}
+  const_key_span(key_span keys) : type(keys.type), data(keys.data), num_keys(keys.num_keys) {}
+};
+
+template <radix_key K>
+[[nodiscard]] key_span as_key_span(std::span<K> keys) noexcept {
+  return {key_traits<K>::type, keys.data(), keys.size()};
+}
+
+template <radix_key K>
+[[nodiscard]] const_key_span as_const_key_span(std::span<const K> keys) noexcept {
+  return {key_traits<K>::type, keys.data(), keys.size()};
+}
+
+}  // namespace spansort

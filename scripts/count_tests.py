@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Adds up the result files of ctest in a folder; the last line printed is `N passed, N failed[, N skipped]`.
+
+Reads <preset>.xml (ctest --output-junit) and <preset>.broken (no build, or no results: counts as one failure).
+Exit status 1 when anything failed or nothing passed.
+"""
+import pathlib
+import sys
+import xml.etree.ElementTree as xml
+
+
+def outcome(case):
+    """passed, failed or skipped; a test that could not be started has failed."""
+    skipped = case.find("skipped")
+    if case.get("status") == "run":
+        return "passed"
+    if skipped is not None and skipped.get("message", "").startswith("SKIP_"):
+        return "skipped"
+    return "failed"
+
+
+def main(folder):
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for path in sorted(pathlib.Path(folder).glob("*.xml")):
+        for case in xml.parse(path).getroot().iter("testcase"):
+            result = outcome(case)
+            counts[result] += 1
+            if result != "passed":
+                print(f"{result}: {path.stem}: {case.get('name')}")
+    for path in sorted(pathlib.Path(folder).glob("*.broken")):
+        counts["failed"] += 1
+        print(f"failed: {path.read_text().strip()}")
+    if counts["passed"] == 0 and counts["failed"] == 0:
+        print(f"failed: no test results in {folder}")
+        counts["failed"] = 1
+    line = f"{counts['passed']} passed, {counts['failed']} failed"
+    print(line + (f", {counts['skipped']} skipped" if counts["skipped"] else ""))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: count_tests.py FOLDER")
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The demonstration behind `./dev demo`: real data of this machine (size and time of every file under /usr), then
+# generated keys through the multi-device pipeline on four host devices. Everything is checked, by spansort and by NumPy.
+# usage: demo.sh SPANSORT_COMMAND; SPANSORT_DEMO_KEYS and SPANSORT_DEMO_ROOT make it smaller.
+set -euo pipefail
+
+spansort=$(realpath "${1:?usage: demo.sh SPANSORT_COMMAND}")
+scripts=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+num_keys=${SPANSORT_DEMO_KEYS:-67108864}
+root=${SPANSORT_DEMO_ROOT:-/usr}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+title() { printf '\n== %s\n' "$*"; }
+spansort() {
+  printf '+ spansort'
+  printf ' %q' "$@"
+  printf '\n'
+  "$spansort" "$@"
+}
+
+title "every file under $root: sort the sizes, order by modification time"
+python3 "$scripts/collect_files.py" "$root" .
+spansort sort sizes.npy -o sizes_sorted.npy
+spansort check sizes_sorted.npy
+spansort argsort mtimes.npy -o by_time.npy
+spansort argsort sizes.npy -r -o largest_first.npy
+python3 -c 'import numpy as np; np.save("times_sorted.npy", np.load("mtimes.npy")[np.load("by_time.npy")])'
+spansort check times_sorted.npy
+python3 "$scripts/demo_results.py" files .
+
+title "$num_keys generated keys through the multi-device pipeline"
+spansort gen "$num_keys" --type f32 --distribution normal --seed 7 -o keys.npy
+spansort sort keys.npy -o keys_sorted.npy --devices cpu:4 --algorithm rmg --report report.json --verify
+spansort check keys_sorted.npy
+python3 "$scripts/demo_results.py" sort .
+
+title "its plan: who owns which bucket, who sends what to whom"
+spansort plan keys.npy --devices cpu:4 >plan.txt
+head -n 40 plan.txt
+num_lines=$(wc -l <plan.txt)
+if ((num_lines > 40)); then echo "... ($num_lines lines; spansort plan shows them all)"; fi
+
+title "the demonstration is done: every result was right"

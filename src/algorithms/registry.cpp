@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/registry.hpp"
+
+#include <array>
+#include <string>
+
+#include "spansort/errors.hpp"
+
+namespace spansort::algorithms {
+namespace {
+
+constexpr std::array<entry, 3> entries{{
+    {"auto", run_auto, "the fastest for this input and these devices"},
+    {"single", run_single, "one device's own sort"},
+    {"rmg", run_rmg, "radix partitioning over several devices, one all-to-all exchange"},
+}};
+
+}  // namespace
+
+std::span<const entry> registry() noexcept { return entries; }
+
+const entry& find_algorithm(std::string_view name) {
+  std::string known;
+  for (const entry& e : entries) {
+    if (e.name == name) return e;
+    known += ' ';
+    known += e.name;
+  }
+  throw invalid_argument("unknown algorithm '" + std::string(name) + "'; known:" + known);
+}
+
+}  // namespace spansort::algorithms

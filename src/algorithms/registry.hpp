@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The algorithms by name. A new one is a driver file and a line in registry.cpp.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "algorithms/run_context.hpp"
+
+namespace spansort::algorithms {
+
+struct entry {
+  std::string_view name;
+  driver run;
+  std::string_view summary;
+};
+
+[[nodiscard]] std::span<const entry> registry() noexcept;
+
+/// Throws invalid_argument listing what is known.
+[[nodiscard]] const entry& find_algorithm(std::string_view name);
+
+// The drivers.
+void run_auto(run_context& run, const problem& sort);
+void run_single(run_context& run, const problem& sort);
+void run_rmg(run_context& run, const problem& sort);
+
+}  // namespace spansort::algorithms

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// RMG sort (Ilic, Tolovski, Rabl: "RMG Sort: Radix-Partitioning-Based Multi-GPU Sorting", BTW 2023, section 3): most
+// significant digit partitioning until every bucket has one owner, one all-to-all exchange, bucket sorts. Stable, any
+// number of devices.
+//
+// Each rank has two buffers: `chunk`, where its share of the input lies, and `spare`. On a device that shares the
+// caller's memory the chunk is the caller's array itself, and the sorted buckets are left where they belong in it.
+
+#include "algorithms/registry.hpp"
+#include "algorithms/rmg_state.hpp"
+
+namespace spansort::algorithms {
+
+void run_rmg(run_context& run, const problem& sort) {
+  rmg_state state(run, sort);
+  state.scatter_input();
+  while (state.has_spanning_buckets()) {
+    state.count_pending();
+    if (state.finish_if_ordered()) return;
+    state.partition_pending();
+  }
+  state.make_plan();
+  state.exchange_buckets();
+  state.sort_buckets();
+  state.gather_output();
+}
+
+}  // namespace spansort::algorithms

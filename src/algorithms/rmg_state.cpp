@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/rmg_state.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "algorithms/registry.hpp"
+#include "exchange/in_memory.hpp"
+
+namespace spansort::algorithms {
+namespace {
+
+// The caller's progress bar: how far a sort is when a phase ends.
+constexpr double fraction_after_partitioning = 0.45;
+constexpr double fraction_after_exchange = 0.6;
+
+bool devices_share_memory(const std::vector<rank>& ranks) {
+  return std::ranges::all_of(ranks, [](const rank& r) { return r.device->shares_host_memory(); });
+}
+
+std::uint64_t chunk_count(const plan::parameters& p, unsigned rank) {
+  return chunk_begin(p, rank + 1) - chunk_begin(p, rank);
+}
+
+/// Most records that a rank can hold before or after the exchange.
+std::uint64_t rank_capacity(const plan::parameters& p) {
+  return largest_chunk(p) + 2 * epsilon_keys(p);
+}
+
+std::uint64_t rank_of_key(const problem& sort, std::uint64_t index) {
+  return encode_at(sort.shape.codec, sort.data.keys, index);
+}
+
+}  // namespace
+
+plan::parameters plan_parameters(const problem& sort, unsigned num_ranks, const tuning_options& tuning) {
+  plan::parameters p;
+  p.num_keys = sort.num_keys;
+  p.num_ranks = num_ranks;
+  p.key_bits = sort.shape.codec.key_bits();
+  if (tuning.radix_bits != 0) p.radix_bits = tuning.radix_bits;
+  if (tuning.epsilon >= 0) p.epsilon = tuning.epsilon;
+  if (tuning.fuse_threshold >= 0) p.fuse_threshold = tuning.fuse_threshold;
+  return p;
+}
+
+rmg_state::rmg_state(run_context& run, const problem& sort)
+    : run_(run),
+      sort_(sort),
+      shared_memory_(devices_share_memory(run.ranks())),
+      planner_(plan_parameters(sort, run.num_ranks(), run.options().tuning)),
+      buffers_(run.num_ranks()),
+      chunk_shapes_(run.num_ranks(), device::input_shape::constant) {
+  const plan::parameters& p = planner_.params();
+  const std::uint64_t capacity = rank_capacity(p);
+  for (unsigned r = 0; r < run.num_ranks(); ++r) {
+    buffers_[r].spare = run.reserve(r, 0, sort.shape, capacity);
+    buffers_[r].chunk =
+        shared_memory_ ? advance(sort.shape, sort.data, chunk_begin(p, r)) : run.reserve(r, 1, sort.shape, capacity);
+  }
+}
+
+void rmg_state::scatter_input() {
+  if (shared_memory_) return;
+  const device::record_shape& shape = sort_.shape;
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
+    const plan::parameters& p = planner_.params();
+    const device::records from = advance(shape, sort_.data, chunk_begin(p, r));
+    device::queue& queue = *run_.ranks()[r].queue;
+    queue.copy(buffers_[r].chunk.keys, from.keys, chunk_count(p, r) * shape.codec.width_bytes(), "copy in");
+    queue.copy(buffers_[r].chunk.values, from.values, chunk_count(p, r) * shape.value_bytes, "copy in");
+  }
+}
+
+void rmg_state::count_pending() {
+  histograms_.clear();
+  std::uint64_t num_keys = 0;
+  const bool look = looks_for_order();
+  for (const plan::refinement& bucket : planner_.pending()) {
+    auto& of_bucket = histograms_.emplace_back();
+    for (const plan::slice& slice : bucket.slices) {
+      std::vector<std::uint64_t>& counts = of_bucket.emplace_back(bucket.digit.num_buckets());
+      const device::records at = advance(sort_.shape, buffers_[slice.rank].current(), slice.offset);
+      run_.ranks()[slice.rank].queue->histogram({.shape = sort_.shape,
+                                                 .keys = at.keys,
+                                                 .num_keys = slice.count,
+                                                 .digits = {bucket.digit},
+                                                 .counts = counts.data(),
+                                                 .found_shape = look ? &chunk_shapes_[slice.rank] : nullptr});
+      num_keys += slice.count;
+    }
+  }
+  run_.finish_phase("histogram", is_first_pass() ? 0.15 : fraction_after_partitioning * 0.9, num_keys);
+}
+
+bool rmg_state::looks_for_order() const { return is_first_pass() && run_.options().algorithm == "auto"; }
+
+device::input_shape rmg_state::whole_shape() const {
+  using enum device::input_shape;
+  bool ascending = true;
+  bool descending = true;
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
+    ascending = ascending && (chunk_shapes_[r] == constant || chunk_shapes_[r] == sorted);
+    descending = descending && (chunk_shapes_[r] == constant || chunk_shapes_[r] == reversed);
+    const std::uint64_t border = chunk_begin(planner_.params(), r);
+    if (border == 0 || chunk_count(planner_.params(), r) == 0) continue;
+    const std::uint64_t left = rank_of_key(sort_, border - 1);
+    const std::uint64_t right = rank_of_key(sort_, border);
+    ascending = ascending && left <= right;
+    descending = descending && left >= right;
+  }
+  if (ascending) return descending ? constant : sorted;
+  return descending ? reversed : general;
+}
+
+bool rmg_state::finish_if_ordered() {
+  if (!looks_for_order()) return false;
+  const device::input_shape shape = whole_shape();
+  if (shape == device::input_shape::general) return false;
+  if (shape == device::input_shape::reversed) {
+    // One device's local sort sees it again and turns it around.
+    run_single(run_, sort_);
+    return true;
+  }
+  run_.report().algorithm = "rmg";
+  run_.report().input_shape = name(shape);
+  return true;
+}
+
+void rmg_state::partition_pending() {
+  std::uint64_t num_keys = 0;
+  for (std::size_t i = 0; i < planner_.pending().size(); ++i) {
+    const plan::refinement& bucket = planner_.pending()[i];
+    for (std::size_t j = 0; j < bucket.slices.size(); ++j) {
+      const plan::slice slice = bucket.slices[j];
+      const std::vector<std::uint64_t>& counts = histograms_[i][j];
+      if (std::ranges::find(counts, slice.count) != counts.end()) continue;  // one bucket holds it all
+      partition_slice(slice.rank, slice, bucket.digit, counts);
+      num_keys += slice.count;
+    }
+  }
+  run_.finish_phase("partition", fraction_after_partitioning * (is_first_pass() ? 0.8 : 0.95), num_keys);
+  planner_.add_pass(histograms_);
+  ++num_passes_;
+}
+
+void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,
+                                const std::vector<std::uint64_t>& counts) {
+  rank_buffers& b = buffers_[rank];
+  const device::record_shape& shape = sort_.shape;
+  device::queue& queue = *run_.ranks()[rank].queue;
+  const bool is_again = b.is_partitioned;  // then out of `spare`, into the chunk, and back
+  if (is_again && shared_memory_) run_.no_way_back();
+  const device::records from = advance(shape, b.current(), slice.offset);
+  const device::records to = advance(shape, is_again ? b.chunk : b.spare, slice.offset);
+
+  std::vector<device::records> destinations(counts.size());
+  std::uint64_t offset = 0;
+  for (std::size_t d = 0; d < counts.size(); ++d) {
+    destinations[d] = advance(shape, to, offset);
+    offset += counts[d];
+  }
+  queue.partition({.shape = shape,
+                   .source = from,
+                   .num_keys = slice.count,
+                   .digit = digit,
+                   .destinations = destinations.data()});
+  b.is_partitioned = true;
+  if (!is_again) return;
+  queue.copy(from.keys, to.keys, slice.count * shape.codec.width_bytes(), "partition");
+  queue.copy(from.values, to.values, slice.count * shape.value_bytes, "partition");
+}
+
+void rmg_state::make_plan() {
+  plan_ = std::move(planner_).finish();
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
+    rank_buffers& b = buffers_[r];
+    b.owned = shared_memory_ ? advance(sort_.shape, sort_.data, plan_.rank_begins[r]) : b.chunk;
+  }
+  find_closed_ranks();
+  sort_report& report = run_.report();
+  report.algorithm = "rmg";
+  report.input_shape = "general";
+  report.num_passes = static_cast<unsigned>(plan_.passes.size());
+  report.num_spanning_buckets = plan_.num_spanning_buckets;
+  report.imbalance = plan_.imbalance();
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) report.ranks[r].num_keys_out = plan_.rank_count(r);
+  if (run_.options().report != nullptr) report.plan_json = to_json(plan_);
+}
+
+void rmg_state::find_closed_ranks() {
+  for (rank_buffers& b : buffers_) b.is_closed = true;
+  for (const plan::transfer& t : plan_.transfers) {
+    if (!t.is_identity()) buffers_[t.source_rank].is_closed = buffers_[t.destination_rank].is_closed = false;
+  }
+  // An unpartitioned chunk is closed only where it is also in place.
+  for (rank_buffers& b : buffers_) {
+    if (!b.is_partitioned && b.chunk.keys != b.owned.keys) b.is_closed = false;
+  }
+}
+
+void rmg_state::exchange_buckets() {
+  run_.no_way_back();
+  const device::record_shape& shape = sort_.shape;
+  std::vector<exchange::endpoint> endpoints(run_.num_ranks());
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
+    rank_buffers& b = buffers_[r];
+    device::queue& queue = *run_.ranks()[r].queue;
+    if (!b.is_partitioned && !b.is_closed) {
+      // Never partitioned, for one bucket holds it: out of the way of what arrives.
+      const std::uint64_t count = chunk_count(plan_.params, r);
+      queue.copy(b.spare.keys, b.chunk.keys, count * shape.codec.width_bytes(), "exchange");
+      queue.copy(b.spare.values, b.chunk.values, count * shape.value_bytes, "exchange");
+      b.is_partitioned = true;
+    }
+    endpoints[r] = {&queue, b.spare, b.owned};
+  }
+  run_.join_queues();
+  std::vector<plan::transfer> transfers;
+  std::uint64_t num_keys = 0;
+  for (const plan::transfer& t : plan_.transfers) {
+    if (buffers_[t.source_rank].is_closed) continue;
+    transfers.push_back(t);
+    num_keys += t.count;
+  }
+  run_.report().exchanged_bytes = exchange::pull_in_memory(shape, transfers, endpoints);
+  run_.finish_phase("exchange", fraction_after_exchange, num_keys);
+}
+
+void rmg_state::sort_buckets() {
+  for (const plan::local_sort& bucket : plan_.local_sorts) sort_bucket(bucket);
+  if (shared_memory_) run_.finish_phase("local sort", 1.0, sort_.num_keys);
+}
+
+void rmg_state::sort_bucket(const plan::local_sort& bucket) {
+  const rank_buffers& b = buffers_[bucket.rank];
+  const device::record_shape& shape = sort_.shape;
+  device::queue& queue = *run_.ranks()[bucket.rank].queue;
+  const device::records owned = advance(shape, b.owned, bucket.offset);
+  const device::records spare = advance(shape, b.spare, bucket.offset);
+  const bool lies_in_spare = b.is_closed && b.is_partitioned;
+  if (!bucket.bits.empty()) {
+    return queue.local_sort({.shape = shape,
+                             .source = lies_in_spare ? spare : owned,
+                             .alternate = lies_in_spare ? owned : spare,
+                             .result_in_alternate = lies_in_spare,
+                             .num_keys = bucket.count,
+                             .bits = bucket.bits});
+  }
+  if (!lies_in_spare) return;
+  queue.copy(owned.keys, spare.keys, bucket.count * shape.codec.width_bytes(), "local sort");
+  queue.copy(owned.values, spare.values, bucket.count * shape.value_bytes, "local sort");
+}
+
+void rmg_state::gather_output() {
+  if (shared_memory_) return;
+  const device::record_shape& shape = sort_.shape;
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
+    const device::records to = advance(shape, sort_.data, plan_.rank_begins[r]);
+    device::queue& queue = *run_.ranks()[r].queue;
+    queue.copy(to.keys, buffers_[r].owned.keys, plan_.rank_count(r) * shape.codec.width_bytes(), "copy out");
+    queue.copy(to.values, buffers_[r].owned.values, plan_.rank_count(r) * shape.value_bytes, "copy out");
+  }
+  run_.finish_phase("local sort", 1.0, sort_.num_keys);
+}
+
+}  // namespace spansort::algorithms

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// One device: copy in, its local sort, copy out. On a device that shares the caller's memory only the sort is left.
+#include "algorithms/registry.hpp"
+
+namespace spansort::algorithms {
+
+void run_single(run_context& run, const problem& sort) {
+  device::queue& queue = *run.ranks()[0].queue;
+  const device::device& device = *run.ranks()[0].device;
+  const std::uint64_t keys_bytes = sort.num_keys * sort.shape.codec.width_bytes();
+  const std::uint64_t values_bytes = sort.num_keys * sort.shape.value_bytes;
+  const bool in_place = device.shares_host_memory();
+
+  const device::records alternate = run.reserve(0, 0, sort.shape, sort.num_keys);
+  const device::records data = in_place ? sort.data : run.reserve(0, 1, sort.shape, sort.num_keys);
+  if (!in_place) {
+    queue.copy(data.keys, sort.data.keys, keys_bytes, "copy in");
+    queue.copy(data.values, sort.data.values, values_bytes, "copy in");
+  }
+  device::local_sort_outcome outcome;
+  queue.local_sort({.shape = sort.shape,
+                    .source = data,
+                    .alternate = alternate,
+                    .result_in_alternate = false,
+                    .num_keys = sort.num_keys,
+                    .bits = {0, sort.shape.codec.key_bits()},
+                    .outcome = &outcome});
+  if (in_place) {
+    // The local sort itself stops where it still can; a sort that ran to its end is not cancelled afterwards.
+    run.finish_phase("local sort", 1.0, 2 * sort.num_keys, cancel_point::inside_the_work);
+  } else {
+    run.finish_phase("local sort", 0.9, 2 * sort.num_keys);
+    run.no_way_back();
+    queue.copy(sort.data.keys, data.keys, keys_bytes, "copy out");
+    queue.copy(sort.data.values, data.values, values_bytes, "copy out");
+    run.finish_phase("copy out", 1.0, sort.num_keys);
+  }
+  run.report().algorithm = "single";
+  run.report().input_shape = name(outcome.shape);
+  run.report().num_passes = outcome.num_passes;
+}
+
+}  // namespace spansort::algorithms

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/device_list.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "device/host/host_device.hpp"
+#include "device/host/topology.hpp"
+#include "spansort/devices.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::api {
+namespace {
+
+constexpr unsigned max_host_devices = 1024;
+
+unsigned parse_host_count(std::string_view list, std::string_view count) {
+  unsigned number = 0;
+  const std::from_chars_result end = std::from_chars(count.data(), count.data() + count.size(), number);
+  const bool is_number = end.ec == std::errc() && end.ptr == count.data() + count.size();
+  if (!is_number || number == 0 || number > max_host_devices) {
+    throw invalid_argument(
+        fmt::format("device list '{}': expected cpu:N with N from 1 to {}, found '{}'", list, max_host_devices, count));
+  }
+  return number;
+}
+
+/// Which of `num_threads` threads device `index` of `count` gets, at least one.
+unsigned threads_of(unsigned index, unsigned count, unsigned num_threads) {
+  const unsigned share = num_threads / count + (index < num_threads % count ? 1 : 0);
+  return std::max(1U, share);
+}
+
+}  // namespace
+
+device_list parse_device_list(std::string_view text) {
+  if (text == "auto") return {device_kind::automatic, 1};
+  if (text == "cpu") return {device_kind::host, 1};
+  if (text.starts_with("cpu:")) return {device_kind::host, parse_host_count(text, text.substr(4))};
+  if (text == "gpu" || text.starts_with("gpu:")) {
+    throw device_error(fmt::format("device list '{}': {}", text, why_no_gpu()));
+  }
+  throw invalid_argument(
+      fmt::format("unknown device list '{}'; known: auto, cpu, cpu:N, gpu, gpu:I,J,...", text));
+}
+
+device::host::sort_limits host_limits(const tuning_options& tuning) {
+  device::host::sort_limits limits;
+  if (tuning.host_inline_keys != 0) limits.inline_keys = tuning.host_inline_keys;
+  if (tuning.host_bucket_bytes != 0) limits.bucket_bytes = tuning.host_bucket_bytes;
+  if (tuning.host_radix_bits != 0) limits.radix_bits = tuning.host_radix_bits;
+  if (tuning.host_tile_keys != 0) limits.piece_keys = tuning.host_tile_keys;
+  return limits;
+}
+
+std::vector<std::unique_ptr<device::device>> open_devices(const device_list& list, const open_options& options) {
+  const unsigned num_nodes = options.across_nodes ? 1 : device::host::num_numa_nodes();
+  const unsigned count = list.count == 1 ? num_nodes : list.count;
+  std::vector<std::unique_ptr<device::device>> devices;
+  for (unsigned i = 0; i < count; ++i) {
+    device::host::host_device_options host;
+    host.name = fmt::format("cpu:{}", i);
+    host.num_threads = threads_of(i, count, device::host::num_processors());
+    if (num_nodes > 1) host.numa_node = static_cast<int>(i * num_nodes / count);
+    host.shares_memory = !options.tuning.host_separate_memory;
+    host.limits = host_limits(options.tuning);
+    host.before_allocation = options.hook;
+    devices.push_back(device::host::make_host_device(std::move(host)));
+  }
+  return devices;
+}
+
+std::unique_ptr<device::device> open_calling_thread(const tuning_options& tuning, const allocation_hook& hook) {
+  device::host::host_device_options options;
+  options.on_calling_thread = true;
+  options.shares_memory = !tuning.host_separate_memory;
+  options.limits = host_limits(tuning);
+  options.before_allocation = hook;
+  return device::host::make_host_device(std::move(options));
+}
+
+}  // namespace spansort::api

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// "cpu:4", "gpu:0,1", "auto": from the text of a device list to open devices.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "device/device.hpp"
+#include "device/host/sort_limits.hpp"
+#include "spansort/options.hpp"
+
+namespace spansort::api {
+
+enum class device_kind : std::uint8_t { automatic, host, gpu };
+
+struct device_list {
+  device_kind kind = device_kind::automatic;
+  unsigned count = 1;   ///< host devices asked for
+};
+
+/// Throws invalid_argument for what no machine has, device_error for what this one lacks.
+[[nodiscard]] device_list parse_device_list(std::string_view text);
+
+/// Test knobs and defaults of host devices.
+[[nodiscard]] device::host::sort_limits host_limits(const tuning_options& tuning);
+
+/// Called before every workspace allocation.
+using allocation_hook = std::function<void(std::uint64_t)>;
+
+/// How the devices of a list are opened.
+struct open_options {
+  bool across_nodes = false;   ///< "auto" and "cpu" are one device even where there are several NUMA nodes
+  tuning_options tuning = {};
+  allocation_hook hook = {};
+};
+
+/// Opens the devices. "auto" and "cpu" are one device with all processors, or one a NUMA node.
+[[nodiscard]] std::vector<std::unique_ptr<device::device>> open_devices(const device_list& list,
+                                                                        const open_options& options);
+
+/// One thread, the caller's: for inputs too small to wake others.
+[[nodiscard]] std::unique_ptr<device::device> open_calling_thread(const tuning_options& tuning,
+                                                                  const allocation_hook& hook);
+
+}  // namespace spansort::api

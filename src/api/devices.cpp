@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spansort/devices.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "api/device_list.hpp"
+
+namespace spansort {
+
+std::vector<device_description> list_devices() {
+  std::vector<device_description> descriptions;
+  for (const auto& device : api::open_devices({api::device_kind::host, 1}, {})) {
+    const device::device_info info = device->info();
+    descriptions.push_back({.name = info.name,
+                            .model = info.model,
+                            .num_threads = info.num_threads,
+                            .memory_bytes = info.memory_bytes,
+                            .available_bytes = info.available_bytes,
+                            .numa_node = info.numa_node,
+                            .vector_target = info.vector_target});
+  }
+  return descriptions;
+}
+
+std::string why_no_gpu() { return "no GPU can be used: this build of spansort has no GPU backend"; }
+
+std::string devices_json() {
+  using json = nlohmann::ordered_json;
+  json devices = json::array();
+  for (const device_description& d : list_devices()) {
+    devices.push_back({{"name", d.name},
+                       {"model", d.model},
+                       {"num_threads", d.num_threads},
+                       {"memory_bytes", d.memory_bytes},
+                       {"available_bytes", d.available_bytes},
+                       {"numa_node", d.numa_node},
+                       {"vector_target", d.vector_target}});
+  }
+  return json{{"devices", devices}, {"gpu", why_no_gpu()}}.dump(2);
+}
+
+}  // namespace spansort

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan without the sort: the partitioning phase on a copy of the keys.
+#include "algorithms/rmg_state.hpp"
+#include "api/arguments.hpp"
+#include "api/device_list.hpp"
+#include "api/values.hpp"
+#include "plan/planner.hpp"
+#include "spansort/plan.hpp"
+
+namespace spansort {
+
+plan_explanation explain_plan(const const_key_span keys, const sort_options& options) {
+  api::check_keys(keys);
+  api::check_tuning(options.tuning);
+  std::vector<algorithms::rank> ranks;
+  for (auto& device : api::open_devices(api::parse_device_list(options.devices), {false, options.tuning, {}})) {
+    algorithms::rank& r = ranks.emplace_back();
+    r.device = std::move(device);
+    r.done = r.device->make_event();
+    r.queue = r.device->make_queue();
+  }
+  const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
+  const device::buffer copy = ranks.front().device->allocate(keys_bytes);
+  api::copy_parallel(copy.data(), keys.data, keys_bytes);
+
+  sort_options plan_options = options;
+  plan_options.algorithm = "rmg";
+  sort_report report;
+  for (unsigned i = 0; i < ranks.size(); ++i) report.ranks.emplace_back();
+  const keys::key_codec codec{keys.type, options.descending, keys::tie_rule::by_bits};
+  const algorithms::problem problem{{codec, 0}, {copy.data(), nullptr}, keys.num_keys};
+  algorithms::run_context run(ranks, plan_options, report);
+  algorithms::rmg_state state(run, problem);
+  state.scatter_input();
+  while (state.has_spanning_buckets()) {
+    state.count_pending();
+    state.partition_pending();
+  }
+  state.make_plan();
+  return {draw(state.plan()), to_json(state.plan())};
+}
+
+}  // namespace spansort

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// sort_file, argsort_file, key_file, generate_file, write_file: the room files/ around the public sort. Cheap refusals
+// come first: header, devices, output, free space, memory; then the keys are read, sorted where they lie, and written.
+#include "spansort/files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "files/byte_buffer.hpp"
+#include "files/key_reader.hpp"
+#include "files/key_writer.hpp"
+#include "files/memory.hpp"
+#include "files/output_target.hpp"
+#include "keys/codec.hpp"
+#include "keys/dispatch.hpp"
+#include "spansort/check.hpp"
+#include "spansort/errors.hpp"
+#include "spansort/report.hpp"
+#include "spansort/sort.hpp"
+
+namespace spansort {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+// Shares of the whole that reading and writing are shown as; a sort in memory takes about as long as both.
+constexpr double read_share = 0.25;
+constexpr double write_share = 0.25;
+
+// One file operation's progress and phases, around those of the sort.
+class file_operation {
+ public:
+  explicit file_operation(const sort_options& options) : on_progress_(options.on_progress), report_(options.report) {}
+
+  files::loaded_keys read(files::key_reader& reader, const files::memory_policy& memory) {
+    const auto begin = clock::now();
+    files::loaded_keys keys = reader.read(memory, transfer("read", 0, read_share));
+    end_phase("read", begin, keys.bytes.size());
+    return keys;
+  }
+
+  // The last step: the report is complete afterwards.
+  void write(const files::output_target& target, const files::key_layout& layout, key_span keys,
+             const files::temporary_callback& on_temporary) {
+    const auto begin = clock::now();
+    files::write_keys(target, layout, keys, on_temporary, transfer("write", 1 - write_share, write_share));
+    end_phase("write", begin, keys.num_keys * size_bytes(keys.type));
+    // The sort filled the report anew, so its neighbours join it only now.
+    if (report_ == nullptr) return;
+    report_->phases.insert(report_->phases.begin(), phases_.front());
+    report_->phases.push_back(phases_.back());
+  }
+
+  // The sort's own progress in the middle of the whole.
+  progress_callback sorting() const {
+    if (!on_progress_) return {};
+    return [user = on_progress_](const progress& p) {
+      return user({p.phase, read_share + (1 - read_share - write_share) * p.fraction});
+    };
+  }
+
+ private:
+  // Notes a phase that began at `begin` and ends now.
+  void end_phase(const char* name, clock::time_point begin, std::uint64_t bytes_moved) {
+    const double elapsed_ms = std::chrono::duration<double, std::milli>(clock::now() - begin).count();
+    phases_.push_back({name, elapsed_ms, elapsed_ms, bytes_moved, 1});
+  }
+
+  // For reading and writing: shows `phase` as [begin, begin + share] of the whole, about ten times a second.
+  files::transfer_progress transfer(std::string_view phase, double begin, double share) {
+    if (!on_progress_) return {};
+    return [this, phase, begin, share](std::uint64_t done, std::uint64_t total) {
+      const auto now = clock::now();
+      if (now - last_shown_ < std::chrono::milliseconds(100)) return;
+      last_shown_ = now;
+      const double fraction = total == 0 ? 0 : static_cast<double>(done) / static_cast<double>(total);
+      if (!on_progress_({phase, begin + share * std::min(fraction, 1.0)})) {
+        throw cancelled(fmt::format("cancelled (phase: {}); the output is as it was", phase));
+      }
+    };
+  }
+
+  const progress_callback& on_progress_;
+  sort_report* report_;
+  clock::time_point last_shown_ = clock::now();
+  std::vector<phase_report> phases_;
+};
+
+// The ceiling on a file operation less what its arrays take is the ceiling on the sort's workspace.
+sort_options inner_options(const sort_options& options, const file_operation& operation, std::uint64_t array_bytes) {
+  sort_options inner = options;
+  inner.on_progress = operation.sorting();
+  if (inner.memory_limit_bytes != 0) {
+    inner.memory_limit_bytes -= std::min(inner.memory_limit_bytes - 1, array_bytes);
+  }
+  return inner;
+}
+
+// Opens and closes the devices, so that a wrong list shows before gigabytes are read.
+void require_devices(const sort_options& options) {
+  sort_options probe = options;
+  probe.report = nullptr;
+  probe.on_progress = {};
+  static_cast<void>(sorter(std::move(probe)));
+}
+
+void require_space(const files::output_target& target, const files::key_layout& layout,
+                   std::optional<std::uint64_t> num_keys) {
+  if (num_keys) files::require_free_space(target, files::file_bytes(layout, *num_keys));
+}
+
+[[noreturn]] void throw_failed_check(const std::string& input, const std::string& what) {
+  throw internal_error(
+      fmt::format("{}: verification failed: {}; the output was withheld; please report this", input, what));
+}
+
+void verify_sorted(const std::string& input, const_key_span keys, const multiset_checksum& before, bool descending) {
+  const check_result after = check(keys, {.descending = descending});
+  if (after.first_disorder) {
+    throw_failed_check(input, fmt::format("the key at index {} is out of order", *after.first_disorder));
+  }
+  if (after.checksum != before) throw_failed_check(input, "the sorted keys are not the keys that were read");
+}
+
+// Calls f with the keys as unsigned words and the encoding in which keys of equal value are equal.
+template <class F>
+decltype(auto) with_words(const_key_span span, bool descending, F f) {
+  const keys::key_codec codec{span.type, descending, keys::tie_rule::by_input_order};
+  return keys::with_width(codec.width_bytes(), [&]<class K>() {
+    return f(std::span(static_cast<const K*>(span.data), span.num_keys), codec.of<K>());
+  });
+}
+
+// Keeps the first of equal keys; returns how many are left.
+std::uint64_t remove_duplicates(key_span span) {
+  return with_words(span, false, [&]<class K>(std::span<const K>, const keys::codec_of<K>& codec) {
+    const std::span words(static_cast<K*>(span.data), span.num_keys);
+    const auto end =
+        std::unique(words.begin(), words.end(), [&](K a, K b) { return codec.encode(a) == codec.encode(b); });
+    return static_cast<std::uint64_t>(end - words.begin());
+  });
+}
+
+std::uint64_t remove_duplicates(std::span<std::uint64_t> indices, const_key_span span) {
+  return with_words(span, false, [&]<class K>(std::span<const K> words, const keys::codec_of<K>& codec) {
+    const auto end = std::unique(indices.begin(), indices.end(), [&](std::uint64_t a, std::uint64_t b) {
+      return codec.encode(words[a]) == codec.encode(words[b]);
+    });
+    return static_cast<std::uint64_t>(end - indices.begin());
+  });
+}
+
+// A permutation, in order, equal keys in input order.
+void verify_order(const std::string& input, std::span<const std::uint64_t> indices, const_key_span span,
+                  bool descending) {
+  std::vector<bool> seen(span.num_keys);
+  for (const std::uint64_t index : indices) {
+    if (index >= span.num_keys || seen[index]) throw_failed_check(input, "the order is not a permutation");
+    seen[index] = true;
+  }
+  with_words(span, descending, [&]<class K>(std::span<const K> words, const keys::codec_of<K>& codec) {
+    for (std::size_t i = 1; i < indices.size(); ++i) {
+      const K left = codec.encode(words[indices[i - 1]]);
+      const K right = codec.encode(words[indices[i]]);
+      if (left < right || (left == right && indices[i - 1] < indices[i])) continue;
+      throw_failed_check(input, fmt::format("the index at {} is out of order", i));
+    }
+  });
+}
+
+}  // namespace
+
+file_result sort_file(const std::string& input, const std::string& output, const file_options& file,
+                      const sort_options& options) {
+  require_devices(options);
+  files::key_reader reader(input, file.type);
+  const files::output_target target = files::find_output(output);
+  const files::key_layout layout = files::output_layout(target, input, reader.layout());
+  const files::memory_policy memory{[](key_type type) { return std::uint64_t{size_bytes(type)}; },
+                                    options.memory_limit_bytes};
+  reader.require_memory(memory);
+  if (!file.unique) require_space(target, layout, reader.num_keys());
+
+  file_operation operation(options);
+  files::loaded_keys keys = operation.read(reader, memory);
+  key_span span = keys.span();
+  file_result result{span.type, span.num_keys, span.num_keys, file.verify};
+
+  const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
+  sorter(inner_options(options, operation, keys.bytes.size())).sort(span);
+  if (file.verify) verify_sorted(input, span, before, options.descending);
+  if (file.unique) result.num_keys_out = span.num_keys = remove_duplicates(span);
+
+  operation.write(target, layout, span, file.on_temporary);
+  return result;
+}
+
+file_result argsort_file(const std::string& input, const std::string& output, const file_options& file,
+                         const sort_options& options) {
+  require_devices(options);
+  files::key_reader reader(input, file.type);
+  const files::output_target target = files::find_output(output);
+  files::key_layout layout = files::output_layout(target, input, reader.layout());
+  layout.type = key_type::i64;
+  layout.byte_order = std::endian::little;
+  // 8 bytes an index in the result, and a copy of the keys with an index each in the workspace.
+  const files::memory_policy memory{[](key_type type) { return 16 + std::uint64_t{size_bytes(type)}; },
+                                    options.memory_limit_bytes};
+  reader.require_memory(memory);
+  if (!file.unique) require_space(target, layout, reader.num_keys());
+
+  file_operation operation(options);
+  const files::loaded_keys keys = operation.read(reader, memory);
+  file_result result{keys.layout.type, keys.num_keys, keys.num_keys, file.verify};
+  files::byte_buffer order(keys.num_keys * sizeof(std::uint64_t));
+  std::span indices(reinterpret_cast<std::uint64_t*>(order.data()), keys.num_keys);
+
+  sorter(inner_options(options, operation, keys.bytes.size() + order.size()))
+      .argsort(keys.span(), indices.data(), sizeof(std::uint64_t));
+  if (file.verify) verify_order(input, indices, keys.span(), options.descending);
+  if (file.unique) result.num_keys_out = remove_duplicates(indices, keys.span());
+
+  operation.write(target, layout, {key_type::i64, indices.data(), result.num_keys_out}, file.on_temporary);
+  return result;
+}
+
+struct key_file::state {
+  files::loaded_keys keys;
+};
+
+key_file::key_file(const std::string& path, std::optional<key_type> type)
+    : state_(new state{files::key_reader(path, type).read({})}) {}
+
+key_file::~key_file() { delete state_; }
+
+key_file::key_file(key_file&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+
+key_file& key_file::operator=(key_file&& other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
+
+const_key_span key_file::keys() const noexcept { return std::as_const(state_->keys).span(); }
+
+void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
+                   std::uint64_t seed, const temporary_file_callback& on_temporary) {
+  const files::output_target target = files::find_output(output);
+  files::require_memory(output, num_keys, {.key_bytes = size_bytes(type)});
+  const files::key_layout layout = files::output_layout(target, output, {files::file_format::raw, type});
+  require_space(target, layout, num_keys);
+  files::byte_buffer bytes(num_keys * size_bytes(type));
+  const key_span keys{type, bytes.data(), num_keys};
+  generate(keys, d, seed);
+  files::write_keys(target, layout, keys, on_temporary);
+}
+
+void write_file(const std::string& path, std::string_view contents, const temporary_file_callback& on_temporary) {
+  files::atomic_file file(files::find_output(path), contents.size(), on_temporary);
+  file.write(std::as_bytes(std::span(contents)));
+  file.commit();
+}
+
+}  // namespace spansort

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// From arguments to a driver: checks them, opens devices, runs, fills the report.
+#include <algorithm>
+#include <chrono>
+
+#include "algorithms/registry.hpp"
+#include "api/arguments.hpp"
+#include "api/device_list.hpp"
+#include "api/values.hpp"
+#include "report/phases.hpp"
+#include "spansort/sort.hpp"
+
+namespace spansort {
+
+struct sorter::state {
+  explicit state(sort_options sorter_options)
+      : options(std::move(sorter_options)),
+        devices(api::parse_device_list(options.devices)),
+        algorithm(algorithms::find_algorithm(options.algorithm)) {
+    api::check_tuning(options.tuning);
+  }
+
+  /// Sorts in place; the report's operation says for whom.
+  void run(const algorithms::problem& problem, std::string_view operation);
+
+  /// Whether the calling thread is the fastest device: few keys, and nobody asked for several devices.
+  [[nodiscard]] bool is_for_calling_thread(std::uint64_t num_keys) const {
+    return devices.count == 1 && options.algorithm != "rmg" && num_keys <= api::host_limits(options.tuning).inline_keys;
+  }
+
+  std::vector<algorithms::rank>& ranks_for(std::uint64_t num_keys);
+  algorithms::rank make_rank(std::unique_ptr<device::device> device);
+
+  void sort_with_index(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
+  void sort_widened(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
+  [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes);
+
+  sort_options options;
+  api::device_list devices;
+  const algorithms::entry& algorithm;
+  std::uint64_t num_allocations = 0;
+  std::vector<algorithms::rank> calling_thread;  ///< one rank, opened when first needed
+  std::vector<algorithms::rank> ranks;           ///< those of the device list, opened when first needed
+};
+
+algorithms::rank sorter::state::make_rank(std::unique_ptr<device::device> device) {
+  algorithms::rank r;
+  r.device = std::move(device);
+  r.done = r.device->make_event();
+  r.queue = r.device->make_queue();
+  return r;
+}
+
+std::vector<algorithms::rank>& sorter::state::ranks_for(std::uint64_t num_keys) {
+  const api::allocation_hook hook = [this](std::uint64_t size_bytes) {
+    if (++num_allocations == options.tuning.fail_allocation_at) {
+      throw out_of_memory("an allocation was made to fail (tuning.fail_allocation_at)", size_bytes, 0);
+    }
+  };
+  if (is_for_calling_thread(num_keys)) {
+    if (calling_thread.empty()) calling_thread.push_back(make_rank(api::open_calling_thread(options.tuning, hook)));
+    return calling_thread;
+  }
+  if (!ranks.empty()) return ranks;
+  const bool across_nodes = options.algorithm == "single";
+  for (auto& device : api::open_devices(devices, {across_nodes, options.tuning, hook})) {
+    ranks.push_back(make_rank(std::move(device)));
+  }
+  return ranks;
+}
+
+void sorter::state::run(const algorithms::problem& problem, std::string_view operation) {
+  sort_report unseen;
+  sort_report& report = options.report == nullptr ? unseen : *options.report;
+  report = {};
+  report.operation = operation;
+  report.key_type = name(problem.shape.codec.type);
+  report.descending = problem.shape.codec.descending;
+  report.num_keys = problem.num_keys;
+  report.value_bytes = problem.shape.value_bytes;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<algorithms::rank>& used = ranks_for(problem.num_keys);
+  for (unsigned i = 0; i < used.size(); ++i) report.ranks.push_back(api::describe(*used[i].device, i, used.size(), problem));
+  {
+    algorithms::run_context context(used, options, report);
+    algorithm.run(context, problem);
+    report.workspace_bytes = context.workspace_bytes();
+  }
+  if (report.picked.empty()) report.picked = report.algorithm + ": asked for";
+  report::summarize_timeline(report);
+  report.elapsed_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+sorter::sorter(sort_options options) : state_(std::make_unique<state>(std::move(options))) {}
+sorter::~sorter() = default;
+sorter::sorter(sorter&&) noexcept = default;
+sorter& sorter::operator=(sorter&&) noexcept = default;
+
+void sorter::sort(key_span keys) {
+  api::check_keys(keys);
+  const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_bits};
+  state_->run({{codec, 0}, {keys.data, nullptr}, keys.num_keys}, "sort");
+}
+
+void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) {
+  api::check_keys(keys);
+  api::check_values(keys, values, value_bytes);
+  const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_input_order};
+  algorithms::problem problem{{codec, 0}, {keys.data, nullptr}, keys.num_keys};
+  if (value_bytes > 16) return state_->sort_with_index(problem, values, value_bytes);
+  const unsigned width = api::travelling_width(value_bytes);
+  problem.shape.value_bytes = width;
+  if (width != value_bytes) return state_->sort_widened(problem, values, value_bytes);
+  problem.data.values = values;
+  state_->run(problem, "sort_pairs");
+}
+
+void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_bytes) {
+  api::check_keys(keys);
+  api::check_indices(keys, indices, index_bytes);
+  const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
+  const device::buffer copy = state_->scratch(keys_bytes);
+  api::copy_parallel(copy.data(), keys.data, keys_bytes);
+  api::write_indices(indices, index_bytes, keys.num_keys);
+  const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_input_order};
+  state_->run({{codec, static_cast<unsigned>(index_bytes)}, {copy.data(), indices}, keys.num_keys}, "argsort");
+}
+
+/// Values wider than 16 bytes: an index travels, the values are gathered once.
+void sorter::state::sort_with_index(const algorithms::problem& keys, void* values, std::uint64_t value_bytes) {
+  const device::buffer indices = scratch(keys.num_keys * sizeof(std::uint64_t));
+  const device::buffer gathered = scratch(keys.num_keys * value_bytes);
+  api::write_indices(indices.data(), sizeof(std::uint64_t), keys.num_keys);
+  algorithms::problem problem = keys;
+  problem.shape.value_bytes = sizeof(std::uint64_t);
+  problem.data.values = indices.data();
+  run(problem, "sort_pairs");
+  api::gather(gathered.data(), values, static_cast<const std::uint64_t*>(indices.data()), keys.num_keys, value_bytes);
+  api::copy_parallel(values, gathered.data(), keys.num_keys * value_bytes);
+}
+
+/// Values of 1 to 15 bytes that no kernel moves as they are: travel widened.
+void sorter::state::sort_widened(const algorithms::problem& keys, void* values, std::uint64_t value_bytes) {
+  algorithms::problem problem = keys;
+  const unsigned width = problem.shape.value_bytes;
+  const device::buffer wide = scratch(keys.num_keys * width);
+  api::repack(wide.data(), width, values, value_bytes, keys.num_keys);
+  problem.data.values = wide.data();
+  run(problem, "sort_pairs");
+  api::repack(values, value_bytes, wide.data(), width, keys.num_keys);
+}
+
+device::buffer sorter::state::scratch(std::uint64_t size_bytes) {
+  if (options.memory_limit_bytes != 0 && size_bytes > options.memory_limit_bytes) {
+    throw out_of_memory("workspace of " + std::to_string(size_bytes) + " bytes exceeds the limit of " +
+                            std::to_string(options.memory_limit_bytes) + " bytes",
+                        size_bytes, options.memory_limit_bytes);
+  }
+  return ranks_for(0).front().device->allocate(size_bytes);
+}
+
+std::uint64_t sorter::workspace_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto* ranks : {&state_->calling_thread, &state_->ranks}) {
+    for (const algorithms::rank& r : *ranks) {
+      for (const device::buffer& b : r.slots) bytes += b.size_bytes();
+    }
+  }
+  return bytes;
+}
+
+void sorter::release_workspace() {
+  for (auto* ranks : {&state_->calling_thread, &state_->ranks}) {
+    for (algorithms::rank& r : *ranks) r.slots.clear();
+  }
+}
+
+}  // namespace spansort

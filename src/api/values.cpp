@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/values.hpp"
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace spansort::api {
+namespace {
+
+/// Calls body(begin, end) for parts of [0, count).
+template <class Body>
+void for_ranges(std::uint64_t count, const Body& body) {
+  constexpr std::uint64_t grain = 1 << 15;
+  if (count <= grain) return body(0, count);
+  tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count, grain),
+                    [&](const tbb::blocked_range<std::uint64_t>& range) { body(range.begin(), range.end()); });
+}
+
+char* at(void* base, std::uint64_t offset) { return static_cast<char*>(base) + offset; }
+const char* at(const void* base, std::uint64_t offset) { return static_cast<const char*>(base) + offset; }
+
+}  // namespace
+
+unsigned travelling_width(std::uint64_t value_bytes) noexcept {
+  if (value_bytes <= 4) return 4;
+  return value_bytes <= 8 ? 8 : 16;
+}
+
+void copy_parallel(void* destination, const void* source, std::uint64_t size_bytes) {
+  for_ranges(size_bytes, [&](std::uint64_t begin, std::uint64_t end) {
+    if (begin != end) std::memcpy(at(destination, begin), at(source, begin), end - begin);
+  });
+}
+
+void write_indices(void* indices, std::uint64_t index_bytes, std::uint64_t count) {
+  for_ranges(count, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      if (index_bytes == 4) {
+        static_cast<std::uint32_t*>(indices)[i] = static_cast<std::uint32_t>(i);
+      } else {
+        static_cast<std::uint64_t*>(indices)[i] = i;
+      }
+    }
+  });
+}
+
+void repack(void* destination, std::uint64_t destination_bytes, const void* source, std::uint64_t source_bytes,
+            std::uint64_t count) {
+  const std::uint64_t bytes = std::min(destination_bytes, source_bytes);
+  for_ranges(count, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      std::memcpy(at(destination, i * destination_bytes), at(source, i * source_bytes), bytes);
+    }
+  });
+}
+
+void gather(void* destination, const void* source, const std::uint64_t* indices, std::uint64_t count,
+            std::uint64_t element_bytes) {
+  for_ranges(count, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      std::memcpy(at(destination, i * element_bytes), at(source, indices[i] * element_bytes), element_bytes);
+    }
+  });
+}
+
+}  // namespace spansort::api

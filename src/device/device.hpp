@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device offers: memory, in-order queues, events, copies, and the primitives of the pipeline.
+//
+// The contract is that of a GPU, so that nothing above this room changes when the next backend comes:
+//   - Everything on a queue is asynchronous and in order; the caller waits only where it says so (queue::synchronize,
+//     event::synchronize). Nothing synchronises behind the caller's back.
+//   - Pointers in requests are device memory of the queue's device, or memory that it can reach (device::reaches).
+//   - Results that the host reads (counts, outcomes) are written into host memory given by the caller and are valid once
+//     an event recorded behind the request has completed. Requests are copied when queued; the memory they point at must
+//     live until then.
+//   - A failure inside queued work surfaces as an exception from the next synchronize(); work queued behind it is
+//     skipped, and events behind it complete as failed.
+//   - Keys in memory are always the caller's bits. A codec says what order they are in; primitives encode on the fly.
+//   - Counts and offsets are 64-bit.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "keys/codec.hpp"
+#include "keys/digit.hpp"
+
+namespace spansort::device {
+
+class device;
+
+/// Where `n` keys and their values lie: two arrays. `values` is null when no values travel.
+struct records {
+  void* keys = nullptr;
+  void* values = nullptr;
+};
+
+/// What a record is: the key's encoding and the bytes of the value that travels with it: 0, 4, 8 or 16.
+struct record_shape {
+  keys::key_codec codec;
+  unsigned value_bytes = 0;
+
+  [[nodiscard]] unsigned bytes() const noexcept { return codec.width_bytes() + value_bytes; }
+};
+
+/// `r` moved up by `count` records.
+[[nodiscard]] inline records advance(const record_shape& shape, records r, std::uint64_t count) noexcept {
+  return {static_cast<char*>(r.keys) + count * shape.codec.width_bytes(),
+          r.values == nullptr ? nullptr : static_cast<char*>(r.values) + count * shape.value_bytes};
+}
+
+/// Owned device memory; freed on the device it came from. Aligned to 4096 bytes, contents undefined.
+class buffer {
+ public:
+  buffer() = default;
+  buffer(device& owner, void* data, std::uint64_t size_bytes) : owner_(&owner), data_(data), size_bytes_(size_bytes) {}
+  buffer(buffer&& other) noexcept { swap(other); }
+  buffer& operator=(buffer&& other) noexcept {
+    buffer(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~buffer();
+
+  [[nodiscard]] void* data() const noexcept { return data_; }
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+  void swap(buffer& other) noexcept {
+    std::swap(owner_, other.owner_);
+    std::swap(data_, other.data_);
+    std::swap(size_bytes_, other.size_bytes_);
+  }
+
+ private:
+  device* owner_ = nullptr;
+  void* data_ = nullptr;
+  std::uint64_t size_bytes_ = 0;
+};
+
+/// A point in a queue's order, on which other queues and the host can wait. May be recorded again once complete.
+class event {
+ public:
+  virtual ~event() = default;
+  [[nodiscard]] virtual bool is_complete() const = 0;
+  /// Blocks until everything before the record has run; rethrows its failure.
+  virtual void synchronize() = 0;
+};
+
+/// Whether an input is already in an order that saves the work. Precedence: constant, sorted, reversed.
+enum class input_shape : std::uint8_t {
+  general,
+  sorted,    ///< every key >= its left neighbour
+  reversed,  ///< keys alone: every key <= its left neighbour; with values: strictly less, so that reversing is stable
+  constant   ///< all keys encode alike
+};
+[[nodiscard]] std::string_view name(input_shape shape) noexcept;
+
+/// Counts digits of keys in one read, and notices the input's shape in the same read.
+struct histogram_request {
+  record_shape shape;
+  const void* keys = nullptr;
+  std::uint64_t num_keys = 0;
+  std::vector<keys::digit_position> digits;  ///< any number of places, counted together
+  std::uint64_t* counts = nullptr;           ///< host memory: num_buckets() of each digit, one after the other; overwritten
+  input_shape* found_shape = nullptr;        ///< host memory, or null: do not look
+};
+
+/// Stable partition: every record goes to its bucket's destination, in input order.
+struct partition_request {
+  record_shape shape;
+  records source;
+  std::uint64_t num_keys = 0;
+  keys::digit_position digit;
+  /// Where each of the digit's buckets starts: num_buckets() entries, copied when queued. May lie in any memory that the
+  /// device reaches, another device's too; must not overlap the source.
+  const records* destinations = nullptr;
+};
+
+struct local_sort_outcome {
+  input_shape shape = input_shape::general;  ///< anything but general: little or nothing was moved
+  unsigned num_passes = 0;                   ///< times the records were moved through main memory
+  std::uint64_t bytes_moved = 0;
+};
+
+/// Stable sort of records on a bit range of their encoded keys; above the range all keys must agree.
+/// Adaptive: notices an ordered or constant input in the read that counts, and then moves little or nothing.
+/// Both buffers hold num_keys records, do not overlap, and are clobbered; the result lands where it is asked for.
+struct local_sort_request {
+  record_shape shape;
+  records source;
+  records alternate;
+  bool result_in_alternate = false;
+  std::uint64_t num_keys = 0;
+  keys::bit_range bits;
+  local_sort_outcome* outcome = nullptr;  ///< host memory, or null
+};
+
+/// Shared between the host thread that runs a sort and the queues that work for it.
+struct monitor {
+  std::atomic<std::uint64_t> work_done{0};       ///< record moves and counts finished, in keys
+  std::atomic<bool> stop_requested{false};       ///< polled by long work that has not yet overwritten its source
+};
+
+/// One finished piece of queued work.
+struct work_interval {
+  std::string_view name;
+  std::int64_t begin_ns = 0;  ///< of a steady clock shared by all devices of the process
+  std::int64_t end_ns = 0;
+  std::uint64_t bytes_moved = 0;
+  std::uint64_t num_keys = 0;
+};
+
+/// In-order asynchronous work of one device: a CUDA stream, or a worker thread.
+class queue {
+ public:
+  virtual ~queue() = default;
+
+  /// Copies between any two places that the device reaches.
+  virtual void copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) = 0;
+  /// Writes first, first + 1, ... as integers of 4 or 8 bytes.
+  virtual void iota(void* destination, unsigned width_bytes, std::uint64_t first, std::uint64_t count) = 0;
+  virtual void histogram(const histogram_request& request) = 0;
+  virtual void partition(const partition_request& request) = 0;
+  virtual void local_sort(const local_sort_request& request) = 0;
+
+  virtual void record(event& e) = 0;
+  /// Later work of this queue starts after `e` has completed; `e` must have been recorded. The host does not wait.
+  virtual void wait(event& e) = 0;
+  /// Blocks the host until the queue is empty; rethrows the first failure, after which the queue is usable again.
+  virtual void synchronize() = 0;
+
+  /// `m` may be null; it must outlive the work queued while it is set.
+  virtual void set_monitor(monitor* m) = 0;
+  /// Intervals of all work finished since the last call. Call after synchronize().
+  [[nodiscard]] virtual std::vector<work_interval> take_intervals() = 0;
+};
+
+struct device_info {
+  std::string name;   ///< "cpu:0"
+  std::string model;
+  unsigned num_threads = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t available_bytes = 0;
+  int numa_node = -1;
+  std::string vector_target;
+};
+
+class device {
+ public:
+  virtual ~device() = default;
+
+  [[nodiscard]] virtual device_info info() const = 0;
+  /// Throws out_of_memory with needed and available bytes. 0 bytes give an empty buffer.
+  [[nodiscard]] virtual buffer allocate(std::uint64_t size_bytes) = 0;
+  [[nodiscard]] virtual std::unique_ptr<queue> make_queue() = 0;
+  [[nodiscard]] virtual std::unique_ptr<event> make_event() = 0;
+  /// Whether kernels and copies of this device can use pointers of `other` directly.
+  [[nodiscard]] virtual bool reaches(const device& other) const = 0;
+  /// The caller's host memory is device memory: chunks need no copies in and out.
+  [[nodiscard]] virtual bool shares_host_memory() const noexcept = 0;
+  /// Bytes that queues of this device take for themselves, whatever the input.
+  [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
+
+ private:
+  friend class buffer;
+  virtual void deallocate(void* data, std::uint64_t size_bytes) noexcept = 0;
+};
+
+inline buffer::~buffer() {
+  if (data_ != nullptr) owner_->deallocate(data_, size_bytes_);
+}
+
+}  // namespace spansort::device

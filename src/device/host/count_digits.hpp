@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counting digits on one thread: plain, and of runs that are known to be in order, where it takes a search per digit
+// instead of a look at every key.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "device/host/records.hpp"
+#include "device/host/vector_kernels.hpp"
+#include "keys/digit.hpp"
+
+namespace spansort::device::host {
+
+/// Adds to `counts` (num_buckets() of each digit, one after the other) the digits of all keys.
+template <class K, class Order>
+void count_digits(const Order& order, const K* __restrict keys, std::uint64_t num_keys,
+                  std::span<const keys::digit_position> digits, std::uint64_t* __restrict counts) {
+  for (const keys::digit_position digit : digits) {
+    const unsigned shift = digit.shift;
+    const K mask = static_cast<K>(base::low_mask(digit.bits));
+    std::uint64_t i = 0;
+    // Eight at a time: loads and digits first, so that counters in memory do not hold the next loads back.
+    for (; i + 8 <= num_keys; i += 8) {
+      std::size_t d[8];
+      for (unsigned j = 0; j < 8; ++j) d[j] = static_cast<K>(order.rank(keys[i + j]) >> shift) & mask;
+      for (unsigned j = 0; j < 8; ++j) ++counts[d[j]];
+    }
+    for (; i < num_keys; ++i) ++counts[static_cast<K>(order.rank(keys[i]) >> shift) & mask];
+    counts += digit.num_buckets();
+  }
+}
+
+/// The same for keys in ascending or descending order: equal upper bits at both ends mean equal digits between.
+template <class K, class Order>
+void count_ordered_run(const Order& order, const K* keys, std::uint64_t num_keys, keys::digit_position digit,
+                       std::uint64_t* counts) {
+  if (num_keys == 0) return;
+  if (num_keys <= 64) return count_digits(order, keys, num_keys, std::span(&digit, 1), counts);
+  const K first = static_cast<K>(order.rank(keys[0]) >> digit.shift);
+  const K last = static_cast<K>(order.rank(keys[num_keys - 1]) >> digit.shift);
+  if (first == last) {
+    counts[first & static_cast<K>(base::low_mask(digit.bits))] += num_keys;
+    return;
+  }
+  count_ordered_run(order, keys, num_keys / 2, digit, counts);
+  count_ordered_run(order, keys + num_keys / 2, num_keys - num_keys / 2, digit, counts);
+}
+
+/// What one read of some keys is to find out beside the counts.
+template <class K>
+struct look_request {
+  bool order = false;        ///< whether the keys are in order
+  bool differing = false;    ///< in which bits ranks differ from `first_rank`
+  K first_rank = 0;
+};
+
+template <class K>
+struct look_result {
+  order_flags order{false, false, false};  ///< all false when nobody asked
+  K differing = 0;
+};
+
+/// Counts digits and looks, tile by tile. As long as the keys read so far are in some order, neighbours are compared
+/// instead of counted: an ordered input costs one read at the speed of vector compares, an unordered one its first tile.
+template <class K, class Order>
+look_result<K> count_and_look(const Order& order, const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys,
+                              std::span<const keys::digit_position> digits, std::uint64_t* counts,
+                              const look_request<K>& wanted) {
+  constexpr std::uint64_t tile_keys = 16384 / sizeof(K);  // stays in the first-level cache between two looks
+  look_result<K> found;
+  if (wanted.order) found.order = {};
+  std::uint64_t ordered = 0;  // keys known to be in order and not yet counted
+  for (std::uint64_t begin = 0; begin < num_keys; begin += tile_keys) {
+    const std::uint64_t end = std::min(num_keys, begin + tile_keys);
+    if (wanted.differing) {
+      const K among_tile = differing_bits(codec, keys + begin, end - begin);
+      found.differing = static_cast<K>(found.differing | among_tile | (order.rank(keys[begin]) ^ wanted.first_rank));
+    }
+    if (found.order.any()) {
+      const std::uint64_t left = begin == 0 ? 0 : begin - 1;  // with the left neighbour
+      found.order &= scan_order(codec, keys + left, end - left);
+      if (found.order.any()) {
+        ordered = end;
+        continue;
+      }
+    }
+    count_digits(order, keys + begin, end - begin, digits, counts);
+  }
+  for (const keys::digit_position digit : digits) {
+    count_ordered_run(order, keys, ordered, digit, counts);
+    counts += digit.num_buckets();
+  }
+  return found;
+}
+
+}  // namespace spansort::device::host

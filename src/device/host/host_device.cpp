@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/host/host_device.hpp"
+
+#include "device/host/host_memory.hpp"
+#include "device/host/host_queue.hpp"
+#include "device/host/topology.hpp"
+#include "device/host/vector_kernels.hpp"
+
+namespace spansort::device::host {
+namespace {
+
+class host_device final : public device {
+ public:
+  explicit host_device(host_device_options options)
+      : options_(std::move(options)), team_(options_.num_threads, options_.numa_node) {}
+
+  [[nodiscard]] device_info info() const override {
+    return {.name = options_.name,
+            .model = processor_model(),
+            .num_threads = options_.num_threads,
+            .memory_bytes = total_memory_bytes(),
+            .available_bytes = available_memory_bytes(),
+            .numa_node = options_.numa_node,
+            .vector_target = vector_target()};
+  }
+
+  [[nodiscard]] buffer allocate(std::uint64_t size_bytes) override {
+    if (size_bytes == 0) return {};
+    if (options_.before_allocation) options_.before_allocation(size_bytes);
+    return {*this, map_memory(size_bytes, options_.numa_node), size_bytes};
+  }
+
+  [[nodiscard]] std::unique_ptr<queue> make_queue() override {
+    return std::make_unique<host_queue>(team_, options_.limits, options_.on_calling_thread);
+  }
+
+  [[nodiscard]] std::unique_ptr<event> make_event() override { return std::make_unique<host_event>(); }
+
+  [[nodiscard]] bool reaches(const device& other) const override {
+    return dynamic_cast<const host_device*>(&other) != nullptr;
+  }
+  [[nodiscard]] bool shares_host_memory() const noexcept override { return options_.shares_memory; }
+
+  [[nodiscard]] std::uint64_t scratch_bytes() const override {
+    return options_.num_threads * worker_scratch::size_bytes;
+  }
+
+ private:
+  void deallocate(void* data, std::uint64_t size_bytes) noexcept override { unmap_memory(data, size_bytes); }
+
+  host_device_options options_;
+  workers team_;
+};
+
+}  // namespace
+
+std::unique_ptr<device> make_host_device(host_device_options options) {
+  return std::make_unique<host_device>(std::move(options));
+}
+
+}  // namespace spansort::device::host

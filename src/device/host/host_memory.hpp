@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Large host allocations: mapped, on huge pages where the kernel gives them, on the device's NUMA node.
+#pragma once
+
+#include <cstdint>
+
+namespace spansort::device::host {
+
+/// Throws out_of_memory with needed and available bytes. `numa_node` -1: anywhere. `size_bytes` > 0.
+[[nodiscard]] void* map_memory(std::uint64_t size_bytes, int numa_node);
+void unmap_memory(void* data, std::uint64_t size_bytes) noexcept;
+
+}  // namespace spansort::device::host

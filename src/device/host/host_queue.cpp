@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/host/host_queue.hpp"
+
+#include <chrono>
+#include <cstring>
+
+#include "device/host/parallel_sort.hpp"
+#include "keys/dispatch.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::device::host {
+namespace {
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// The bytes that one task copies.
+constexpr std::uint64_t copy_piece_bytes = std::uint64_t{1} << 20;
+
+void write_iota(workers& team, void* destination, unsigned width_bytes, std::uint64_t first, std::uint64_t count) {
+  const std::vector<piece> pieces = cut_into_pieces(count, team.num_threads(), copy_piece_bytes / width_bytes);
+  team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
+    const std::uint64_t end = pieces[i].begin + pieces[i].count;
+    for (std::uint64_t j = pieces[i].begin; j < end; ++j) {
+      const std::uint64_t index = first + j;
+      std::memcpy(static_cast<char*>(destination) + j * width_bytes, &index, width_bytes);  // little-endian
+    }
+  });
+}
+
+}  // namespace
+
+bool host_event::is_complete() const {
+  const std::lock_guard lock(mutex_);
+  return complete_;
+}
+
+void host_event::synchronize() {
+  if (const std::exception_ptr failure = wait_for_failure()) std::rethrow_exception(failure);
+}
+
+void host_event::begin() {
+  const std::lock_guard lock(mutex_);
+  complete_ = false;
+  failure_ = nullptr;
+}
+
+void host_event::complete(std::exception_ptr failure) {
+  // Notified under the lock: a waiter may destroy the event as soon as it sees it complete.
+  const std::lock_guard lock(mutex_);
+  complete_ = true;
+  failure_ = std::move(failure);
+  changed_.notify_all();
+}
+
+std::exception_ptr host_event::wait_for_failure() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return complete_; });
+  return failure_;
+}
+
+host_queue::host_queue(workers& team, const sort_limits& limits, bool on_calling_thread)
+    : team_(team), limits_(limits) {
+  team_.prepare_scratch();
+  if (!on_calling_thread) thread_ = std::thread([this] { serve(); });
+}
+
+host_queue::~host_queue() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void host_queue::push(work w) {
+  if (!thread_.joinable()) return run(w);
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(w));
+  }
+  changed_.notify_all();
+}
+
+void host_queue::run(const work& w) noexcept {
+  try {
+    w();
+  } catch (const stop_requested&) {
+    failure_ = std::make_exception_ptr(cancelled("cancelled by the progress callback; the input is untouched"));
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+void host_queue::serve() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const work next = std::move(waiting_.front());
+    waiting_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    run(next);
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+void host_queue::push_timed(std::string_view label, std::uint64_t num_keys,
+                            std::function<std::uint64_t(const execution&)> body) {
+  push([this, label, num_keys, watch = watch_, body = std::move(body)] {
+    if (failure_ != nullptr) return;
+    const std::int64_t begin_ns = now_ns();
+    const std::uint64_t bytes_moved = body(execution{team_, limits_, watch});
+    intervals_.push_back({label, begin_ns, now_ns(), bytes_moved, num_keys});
+  });
+}
+
+void host_queue::copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) {
+  if (size_bytes == 0 || destination == source) return;
+  push_timed(label, 0, [=](const execution& with) {
+    const std::uint64_t num_pieces = base::ceil_div(size_bytes, copy_piece_bytes);
+    with.team.for_each(num_pieces, [&](std::uint64_t i, worker_scratch&) {
+      const std::uint64_t begin = i * copy_piece_bytes;
+      std::memcpy(static_cast<char*>(destination) + begin, static_cast<const char*>(source) + begin,
+                  std::min(copy_piece_bytes, size_bytes - begin));
+    });
+    return 2 * size_bytes;
+  });
+}
+
+void host_queue::iota(void* destination, unsigned width_bytes, std::uint64_t first, std::uint64_t count) {
+  push_timed("number", count, [=](const execution& with) {
+    write_iota(with.team, destination, width_bytes, first, count);
+    return count * width_bytes;
+  });
+}
+
+void host_queue::histogram(const histogram_request& request) {
+  push_timed("histogram", request.num_keys, [request](const execution& with) {
+    const unsigned width = request.shape.codec.width_bytes();
+    keys::with_width(width, [&]<class K>() { run_histogram<K>(with, request); });
+    return request.num_keys * width;
+  });
+}
+
+void host_queue::partition(const partition_request& request) {
+  std::vector<records> destinations(request.destinations, request.destinations + request.digit.num_buckets());
+  push_timed("partition", request.num_keys, [request, destinations = std::move(destinations)](const execution& with) {
+    keys::with_width(request.shape.codec.width_bytes(),
+                     [&]<class K>() { run_partition<K>(with, request, destinations.data()); });
+    return 2 * request.num_keys * request.shape.bytes();
+  });
+}
+
+void host_queue::local_sort(const local_sort_request& request) {
+  push_timed("local sort", request.num_keys, [request](const execution& with) {
+    const local_sort_outcome outcome = keys::with_width(
+        request.shape.codec.width_bytes(), [&]<class K>() { return run_local_sort<K>(with, request); });
+    if (request.outcome != nullptr) *request.outcome = outcome;
+    return outcome.bytes_moved;
+  });
+}
+
+void host_queue::record(event& e) {
+  auto& recorded = static_cast<host_event&>(e);
+  recorded.begin();
+  push([this, &recorded] { recorded.complete(failure_); });
+}
+
+void host_queue::wait(event& e) {
+  push([this, &awaited = static_cast<host_event&>(e)] {
+    const std::exception_ptr failure = awaited.wait_for_failure();
+    if (failure_ == nullptr) failure_ = failure;
+  });
+}
+
+void host_queue::synchronize() {
+  if (thread_.joinable()) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_.empty() && !busy_; });
+  }
+  if (const std::exception_ptr failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
+}
+
+std::vector<work_interval> host_queue::take_intervals() { return std::exchange(intervals_, {}); }
+
+}  // namespace spansort::device::host

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host device's queue: one thread that runs requests in order, each on all the device's workers.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "device/device.hpp"
+#include "device/host/primitives.hpp"
+
+namespace spansort::device::host {
+
+class host_event final : public event {
+ public:
+  [[nodiscard]] bool is_complete() const override;
+  void synchronize() override;
+
+  void begin();                                ///< recorded: incomplete from now on
+  void complete(std::exception_ptr failure);   ///< everything before it has run, or was skipped for `failure`
+  [[nodiscard]] std::exception_ptr wait_for_failure();  ///< blocks; null when all went well
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool complete_ = true;
+  std::exception_ptr failure_;
+};
+
+class host_queue final : public queue {
+ public:
+  /// `team` outlives the queue. With `on_calling_thread` there is no thread, and every call returns when its work is done.
+  host_queue(workers& team, const sort_limits& limits, bool on_calling_thread);
+  ~host_queue() override;
+
+  void copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) override;
+  void iota(void* destination, unsigned width_bytes, std::uint64_t first, std::uint64_t count) override;
+  void histogram(const histogram_request& request) override;
+  void partition(const partition_request& request) override;
+  void local_sort(const local_sort_request& request) override;
+  void record(event& e) override;
+  void wait(event& e) override;
+  void synchronize() override;
+  void set_monitor(monitor* m) override { watch_ = m; }
+  [[nodiscard]] std::vector<work_interval> take_intervals() override;
+
+ private:
+  using work = std::function<void()>;
+
+  void push(work w);
+  void run(const work& w) noexcept;
+  void serve();
+  /// Queues `body`, timed; it returns the bytes it moved.
+  void push_timed(std::string_view label, std::uint64_t num_keys, std::function<std::uint64_t(const execution&)> body);
+
+  workers& team_;
+  sort_limits limits_;
+  monitor* watch_ = nullptr;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<work> waiting_;
+  bool busy_ = false;
+  bool closing_ = false;
+  // Touched by whoever runs work: the thread, or the caller once the queue is empty.
+  std::exception_ptr failure_;
+  std::vector<work_interval> intervals_;
+  std::thread thread_;
+};
+
+}  // namespace spansort::device::host

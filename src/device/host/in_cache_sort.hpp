@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting one bucket on one thread, inside its caches: least significant digits first over the top of the bit range, as
+// many digits as set the keys apart (about log2 n bits), then a look for neighbours still out of order, whose few ties
+// are sorted on the bits below. Stable. The idea of looking at no more bits than needed is that of hybrid radix sorts
+// (Stehle and Jacobsen, SIGMOD 2017), here with LSD passes.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "device/host/records.hpp"
+#include "device/host/scratch.hpp"
+#include "device/host/vector_kernels.hpp"
+#include "keys/digit.hpp"
+
+namespace spansort::device::host {
+
+/// Digits of one local sort, equally wide, lowest first.
+struct local_digits {
+  unsigned shift = 0;   ///< of the lowest
+  unsigned bits = 0;    ///< of each; the topmost may reach above the range, where all keys agree
+  unsigned count = 0;
+};
+
+/// Which digits to sort `num_keys` keys on that differ in `bits`. Four bits more than log2 n leave a tie for one key in
+/// sixteen of uniform ones; repairing those is cheaper than another pass.
+[[nodiscard]] inline local_digits choose_local_digits(std::uint64_t num_keys, keys::bit_range bits) noexcept {
+  constexpr unsigned widest = 10;
+  constexpr unsigned spare_bits = 4;
+  const unsigned wanted = std::min(bits.size(), static_cast<unsigned>(std::bit_width(num_keys)) + spare_bits);
+  const unsigned narrow = num_keys <= 2048 ? 8U : widest;  // clearing counters must not outweigh few keys
+  const unsigned count = std::clamp(base::ceil_div(wanted, narrow), 1U, max_local_digits);
+  const unsigned width = std::min(base::ceil_div(wanted, count), widest);
+  const unsigned total = width * count;
+  return {bits.end > total ? std::max(bits.begin, bits.end - total) : bits.begin, width, count};
+}
+
+template <class K, class V, class Order>
+class in_cache_sorter {
+ public:
+  using split = split_records<K, V>;
+  using packed = packed_records<K, V>;
+  static constexpr std::uint64_t record_bytes = sizeof(packed_record<K, V>);
+  static constexpr std::uint64_t max_keys = max_local_bytes / record_bytes;
+
+  in_cache_sorter(const Order& order, const keys::codec_of<K>& codec, worker_scratch& scratch)
+      : order_(order),
+        codec_(codec),
+        scratch_{{reinterpret_cast<packed_record<K, V>*>(scratch.records[0].get())},
+                 {reinterpret_cast<packed_record<K, V>*>(scratch.records[1].get())}},
+        counts_(scratch.digit_counts.get()) {}
+
+  /// Sorts `num_keys` <= max_keys records of `from` into `result`, which is `from` itself or does not overlap it.
+  void sort(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if (num_keys <= insertion_keys) return insertion_sort(from, result, num_keys, bits.begin);
+    const K differing = differing_bits(codec_, from.keys, num_keys);
+    const unsigned end = std::min(bits.end, static_cast<unsigned>(std::bit_width(differing)));
+    if (end <= bits.begin) return copy(from, result, num_keys);
+    const unsigned begin = std::max(bits.begin, static_cast<unsigned>(std::countr_zero(differing)));
+    const local_digits digits = choose_local_digits(num_keys, {begin, end});
+    sort_digits(from, result, num_keys, digits);
+    if (digits.shift > begin) sort_ties(result, num_keys, {begin, digits.shift});
+  }
+
+ private:
+  static constexpr std::uint64_t insertion_keys = 32;
+
+  static void copy(split from, split result, std::uint64_t num_keys) {
+    if (from.keys == result.keys) return;
+    std::memcpy(result.keys, from.keys, num_keys * sizeof(K));
+    if constexpr (value_bytes_of<V> != 0) std::memcpy(result.values, from.values, num_keys * sizeof(V));
+  }
+
+  /// In registers and on the stack; ranks beside records, so that folding orders encode once.
+  void insertion_sort(split from, split result, std::uint64_t num_keys, unsigned shift) {
+    K ranks[insertion_keys];
+    packed_record<K, V> sorted[insertion_keys];
+    for (std::uint64_t i = 0; i < num_keys; ++i) {
+      const packed_record<K, V> r = from.get(i);
+      const K rank = static_cast<K>(order_.rank(r.key) >> shift);
+      std::uint64_t j = i;
+      for (; j > 0 && ranks[j - 1] > rank; --j) {
+        ranks[j] = ranks[j - 1];
+        sorted[j] = sorted[j - 1];
+      }
+      ranks[j] = rank;
+      sorted[j] = r;
+    }
+    for (std::uint64_t i = 0; i < num_keys; ++i) result.put(i, sorted[i]);
+  }
+
+  void sort_digits(split from, split result, std::uint64_t num_keys, local_digits digits) {
+    switch (digits.count) {
+      case 1: count_passes<1>(from.keys, num_keys, digits); break;
+      case 2: count_passes<2>(from.keys, num_keys, digits); break;
+      case 3: count_passes<3>(from.keys, num_keys, digits); break;
+      default: count_passes<4>(from.keys, num_keys, digits); break;
+    }
+    const unsigned last = digits.count - 1;
+    if (last == 0) {
+      if (from.keys != result.keys) return scatter<true, true>(from, result, num_keys, digits, 0);
+      scatter<true, true>(from, scratch_[0], num_keys, digits, 0);
+      for (std::uint64_t i = 0; i < num_keys; ++i) result.put(i, scratch_[0].get(i));
+      return;
+    }
+    scatter<true, false>(from, scratch_[0], num_keys, digits, 0);
+    for (unsigned pass = 1; pass < last; ++pass) {
+      scatter<false, false>(scratch_[(pass - 1) & 1], scratch_[pass & 1], num_keys, digits, pass);
+    }
+    scatter<false, true>(scratch_[(last - 1) & 1], result, num_keys, digits, last);
+  }
+
+  /// Counts all digits in one read and turns the counts into first positions.
+  template <unsigned num_digits>
+  void count_passes(const K* __restrict keys, std::uint64_t num_keys, local_digits digits) {
+    const std::uint64_t num_buckets = std::uint64_t{1} << digits.bits;
+    const K mask = static_cast<K>(num_buckets - 1);
+    std::uint32_t* __restrict counts = counts_;
+    std::memset(counts, 0, num_buckets * num_digits * sizeof(std::uint32_t));
+    const auto add = [&](K rank) {
+      const K shifted = static_cast<K>(rank >> digits.shift);
+      for (unsigned p = 0; p < num_digits; ++p) {
+        ++counts[p * num_buckets + (digit_of(shifted, p * digits.bits) & mask)];
+      }
+    };
+    std::uint64_t i = 0;
+    for (; i + 4 <= num_keys; i += 4) {
+      K ranks[4];
+      for (unsigned j = 0; j < 4; ++j) ranks[j] = order_.rank(keys[i + j]);
+      for (unsigned j = 0; j < 4; ++j) add(ranks[j]);
+    }
+    for (; i < num_keys; ++i) add(order_.rank(keys[i]));
+    for (unsigned p = 0; p < num_digits; ++p) {
+      std::uint32_t position = 0;
+      for (std::uint64_t b = 0; b < num_buckets; ++b) {
+        const std::uint32_t count = counts[p * num_buckets + b];
+        counts[p * num_buckets + b] = position;
+        position += count;
+      }
+    }
+  }
+
+  /// A shift that may reach the width of K, where nothing is left.
+  [[nodiscard]] static K digit_of(K x, unsigned shift) noexcept {
+    return shift < sizeof(K) * 8 ? static_cast<K>(x >> shift) : K{0};
+  }
+
+  /// One LSD pass. The eightfold loop keeps loads ahead of the stores: 2.5 against 4.3 ns for count and two passes over
+  /// 2^16 u32 (AMD Zen 3, g++ 12).
+  template <bool first, bool last, class Source, class Destination>
+  void scatter(Source source, Destination destination, std::uint64_t num_keys, local_digits digits, unsigned pass) {
+    std::uint32_t* __restrict positions = counts_ + (std::uint64_t{pass} << digits.bits);
+    const unsigned shift = digits.shift + pass * digits.bits;
+    const K mask = static_cast<K>((std::uint64_t{1} << digits.bits) - 1);
+    const auto move = [&](std::uint64_t i, unsigned n) __attribute__((always_inline)) {
+      packed_record<K, V> moved[8];
+      std::size_t digit[8];
+      for (unsigned j = 0; j < n; ++j) {
+        moved[j] = source.get(i + j);
+        if constexpr (first) moved[j].key = order_.load(moved[j].key);
+        digit[j] = digit_of(order_.moved_rank(moved[j].key), shift) & mask;
+        if constexpr (last) moved[j].key = order_.store(moved[j].key);
+      }
+      for (unsigned j = 0; j < n; ++j) destination.put(positions[digit[j]]++, moved[j]);
+    };
+    std::uint64_t i = 0;
+    for (; i + 8 <= num_keys; i += 8) move(i, 8);
+    for (; i < num_keys; ++i) move(i, 1);
+  }
+
+  /// Records are in order but for ties above `low.end`: finds neighbours out of order and sorts the group around them.
+  void sort_ties(split data, std::uint64_t num_keys, keys::bit_range low) {
+    std::uint64_t i = 0;
+    while (true) {
+      i += find_descent(codec_, data.keys + i, num_keys - i);
+      if (i >= num_keys) return;
+      const K group = static_cast<K>(order_.rank(data.keys[i]) >> low.end);
+      const auto in_group = [&](std::uint64_t j) { return static_cast<K>(order_.rank(data.keys[j]) >> low.end) == group; };
+      std::uint64_t begin = i;
+      while (begin > 0 && in_group(begin - 1)) --begin;
+      std::uint64_t end = i + 2;
+      while (end < num_keys && in_group(end)) ++end;
+      sort(data + begin, data + begin, end - begin, low);
+      i = end - 1;
+    }
+  }
+
+  Order order_;
+  keys::codec_of<K> codec_;
+  packed scratch_[2];
+  std::uint32_t* counts_;
+};
+
+}  // namespace spansort::device::host

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host device's local sort: most-significant-digit partition on all threads until buckets fit a thread's cache, then
+// in_cache_sort.hpp on each. Traffic per record: one read of the key (count), one read and write (partition), one read
+// and write (buckets); ordered and constant inputs cost the first read alone.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "device/host/in_cache_sort.hpp"
+#include "device/host/sort_level.hpp"
+
+namespace spansort::device::host {
+
+/// Thrown inside a queue when the monitor asks to stop before the source was overwritten.
+struct stop_requested {};
+
+template <class K, class V, class Order>
+class parallel_sorter {
+ public:
+  using split = split_records<K, V>;
+
+  parallel_sorter(workers& team, const keys::codec_of<K>& codec, const sort_limits& limits, monitor* watch)
+      : team_(team), order_(codec), codec_(codec), limits_(limits), watch_(watch) {}
+
+  local_sort_outcome sort(split source, split alternate, bool result_in_alternate, std::uint64_t num_keys,
+                          keys::bit_range bits) {
+    const split result = result_in_alternate ? alternate : source;
+    outcome_ = {};
+    if (num_keys <= limits_.inline_keys && num_keys <= in_cache::max_keys) {
+      sort_small(source, result, num_keys, bits);
+    } else {
+      sort_large(source, alternate, result, num_keys, bits);
+    }
+    return outcome_;
+  }
+
+ private:
+  using in_cache = in_cache_sorter<K, V, Order>;
+  static constexpr std::uint64_t record_bytes = sizeof(K) + value_bytes_of<V>;
+  static constexpr bool keys_alone = value_bytes_of<V> == 0;
+
+  void sort_small(split source, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if (finish_ordered(scan_order(codec_, source.keys, num_keys), source, result, num_keys, bits)) return;
+    team_.for_each(1, [&](std::uint64_t, worker_scratch& scratch) {
+      in_cache(order_, codec_, scratch).sort(source, result, num_keys, bits);
+    });
+    add_pass(num_keys, 3);
+  }
+
+  void sort_large(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    level_counts level = counter().count(source.keys, num_keys, bits, true);
+    outcome_.bytes_moved += num_keys * sizeof(K);
+    if (finish_ordered(level.order, source, result, num_keys, bits)) return;
+    stop_if_asked();
+    sort_level(source, alternate, result, num_keys, bits.begin, level, true);
+  }
+
+  /// Takes the shortcut that the input's order allows.
+  bool finish_ordered(order_flags flags, split source, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if (flags.ascending) {
+      outcome_.shape = flags.descending ? input_shape::constant : input_shape::sorted;
+      copy(source, result, num_keys);
+      return true;
+    }
+    // Keys that tie on the range asked for must not change places: only whole keys can be reversed.
+    if (bits.begin != 0 || !(keys_alone ? flags.descending : flags.strictly_descending)) return false;
+    outcome_.shape = input_shape::reversed;
+    reverse(source, result, num_keys);
+    return true;
+  }
+
+  /// Sorts what has been counted. `can_stop`: nothing of the source has been overwritten yet.
+  void sort_level(split source, split alternate, split result, std::uint64_t num_keys, unsigned begin_bit,
+                  level_counts& level, bool can_stop) {
+    if (level.digit.bits == 0) return copy(source, result, num_keys);
+    if (keys_alone && begin_bit == 0 && fill_instead(source, result, num_keys, level, can_stop)) return;
+    const std::vector<std::uint64_t> positions = positions_of(level);
+    partition(source, alternate, num_keys, level, positions, can_stop);
+    if (can_stop) stop_if_asked();
+    sort_buckets(source, alternate, result, num_keys, {begin_bit, level.digit.shift}, level, positions);
+  }
+
+  void partition(split source, split alternate, std::uint64_t num_keys, const level_counts& level,
+                 const std::vector<std::uint64_t>& positions, bool can_stop) {
+    const std::uint64_t num_buckets = level.digit.num_buckets();
+    const bool stream = num_keys * record_bytes >= limits_.stream_bytes;
+    team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch& scratch) {
+      if (can_stop && stopping()) return;
+      std::vector<split> destinations(num_buckets);
+      for (std::uint64_t b = 0; b < num_buckets; ++b) destinations[b] = alternate + positions[i * num_buckets + b];
+      const piece part = level.pieces[i];
+      partition_records(order_, scratch, stream, source + part.begin, part.count, level.digit, destinations.data());
+      advance(part.count);
+    });
+    add_pass(num_keys, 2);
+  }
+
+  struct bucket {
+    std::uint64_t begin = 0;
+    std::uint64_t count = 0;
+  };
+
+  /// Buckets lie partitioned in `alternate`; large ones get another level, the others a thread each.
+  void sort_buckets(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits,
+                    const level_counts& level, const std::vector<std::uint64_t>& positions) {
+    if (bits.empty()) return copy(alternate, result, num_keys);
+    std::vector<bucket> small;
+    std::vector<bucket> large;
+    const std::uint64_t num_buckets = level.digit.num_buckets();
+    const std::uint64_t local_keys = std::min(in_cache::max_keys, 8 * limits_.bucket_bytes / record_bytes);
+    for (std::uint64_t b = 0; b < num_buckets; ++b) {
+      const std::uint64_t end = b + 1 == num_buckets ? num_keys : positions[b + 1];
+      const bucket found{positions[b], end - positions[b]};
+      if (found.count != 0) (found.count <= local_keys ? small : large).push_back(found);
+    }
+    for (const bucket& b : large) sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, bits);
+    team_.for_each(small.size(), [&](std::uint64_t i, worker_scratch& scratch) {
+      const bucket b = small[i];
+      in_cache(order_, codec_, scratch).sort(alternate + b.begin, result + b.begin, b.count, bits);
+      advance(b.count);
+    });
+    add_pass(num_keys, 2);
+  }
+
+  /// Another level for a bucket that lies in `alternate`.
+  void sort_again(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    level_counts level = counter().count(alternate.keys, num_keys, bits, false);
+    outcome_.bytes_moved += num_keys * sizeof(K);
+    sort_level(alternate, source, result, num_keys, bits.begin, level, false);
+  }
+
+  /// Few distinct keys, keys alone: writes them by their counts instead of moving them.
+  bool fill_instead(split source, split result, std::uint64_t num_keys, level_counts& level, bool can_stop) {
+    constexpr unsigned widest = 16;
+    if constexpr (!keys_alone) return false;
+    const unsigned end = level.differing.end;
+    if (end > widest || num_keys < (std::uint64_t{4} << end)) return false;
+    const std::vector<std::uint64_t> ends = count_ends(source.keys, level, end);
+    if (can_stop) stop_if_asked();
+    const K above = static_cast<K>(order_.rank(source.keys[0]) & ~static_cast<K>(base::low_mask(end)));
+    const std::vector<piece> pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
+    team_.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
+      std::uint64_t at = pieces[i].begin;
+      const std::uint64_t stop = at + pieces[i].count;
+      auto value = static_cast<std::uint64_t>(std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
+      for (; at < stop; ++value) {
+        const std::uint64_t to = std::min(stop, ends[value]);
+        std::fill(result.keys + at, result.keys + to, order_.store(static_cast<K>(above | static_cast<K>(value))));
+        at = to;
+      }
+      advance(pieces[i].count);
+    });
+    outcome_.bytes_moved += num_keys * sizeof(K);
+    return true;
+  }
+
+  /// Where the keys of each value of the low `bits` bits end in the sorted whole.
+  std::vector<std::uint64_t> count_ends(const K* keys, level_counts& level, unsigned bits) {
+    const std::uint64_t num_values = std::uint64_t{1} << bits;
+    if (level.digit.shift != 0) {
+      level.digit = {0, bits};
+      level.counts.assign(level.pieces.size() * num_values, 0);
+      team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch&) {
+        const std::span<const keys::digit_position> digits(&level.digit, 1);
+        count_digits(order_, keys + level.pieces[i].begin, level.pieces[i].count, digits, level.of_piece(i));
+      });
+    }
+    std::vector<std::uint64_t> ends(num_values, 0);
+    std::uint64_t end = 0;
+    for (std::uint64_t value = 0; value < num_values; ++value) {
+      for (std::uint64_t p = 0; p < level.pieces.size(); ++p) end += level.counts[p * num_values + value];
+      ends[value] = end;
+    }
+    return ends;
+  }
+
+  void copy(split source, split result, std::uint64_t num_keys) {
+    if (source.keys == result.keys) return;
+    const std::vector<piece> pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
+    team_.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
+      const piece p = pieces[i];
+      std::copy_n(source.keys + p.begin, p.count, result.keys + p.begin);
+      if constexpr (!keys_alone) std::copy_n(source.values + p.begin, p.count, result.values + p.begin);
+    });
+    outcome_.bytes_moved += 2 * num_keys * record_bytes;
+  }
+
+  void reverse(split source, split result, std::uint64_t num_keys) {
+    const bool in_place = source.keys == result.keys;
+    const std::uint64_t num_moves = in_place ? num_keys / 2 : num_keys;
+    const std::vector<piece> pieces = cut_into_pieces(num_moves, team_.num_threads(), limits_.piece_keys);
+    team_.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
+      const std::uint64_t end = pieces[i].begin + pieces[i].count;
+      for (std::uint64_t j = pieces[i].begin; j < end; ++j) {
+        const packed_record<K, V> left = source.get(j);
+        if (in_place) source.put(j, source.get(num_keys - 1 - j));
+        result.put(num_keys - 1 - j, left);
+      }
+    });
+    outcome_.bytes_moved += 2 * num_keys * record_bytes;
+  }
+
+  [[nodiscard]] level_counter<K, V, Order> counter() { return {team_, order_, codec_, limits_}; }
+
+  void add_pass(std::uint64_t num_keys, std::uint64_t moves) {
+    outcome_.num_passes += 1;
+    outcome_.bytes_moved += moves * num_keys * record_bytes;
+  }
+
+  void advance(std::uint64_t num_keys) {
+    if (watch_ != nullptr) watch_->work_done.fetch_add(num_keys, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool stopping() const {
+    return watch_ != nullptr && watch_->stop_requested.load(std::memory_order_relaxed);
+  }
+  void stop_if_asked() const {
+    if (stopping()) throw stop_requested{};
+  }
+
+  workers& team_;
+  Order order_;
+  keys::codec_of<K> codec_;
+  sort_limits limits_;
+  monitor* watch_;
+  local_sort_outcome outcome_;
+};
+
+}  // namespace spansort::device::host

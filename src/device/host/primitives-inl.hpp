@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of primitives.hpp: the request's order and value width become template arguments here. Included by the
+// instantiation units only.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "device/host/parallel_sort.hpp"
+#include "device/host/primitives.hpp"
+
+namespace spansort::device::host {
+
+/// Calls f.operator()<V>() with the value type of `value_bytes`.
+template <class F>
+decltype(auto) with_value(unsigned value_bytes, F&& f) {
+  switch (value_bytes) {
+    case 0: return f.template operator()<no_value>();
+    case 4: return f.template operator()<value4>();
+    case 8: return f.template operator()<value8>();
+    default: break;
+  }
+  SPANSORT_ASSERT(value_bytes == 16);
+  return f.template operator()<value16>();
+}
+
+/// Calls f.operator()<V, Order>(). Fewer than all combinations: keys alone never fold ties, and beside a value the
+/// encoding's four instructions do not show, so pairs have no identity order.
+template <class K, class F>
+decltype(auto) with_value_and_order(const record_shape& shape, const keys::codec_of<K>& codec, F&& f) {
+  return with_value(shape.value_bytes, [&]<class V>() {
+    if constexpr (value_bytes_of<V> == 0) {
+      if (codec.is_identity()) return f.template operator()<V, identity_order<K>>();
+      SPANSORT_ASSERT(!codec.folds_ties);
+    } else if constexpr (sizeof(K) > 1) {
+      if (codec.folds_ties) return f.template operator()<V, folding_order<K>>();
+    }
+    return f.template operator()<V, bijective_order<K>>();
+  });
+}
+
+template <class K>
+void run_histogram(const execution& with, const histogram_request& request) {
+  const keys::codec_of<K> codec = request.shape.codec.template of<K>();
+  const bool has_values = request.shape.value_bytes != 0;
+  const auto count = [&]<class Order>(const Order& order) {
+    const auto* const keys = static_cast<const K*>(request.keys);
+    std::uint64_t num_counts = 0;
+    for (const keys::digit_position digit : request.digits) num_counts += digit.num_buckets();
+    const std::vector<piece> pieces =
+        cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
+    std::vector<std::uint64_t> counts(pieces.size() * num_counts, 0);
+    std::vector<look_result<K>> found(pieces.size());
+    const look_request<K> wanted{request.found_shape != nullptr, false, 0};
+    with.team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
+      found[i] = count_and_look(order, codec, keys + pieces[i].begin, pieces[i].count, std::span(request.digits),
+                                counts.data() + i * num_counts, wanted);
+      if (with.watch != nullptr) with.watch->work_done.fetch_add(pieces[i].count, std::memory_order_relaxed);
+    });
+    for (std::uint64_t c = 0; c < num_counts; ++c) {
+      request.counts[c] = 0;
+      for (std::uint64_t i = 0; i < pieces.size(); ++i) request.counts[c] += counts[i * num_counts + c];
+    }
+    if (request.found_shape != nullptr) {
+      *request.found_shape = shape_of(join_orders(order, keys, pieces, found), has_values);
+    }
+  };
+  if (codec.is_identity()) return count(identity_order<K>(codec));
+  if (codec.folds_ties) return count(folding_order<K>(codec));
+  count(bijective_order<K>(codec));
+}
+
+template <class K>
+void run_partition(const execution& with, const partition_request& request, const records* destinations) {
+  const keys::codec_of<K> codec = request.shape.codec.template of<K>();
+  with_value_and_order<K>(request.shape, codec, [&]<class V, class Order>() {
+    const Order order(codec);
+    const split_records<K, V> source = split<K, V>(request.source);
+    const std::uint64_t num_buckets = request.digit.num_buckets();
+    const std::vector<piece> pieces =
+        cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
+    // [piece][bucket]: first how many, then where.
+    std::vector<std::uint64_t> counts(pieces.size() * num_buckets, 0);
+    if (pieces.size() > 1) {
+      with.team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
+        count_digits(order, source.keys + pieces[i].begin, pieces[i].count, std::span(&request.digit, 1),
+                     counts.data() + i * num_buckets);
+      });
+    }
+    std::vector<split_records<K, V>> starts(pieces.size() * num_buckets);
+    for (std::uint64_t b = 0; b < num_buckets; ++b) {
+      split_records<K, V> next = split<K, V>(destinations[b]);
+      for (std::uint64_t i = 0; i < pieces.size(); ++i) {
+        starts[i * num_buckets + b] = next;
+        if (next.keys != nullptr) next = next + counts[i * num_buckets + b];
+      }
+    }
+    const bool stream = request.num_keys * request.shape.bytes() >= with.limits.stream_bytes;
+    with.team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch& scratch) {
+      partition_records(order, scratch, stream, source + pieces[i].begin, pieces[i].count, request.digit,
+                        starts.data() + i * num_buckets);
+      if (with.watch != nullptr) with.watch->work_done.fetch_add(pieces[i].count, std::memory_order_relaxed);
+    });
+  });
+}
+
+template <class K>
+local_sort_outcome run_local_sort(const execution& with, const local_sort_request& request) {
+  const keys::codec_of<K> codec = request.shape.codec.template of<K>();
+  return with_value_and_order<K>(request.shape, codec, [&]<class V, class Order>() {
+    return parallel_sorter<K, V, Order>(with.team, codec, with.limits, with.watch)
+        .sort(split<K, V>(request.source), split<K, V>(request.alternate), request.result_in_alternate,
+              request.num_keys, request.bits);
+  });
+}
+
+}  // namespace spansort::device::host

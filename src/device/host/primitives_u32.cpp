@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host primitives for keys of 32 bits.
+#include "device/host/primitives-inl.hpp"
+
+namespace spansort::device::host {
+
+template void run_histogram<std::uint32_t>(const execution&, const histogram_request&);
+template void run_partition<std::uint32_t>(const execution&, const partition_request&, const records*);
+template local_sort_outcome run_local_sort<std::uint32_t>(const execution&, const local_sort_request&);
+
+}  // namespace spansort::device::host

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// How host kernels see records: keys and values in two arrays (the caller's memory), or packed together (scratch, where
+// one store moves both), and the three orders that a key codec can ask for.
+#pragma once
+
+#include <cstdint>
+
+#include "device/device.hpp"
+#include "keys/codec.hpp"
+
+namespace spansort::device::host {
+
+struct no_value {};
+// Packed: a caller's values may have any alignment.
+struct [[gnu::packed]] value4 {
+  std::uint32_t word;
+};
+struct [[gnu::packed]] value8 {
+  std::uint64_t word;
+};
+struct [[gnu::packed]] value16 {
+  std::uint64_t words[2];
+};
+
+template <class V>
+inline constexpr unsigned value_bytes_of = sizeof(V);
+template <>
+inline constexpr unsigned value_bytes_of<no_value> = 0;
+
+template <class K, class V>
+struct packed_record {
+  K key;
+  [[no_unique_address]] V value;
+};
+
+/// Keys and values in arrays of their own.
+template <class K, class V>
+struct split_records {
+  K* keys = nullptr;
+  V* values = nullptr;
+
+  [[nodiscard]] packed_record<K, V> get(std::uint64_t i) const noexcept {
+    if constexpr (value_bytes_of<V> == 0) return {keys[i], {}};
+    else return {keys[i], values[i]};
+  }
+  void put(std::uint64_t i, packed_record<K, V> r) const noexcept {
+    keys[i] = r.key;
+    if constexpr (value_bytes_of<V> != 0) values[i] = r.value;
+  }
+  [[nodiscard]] split_records operator+(std::uint64_t count) const noexcept {
+    return {keys + count, value_bytes_of<V> == 0 ? nullptr : values + count};
+  }
+};
+
+template <class K, class V>
+[[nodiscard]] split_records<K, V> split(records r) noexcept {
+  return {static_cast<K*>(r.keys), static_cast<V*>(r.values)};
+}
+
+/// Key and value side by side.
+template <class K, class V>
+struct packed_records {
+  packed_record<K, V>* data = nullptr;
+
+  [[nodiscard]] packed_record<K, V> get(std::uint64_t i) const noexcept { return data[i]; }
+  void put(std::uint64_t i, packed_record<K, V> r) const noexcept { data[i] = r; }
+};
+
+// An order says what a key in memory ranks as (`rank`), what is moved inside a local sort (`load` on the way in, `store`
+// on the way out) and what a moved key ranks as (`moved_rank`).
+
+/// Unsigned ascending: bits are ranks.
+template <class K>
+struct identity_order {
+  explicit identity_order(const keys::codec_of<K>&) {}
+  [[nodiscard]] K rank(K x) const noexcept { return x; }
+  [[nodiscard]] K load(K x) const noexcept { return x; }
+  [[nodiscard]] K moved_rank(K x) const noexcept { return x; }
+  [[nodiscard]] K store(K x) const noexcept { return x; }
+};
+
+/// A bijective encoding: encoded once, moved encoded, decoded at the end.
+template <class K>
+struct bijective_order {
+  keys::codec_of<K> codec;
+  explicit bijective_order(const keys::codec_of<K>& c) : codec(c) {}
+  [[nodiscard]] K rank(K x) const noexcept { return codec.encode_bits(x); }
+  [[nodiscard]] K load(K x) const noexcept { return codec.encode_bits(x); }
+  [[nodiscard]] K moved_rank(K x) const noexcept { return x; }
+  [[nodiscard]] K store(K x) const noexcept { return codec.decode(x); }
+};
+
+/// Ties folded (-0.0 and +0.0, NaNs): keys move as they are and are encoded wherever they are looked at.
+template <class K>
+struct folding_order {
+  keys::codec_of<K> codec;
+  explicit folding_order(const keys::codec_of<K>& c) : codec(c) {}
+  [[nodiscard]] K rank(K x) const noexcept { return codec.encode_bits(codec.fold(x)); }
+  [[nodiscard]] K load(K x) const noexcept { return x; }
+  [[nodiscard]] K moved_rank(K x) const noexcept { return rank(x); }
+  [[nodiscard]] K store(K x) const noexcept { return x; }
+};
+
+}  // namespace spansort::device::host

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that one worker thread of a host device keeps: small enough to stay in its caches.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace spansort::device::host {
+
+/// Widest digit that host kernels take.
+inline constexpr unsigned max_digit_bits = 12;
+/// Most digits that a local sort takes in one go.
+inline constexpr unsigned max_local_digits = 4;
+/// Bytes of write-combining buffers of one thread.
+inline constexpr std::uint64_t combining_bytes = std::uint64_t{1} << 19;
+/// A bucket of up to this many bytes is sorted by one thread in its scratch (sort_limits may lower it).
+inline constexpr std::uint64_t max_local_bytes = std::uint64_t{1} << 21;
+
+namespace detail {
+struct free_deleter {
+  void operator()(void* p) const noexcept { std::free(p); }
+};
+}  // namespace detail
+
+template <class T>
+using aligned_array = std::unique_ptr<T[], detail::free_deleter>;
+
+template <class T>
+[[nodiscard]] aligned_array<T> make_aligned(std::uint64_t count) {
+  constexpr std::uint64_t alignment = 4096;
+  void* p = std::aligned_alloc(alignment, (count * sizeof(T) + alignment - 1) / alignment * alignment);
+  if (p == nullptr) throw std::bad_alloc();
+  return aligned_array<T>(static_cast<T*>(p));
+}
+
+/// Allocated once, before any input is touched; only its owner thread uses it while work runs.
+struct worker_scratch {
+  aligned_array<std::byte> records[2] = {make_aligned<std::byte>(max_local_bytes + 64),
+                                         make_aligned<std::byte>(max_local_bytes + 64)};
+  aligned_array<std::byte> combining = make_aligned<std::byte>(combining_bytes);
+  aligned_array<std::byte> cursors = make_aligned<std::byte>((std::uint64_t{8} << max_digit_bits) * 3);
+  aligned_array<std::uint32_t> digit_counts =
+      make_aligned<std::uint32_t>((std::uint64_t{1} << max_digit_bits) * max_local_digits);
+
+  static constexpr std::uint64_t size_bytes =
+      2 * (max_local_bytes + 4096) + combining_bytes + (std::uint64_t{24} << max_digit_bits) +
+      (std::uint64_t{4} << max_digit_bits) * max_local_digits;
+};
+
+}  // namespace spansort::device::host

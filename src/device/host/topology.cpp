@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/host/topology.hpp"
+
+#include <hwloc.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <vector>
+
+namespace spansort::device::host {
+namespace {
+
+/// Loaded once, then constant. Empty handle where hwloc fails: then one node and the processors the system reports.
+class topology {
+ public:
+  static const topology& get() {
+    static const topology t;
+    return t;
+  }
+
+  topology() {
+    if (hwloc_topology_init(&handle_) != 0) return;
+    if (hwloc_topology_load(handle_) != 0) {
+      hwloc_topology_destroy(handle_);
+      return;
+    }
+    loaded_ = true;
+    for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(handle_, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
+      if (!hwloc_bitmap_iszero(node->cpuset)) nodes_.push_back(node);
+    }
+  }
+  ~topology() {
+    if (loaded_) hwloc_topology_destroy(handle_);
+  }
+  topology(const topology&) = delete;
+  topology& operator=(const topology&) = delete;
+
+  [[nodiscard]] bool loaded() const noexcept { return loaded_; }
+  [[nodiscard]] hwloc_topology_t handle() const noexcept { return handle_; }
+  [[nodiscard]] const std::vector<hwloc_obj_t>& nodes() const noexcept { return nodes_; }
+  [[nodiscard]] hwloc_obj_t node(int index) const noexcept {
+    const auto i = static_cast<std::size_t>(index);
+    return index >= 0 && i < nodes_.size() ? nodes_[i] : nullptr;
+  }
+
+ private:
+  hwloc_topology_t handle_ = nullptr;
+  bool loaded_ = false;
+  std::vector<hwloc_obj_t> nodes_;
+};
+
+/// The number in the first line of a file such as /sys/fs/cgroup/memory.max; `fallback` when there is none.
+std::uint64_t read_number(const char* path, std::uint64_t fallback) {
+  std::ifstream file(path);
+  std::uint64_t number = 0;
+  return file >> number ? number : fallback;
+}
+
+std::uint64_t control_group_rest() {
+  constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+  struct group_files {
+    const char* limit;
+    const char* used;
+  };
+  constexpr group_files versions[] = {
+      {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+      {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
+  for (const group_files& files : versions) {
+    const std::uint64_t limit = read_number(files.limit, unlimited);
+    if (limit == unlimited) continue;
+    const std::uint64_t used = read_number(files.used, 0);
+    return limit > used ? limit - used : 0;
+  }
+  return unlimited;
+}
+
+std::uint64_t page_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
+
+}  // namespace
+
+unsigned num_processors() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return static_cast<unsigned>(CPU_COUNT(&allowed));
+  return static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+unsigned num_numa_nodes() { return static_cast<unsigned>(std::max<std::size_t>(1, topology::get().nodes().size())); }
+
+unsigned num_processors_of_node(unsigned node) {
+  const hwloc_obj_t object = topology::get().node(static_cast<int>(node));
+  if (object == nullptr || num_numa_nodes() == 1) return num_processors();
+  return static_cast<unsigned>(std::max(1, hwloc_bitmap_weight(object->cpuset)));
+}
+
+std::string processor_model() {
+  const topology& t = topology::get();
+  if (!t.loaded()) return "unknown processor";
+  const hwloc_obj_t package = hwloc_get_obj_by_type(t.handle(), HWLOC_OBJ_PACKAGE, 0);
+  const char* model = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
+  return model == nullptr ? "unknown processor" : model;
+}
+
+std::uint64_t total_memory_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes(); }
+
+std::uint64_t available_memory_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string line;
+  std::uint64_t available = static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_AVPHYS_PAGES))) * page_bytes();
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string name;
+    std::uint64_t kibibytes = 0;
+    if (words >> name >> kibibytes && name == "MemAvailable:") available = kibibytes * 1024;
+  }
+  return std::min(available, control_group_rest());
+}
+
+void bind_thread_to_node(int node) noexcept {
+  const topology& t = topology::get();
+  const hwloc_obj_t object = t.node(node);
+  if (object != nullptr) static_cast<void>(hwloc_set_cpubind(t.handle(), object->cpuset, HWLOC_CPUBIND_THREAD));
+}
+
+void unbind_thread() noexcept {
+  const topology& t = topology::get();
+  if (!t.loaded()) return;
+  static_cast<void>(
+      hwloc_set_cpubind(t.handle(), hwloc_topology_get_allowed_cpuset(t.handle()), HWLOC_CPUBIND_THREAD));
+}
+
+void bind_memory_to_node(void* data, std::uint64_t size_bytes, int node) noexcept {
+  const topology& t = topology::get();
+  const hwloc_obj_t object = t.node(node);
+  if (object == nullptr || t.nodes().size() < 2) return;
+  static_cast<void>(hwloc_set_area_membind(t.handle(), data, size_bytes, object->nodeset, HWLOC_MEMBIND_BIND,
+                                           HWLOC_MEMBIND_BYNODESET));
+}
+
+}  // namespace spansort::device::host

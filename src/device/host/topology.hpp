@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What hwloc sees of this machine: processors, NUMA nodes, memory; and binding threads and memory to nodes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace spansort::device::host {
+
+/// Processors that this process may use.
+[[nodiscard]] unsigned num_processors();
+/// NUMA nodes with processors that this process may use; at least 1.
+[[nodiscard]] unsigned num_numa_nodes();
+/// Processors of one node.
+[[nodiscard]] unsigned num_processors_of_node(unsigned node);
+[[nodiscard]] std::string processor_model();
+
+[[nodiscard]] std::uint64_t total_memory_bytes();
+/// What can be allocated now without swapping: the kernel's estimate, or the control group's rest if that is less.
+[[nodiscard]] std::uint64_t available_memory_bytes();
+
+/// Best effort: a machine that does not allow binding works unbound.
+void bind_thread_to_node(int node) noexcept;
+void unbind_thread() noexcept;
+void bind_memory_to_node(void* data, std::uint64_t size_bytes, int node) noexcept;
+
+}  // namespace spansort::device::host

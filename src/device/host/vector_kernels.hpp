@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels in vector instructions, through Highway: compiled for every target, chosen at run time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "keys/codec.hpp"
+
+namespace spansort::device::host {
+
+/// What neighbouring keys say about an input's order. All true for fewer than two keys.
+struct order_flags {
+  bool ascending = true;            ///< no key < its left neighbour
+  bool descending = true;           ///< no key > its left neighbour
+  bool strictly_descending = true;  ///< every key < its left neighbour
+
+  [[nodiscard]] bool any() const noexcept { return ascending || descending; }
+  order_flags& operator&=(order_flags other) noexcept {
+    ascending &= other.ascending;
+    descending &= other.descending;
+    strictly_descending &= other.strictly_descending;
+    return *this;
+  }
+};
+
+// K is std::uint8_t, 16, 32 or 64. "Rank" is codec.encode(key).
+
+/// Compares every key with its left neighbour. One read.
+template <class K>
+[[nodiscard]] order_flags scan_order(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
+
+/// Smallest i with rank(keys[i]) > rank(keys[i + 1]); num_keys when there is none.
+template <class K>
+[[nodiscard]] std::uint64_t find_descent(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
+
+/// The bits in which ranks differ from that of the first key.
+template <class K>
+[[nodiscard]] K differing_bits(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
+
+/// The instruction set in use: "AVX2", "AVX3", ...
+[[nodiscard]] std::string vector_target();
+
+}  // namespace spansort::device::host

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/host/workers.hpp"
+
+#include <oneapi/tbb/task_scheduler_observer.h>
+
+namespace spansort::device::host {
+
+/// Binds threads to the device's node while they work in its arena.
+class workers::pin_to_node : public tbb::task_scheduler_observer {
+ public:
+  pin_to_node(tbb::task_arena& arena, int numa_node) : tbb::task_scheduler_observer(arena), numa_node_(numa_node) {
+    observe(true);
+  }
+  ~pin_to_node() override { observe(false); }
+  void on_scheduler_entry(bool) override { bind_thread_to_node(numa_node_); }
+  void on_scheduler_exit(bool) override { unbind_thread(); }
+
+ private:
+  int numa_node_;
+};
+
+workers::workers(unsigned num_threads, int numa_node)
+    : num_threads_(num_threads), arena_(static_cast<int>(num_threads), 1), scratch_(num_threads) {
+  if (numa_node >= 0) pin_ = std::make_unique<pin_to_node>(arena_, numa_node);
+}
+
+workers::~workers() = default;
+
+void workers::prepare_scratch() {
+  for (std::unique_ptr<worker_scratch>& s : scratch_) {
+    if (s == nullptr) s = std::make_unique<worker_scratch>();
+  }
+}
+
+}  // namespace spansort::device::host

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of one host device: a oneTBB arena bound to the device's NUMA node, and a scratch for each of its slots.
+#pragma once
+
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "device/host/scratch.hpp"
+#include "device/host/topology.hpp"
+
+namespace spansort::device::host {
+
+class workers {
+ public:
+  /// `numa_node` -1: anywhere.
+  workers(unsigned num_threads, int numa_node);
+  ~workers();
+  workers(const workers&) = delete;
+  workers& operator=(const workers&) = delete;
+
+  [[nodiscard]] unsigned num_threads() const noexcept { return num_threads_; }
+
+  /// Allocates the scratch of every slot, so that work that has begun cannot fail for memory.
+  void prepare_scratch();
+
+  /// Calls task(i, scratch) for i in [0, num_tasks), in any order, on all threads; returns when all are done.
+  template <class Task>
+  void for_each(std::uint64_t num_tasks, const Task& task) {
+    if (num_tasks == 0) return;
+    if (num_tasks == 1 || num_threads_ == 1) return run_here(num_tasks, task);
+    arena_.execute([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<std::uint64_t>(0, num_tasks, 1),
+          [&](const tbb::blocked_range<std::uint64_t>& range) {
+            worker_scratch& scratch = *scratch_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
+            for (std::uint64_t i = range.begin(); i != range.end(); ++i) task(i, scratch);
+          },
+          tbb::simple_partitioner());
+    });
+  }
+
+ private:
+  class pin_to_node;
+
+  template <class Task>
+  void run_here(std::uint64_t num_tasks, const Task& task) {
+    for (std::uint64_t i = 0; i < num_tasks; ++i) task(i, *scratch_[0]);
+  }
+
+  unsigned num_threads_;
+  tbb::task_arena arena_;
+  std::unique_ptr<pin_to_node> pin_;
+  std::vector<std::unique_ptr<worker_scratch>> scratch_;
+};
+
+}  // namespace spansort::device::host

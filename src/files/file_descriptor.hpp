@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// An owned file descriptor, and the read and write loops that survive short counts and interrupting signals.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace spansort::files {
+
+class file_descriptor {
+ public:
+  file_descriptor() = default;
+  explicit file_descriptor(int fd) noexcept : fd_(fd) {}
+  ~file_descriptor() { reset(); }
+  file_descriptor(file_descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  file_descriptor& operator=(file_descriptor&& other) noexcept;
+
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  [[nodiscard]] bool is_open() const noexcept { return fd_ >= 0; }
+  /// Closes and returns the errno of close(), 0 when it succeeded. The descriptor is gone either way.
+  int close() noexcept;
+  void reset() noexcept { close(); }
+
+ private:
+  int fd_ = -1;
+};
+
+/// Result of a read or write loop: how far it came, and the errno that ended it (0: done, or end of file).
+struct transfer_result {
+  std::size_t num_bytes = 0;
+  int error_code = 0;
+};
+
+/// open(), repeated while a signal interrupts it. Not open, with errno set, on failure.
+[[nodiscard]] file_descriptor open_file(const char* path, int flags, unsigned mode = 0) noexcept;
+
+/// Reads until `into` is full or the file ends.
+[[nodiscard]] transfer_result read_fully(int fd, std::span<std::byte> into) noexcept;
+
+/// Writes all of `from`.
+[[nodiscard]] transfer_result write_fully(int fd, std::span<const std::byte> from) noexcept;
+
+/// "No such file or directory".
+[[nodiscard]] std::string error_text(int error_code);
+
+}  // namespace spansort::files

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where an output goes: a name in a directory that is to be replaced, or a stream that is written directly. Found out
+// before any work, so that a wrong name, a missing permission or a full disk shows at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace spansort::files {
+
+/// Owner and permissions of a file that is replaced; the new one gets them.
+struct file_ownership {
+  unsigned mode = 0;
+  unsigned user = 0;
+  unsigned group = 0;
+};
+
+struct output_target {
+  std::string name;                        ///< as the user gave it, for messages
+  bool is_stream = false;                  ///< standard output, a device or a FIFO: written directly
+  std::string path;                        ///< symbolic links followed; empty: standard output
+  std::string directory;                   ///< of `path`; empty for streams
+  std::string file_name;                   ///< of `path`, in `directory`
+  std::optional<file_ownership> replaced;  ///< of the regular file that is there now
+};
+
+/// Resolves `path`; "-" is standard output. Throws io_error for a directory, a directory that is missing or cannot be
+/// written, a file that may not be written, and a loop of links.
+[[nodiscard]] output_target find_output(const std::string& path);
+
+/// Throws io_error, naming bytes needed and free, when the target's file system has no room for a new file.
+void require_free_space(const output_target& target, std::uint64_t needed_bytes);
+
+/// Text after the errno text when a write failed: bytes needed and free, and what to do.
+[[nodiscard]] std::string write_failure_advice(const output_target& target, int error_code, std::uint64_t needed_bytes);
+
+}  // namespace spansort::files

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One distribution as a function from index to key, and the parallel loop that evaluates it.
+#pragma once
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <concepts>
+#include <cstdint>
+
+#include "generate/key_space.hpp"
+#include "spansort/generate.hpp"
+
+namespace spansort::generation {
+
+/// Throws invalid_argument unless the parameter fits the kind.
+void require_valid(const distribution& d);
+
+/// What every distribution needs.
+template <std::unsigned_integral K>
+struct fill_request {
+  key_space<K> space;
+  K* keys = nullptr;
+  std::uint64_t num_keys = 0;
+  std::uint64_t seed = 0;
+};
+
+/// keys[i] = key_at(i), in parallel.
+template <std::unsigned_integral K, class F>
+void fill(const fill_request<K>& request, const F& key_at) {
+  constexpr std::uint64_t grain_keys = std::uint64_t{1} << 14;
+  tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, request.num_keys, grain_keys), [&](const auto& block) {
+    const F local = key_at;  // so that the optimiser sees that the stores below do not change it
+    K* const keys = request.keys;
+    for (std::uint64_t i = block.begin(); i != block.end(); ++i) keys[i] = local(i);
+  });
+}
+
+/// Distributions whose keys are drawn one by one: uniform, normal, zero, zipf, entropy, last-digit-only, one-spanning,
+/// special-floats.
+template <std::unsigned_integral K>
+void fill_independent(const fill_request<K>& request, const distribution& d);
+
+/// Distributions whose keys depend on their place: sorted, reverse, nearly-sorted, staggered, bucket-sorted.
+template <std::unsigned_integral K>
+void fill_ordered(const fill_request<K>& request, distribution_kind kind);
+
+}  // namespace spansort::generation

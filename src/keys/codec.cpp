@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "keys/codec.hpp"
+
+#include "keys/dispatch.hpp"
+
+namespace spansort::keys {
+
+bool key_codec::is_bijective() const noexcept { return ties == tie_rule::by_bits || !is_float(type); }
+
+std::uint64_t encode_at(const key_codec& codec, const void* keys, std::uint64_t index) noexcept {
+  return with_width(codec.width_bytes(), [&]<class K>() -> std::uint64_t {
+    return codec.of<K>().encode(static_cast<const K*>(keys)[index]);
+  });
+}
+
+}  // namespace spansort::keys

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The partitioning phase of the plan (RMG paper, sections 3.1 and 3.2): histograms in, ownership of buckets and the
+// next refinements out. Ownership depends on a bucket's position and count alone: a bucket that has an owner keeps it.
+#include "plan/planner.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/math.hpp"
+
+namespace spansort::plan {
+
+namespace {
+
+struct rank_range {
+  unsigned first = 0;
+  unsigned last = 0;
+};
+
+void check_parameters(const parameters& p) {
+  SPANSORT_ASSERT(p.num_ranks >= 1);
+  SPANSORT_ASSERT(p.key_bits >= 1 && p.key_bits <= 64);
+  SPANSORT_ASSERT(p.radix_bits >= 1 && p.radix_bits <= 24);
+  SPANSORT_ASSERT(p.epsilon >= 0);
+  SPANSORT_ASSERT(p.fuse_threshold >= 0);
+}
+
+/// Gives the keys at either end to the neighbour where they are at most `slack_keys`: one rank a side, so that no rank
+/// gets more than the slack from either side. `borders` are those of the chunks.
+rank_range trim(const bucket& b, rank_range touched, const std::vector<std::uint64_t>& borders,
+                std::uint64_t slack_keys) {
+  if (touched.first == touched.last) return touched;
+  const std::uint64_t head_keys = borders[touched.first + 1] - b.begin;
+  const std::uint64_t tail_keys = b.begin + b.count - borders[touched.last];
+  const bool head_fits = head_keys <= slack_keys;
+  const bool tail_fits = tail_keys <= slack_keys;
+
+  // Ranks without a chunk own nothing: step over them.
+  unsigned second = touched.first + 1;
+  while (borders[second + 1] == borders[second]) ++second;
+  if (head_fits && tail_fits && second == touched.last) {
+    const unsigned owner = head_keys >= tail_keys ? touched.first : touched.last;
+    return {owner, owner};
+  }
+  unsigned second_last = touched.last - 1;
+  while (borders[second_last + 1] == borders[second_last]) --second_last;
+  return {head_fits ? second : touched.first, tail_fits ? second_last : touched.last};
+}
+
+/// The non-empty children of a refined bucket, appended in order.
+void append_children(const refinement& parent, const std::vector<std::vector<std::uint64_t>>& histograms,
+                     const parameters& p, unsigned pass, std::vector<bucket>& out) {
+  const std::uint64_t num_children = parent.digit.num_buckets();
+  SPANSORT_ASSERT(histograms.size() == parent.slices.size());
+  for (std::size_t i = 0; i < histograms.size(); ++i) {
+    SPANSORT_ASSERT(histograms[i].size() == num_children);
+    const auto sum = std::accumulate(histograms[i].begin(), histograms[i].end(), std::uint64_t{0});
+    SPANSORT_ASSERT(sum == parent.slices[i].count);
+  }
+  for (std::uint64_t digit = 0; digit < num_children; ++digit) {
+    std::uint64_t count = 0;
+    for (const auto& histogram : histograms) count += histogram[digit];
+    if (count == 0) continue;
+    bucket& child = out.emplace_back();
+    child.prefix = parent.prefix.child(digit, parent.digit.bits);
+    child.pass = pass;
+    child.count = count;
+    child.slice_counts.resize(p.num_ranks);
+    for (std::size_t i = 0; i < histograms.size(); ++i) {
+      child.slice_counts[parent.slices[i].rank] = histograms[i][digit];
+    }
+  }
+}
+
+}  // namespace
+
+std::uint64_t chunk_begin(const parameters& p, unsigned rank) noexcept {
+  // floor(rank * num_keys / num_ranks); the product itself may not fit.
+  const std::uint64_t quotient = p.num_keys / p.num_ranks;
+  const std::uint64_t remainder = p.num_keys % p.num_ranks;
+  return rank * quotient + rank * remainder / p.num_ranks;
+}
+
+std::uint64_t largest_chunk(const parameters& p) noexcept {
+  return base::ceil_div(p.num_keys, std::uint64_t{p.num_ranks});
+}
+
+std::uint64_t epsilon_keys(const parameters& p) noexcept {
+  if (p.num_keys == 0) return 0;
+  const double keys = p.epsilon * static_cast<double>(largest_chunk(p));
+  return keys >= static_cast<double>(p.num_keys) ? p.num_keys : static_cast<std::uint64_t>(keys);
+}
+
+double sort_plan::imbalance() const {
+  if (params.num_keys == 0) return 1.0;
+  std::uint64_t largest = 0;
+  for (unsigned rank = 0; rank < params.num_ranks; ++rank) largest = std::max(largest, rank_count(rank));
+  return static_cast<double>(largest) * params.num_ranks / static_cast<double>(params.num_keys);
+}
+
+planner::planner(const parameters& params) : params_(params) {
+  check_parameters(params_);
+  plan_.params = params_;
+  for (unsigned rank = 0; rank <= params_.num_ranks; ++rank) chunk_borders_.push_back(chunk_begin(params_, rank));
+  if (params_.num_keys == 0) return;
+
+  bucket root;
+  root.count = params_.num_keys;
+  for (unsigned rank = 0; rank < params_.num_ranks; ++rank) {
+    root.slice_counts.push_back(chunk_borders_[rank + 1] - chunk_borders_[rank]);
+  }
+  root.last_rank = params_.num_ranks - 1;
+  buckets_.push_back(std::move(root));
+  collect_pending();
+}
+
+void planner::add_pass(std::span<const std::vector<std::vector<std::uint64_t>>> histograms) {
+  SPANSORT_ASSERT(!pending_.empty());
+  SPANSORT_ASSERT(histograms.size() == pending_.size());
+  const keys::digit_position digit = pending_.front().digit;
+  const auto pass = base::checked_cast<unsigned>(plan_.passes.size() + 1);
+
+  std::vector<bucket> refined;
+  std::size_t next = 0;  // pending_ is in bucket order
+  for (bucket& b : buckets_) {
+    if (next == pending_.size() || b.prefix != pending_[next].prefix) {
+      refined.push_back(std::move(b));
+      continue;
+    }
+    append_children(pending_[next], histograms[next], params_, pass, refined);
+    ++next;
+  }
+  SPANSORT_ASSERT(next == pending_.size());
+  buckets_ = std::move(refined);
+
+  assign_ranks();
+  plan_.passes.push_back({pass, {digit.shift, digit.shift + digit.bits}, buckets_});
+  collect_pending();
+}
+
+void planner::assign_ranks() {
+  const std::uint64_t slack_keys = epsilon_keys(params_);
+  std::uint64_t begin = 0;
+  unsigned rank = 0;  // whose chunk holds the position `begin`
+  for (bucket& b : buckets_) {
+    b.begin = begin;
+    begin += b.count;
+    while (chunk_borders_[rank + 1] <= b.begin) ++rank;
+    rank_range touched{rank, rank};
+    while (chunk_borders_[touched.last + 1] < begin) ++touched.last;
+    rank_range range = trim(b, touched, chunk_borders_, slack_keys);
+    // Equal keys that do not fit one rank may be cut anywhere: cut where the balance is perfect, without slack.
+    if (range.first != range.last && b.prefix.bit_count == params_.key_bits) range = touched;
+    b.first_rank = range.first;
+    b.last_rank = range.last;
+  }
+  SPANSORT_ASSERT(begin == params_.num_keys);
+}
+
+void planner::collect_pending() {
+  pending_.clear();
+  const bool is_root = plan_.passes.empty();
+  std::vector<std::uint64_t> offsets(params_.num_ranks);  // chunks are kept in bucket order
+  for (const bucket& b : buckets_) {
+    const unsigned bits_left = params_.key_bits - b.prefix.bit_count;
+    const bool refine = bits_left != 0 && (is_root || b.spans());
+    if (refine) {
+      const unsigned digit_bits = std::min(params_.radix_bits, bits_left);
+      pending_.push_back({b.prefix, {bits_left - digit_bits, digit_bits}, {}});
+    }
+    for (unsigned rank = 0; rank < params_.num_ranks; ++rank) {
+      const std::uint64_t count = b.slice_counts[rank];
+      if (refine && count != 0) pending_.back().slices.push_back({rank, offsets[rank], count});
+      offsets[rank] += count;
+    }
+  }
+  plan_.num_spanning_buckets += pending_.size();
+}
+
+}  // namespace spansort::plan

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of the multi-device sort (RMG paper, section 3): pure arithmetic on histograms. No device, no clock, no I/O.
+//
+// Use:  planner p(parameters);
+//       while (!p.pending().empty()) p.add_pass(histograms of p.pending());
+//       sort_plan plan = std::move(p).finish();
+//
+// The root bucket (empty prefix, all keys) is the first pending refinement, so the first pass is no special case.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "keys/digit.hpp"
+#include "plan/transfer.hpp"
+
+namespace spansort::plan {
+
+struct parameters {
+  std::uint64_t num_keys = 0;
+  unsigned num_ranks = 1;
+  unsigned key_bits = 32;
+  unsigned radix_bits = 8;       ///< the last digit may be narrower
+  double epsilon = 0.005;        ///< slack at each end of a chunk, fraction of the largest chunk, rounded down
+  double fuse_threshold = 0.01;  ///< fraction of the largest chunk
+};
+
+/// Keys [begin(rank), begin(rank + 1)) of the input are rank's chunk; sizes differ by at most one.
+[[nodiscard]] std::uint64_t chunk_begin(const parameters& p, unsigned rank) noexcept;
+
+/// Size of the largest chunk, ceil(num_keys / num_ranks).
+[[nodiscard]] std::uint64_t largest_chunk(const parameters& p) noexcept;
+
+/// Slack at each end of a chunk, in keys. A rank ends with at most its chunk + 2 * epsilon_keys.
+[[nodiscard]] std::uint64_t epsilon_keys(const parameters& p) noexcept;
+
+/// A bucket's part in one rank's chunk. Offsets count from the start of that chunk, which is kept in bucket order.
+struct slice {
+  unsigned rank = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t count = 0;
+  friend bool operator==(const slice&, const slice&) = default;
+};
+
+/// A spanning bucket to count and partition by `digit`.
+struct refinement {
+  keys::prefix prefix;
+  keys::digit_position digit;
+  std::vector<slice> slices;  ///< non-empty ones, by rank
+};
+
+/// All keys of a prefix.
+struct bucket {
+  keys::prefix prefix;
+  unsigned pass = 0;        ///< number of passes that made it, 1 or more
+  std::uint64_t begin = 0;  ///< position of its first key in the sorted whole
+  std::uint64_t count = 0;
+  std::vector<std::uint64_t> slice_counts;  ///< by rank
+  unsigned first_rank = 0;                  ///< ranks that would hold it, slack used; equal: it has one owner
+  unsigned last_rank = 0;
+  [[nodiscard]] bool spans() const noexcept { return first_rank != last_rank; }
+};
+
+/// What one pass left behind: all buckets in order. For drawing and for the bounds of the paper.
+struct pass_view {
+  unsigned pass = 0;
+  keys::bit_range bits;  ///< examined in this pass
+  std::vector<bucket> buckets;
+};
+
+/// Neighbouring buckets of one rank that are sorted together.
+struct local_sort {
+  unsigned rank = 0;
+  std::uint64_t offset = 0;  ///< in the rank's part of the sorted whole
+  std::uint64_t count = 0;
+  keys::bit_range bits;  ///< empty: done already
+  std::uint64_t num_buckets = 0;
+  friend bool operator==(const local_sort&, const local_sort&) = default;
+};
+
+struct sort_plan {
+  parameters params;
+  std::vector<pass_view> passes;           ///< one a pass; the last one's buckets are the final ones
+  std::vector<std::uint64_t> rank_begins;  ///< num_ranks + 1 positions in the sorted whole
+  std::vector<transfer> transfers;         ///< by source rank, then source offset
+  std::vector<local_sort> local_sorts;     ///< by rank, then offset; cover everything
+  std::uint64_t num_spanning_buckets = 0;  ///< root included, over all passes (paper, section 3.2: s)
+
+  [[nodiscard]] std::uint64_t rank_count(unsigned rank) const { return rank_begins[rank + 1] - rank_begins[rank]; }
+  /// Largest rank over average; 1 for no keys.
+  [[nodiscard]] double imbalance() const;
+};
+
+class planner {
+ public:
+  explicit planner(const parameters& params);
+
+  [[nodiscard]] const parameters& params() const noexcept { return params_; }
+
+  /// Spanning buckets of this pass; empty: the partitioning phase is over.
+  [[nodiscard]] const std::vector<refinement>& pending() const noexcept { return pending_; }
+
+  /// `histograms[i][j]`: counts of pending()[i].digit in pending()[i].slices[j]; 2^bits of them, summing to its count.
+  /// References into pending() do not outlive the call.
+  void add_pass(std::span<const std::vector<std::vector<std::uint64_t>>> histograms);
+
+  /// Only when nothing is pending.
+  [[nodiscard]] sort_plan finish() &&;
+
+ private:
+  void assign_ranks();
+  void collect_pending();
+
+  parameters params_;
+  std::vector<std::uint64_t> chunk_borders_;  ///< num_ranks + 1
+  std::vector<bucket> buckets_;               ///< all keys, in order; none is empty
+  std::vector<refinement> pending_;
+  sort_plan plan_;
+};
+
+/// Throws internal_error naming the first property that does not hold: every key moves exactly once, destinations are
+/// contiguous and in order, no overlap, ranks within slack, local sorts cover everything and know enough bits.
+void verify(const sort_plan& plan);
+
+[[nodiscard]] std::string to_json(const sort_plan& plan);
+
+/// The two views of Figure 1, pass by pass; then transfers (Figure 2) and local sorts. Plain text, `width` columns.
+[[nodiscard]] std::string draw(const sort_plan& plan, unsigned width = 100);
+
+}  // namespace spansort::plan

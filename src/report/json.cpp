@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "spansort/report.hpp"
+
+namespace spansort {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr double us_per_ns = 1e-3;
+
+json phases_json(const sort_report& report) {
+  json phases = json::array();
+  for (const phase_report& p : report.phases) {
+    phases.push_back({{"name", p.name},
+                      {"elapsed_ms", p.elapsed_ms},
+                      {"busy_ms", p.busy_ms},
+                      {"bytes_moved", p.bytes_moved},
+                      {"num_activities", p.num_activities}});
+  }
+  return phases;
+}
+
+json ranks_json(const sort_report& report) {
+  json ranks = json::array();
+  for (const rank_report& r : report.ranks) {
+    ranks.push_back({{"device", r.device},
+                     {"num_threads", r.num_threads},
+                     {"num_keys_in", r.num_keys_in},
+                     {"num_keys_out", r.num_keys_out}});
+  }
+  return ranks;
+}
+
+/// A row's name in the trace.
+json row_name(std::size_t rank, const rank_report& r) {
+  return {{"ph", "M"},
+          {"pid", 1},
+          {"tid", rank},
+          {"name", "thread_name"},
+          {"args", {{"name", "rank " + std::to_string(rank) + " (" + r.device + ")"}}}};
+}
+
+}  // namespace
+
+std::string to_json(const sort_report& report) {
+  const json document = {{"operation", report.operation},
+                         {"key_type", report.key_type},
+                         {"descending", report.descending},
+                         {"num_keys", report.num_keys},
+                         {"value_bytes", report.value_bytes},
+                         {"algorithm", report.algorithm},
+                         {"picked", report.picked},
+                         {"input_shape", report.input_shape},
+                         {"elapsed_ms", report.elapsed_ms},
+                         {"num_passes", report.num_passes},
+                         {"num_spanning_buckets", report.num_spanning_buckets},
+                         {"imbalance", report.imbalance},
+                         {"workspace_bytes", report.workspace_bytes},
+                         {"exchanged_bytes", report.exchanged_bytes},
+                         {"ranks", ranks_json(report)},
+                         {"phases", phases_json(report)}};
+  return document.dump(2);
+}
+
+void write_chrome_trace(const sort_report& report, std::ostream& out) {
+  json events = json::array();
+  events.push_back({{"ph", "M"}, {"pid", 1}, {"name", "process_name"}, {"args", {{"name", "spansort"}}}});
+  for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) events.push_back(row_name(rank, report.ranks[rank]));
+  for (const activity& a : report.timeline) {
+    events.push_back({{"ph", "X"},
+                      {"pid", 1},
+                      {"tid", a.rank},
+                      {"name", a.name},
+                      {"ts", static_cast<double>(a.begin_ns) * us_per_ns},
+                      {"dur", static_cast<double>(a.end_ns - a.begin_ns) * us_per_ns},
+                      {"args", {{"bytes_moved", a.bytes_moved}, {"num_keys", a.num_keys}}}});
+  }
+  out << json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() << '\n';
+}
+
+}  // namespace spansort

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flags, help, and the subcommands that do not sort: check, gen, devices, plan."""
+import json
+import os
+import subprocess
+
+import numpy as np
+
+from support import BIN, CommandTest, FLOATS, TYPES, main, random_bits, run, special_bits
+
+DISTRIBUTIONS = ["uniform", "normal", "zero", "sorted", "reverse", "nearly-sorted", "staggered", "bucket-sorted",
+                 "zipf:1", "entropy:4"]
+
+
+class Flags(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.input = self.save("x.npy", np.arange(100, dtype="<u4")[::-1])
+        self.output = self.write("y.npy", b"the old output")
+
+    def sort_refused(self, status, words, *flags):
+        for command in ("sort", "argsort"):
+            self.assert_refused(status, words, command, self.input, "-o", self.output, *flags)
+
+    def test_help_and_version(self):
+        for args in (["--help"], ["-h"], ["sort", "--help"], ["argsort", "-h"], ["check", "--help"], ["gen", "--help"],
+                     ["devices", "--help"], ["plan", "--help"]):
+            done = self.assert_ok(*args)
+            self.assertIn(b"Usage: spansort", done.stdout)
+            self.assertIn(b"Exit status", done.stdout)
+        self.assertRegex(self.assert_ok("--version").stdout.decode(), r"^spansort \d+\.\d+\.\d+")
+
+    def test_unknown_things(self):
+        self.assert_refused(2, ["subcommand"])
+        self.assert_refused(2, ["frobnicate"], "frobnicate")
+        self.assert_refused(2, ["IN", "spansort sort --help"], "sort")
+        self.assert_refused(2, ["--frobnicate"], "sort", self.input, "--frobnicate")
+        self.assert_refused(2, ["more"], "sort", self.input, "more")
+        self.assert_refused(2, ["-o"], "sort", self.input)
+        self.assert_refused(2, ["--output"], "gen", "10", "--type", "u8")
+        self.assert_refused(2, ["--type"], "gen", "10", "-o", self.output)
+
+    def test_sizes(self):
+        # Without a number, signed, fractional, with a rest, zero, too large for 64 bits with or without the unit.
+        for size in ("1e99", "-1", "0", "0K", "4Gx", "18446744073709551616", "18446744073709551615K", "16777216T",
+                     "1.5G", "4 G", " 4G", "+4G", "G", "%", "0%", "101%", "50%%", "0x10", "1,5", "4KB", "inf"):
+            with self.subTest(size=size):
+                for flags in ([f"-S{size}"], ["-S", size], [f"--buffer-size={size}"]):
+                    self.assert_refused(2, ["-S"], "sort", self.input, "-o", self.output, *flags)
+        for flag in ("-S", "--buffer-size"):
+            self.assert_refused(2, ["--buffer-size"], "sort", self.input, "-o", self.output, flag)
+        for size in ("1G", "1048576K", "1T", "16777215T", "100%", "18446744073709551615"):
+            self.assert_ok("sort", self.input, "-o", self.path("z.npy"), "-S", size)
+
+    def test_counts_and_seeds(self):
+        for count in ("-1", "1e7", "10K", "0x10", "18446744073709551616", "1.0", "", " 1", "ten", "1 000"):
+            with self.subTest(count=count):
+                self.assert_refused(2, ["N"], "gen", count, "--type", "u8", "-o", self.output)
+                self.assert_refused(2, ["--seed"], "gen", "1", "--type", "u8", "-o", self.output, "--seed", count)
+                if count:
+                    self.sort_refused(2, ["--seed"], "--seed", count)
+
+    def test_types(self):
+        for name in ("u128", "U32", "float", "<f4", "", "u32 ", "u"):
+            with self.subTest(name=name):
+                self.assert_refused(2, ["--type"], "gen", "1", "--type", name, "-o", self.output)
+                if name:
+                    self.sort_refused(2, ["--type", name, "bf16"], "--type", name)
+
+    def test_devices_flag(self):
+        for devices in ("cpu:0", "cpu:99999", "cpu:-1", "cpu:", "tpu", "", "cpu:1x", "cpu:18446744073709551617"):
+            with self.subTest(devices=devices):
+                self.sort_refused(2, ["device"], f"--devices={devices}")
+        if b"no GPU" in run("devices").stdout:
+            self.sort_refused(5, ["GPU"], "--devices", "gpu")
+            self.sort_refused(5, ["GPU"], "--devices", "gpu:0,1")
+
+    def test_devices_are_refused_before_the_input_is_read(self):
+        command = subprocess.Popen([BIN, "sort", "-", "--type", "u8", "-o", self.output, "--devices", "cpu:0"],
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(command.wait(timeout=60), 2)  # although its standard input is still open
+        command.communicate()
+
+    def test_algorithm_and_progress(self):
+        self.sort_refused(2, ["algorithm", "bogo"], "--algorithm", "bogo")
+        self.sort_refused(2, ["--progress", "sometimes"], "--progress", "sometimes")
+
+    def test_flags_of_later_versions_are_not_ignored(self):
+        self.sort_refused(2, ["-T", "not available yet"], "-T", self.folder)
+        self.sort_refused(2, ["--device-memory", "not available yet"], "--device-memory", "1G")
+
+    def test_distributions(self):
+        for name in ("unknown", "zipf", "zipf:-1", "zipf:x", "zipf:nan", "entropy:0", "entropy:65", "entropy:1.5", ""):
+            with self.subTest(name=name):
+                self.assert_refused(2, ["--distribution"], "gen", "1", "--type", "u8", "-o", self.output,
+                                    f"--distribution={name}")
+
+    def test_keys_do_not_garble_a_terminal(self):
+        leader, follower = os.openpty()
+        try:
+            self.assert_refused(2, ["terminal"], "sort", self.input, "-o", "-", stdout=follower)
+        finally:
+            os.close(leader)
+            os.close(follower)
+
+    def test_locale_does_not_matter(self):
+        """Decimal commas and grouping: same bytes, same messages."""
+        results = set()
+        for locale in ("C", "de_DE.UTF-8", "en_US.UTF-8", "C.UTF-8", "no_such_locale"):
+            env = {"LC_ALL": locale, "LANG": locale, "LC_NUMERIC": locale}
+            self.assert_ok("gen", "123456", "--type", "f64", "-o", self.path("g.npy"), "--distribution", "zipf:1.5", env=env)
+            self.assert_ok("sort", self.path("g.npy"), "-o", self.path("s.npy"), env=env)
+            check = run("check", self.path("g.npy"), env=env)
+            results.add((self.read("g.npy"), self.read("s.npy"), check.stdout, check.stderr))
+        self.assertEqual(len(results), 1)
+
+
+class Check(CommandTest):
+    def fields(self, done):
+        return dict(line.split(": ") for line in done.stdout.decode().splitlines())
+
+    def test_fields(self):
+        done = self.assert_ok("check", self.save("x.npy", np.array([1, 1, 2, 2, 2, 9], "<u2")))
+        fields = self.fields(done)
+        self.assertEqual((fields["keys"], fields["type"], fields["duplicates"]), ("6", "u16", "3"))
+        self.assertRegex(fields["checksum"], "^[0-9a-f]{32}$")
+
+    def test_checksum_is_of_the_multiset(self):
+        for key_type in TYPES:
+            keys = random_bits(key_type, 1000, self.rng)
+            sums = set()
+            for order in (keys, keys[::-1], self.rng.permutation(keys)):
+                done = run("check", self.write("x.bin", order.tobytes()), "--type", key_type)
+                sums.add(self.fields(done)["checksum"])
+            self.assertEqual(len(sums), 1, key_type)
+            keys[17] ^= keys.dtype.type(1)
+            done = run("check", self.write("x.bin", keys.tobytes()), "--type", key_type)
+            self.assertNotIn(self.fields(done)["checksum"], sums, key_type)
+
+    def test_first_disorder(self):
+        path = self.save("x.npy", np.array([1, 5, 5, 3, 4, 2], "<i4"))
+        done = run("check", path)
+        self.assertEqual((done.returncode, done.stderr), (1, f"spansort: {path}:3: disorder: 3 after 5\n"))
+        self.assertEqual(self.fields(done)["keys"], "6")
+        done = run("check", path, "-r")
+        self.assertEqual((done.returncode, done.stderr), (1, f"spansort: {path}:1: disorder: 5 after 1\n"))
+
+    def test_unique(self):
+        path = self.save("x.npy", np.array([1, 5, 5, 6], "<i4"))
+        self.assert_ok("check", path)
+        done = run("check", path, "-u")
+        self.assertEqual((done.returncode, done.stderr), (1, f"spansort: {path}:2: disorder: 5 after 5\n"))
+
+    def test_floats_compare_by_value_and_nan_is_last(self):
+        for key_type in FLOATS:
+            special = special_bits(key_type)
+            sorted_path = self.path("s.bin")
+            for flags in ([], ["-r"]):
+                path = self.write("x.bin", special.tobytes())
+                self.assert_ok("sort", path, "--type", key_type, "-o", sorted_path, *flags)
+                self.assert_ok("check", sorted_path, "--type", key_type, *flags)
+        for values in ([0.0, -0.0], [-0.0, 0.0], [1, np.nan], [np.nan, -np.nan]):
+            self.assert_ok("check", self.save("x.npy", np.array(values, "<f8")))
+        self.assertEqual(run("check", self.save("x.npy", np.array([np.nan, 1], "<f8"))).returncode, 1)
+        self.assertEqual(run("check", self.save("x.npy", np.array([np.nan, 1], "<f8")), "-r").returncode, 1)
+
+    def test_every_swap_of_neighbours_shows(self):
+        keys = np.arange(300, dtype="<u4")
+        for at in range(299):
+            swapped = keys.copy()
+            swapped[[at, at + 1]] = swapped[[at + 1, at]]
+            done = run("check", self.save("x.npy", swapped))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f":{at + 1}: disorder: {at} after {at + 1}", done.stderr)
+
+    def test_empty_and_stream(self):
+        self.assert_ok("check", self.save("x.npy", np.array([], "<f4")))
+        done = run("check", "-", "--type", "u8", stdin=b"\x01\x00")
+        self.assertEqual((done.returncode, done.stderr), (1, "spansort: -:1: disorder: 0 after 1\n"))
+
+
+class Gen(CommandTest):
+    def test_all_types_and_distributions(self):
+        for key_type, (_, dtype) in TYPES.items():
+            for distribution in DISTRIBUTIONS:
+                with self.subTest(type=key_type, distribution=distribution):
+                    flags = ["1000", "--type", key_type, "--distribution", distribution, "--seed", "7"]
+                    self.assert_ok("gen", *flags, "-o", self.path("x.npy"))
+                    array = np.load(self.path("x.npy"))
+                    self.assertEqual((array.shape, array.dtype), ((1000,), np.dtype(dtype)))
+                    stream = self.assert_ok("gen", *flags, "-o", "-").stdout
+                    self.assertEqual(stream, array.tobytes())
+                    if distribution == "sorted":
+                        self.assert_ok("check", self.path("x.npy"), "--type", key_type)
+
+    def test_seed(self):
+        outputs = []
+        for seed in ("1", "1", "2", "18446744073709551615"):
+            outputs.append(self.assert_ok("gen", "100", "--type", "u64", "-o", "-", "--seed", seed).stdout)
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertEqual(len(set(outputs)), 3)
+
+    def test_none(self):
+        self.assert_ok("gen", "0", "--type", "f32", "-o", self.path("x.npy"))
+        self.assertEqual(np.load(self.path("x.npy")).shape, (0,))
+
+
+class Explain(CommandTest):
+    def test_devices(self):
+        self.assertIn(b"cpu", self.assert_ok("devices").stdout)
+        described = json.loads(self.assert_ok("devices", "--json").stdout)
+        self.assertGreaterEqual(len(described["devices"]), 1)
+
+    def test_plan(self):
+        path = self.path("x.npy")
+        self.assert_ok("gen", "100000", "--type", "u32", "-o", path)
+        for devices in ("cpu", "cpu:3", "cpu:4"):
+            text = self.assert_ok("plan", path, "--devices", devices).stdout
+            self.assertGreater(len(text), 4)
+            json.loads(self.assert_ok("plan", path, "--devices", devices, "--json").stdout)
+        self.assert_refused(2, ["device"], "plan", path, "--devices", "cpu:0")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The .npy header parser: what NumPy writes is read, mutations of it are read or refused with bad_input and nothing else.
+#include "files/npy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "spansort/errors.hpp"
+
+namespace spansort::files {
+namespace {
+
+const std::string file = "x.npy";
+
+std::string text_of(std::string_view bytes) {
+  const npy_extent extent = npy_header_extent(bytes, file);
+  return std::string(bytes.substr(extent.begin_bytes, extent.size_bytes));
+}
+
+// Parses a preamble and header as a file's first bytes are parsed; nothing when refused.
+std::optional<npy_header> parse_or_refuse(const std::string& bytes) {
+  try {
+    // Exact copies on the heap: a read past their end is seen by the address sanitizer.
+    const std::vector<char> start(bytes.begin(), bytes.begin() + std::min<std::ptrdiff_t>(std::ssize(bytes), 10));
+    const std::size_t preamble_bytes = npy_preamble_size({start.data(), start.size()}, file);
+    const std::vector<char> preamble(bytes.begin(),
+                                     bytes.begin() + std::min(std::ssize(bytes), std::ptrdiff_t(preamble_bytes)));
+    const npy_extent extent = npy_header_extent({preamble.data(), preamble.size()}, file);
+    const std::string rest = bytes.substr(extent.begin_bytes, extent.size_bytes);
+    const std::vector<char> text(rest.begin(), rest.end());
+    return parse_npy_header({text.data(), text.size()}, file);
+  } catch (const bad_input& refusal) {
+    const std::string_view message = refusal.what();
+    EXPECT_TRUE(message.starts_with("x.npy: ")) << message;
+    EXPECT_LT(message.size(), 400u) << message;
+    for (const char c : message) EXPECT_TRUE(c >= 0x20 && c < 0x7f) << "not printable: " << int{c};
+    return std::nullopt;
+  }
+}
+
+constexpr key_type types_of_numpy[] = {key_type::u8,  key_type::i8,  key_type::u16, key_type::i16,
+                                       key_type::u32, key_type::i32, key_type::u64, key_type::i64,
+                                       key_type::f16, key_type::f32, key_type::f64};
+
+TEST(Npy, HeaderIsWhatNumpyWrites) {
+  const std::string written = make_npy_header({key_type::f32, std::endian::little, 10});
+  std::string expected("\x93NUMPY\x01\x00\x76\x00", 10);
+  expected += "{'descr': '<f4', 'fortran_order': False, 'shape': (10,), }";
+  expected.append(127 - expected.size(), ' ');
+  EXPECT_EQ(written, expected + "\n");
+}
+
+TEST(Npy, WrittenHeadersAreRead) {
+  for (const key_type type : types_of_numpy) {
+    for (const std::endian order : {std::endian::little, std::endian::big}) {
+      for (const std::uint64_t count :
+           {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 33, (~std::uint64_t{0}) / 8}) {
+        const std::string bytes = make_npy_header({type, order, count});
+        EXPECT_EQ(bytes.size() % 64, 0u);
+        const npy_header header = parse_npy_header(text_of(bytes), file);
+        EXPECT_EQ(header.type, type);
+        EXPECT_EQ(header.num_keys, count);
+        EXPECT_EQ(header.byte_order, size_bytes(type) > 1 ? order : std::endian::native);
+      }
+    }
+  }
+  EXPECT_EQ(parse_npy_header(text_of(make_npy_header({key_type::bf16, std::endian::little, 3})), file).type,
+            key_type::u16);
+}
+
+TEST(Npy, SpellingsOfTheSameHeaderAreRead) {
+  const npy_header expected{key_type::u32, std::endian::native, 10};
+  for (const char* text : {"{'descr': '=u4', 'fortran_order': False, 'shape': (10,), }\n",
+                           "{'descr':'u4','fortran_order':True,'shape':(10,)}",
+                           "{\"shape\": (10L,), \"descr\": \"u4\", \"fortran_order\": False}",
+                           " { 'shape' : ( 10 , ) , 'fortran_order' : False , 'descr' : 'u4' , } \n\n"}) {
+    EXPECT_EQ(parse_npy_header(text, file), expected) << text;
+  }
+}
+
+TEST(Npy, ClaimsThatNoFileHoldsAreRefused) {
+  const std::string begin = "{'descr': '<u8', 'fortran_order': False, 'shape': (";
+  EXPECT_THROW(static_cast<void>(parse_npy_header(begin + "2305843009213693952,)}", file)), bad_input);
+  EXPECT_EQ(parse_npy_header(begin + "2305843009213693951,)}", file).num_keys, 2305843009213693951u);
+  EXPECT_THROW(static_cast<void>(parse_npy_header(begin + "18446744073709551616,)}", file)), bad_input);
+  EXPECT_THROW(static_cast<void>(parse_npy_header(begin + "-0,)}", file)), bad_input);
+}
+
+// Mutations: bytes flipped, erased, repeated, pieces of other headers spliced in, ends cut off.
+class mutator {
+ public:
+  explicit mutator(std::uint64_t seed) : random_(seed) {}
+
+  std::string operator()(std::string bytes) {
+    const std::uint64_t count = 1 + below(4);
+    for (std::uint64_t i = 0; i < count && !bytes.empty(); ++i) mutate(bytes);
+    return bytes;
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+
+  void mutate(std::string& bytes) {
+    constexpr const char* pieces[] = {"'",
+                                      "\"",
+                                      "(",
+                                      ")",
+                                      "{",
+                                      "}",
+                                      ",",
+                                      ":",
+                                      "-",
+                                      "0",
+                                      "18446744073709551616",
+                                      "'descr'",
+                                      "'|O'",
+                                      "[('a', '<u4')]",
+                                      "True",
+                                      "'shape': (1, 2)",
+                                      "\\",
+                                      "L",
+                                      "\n",
+                                      "9999999999999999999999999"};
+    const std::size_t at = below(bytes.size());
+    switch (below(6)) {
+      case 0: bytes[at] = static_cast<char>(below(256)); return;
+      case 1: bytes.erase(at, 1 + below(8)); return;
+      case 2: bytes.insert(at, bytes.substr(below(bytes.size()), below(40))); return;
+      case 3: bytes.insert(at, pieces[below(std::size(pieces))]); return;
+      case 4: bytes.resize(at); return;
+      default: bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8))); return;
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+TEST(Npy, MutatedHeadersAreReadOrRefused) {
+  const char* const scale = std::getenv("SPANSORT_TEST_SCALE");
+  const int num_cases = scale != nullptr && std::string_view(scale) == "small" ? 5000 : 100000;
+  const char* const given = std::getenv("SPANSORT_TEST_SEED");
+  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  RecordProperty("seed", std::to_string(seed));
+  SCOPED_TRACE("SPANSORT_TEST_SEED=" + std::to_string(seed));
+  mutator mutate(seed);
+  int num_refused = 0;
+  for (int i = 0; i < num_cases; ++i) {
+    const key_type type = types_of_numpy[static_cast<std::size_t>(i) % std::size(types_of_numpy)];
+    std::string bytes = make_npy_header({type, std::endian::little, static_cast<std::uint64_t>(i)});
+    const auto header = parse_or_refuse(mutate(std::move(bytes)));
+    num_refused += header ? 0 : 1;
+    EXPECT_TRUE(!header || header->num_keys <= ~std::uint64_t{0} / size_bytes(header->type));
+  }
+  // Most mutations hurt; some fall on the padding and do not.
+  EXPECT_GT(num_refused, num_cases / 4);
+  EXPECT_LT(num_refused, num_cases);
+}
+
+TEST(Npy, RandomBytesAreRefused) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 3000; ++i) {
+    std::string bytes("\x93NUMPY\x01\x00", 8);
+    const std::size_t length = random() % 200;
+    bytes += {static_cast<char>(length), 0};
+    for (std::size_t j = 0; j < length; ++j) bytes += static_cast<char>(random());
+    EXPECT_FALSE(parse_or_refuse(bytes).has_value());
+  }
+}
+
+}  // namespace
+}  // namespace spansort::files

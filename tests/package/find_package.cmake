@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Installs the build into a prefix of its own, then configures, builds and runs tests/package/consumer against it.
+# Given: BUILD_DIR SOURCE_DIR GENERATOR COMPILER FLAGS CONFIG VERSION.
+
+set(work "${BUILD_DIR}/package_test")
+file(REMOVE_RECURSE "${work}")
+
+function(run what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${what} failed (${status}):\n${output}")
+  endif()
+endfunction()
+
+run("install" "${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${work}/prefix" --config "${CONFIG}")
+run("configuring the consumer" "${CMAKE_COMMAND}" -S "${SOURCE_DIR}/tests/package/consumer" -B "${work}/consumer"
+  -G "${GENERATOR}" "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DCMAKE_CXX_COMPILER=${COMPILER}"
+  "-DCMAKE_CXX_FLAGS=${FLAGS}" "-DCMAKE_BUILD_TYPE=${CONFIG}" "-DEXPECTED_VERSION=${VERSION}")
+run("building the consumer" "${CMAKE_COMMAND}" --build "${work}/consumer" --config "${CONFIG}")
+run("running the consumer" "${work}/consumer/bin/consumer")
+
+# Nothing of the build tree may be needed: an installed header or package file that names it would break elsewhere.
+file(GLOB_RECURSE installed_text "${work}/prefix/*.hpp" "${work}/prefix/*.cmake")
+if(NOT installed_text)
+  message(FATAL_ERROR "no headers or package files under ${work}/prefix")
+endif()
+foreach(file IN LISTS installed_text)
+  file(READ "${file}" text)
+  string(FIND "${text}" "${SOURCE_DIR}" position)
+  if(NOT position EQUAL -1)
+    message(FATAL_ERROR "${file} names the source tree ${SOURCE_DIR}")
+  endif()
+endforeach()
+file(REMOVE_RECURSE "${work}")

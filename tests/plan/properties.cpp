@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold for every plan, checked here without verify() and without the planner's own arithmetic.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/math.hpp"
+#include "plan/planner.hpp"
+#include "random_input.hpp"
+#include "simulation.hpp"
+
+namespace spansort::plan::test {
+namespace {
+
+void expect_sources_are_read_once(const sort_plan& plan) {
+  const parameters& p = plan.params;
+  std::uint64_t position = 0;  // in the input: chunks lie in rank order
+  unsigned rank = 0;
+  for (const transfer& t : plan.transfers) {
+    ASSERT_GT(t.count, 0U);
+    ASSERT_GE(t.source_rank, rank);
+    rank = t.source_rank;
+    ASSERT_EQ(chunk_begin(p, rank) + t.source_offset, position);
+    position += t.count;
+    ASSERT_LE(position, chunk_begin(p, rank + 1));
+  }
+  ASSERT_EQ(position, p.num_keys);
+}
+
+void expect_destinations_are_written_once(const sort_plan& plan) {
+  std::map<std::pair<unsigned, std::uint64_t>, std::uint64_t> written;  // count by place
+  for (const transfer& t : plan.transfers) {
+    const bool is_new = written.emplace(std::pair{t.destination_rank, t.destination_offset}, t.count).second;
+    ASSERT_TRUE(is_new);
+  }
+  std::vector<std::uint64_t> ends(plan.params.num_ranks);
+  for (const auto& [place, count] : written) {
+    ASSERT_EQ(place.second, ends[place.first]);
+    ends[place.first] += count;
+  }
+  for (unsigned rank = 0; rank < plan.params.num_ranks; ++rank) ASSERT_EQ(ends[rank], plan.rank_count(rank));
+}
+
+void expect_balance(const sort_plan& plan) {
+  const parameters& p = plan.params;
+  const std::uint64_t largest = p.num_keys / p.num_ranks + (p.num_keys % p.num_ranks != 0 ? 1 : 0);
+  const double slack = p.epsilon * static_cast<double>(largest);
+  for (unsigned rank = 0; rank < p.num_ranks; ++rank) {
+    const std::uint64_t chunk = chunk_begin(p, rank + 1) - chunk_begin(p, rank);
+    ASSERT_LE(static_cast<double>(plan.rank_count(rank)), static_cast<double>(chunk) + 2 * slack);
+    if (p.num_keys >= p.num_ranks) continue;
+    ASSERT_TRUE(chunk != 0 || plan.rank_count(rank) == 0) << "a rank without a chunk owns keys";
+  }
+}
+
+void expect_bounds_of_the_paper(const sort_plan& plan) {
+  const parameters& p = plan.params;
+  const std::uint64_t most_passes = base::ceil_div(p.key_bits, p.radix_bits);
+  ASSERT_LE(plan.passes.size(), most_passes);
+  ASSERT_LE(plan.num_spanning_buckets, (p.num_ranks - 1) * (most_passes - 1) + 1);
+  for (const pass_view& view : plan.passes) {
+    std::vector<unsigned> parts(p.num_ranks);
+    unsigned num_spanning = 0;
+    for (const bucket& b : view.buckets) {
+      if (!b.spans()) continue;
+      ++num_spanning;
+      for (unsigned rank = b.first_rank; rank <= b.last_rank; ++rank) ++parts[rank];
+    }
+    ASSERT_LE(num_spanning, p.num_ranks - 1);
+    ASSERT_LE(*std::max_element(parts.begin(), parts.end()), 2U);
+  }
+}
+
+void expect_owners_ascend(const sort_plan& plan) {
+  for (const pass_view& view : plan.passes) {
+    unsigned rank = 0;
+    for (const bucket& b : view.buckets) {
+      ASSERT_GT(b.count, 0U);
+      ASSERT_GE(b.first_rank, rank);
+      ASSERT_GE(b.last_rank, b.first_rank);
+      rank = b.last_rank;
+    }
+    ASSERT_LT(rank, plan.params.num_ranks);
+  }
+}
+
+void expect_fused_as_in_the_paper(const sort_plan& plan) {
+  const parameters& p = plan.params;
+  const std::uint64_t largest = p.num_keys / p.num_ranks + (p.num_keys % p.num_ranks != 0 ? 1 : 0);
+  const double threshold = p.fuse_threshold * static_cast<double>(largest);
+  for (std::size_t i = 0; i < plan.local_sorts.size(); ++i) {
+    const local_sort& sort = plan.local_sorts[i];
+    ASSERT_LE(sort.bits.end, p.key_bits);
+    const bool fused = sort.num_buckets > 1 && !sort.bits.empty();
+    ASSERT_TRUE(!fused || static_cast<double>(sort.count) < 2 * threshold);
+    if (i == 0 || plan.local_sorts[i - 1].rank != sort.rank) continue;
+    ASSERT_FALSE(plan.local_sorts[i - 1].bits.empty() && sort.bits.empty()) << "neighbours in order are one range";
+  }
+}
+
+void expect_all(const sort_plan& plan) {
+  ASSERT_NO_FATAL_FAILURE(expect_sources_are_read_once(plan));
+  ASSERT_NO_FATAL_FAILURE(expect_destinations_are_written_once(plan));
+  ASSERT_NO_FATAL_FAILURE(expect_balance(plan));
+  ASSERT_NO_FATAL_FAILURE(expect_bounds_of_the_paper(plan));
+  ASSERT_NO_FATAL_FAILURE(expect_owners_ascend(plan));
+  ASSERT_NO_FATAL_FAILURE(expect_fused_as_in_the_paper(plan));
+  ASSERT_NO_THROW(verify(plan));
+}
+
+TEST(PlanProperties, HoldForRandomHistograms) {
+  for_each_seed(3000, [](generator& random) {
+    parameters p = random_parameters(random, pick(random, 0, 1) == 0 ? 5000 : std::uint64_t{1} << 45);
+    p.num_ranks = std::min(p.num_ranks, 16U);
+    if (p.radix_bits > 8) p.key_bits = std::min(p.key_bits, 32U);  // keeps the number of buckets small
+    expect_all(random_plan(random, p));
+  });
+}
+
+TEST(PlanProperties, ExecutingThePlanSortsStably) {
+  for_each_seed(3000, [](generator& random) {
+    const parameters p = random_parameters(random, 600);
+    const auto keys = random_keys(random, p);
+    simulation machine(p, keys);
+    const sort_plan plan = machine.make_plan();
+    expect_all(plan);
+    EXPECT_EQ(machine.execute(plan), sorted_oracle(keys));
+  });
+}
+
+TEST(PlanProperties, TheSamePlanTwice) {
+  for_each_seed(50, [](generator& random) {
+    const parameters p = random_parameters(random, 2000);
+    const auto keys = random_keys(random, p);
+    EXPECT_EQ(to_json(simulation(p, keys).make_plan()), to_json(simulation(p, keys).make_plan()));
+  });
+}
+
+/// Spreads evenly with a little noise, so that without slack a bucket crosses every border in every pass.
+sort_plan plan_of_even_histograms(const parameters& params) {
+  generator random(1);
+  planner p(params);
+  while (!p.pending().empty()) {
+    pass_histograms histograms;
+    for (const refinement& r : p.pending()) {
+      auto& of_refinement = histograms.emplace_back();
+      for (const slice& part : r.slices) {
+        std::vector<std::uint64_t> histogram(r.digit.num_buckets(), part.count / r.digit.num_buckets());
+        histogram[0] += part.count % r.digit.num_buckets();
+        for (std::size_t i = 1; i < histogram.size(); ++i) {
+          const std::uint64_t moved = pick(random, 0, histogram[i] / 4);
+          histogram[i] -= moved;
+          histogram[i - 1] += moved;
+        }
+        of_refinement.push_back(std::move(histogram));
+      }
+    }
+    p.add_pass(histograms);
+  }
+  return std::move(p).finish();
+}
+
+TEST(PlanProperties, TheBoundOfThePaperIsReached) {
+  parameters p;
+  p.num_keys = (std::uint64_t{1} << 63) + 12345;
+  p.num_ranks = 8;
+  p.key_bits = 64;
+  p.epsilon = 0;
+  const sort_plan plan = plan_of_even_histograms(p);
+  ASSERT_NO_THROW(verify(plan));
+  EXPECT_EQ(plan.num_spanning_buckets, 7U * 7U + 1U);
+  // Each refinement makes up to 256 buckets of one; in the last pass some hundred keys are left for them.
+  EXPECT_LE(plan.passes.back().buckets.size(), 50U * 255U + 1U);
+  EXPECT_GE(plan.passes.back().buckets.size(), 43U * 255U);
+}
+
+TEST(PlanProperties, TimeIsLinearInBucketsTimesRanks) {
+  parameters p;
+  p.num_keys = (std::uint64_t{1} << 62) + 12345;
+  p.num_ranks = 64;
+  p.key_bits = 16;
+  p.epsilon = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  const sort_plan plan = plan_of_even_histograms(p);
+  verify(plan);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(plan.passes.back().buckets.size(), 12545U);
+  // A million slices and as many transfers: some 0.2 s with the making of histograms. The limit leaves room for
+  // sanitizers and busy machines, and fails when anything grows with buckets x buckets.
+  EXPECT_LT(elapsed.count(), 5.0);
+}
+
+}  // namespace
+}  // namespace spansort::plan::test

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Differential runs: every key type and distribution, both directions, all operations, sizes around every limit, over
+// device lists, algorithms and shrunken worlds. Each case runs on a few engines in turn, so that every engine meets every
+// type, distribution and size; all are compared with one reference, hence with each other, bit for bit.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "support/engines.hpp"
+#include "support/environment.hpp"
+#include "support/oracle.hpp"
+
+namespace spansort::test {
+namespace {
+
+std::vector<std::uint64_t> sizes() {
+  std::vector<std::uint64_t> all{0, 1, 2, 3, 6, 7, 8, 31, 32, 33, 63, 64, 65, 100, 255, 256, 257, 1000, 4095, 4096, 4097};
+  if (!is_small_scale()) all.push_back(65537);
+  return all;
+}
+
+std::vector<operation> operations(std::uint64_t case_number) {
+  using kind = operation::kind;
+  constexpr unsigned widths[] = {4, 8, 16, 1, 2, 3, 5, 12, 24, 40};
+  return {{kind::keys, 0}, {kind::pairs, widths[case_number % std::size(widths)]}, {kind::argsort, case_number % 2 == 0 ? 4u : 8u}};
+}
+
+/// Sorters of one direction, opened when first needed.
+class sorter_pool {
+ public:
+  explicit sorter_pool(bool descending) : descending_(descending) {}
+  sorter& of(std::size_t engine_number) {
+    auto found = sorters_.find(engine_number);
+    if (found == sorters_.end()) {
+      found = sorters_.emplace(engine_number, sorter(all_engines()[engine_number].options(descending_))).first;
+    }
+    return found->second;
+  }
+
+ private:
+  bool descending_;
+  std::map<std::size_t, sorter> sorters_;
+};
+
+class differential_test : public testing::TestWithParam<std::tuple<key_type, std::size_t>> {
+ protected:
+  key_type type = std::get<0>(GetParam());
+  std::size_t distribution_number = std::get<1>(GetParam());
+
+  /// Engines for one case: a window that moves on by its own size from case to case.
+  static std::vector<std::size_t> engines_for(std::uint64_t case_number) {
+    const std::size_t num_runs = is_small_scale() ? 1 : 3;
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < num_runs; ++i) chosen.push_back((case_number * num_runs + i) % all_engines().size());
+    return chosen;
+  }
+
+  void run_direction(bool descending) {
+    const distribution d = all_distributions()[distribution_number];
+    sorter_pool pool(descending);
+    // Neighbouring tests start at different places of the engine list.
+    std::uint64_t case_number = static_cast<std::uint64_t>(type) * 5 + distribution_number * 11 + descending;
+    for (const std::uint64_t n : sizes()) {
+      const std::uint64_t seed = seed_for(n * 100 + distribution_number);
+      const oracle expected = make_oracle(type, n, d, seed, descending);
+      for (const operation& op : operations(case_number)) {
+        for (const std::size_t e : engines_for(case_number++)) {
+          ASSERT_EQ(diagnose_sort(pool.of(e), expected, op), "")
+              << describe(op) << " of " << n << " " << name(type) << " keys, " << to_string(d) << " of seed " << seed
+              << (descending ? ", descending" : ", ascending") << ", by " << all_engines()[e].describe();
+        }
+      }
+    }
+  }
+};
+
+TEST_P(differential_test, Ascending) { run_direction(false); }
+TEST_P(differential_test, Descending) { run_direction(true); }
+
+INSTANTIATE_TEST_SUITE_P(Sort, differential_test,
+                         testing::Combine(testing::ValuesIn(all_key_types()),
+                                          testing::Range(std::size_t{0}, all_distributions().size())),
+                         [](const auto& param) {
+                           return std::string(name(std::get<0>(param.param))) + "_" +
+                                  test_name(to_string(all_distributions()[std::get<1>(param.param)]));
+                         });
+
+/// Large enough that the default world has several tiles, tasks and buckets.
+class default_world_test : public testing::TestWithParam<key_type> {};
+
+TEST_P(default_world_test, QuarterMillionKeys) {
+  const std::uint64_t n = (is_small_scale() ? 1 << 16 : 1 << 18) + 77;
+  const distribution shapes[] = {{distribution_kind::uniform}, {distribution_kind::zipf, 1}, {distribution_kind::special_floats}};
+  const engine engines[] = {{"cpu", "single"}, {"cpu:3", "rmg"}, {"auto", "auto"}};
+  const operation runs[] = {{operation::kind::keys}, {operation::kind::pairs, 8}, {operation::kind::argsort, 4}};
+  for (std::size_t i = 0; i < std::size(shapes); ++i) {
+    const bool descending = i == 1;
+    const oracle expected = make_oracle(GetParam(), n, shapes[i], seed_for(i), descending);
+    for (std::size_t j = 0; j < std::size(engines); ++j) {
+      sorter s(engines[j].options(descending));
+      const operation& op = runs[(i + j) % std::size(runs)];
+      ASSERT_EQ(diagnose_sort(s, expected, op), "")
+          << describe(op) << ", " << to_string(shapes[i]) << ", by " << engines[j].describe() << ", seed " << seed_for(i);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sort, default_world_test, testing::ValuesIn(all_key_types()),
+                         [](const auto& param) { return std::string(name(param.param)); });
+
+}  // namespace
+}  // namespace spansort::test

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts that end early: cancelled, or out of memory at every allocation there is. The input is then as it was, bit for
+// bit; and the same sorter sorts right afterwards.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "spansort/sort.hpp"
+#include "support/engines.hpp"
+#include "support/environment.hpp"
+#include "support/oracle.hpp"
+
+namespace spansort::test {
+namespace {
+
+/// Ways that differ in what is allocated and when the input is overwritten.
+std::vector<engine> failure_engines() {
+  const tuning_options shrunken{.radix_bits = 3, .epsilon = 0, .host_inline_keys = 1, .host_bucket_bytes = 4096,
+                                .host_radix_bits = 4, .host_tile_keys = 500};
+  return {{"cpu", "single"}, {"cpu", "single", shrunken}, {"cpu", "rmg"}, {"cpu:3", "rmg"}, {"cpu:3", "rmg", shrunken},
+          {"cpu:16", "rmg", shrunken}, {"auto", "auto"}};
+}
+
+enum class ending { finished, was_cancelled, ran_out_of_memory };
+
+/// Arrays of one call, and whether they are as they were or as they should be.
+class job {
+ public:
+  job(std::uint64_t num_keys, operation op, std::uint64_t seed)
+      : op_(op), expected_(make_oracle(key_type::f32, num_keys, {distribution_kind::special_floats}, seed, false)) {
+    reset();
+  }
+
+  void reset() {
+    keys_.assign(expected_.input().begin(), expected_.input().end());
+    values_ = op_.what == operation::kind::keys ? std::vector<std::byte>{} : input_values(expected_.num_keys(), op_.bytes);
+  }
+
+  ending run(sorter& s) {
+    const key_span keys{key_type::f32, keys_.data(), expected_.num_keys()};
+    try {
+      switch (op_.what) {
+        case operation::kind::keys: s.sort(keys); break;
+        case operation::kind::pairs: s.sort_pairs(keys, values_.data(), op_.bytes); break;
+        default: s.argsort(keys, values_.data(), op_.bytes); break;
+      }
+    } catch (const cancelled& e) {
+      EXPECT_EQ(e.exit_status(), 130);
+      return ending::was_cancelled;
+    } catch (const out_of_memory& e) {
+      EXPECT_EQ(e.exit_status(), 6);
+      last_needed_bytes = e.needed_bytes();
+      last_available_bytes = e.available_bytes();
+      last_message = e.what();
+      return ending::ran_out_of_memory;
+    }
+    return ending::finished;
+  }
+
+  [[nodiscard]] std::string diagnose_untouched() const {
+    std::string wrong = diagnose_bytes("key", expected_.input(), keys_, 4);
+    if (!values_.empty()) wrong += diagnose_bytes(" value", input_values(expected_.num_keys(), op_.bytes), values_, op_.bytes);
+    return wrong;
+  }
+
+  [[nodiscard]] std::string diagnose_done() const {
+    if (op_.what == operation::kind::keys) return diagnose_bytes("key", expected_.keys_alone(), keys_, 4);
+    const bool is_argsort = op_.what == operation::kind::argsort;
+    return diagnose_bytes("key", is_argsort ? expected_.input() : expected_.keys_of_pairs(), keys_, 4) +
+           diagnose_bytes(" value", values_in_order(expected_.order(), op_.bytes), values_, op_.bytes);
+  }
+
+  std::uint64_t last_needed_bytes = 0;
+  std::uint64_t last_available_bytes = 0;
+  std::string last_message;
+
+ private:
+  operation op_;
+  oracle expected_;
+  std::vector<std::byte> keys_;
+  std::vector<std::byte> values_;
+};
+
+const operation all_operations[] = {{operation::kind::keys, 0}, {operation::kind::pairs, 8}, {operation::kind::pairs, 40},
+                                    {operation::kind::argsort, 4}};
+
+class failure_test : public testing::TestWithParam<std::size_t> {
+ protected:
+  engine how = failure_engines()[GetParam()];
+  static std::uint64_t large() { return is_small_scale() ? 60'000 : 1'000'000; }
+};
+
+TEST_P(failure_test, CancelledAtOnceLeavesTheInputUntouched) {
+  for (const operation& op : all_operations) {
+    job j(large(), op, seed_for(1));
+    sort_options options = how.options(false);
+    options.on_progress = [](const progress&) { return false; };
+    sorter s(options);
+    EXPECT_EQ(j.run(s), ending::was_cancelled) << describe(op) << ", " << how.describe();
+    EXPECT_EQ(j.diagnose_untouched(), "") << describe(op) << ", " << how.describe();
+  }
+}
+
+TEST_P(failure_test, CancelledAtAnyCallIsUntouchedOrDone) {
+  for (const operation& op : all_operations) {
+    job j(large() / 4, op, seed_for(2));
+    bool has_finished = false;
+    for (int allowed = 0; allowed < 200 && !has_finished; ++allowed) {
+      j.reset();
+      int num_calls = 0;
+      sort_options options = how.options(false);
+      options.on_progress = [&](const progress&) { return num_calls++ < allowed; };
+      sorter s(options);
+      const ending end = j.run(s);
+      ASSERT_NE(end, ending::ran_out_of_memory);
+      has_finished = end == ending::finished;
+      ASSERT_EQ(has_finished ? j.diagnose_done() : j.diagnose_untouched(), "")
+          << describe(op) << " cancelled at call " << allowed << ", " << how.describe();
+    }
+    EXPECT_TRUE(has_finished) << describe(op) << ", " << how.describe();
+  }
+}
+
+TEST_P(failure_test, ASorterSortsAfterItWasCancelled) {
+  bool go_on = false;
+  sort_options options = how.options(false);
+  options.on_progress = [&](const progress&) { return go_on; };
+  sorter s(options);
+  for (const operation& op : all_operations) {
+    job j(large() / 4, op, seed_for(3));
+    go_on = false;
+    EXPECT_EQ(j.run(s), ending::was_cancelled) << describe(op);
+    EXPECT_EQ(j.diagnose_untouched(), "");
+    go_on = true;
+    EXPECT_EQ(j.run(s), ending::finished) << describe(op);
+    EXPECT_EQ(j.diagnose_done(), "");
+  }
+}
+
+TEST_P(failure_test, ProgressNeverFallsAndReachesOne) {
+  for (const operation& op : all_operations) {
+    job j(large(), op, seed_for(4));
+    const std::thread::id caller = std::this_thread::get_id();
+    double last = 0;
+    int num_calls = 0;
+    sort_options options = how.options(false);
+    options.on_progress = [&](const progress& p) {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      EXPECT_GE(p.fraction, last) << p.phase;
+      EXPECT_LE(p.fraction, 1.0) << p.phase;
+      EXPECT_FALSE(p.phase.empty());
+      last = p.fraction;
+      ++num_calls;
+      return true;
+    };
+    sorter s(options);
+    EXPECT_EQ(j.run(s), ending::finished);
+    EXPECT_EQ(j.diagnose_done(), "");
+    EXPECT_GE(num_calls, 2) << describe(op) << ", " << how.describe();
+    EXPECT_EQ(last, 1.0) << describe(op) << ", " << how.describe();
+  }
+}
+
+TEST_P(failure_test, EveryAllocationMayFail) {
+  for (const operation& op : all_operations) {
+    job j(20'000, op, seed_for(5));
+    ending end = ending::ran_out_of_memory;
+    std::uint64_t k = 1;
+    for (; k < 2000 && end == ending::ran_out_of_memory; ++k) {
+      j.reset();
+      sort_options options = how.options(false);
+      options.tuning.fail_allocation_at = k;
+      // Constructing the sorter may allocate too.
+      try {
+        sorter s(options);
+        end = j.run(s);
+      } catch (const out_of_memory& e) {
+        j.last_needed_bytes = e.needed_bytes();
+        j.last_message = e.what();
+      }
+      if (end == ending::finished) break;
+      ASSERT_EQ(end, ending::ran_out_of_memory);
+      ASSERT_EQ(j.diagnose_untouched(), "") << describe(op) << ", allocation " << k << ", " << how.describe();
+      EXPECT_GT(j.last_needed_bytes, 0u) << j.last_message;
+    }
+    EXPECT_EQ(end, ending::finished) << "after " << k << " failing allocations";
+    EXPECT_GT(k, 1u) << "no allocation failed: " << describe(op) << ", " << how.describe();
+    EXPECT_EQ(j.diagnose_done(), "") << describe(op) << ", " << how.describe();
+  }
+}
+
+TEST_P(failure_test, AMemoryLimitIsKeptOrRefusedBeforeAnyWork) {
+  for (const operation& op : all_operations) {
+    job j(large() / 4, op, seed_for(6));
+    sort_options options = how.options(false);
+    options.memory_limit_bytes = 1;
+    options.on_progress = [](const progress& p) {
+      EXPECT_EQ(p.fraction, 0) << "work was done before memory was refused: " << p.phase;
+      return true;
+    };
+    {
+      sorter s(options);
+      ASSERT_EQ(j.run(s), ending::ran_out_of_memory) << describe(op) << ", " << how.describe();
+    }
+    EXPECT_EQ(j.diagnose_untouched(), "");
+    EXPECT_GT(j.last_needed_bytes, j.last_available_bytes) << j.last_message;
+    EXPECT_LE(j.last_available_bytes, 1u) << j.last_message;
+    EXPECT_NE(j.last_message.find(std::to_string(j.last_needed_bytes)), std::string::npos)
+        << "the message should name the bytes needed (" << j.last_needed_bytes << "): " << j.last_message;
+
+    // What the error asks for is enough, and is kept to.
+    sort_report report;
+    options.memory_limit_bytes = j.last_needed_bytes;
+    options.on_progress = {};
+    options.report = &report;
+    sorter s(options);
+    EXPECT_EQ(j.run(s), ending::finished) << "asked for " << j.last_needed_bytes << ", then: " << j.last_message;
+    EXPECT_EQ(j.diagnose_done(), "");
+    EXPECT_LE(report.workspace_bytes, options.memory_limit_bytes) << describe(op) << ", " << how.describe();
+  }
+}
+
+TEST_P(failure_test, WorkspaceStaysWithinTheDocumentedFormula) {
+  for (const operation& op : all_operations) {
+    job j(large(), op, seed_for(7));
+    sort_report report;
+    sort_options options = how.options(false);
+    options.report = &report;
+    sorter s(options);
+    ASSERT_EQ(j.run(s), ending::finished);
+    std::uint64_t num_threads = 0;
+    for (const rank_report& rank : report.ranks) num_threads += rank.num_threads;
+    // sort.hpp: n * (k + v) + 24 MiB + 8 MiB a thread; wider values travel as an index of 8 bytes and are moved once.
+    // argsort carries its indices, and keys that must not change need a copy of their own.
+    const bool is_wide = op.what == operation::kind::pairs && op.bytes > 16;
+    std::uint64_t bytes_per_key = 4 + (is_wide ? 8 + 8 + op.bytes : op.bytes);
+    if (op.what == operation::kind::argsort) bytes_per_key += 4 + op.bytes;
+    EXPECT_LE(report.workspace_bytes, large() * bytes_per_key + (24 + 8 * num_threads) * (1u << 20))
+        << describe(op) << ", " << how.describe();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sort, failure_test, testing::Range(std::size_t{0}, failure_engines().size()), [](const auto& param) {
+  const engine how = failure_engines()[param.param];
+  return test_name(std::to_string(param.param) + "_" + how.algorithm + "_" + how.devices);
+});
+
+}  // namespace
+}  // namespace spansort::test

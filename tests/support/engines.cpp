@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/engines.hpp"
+
+#include <cctype>
+#include <exception>
+#include <sstream>
+
+#include "support/guarded_array.hpp"
+
+namespace spansort::test {
+namespace {
+
+struct world {
+  std::uint64_t inline_keys;
+  std::uint64_t bucket_bytes;
+  unsigned host_radix_bits;
+  std::uint64_t tile_keys;
+};
+constexpr world tiny{1, 256, 2, 16};
+constexpr world small{8, 1024, 5, 64};
+constexpr world middle{100, 4096, 11, 1000};
+
+tuning_options tuning(world w, unsigned radix_bits = 0, double epsilon = -1, double fuse_threshold = -1) {
+  return {.radix_bits = radix_bits,
+          .epsilon = epsilon,
+          .fuse_threshold = fuse_threshold,
+          .host_inline_keys = w.inline_keys,
+          .host_bucket_bytes = w.bucket_bytes,
+          .host_radix_bits = w.host_radix_bits,
+          .host_tile_keys = w.tile_keys};
+}
+
+std::string diagnose_argsort(sorter& s, const oracle& expected, unsigned index_bytes) {
+  const std::uint64_t n = expected.num_keys();
+  const std::size_t key_bytes = size_bytes(expected.type());
+  guarded_array keys(expected.input(), key_bytes);
+  guarded_array indices(n * index_bytes, index_bytes);
+  s.argsort(const_key_span(expected.type(), keys.data(), n), indices.data(), index_bytes);
+  std::string wrong = diagnose_bytes("index", values_in_order(expected.order(), index_bytes), indices.bytes(), index_bytes);
+  if (wrong.empty()) wrong = diagnose_bytes("argsort changed key", expected.input(), keys.bytes(), key_bytes);
+  return wrong + keys.damage() + indices.damage();
+}
+
+std::string diagnose_pairs(sorter& s, const oracle& expected, unsigned value_bytes, unsigned misalignment_bytes) {
+  const std::uint64_t n = expected.num_keys();
+  const std::size_t key_bytes = size_bytes(expected.type());
+  guarded_array keys(expected.input(), key_bytes);
+  guarded_array values(input_values(n, value_bytes), misalignment_bytes);
+  s.sort_pairs(key_span{expected.type(), keys.data(), n}, values.data(), value_bytes);
+  std::string wrong = diagnose_bytes("key", expected.keys_of_pairs(), keys.bytes(), key_bytes);
+  if (wrong.empty()) {
+    wrong = diagnose_bytes("value", values_in_order(expected.order(), value_bytes), values.bytes(), value_bytes);
+  }
+  return wrong + keys.damage() + values.damage();
+}
+
+std::string diagnose_keys(sorter& s, const oracle& expected) {
+  const std::size_t key_bytes = size_bytes(expected.type());
+  guarded_array keys(expected.input(), key_bytes);
+  s.sort(key_span{expected.type(), keys.data(), expected.num_keys()});
+  return diagnose_bytes("key", expected.keys_alone(), keys.bytes(), key_bytes) + keys.damage();
+}
+
+}  // namespace
+
+sort_options engine::options(bool descending) const {
+  sort_options o;
+  o.descending = descending;
+  o.devices = devices;
+  o.algorithm = algorithm;
+  o.tuning = tuning;
+  return o;
+}
+
+std::string engine::describe() const {
+  std::ostringstream text;
+  text << devices << " " << algorithm << " {.radix_bits = " << tuning.radix_bits << ", .epsilon = " << tuning.epsilon
+       << ", .fuse_threshold = " << tuning.fuse_threshold << ", .host_inline_keys = " << tuning.host_inline_keys
+       << ", .host_bucket_bytes = " << tuning.host_bucket_bytes << ", .host_radix_bits = " << tuning.host_radix_bits
+       << ", .host_tile_keys = " << tuning.host_tile_keys << "}";
+  return text.str();
+}
+
+const std::vector<engine>& all_engines() {
+  static const std::vector<engine> engines{
+      {"cpu", "single", {}},
+      {"cpu", "single", tuning(tiny)},
+      {"cpu:3", "rmg", tuning(small, 3, 0.2)},
+      {"cpu", "auto", {}},
+      {"cpu:7", "rmg", tuning(tiny, 8, 0)},
+      {"cpu", "single", tuning(small)},
+      {"cpu:2", "rmg", {}},
+      {"cpu:64", "rmg", tuning(small, 8, 0.005)},
+      {"cpu", "single", tuning(middle)},
+      {"cpu:2", "rmg", tuning(tiny, 1, 0)},
+      {"cpu:3", "auto", tuning(small)},
+      {"cpu:7", "rmg", tuning(middle, 11, 0.005, 0)},
+      {"cpu", "rmg", {}},
+      {"cpu:3", "rmg", tuning(tiny, 12, 0, 1)},
+      {"cpu:7", "rmg", {}},
+      {"cpu", "rmg", tuning(small, 1, 0.2)},
+      {"cpu:64", "rmg", tuning(tiny, 3, 0, 0.3)},
+      {"cpu:7", "auto", tuning(tiny)},
+      {"cpu:3", "rmg", {}},
+      {"cpu:64", "auto", {}},
+      {"cpu:7", "rmg", tuning(small, 3, 0.2, 0.5)},
+  };
+  return engines;
+}
+
+std::string describe(const operation& op) {
+  switch (op.what) {
+    case operation::kind::keys: return "sort";
+    case operation::kind::pairs: return "sort_pairs with values of " + std::to_string(op.bytes) + " bytes";
+    default: return "argsort with indices of " + std::to_string(op.bytes) + " bytes";
+  }
+}
+
+std::string diagnose_sort(sorter& s, const oracle& expected, const operation& op, unsigned misalignment_bytes) {
+  try {
+    switch (op.what) {
+      case operation::kind::keys: return diagnose_keys(s, expected);
+      case operation::kind::pairs: return diagnose_pairs(s, expected, op.bytes, misalignment_bytes);
+      default: return diagnose_argsort(s, expected, op.bytes);
+    }
+  } catch (const std::exception& e) {
+    return std::string("exception: ") + e.what();
+  }
+}
+
+std::vector<std::byte> make_keys(key_type type, std::uint64_t num_keys, const distribution& d, std::uint64_t seed) {
+  std::vector<std::byte> keys(num_keys * size_bytes(type));
+  generate(key_span{type, keys.data(), num_keys}, d, seed);
+  return keys;
+}
+
+oracle make_oracle(key_type type, std::uint64_t num_keys, const distribution& d, std::uint64_t seed, bool descending) {
+  const std::vector<std::byte> keys = make_keys(type, num_keys, d, seed);
+  return oracle(const_key_span(type, keys.data(), num_keys), descending);
+}
+
+std::vector<key_type> all_key_types() {
+  return {key_type::u8,  key_type::i8,  key_type::u16, key_type::i16,  key_type::u32, key_type::i32,
+          key_type::u64, key_type::i64, key_type::f16, key_type::bf16, key_type::f32, key_type::f64};
+}
+
+std::string test_name(std::string text) {
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return text;
+}
+
+}  // namespace spansort::test

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways to run a sort that must all give the same bytes, and one differential run: sorts a guarded copy of the oracle's
+// input and says what is wrong with the result.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "spansort/generate.hpp"
+#include "spansort/sort.hpp"
+#include "support/oracle.hpp"
+
+namespace spansort::test {
+
+/// A device list, an algorithm, and a world of some size.
+struct engine {
+  std::string devices;
+  std::string algorithm;
+  tuning_options tuning = {};
+
+  [[nodiscard]] sort_options options(bool descending) const;
+  /// Everything needed to run it again.
+  [[nodiscard]] std::string describe() const;
+};
+
+/// Device lists cpu, cpu:2, cpu:3, cpu:7, cpu:64; algorithms auto, single, rmg; the default world and shrunken ones in
+/// which a thousand keys have many tiles, buckets, passes and spanning buckets.
+[[nodiscard]] const std::vector<engine>& all_engines();
+
+struct operation {
+  enum class kind { keys, pairs, argsort } what = kind::keys;
+  unsigned bytes = 0;  ///< of a value (pairs) or an index (argsort)
+};
+[[nodiscard]] std::string describe(const operation& op);
+
+/// Runs `op` on a copy of the oracle's input and returns "" or what is wrong: the result, changed keys of an argsort, a
+/// red zone, an exception. `misalignment_bytes`: of the values.
+[[nodiscard]] std::string diagnose_sort(sorter& s, const oracle& expected, const operation& op,
+                                        unsigned misalignment_bytes = 0);
+
+/// `num_keys` generated keys of `type`, as bytes.
+[[nodiscard]] std::vector<std::byte> make_keys(key_type type, std::uint64_t num_keys, const distribution& d,
+                                               std::uint64_t seed);
+[[nodiscard]] oracle make_oracle(key_type type, std::uint64_t num_keys, const distribution& d, std::uint64_t seed,
+                                 bool descending);
+
+[[nodiscard]] std::vector<key_type> all_key_types();
+
+/// A distribution's or another thing's text as a test name: letters, digits and underscores.
+[[nodiscard]] std::string test_name(std::string text);
+
+}  // namespace spansort::test
