@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Spansort")
-install(TARGETS spansort EXPORT SpansortTargets)
+install(TARGETS spansort EXPORT SpansortTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TARGET spansort_cli)
   install(TARGETS spansort_cli)
 endif()

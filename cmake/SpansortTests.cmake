@@ -42,7 +42,8 @@ endfunction()
 
 # Two discoveries by the suite's name, so that `ctest -LE slow` leaves the long ones out.
 function(spansort_register_gtests program label)
-  set(common TEST_PREFIX "${label}/" WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  set(common TEST_PREFIX "${label}/" NO_PRETTY_TYPES NO_PRETTY_VALUES WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
   gtest_discover_tests(${program} ${common} TEST_FILTER "-*Slow*" TEST_LIST ${program}_fast
     PROPERTIES LABELS "${label}" TIMEOUT 600)
   gtest_discover_tests(${program} ${common} TEST_FILTER "*Slow*" TEST_LIST ${program}_slow

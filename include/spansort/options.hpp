@@ -18,8 +18,8 @@ struct progress {
   double fraction = 0;  ///< 0 to 1, never falling
 };
 
-/// Return false to cancel. A cancelled sort throws `cancelled` and leaves the input untouched; once the input is being
-/// overwritten a sort can no longer be cancelled, and false is ignored until it is done.
+/// Return false to cancel, or throw, which cancels too and surfaces from the sort. A cancelled sort throws `cancelled` and leaves the input untouched; once the input is being
+/// overwritten a sort can no longer be cancelled: false is ignored, and an exception surfaces when the sort is done.
 using progress_callback = std::function<bool(const progress&)>;
 
 /// Parameters of the pipeline. Users leave them alone; tests shrink the world with them, so that a thousand keys reach

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,8 +41,10 @@ enum class cancel_point : std::uint8_t {
 
 class run_context {
  public:
-  /// All references outlive the context.
-  run_context(std::vector<rank>& ranks, const sort_options& options, sort_report& report);
+  /// All references outlive the context. `other_bytes`: memory that the caller of the driver holds for this sort.
+  run_context(std::vector<rank>& ranks, const sort_options& options, sort_report& report,
+              std::uint64_t other_bytes = 0);
+  /// Waits until all queues are empty.
   ~run_context();
   run_context(const run_context&) = delete;
   run_context& operator=(const run_context&) = delete;
@@ -51,6 +54,9 @@ class run_context {
   [[nodiscard]] const sort_options& options() const noexcept { return options_; }
   [[nodiscard]] sort_report& report() noexcept { return report_; }
 
+  /// Throws out_of_memory unless `total_bytes` of workspace, what is held already included, can be had.
+  void require(std::uint64_t total_bytes) const;
+
   /// Room for `num_records` records on a rank; slot by slot, kept for the next call. Throws out_of_memory.
   device::records reserve(unsigned rank_index, unsigned slot, const device::record_shape& shape,
                           std::uint64_t num_records);
@@ -59,6 +65,9 @@ class run_context {
   /// pass through its primitives. Throws cancelled (only before no_way_back()) and what failed.
   void finish_phase(std::string_view phase, double fraction, std::uint64_t work,
                     cancel_point point = cancel_point::end_of_phase);
+
+  /// The result is in place: the last call of the callback, whose exception surfaces here if it could not before.
+  void finish();
 
   /// Every queue waits for what is now queued on every other one.
   void join_queues();
@@ -70,14 +79,18 @@ class run_context {
   [[nodiscard]] std::uint64_t workspace_bytes() const noexcept;
 
  private:
-  void report_progress(std::string_view phase, double fraction);
+  void report_progress(std::string_view phase, double fraction) noexcept;
+  void watch_queues(std::string_view phase, double fraction, std::uint64_t work);
   void collect_timeline();
+  void throw_if_cancelled();
 
   std::vector<rank>& ranks_;
   const sort_options& options_;
   sort_report& report_;
   device::monitor monitor_;
   std::int64_t start_ns_;
+  std::uint64_t other_bytes_;
+  std::exception_ptr callback_failure_;  ///< what the progress callback threw
   double fraction_ = 0;
   bool can_cancel_ = true;
 };

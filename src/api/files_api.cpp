@@ -91,14 +91,21 @@ class file_operation {
   std::vector<phase_report> phases_;
 };
 
-// The ceiling on a file operation less what its arrays take is the ceiling on the sort's workspace.
-sort_options inner_options(const sort_options& options, const file_operation& operation, std::uint64_t array_bytes) {
+// Calls f with a sorter whose ceiling on workspace is the ceiling of the operation less what its arrays take.
+template <class F>
+void with_sorter(const std::string& input, const sort_options& options, const file_operation& operation,
+                 std::uint64_t array_bytes, F f) {
   sort_options inner = options;
   inner.on_progress = operation.sorting();
-  if (inner.memory_limit_bytes != 0) {
-    inner.memory_limit_bytes -= std::min(inner.memory_limit_bytes - 1, array_bytes);
+  if (inner.memory_limit_bytes != 0) inner.memory_limit_bytes -= std::min(inner.memory_limit_bytes - 1, array_bytes);
+  try {
+    sorter own(std::move(inner));
+    f(own);
+  } catch (const out_of_memory& failure) {
+    throw out_of_memory(
+        fmt::format("{}: {}, with {} bytes of keys and result in memory", input, failure.what(), array_bytes),
+        failure.needed_bytes() + array_bytes, failure.available_bytes() + array_bytes);
   }
-  return inner;
 }
 
 // Opens and closes the devices, so that a wrong list shows before gigabytes are read.
@@ -125,6 +132,11 @@ void verify_sorted(const std::string& input, const_key_span keys, const multiset
     throw_failed_check(input, fmt::format("the key at index {} is out of order", *after.first_disorder));
   }
   if (after.checksum != before) throw_failed_check(input, "the sorted keys are not the keys that were read");
+}
+
+void verify_unique(const std::string& input, const_key_span keys, bool descending) {
+  const check_result result = check(keys, {.descending = descending, .unique = true});
+  if (result.first_disorder) throw_failed_check(input, fmt::format("duplicate at index {}", *result.first_disorder));
 }
 
 // Calls f with the keys as unsigned words and the encoding in which keys of equal value are equal.
@@ -192,9 +204,10 @@ file_result sort_file(const std::string& input, const std::string& output, const
   file_result result{span.type, span.num_keys, span.num_keys, file.verify};
 
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
-  sorter(inner_options(options, operation, keys.bytes.size())).sort(span);
+  with_sorter(input, options, operation, keys.bytes.size(), [&](sorter& own) { own.sort(span); });
   if (file.verify) verify_sorted(input, span, before, options.descending);
   if (file.unique) result.num_keys_out = span.num_keys = remove_duplicates(span);
+  if (file.unique && file.verify) verify_unique(input, span, options.descending);
 
   operation.write(target, layout, span, file.on_temporary);
   return result;
@@ -220,8 +233,8 @@ file_result argsort_file(const std::string& input, const std::string& output, co
   files::byte_buffer order(keys.num_keys * sizeof(std::uint64_t));
   std::span indices(reinterpret_cast<std::uint64_t*>(order.data()), keys.num_keys);
 
-  sorter(inner_options(options, operation, keys.bytes.size() + order.size()))
-      .argsort(keys.span(), indices.data(), sizeof(std::uint64_t));
+  with_sorter(input, options, operation, keys.bytes.size() + order.size(),
+              [&](sorter& own) { own.argsort(keys.span(), indices.data(), sizeof(std::uint64_t)); });
   if (file.verify) verify_order(input, indices, keys.span(), options.descending);
   if (file.unique) result.num_keys_out = remove_duplicates(indices, keys.span());
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From arguments to a driver: checks them, opens devices, runs, fills the report.
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "algorithms/registry.hpp"
@@ -31,14 +32,16 @@ struct sorter::state {
   std::vector<algorithms::rank>& ranks_for(std::uint64_t num_keys);
   algorithms::rank make_rank(std::unique_ptr<device::device> device);
 
+  /// Memory beside the driver's workspace, for one call.
+  [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes);
   void sort_with_index(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
   void sort_widened(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
-  [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes);
 
   sort_options options;
   api::device_list devices;
   const algorithms::entry& algorithm;
   std::uint64_t num_allocations = 0;
+  std::uint64_t scratch_bytes = 0;  ///< of the current call
   std::vector<algorithms::rank> calling_thread;  ///< one rank, opened when first needed
   std::vector<algorithms::rank> ranks;           ///< those of the device list, opened when first needed
 };
@@ -82,9 +85,10 @@ void sorter::state::run(const algorithms::problem& problem, std::string_view ope
   std::vector<algorithms::rank>& used = ranks_for(problem.num_keys);
   for (unsigned i = 0; i < used.size(); ++i) report.ranks.push_back(api::describe(*used[i].device, i, used.size(), problem));
   {
-    algorithms::run_context context(used, options, report);
+    algorithms::run_context context(used, options, report, scratch_bytes);
     algorithm.run(context, problem);
-    report.workspace_bytes = context.workspace_bytes();
+    context.finish();
+    report.workspace_bytes = context.workspace_bytes() + scratch_bytes;
   }
   if (report.picked.empty()) report.picked = report.algorithm + ": asked for";
   report::summarize_timeline(report);
@@ -97,12 +101,14 @@ sorter::sorter(sorter&&) noexcept = default;
 sorter& sorter::operator=(sorter&&) noexcept = default;
 
 void sorter::sort(key_span keys) {
+  state_->scratch_bytes = 0;
   api::check_keys(keys);
   const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_bits};
   state_->run({{codec, 0}, {keys.data, nullptr}, keys.num_keys}, "sort");
 }
 
 void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) {
+  state_->scratch_bytes = 0;
   api::check_keys(keys);
   api::check_values(keys, values, value_bytes);
   const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_input_order};
@@ -116,6 +122,7 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) 
 }
 
 void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_bytes) {
+  state_->scratch_bytes = 0;
   api::check_keys(keys);
   api::check_indices(keys, indices, index_bytes);
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
@@ -151,10 +158,11 @@ void sorter::state::sort_widened(const algorithms::problem& keys, void* values, 
 }
 
 device::buffer sorter::state::scratch(std::uint64_t size_bytes) {
-  if (options.memory_limit_bytes != 0 && size_bytes > options.memory_limit_bytes) {
-    throw out_of_memory("workspace of " + std::to_string(size_bytes) + " bytes exceeds the limit of " +
-                            std::to_string(options.memory_limit_bytes) + " bytes",
-                        size_bytes, options.memory_limit_bytes);
+  const std::uint64_t limit = options.memory_limit_bytes;
+  scratch_bytes += size_bytes;
+  if (limit != 0 && scratch_bytes > limit) {
+    throw out_of_memory(fmt::format("workspace of {} bytes exceeds the limit of {} bytes", scratch_bytes, limit),
+                        scratch_bytes, limit);
   }
   return ranks_for(0).front().device->allocate(size_bytes);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// check(), checksum(), checksum_pairs() and is_sorted(): one parallel read each. Order here is order in value, -0.0 equal
-// to +0.0 and NaN to NaN, so that the output of sort_pairs passes as well as that of sort.
+// check(), checksum(), checksum_pairs() and is_sorted(): one parallel read each. Order here is order in value, -0.0
+// equal to +0.0 and NaN to NaN, so that the output of sort_pairs passes as well as that of sort.
 #include "spansort/check.hpp"
 
 #include <fmt/format.h>
@@ -84,11 +84,12 @@ multiset_checksum sum_hashes(std::uint64_t num_keys, const HashAt& hash_at) {
                               [](const multiset_checksum& a, const multiset_checksum& b) { return a + b; });
 }
 
-/// Whether a key of [begin, end) comes before its left neighbour. No branch in the loop, so that it becomes vector code.
+/// Whether a key of [begin, end) comes before its left neighbour. No branch in the loop: it becomes vector code.
 template <class K, class Encoding>
 bool has_disorder(const K* data, std::uint64_t begin, std::uint64_t end, const Encoding& encode) {
   unsigned found = 0;
-  for (std::uint64_t i = std::max<std::uint64_t>(begin, 1); i < end; ++i) found |= encode(data[i]) < encode(data[i - 1]);
+  for (std::uint64_t i = std::max<std::uint64_t>(begin, 1); i < end; ++i)
+    found |= encode(data[i]) < encode(data[i - 1]);
   return found != 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hash behind the multiset checksum: two lanes of 64 bits, each a chain of finalisers with constants of its own, fed
-// with the element's words. Sums of it over a multiset do not depend on the order, and a value that moves to another key
-// changes both terms it touches.
+// The hash behind the multiset checksum: two lanes of 64 bits, each a chain of finalisers with constants of its own,
+// fed with the element's words. Sums of it over a multiset do not depend on the order, and a value that moves to
+// another key changes both terms it touches.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ void generate(key_span keys, const distribution& d, std::uint64_t seed) {
   if (keys.num_keys == 0) return;
   keys::with_width(static_cast<unsigned>(size_bytes(keys.type)), [&]<class K>() {
     const generation::fill_request<K> request{generation::key_space<K>(keys.type), static_cast<K*>(keys.data),
-                                            keys.num_keys, seed};
+                                              keys.num_keys, seed};
     if (depends_on_place(d.kind)) {
       generation::fill_ordered(request, d.kind);
     } else {

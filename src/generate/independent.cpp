@@ -84,9 +84,8 @@ void fill_entropy(const fill_request<K>& request, unsigned num_words) {
 template <std::unsigned_integral K>
 void fill_last_digit(const fill_request<K>& request) {
   const random_stream words(request.seed, 0);
-  fill(request, [=, codec = request.space.codec](std::uint64_t i) {
-    return codec.decode(static_cast<K>(words(i) >> 56));
-  });
+  fill(request,
+       [=, codec = request.space.codec](std::uint64_t i) { return codec.decode(static_cast<K>(words(i) >> 56)); });
 }
 
 template <std::unsigned_integral K>
@@ -122,9 +121,10 @@ class special_keys {
     if (choice < num_fixed_) return fixed_[choice];
     const K random = top_bits<K>(bits_(i));
     switch (choice - num_fixed_) {
-      case 0: case 1: return static_cast<K>(random | infinity_);                // infinities and NaNs
-      case 2: return static_cast<K>(random & (sign_ | mantissa_));              // zeros and denormals
-      case 3: return static_cast<K>((random & (sign_ | 7)) | infinity_);        // small payloads: NaNs that repeat
+      case 0:
+      case 1: return static_cast<K>(random | infinity_);                  // infinities and NaNs
+      case 2: return static_cast<K>(random & (sign_ | mantissa_));        // zeros and denormals
+      case 3: return static_cast<K>((random & (sign_ | 7)) | infinity_);  // small payloads: NaNs that repeat
       default: return random;
     }
   }
@@ -141,14 +141,14 @@ class special_keys {
     const std::uint64_t one = base::low_mask(format.exponent_bits - 1) << format.mantissa_bits;
     const std::uint64_t smallest_normal = std::uint64_t{1} << format.mantissa_bits;
     for (const std::uint64_t sign : {std::uint64_t{0}, std::uint64_t{sign_}}) {
-      add(sign);                      // zero
-      add(sign | 1);                  // smallest denormal
-      add(sign | mantissa_);          // largest denormal
+      add(sign);              // zero
+      add(sign | 1);          // smallest denormal
+      add(sign | mantissa_);  // largest denormal
       add(sign | smallest_normal);
       add(sign | one);
-      add(sign | (infinity_ - 1u));   // largest finite
+      add(sign | (infinity_ - 1u));  // largest finite
       add(sign | infinity_);
-      add(sign | infinity_ | 1);      // signalling NaN
+      add(sign | infinity_ | 1);  // signalling NaN
       add(sign | infinity_ | quiet);
       add(sign | infinity_ | mantissa_);
     }
@@ -156,7 +156,8 @@ class special_keys {
 
   void list_integers(const key_space<K>& space) noexcept {
     const std::uint64_t last = base::low_mask(sizeof(K) * 8);
-    for (const std::uint64_t position : {std::uint64_t{0}, std::uint64_t{1}, last / 2, last / 2 + 1, last / 2 + 2, last - 1, last}) {
+    for (const std::uint64_t position :
+         {std::uint64_t{0}, std::uint64_t{1}, last / 2, last / 2 + 1, last / 2 + 2, last - 1, last}) {
       add(space.at(position));
     }
     add(0);

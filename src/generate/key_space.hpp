@@ -20,7 +20,8 @@ using uint128 = unsigned __int128;
 [[nodiscard]] inline std::uint64_t round_to_format(double value, keys::float_format format) noexcept {
   const int mantissa_bits = static_cast<int>(format.mantissa_bits);
   const int bias = (1 << (format.exponent_bits - 1)) - 1;
-  const std::uint64_t sign = std::signbit(value) ? std::uint64_t{1} << (format.exponent_bits + format.mantissa_bits) : 0;
+  const std::uint64_t sign =
+      std::signbit(value) ? std::uint64_t{1} << (format.exponent_bits + format.mantissa_bits) : 0;
   const double magnitude = std::fabs(value);
   if (magnitude == 0) return sign;
   const int exponent = std::max(std::ilogb(magnitude), 1 - bias);  // 1 - bias: denormals
@@ -76,7 +77,7 @@ struct key_space {
 
   /// Whole numbers 0, 1, 2 ... that the type holds without a gap, at most 2^32.
   [[nodiscard]] std::uint64_t num_whole() const noexcept {
-    const unsigned bits = is_float()                       ? format.mantissa_bits + 1
+    const unsigned bits = is_float()                      ? format.mantissa_bits + 1
                           : keys::is_signed_integer(type) ? unsigned{sizeof(K) * 8 - 1}
                                                           : unsigned{sizeof(K) * 8};
     return std::uint64_t{1} << std::min(bits, 32u);

@@ -39,7 +39,8 @@ constexpr std::array<distribution_row, 13> rows{{
 std::string known_distributions() {
   std::string known;
   for (const distribution_row& row : rows) {
-    known += fmt::format("{}{}{}{}", known.empty() ? "" : " ", row.name, row.parameter.empty() ? "" : ":", row.parameter);
+    known +=
+        fmt::format("{}{}{}{}", known.empty() ? "" : " ", row.name, row.parameter.empty() ? "" : ":", row.parameter);
   }
   return known + " (Z: exponent, 0 or more; Q: words that are ANDed, 1 to 64)";
 }

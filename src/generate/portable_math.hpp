@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// log, exp, sine and cosine from additions, multiplications and divisions alone. The C library's differ in the last bit
-// from one machine to the next, and generated keys must not. Good to a few units in the last place, which is plenty for
-// random keys. Translation units that include this are compiled with -ffp-contract=off: a fused multiply-add rounds once
-// where two operations round twice.
+// log, exp and cosine from additions, multiplications and divisions alone. The C library's differ in the last bit from
+// one machine to the next, and generated keys must not. Good to a few units in the last place, which is plenty for
+// random keys. Translation units that include this are compiled with -ffp-contract=off: a fused multiply-add rounds
+// once where two operations round twice.
 #pragma once
 
 #include <bit>
@@ -47,7 +47,7 @@ template <std::size_t N>
   return series;
 }
 
-inline constexpr double ln2_high = 0x1.62e42feep-1;           // 32 bits: times an exponent is exact
+inline constexpr double ln2_high = 0x1.62e42feep-1;  // 32 bits: times an exponent is exact
 inline constexpr double ln2_low = 0x1.a39ef35793c76p-33;
 inline constexpr double pi = 0x1.921fb54442d18p+1;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zipf ranks by rejection-inversion: W. Hoermann, G. Derflinger, "Rejection-inversion to generate variates from monotone
-// discrete distributions", ACM TOMACS 6(3), 1996. Constant memory and less than 1.1 draws a rank, for any exponent >= 0 and
-// any number of ranks. Every index has its own sequence of draws, so rejections do not disturb its neighbours.
+// Zipf ranks by rejection-inversion: W. Hoermann, G. Derflinger, "Rejection-inversion to generate variates from
+// monotone discrete distributions", ACM TOMACS 6(3), 1996. Constant memory and few rejections for any exponent >= 0
+// and any number of ranks. Every index has its own sequence of draws, so rejections do not disturb its neighbours.
 #pragma once
 
 #include <cstdint>

@@ -50,12 +50,13 @@ class check_test : public testing::TestWithParam<key_type> {};
 TEST_P(check_test, AgreesWithComparatorsOnEveryDistribution) {
   std::uint64_t seed = 0;
   for (const distribution& d : all_distributions()) {
-    for (const std::uint64_t n : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{1000},
-                                  std::uint64_t{40'000}}) {
+    for (const std::uint64_t n : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3},
+                                  std::uint64_t{1000}, std::uint64_t{40'000}}) {
       const auto keys = test::make_keys(GetParam(), n, d, test::seed_for(++seed));
       for (const bool descending : {false, true}) {
         for (const bool unique : {false, true}) {
-          SCOPED_TRACE(to_string(d) + " n " + std::to_string(n) + (descending ? " descending" : "") + (unique ? " unique" : ""));
+          SCOPED_TRACE(to_string(d) + " n " + std::to_string(n) + (descending ? " descending" : "") +
+                       (unique ? " unique" : ""));
           expect_same(const_key_span(GetParam(), keys.data(), n), {descending, unique});
         }
       }

@@ -23,7 +23,8 @@ void shuffle(bytes& data, std::size_t element_bytes, std::uint64_t seed) {
   for (std::size_t i = data.size() / element_bytes; i > 1; --i) {
     const std::size_t j = random.below(i);
     if (j == i - 1) continue;
-    std::swap_ranges(&data[j * element_bytes], &data[j * element_bytes] + element_bytes, &data[(i - 1) * element_bytes]);
+    std::swap_ranges(&data[j * element_bytes], &data[j * element_bytes] + element_bytes,
+                     &data[(i - 1) * element_bytes]);
   }
 }
 

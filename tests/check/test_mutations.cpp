@@ -51,14 +51,24 @@ bool passes(const output& o, const fingerprint& expected) {
 }
 
 /// The right output for `num_keys` generated keys and the values of test::input_values().
-output make_output(key_type type, std::uint64_t num_keys, bool descending, std::uint64_t value_bytes, const distribution& d,
-                   std::uint64_t seed) {
+output make_output(key_type type, std::uint64_t num_keys, bool descending, std::uint64_t value_bytes,
+                   const distribution& d, std::uint64_t seed) {
   const test::oracle sorted = test::make_oracle(type, num_keys, d, seed, descending);
   const auto keys = sorted.keys_of_pairs();
-  return {type, descending, value_bytes, {keys.begin(), keys.end()}, test::values_in_order(sorted.order(), value_bytes)};
+  return {
+      type, descending, value_bytes, {keys.begin(), keys.end()}, test::values_in_order(sorted.order(), value_bytes)};
 }
 
-enum class mutation { swap_keys, drop, duplicate, flip_key_bit, flip_value_bit, swap_values, replace_key, replace_value };
+enum class mutation {
+  swap_keys,
+  drop,
+  duplicate,
+  flip_key_bit,
+  flip_value_bit,
+  swap_values,
+  replace_key,
+  replace_value
+};
 constexpr int num_mutations = 8;
 
 void flip_random_bit(std::byte* bytes, std::uint64_t size_bytes, test::random_words& random) {

@@ -161,7 +161,8 @@ class SmallDisks(OutputTest):
 
     def test_generated_and_argsorted(self):
         self.old_output()
-        for command in (["gen", 1_000_000, "--type", "u32"], ["argsort", self.write("z", bytes(200_000)), "--type", "u8"]):
+        zeros = self.write("z", bytes(200_000))
+        for command in (["gen", 1_000_000, "--type", "u32"], ["argsort", zeros, "--type", "u8"]):
             done = run(*command, "-o", self.output)
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertIn("No space left on device", done.stderr)

@@ -108,7 +108,8 @@ class Flags(CommandTest):
         results = set()
         for locale in ("C", "de_DE.UTF-8", "en_US.UTF-8", "C.UTF-8", "no_such_locale"):
             env = {"LC_ALL": locale, "LANG": locale, "LC_NUMERIC": locale}
-            self.assert_ok("gen", "123456", "--type", "f64", "-o", self.path("g.npy"), "--distribution", "zipf:1.5", env=env)
+            self.assert_ok("gen", "123456", "--type", "f64", "-o", self.path("g.npy"), "--distribution", "zipf:1.5",
+                           env=env)
             self.assert_ok("sort", self.path("g.npy"), "-o", self.path("s.npy"), env=env)
             check = run("check", self.path("g.npy"), env=env)
             results.add((self.read("g.npy"), self.read("s.npy"), check.stdout, check.stderr))

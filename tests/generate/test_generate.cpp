@@ -54,8 +54,8 @@ TEST_P(generate_test, SeedChangesTheBytes) {
     const auto one = test::make_keys(GetParam(), 300, d, 1);
     const auto two = test::make_keys(GetParam(), 300, d, 2);
     // A sorted draw of few possible keys is the same for every seed.
-    const bool may_agree = size_bytes(GetParam()) == 1 &&
-                           (d.kind == distribution_kind::sorted || d.kind == distribution_kind::reverse);
+    const bool may_agree =
+        size_bytes(GetParam()) == 1 && (d.kind == distribution_kind::sorted || d.kind == distribution_kind::reverse);
     EXPECT_TRUE(may_agree || one != two) << to_string(d);
   }
 }
@@ -108,8 +108,8 @@ TEST_P(generate_test, SpecialFloatsHoldTheEdges) {
   for (std::uint64_t i = 0; i < 20'000; ++i) {
     texts.insert(key_to_string(const_key_span(GetParam(), keys.data(), 20'000), i));
   }
-  const std::set<std::string> edges = is_float() ? std::set<std::string>{"0", "-0", "inf", "-inf", "nan", "1", "-1"}
-                                                 : std::set<std::string>{"0", "1"};
+  const std::set<std::string> edges =
+      is_float() ? std::set<std::string>{"0", "-0", "inf", "-inf", "nan", "1", "-1"} : std::set<std::string>{"0", "1"};
   EXPECT_TRUE(std::includes(texts.begin(), texts.end(), edges.begin(), edges.end()));
 }
 
@@ -191,7 +191,8 @@ TEST(Generate, ZipfWithExponentZeroIsUniformOverTheRanks) {
 }
 
 TEST(Generate, ZipfEndsForExtremeExponents) {
-  for (const char* d : {"zipf:1e-300", "zipf:0.999999999999", "zipf:1.000000000001", "zipf:50", "zipf:1e9", "zipf:1e300"}) {
+  for (const char* d :
+       {"zipf:1e-300", "zipf:0.999999999999", "zipf:1.000000000001", "zipf:50", "zipf:1e9", "zipf:1e300"}) {
     const auto keys = draw<std::uint64_t>(d, 1000);
     EXPECT_LE(*std::max_element(keys.begin(), keys.end()), 0xffffffffu) << d;
   }
@@ -261,20 +262,13 @@ std::string fingerprint(const distribution& d) {
 /// Files that people generated must come out again: a change here is a change of the interface.
 TEST(Generate, BytesAreTheSameOnEveryMachine) {
   const std::map<std::string, std::string> golden{
-      {"uniform", "42b11fc3ef24548b37b214751e0bbd03"},
-      {"normal", "e57b0e8a2af09a9d133a34f4e2318446"},
-      {"zero", "b10d82470058c6f800dbe0bb4e7fc494"},
-      {"sorted", "8b54a93ce5d08e4d25d1c4a793c70143"},
-      {"reverse", "46dba51ade46cffaf130ba5a47093aff"},
-      {"nearly-sorted", "4a6b9e8c907fab1972e2c3341d3fdc93"},
-      {"staggered", "9358d2d6fb8fec52805785f32c77c4fd"},
-      {"bucket-sorted", "37eec981bc2c3851ca33923e5989b87b"},
-      {"zipf:0.75", "1f4a3cca61d8e50634c65e83753304e3"},
-      {"zipf:1", "ee624c0385656524213b992ec798d783"},
-      {"entropy:4", "eef88d6c634b5fc15fa6fe6ec9d3860e"},
-      {"last-digit-only", "95544247e34244f2ebb8fcff6134b2c8"},
-      {"one-spanning", "ec3f6c9780f985dd5116690f886f2b94"},
-      {"special-floats", "8a8795de8c7a6805af9ec2393d87f131"},
+      {"uniform", "42b11fc3ef24548b37b214751e0bbd03"},      {"normal", "e57b0e8a2af09a9d133a34f4e2318446"},
+      {"zero", "b10d82470058c6f800dbe0bb4e7fc494"},         {"sorted", "8b54a93ce5d08e4d25d1c4a793c70143"},
+      {"reverse", "46dba51ade46cffaf130ba5a47093aff"},      {"nearly-sorted", "4a6b9e8c907fab1972e2c3341d3fdc93"},
+      {"staggered", "9358d2d6fb8fec52805785f32c77c4fd"},    {"bucket-sorted", "37eec981bc2c3851ca33923e5989b87b"},
+      {"zipf:0.75", "1f4a3cca61d8e50634c65e83753304e3"},    {"zipf:1", "ee624c0385656524213b992ec798d783"},
+      {"entropy:4", "eef88d6c634b5fc15fa6fe6ec9d3860e"},    {"last-digit-only", "95544247e34244f2ebb8fcff6134b2c8"},
+      {"one-spanning", "ec3f6c9780f985dd5116690f886f2b94"}, {"special-floats", "8a8795de8c7a6805af9ec2393d87f131"},
   };
   auto distributions = all_distributions();
   distributions.push_back({distribution_kind::zipf, 0.75});
@@ -296,8 +290,9 @@ TEST(Generate, NamesGoBothWays) {
 }
 
 TEST(Generate, WrongNamesAndParametersAreRefused) {
-  for (const char* text : {"", "gauss", "uniform:1", "zipf", "zipf:", "zipf:x", "zipf:-1", "zipf:nan", "zipf:inf", "zipf:1e999",
-                           "zipf:1 ", "zipf:1,5", "entropy", "entropy:0", "entropy:65", "entropy:1.5", "Uniform"}) {
+  for (const char* text :
+       {"", "gauss", "uniform:1", "zipf", "zipf:", "zipf:x", "zipf:-1", "zipf:nan", "zipf:inf", "zipf:1e999", "zipf:1 ",
+        "zipf:1,5", "entropy", "entropy:0", "entropy:65", "entropy:1.5", "Uniform"}) {
     try {
       (void)parse_distribution(text);
       ADD_FAILURE() << "accepted '" << text << "'";

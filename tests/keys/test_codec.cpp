@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoding against comparators that know nothing of it: exhaustive where a type has 8 or 16 bits, random and special
-// keys where it has more.
+// The encoding against comparators that know nothing of it: exhaustive where a type has 8 or 16 bits, random and
+// special keys where it has more.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,8 +24,9 @@ using keys::codec_of;
 using keys::key_codec;
 using keys::tie_rule;
 
-constexpr key_type every_type[] = {key_type::u8,  key_type::i8,  key_type::u16, key_type::i16,  key_type::u32, key_type::i32,
-                                   key_type::u64, key_type::i64, key_type::f16, key_type::bf16, key_type::f32, key_type::f64};
+constexpr key_type every_type[] = {key_type::u8,  key_type::i8,   key_type::u16, key_type::i16,
+                                   key_type::u32, key_type::i32,  key_type::u64, key_type::i64,
+                                   key_type::f16, key_type::bf16, key_type::f32, key_type::f64};
 
 /// Every key where there are few, else edges of the type and random ones, some of them close neighbours.
 template <class K>
@@ -172,8 +173,8 @@ INSTANTIATE_TEST_SUITE_P(Keys, codec_test, testing::Combine(testing::ValuesIn(ev
 
 /// The sequence promised in types.hpp, spelled out.
 TEST(CodecOrder, FloatTiesAreOrderedAsPromised) {
-  const std::vector<std::uint32_t> ascending{0xff800000, 0xff7fffff, 0xbf800000, 0x80000001, 0x80000000, 0x00000000,
-                                             0x00000001, 0x3f800000, 0x7f800000,              // ... +inf
+  const std::vector<std::uint32_t> ascending{0xff800000, 0xff7fffff, 0xbf800000, 0x80000001, 0x80000000,
+                                             0x00000000, 0x00000001, 0x3f800000, 0x7f800000,  // ... +inf
                                              0x7f800001, 0x7fc00000, 0x7fffffff,              // NaN, payload rising
                                              0xffffffff, 0xffc00000, 0xff800001};             // NaN, payload falling
   std::vector<std::uint32_t> descending(ascending.rbegin() + 6, ascending.rend());

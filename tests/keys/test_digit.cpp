@@ -69,8 +69,9 @@ TEST(WithWidth, GivesTheUnsignedIntegerOfThatWidth) {
 }
 
 TEST(KeyType, NamesAndSizesGoBothWays) {
-  const std::map<std::string, std::size_t> sizes{{"u8", 1},  {"i8", 1},  {"u16", 2}, {"i16", 2}, {"u32", 4},  {"i32", 4},
-                                                 {"u64", 8}, {"i64", 8}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8}};
+  const std::map<std::string, std::size_t> sizes{{"u8", 1},  {"i8", 1},   {"u16", 2}, {"i16", 2},
+                                                 {"u32", 4}, {"i32", 4},  {"u64", 8}, {"i64", 8},
+                                                 {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8}};
   for (const auto& [text, bytes] : sizes) {
     const key_type type = parse_key_type(text);
     EXPECT_EQ(name(type), text);

@@ -40,7 +40,9 @@ TEST(Api, SortsVectorsArraysAndSpans) {
 }
 
 template <class Span>
-concept has_key_span = requires(Span keys) { as_key_span(keys); };
+concept has_key_span = requires(Span keys) {
+  as_key_span(keys);
+};
 
 /// A template, so that a library that does not take fixed extents fails here and not in the compiler.
 template <class Array>
@@ -85,7 +87,8 @@ TEST(Api, SignedZerosAndNansTieInPairs) {
     std::vector<int> values{0, 1, 2, 3, 4, 5};
     spansort::sort_pairs(keys, values, {.descending = descending});
     EXPECT_EQ(values, (std::vector<int>{1, 3, 5, 0, 2, 4}));
-    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(std::memcmp(&keys[i], &before[static_cast<std::size_t>(values[i])], 8), 0) << i;
+    for (std::size_t i = 0; i < 6; ++i)
+      EXPECT_EQ(std::memcmp(&keys[i], &before[static_cast<std::size_t>(values[i])], 8), 0) << i;
   }
 }
 

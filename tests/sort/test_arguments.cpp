@@ -31,8 +31,8 @@ void expect_refusal(const std::function<void()>& call, int exit_status, const st
 }
 
 TEST(Arguments, UnknownDeviceListsAreRefused) {
-  for (const std::string devices : {"", "tpu", "cpu:0", "cpu:-1", "cpu:99999", "cpu:18446744073709551616", "cpu:2x", "cpu:",
-                                    "cpu: 2", "CPU", "auto:2", "cpu,", "cpu:1.5"}) {
+  for (const std::string devices : {"", "tpu", "cpu:0", "cpu:-1", "cpu:99999", "cpu:18446744073709551616", "cpu:2x",
+                                    "cpu:", "cpu: 2", "CPU", "auto:2", "cpu,", "cpu:1.5"}) {
     std::vector<int> keys{2, 1};
     expect_refusal<invalid_argument>([&] { spansort::sort(keys, {.devices = devices}); }, 2, devices);
     EXPECT_EQ(keys, (std::vector<int>{2, 1})) << devices;
@@ -58,8 +58,9 @@ TEST(Arguments, UnknownAlgorithmsAreRefusedWithTheKnownOnes) {
 
 TEST(Arguments, TuningOutsideItsLimitsIsRefused) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const tuning_options wrong[] = {{.radix_bits = 13}, {.radix_bits = 64}, {.host_radix_bits = 13}, {.host_radix_bits = 4'000'000'000u},
-                                  {.epsilon = nan},   {.fuse_threshold = nan}};
+  const tuning_options wrong[] = {{.radix_bits = 13},      {.radix_bits = 64},
+                                  {.host_radix_bits = 13}, {.host_radix_bits = 4'000'000'000u},
+                                  {.epsilon = nan},        {.fuse_threshold = nan}};
   for (const tuning_options& t : wrong) {
     std::vector<int> keys{2, 1};
     EXPECT_THROW(spansort::sort(keys, {.devices = "cpu:2", .algorithm = "rmg", .tuning = t}), invalid_argument)
@@ -81,7 +82,8 @@ TEST(Arguments, IndexWidthsOtherThanFourAndEightAreRefused) {
   std::vector<std::uint64_t> indices(4);
   sorter s;
   for (const std::uint64_t width : {0, 1, 2, 3, 5, 16}) {
-    EXPECT_THROW(s.argsort(const_key_span(key_type::u64, keys.data(), 2), indices.data(), width), invalid_argument) << width;
+    EXPECT_THROW(s.argsort(const_key_span(key_type::u64, keys.data(), 2), indices.data(), width), invalid_argument)
+        << width;
   }
 }
 
@@ -100,12 +102,12 @@ void expect_overlap_refused(std::ptrdiff_t distance_bytes) {
 }
 
 TEST(Arguments, OverlappingArraysAreRefused) {
-  expect_overlap_refused(0);     // the same array
-  expect_overlap_refused(200);   // half
+  expect_overlap_refused(0);    // the same array
+  expect_overlap_refused(200);  // half
   expect_overlap_refused(-200);
-  expect_overlap_refused(396);   // one element
+  expect_overlap_refused(396);  // one element
   expect_overlap_refused(-396);
-  expect_overlap_refused(4);     // off by one
+  expect_overlap_refused(4);  // off by one
   expect_overlap_refused(-4);
 }
 
@@ -162,9 +164,11 @@ TEST(Arguments, MoreKeysThanASigned32BitIndexCountsAreRefusedBeforeAnyWork) {
   const reserved_range indices(4 * n);
   ASSERT_TRUE(keys.is_valid() && indices.is_valid());
   const std::span<const std::uint8_t> key_view(static_cast<const std::uint8_t*>(keys.data()), n);
-  EXPECT_THROW(spansort::argsort(key_view, std::span(static_cast<std::int32_t*>(indices.data()), n), without_memory()), invalid_argument);
+  EXPECT_THROW(spansort::argsort(key_view, std::span(static_cast<std::int32_t*>(indices.data()), n), without_memory()),
+               invalid_argument);
   // 2^31 + 1 unsigned indices fit: what is missing is memory.
-  EXPECT_THROW(spansort::argsort(key_view, std::span(static_cast<std::uint32_t*>(indices.data()), n), without_memory()), out_of_memory);
+  EXPECT_THROW(spansort::argsort(key_view, std::span(static_cast<std::uint32_t*>(indices.data()), n), without_memory()),
+               out_of_memory);
 }
 
 TEST(Arguments, ByteCountsThatWrapAreRefused) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Differential runs: every key type and distribution, both directions, all operations, sizes around every limit, over
-// device lists, algorithms and shrunken worlds. Each case runs on a few engines in turn, so that every engine meets every
-// type, distribution and size; all are compared with one reference, hence with each other, bit for bit.
+// Differential runs: every key type and distribution, both directions, all operations, sizes around every limit, on
+// device lists, algorithms and shrunken worlds. Each case runs on a few engines in turn, so that every engine meets
+// every type, distribution and size; all are compared with one reference, hence with each other, bit for bit.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,7 +16,8 @@ namespace spansort::test {
 namespace {
 
 std::vector<std::uint64_t> sizes() {
-  std::vector<std::uint64_t> all{0, 1, 2, 3, 6, 7, 8, 31, 32, 33, 63, 64, 65, 100, 255, 256, 257, 1000, 4095, 4096, 4097};
+  std::vector<std::uint64_t> all{0,  1,  2,   3,   6,   7,   8,    31,   32,   33,  63,
+                                 64, 65, 100, 255, 256, 257, 1000, 4095, 4096, 4097};
   if (!is_small_scale()) all.push_back(65537);
   return all;
 }
@@ -24,7 +25,9 @@ std::vector<std::uint64_t> sizes() {
 std::vector<operation> operations(std::uint64_t case_number) {
   using kind = operation::kind;
   constexpr unsigned widths[] = {4, 8, 16, 1, 2, 3, 5, 12, 24, 40};
-  return {{kind::keys, 0}, {kind::pairs, widths[case_number % std::size(widths)]}, {kind::argsort, case_number % 2 == 0 ? 4u : 8u}};
+  return {{kind::keys, 0},
+          {kind::pairs, widths[case_number % std::size(widths)]},
+          {kind::argsort, case_number % 2 == 0 ? 4u : 8u}};
 }
 
 /// Sorters of one direction, opened when first needed.
@@ -92,7 +95,8 @@ class default_world_test : public testing::TestWithParam<key_type> {};
 
 TEST_P(default_world_test, QuarterMillionKeys) {
   const std::uint64_t n = (is_small_scale() ? 1 << 16 : 1 << 18) + 77;
-  const distribution shapes[] = {{distribution_kind::uniform}, {distribution_kind::zipf, 1}, {distribution_kind::special_floats}};
+  const distribution shapes[] = {
+      {distribution_kind::uniform}, {distribution_kind::zipf, 1}, {distribution_kind::special_floats}};
   const engine engines[] = {{"cpu", "single"}, {"cpu:3", "rmg"}, {"auto", "auto"}};
   const operation runs[] = {{operation::kind::keys}, {operation::kind::pairs, 8}, {operation::kind::argsort, 4}};
   for (std::size_t i = 0; i < std::size(shapes); ++i) {
@@ -101,8 +105,8 @@ TEST_P(default_world_test, QuarterMillionKeys) {
     for (std::size_t j = 0; j < std::size(engines); ++j) {
       sorter s(engines[j].options(descending));
       const operation& op = runs[(i + j) % std::size(runs)];
-      ASSERT_EQ(diagnose_sort(s, expected, op), "")
-          << describe(op) << ", " << to_string(shapes[i]) << ", by " << engines[j].describe() << ", seed " << seed_for(i);
+      ASSERT_EQ(diagnose_sort(s, expected, op), "") << describe(op) << ", " << to_string(shapes[i]) << ", by "
+                                                    << engines[j].describe() << ", seed " << seed_for(i);
     }
   }
 }

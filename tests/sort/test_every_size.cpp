@@ -58,7 +58,8 @@ std::string name_of(const testing::TestParamInfo<std::tuple<small_sort, std::uin
 }
 
 INSTANTIATE_TEST_SUITE_P(Sort, every_size_test,
-                         testing::Combine(testing::ValuesIn(small_sorts), testing::Range(std::uint64_t{0}, std::uint64_t{16})),
+                         testing::Combine(testing::ValuesIn(small_sorts),
+                                          testing::Range(std::uint64_t{0}, std::uint64_t{16})),
                          name_of);
 
 TEST(EverySize, AroundTheNumberOfDevices) {

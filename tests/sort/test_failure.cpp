@@ -18,10 +18,14 @@ namespace {
 
 /// Ways that differ in what is allocated and when the input is overwritten.
 std::vector<engine> failure_engines() {
-  const tuning_options shrunken{.radix_bits = 3, .epsilon = 0, .host_inline_keys = 1, .host_bucket_bytes = 4096,
-                                .host_radix_bits = 4, .host_tile_keys = 500};
-  return {{"cpu", "single"}, {"cpu", "single", shrunken}, {"cpu", "rmg"}, {"cpu:3", "rmg"}, {"cpu:3", "rmg", shrunken},
-          {"cpu:16", "rmg", shrunken}, {"auto", "auto"}};
+  const tuning_options shrunken{.radix_bits = 3,
+                                .epsilon = 0,
+                                .host_inline_keys = 1,
+                                .host_bucket_bytes = 4096,
+                                .host_radix_bits = 4,
+                                .host_tile_keys = 500};
+  return {{"cpu", "single"},          {"cpu", "single", shrunken}, {"cpu", "rmg"},  {"cpu:3", "rmg"},
+          {"cpu:3", "rmg", shrunken}, {"cpu:16", "rmg", shrunken}, {"auto", "auto"}};
 }
 
 enum class ending { finished, was_cancelled, ran_out_of_memory };
@@ -36,7 +40,8 @@ class job {
 
   void reset() {
     keys_.assign(expected_.input().begin(), expected_.input().end());
-    values_ = op_.what == operation::kind::keys ? std::vector<std::byte>{} : input_values(expected_.num_keys(), op_.bytes);
+    values_ =
+        op_.what == operation::kind::keys ? std::vector<std::byte>{} : input_values(expected_.num_keys(), op_.bytes);
   }
 
   ending run(sorter& s) {
@@ -62,7 +67,8 @@ class job {
 
   [[nodiscard]] std::string diagnose_untouched() const {
     std::string wrong = diagnose_bytes("key", expected_.input(), keys_, 4);
-    if (!values_.empty()) wrong += diagnose_bytes(" value", input_values(expected_.num_keys(), op_.bytes), values_, op_.bytes);
+    if (!values_.empty())
+      wrong += diagnose_bytes(" value", input_values(expected_.num_keys(), op_.bytes), values_, op_.bytes);
     return wrong;
   }
 
@@ -84,7 +90,9 @@ class job {
   std::vector<std::byte> values_;
 };
 
-const operation all_operations[] = {{operation::kind::keys, 0}, {operation::kind::pairs, 8}, {operation::kind::pairs, 40},
+const operation all_operations[] = {{operation::kind::keys, 0},
+                                    {operation::kind::pairs, 8},
+                                    {operation::kind::pairs, 40},
                                     {operation::kind::argsort, 4}};
 
 class failure_test : public testing::TestWithParam<std::size_t> {
@@ -243,10 +251,11 @@ TEST_P(failure_test, WorkspaceStaysWithinTheDocumentedFormula) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sort, failure_test, testing::Range(std::size_t{0}, failure_engines().size()), [](const auto& param) {
-  const engine how = failure_engines()[param.param];
-  return test_name(std::to_string(param.param) + "_" + how.algorithm + "_" + how.devices);
-});
+INSTANTIATE_TEST_SUITE_P(Sort, failure_test, testing::Range(std::size_t{0}, failure_engines().size()),
+                         [](const auto& param) {
+                           const engine how = failure_engines()[param.param];
+                           return test_name(std::to_string(param.param) + "_" + how.algorithm + "_" + how.devices);
+                         });
 
 }  // namespace
 }  // namespace spansort::test

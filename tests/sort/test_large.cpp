@@ -16,7 +16,9 @@ namespace {
 class DISABLED_LargeSlow : public testing::TestWithParam<const char*> {
  protected:
   static constexpr std::uint64_t n = (std::uint64_t{1} << 32) + 12'345;
-  void SetUp() override { ASSERT_TRUE(may_run_large()) << "set SPANSORT_TEST_LARGE=1; this needs about 10 GB of memory"; }
+  void SetUp() override {
+    ASSERT_TRUE(may_run_large()) << "set SPANSORT_TEST_LARGE=1; this needs about 10 GB of memory";
+  }
 };
 
 TEST_P(DISABLED_LargeSlow, SortsMoreThan32BitsCount) {
@@ -33,8 +35,9 @@ TEST_P(DISABLED_LargeSlow, SortsMoreThan32BitsCount) {
   EXPECT_EQ(report.num_keys, n);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sort, DISABLED_LargeSlow, testing::Values("cpu", "cpu:3"),
-                         [](const auto& param) { return std::string(param.param).substr(0, 3) + (param.index == 0 ? "" : "_3"); });
+INSTANTIATE_TEST_SUITE_P(Sort, DISABLED_LargeSlow, testing::Values("cpu", "cpu:3"), [](const auto& param) {
+  return std::string(param.param).substr(0, 3) + (param.index == 0 ? "" : "_3");
+});
 
 }  // namespace
 }  // namespace spansort::test

@@ -21,7 +21,8 @@ namespace {
 constexpr std::uint64_t n = 300'000;
 
 /// Sorts generated keys (and values) and returns the report.
-sort_report report_of(const engine& how, key_type type, const distribution& d, const operation& op, bool descending = false) {
+sort_report report_of(const engine& how, key_type type, const distribution& d, const operation& op,
+                      bool descending = false) {
   sort_report report;
   sort_options options = how.options(descending);
   options.report = &report;
@@ -42,7 +43,8 @@ std::uint64_t num_devices(const engine& how) {
   return colon == std::string::npos ? 1 : std::stoull(how.devices.substr(colon + 1));
 }
 
-const engine engines[] = {{"cpu", "single"}, {"cpu", "rmg"}, {"cpu:3", "rmg"}, {"cpu:7", "rmg", {.radix_bits = 3}}, {"cpu:2", "auto"}};
+const engine engines[] = {
+    {"cpu", "single"}, {"cpu", "rmg"}, {"cpu:3", "rmg"}, {"cpu:7", "rmg", {.radix_bits = 3}}, {"cpu:2", "auto"}};
 
 class report_test : public testing::TestWithParam<std::size_t> {
  protected:
@@ -99,7 +101,8 @@ TEST_P(report_test, PhasesAndTimelineArePresentAndConsistent) {
     EXPECT_TRUE(a.rank >= 0 && static_cast<std::size_t>(a.rank) < r.ranks.size()) << a.name << " of rank " << a.rank;
   }
   if (how.algorithm == "rmg" && num_devices(how) > 1) {
-    for (const char* phase : {"histogram", "partition", "exchange", "local sort"}) EXPECT_TRUE(names.contains(phase)) << phase;
+    for (const char* phase : {"histogram", "partition", "exchange", "local sort"})
+      EXPECT_TRUE(names.contains(phase)) << phase;
     EXPECT_GT(r.num_passes, 0u);
     EXPECT_GT(r.exchanged_bytes, 0u);
     EXPECT_LE(r.exchanged_bytes, n * 8);
@@ -144,14 +147,16 @@ TEST_P(report_test, TraceHasARowForEachDevice) {
   EXPECT_GE(num_activities, r.timeline.size());
   EXPECT_GE(rows_with_work.size(), r.ranks.size());
   for (const rank_report& rank : r.ranks) {
-    const bool is_named = std::any_of(row_names.begin(), row_names.end(),
-                                      [&](const std::string& row) { return row.find(rank.device) != std::string::npos; });
+    const bool is_named = std::any_of(row_names.begin(), row_names.end(), [&](const std::string& row) {
+      return row.find(rank.device) != std::string::npos;
+    });
     EXPECT_TRUE(is_named) << "no row is called " << rank.device;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sort, report_test, testing::Range(std::size_t{0}, std::size(engines)), [](const auto& param) {
-  return test_name(std::to_string(param.param) + "_" + engines[param.param].algorithm + "_" + engines[param.param].devices);
+  return test_name(std::to_string(param.param) + "_" + engines[param.param].algorithm + "_" +
+                   engines[param.param].devices);
 });
 
 TEST(Report, AutoNoticesTheShapeOfItsInput) {
@@ -162,21 +167,26 @@ TEST(Report, AutoNoticesTheShapeOfItsInput) {
       const char* forward = descending ? "reversed" : "sorted";
       const char* backward = descending ? "sorted" : "reversed";
       EXPECT_EQ(report_of(how, type, {distribution_kind::sorted}, keys, descending).input_shape, forward) << name(type);
-      EXPECT_EQ(report_of(how, type, {distribution_kind::reverse}, keys, descending).input_shape, backward) << name(type);
-      EXPECT_EQ(report_of(how, type, {distribution_kind::zero}, keys, descending).input_shape, "constant") << name(type);
-      EXPECT_EQ(report_of(how, type, {distribution_kind::uniform}, keys, descending).input_shape, "general") << name(type);
+      EXPECT_EQ(report_of(how, type, {distribution_kind::reverse}, keys, descending).input_shape, backward)
+          << name(type);
+      EXPECT_EQ(report_of(how, type, {distribution_kind::zero}, keys, descending).input_shape, "constant")
+          << name(type);
+      EXPECT_EQ(report_of(how, type, {distribution_kind::uniform}, keys, descending).input_shape, "general")
+          << name(type);
     }
   }
 }
 
 TEST(Report, ReversedPairsWithTiesAreNotReversed) {
   // Reversing keys that repeat would turn their values around.
-  const sort_report r = report_of({"cpu", "auto"}, key_type::u8, {distribution_kind::reverse}, {operation::kind::pairs, 4});
+  const sort_report r =
+      report_of({"cpu", "auto"}, key_type::u8, {distribution_kind::reverse}, {operation::kind::pairs, 4});
   EXPECT_EQ(r.input_shape, "general");
 }
 
 TEST(Report, SpanningBucketsOfConstantInputAreCutEvenly) {
-  const sort_report r = report_of({"cpu:7", "rmg"}, key_type::u32, {distribution_kind::zero}, {operation::kind::pairs, 4});
+  const sort_report r =
+      report_of({"cpu:7", "rmg"}, key_type::u32, {distribution_kind::zero}, {operation::kind::pairs, 4});
   EXPECT_LE(r.imbalance, 1.01);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reusable sorter: many calls of growing and shrinking size and changing type, moves, workspace; and sorts of several
-// threads at once.
+// The reusable sorter: many calls of growing and shrinking size and changing type, moves, workspace; and sorts of
+// several threads at once.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -33,7 +33,9 @@ std::string random_sort(sorter& s, bool descending, random_words& random, std::u
   const std::uint64_t n = random.below(1 + random.below(max_keys));
   const operation op = random_operation(random);
   const std::string wrong = diagnose_sort(s, make_oracle(type, n, d, random(), descending), op);
-  return wrong.empty() ? "" : describe(op) + " of " + std::to_string(n) + " " + std::string(name(type)) + " keys, " + to_string(d) + ": " + wrong;
+  return wrong.empty() ? ""
+                       : describe(op) + " of " + std::to_string(n) + " " + std::string(name(type)) + " keys, " +
+                             to_string(d) + ": " + wrong;
 }
 
 class reuse_test : public testing::TestWithParam<std::size_t> {};

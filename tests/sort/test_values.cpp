@@ -19,8 +19,14 @@ const std::vector<engine>& few_engines() {
       {"cpu", "single"},
       {"cpu:3", "rmg"},
       {"cpu", "single", {.host_inline_keys = 1, .host_bucket_bytes = 512, .host_radix_bits = 3, .host_tile_keys = 50}},
-      {"cpu:7", "rmg",
-       {.radix_bits = 2, .epsilon = 0, .host_inline_keys = 1, .host_bucket_bytes = 512, .host_radix_bits = 3, .host_tile_keys = 50}}};
+      {"cpu:7",
+       "rmg",
+       {.radix_bits = 2,
+        .epsilon = 0,
+        .host_inline_keys = 1,
+        .host_bucket_bytes = 512,
+        .host_radix_bits = 3,
+        .host_tile_keys = 50}}};
   return engines;
 }
 
@@ -51,7 +57,8 @@ TEST_P(value_width_test, NeedsNoAlignment) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sort, value_width_test, testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 40, 256),
+INSTANTIATE_TEST_SUITE_P(Sort, value_width_test,
+                         testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 40, 256),
                          [](const auto& param) { return std::to_string(param.param) + "_bytes"; });
 
 struct particle {
@@ -67,7 +74,8 @@ TEST(Values, WideStructsMoveWhole) {
   generate(as_key_span(std::span(keys)), {distribution_kind::normal}, seed_for(1));
   const std::vector<float> before = keys;
   std::vector<particle> particles(n);
-  for (std::uint32_t i = 0; i < n; ++i) particles[i] = {{i * 1.0, i * 2.0, i * 3.0}, {'p', static_cast<char>(i % 100)}, i};
+  for (std::uint32_t i = 0; i < n; ++i)
+    particles[i] = {{i * 1.0, i * 2.0, i * 3.0}, {'p', static_cast<char>(i % 100)}, i};
   const std::vector<particle> original = particles;
   spansort::sort_pairs(keys, particles, {.devices = "cpu:3"});
   EXPECT_TRUE(spansort::is_sorted(keys));

@@ -36,7 +36,8 @@ std::string diagnose_argsort(sorter& s, const oracle& expected, unsigned index_b
   guarded_array keys(expected.input(), key_bytes);
   guarded_array indices(n * index_bytes, index_bytes);
   s.argsort(const_key_span(expected.type(), keys.data(), n), indices.data(), index_bytes);
-  std::string wrong = diagnose_bytes("index", values_in_order(expected.order(), index_bytes), indices.bytes(), index_bytes);
+  std::string wrong =
+      diagnose_bytes("index", values_in_order(expected.order(), index_bytes), indices.bytes(), index_bytes);
   if (wrong.empty()) wrong = diagnose_bytes("argsort changed key", expected.input(), keys.bytes(), key_bytes);
   return wrong + keys.damage() + indices.damage();
 }

@@ -35,7 +35,9 @@ struct integer_key {
   static bool in_value(const integer_key& a, const integer_key& b, bool descending) {
     return descending ? a.value > b.value : a.value < b.value;
   }
-  static bool in_bits(const integer_key& a, const integer_key& b, bool descending) { return in_value(a, b, descending); }
+  static bool in_bits(const integer_key& a, const integer_key& b, bool descending) {
+    return in_value(a, b, descending);
+  }
 };
 
 template <key_type type>
@@ -66,7 +68,7 @@ struct float_key {
     if (a.is_nan || b.is_nan) return !a.is_nan;
     return descending ? a.value > b.value : a.value < b.value;
   }
-  /// Ascending order of ties: -0.0, +0.0; NaNs with sign clear by rising payload, then with sign set by falling payload.
+  /// Ascending order of ties: -0.0, +0.0; NaNs with sign clear by rising payload, then those with sign set by falling.
   static bool tie_ascends(const float_key& a, const float_key& b) {
     if (!a.is_nan) return a.is_negative && !b.is_negative;
     if (a.is_negative != b.is_negative) return b.is_negative;
@@ -109,7 +111,8 @@ std::vector<std::uint64_t> indices_of(const std::vector<indexed<Key>>& keys) {
   return indices;
 }
 
-std::vector<std::byte> take(std::span<const std::byte> keys, std::size_t key_bytes, std::span<const std::uint64_t> order) {
+std::vector<std::byte> take(std::span<const std::byte> keys, std::size_t key_bytes,
+                            std::span<const std::uint64_t> order) {
   std::vector<std::byte> taken(keys.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     std::memcpy(taken.data() + i * key_bytes, keys.data() + order[i] * key_bytes, key_bytes);
@@ -177,8 +180,8 @@ std::vector<std::byte> input_values(std::uint64_t num_keys, std::uint64_t value_
   return values_in_order(indices, value_bytes);
 }
 
-std::string diagnose_bytes(std::string_view what, std::span<const std::byte> expected, std::span<const std::byte> actual,
-                           std::uint64_t element_bytes) {
+std::string diagnose_bytes(std::string_view what, std::span<const std::byte> expected,
+                           std::span<const std::byte> actual, std::uint64_t element_bytes) {
   if (expected.size() != actual.size()) {
     return std::string(what) + ": expected " + std::to_string(expected.size()) + " bytes, found " +
            std::to_string(actual.size());

@@ -7,41 +7,37 @@
 #include <cstdint>
 #include <span>
 
+#include "device/host/level_digit.hpp"
 #include "device/host/records.hpp"
 #include "device/host/vector_kernels.hpp"
-#include "keys/digit.hpp"
 
 namespace spansort::device::host {
 
-/// Adds to `counts` (num_buckets() of each digit, one after the other) the digits of all keys.
-template <class K, class Order>
-void count_digits(const Order& order, const K* __restrict keys, std::uint64_t num_keys,
-                  std::span<const keys::digit_position> digits, std::uint64_t* __restrict counts) {
-  for (const keys::digit_position digit : digits) {
-    const unsigned shift = digit.shift;
-    const K mask = static_cast<K>(base::low_mask(digit.bits));
-    std::uint64_t i = 0;
-    // Eight at a time: loads and digits first, so that counters in memory do not hold the next loads back.
-    for (; i + 8 <= num_keys; i += 8) {
-      std::size_t d[8];
-      for (unsigned j = 0; j < 8; ++j) d[j] = static_cast<K>(order.rank(keys[i + j]) >> shift) & mask;
-      for (unsigned j = 0; j < 8; ++j) ++counts[d[j]];
-    }
-    for (; i < num_keys; ++i) ++counts[static_cast<K>(order.rank(keys[i]) >> shift) & mask];
-    counts += digit.num_buckets();
+/// Adds the buckets of all keys to `counts`. `Digit` is bit_digit or window_digit.
+template <class K, class Order, class Digit>
+void count_digits(const Order& order, const K* __restrict keys, std::uint64_t num_keys, const Digit& digit,
+                  std::uint64_t* __restrict counts) {
+  std::uint64_t i = 0;
+  // Eight at a time: loads and digits first, so that counters in memory do not hold the next loads back.
+  for (; i + 8 <= num_keys; i += 8) {
+    std::size_t buckets[8];
+    for (unsigned j = 0; j < 8; ++j) buckets[j] = digit.of(order.rank(keys[i + j]));
+    for (unsigned j = 0; j < 8; ++j) ++counts[buckets[j]];
   }
+  for (; i < num_keys; ++i) ++counts[digit.of(order.rank(keys[i]))];
 }
 
-/// The same for keys in ascending or descending order: equal upper bits at both ends mean equal digits between.
-template <class K, class Order>
-void count_ordered_run(const Order& order, const K* keys, std::uint64_t num_keys, keys::digit_position digit,
+/// The same for keys in ascending or descending order: equal bits above the digit's lowest at both ends mean equal
+/// digits between.
+template <class K, class Order, class Digit>
+void count_ordered_run(const Order& order, const K* keys, std::uint64_t num_keys, const Digit& digit,
                        std::uint64_t* counts) {
   if (num_keys == 0) return;
-  if (num_keys <= 64) return count_digits(order, keys, num_keys, std::span(&digit, 1), counts);
-  const K first = static_cast<K>(order.rank(keys[0]) >> digit.shift);
-  const K last = static_cast<K>(order.rank(keys[num_keys - 1]) >> digit.shift);
-  if (first == last) {
-    counts[first & static_cast<K>(base::low_mask(digit.bits))] += num_keys;
+  if (num_keys <= 64) return count_digits(order, keys, num_keys, digit, counts);
+  const K first = order.rank(keys[0]);
+  const K last = order.rank(keys[num_keys - 1]);
+  if ((first ^ last) >> digit.shift == 0) {
+    counts[digit.of(first)] += num_keys;
     return;
   }
   count_ordered_run(order, keys, num_keys / 2, digit, counts);
@@ -64,10 +60,9 @@ struct look_result {
 
 /// Counts digits and looks, tile by tile. As long as the keys read so far are in some order, neighbours are compared
 /// instead of counted: an ordered input costs one read at the speed of vector compares, an unordered one its first tile.
-template <class K, class Order>
+template <class K, class Order, class Digit>
 look_result<K> count_and_look(const Order& order, const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys,
-                              std::span<const keys::digit_position> digits, std::uint64_t* counts,
-                              const look_request<K>& wanted) {
+                              std::span<const Digit> digits, std::uint64_t* counts, const look_request<K>& wanted) {
   constexpr std::uint64_t tile_keys = 16384 / sizeof(K);  // stays in the first-level cache between two looks
   look_result<K> found;
   if (wanted.order) found.order = {};
@@ -86,9 +81,13 @@ look_result<K> count_and_look(const Order& order, const keys::codec_of<K>& codec
         continue;
       }
     }
-    count_digits(order, keys + begin, end - begin, digits, counts);
+    std::uint64_t* of_digit = counts;
+    for (const Digit& digit : digits) {
+      count_digits(order, keys + begin, end - begin, digit, of_digit);
+      of_digit += digit.num_buckets();
+    }
   }
-  for (const keys::digit_position digit : digits) {
+  for (const Digit& digit : digits) {
     count_ordered_run(order, keys, ordered, digit, counts);
     counts += digit.num_buckets();
   }

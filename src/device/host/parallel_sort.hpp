@@ -46,15 +46,16 @@ class parallel_sorter {
     team_.for_each(1, [&](std::uint64_t, worker_scratch& scratch) {
       in_cache(order_, codec_, scratch).sort(source, result, num_keys, bits);
     });
-    add_pass(num_keys, 3);
+    outcome_.num_passes = 1;
+    add_moves(num_keys, 2);
   }
 
   void sort_large(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
-    level_counts level = counter().count(source.keys, num_keys, bits, true);
+    level_counts<K> level = counter().count(source.keys, num_keys, bits, 1);
     outcome_.bytes_moved += num_keys * sizeof(K);
     if (finish_ordered(level.order, source, result, num_keys, bits)) return;
     stop_if_asked();
-    sort_level(source, alternate, result, num_keys, bits.begin, level, true);
+    sort_level(source, alternate, result, num_keys, bits.begin, level, 1);
   }
 
   /// Takes the shortcut that the input's order allows.
@@ -71,73 +72,81 @@ class parallel_sorter {
     return true;
   }
 
-  /// Sorts what has been counted. `can_stop`: nothing of the source has been overwritten yet.
+  /// Sorts what has been counted. On the first level nothing of the source has been overwritten yet: it can stop.
   void sort_level(split source, split alternate, split result, std::uint64_t num_keys, unsigned begin_bit,
-                  level_counts& level, bool can_stop) {
-    if (level.digit.bits == 0) return copy(source, result, num_keys);
+                  level_counts<K>& level, unsigned depth) {
+    const bool can_stop = depth == 1;
+    if (level.digit.num_buckets() == 1) return copy(source, result, num_keys);
     if (keys_alone && begin_bit == 0 && fill_instead(source, result, num_keys, level, can_stop)) return;
     const std::vector<std::uint64_t> positions = positions_of(level);
     partition(source, alternate, num_keys, level, positions, can_stop);
     if (can_stop) stop_if_asked();
-    sort_buckets(source, alternate, result, num_keys, {begin_bit, level.digit.shift}, level, positions);
+    sort_buckets(source, alternate, result, num_keys, begin_bit, level, positions, depth);
   }
 
-  void partition(split source, split alternate, std::uint64_t num_keys, const level_counts& level,
+  void partition(split source, split alternate, std::uint64_t num_keys, const level_counts<K>& level,
                  const std::vector<std::uint64_t>& positions, bool can_stop) {
     const std::uint64_t num_buckets = level.digit.num_buckets();
     const bool stream = num_keys * record_bytes >= limits_.stream_bytes;
-    team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch& scratch) {
-      if (can_stop && stopping()) return;
-      std::vector<split> destinations(num_buckets);
-      for (std::uint64_t b = 0; b < num_buckets; ++b) destinations[b] = alternate + positions[i * num_buckets + b];
-      const piece part = level.pieces[i];
-      partition_records(order_, scratch, stream, source + part.begin, part.count, level.digit, destinations.data());
-      advance(part.count);
+    level.digit.visit([&](const auto& digit) {
+      team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch& scratch) {
+        if (can_stop && stopping()) return;
+        std::vector<split> destinations(num_buckets);
+        for (std::uint64_t b = 0; b < num_buckets; ++b) destinations[b] = alternate + positions[i * num_buckets + b];
+        const piece part = level.pieces[i];
+        partition_records(order_, scratch, stream, source + part.begin, part.count, digit, destinations.data());
+        advance(part.count);
+      });
     });
-    add_pass(num_keys, 2);
+    add_moves(num_keys, 2);
   }
 
   struct bucket {
     std::uint64_t begin = 0;
     std::uint64_t count = 0;
+    keys::bit_range bits;
   };
 
   /// Buckets lie partitioned in `alternate`; large ones get another level, the others a thread each.
-  void sort_buckets(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits,
-                    const level_counts& level, const std::vector<std::uint64_t>& positions) {
-    if (bits.empty()) return copy(alternate, result, num_keys);
+  void sort_buckets(split source, split alternate, split result, std::uint64_t num_keys, unsigned begin_bit,
+                    const level_counts<K>& level, const std::vector<std::uint64_t>& positions, unsigned depth) {
+    outcome_.num_passes = std::max(outcome_.num_passes, depth + 1);
+    const unsigned shift = level.digit.shift();
+    if (!level.digit.is_window && shift == begin_bit) return copy(alternate, result, num_keys);
     std::vector<bucket> small;
     std::vector<bucket> large;
     const std::uint64_t num_buckets = level.digit.num_buckets();
     const std::uint64_t local_keys = std::min(in_cache::max_keys, 8 * limits_.bucket_bytes / record_bytes);
     for (std::uint64_t b = 0; b < num_buckets; ++b) {
       const std::uint64_t end = b + 1 == num_buckets ? num_keys : positions[b + 1];
-      const bucket found{positions[b], end - positions[b]};
+      const unsigned end_bit = level.digit.is_exact(b) ? shift : level.differing_end;
+      const bucket found{positions[b], end - positions[b], {begin_bit, end_bit}};
       if (found.count != 0) (found.count <= local_keys ? small : large).push_back(found);
     }
-    for (const bucket& b : large) sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, bits);
+    for (const bucket& b : large) sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, b.bits, depth + 1);
     team_.for_each(small.size(), [&](std::uint64_t i, worker_scratch& scratch) {
       const bucket b = small[i];
-      in_cache(order_, codec_, scratch).sort(alternate + b.begin, result + b.begin, b.count, bits);
+      in_cache(order_, codec_, scratch).sort(alternate + b.begin, result + b.begin, b.count, b.bits);
       advance(b.count);
     });
-    add_pass(num_keys, 2);
+    add_moves(num_keys, 2);
   }
 
   /// Another level for a bucket that lies in `alternate`.
-  void sort_again(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
-    level_counts level = counter().count(alternate.keys, num_keys, bits, false);
+  void sort_again(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits,
+                  unsigned depth) {
+    level_counts<K> level = counter().count(alternate.keys, num_keys, bits, depth);
     outcome_.bytes_moved += num_keys * sizeof(K);
-    sort_level(alternate, source, result, num_keys, bits.begin, level, false);
+    sort_level(alternate, source, result, num_keys, bits.begin, level, depth);
   }
 
   /// Few distinct keys, keys alone: writes them by their counts instead of moving them.
-  bool fill_instead(split source, split result, std::uint64_t num_keys, level_counts& level, bool can_stop) {
+  bool fill_instead(split source, split result, std::uint64_t num_keys, level_counts<K>& level, bool can_stop) {
     constexpr unsigned widest = 16;
     if constexpr (!keys_alone) return false;
-    const unsigned end = level.differing.end;
+    const unsigned end = level.differing_end;
     if (end > widest || num_keys < (std::uint64_t{4} << end)) return false;
-    const std::vector<std::uint64_t> ends = count_ends(source.keys, level, end);
+    const std::vector<std::uint64_t> ends = count_ends(source.keys, num_keys, level, end);
     if (can_stop) stop_if_asked();
     const K above = static_cast<K>(order_.rank(source.keys[0]) & ~static_cast<K>(base::low_mask(end)));
     const std::vector<piece> pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
@@ -157,15 +166,12 @@ class parallel_sorter {
   }
 
   /// Where the keys of each value of the low `bits` bits end in the sorted whole.
-  std::vector<std::uint64_t> count_ends(const K* keys, level_counts& level, unsigned bits) {
+  std::vector<std::uint64_t> count_ends(const K* keys, std::uint64_t num_keys, level_counts<K>& level, unsigned bits) {
     const std::uint64_t num_values = std::uint64_t{1} << bits;
-    if (level.digit.shift != 0) {
-      level.digit = {0, bits};
-      level.counts.assign(level.pieces.size() * num_values, 0);
-      team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch&) {
-        const std::span<const keys::digit_position> digits(&level.digit, 1);
-        count_digits(order_, keys + level.pieces[i].begin, level.pieces[i].count, digits, level.of_piece(i));
-      });
+    if (level.digit.is_window || level.digit.shift() != 0) {
+      level_digit<K> whole;
+      whole.bits = bit_digit<K>({0, bits});
+      level = counter().count_digit(keys, num_keys, whole, bits, bits, false);
     }
     std::vector<std::uint64_t> ends(num_values, 0);
     std::uint64_t end = 0;
@@ -204,9 +210,8 @@ class parallel_sorter {
 
   [[nodiscard]] level_counter<K, V, Order> counter() { return {team_, order_, codec_, limits_}; }
 
-  void add_pass(std::uint64_t num_keys, std::uint64_t moves) {
-    outcome_.num_passes += 1;
-    outcome_.bytes_moved += moves * num_keys * record_bytes;
+  void add_moves(std::uint64_t num_keys, std::uint64_t moves) {
+        outcome_.bytes_moved += moves * num_keys * record_bytes;
   }
 
   void advance(std::uint64_t num_keys) {

@@ -13,7 +13,6 @@
 
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
-#include "keys/digit.hpp"
 
 namespace spansort::device::host {
 
@@ -54,7 +53,8 @@ class record_partitioner {
         value_begins_(reinterpret_cast<V**>(begins_ + (std::uint64_t{1} << max_digit_bits))) {}
 
   /// `destinations[b]`: where this piece's records of bucket b go.
-  void partition(split_records<K, V> source, std::uint64_t num_keys, keys::digit_position digit,
+  template <class Digit>
+  void partition(split_records<K, V> source, std::uint64_t num_keys, const Digit& digit,
                  const split_records<K, V>* destinations) {
     const std::uint64_t num_buckets = digit.num_buckets();
     value_lines_ = reinterpret_cast<V*>(lines_ + num_buckets * line_keys);
@@ -70,12 +70,12 @@ class record_partitioner {
   }
 
  private:
-  [[gnu::always_inline]] void move(split_records<K, V> source, std::uint64_t i, unsigned n, keys::digit_position digit) {
-    const K mask = static_cast<K>(base::low_mask(digit.bits));
+  template <class Digit>
+  [[gnu::always_inline]] void move(split_records<K, V> source, std::uint64_t i, unsigned n, const Digit& digit) {
     K moved[8];
     std::size_t buckets[8];
     for (unsigned j = 0; j < n; ++j) moved[j] = source.keys[i + j];
-    for (unsigned j = 0; j < n; ++j) buckets[j] = static_cast<K>(order_.rank(moved[j]) >> digit.shift) & mask;
+    for (unsigned j = 0; j < n; ++j) buckets[j] = digit.of(order_.rank(moved[j]));
     for (unsigned j = 0; j < n; ++j) {
       const std::size_t b = buckets[j];
       K* const cursor = cursors_[b];
@@ -128,14 +128,14 @@ class record_partitioner {
 };
 
 /// Without combining: for digits too wide for the buffers.
-template <class K, class V, class Order>
+template <class K, class V, class Order, class Digit>
 void scatter_records(const Order& order, worker_scratch& scratch, split_records<K, V> source, std::uint64_t num_keys,
-                     keys::digit_position digit, const split_records<K, V>* destinations) {
+                     const Digit& digit, const split_records<K, V>* destinations) {
   auto* const positions = reinterpret_cast<std::uint64_t*>(scratch.cursors.get());
   std::fill_n(positions, digit.num_buckets(), std::uint64_t{0});
   for (std::uint64_t i = 0; i < num_keys; ++i) {
     const packed_record<K, V> r = source.get(i);
-    const std::uint64_t b = digit.of(order.rank(r.key));
+    const std::size_t b = digit.of(order.rank(r.key));
     destinations[b].put(positions[b]++, r);
   }
 }
@@ -149,18 +149,14 @@ template <class K, class V>
 }
 
 /// Partitions with the longest lines whose buffers stay in the second-level cache.
-template <class K, class V, class Order>
+template <class K, class V, class Order, class Digit>
 void partition_records(const Order& order, worker_scratch& scratch, bool stream, split_records<K, V> source,
-                       std::uint64_t num_keys, keys::digit_position digit, const split_records<K, V>* destinations) {
+                       std::uint64_t num_keys, const Digit& digit, const split_records<K, V>* destinations) {
   constexpr std::uint64_t cache_bytes = combining_bytes / 2;
-  using long_lines = record_partitioner<K, V, Order, 256>;
-  using middle_lines = record_partitioner<K, V, Order, 128>;
+  using long_lines = record_partitioner<K, V, Order, 128>;
   using short_lines = record_partitioner<K, V, Order, 64>;
   if (long_lines::bucket_bytes * digit.num_buckets() <= cache_bytes) {
     return long_lines(order, scratch, stream).partition(source, num_keys, digit, destinations);
-  }
-  if (middle_lines::bucket_bytes * digit.num_buckets() <= cache_bytes) {
-    return middle_lines(order, scratch, stream).partition(source, num_keys, digit, destinations);
   }
   if (short_lines::bucket_bytes * digit.num_buckets() <= combining_bytes) {
     return short_lines(order, scratch, stream).partition(source, num_keys, digit, destinations);

@@ -47,14 +47,15 @@ void run_histogram(const execution& with, const histogram_request& request) {
     const auto* const keys = static_cast<const K*>(request.keys);
     std::uint64_t num_counts = 0;
     for (const keys::digit_position digit : request.digits) num_counts += digit.num_buckets();
+    const std::vector<bit_digit<K>> digits(request.digits.begin(), request.digits.end());
     const std::vector<piece> pieces =
         cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
     std::vector<std::uint64_t> counts(pieces.size() * num_counts, 0);
     std::vector<look_result<K>> found(pieces.size());
     const look_request<K> wanted{request.found_shape != nullptr, false, 0};
     with.team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
-      found[i] = count_and_look(order, codec, keys + pieces[i].begin, pieces[i].count, std::span(request.digits),
-                                counts.data() + i * num_counts, wanted);
+      found[i] = count_and_look(order, codec, keys + pieces[i].begin, pieces[i].count,
+                                std::span<const bit_digit<K>>(digits), counts.data() + i * num_counts, wanted);
       if (with.watch != nullptr) with.watch->work_done.fetch_add(pieces[i].count, std::memory_order_relaxed);
     });
     for (std::uint64_t c = 0; c < num_counts; ++c) {
@@ -76,14 +77,15 @@ void run_partition(const execution& with, const partition_request& request, cons
   with_value_and_order<K>(request.shape, codec, [&]<class V, class Order>() {
     const Order order(codec);
     const split_records<K, V> source = split<K, V>(request.source);
-    const std::uint64_t num_buckets = request.digit.num_buckets();
+    const bit_digit<K> digit(request.digit);
+    const std::uint64_t num_buckets = digit.num_buckets();
     const std::vector<piece> pieces =
         cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
     // [piece][bucket]: first how many, then where.
     std::vector<std::uint64_t> counts(pieces.size() * num_buckets, 0);
     if (pieces.size() > 1) {
       with.team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
-        count_digits(order, source.keys + pieces[i].begin, pieces[i].count, std::span(&request.digit, 1),
+        count_digits(order, source.keys + pieces[i].begin, pieces[i].count, digit,
                      counts.data() + i * num_buckets);
       });
     }
@@ -97,7 +99,7 @@ void run_partition(const execution& with, const partition_request& request, cons
     }
     const bool stream = request.num_keys * request.shape.bytes() >= with.limits.stream_bytes;
     with.team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch& scratch) {
-      partition_records(order, scratch, stream, source + pieces[i].begin, pieces[i].count, request.digit,
+      partition_records(order, scratch, stream, source + pieces[i].begin, pieces[i].count, digit,
                         starts.data() + i * num_buckets);
       if (with.watch != nullptr) with.watch->work_done.fetch_add(pieces[i].count, std::memory_order_relaxed);
     });

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -40,9 +39,10 @@ struct piece {
 }
 
 /// Counts of one digit, piece by piece.
+template <class K>
 struct level_counts {
-  keys::digit_position digit;
-  keys::bit_range differing;          ///< bits in which keys may differ, within the range asked for
+  level_digit<K> digit;
+  unsigned differing_end = 0;         ///< keys agree in the bits from here up
   order_flags order;                  ///< of the whole input; all false when nobody looked
   std::vector<piece> pieces;
   std::vector<std::uint64_t> counts;  ///< [piece][bucket]
@@ -50,18 +50,40 @@ struct level_counts {
   [[nodiscard]] std::uint64_t* of_piece(std::uint64_t i) noexcept { return counts.data() + i * digit.num_buckets(); }
 };
 
-/// The highest bit + 1 in which a sample of up to 1,024 keys differs.
+/// The ranks of up to 1,024 keys spread over the input, in order.
 template <class K, class Order>
-[[nodiscard]] unsigned sample_differing_end(const Order& order, const K* keys, std::uint64_t num_keys) {
+[[nodiscard]] std::vector<K> sample_ranks(const Order& order, const K* keys, std::uint64_t num_keys) {
   const std::uint64_t num_samples = std::min<std::uint64_t>(num_keys, 1024);
-  const K first = order.rank(keys[0]);
-  K differing = 0;
+  std::vector<K> sample(num_samples);
   for (std::uint64_t i = 0; i < num_samples; ++i) {
     // Integer arithmetic that cannot wrap: i < 1024.
-    const std::uint64_t at = num_keys / num_samples * i + num_keys % num_samples * i / num_samples;
-    differing = static_cast<K>(differing | (order.rank(keys[at]) ^ first));
+    sample[i] = order.rank(keys[num_keys / num_samples * i + num_keys % num_samples * i / num_samples]);
   }
-  return static_cast<unsigned>(std::bit_width(differing));
+  std::sort(sample.begin(), sample.end());
+  return sample;
+}
+
+/// The digit that cuts the sampled crowd finest. `width` bits wide at most, nothing below `begin`; `end`: the sample
+/// agrees from here up.
+template <class K>
+[[nodiscard]] level_digit<K> choose_level_digit(const std::vector<K>& sample, unsigned width, unsigned begin,
+                                                unsigned end) {
+  level_digit<K> digit;
+  digit.bits.bits = std::min(width, end - begin);
+  digit.bits.shift = end - digit.bits.bits;
+  // Leave a 128th of the keys out at each end: they may be far away.
+  const std::size_t left_out = sample.size() / 128;
+  const K low = sample[left_out];
+  const K high = sample[sample.size() - 1 - left_out];
+  window_digit<K>& window = digit.window;
+  window.bits = width;
+  window.shift = begin;
+  const auto start = [&] { return static_cast<K>(low >> window.shift << window.shift); };
+  while (static_cast<K>((high - start()) >> window.shift) >= window.num_buckets()) ++window.shift;
+  window.base = start();
+  // Clamping costs two instructions a key and the outer buckets another level: worth it from four times finer on.
+  digit.is_window = sizeof(K) >= 4 && low != high && window.shift + 2 <= digit.bits.shift;
+  return digit;
 }
 
 /// Pieces in order, and each border between two of them too.
@@ -85,47 +107,59 @@ class level_counter {
   level_counter(workers& team, const Order& order, const keys::codec_of<K>& codec, const sort_limits& limits)
       : team_(team), order_(order), codec_(codec), limits_(limits) {}
 
-  /// Counts the digit that a level sorts on. `look`: also find out whether the input is in order.
-  [[nodiscard]] level_counts count(const K* keys, std::uint64_t num_keys, keys::bit_range bits, bool look) {
-    const unsigned guess = std::clamp(sample_differing_end(order_, keys, num_keys), bits.begin, bits.end);
-    level_counts level = count_range(keys, num_keys, {bits.begin, guess}, bits.end, look);
-    if (level.differing.end <= guess) return level;
+  /// Counts the digit that a level sorts on. The first level also finds out whether the input is in order. Windows are
+  /// for the first two: keys made to deceive the sample could make many levels of them.
+  [[nodiscard]] level_counts<K> count(const K* keys, std::uint64_t num_keys, keys::bit_range bits, unsigned depth) {
+    const bool look = depth == 1;
+    const std::vector<K> sample = sample_ranks(order_, keys, num_keys);
+    const auto sample_end = static_cast<unsigned>(std::bit_width(static_cast<K>(sample.front() ^ sample.back())));
+    const unsigned guess = std::clamp(sample_end, bits.begin, bits.end);
+    level_digit<K> digit = choose_level_digit(sample, digit_width(num_keys), bits.begin, guess);
+    digit.is_window = digit.is_window && depth <= 2;
+    level_counts<K> level = count_digit(keys, num_keys, digit, guess, bits.end, look);
+    if (level.digit.is_window || level.differing_end <= guess) return level;
     // The sample missed keys that differ higher up: count again, with the truth.
     const order_flags found = level.order;
-    level = count_range(keys, num_keys, level.differing, level.differing.end, false);
+    const unsigned end = level.differing_end;
+    digit = choose_level_digit(sample, digit_width(num_keys), bits.begin, end);
+    digit.is_window = false;
+    level = count_digit(keys, num_keys, digit, end, end, false);
     level.order = found;
     return level;
   }
 
- private:
-  /// Counts the top digit of `bits`; where `limit` is higher, also sees whether keys differ in [bits.end, limit).
-  level_counts count_range(const K* keys, std::uint64_t num_keys, keys::bit_range bits, unsigned limit, bool look) {
-    level_counts level;
+  /// Counts `digit`. Keys are taken to agree from bit `end` up; where `limit` is higher, that is checked.
+  [[nodiscard]] level_counts<K> count_digit(const K* keys, std::uint64_t num_keys, const level_digit<K>& digit,
+                                            unsigned end, unsigned limit, bool look) {
+    level_counts<K> level;
     level.pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
-    level.digit = choose_digit(num_keys, bits);
-    level.counts.assign(level.pieces.size() * level.digit.num_buckets(), 0);
-    const look_request<K> wanted{look, bits.end < limit, order_.rank(keys[0])};
+    level.digit = digit;
+    level.counts.assign(level.pieces.size() * digit.num_buckets(), 0);
+    const look_request<K> wanted{look, !digit.is_window && end < limit, order_.rank(keys[0])};
     std::vector<look_result<K>> found(level.pieces.size());
-    team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch&) {
-      const piece part = level.pieces[i];
-      const std::span<const keys::digit_position> digits(&level.digit, 1);
-      found[i] = count_and_look(order_, codec_, keys + part.begin, part.count, digits, level.of_piece(i), wanted);
+    digit.visit([&]<class Digit>(const Digit& d) {
+      team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch&) {
+        const piece part = level.pieces[i];
+        found[i] = count_and_look(order_, codec_, keys + part.begin, part.count, std::span(&d, 1), level.of_piece(i),
+                                  wanted);
+      });
     });
     level.order = join_orders(order_, keys, level.pieces, found);
-    level.differing = bits;
+    level.differing_end = digit.is_window ? limit : end;
     for (const look_result<K>& f : found) {
-      const unsigned end = std::min(limit, static_cast<unsigned>(std::bit_width(f.differing)));
-      level.differing.end = std::max(level.differing.end, end);
+      const unsigned differing = std::min(limit, static_cast<unsigned>(std::bit_width(f.differing)));
+      level.differing_end = std::max(level.differing_end, differing);
     }
     return level;
   }
 
-  [[nodiscard]] keys::digit_position choose_digit(std::uint64_t num_keys, keys::bit_range bits) const {
+ private:
+  /// Bits of a digit that makes buckets of the wanted size, and a few for every thread.
+  [[nodiscard]] unsigned digit_width(std::uint64_t num_keys) const {
     const std::uint64_t total_bytes = num_keys * sizeof(packed_record<K, V>);
     const std::uint64_t wanted = std::max<std::uint64_t>(total_bytes / limits_.bucket_bytes, 4 * team_.num_threads());
-    unsigned width = static_cast<unsigned>(std::bit_width(wanted));
-    width = std::min({width, limits_.radix_bits, max_combining_digit_bits<K, V>(), bits.size()});
-    return {bits.end - width, width};
+    const auto width = static_cast<unsigned>(std::bit_width(wanted));
+    return std::min({width, limits_.radix_bits, max_combining_digit_bits<K, V>()});
   }
 
   workers& team_;
@@ -135,7 +169,8 @@ class level_counter {
 };
 
 /// Where each piece's part of each bucket starts, when buckets lie one after the other: [piece][bucket].
-[[nodiscard]] inline std::vector<std::uint64_t> positions_of(const level_counts& level) {
+template <class K>
+[[nodiscard]] std::vector<std::uint64_t> positions_of(const level_counts<K>& level) {
   const std::uint64_t num_buckets = level.digit.num_buckets();
   std::vector<std::uint64_t> positions(level.counts.size());
   std::uint64_t position = 0;

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes README's table of CPU results from a JSON file that ./dev bench cpu made.
+
+usage: scripts/bench_table.py bench/results/<machine>/cpu.json [--check]
+--check: change nothing; exit 1 if README does not say what the file says.
+"""
+import json
+import pathlib
+import sys
+
+BEGIN = "<!-- cpu-table: made by scripts/bench_table.py from bench/results -->"
+END = "<!-- end cpu-table -->"
+OURS = "spansort, reused sorter"
+ONE_CALL = "spansort, one call"
+RMG = "spansort rmg cpu:2"
+
+
+def rate(results, name):
+    return next((r["million_keys_per_s"] for r in results if r["name"] == name), None)
+
+
+def row(case):
+    results = case["results"]
+    peers = [r for r in results if not r["name"].startswith("spansort")]
+    best = max(peers, key=lambda r: r["million_keys_per_s"])
+    ours = rate(results, OURS)
+    power = case["num_keys"].bit_length() - 1
+    cells = [case["type"], case["distribution"], f"2^{power}", f"{ours:.0f}", f"{rate(results, ONE_CALL):.0f}",
+             f"{rate(results, RMG):.0f}", f"{best['million_keys_per_s']:.0f} ({best['name']})",
+             f"{ours / best['million_keys_per_s']:.1f}"]
+    return "| " + " | ".join(cells) + " |"
+
+
+def table(document, source):
+    meta = document["meta"]
+    lines = [
+        f"Million keys (pairs) per second, median; {meta['device']}, {meta['num_threads']} threads, "
+        f"{meta['vector_target']}, {meta['date']}, commit {meta['commit']} (`{source}`).",
+        "",
+        "| type | input | n | spansort | one call, buffers new | rmg, cpu:2 | best packaged peer | ratio |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    return "\n".join(lines + [row(case) for case in document["cases"] if len(case["results"]) > 3])
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    source = sys.argv[1]
+    document = json.loads(pathlib.Path(source).read_text())
+    readme = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+    text = readme.read_text()
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    wanted = f"{before}{BEGIN}\n{table(document, source)}\n{END}{after}"
+    if "--check" in sys.argv:
+        sys.exit(0 if wanted == text else f"README.md does not show {source}; run {sys.argv[0]} {source}")
+    readme.write_text(wanted)
+
+
+if __name__ == "__main__":
+    main()
