@@ -7,7 +7,7 @@
 
 #include <limits>
 
-#include "files/memory.hpp"
+#include "base/available_memory.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::files {
@@ -31,7 +31,7 @@ void byte_buffer::resize(std::uint64_t size_bytes) {
     moved = std::realloc(data_.get(), size_bytes == 0 ? 1 : size_bytes);
   }
   if (moved == nullptr) {
-    const std::uint64_t available = available_memory_bytes();
+    const std::uint64_t available = base::available_memory_bytes();
     throw out_of_memory(
         fmt::format("out of memory: {} bytes are needed at once, {} are available", size_bytes, available), size_bytes,
         available);

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory there is, asked before a file's keys are read: what the kernel can still give, cut to the limits of
-// the control groups and of the process.
+// Whether a file's keys fit in memory, asked before they are read.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace spansort::files {
-
-/// Bytes this process can still take without swapping or being killed. All ones when the system does not tell.
-[[nodiscard]] std::uint64_t available_memory_bytes();
-
-/// The number after "`key`:" in a text of "key: 123 kB" lines, in bytes; `otherwise` when it is not there.
-[[nodiscard]] std::uint64_t field_bytes(std::string_view text, std::string_view key, std::uint64_t otherwise);
 
 /// What holding and processing `num_keys` keys takes.
 struct memory_need {

@@ -12,7 +12,7 @@ import time
 from support import BIN, CommandTest, IS_SMALL, SEED, build_faults, main
 
 NUM_KEYS = 2_000_000 if IS_SMALL else 25_000_000  # of 8 bytes
-NUM_KILLS = 4 if IS_SMALL else 15
+NUM_KILLS = 4 if IS_SMALL else 10
 
 
 def digest(path):

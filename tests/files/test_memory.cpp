@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "base/available_memory.hpp"
 #include "files/byte_buffer.hpp"
 #include "spansort/errors.hpp"
 
@@ -14,17 +15,17 @@ namespace {
 
 TEST(Memory, FieldsAreFoundByTheirWholeName) {
   constexpr std::string_view text = "MemTotal:  100 kB\nXMemAvailable: 1 kB\nMemAvailable:   40 kB\nBad: x kB\nLast: 7";
-  EXPECT_EQ(field_bytes(text, "MemTotal", 1), 100u << 10);
-  EXPECT_EQ(field_bytes(text, "MemAvailable", 1), 40u << 10);
-  EXPECT_EQ(field_bytes(text, "Available", 1), 1u);
-  EXPECT_EQ(field_bytes(text, "Bad", 1), 1u);
-  EXPECT_EQ(field_bytes(text, "Last", 1), 7u << 10);
-  EXPECT_EQ(field_bytes("", "Last", 1), 1u);
+  EXPECT_EQ(base::field_bytes(text, "MemTotal", 1), 100u << 10);
+  EXPECT_EQ(base::field_bytes(text, "MemAvailable", 1), 40u << 10);
+  EXPECT_EQ(base::field_bytes(text, "Available", 1), 1u);
+  EXPECT_EQ(base::field_bytes(text, "Bad", 1), 1u);
+  EXPECT_EQ(base::field_bytes(text, "Last", 1), 7u << 10);
+  EXPECT_EQ(base::field_bytes("", "Last", 1), 1u);
 }
 
 TEST(Memory, SomeIsAvailable) {
-  EXPECT_GT(available_memory_bytes(), 0u);
-  EXPECT_LT(available_memory_bytes(), std::numeric_limits<std::uint64_t>::max());
+  EXPECT_GT(base::available_memory_bytes(), 0u);
+  EXPECT_LT(base::available_memory_bytes(), std::numeric_limits<std::uint64_t>::max());
 }
 
 TEST(Memory, NeedsAreComparedWithTheLimitWithoutWrapping) {

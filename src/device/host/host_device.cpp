@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/host/host_device.hpp"
 
+#include "base/available_memory.hpp"
 #include "device/host/host_memory.hpp"
 #include "device/host/host_queue.hpp"
 #include "device/host/topology.hpp"
@@ -19,7 +20,7 @@ class host_device final : public device {
             .model = processor_model(),
             .num_threads = options_.num_threads,
             .memory_bytes = total_memory_bytes(),
-            .available_bytes = available_memory_bytes(),
+            .available_bytes = base::available_memory_bytes(),
             .numa_node = options_.numa_node,
             .vector_target = vector_target()};
   }

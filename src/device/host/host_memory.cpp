@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include "base/available_memory.hpp"
 #include "base/math.hpp"
 #include "device/host/topology.hpp"
 #include "spansort/errors.hpp"
@@ -31,7 +32,7 @@ std::uint64_t mapped_bytes(std::uint64_t size_bytes) {
 
 void* map_memory(std::uint64_t size_bytes, int numa_node) {
   if (size_bytes >= worth_asking_bytes) {
-    const std::uint64_t available = available_memory_bytes();
+    const std::uint64_t available = base::available_memory_bytes();
     if (size_bytes > available) throw_out_of_memory(size_bytes, available);
   }
   const std::uint64_t bytes = mapped_bytes(size_bytes);
@@ -40,7 +41,7 @@ void* map_memory(std::uint64_t size_bytes, int numa_node) {
   const std::uint64_t spare = huge ? huge_page_bytes : 0;
   void* const mapped =
       mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) throw_out_of_memory(size_bytes, available_memory_bytes());
+  if (mapped == MAP_FAILED) throw_out_of_memory(size_bytes, base::available_memory_bytes());
   if (!huge) return mapped;
   char* const begin = static_cast<char*>(mapped);
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(begin);

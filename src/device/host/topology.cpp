@@ -6,9 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <limits>
-#include <sstream>
 #include <vector>
 
 namespace spansort::device::host {
@@ -53,33 +50,6 @@ class topology {
   std::vector<hwloc_obj_t> nodes_;
 };
 
-/// The number in the first line of a file such as /sys/fs/cgroup/memory.max; `fallback` when there is none.
-std::uint64_t read_number(const char* path, std::uint64_t fallback) {
-  std::ifstream file(path);
-  std::uint64_t number = 0;
-  return file >> number ? number : fallback;
-}
-
-std::uint64_t control_group_rest() {
-  constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
-  struct group_files {
-    const char* limit;
-    const char* used;
-  };
-  constexpr group_files versions[] = {
-      {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-      {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
-  for (const group_files& files : versions) {
-    const std::uint64_t limit = read_number(files.limit, unlimited);
-    if (limit == unlimited) continue;
-    const std::uint64_t used = read_number(files.used, 0);
-    return limit > used ? limit - used : 0;
-  }
-  return unlimited;
-}
-
-std::uint64_t page_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
-
 }  // namespace
 
 unsigned num_processors() {
@@ -104,19 +74,8 @@ std::string processor_model() {
   return model == nullptr ? "unknown processor" : model;
 }
 
-std::uint64_t total_memory_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes(); }
-
-std::uint64_t available_memory_bytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string line;
-  std::uint64_t available = static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_AVPHYS_PAGES))) * page_bytes();
-  while (std::getline(file, line)) {
-    std::istringstream words(line);
-    std::string name;
-    std::uint64_t kibibytes = 0;
-    if (words >> name >> kibibytes && name == "MemAvailable:") available = kibibytes * 1024;
-  }
-  return std::min(available, control_group_rest());
+std::uint64_t total_memory_bytes() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 void bind_thread_to_node(int node) noexcept {

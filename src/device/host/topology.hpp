@@ -16,8 +16,6 @@ namespace spansort::device::host {
 [[nodiscard]] std::string processor_model();
 
 [[nodiscard]] std::uint64_t total_memory_bytes();
-/// What can be allocated now without swapping: the kernel's estimate, or the control group's rest if that is less.
-[[nodiscard]] std::uint64_t available_memory_bytes();
 
 /// Best effort: a machine that does not allow binding works unbound.
 void bind_thread_to_node(int node) noexcept;
