@@ -13,7 +13,8 @@ namespace spansort::files {
 
 void require_memory(const std::string& file, std::uint64_t num_keys, const memory_need& need) {
   std::uint64_t needed = 0;
-  if (__builtin_mul_overflow(num_keys, need.key_bytes + need.workspace_bytes, &needed)) needed = std::numeric_limits<std::uint64_t>::max();
+  if (__builtin_mul_overflow(num_keys, need.key_bytes + need.workspace_bytes, &needed))
+    needed = std::numeric_limits<std::uint64_t>::max();
   const bool is_limited = need.limit_bytes != 0;
   if (is_limited && needed > need.limit_bytes) {
     throw out_of_memory(fmt::format("{}: {} keys need at least {} bytes of memory, the limit (-S) is {} bytes", file,

@@ -98,7 +98,7 @@ const operation all_operations[] = {{operation::kind::keys, 0},
 class failure_test : public testing::TestWithParam<std::size_t> {
  protected:
   engine how = failure_engines()[GetParam()];
-  static std::uint64_t large() { return is_small_scale() ? 60'000 : 1'000'000; }
+  static std::uint64_t large() { return is_small_scale() ? 60'000 : 300'000; }
 };
 
 TEST_P(failure_test, CancelledAtOnceLeavesTheInputUntouched) {

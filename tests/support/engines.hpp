@@ -19,6 +19,7 @@ struct engine {
   std::string devices;
   std::string algorithm;
   tuning_options tuning = {};
+  bool is_costly = false;  ///< takes tens of milliseconds however few the keys: run it on fewer cases
 
   [[nodiscard]] sort_options options(bool descending) const;
   /// Everything needed to run it again.
