@@ -30,8 +30,9 @@ constexpr tuning_options shrunken{.radix_bits = 3,
                                   .host_bucket_bytes = 512,
                                   .host_radix_bits = 4,
                                   .host_tile_keys = 100};
+/// Every n meets one engine of each pair; neighbours meet different ones.
 const engine small_engines[] = {
-    {"cpu", "single"}, {"cpu", "single", shrunken}, {"cpu:3", "rmg"}, {"cpu:5", "rmg", shrunken}};
+    {"cpu", "single"}, {"cpu:5", "rmg", shrunken}, {"cpu", "single", shrunken}, {"cpu:3", "rmg"}};
 
 /// Sizes begin, begin + 16, ... up to 4096: sixteen tests share the sizes evenly.
 class every_size_test : public testing::TestWithParam<std::tuple<small_sort, std::uint64_t>> {};
@@ -45,7 +46,9 @@ TEST_P(every_size_test, UpTo4096) {
   for (std::uint64_t n = begin; n <= 4096; n += is_small_scale() && n > 130 ? 16 * 15 : 16) {
     const distribution& d = distributions[n % distributions.size()];
     const oracle expected = make_oracle(sort.type, n, d, seed_for(n), descending);
-    for (std::size_t i = 0; i < sorters.size(); ++i) {
+    // Sizes of one test differ by multiples of 16: count the rounds.
+    const std::size_t first = (n / 16 + n) % 2 * 2;
+    for (std::size_t i = first; i < first + 2; ++i) {
       ASSERT_EQ(diagnose_sort(sorters[i], expected, sort.op), "")
           << "n " << n << ", " << to_string(d) << " of seed " << seed_for(n) << ", by " << small_engines[i].describe();
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting one bucket on one thread, inside its caches: least significant digits first over the top of the bit range, as
 // many digits as set the keys apart (about log2 n bits), then a look for neighbours still out of order, whose few ties
-// are sorted on the bits below. Stable. The idea of looking at no more bits than needed is that of hybrid radix sorts
+// are sorted on the bits below. Stable. The
+// last pass, too, goes to scratch, and from there in order to the result: random stores to cold memory cost a read of
+// every line, and stall. The idea of looking at no more bits than needed is that of hybrid radix sorts
 // (Stehle and Jacobsen, SIGMOD 2017), here with LSD passes.
 #pragma once
 
@@ -9,9 +11,11 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
+#include "device/host/streaming.hpp"
 #include "device/host/vector_kernels.hpp"
 #include "keys/digit.hpp"
 
@@ -45,9 +49,11 @@ class in_cache_sorter {
   static constexpr std::uint64_t record_bytes = sizeof(packed_record<K, V>);
   static constexpr std::uint64_t max_keys = max_local_bytes / record_bytes;
 
-  in_cache_sorter(const Order& order, const keys::codec_of<K>& codec, worker_scratch& scratch)
+  /// `stream`: write results past the caches, for they will not be read soon.
+  in_cache_sorter(const Order& order, const keys::codec_of<K>& codec, worker_scratch& scratch, bool stream)
       : order_(order),
         codec_(codec),
+        stream_(stream),
         scratch_{{reinterpret_cast<packed_record<K, V>*>(scratch.records[0].get())},
                  {reinterpret_cast<packed_record<K, V>*>(scratch.records[1].get())}},
         counts_(scratch.digit_counts.get()) {}
@@ -60,8 +66,13 @@ class in_cache_sorter {
     if (end <= bits.begin) return copy(from, result, num_keys);
     const unsigned begin = std::max(bits.begin, static_cast<unsigned>(std::countr_zero(differing)));
     const local_digits digits = choose_local_digits(num_keys, {begin, end});
-    sort_digits(from, result, num_keys, digits);
-    if (digits.shift > begin) sort_ties(result, num_keys, {begin, digits.shift});
+    const packed sorted = sort_digits(from, num_keys, digits);
+    std::vector<tie_group> large_groups;
+    if (digits.shift > begin) sort_small_ties(sorted, num_keys, {begin, digits.shift}, large_groups);
+    write_result(sorted, result, num_keys);
+    for (const tie_group& g : large_groups) {
+      sort(result + g.begin, result + g.begin, g.end - g.begin, {begin, digits.shift});
+    }
   }
 
  private:
@@ -91,25 +102,19 @@ class in_cache_sorter {
     for (std::uint64_t i = 0; i < num_keys; ++i) result.put(i, sorted[i]);
   }
 
-  void sort_digits(split from, split result, std::uint64_t num_keys, local_digits digits) {
+  /// LSD passes from `from` through the scratch; returns where in it the sorted records lie, moved keys.
+  packed sort_digits(split from, std::uint64_t num_keys, local_digits digits) {
     switch (digits.count) {
       case 1: count_passes<1>(from.keys, num_keys, digits); break;
       case 2: count_passes<2>(from.keys, num_keys, digits); break;
       case 3: count_passes<3>(from.keys, num_keys, digits); break;
       default: count_passes<4>(from.keys, num_keys, digits); break;
     }
-    const unsigned last = digits.count - 1;
-    if (last == 0) {
-      if (from.keys != result.keys) return scatter<true, true>(from, result, num_keys, digits, 0);
-      scatter<true, true>(from, scratch_[0], num_keys, digits, 0);
-      for (std::uint64_t i = 0; i < num_keys; ++i) result.put(i, scratch_[0].get(i));
-      return;
+    scatter<true>(from, scratch_[0], num_keys, digits, 0);
+    for (unsigned pass = 1; pass < digits.count; ++pass) {
+      scatter<false>(scratch_[(pass - 1) & 1], scratch_[pass & 1], num_keys, digits, pass);
     }
-    scatter<true, false>(from, scratch_[0], num_keys, digits, 0);
-    for (unsigned pass = 1; pass < last; ++pass) {
-      scatter<false, false>(scratch_[(pass - 1) & 1], scratch_[pass & 1], num_keys, digits, pass);
-    }
-    scatter<false, true>(scratch_[(last - 1) & 1], result, num_keys, digits, last);
+    return scratch_[(digits.count - 1) & 1];
   }
 
   /// Counts all digits in one read and turns the counts into first positions.
@@ -149,8 +154,8 @@ class in_cache_sorter {
 
   /// One LSD pass. The eightfold loop keeps loads ahead of the stores: 2.5 against 4.3 ns for count and two passes over
   /// 2^16 u32 (AMD Zen 3, g++ 12).
-  template <bool first, bool last, class Source, class Destination>
-  void scatter(Source source, Destination destination, std::uint64_t num_keys, local_digits digits, unsigned pass) {
+  template <bool first, class Source>
+  void scatter(Source source, packed destination, std::uint64_t num_keys, local_digits digits, unsigned pass) {
     std::uint32_t* __restrict positions = counts_ + (std::uint64_t{pass} << digits.bits);
     const unsigned shift = digits.shift + pass * digits.bits;
     const K mask = static_cast<K>((std::uint64_t{1} << digits.bits) - 1);
@@ -161,7 +166,6 @@ class in_cache_sorter {
         moved[j] = source.get(i + j);
         if constexpr (first) moved[j].key = order_.load(moved[j].key);
         digit[j] = digit_of(order_.moved_rank(moved[j].key), shift) & mask;
-        if constexpr (last) moved[j].key = order_.store(moved[j].key);
       }
       for (unsigned j = 0; j < n; ++j) destination.put(positions[digit[j]]++, moved[j]);
     };
@@ -170,25 +174,81 @@ class in_cache_sorter {
     for (; i < num_keys; ++i) move(i, 1);
   }
 
-  /// Records are in order but for ties above `low.end`: finds neighbours out of order and sorts the group around them.
-  void sort_ties(split data, std::uint64_t num_keys, keys::bit_range low) {
-    std::uint64_t i = 0;
-    while (true) {
-      i += find_descent(codec_, data.keys + i, num_keys - i);
-      if (i >= num_keys) return;
-      const K group = static_cast<K>(order_.rank(data.keys[i]) >> low.end);
-      const auto in_group = [&](std::uint64_t j) { return static_cast<K>(order_.rank(data.keys[j]) >> low.end) == group; };
-      std::uint64_t begin = i;
-      while (begin > 0 && in_group(begin - 1)) --begin;
-      std::uint64_t end = i + 2;
-      while (end < num_keys && in_group(end)) ++end;
-      sort(data + begin, data + begin, end - begin, low);
-      i = end - 1;
+  /// Records that agree above the bits sorted on.
+  struct tie_group {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+
+  /// Smallest i with rank(i) > rank(i + 1), from `i` on; num_keys when there is none.
+  [[nodiscard]] std::uint64_t find_packed_descent(packed data, std::uint64_t i, std::uint64_t num_keys) const {
+    if constexpr (value_bytes_of<V> == 0) {
+      // Moved keys lie side by side and, without values, are their own ranks.
+      return i + find_descent(keys::codec_of<K>{}, &data.data[i].key, num_keys - i);
+    } else {
+      K left = order_.moved_rank(data.get(i).key);
+      for (; i + 1 < num_keys; ++i) {
+        const K right = order_.moved_rank(data.get(i + 1).key);
+        if (left > right) return i;
+        left = right;
+      }
+      return num_keys;
     }
+  }
+
+  /// Records are in order but for ties above `low.end`: finds neighbours out of order and sorts the few around them.
+  /// Groups too large for that are left for another round.
+  void sort_small_ties(packed data, std::uint64_t num_keys, keys::bit_range low, std::vector<tie_group>& large) {
+    std::uint64_t i = 0;
+    while ((i = find_packed_descent(data, i, num_keys)) < num_keys) {
+      const auto group_of = [&](std::uint64_t j) {
+        return static_cast<K>(order_.moved_rank(data.get(j).key) >> low.end);
+      };
+      const K group = group_of(i);
+      tie_group found{i, i + 2};
+      while (found.begin > 0 && group_of(found.begin - 1) == group) --found.begin;
+      while (found.end < num_keys && group_of(found.end) == group) ++found.end;
+      if (found.end - found.begin <= insertion_keys) {
+        insertion_sort_packed(data, found, low.begin);
+      } else {
+        large.push_back(found);
+      }
+      i = found.end - 1;
+    }
+  }
+
+  void insertion_sort_packed(packed data, tie_group group, unsigned shift) {
+    for (std::uint64_t i = group.begin + 1; i < group.end; ++i) {
+      const packed_record<K, V> r = data.get(i);
+      const K rank = static_cast<K>(order_.moved_rank(r.key) >> shift);
+      std::uint64_t j = i;
+      for (; j > group.begin && static_cast<K>(order_.moved_rank(data.get(j - 1).key) >> shift) > rank; --j) {
+        data.put(j, data.get(j - 1));
+      }
+      data.put(j, r);
+    }
+  }
+
+  /// From moved keys in scratch to the caller's bits in the result: sequential, so the result's lines are written whole.
+  void write_result(packed sorted, split result, std::uint64_t num_keys) {
+    constexpr std::uint64_t block_keys = 256;
+    K block[block_keys];
+    for (std::uint64_t i = 0; i < num_keys; i += block_keys) {
+      const std::uint64_t n = std::min(block_keys, num_keys - i);
+      for (std::uint64_t j = 0; j < n; ++j) block[j] = order_.store(sorted.data[i + j].key);
+      write_sequence(result.keys + i, block, n * sizeof(K), stream_);
+      if constexpr (value_bytes_of<V> != 0) {
+        V values[block_keys];
+        for (std::uint64_t j = 0; j < n; ++j) values[j] = sorted.data[i + j].value;
+        write_sequence(result.values + i, values, n * sizeof(V), stream_);
+      }
+    }
+    if (stream_) finish_streaming();
   }
 
   Order order_;
   keys::codec_of<K> codec_;
+  bool stream_;
   packed scratch_[2];
   std::uint32_t* counts_;
 };

@@ -44,7 +44,7 @@ class parallel_sorter {
   void sort_small(split source, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if (finish_ordered(scan_order(codec_, source.keys, num_keys), source, result, num_keys, bits)) return;
     team_.for_each(1, [&](std::uint64_t, worker_scratch& scratch) {
-      in_cache(order_, codec_, scratch).sort(source, result, num_keys, bits);
+      in_cache(order_, codec_, scratch, false).sort(source, result, num_keys, bits);
     });
     outcome_.num_passes = 1;
     add_moves(num_keys, 2);
@@ -124,9 +124,10 @@ class parallel_sorter {
       if (found.count != 0) (found.count <= local_keys ? small : large).push_back(found);
     }
     for (const bucket& b : large) sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, b.bits, depth + 1);
+    const bool stream = num_keys * record_bytes >= limits_.stream_bytes;
     team_.for_each(small.size(), [&](std::uint64_t i, worker_scratch& scratch) {
       const bucket b = small[i];
-      in_cache(order_, codec_, scratch).sort(alternate + b.begin, result + b.begin, b.count, b.bits);
+      in_cache(order_, codec_, scratch, stream).sort(alternate + b.begin, result + b.begin, b.count, b.bits);
       advance(b.count);
     });
     add_moves(num_keys, 2);

@@ -7,34 +7,11 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
+#include "device/host/streaming.hpp"
 
 namespace spansort::device::host {
-
-/// Writes a whole line. `size_bytes` is a multiple of 16; streaming needs an aligned destination.
-inline void write_line(void* destination, const void* source, std::uint64_t size_bytes, bool stream) noexcept {
-#if defined(__SSE2__)
-  if (stream && reinterpret_cast<std::uintptr_t>(destination) % 16 == 0) {
-    auto* to = static_cast<__m128i*>(destination);
-    const auto* from = static_cast<const __m128i*>(source);
-    for (std::uint64_t i = 0; i < size_bytes / 16; ++i) _mm_stream_si128(to + i, from[i]);
-    return;
-  }
-#endif
-  std::memcpy(destination, source, size_bytes);
-}
-
-/// Orders streamed lines before whatever the thread does next.
-inline void finish_streaming() noexcept {
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
-}
 
 template <class K, class V, class Order, unsigned line_bytes>
 class record_partitioner {
