@@ -11,8 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
-#include <numeric>
 #include <ranges>
 #include <span>
 #include <vector>
@@ -66,6 +66,8 @@ class sorter {
 namespace detail {
 /// Throws invalid_argument unless both hold the same count.
 void require_same_count(std::uint64_t num_keys, std::uint64_t num_others, const char* others);
+/// Throws invalid_argument unless every position of `num_keys` keys is at most `largest_index`.
+void require_index_range(std::uint64_t num_keys, std::uint64_t largest_index);
 bool is_sorted(const_key_span keys, bool descending);
 }  // namespace detail
 
@@ -80,7 +82,9 @@ template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
   requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
 void sorter::argsort(R&& keys, S&& indices) {
   using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+  using index = std::ranges::range_value_t<S>;
   detail::require_same_count(std::ranges::size(keys), std::ranges::size(indices), "indices");
+  detail::require_index_range(std::ranges::size(keys), static_cast<std::uint64_t>(std::numeric_limits<index>::max()));
   argsort(as_const_key_span(std::span<const key>(keys)), std::ranges::data(indices),
           sizeof(std::ranges::range_value_t<S>));
 }

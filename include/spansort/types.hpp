@@ -99,8 +99,8 @@ struct const_key_span {
   const_key_span(key_span keys) : type(keys.type), data(keys.data), num_keys(keys.num_keys) {}
 };
 
-template <radix_key K>
-[[nodiscard]] key_span as_key_span(std::span<K> keys) noexcept {
+template <radix_key K, std::size_t extent>
+[[nodiscard]] key_span as_key_span(std::span<K, extent> keys) noexcept {
   return {key_traits<K>::type, keys.data(), keys.size()};
 }
 

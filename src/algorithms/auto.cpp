@@ -7,8 +7,7 @@
 namespace spansort::algorithms {
 namespace {
 
-/// Below this, one device is done before several have agreed on a plan. Measured on two Zen 3 cores, cpu:2: see
-/// docs/design/0003-auto.md.
+/// Below this, one device is done before several have agreed on a plan. An estimate; not measured yet.
 constexpr std::uint64_t keys_worth_several_devices = std::uint64_t{1} << 17;
 
 }  // namespace

@@ -121,6 +121,11 @@ void run_context::watch_queues(std::string_view phase, double fraction, std::uin
   }
 }
 
+void run_context::begin() {
+  report_progress("start", 0);
+  throw_if_cancelled();
+}
+
 void run_context::finish() {
   if (fraction_ < 1) report_progress("done", 1);
   if (callback_failure_ != nullptr) std::rethrow_exception(callback_failure_);

@@ -66,6 +66,9 @@ class run_context {
   void finish_phase(std::string_view phase, double fraction, std::uint64_t work,
                     cancel_point point = cancel_point::end_of_phase);
 
+  /// Before any work: the first call of the callback, which may cancel.
+  void begin();
+
   /// The result is in place: the last call of the callback, whose exception surfaces here if it could not before.
   void finish();
 

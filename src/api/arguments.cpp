@@ -68,7 +68,8 @@ void check_indices(const const_key_span& keys, const void* indices, std::uint64_
 void check_tuning(const tuning_options& tuning) {
   require_radix_bits(tuning.radix_bits, "radix_bits");
   require_radix_bits(tuning.host_radix_bits, "host_radix_bits");
-  if (tuning.epsilon > 1 || tuning.fuse_threshold > 1) {
+  // Written so that NaN is refused too.
+  if (!(tuning.epsilon <= 1) || !(tuning.fuse_threshold <= 1)) {
     throw invalid_argument("tuning.epsilon and tuning.fuse_threshold are fractions of a chunk, from 0 to 1");
   }
 }
@@ -90,6 +91,11 @@ namespace spansort::detail {
 void require_same_count(std::uint64_t num_keys, std::uint64_t num_others, const char* others) {
   if (num_keys == num_others) return;
   throw invalid_argument(fmt::format("{} keys but {} {}", num_keys, num_others, others));
+}
+
+void require_index_range(std::uint64_t num_keys, std::uint64_t largest_index) {
+  if (num_keys == 0 || num_keys - 1 <= largest_index) return;
+  throw invalid_argument(fmt::format("{} keys, but the index type ends at {}", num_keys, largest_index));
 }
 
 }  // namespace spansort::detail

@@ -86,6 +86,7 @@ void sorter::state::run(const algorithms::problem& problem, std::string_view ope
   for (unsigned i = 0; i < used.size(); ++i) report.ranks.push_back(api::describe(*used[i].device, i, used.size(), problem));
   {
     algorithms::run_context context(used, options, report, scratch_bytes);
+    context.begin();
     algorithm.run(context, problem);
     context.finish();
     report.workspace_bytes = context.workspace_bytes() + scratch_bytes;

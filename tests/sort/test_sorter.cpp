@@ -45,7 +45,7 @@ TEST_P(reuse_test, ManySortsOfChangingSizeAndType) {
   for (const bool descending : {false, true}) {
     sorter s(how.options(descending));
     random_words random(seed_for(GetParam()));
-    for (int i = 0; i < (is_small_scale() ? 10 : 60); ++i) {
+    for (int i = 0; i < (is_small_scale() ? 10 : 40); ++i) {
       ASSERT_EQ(random_sort(s, descending, random, i % 10 == 9 ? 30'000 : 3000), "")
           << "call " << i << ", seed " << seed_for(GetParam()) << ", by " << how.describe();
     }
