@@ -109,9 +109,9 @@ void run_context::finish_phase(std::string_view phase, double fraction, std::uin
 void run_context::watch_queues(std::string_view phase, double fraction, std::uint64_t work) {
   const std::uint64_t work_before = monitor_.work_done.load(std::memory_order_relaxed);
   const double fraction_before = fraction_;
-  for (rank& r : ranks_) r.queue->record(*r.done);
+  for (rank& r : ranks_) r.queue->record(*r.idle);
   auto next_report = std::chrono::steady_clock::now() + progress_interval;
-  while (!std::ranges::all_of(ranks_, [](const rank& r) { return r.done->is_complete(); })) {
+  while (!std::ranges::all_of(ranks_, [](const rank& r) { return r.idle->is_complete(); })) {
     std::this_thread::sleep_for(poll_interval);
     if (std::chrono::steady_clock::now() < next_report) continue;
     const auto done = static_cast<double>(monitor_.work_done.load(std::memory_order_relaxed) - work_before);

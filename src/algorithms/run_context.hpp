@@ -29,7 +29,8 @@ struct problem {
 struct rank {
   std::unique_ptr<device::device> device;
   std::vector<device::buffer> slots;
-  std::unique_ptr<device::event> done;
+  std::unique_ptr<device::event> done;   ///< what other ranks wait for
+  std::unique_ptr<device::event> idle;   ///< what the host polls; apart, for an event is not recorded again while awaited
   std::unique_ptr<device::queue> queue;
 };
 

@@ -17,6 +17,7 @@ plan_explanation explain_plan(const const_key_span keys, const sort_options& opt
     algorithms::rank& r = ranks.emplace_back();
     r.device = std::move(device);
     r.done = r.device->make_event();
+    r.idle = r.device->make_event();
     r.queue = r.device->make_queue();
   }
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);

@@ -50,6 +50,7 @@ algorithms::rank sorter::state::make_rank(std::unique_ptr<device::device> device
   algorithms::rank r;
   r.device = std::move(device);
   r.done = r.device->make_event();
+  r.idle = r.device->make_event();
   r.queue = r.device->make_queue();
   return r;
 }
