@@ -53,7 +53,7 @@ rmg_state::rmg_state(run_context& run, const problem& sort)
       chunk_shapes_(run.num_ranks(), device::input_shape::constant) {
   const plan::parameters& p = planner_.params();
   const std::uint64_t capacity = rank_capacity(p);
-  run.require((shared_memory_ ? 1 : 2) * capacity * sort.shape.bytes() * run.num_ranks());
+  run.require((shared_memory_ ? 1 : 2) * run_context::slot_bytes(sort.shape, capacity) * run.num_ranks());
   for (unsigned r = 0; r < run.num_ranks(); ++r) {
     buffers_[r].spare = run.reserve(r, 0, sort.shape, capacity);
     buffers_[r].chunk =

@@ -62,13 +62,18 @@ void run_context::require(std::uint64_t total_bytes) const {
                       total_bytes - held, available);
 }
 
+std::uint64_t run_context::slot_bytes(const device::record_shape& shape, std::uint64_t num_records) noexcept {
+  return base::round_up(num_records * shape.codec.width_bytes(), array_alignment_bytes) +
+         num_records * shape.value_bytes;
+}
+
 device::records run_context::reserve(unsigned rank_index, unsigned slot, const device::record_shape& shape,
                                      std::uint64_t num_records) {
   rank& r = ranks_[rank_index];
   if (r.slots.size() <= slot) r.slots.resize(slot + 1);
   device::buffer& buffer = r.slots[slot];
   const std::uint64_t keys_bytes = base::round_up(num_records * shape.codec.width_bytes(), array_alignment_bytes);
-  const std::uint64_t needed = keys_bytes + num_records * shape.value_bytes;
+  const std::uint64_t needed = slot_bytes(shape, num_records);
   if (buffer.size_bytes() < needed) {
     buffer = {};  // the old one goes first: they need not both fit
     require(workspace_bytes() + needed);

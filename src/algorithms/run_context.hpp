@@ -55,6 +55,9 @@ class run_context {
   [[nodiscard]] const sort_options& options() const noexcept { return options_; }
   [[nodiscard]] sort_report& report() noexcept { return report_; }
 
+  /// Bytes that reserve() takes for `num_records` records.
+  [[nodiscard]] static std::uint64_t slot_bytes(const device::record_shape& shape, std::uint64_t num_records) noexcept;
+
   /// Throws out_of_memory unless `total_bytes` of workspace, what is held already included, can be had.
   void require(std::uint64_t total_bytes) const;
 
