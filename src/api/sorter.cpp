@@ -158,7 +158,13 @@ void sorter::state::sort_widened(const algorithms::problem& keys, void* values, 
 }
 
 device::buffer sorter::state::scratch(std::uint64_t size_bytes) {
-  scratch_bytes += size_bytes;  // the driver's context adds it up with the workspace and compares with the limit
+  const std::uint64_t limit = options.memory_limit_bytes;
+  scratch_bytes += size_bytes;
+  if (limit != 0 && scratch_bytes > limit) {
+    throw out_of_memory("workspace of " + std::to_string(scratch_bytes) + " bytes exceeds the limit of " +
+                            std::to_string(limit) + " bytes",
+                        scratch_bytes, limit);
+  }
   return ranks_for(0).front().device->allocate(size_bytes);
 }
 
