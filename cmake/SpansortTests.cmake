@@ -48,7 +48,7 @@ function(spansort_register_gtests program label)
     DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
   gtest_discover_tests(${program} ${common} TEST_FILTER "-*Slow*" TEST_LIST ${program}_fast
     PROPERTIES LABELS "${label}" TIMEOUT 600)
-  gtest_discover_tests(${program} ${common} TEST_FILTER "*Slow*" TEST_LIST ${program}_slow
+  gtest_discover_tests(${program} ${common} TEST_FILTER "*Slow*-*DISABLED_*" TEST_LIST ${program}_slow
     PROPERTIES LABELS "${label};slow" TIMEOUT 1800)
 endfunction()
 

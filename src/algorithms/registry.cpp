@@ -10,9 +10,9 @@ namespace spansort::algorithms {
 namespace {
 
 constexpr std::array<entry, 3> entries{{
-    {"auto", run_auto, "the fastest for this input and these devices"},
-    {"single", run_single, "one device's own sort"},
-    {"rmg", run_rmg, "radix partitioning over several devices, one all-to-all exchange"},
+    {"auto", run_auto, auto_workspace, "the fastest for this input and these devices"},
+    {"single", run_single, single_workspace, "one device's own sort"},
+    {"rmg", run_rmg, rmg_workspace, "radix partitioning over several devices, one all-to-all exchange"},
 }};
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "algorithms/run_context.hpp"
 
@@ -12,6 +13,7 @@ namespace spansort::algorithms {
 struct entry {
   std::string_view name;
   driver run;
+  workspace_rule workspace;
   std::string_view summary;
 };
 
@@ -20,9 +22,15 @@ struct entry {
 /// Throws invalid_argument listing what is known.
 [[nodiscard]] const entry& find_algorithm(std::string_view name);
 
-// The drivers.
+// The drivers, and what they need.
 void run_auto(run_context& run, const problem& sort);
 void run_single(run_context& run, const problem& sort);
 void run_rmg(run_context& run, const problem& sort);
+std::vector<slot_request> auto_workspace(const std::vector<rank>& ranks, const sort_options& options,
+                                         const problem& sort);
+std::vector<slot_request> single_workspace(const std::vector<rank>& ranks, const sort_options& options,
+                                           const problem& sort);
+std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_options& options,
+                                        const problem& sort);
 
 }  // namespace spansort::algorithms

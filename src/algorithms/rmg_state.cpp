@@ -2,7 +2,6 @@
 #include "algorithms/rmg_state.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "algorithms/registry.hpp"
 #include "exchange/in_memory.hpp"
@@ -44,6 +43,18 @@ plan::parameters plan_parameters(const problem& sort, unsigned num_ranks, const 
   return p;
 }
 
+std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_options& options,
+                                        const problem& sort) {
+  const auto num_ranks = static_cast<unsigned>(ranks.size());
+  const std::uint64_t capacity = rank_capacity(plan_parameters(sort, num_ranks, options.tuning));
+  const unsigned num_slots = devices_share_memory(ranks) ? 1 : 2;
+  std::vector<slot_request> wishes;
+  for (unsigned r = 0; r < num_ranks; ++r) {
+    for (unsigned slot = 0; slot < num_slots; ++slot) wishes.push_back({r, slot, capacity});
+  }
+  return wishes;
+}
+
 rmg_state::rmg_state(run_context& run, const problem& sort)
     : run_(run),
       sort_(sort),
@@ -53,11 +64,11 @@ rmg_state::rmg_state(run_context& run, const problem& sort)
       chunk_shapes_(run.num_ranks(), device::input_shape::constant) {
   const plan::parameters& p = planner_.params();
   const std::uint64_t capacity = rank_capacity(p);
-  run.require((shared_memory_ ? 1 : 2) * run_context::slot_bytes(sort.shape, capacity) * run.num_ranks());
   for (unsigned r = 0; r < run.num_ranks(); ++r) {
-    buffers_[r].spare = run.reserve(r, 0, sort.shape, capacity);
-    buffers_[r].chunk =
-        shared_memory_ ? advance(sort.shape, sort.data, chunk_begin(p, r)) : run.reserve(r, 1, sort.shape, capacity);
+    const rank& self = run.ranks()[r];
+    buffers_[r].spare = slot_records(self, 0, sort.shape, capacity);
+    buffers_[r].chunk = shared_memory_ ? advance(sort.shape, sort.data, chunk_begin(p, r))
+                                       : slot_records(self, 1, sort.shape, capacity);
   }
 }
 
@@ -119,13 +130,28 @@ bool rmg_state::finish_if_ordered() {
   const device::input_shape shape = whole_shape();
   if (shape == device::input_shape::general) return false;
   if (shape == device::input_shape::reversed) {
-    // One device's local sort sees it again and turns it around.
-    run_single(run_, sort_);
-    return true;
+    if (!shared_memory_) return false;  // every key must change devices: the exchange does no less
+    reverse_in_place();
   }
   run_.report().algorithm = "rmg";
   run_.report().input_shape = name(shape);
   return true;
+}
+
+void rmg_state::reverse_in_place() {
+  run_.no_way_back();
+  // Each rank swaps its part of the front half with the mirrored part of the back half.
+  plan::parameters halves = planner_.params();
+  halves.num_keys /= 2;
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
+    const std::uint64_t begin = chunk_begin(halves, r);
+    const std::uint64_t end = chunk_begin(halves, r + 1);
+    run_.ranks()[r].queue->swap_mirrored({.shape = sort_.shape,
+                                          .left = advance(sort_.shape, sort_.data, begin),
+                                          .right = advance(sort_.shape, sort_.data, sort_.num_keys - end),
+                                          .num_records = end - begin});
+  }
+  run_.finish_phase("reverse", 1.0, sort_.num_keys);
 }
 
 void rmg_state::partition_pending() {

@@ -15,7 +15,7 @@ namespace spansort::algorithms {
 
 class rmg_state {
  public:
-  /// Reserves all workspace; nothing can fail for memory afterwards.
+  /// The workspace has been reserved: nothing can fail for memory from here on.
   rmg_state(run_context& run, const problem& sort);
 
   /// The root bucket spans all ranks at first.
@@ -54,6 +54,7 @@ class rmg_state {
 
   void partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,
                        const std::vector<std::uint64_t>& counts);
+  void reverse_in_place();
   void find_closed_ranks();
   void sort_bucket(const plan::local_sort& bucket);
   [[nodiscard]] bool looks_for_order() const;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/run_context.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <exception>
 #include <thread>
 
-#include "base/math.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::algorithms {
@@ -23,14 +20,10 @@ constexpr std::chrono::milliseconds progress_interval{100};
 /// How often the queues are looked at between two calls.
 constexpr std::chrono::milliseconds poll_interval{2};
 
-/// Values start on a line of their own, so that partition can stream both arrays.
-constexpr std::uint64_t array_alignment_bytes = 4096;
-
 }  // namespace
 
-run_context::run_context(std::vector<rank>& ranks, const sort_options& options, sort_report& report,
-                         std::uint64_t other_bytes)
-    : ranks_(ranks), options_(options), report_(report), start_ns_(now_ns()), other_bytes_(other_bytes) {
+run_context::run_context(std::vector<rank>& ranks, const sort_options& options, sort_report& report)
+    : ranks_(ranks), options_(options), report_(report), start_ns_(now_ns()) {
   for (rank& r : ranks_) r.queue->set_monitor(&monitor_);
 }
 
@@ -42,53 +35,6 @@ run_context::~run_context() {
     }
     r.queue->set_monitor(nullptr);
   }
-}
-
-void run_context::require(std::uint64_t total_bytes) const {
-  // Below this, asking what is available costs more than it tells.
-  constexpr std::uint64_t worth_asking_bytes = std::uint64_t{64} << 20;
-  const std::uint64_t held = workspace_bytes();
-  const std::uint64_t needed = total_bytes + other_bytes_;
-  const std::uint64_t limit = options_.memory_limit_bytes;
-  if (limit != 0 && needed > limit) {
-    throw out_of_memory(fmt::format("workspace of {} bytes exceeds the limit of {} bytes", needed, limit), needed,
-                        limit);
-  }
-  if (total_bytes < worth_asking_bytes || total_bytes <= held) return;
-  const std::uint64_t available = ranks_.front().device->info().available_bytes;
-  if (total_bytes - held <= available) return;
-  throw out_of_memory(fmt::format("workspace does not fit in memory: {} bytes needed, {} bytes available",
-                                  total_bytes - held, available),
-                      total_bytes - held, available);
-}
-
-std::uint64_t run_context::slot_bytes(const device::record_shape& shape, std::uint64_t num_records) noexcept {
-  return base::round_up(num_records * shape.codec.width_bytes(), array_alignment_bytes) +
-         num_records * shape.value_bytes;
-}
-
-device::records run_context::reserve(unsigned rank_index, unsigned slot, const device::record_shape& shape,
-                                     std::uint64_t num_records) {
-  rank& r = ranks_[rank_index];
-  if (r.slots.size() <= slot) r.slots.resize(slot + 1);
-  device::buffer& buffer = r.slots[slot];
-  const std::uint64_t keys_bytes = base::round_up(num_records * shape.codec.width_bytes(), array_alignment_bytes);
-  const std::uint64_t needed = slot_bytes(shape, num_records);
-  if (buffer.size_bytes() < needed) {
-    buffer = {};  // the old one goes first: they need not both fit
-    require(workspace_bytes() + needed);
-    buffer = r.device->allocate(needed);
-  }
-  char* const begin = static_cast<char*>(buffer.data());
-  return {begin, shape.value_bytes == 0 ? nullptr : begin + keys_bytes};
-}
-
-std::uint64_t run_context::workspace_bytes() const noexcept {
-  std::uint64_t bytes = 0;
-  for (const rank& r : ranks_) {
-    for (const device::buffer& b : r.slots) bytes += b.size_bytes();
-  }
-  return bytes;
 }
 
 void run_context::finish_phase(std::string_view phase, double fraction, std::uint64_t work, cancel_point point) {

@@ -19,7 +19,14 @@ struct sorter::state {
     api::check_tuning(options.tuning);
   }
 
-  /// Sorts in place; the report's operation says for whom.
+  /// Takes the driver's workspace, or throws out_of_memory with nothing touched. `scratch_bytes` is what the caller
+  /// will take by scratch().
+  void reserve(const algorithms::problem& problem, std::uint64_t scratch_bytes);
+  /// Memory beside the driver's workspace, for one call.
+  [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes) {
+    return ranks_for(0).front().device->allocate(size_bytes);
+  }
+  /// Sorts in place what has been reserved for; the report's operation says for whom.
   void run(const algorithms::problem& problem, std::string_view operation);
 
   /// Whether the calling thread is the fastest device: few keys, and nobody asked for several devices.
@@ -30,8 +37,6 @@ struct sorter::state {
   std::vector<algorithms::rank>& ranks_for(std::uint64_t num_keys);
   algorithms::rank make_rank(std::unique_ptr<device::device> device);
 
-  /// Memory beside the driver's workspace, for one call.
-  [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes);
   void sort_with_index(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
   void sort_widened(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
 
@@ -39,7 +44,7 @@ struct sorter::state {
   api::device_list devices;
   const algorithms::entry& algorithm;
   std::uint64_t num_allocations = 0;
-  std::uint64_t scratch_bytes = 0;  ///< of the current call
+  std::uint64_t call_scratch_bytes = 0;  ///< of the current call
   std::vector<algorithms::rank> calling_thread;  ///< one rank, opened when first needed
   std::vector<algorithms::rank> ranks;           ///< those of the device list, opened when first needed
 };
@@ -71,6 +76,20 @@ std::vector<algorithms::rank>& sorter::state::ranks_for(std::uint64_t num_keys) 
   return ranks;
 }
 
+void sorter::state::reserve(const algorithms::problem& problem, std::uint64_t scratch_bytes) {
+  std::vector<algorithms::rank>& used = ranks_for(problem.num_keys);
+  if (options.memory_limit_bytes != 0) {
+    // What other ranks keep from earlier calls would count too.
+    for (auto* others : {&calling_thread, &ranks}) {
+      if (others == &used) continue;
+      for (algorithms::rank& r : *others) r.slots.clear();
+    }
+  }
+  call_scratch_bytes = scratch_bytes;
+  algorithms::reserve_workspace(used, problem.shape, algorithm.workspace(used, options, problem), scratch_bytes,
+                                options.memory_limit_bytes);
+}
+
 void sorter::state::run(const algorithms::problem& problem, std::string_view operation) {
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;
@@ -84,12 +103,12 @@ void sorter::state::run(const algorithms::problem& problem, std::string_view ope
   std::vector<algorithms::rank>& used = ranks_for(problem.num_keys);
   for (unsigned i = 0; i < used.size(); ++i) report.ranks.push_back(api::describe(*used[i].device, i, used.size(), problem));
   {
-    algorithms::run_context context(used, options, report, scratch_bytes);
+    algorithms::run_context context(used, options, report);
     context.begin();
     algorithm.run(context, problem);
     context.finish();
-    report.workspace_bytes = context.workspace_bytes() + scratch_bytes;
   }
+  report.workspace_bytes = algorithms::held_bytes(used) + call_scratch_bytes;
   if (report.picked.empty()) report.picked = report.algorithm + ": asked for";
   report::summarize_timeline(report);
   report.elapsed_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
@@ -101,14 +120,14 @@ sorter::sorter(sorter&&) noexcept = default;
 sorter& sorter::operator=(sorter&&) noexcept = default;
 
 void sorter::sort(key_span keys) {
-  state_->scratch_bytes = 0;
   api::check_keys(keys);
   const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_bits};
-  state_->run({{codec, 0}, {keys.data, nullptr}, keys.num_keys}, "sort");
+  const algorithms::problem problem{{codec, 0}, {keys.data, nullptr}, keys.num_keys};
+  state_->reserve(problem, 0);
+  state_->run(problem, "sort");
 }
 
 void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) {
-  state_->scratch_bytes = 0;
   api::check_keys(keys);
   api::check_values(keys, values, value_bytes);
   const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_input_order};
@@ -118,28 +137,32 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) 
   problem.shape.value_bytes = width;
   if (width != value_bytes) return state_->sort_widened(problem, values, value_bytes);
   problem.data.values = values;
+  state_->reserve(problem, 0);
   state_->run(problem, "sort_pairs");
 }
 
 void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_bytes) {
-  state_->scratch_bytes = 0;
   api::check_keys(keys);
   api::check_indices(keys, indices, index_bytes);
+  const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_input_order};
+  algorithms::problem problem{{codec, static_cast<unsigned>(index_bytes)}, {nullptr, indices}, keys.num_keys};
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
+  state_->reserve(problem, keys_bytes);
   const device::buffer copy = state_->scratch(keys_bytes);
   api::copy_parallel(copy.data(), keys.data, keys_bytes);
   api::write_indices(indices, index_bytes, keys.num_keys);
-  const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_input_order};
-  state_->run({{codec, static_cast<unsigned>(index_bytes)}, {copy.data(), indices}, keys.num_keys}, "argsort");
+  problem.data.keys = copy.data();
+  state_->run(problem, "argsort");
 }
 
 /// Values wider than 16 bytes: an index travels, the values are gathered once.
 void sorter::state::sort_with_index(const algorithms::problem& keys, void* values, std::uint64_t value_bytes) {
+  algorithms::problem problem = keys;
+  problem.shape.value_bytes = sizeof(std::uint64_t);
+  reserve(problem, keys.num_keys * (sizeof(std::uint64_t) + value_bytes));
   const device::buffer indices = scratch(keys.num_keys * sizeof(std::uint64_t));
   const device::buffer gathered = scratch(keys.num_keys * value_bytes);
   api::write_indices(indices.data(), sizeof(std::uint64_t), keys.num_keys);
-  algorithms::problem problem = keys;
-  problem.shape.value_bytes = sizeof(std::uint64_t);
   problem.data.values = indices.data();
   run(problem, "sort_pairs");
   api::gather(gathered.data(), values, static_cast<const std::uint64_t*>(indices.data()), keys.num_keys, value_bytes);
@@ -150,6 +173,7 @@ void sorter::state::sort_with_index(const algorithms::problem& keys, void* value
 void sorter::state::sort_widened(const algorithms::problem& keys, void* values, std::uint64_t value_bytes) {
   algorithms::problem problem = keys;
   const unsigned width = problem.shape.value_bytes;
+  reserve(problem, keys.num_keys * width);
   const device::buffer wide = scratch(keys.num_keys * width);
   api::repack(wide.data(), width, values, value_bytes, keys.num_keys);
   problem.data.values = wide.data();
@@ -157,25 +181,8 @@ void sorter::state::sort_widened(const algorithms::problem& keys, void* values, 
   api::repack(values, value_bytes, wide.data(), width, keys.num_keys);
 }
 
-device::buffer sorter::state::scratch(std::uint64_t size_bytes) {
-  const std::uint64_t limit = options.memory_limit_bytes;
-  scratch_bytes += size_bytes;
-  if (limit != 0 && scratch_bytes > limit) {
-    throw out_of_memory("workspace of " + std::to_string(scratch_bytes) + " bytes exceeds the limit of " +
-                            std::to_string(limit) + " bytes",
-                        scratch_bytes, limit);
-  }
-  return ranks_for(0).front().device->allocate(size_bytes);
-}
-
 std::uint64_t sorter::workspace_bytes() const noexcept {
-  std::uint64_t bytes = 0;
-  for (const auto* ranks : {&state_->calling_thread, &state_->ranks}) {
-    for (const algorithms::rank& r : *ranks) {
-      for (const device::buffer& b : r.slots) bytes += b.size_bytes();
-    }
-  }
-  return bytes;
+  return algorithms::held_bytes(state_->calling_thread) + algorithms::held_bytes(state_->ranks);
 }
 
 void sorter::release_workspace() {

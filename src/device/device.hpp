@@ -113,6 +113,15 @@ struct partition_request {
   const records* destinations = nullptr;
 };
 
+/// Exchanges record i of `left` with record num_records - 1 - i of `right`; the two ranges do not overlap. What is left
+/// to do on an input that is in the opposite order.
+struct swap_mirrored_request {
+  record_shape shape;
+  records left;
+  records right;
+  std::uint64_t num_records = 0;
+};
+
 struct local_sort_outcome {
   input_shape shape = input_shape::general;  ///< anything but general: little or nothing was moved
   unsigned num_passes = 0;                   ///< times the records were moved through main memory
@@ -159,6 +168,7 @@ class queue {
   virtual void histogram(const histogram_request& request) = 0;
   virtual void partition(const partition_request& request) = 0;
   virtual void local_sort(const local_sort_request& request) = 0;
+  virtual void swap_mirrored(const swap_mirrored_request& request) = 0;
 
   virtual void record(event& e) = 0;
   /// Later work of this queue starts after `e` has completed; `e` must have been recorded. The host does not wait.
@@ -182,6 +192,9 @@ struct device_info {
   std::string vector_target;
 };
 
+/// Where the caller's arrays lie, as a memory_id.
+inline constexpr int host_memory = -1;
+
 class device {
  public:
   virtual ~device() = default;
@@ -195,6 +208,8 @@ class device {
   [[nodiscard]] virtual bool reaches(const device& other) const = 0;
   /// The caller's host memory is device memory: chunks need no copies in and out.
   [[nodiscard]] virtual bool shares_host_memory() const noexcept = 0;
+  /// Devices with the same number allocate from the same memory.
+  [[nodiscard]] virtual int memory_id() const noexcept = 0;
   /// Bytes that queues of this device take for themselves, whatever the input.
   [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
 

@@ -42,6 +42,8 @@ class host_device final : public device {
   }
   [[nodiscard]] bool shares_host_memory() const noexcept override { return options_.shares_memory; }
 
+  [[nodiscard]] int memory_id() const noexcept override { return host_memory; }
+
   [[nodiscard]] std::uint64_t scratch_bytes() const override {
     return options_.num_threads * worker_scratch::size_bytes;
   }

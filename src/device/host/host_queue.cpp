@@ -168,6 +168,13 @@ void host_queue::local_sort(const local_sort_request& request) {
   });
 }
 
+void host_queue::swap_mirrored(const swap_mirrored_request& request) {
+  push_timed("reverse", 2 * request.num_records, [request](const execution& with) {
+    keys::with_width(request.shape.codec.width_bytes(), [&]<class K>() { run_swap_mirrored<K>(with, request); });
+    return 4 * request.num_records * request.shape.bytes();
+  });
+}
+
 void host_queue::record(event& e) {
   auto& recorded = static_cast<host_event&>(e);
   recorded.begin();

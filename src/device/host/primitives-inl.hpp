@@ -116,4 +116,24 @@ local_sort_outcome run_local_sort(const execution& with, const local_sort_reques
   });
 }
 
+template <class K>
+void run_swap_mirrored(const execution& with, const swap_mirrored_request& request) {
+  with_value(request.shape.value_bytes, [&]<class V>() {
+    const split_records<K, V> left = split<K, V>(request.left);
+    const split_records<K, V> right = split<K, V>(request.right);
+    const std::vector<piece> pieces =
+        cut_into_pieces(request.num_records, with.team.num_threads(), with.limits.piece_keys);
+    with.team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
+      const std::uint64_t end = pieces[i].begin + pieces[i].count;
+      for (std::uint64_t j = pieces[i].begin; j < end; ++j) {
+        const std::uint64_t mirrored = request.num_records - 1 - j;
+        const packed_record<K, V> from_left = left.get(j);
+        left.put(j, right.get(mirrored));
+        right.put(mirrored, from_left);
+      }
+      if (with.watch != nullptr) with.watch->work_done.fetch_add(2 * pieces[i].count, std::memory_order_relaxed);
+    });
+  });
+}
+
 }  // namespace spansort::device::host

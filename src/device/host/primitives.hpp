@@ -25,6 +25,8 @@ template <class K>
 void run_partition(const execution& with, const partition_request& request, const records* destinations);
 template <class K>
 local_sort_outcome run_local_sort(const execution& with, const local_sort_request& request);
+template <class K>
+void run_swap_mirrored(const execution& with, const swap_mirrored_request& request);
 
 /// What an input with these neighbours is called.
 [[nodiscard]] input_shape shape_of(order_flags flags, bool has_values) noexcept;
