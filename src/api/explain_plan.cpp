@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan without the sort: the partitioning phase on a copy of the keys.
+#include "algorithms/registry.hpp"
 #include "algorithms/rmg_state.hpp"
 #include "api/arguments.hpp"
 #include "api/device_list.hpp"
@@ -20,16 +21,18 @@ plan_explanation explain_plan(const const_key_span keys, const sort_options& opt
     r.idle = r.device->make_event();
     r.queue = r.device->make_queue();
   }
-  const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
-  const device::buffer copy = ranks.front().device->allocate(keys_bytes);
-  api::copy_parallel(copy.data(), keys.data, keys_bytes);
-
   sort_options plan_options = options;
   plan_options.algorithm = "rmg";
   sort_report report;
   for (unsigned i = 0; i < ranks.size(); ++i) report.ranks.emplace_back();
   const keys::key_codec codec{keys.type, options.descending, keys::tie_rule::by_bits};
-  const algorithms::problem problem{{codec, 0}, {copy.data(), nullptr}, keys.num_keys};
+  algorithms::problem problem{{codec, 0}, {}, keys.num_keys};
+  const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
+  algorithms::reserve_workspace(ranks, problem.shape, algorithms::rmg_workspace(ranks, plan_options, problem),
+                                keys_bytes, options.memory_limit_bytes);
+  const device::buffer copy = ranks.front().device->allocate(keys_bytes);
+  api::copy_parallel(copy.data(), keys.data, keys_bytes);
+  problem.data.keys = copy.data();
   algorithms::run_context run(ranks, plan_options, report);
   algorithms::rmg_state state(run, problem);
   state.scatter_input();
