@@ -3,7 +3,8 @@
 //
 // All calls block until the result is in place. Keys and values are contiguous host memory.
 // Memory beside the caller's arrays, n keys of k bytes with values of v bytes travelling along (0 for keys alone):
-//   n * (k + v) + 24 MiB + 8 MiB a thread  (page rounding included); smaller for small n.
+//   n * (k + v) + 24 MiB + 8 MiB a thread  (page rounding included); smaller for small n;
+//   with several devices n * (k + v) * 1.01, for the default `tuning.epsilon`.
 // Values of 1 to 16 bytes travel with their keys, widened to 4, 8 or 16 bytes (a size between costs n * that width
 // more); wider values are ordered by an index of 8 bytes and moved once (n * (8 + sizeof(V)) more).
 // Failure: the arrays are untouched when a call throws.

@@ -91,6 +91,22 @@ TEST(Sorter, KeepsWorkspaceUntilReleased) {
   }
 }
 
+TEST(Sorter, WorkspaceGrowsAsDocumented) {
+  // sort.hpp: n * (k + v), with several devices n * (k + v) * 1.01, + 24 MiB + 8 MiB a thread.
+  for (const char* devices : {"cpu", "cpu:2", "cpu:5"}) {
+    std::vector<std::uint64_t> keys(1 << 22);
+    std::vector<std::uint64_t> values(keys.size());
+    generate(as_key_span(std::span(keys)), {}, seed_for(1));
+    sort_report report;
+    sort_options options{.devices = devices};
+    options.report = &report;
+    sort_pairs(keys, values, options);
+    std::uint64_t num_threads = 0;
+    for (const rank_report& rank : report.ranks) num_threads += rank.num_threads;
+    EXPECT_LE(report.workspace_bytes, keys.size() * 16 * 101 / 100 + (24 + 8 * num_threads) * (1u << 20)) << devices;
+  }
+}
+
 TEST(Sorter, WorksAfterARefusedCall) {
   sorter s(sort_options{.devices = "cpu:2"});
   std::vector<int> keys{3, 1, 2};
