@@ -43,8 +43,7 @@ struct work_array {
 template <class T>
 void add_comparison_sorts(std::vector<contender>& to, const work_array<T>& data) {
   to.push_back(data.make("std::sort", false, [](auto& v) { std::sort(v.begin(), v.end()); }));
-  to.push_back(
-      data.make("std::sort(par)", false, [](auto& v) { std::sort(std::execution::par, v.begin(), v.end()); }));
+  to.push_back(data.make("std::sort(par)", false, [](auto& v) { std::sort(std::execution::par, v.begin(), v.end()); }));
   to.push_back(data.make("tbb::parallel_sort", false, [](auto& v) { tbb::parallel_sort(v.begin(), v.end()); }));
   to.push_back(data.make("__gnu_parallel::sort", false, [](auto& v) { __gnu_parallel::sort(v.begin(), v.end()); }));
   to.push_back(data.make("boost block_indirect_sort", false,

@@ -28,7 +28,7 @@ struct contender {
 };
 
 struct case_input {
-  std::string type;           ///< "u32", "u64(u64)", ...
+  std::string type;  ///< "u32", "u64(u64)", ...
   std::string distribution;
   std::uint64_t num_keys = 0;
   std::uint64_t seed = 0;

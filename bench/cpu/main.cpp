@@ -28,7 +28,7 @@ struct settings {
   std::vector<std::string> distributions{"uniform", "entropy:4", "zipf:1", "sorted"};
   std::vector<unsigned> log2_sizes{20, 24, 27};
   unsigned repeats = 5;
-  double seconds = 10;   ///< no further repeat of a contender after this long
+  double seconds = 10;  ///< no further repeat of a contender after this long
   std::uint64_t seed = 1;
   bool no_peers = false;
   std::string json_file;
@@ -97,9 +97,8 @@ json run_case(const case_input& input, const settings& s) {
   }
   const double copy_after = copy_gb_per_s();
   fmt::print("  memory copy before / after: {:.1f} / {:.1f} GB/s\n", copy_before, copy_after);
-  return {{"type", input.type},           {"distribution", input.distribution},
-          {"num_keys", input.num_keys},   {"seed", input.seed},
-          {"copy_gb_per_s_before", copy_before}, {"copy_gb_per_s_after", copy_after},
+  return {{"type", input.type}, {"distribution", input.distribution},  {"num_keys", input.num_keys},
+          {"seed", input.seed}, {"copy_gb_per_s_before", copy_before}, {"copy_gb_per_s_after", copy_after},
           {"results", results}};
 }
 

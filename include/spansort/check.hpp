@@ -31,9 +31,9 @@ struct check_options {
 
 struct check_result {
   std::uint64_t num_keys = 0;
-  std::uint64_t num_duplicates = 0;              ///< keys equal to their left neighbour (in value)
-  std::optional<std::uint64_t> first_disorder;   ///< index of the first key that is out of order with its left neighbour
-  multiset_checksum checksum;                    ///< over the keys' bits
+  std::uint64_t num_duplicates = 0;             ///< keys equal to their left neighbour (in value)
+  std::optional<std::uint64_t> first_disorder;  ///< index of the first key that is out of order with its left neighbour
+  multiset_checksum checksum;                   ///< over the keys' bits
 };
 
 /// One parallel read; no memory.

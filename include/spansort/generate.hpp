@@ -12,19 +12,19 @@
 namespace spansort {
 
 enum class distribution_kind : std::uint8_t {
-  uniform,           ///< every bit pattern alike for integers; floats: uniform in [0, 1)
-  normal,            ///< integers: mean in the middle of the range, deviation an eighth of it; floats: mean 0, deviation 1
-  zero,              ///< all zero
-  sorted,            ///< ascending: uniform draws in order, spread evenly over the type's range
-  reverse,           ///< the same, descending
-  nearly_sorted,     ///< sorted, then 1 % of the keys replaced by uniform ones
-  staggered,         ///< n split into 64 pieces of like size; each piece uniform within one 64th of the range, pieces out of order
-  bucket_sorted,     ///< 64 pieces, each a sorted run over the whole range
-  zipf,              ///< rank drawn with probability ~ 1/rank^parameter from at most 2^32 ranks; the key is rank - 1
-  entropy,           ///< AND of `parameter` uniform words (Thearling and Smith); floats: those bits, NaN and inf included
-  last_digit_only,   ///< uniform in the low 8 bits of the encoded key, zero above
-  one_spanning,      ///< nine tenths share their upper half (one spanning bucket), the rest uniform
-  special_floats,    ///< floats: +-0, +-inf, NaNs of both signs and many payloads, denormals, extremes; integers: extremes
+  uniform,        ///< every bit pattern alike for integers; floats: uniform in [0, 1)
+  normal,         ///< integers: mean in the middle of the range, deviation an eighth of it; floats: mean 0, deviation 1
+  zero,           ///< all zero
+  sorted,         ///< ascending: uniform draws in order, spread evenly over the type's range
+  reverse,        ///< the same, descending
+  nearly_sorted,  ///< sorted, then 1 % of the keys replaced by uniform ones
+  staggered,  ///< n split into 64 pieces of like size; each piece uniform within one 64th of the range, pieces out of order
+  bucket_sorted,  ///< 64 pieces, each a sorted run over the whole range
+  zipf,           ///< rank drawn with probability ~ 1/rank^parameter from at most 2^32 ranks; the key is rank - 1
+  entropy,        ///< AND of `parameter` uniform words (Thearling and Smith); floats: those bits, NaN and inf included
+  last_digit_only,  ///< uniform in the low 8 bits of the encoded key, zero above
+  one_spanning,     ///< nine tenths share their upper half (one spanning bucket), the rest uniform
+  special_floats,  ///< floats: +-0, +-inf, NaNs of both signs and many payloads, denormals, extremes; integers: extremes
 };
 
 struct distribution {

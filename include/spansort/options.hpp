@@ -25,15 +25,15 @@ using progress_callback = std::function<bool(const progress&)>;
 /// Parameters of the pipeline. Users leave them alone; tests shrink the world with them, so that a thousand keys reach
 /// every branch. 0 means the default.
 struct tuning_options {
-  unsigned radix_bits = 0;                 ///< digit width of a multi-device pass, 1 to 12 (default 8)
-  double epsilon = -1;                     ///< slack at each end of a chunk, as its fraction (default 0.005; negative: default)
-  double fuse_threshold = -1;              ///< buckets under this fraction of a chunk are fused (default 0.01; negative: default)
-  std::uint64_t host_inline_keys = 0;      ///< inputs up to this size are sorted on the calling thread
-  std::uint64_t host_bucket_bytes = 0;     ///< largest bucket that a host device sorts in cache
-  unsigned host_radix_bits = 0;            ///< digit width of a host device's own partition, 1 to 12
-  std::uint64_t host_tile_keys = 0;        ///< keys that one host task counts or partitions at a time
-  bool host_separate_memory = false;       ///< host devices pretend to have memory of their own: copies in and out
-  std::uint64_t fail_allocation_at = 0;    ///< 1: the first workspace allocation fails, 2: the second ... 0: none
+  unsigned radix_bits = 0;     ///< digit width of a multi-device pass, 1 to 12 (default 8)
+  double epsilon = -1;         ///< slack at each end of a chunk, as its fraction (default 0.005; negative: default)
+  double fuse_threshold = -1;  ///< buckets under this fraction of a chunk are fused (default 0.01; negative: default)
+  std::uint64_t host_inline_keys = 0;    ///< inputs up to this size are sorted on the calling thread
+  std::uint64_t host_bucket_bytes = 0;   ///< largest bucket that a host device sorts in cache
+  unsigned host_radix_bits = 0;          ///< digit width of a host device's own partition, 1 to 12
+  std::uint64_t host_tile_keys = 0;      ///< keys that one host task counts or partitions at a time
+  bool host_separate_memory = false;     ///< host devices pretend to have memory of their own: copies in and out
+  std::uint64_t fail_allocation_at = 0;  ///< 1: the first workspace allocation fails, 2: the second ... 0: none
 };
 
 struct sort_options {

@@ -13,11 +13,11 @@ namespace spansort {
 /// One phase of a sort, over all devices. Phases of different devices may overlap, so elapsed times need not add up to
 /// the total.
 struct phase_report {
-  std::string name;                 ///< "histogram", "partition", "exchange", "local sort", ...
-  double elapsed_ms = 0;            ///< from the first start to the last end of the phase's work, over all devices
-  double busy_ms = 0;               ///< sum of the time that devices worked in it
-  std::uint64_t bytes_moved = 0;    ///< bytes read plus bytes written, computed from counts (not measured)
-  std::uint64_t num_activities = 0; ///< pieces of work queued
+  std::string name;                  ///< "histogram", "partition", "exchange", "local sort", ...
+  double elapsed_ms = 0;             ///< from the first start to the last end of the phase's work, over all devices
+  double busy_ms = 0;                ///< sum of the time that devices worked in it
+  std::uint64_t bytes_moved = 0;     ///< bytes read plus bytes written, computed from counts (not measured)
+  std::uint64_t num_activities = 0;  ///< pieces of work queued
 };
 
 /// One piece of work on one device, for the trace. Times count from the start of the sort.
@@ -32,7 +32,7 @@ struct activity {
 
 /// A device of the sort's list.
 struct rank_report {
-  std::string device;              ///< "cpu:0"
+  std::string device;  ///< "cpu:0"
   unsigned num_threads = 0;
   std::uint64_t num_keys_in = 0;   ///< chunk scattered to it
   std::uint64_t num_keys_out = 0;  ///< keys it owned after the exchange
@@ -40,11 +40,11 @@ struct rank_report {
 
 /// Filled when sort_options::report points to one. Everything that was decided by itself is named here.
 struct sort_report {
-  std::string operation;     ///< "sort", "sort_pairs", "argsort"
+  std::string operation;  ///< "sort", "sort_pairs", "argsort"
   std::string key_type;
-  std::string algorithm;     ///< driver that ran: "rmg", "single"
-  std::string picked;        ///< why: one sentence, also when the caller chose
-  std::string input_shape;   ///< "sorted", "reversed", "constant", "general", "unknown" (the driver does not look)
+  std::string algorithm;    ///< driver that ran: "rmg", "single"
+  std::string picked;       ///< why: one sentence, also when the caller chose
+  std::string input_shape;  ///< "sorted", "reversed", "constant", "general", "unknown" (the driver does not look)
   bool descending = false;
   std::uint64_t num_keys = 0;
   std::uint64_t value_bytes = 0;           ///< bytes of one value that travelled with a key, 0 for keys alone

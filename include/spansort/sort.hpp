@@ -44,9 +44,7 @@ class sorter {
 
   template <std::ranges::contiguous_range R>
     requires radix_key<std::ranges::range_value_t<R>>
-  void sort(R&& keys) {
-    sort(as_key_span(std::span(keys)));
-  }
+  void sort(R&& keys) { sort(as_key_span(std::span(keys))); }
   template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
     requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
   void sort_pairs(R&& keys, S&& values);
@@ -94,9 +92,7 @@ void sorter::argsort(R&& keys, S&& indices) {
 /// bytes. Throws invalid_argument, device_error, out_of_memory, cancelled.
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
-void sort(R&& keys, const sort_options& options = {}) {
-  sorter(options).sort(std::span(keys));
-}
+void sort(R&& keys, const sort_options& options = {}) { sorter(options).sort(std::span(keys)); }
 
 /// Sorts `keys` and moves `values` along. Stable, ascending and descending. Throws as sort(); invalid_argument also when
 /// the counts differ or the arrays overlap.

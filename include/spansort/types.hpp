@@ -38,11 +38,10 @@ struct key_traits;
 template <std::integral T>
   requires(!std::same_as<std::remove_cv_t<T>, bool> && sizeof(T) <= 8)
 struct key_traits<T> {
-  static constexpr key_type type =
-      sizeof(T) == 1   ? (std::is_signed_v<T> ? key_type::i8 : key_type::u8)
-      : sizeof(T) == 2 ? (std::is_signed_v<T> ? key_type::i16 : key_type::u16)
-      : sizeof(T) == 4 ? (std::is_signed_v<T> ? key_type::i32 : key_type::u32)
-                       : (std::is_signed_v<T> ? key_type::i64 : key_type::u64);
+  static constexpr key_type type = sizeof(T) == 1   ? (std::is_signed_v<T> ? key_type::i8 : key_type::u8)
+                                   : sizeof(T) == 2 ? (std::is_signed_v<T> ? key_type::i16 : key_type::u16)
+                                   : sizeof(T) == 4 ? (std::is_signed_v<T> ? key_type::i32 : key_type::u32)
+                                                    : (std::is_signed_v<T> ? key_type::i64 : key_type::u64);
 };
 template <>
 struct key_traits<float> {
@@ -63,7 +62,9 @@ struct key_traits<bfloat16> {
 
 /// A type whose values can be sorted: integers of 8 to 64 bits (not bool), float, double, float16, bfloat16.
 template <class T>
-concept radix_key = requires { key_traits<std::remove_cv_t<T>>::type; };
+concept radix_key = requires {
+  key_traits<std::remove_cv_t<T>>::type;
+};
 
 /// A type whose values can travel with keys.
 template <class T>
@@ -71,7 +72,7 @@ concept sortable_value = std::is_trivially_copyable_v<T>;
 
 /// An index type that argsort writes.
 template <class T>
-concept sort_index = std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8) && !std::same_as<T, bool>;
+concept sort_index = std::integral<T> &&(sizeof(T) == 4 || sizeof(T) == 8) && !std::same_as<T, bool>;
 
 /// Bytes of one key of `type`.
 [[nodiscard]] std::size_t size_bytes(key_type type) noexcept;

@@ -29,8 +29,8 @@ void run_auto(run_context& run, const problem& sort) {
   } else if (run.num_ranks() == 1) {
     run_single(run, sort);
     const device::device_info info = run.ranks()[0].device->info();
-    run.report().picked = fmt::format("single: one device with {} thread{}", info.num_threads,
-                                      info.num_threads == 1 ? "" : "s");
+    run.report().picked =
+        fmt::format("single: one device with {} thread{}", info.num_threads, info.num_threads == 1 ? "" : "s");
   } else {
     run_single(run, sort);
     run.report().picked = fmt::format("single on the first of {} devices: fewer than {} keys", run.num_ranks(),

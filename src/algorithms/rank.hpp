@@ -13,8 +13,9 @@ namespace spansort::algorithms {
 struct rank {
   std::unique_ptr<device::device> device;
   std::vector<device::buffer> slots;
-  std::unique_ptr<device::event> done;   ///< what other ranks wait for
-  std::unique_ptr<device::event> idle;   ///< what the host polls; apart, for an event is not recorded again while awaited
+  std::unique_ptr<device::event> done;  ///< what other ranks wait for
+  std::unique_ptr<device::event>
+      idle;  ///< what the host polls; apart, for an event is not recorded again while awaited
   std::unique_ptr<device::queue> queue;
 };
 

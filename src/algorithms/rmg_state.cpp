@@ -22,9 +22,7 @@ std::uint64_t chunk_count(const plan::parameters& p, unsigned rank) {
 }
 
 /// Most records that a rank can hold before or after the exchange.
-std::uint64_t rank_capacity(const plan::parameters& p) {
-  return largest_chunk(p) + 2 * epsilon_keys(p);
-}
+std::uint64_t rank_capacity(const plan::parameters& p) { return largest_chunk(p) + 2 * epsilon_keys(p); }
 
 std::uint64_t rank_of_key(const problem& sort, std::uint64_t index) {
   return encode_at(sort.shape.codec, sort.data.keys, index);
@@ -187,11 +185,8 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
     destinations[d] = advance(shape, to, offset);
     offset += counts[d];
   }
-  queue.partition({.shape = shape,
-                   .source = from,
-                   .num_keys = slice.count,
-                   .digit = digit,
-                   .destinations = destinations.data()});
+  queue.partition(
+      {.shape = shape, .source = from, .num_keys = slice.count, .digit = digit, .destinations = destinations.data()});
   b.is_partitioned = true;
   if (!is_again) return;
   queue.copy(from.keys, to.keys, slice.count * shape.codec.width_bytes(), "partition");

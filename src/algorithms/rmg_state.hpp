@@ -42,11 +42,11 @@ class rmg_state {
  private:
   /// One rank's buffers. Both hold `capacity` records on a device with memory of its own.
   struct rank_buffers {
-    device::records chunk;     ///< the input's share
-    device::records spare;     ///< the partitioned chunk, once there is one
-    device::records owned;     ///< the rank's part of the sorted whole, where it ends up
+    device::records chunk;        ///< the input's share
+    device::records spare;        ///< the partitioned chunk, once there is one
+    device::records owned;        ///< the rank's part of the sorted whole, where it ends up
     bool is_partitioned = false;  ///< the chunk lies, in bucket order, in `spare`
-    bool is_closed = false;    ///< all its keys are its own, in place: no exchange
+    bool is_closed = false;       ///< all its keys are its own, in place: no exchange
     [[nodiscard]] const device::records& current() const noexcept { return is_partitioned ? spare : chunk; }
   };
 

@@ -27,8 +27,8 @@ struct problem {
 
 /// Where a phase can be cancelled.
 enum class cancel_point : std::uint8_t {
-  end_of_phase,     ///< nothing of the caller's has been overwritten when the phase ends
-  inside_the_work   ///< the work stops by itself where it still can; once it has run to its end, the result stands
+  end_of_phase,    ///< nothing of the caller's has been overwritten when the phase ends
+  inside_the_work  ///< the work stops by itself where it still can; once it has run to its end, the result stands
 };
 
 class run_context {

@@ -42,8 +42,8 @@ void check_keys(const const_key_span& keys) {
   require_memory(keys.data, keys.num_keys, "keys");
   require_addressable(keys.num_keys, size_bytes(keys.type), "keys");
   if (reinterpret_cast<std::uintptr_t>(keys.data) % size_bytes(keys.type) != 0) {
-    throw invalid_argument(fmt::format("keys of type {} are not aligned to {} bytes", name(keys.type),
-                                       size_bytes(keys.type)));
+    throw invalid_argument(
+        fmt::format("keys of type {} are not aligned to {} bytes", name(keys.type), size_bytes(keys.type)));
   }
 }
 

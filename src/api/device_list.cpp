@@ -41,8 +41,7 @@ device_list parse_device_list(std::string_view text) {
   if (text == "gpu" || text.starts_with("gpu:")) {
     throw device_error(fmt::format("device list '{}': {}", text, why_no_gpu()));
   }
-  throw invalid_argument(
-      fmt::format("unknown device list '{}'; known: auto, cpu, cpu:N, gpu, gpu:I,J,...", text));
+  throw invalid_argument(fmt::format("unknown device list '{}'; known: auto, cpu, cpu:N, gpu, gpu:I,J,...", text));
 }
 
 device::host::sort_limits host_limits(const tuning_options& tuning) {

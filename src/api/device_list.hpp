@@ -17,7 +17,7 @@ enum class device_kind : std::uint8_t { automatic, host, gpu };
 
 struct device_list {
   device_kind kind = device_kind::automatic;
-  unsigned count = 1;   ///< host devices asked for
+  unsigned count = 1;  ///< host devices asked for
 };
 
 /// Throws invalid_argument for what no machine has, device_error for what this one lacks.
@@ -31,7 +31,7 @@ using allocation_hook = std::function<void(std::uint64_t)>;
 
 /// How the devices of a list are opened.
 struct open_options {
-  bool across_nodes = false;   ///< "auto" and "cpu" are one device even where there are several NUMA nodes
+  bool across_nodes = false;  ///< "auto" and "cpu" are one device even where there are several NUMA nodes
   tuning_options tuning = {};
   allocation_hook hook = {};
 };

@@ -44,7 +44,7 @@ struct sorter::state {
   api::device_list devices;
   const algorithms::entry& algorithm;
   std::uint64_t num_allocations = 0;
-  std::uint64_t call_scratch_bytes = 0;  ///< of the current call
+  std::uint64_t call_scratch_bytes = 0;          ///< of the current call
   std::vector<algorithms::rank> calling_thread;  ///< one rank, opened when first needed
   std::vector<algorithms::rank> ranks;           ///< those of the device list, opened when first needed
 };
@@ -101,7 +101,8 @@ void sorter::state::run(const algorithms::problem& problem, std::string_view ope
   report.value_bytes = problem.shape.value_bytes;
   const auto begin = std::chrono::steady_clock::now();
   std::vector<algorithms::rank>& used = ranks_for(problem.num_keys);
-  for (unsigned i = 0; i < used.size(); ++i) report.ranks.push_back(api::describe(*used[i].device, i, used.size(), problem));
+  for (unsigned i = 0; i < used.size(); ++i)
+    report.ranks.push_back(api::describe(*used[i].device, i, used.size(), problem));
   {
     algorithms::run_context context(used, options, report);
     context.begin();

@@ -98,8 +98,8 @@ struct histogram_request {
   const void* keys = nullptr;
   std::uint64_t num_keys = 0;
   std::vector<keys::digit_position> digits;  ///< any number of places, counted together
-  std::uint64_t* counts = nullptr;           ///< host memory: num_buckets() of each digit, one after the other; overwritten
-  input_shape* found_shape = nullptr;        ///< host memory, or null: do not look
+  std::uint64_t* counts = nullptr;     ///< host memory: num_buckets() of each digit, one after the other; overwritten
+  input_shape* found_shape = nullptr;  ///< host memory, or null: do not look
 };
 
 /// Stable partition: every record goes to its bucket's destination, in input order.
@@ -143,8 +143,8 @@ struct local_sort_request {
 
 /// Shared between the host thread that runs a sort and the queues that work for it.
 struct monitor {
-  std::atomic<std::uint64_t> work_done{0};       ///< record moves and counts finished, in keys
-  std::atomic<bool> stop_requested{false};       ///< polled by long work that has not yet overwritten its source
+  std::atomic<std::uint64_t> work_done{0};  ///< record moves and counts finished, in keys
+  std::atomic<bool> stop_requested{false};  ///< polled by long work that has not yet overwritten its source
 };
 
 /// One finished piece of queued work.
@@ -183,7 +183,7 @@ class queue {
 };
 
 struct device_info {
-  std::string name;   ///< "cpu:0"
+  std::string name;  ///< "cpu:0"
   std::string model;
   unsigned num_threads = 0;
   std::uint64_t memory_bytes = 0;

@@ -12,9 +12,9 @@ namespace spansort::exchange {
 
 /// One rank's side of an exchange.
 struct endpoint {
-  device::queue* queue = nullptr;   ///< its copies run here
-  device::records source;           ///< what transfers' source offsets count from
-  device::records destination;      ///< what transfers' destination offsets count from
+  device::queue* queue = nullptr;  ///< its copies run here
+  device::records source;          ///< what transfers' source offsets count from
+  device::records destination;     ///< what transfers' destination offsets count from
 };
 
 /// Queues every transfer on its destination's queue, which pulls; returns the bytes that change ranks. The caller has

@@ -22,11 +22,11 @@ namespace spansort::keys {
 /// Encoding of one key width. `K` is the unsigned integer of that width.
 template <std::unsigned_integral K>
 struct codec_of {
-  K to_positive = 0;   ///< xor mask of keys whose sign bit is clear
-  K to_negative = 0;   ///< xored on top where it is set
-  K from_low = 0;      ///< decode: xor mask where the (offset-restored) top bit is clear
-  K from_high = 0;     ///< decode: xored on top where it is set
-  K offset = 0;        ///< number of NaNs that the flip puts first
+  K to_positive = 0;        ///< xor mask of keys whose sign bit is clear
+  K to_negative = 0;        ///< xored on top where it is set
+  K from_low = 0;           ///< decode: xor mask where the (offset-restored) top bit is clear
+  K from_high = 0;          ///< decode: xored on top where it is set
+  K offset = 0;             ///< number of NaNs that the flip puts first
   bool folds_ties = false;  ///< canonicalise -0.0 and NaN first: not bijective
   K magnitude_mask = 0;     ///< all bits but the sign
   K infinity = 0;           ///< bits of +inf

@@ -47,8 +47,8 @@ void count_ordered_run(const Order& order, const K* keys, std::uint64_t num_keys
 /// What one read of some keys is to find out beside the counts.
 template <class K>
 struct look_request {
-  bool order = false;        ///< whether the keys are in order
-  bool differing = false;    ///< in which bits ranks differ from `first_rank`
+  bool order = false;      ///< whether the keys are in order
+  bool differing = false;  ///< in which bits ranks differ from `first_rank`
   K first_rank = 0;
 };
 

@@ -23,9 +23,9 @@ std::uint64_t mapped_bytes(std::uint64_t size_bytes) {
 }
 
 [[noreturn]] void throw_out_of_memory(std::uint64_t needed, std::uint64_t available) {
-  throw out_of_memory(fmt::format("workspace does not fit in memory: {} bytes needed, {} bytes available", needed,
-                                  available),
-                      needed, available);
+  throw out_of_memory(
+      fmt::format("workspace does not fit in memory: {} bytes needed, {} bytes available", needed, available), needed,
+      available);
 }
 
 }  // namespace

@@ -161,8 +161,8 @@ void host_queue::partition(const partition_request& request) {
 
 void host_queue::local_sort(const local_sort_request& request) {
   push_timed("local sort", request.num_keys, [request](const execution& with) {
-    const local_sort_outcome outcome = keys::with_width(
-        request.shape.codec.width_bytes(), [&]<class K>() { return run_local_sort<K>(with, request); });
+    const local_sort_outcome outcome = keys::with_width(request.shape.codec.width_bytes(),
+                                                        [&]<class K>() { return run_local_sort<K>(with, request); });
     if (request.outcome != nullptr) *request.outcome = outcome;
     return outcome.bytes_moved;
   });

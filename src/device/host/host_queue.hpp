@@ -21,8 +21,8 @@ class host_event final : public event {
   [[nodiscard]] bool is_complete() const override;
   void synchronize() override;
 
-  void begin();                                ///< recorded: incomplete from now on
-  void complete(std::exception_ptr failure);   ///< everything before it has run, or was skipped for `failure`
+  void begin();                                         ///< recorded: incomplete from now on
+  void complete(std::exception_ptr failure);            ///< everything before it has run, or was skipped for `failure`
   [[nodiscard]] std::exception_ptr wait_for_failure();  ///< blocks; null when all went well
 
  private:

@@ -23,8 +23,8 @@ namespace spansort::device::host {
 
 /// Digits of one local sort, equally wide, lowest first.
 struct local_digits {
-  unsigned shift = 0;   ///< of the lowest
-  unsigned bits = 0;    ///< of each; the topmost may reach above the range, where all keys agree
+  unsigned shift = 0;  ///< of the lowest
+  unsigned bits = 0;   ///< of each; the topmost may reach above the range, where all keys agree
   unsigned count = 0;
 };
 

@@ -123,7 +123,8 @@ class parallel_sorter {
       const bucket found{positions[b], end - positions[b], {begin_bit, end_bit}};
       if (found.count != 0) (found.count <= local_keys ? small : large).push_back(found);
     }
-    for (const bucket& b : large) sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, b.bits, depth + 1);
+    for (const bucket& b : large)
+      sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, b.bits, depth + 1);
     const bool stream = num_keys * record_bytes >= limits_.stream_bytes;
     team_.for_each(small.size(), [&](std::uint64_t i, worker_scratch& scratch) {
       const bucket b = small[i];
@@ -212,7 +213,7 @@ class parallel_sorter {
   [[nodiscard]] level_counter<K, V, Order> counter() { return {team_, order_, codec_, limits_}; }
 
   void add_moves(std::uint64_t num_keys, std::uint64_t moves) {
-        outcome_.bytes_moved += moves * num_keys * record_bytes;
+    outcome_.bytes_moved += moves * num_keys * record_bytes;
   }
 
   void advance(std::uint64_t num_keys) {

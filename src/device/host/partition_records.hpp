@@ -60,7 +60,8 @@ class record_partitioner {
       lines_[b * line_keys + lane] = moved[j];
       if constexpr (value_bytes_of<V> != 0) value_lines_[b * line_keys + lane] = source.values[i + j];
       cursors_[b] = cursor + 1;
-      if (lane == line_keys - 1) [[unlikely]] flush_line(b, cursor + 1);
+      if (lane == line_keys - 1) [[unlikely]]
+        flush_line(b, cursor + 1);
     }
   }
 

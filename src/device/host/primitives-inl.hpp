@@ -85,8 +85,7 @@ void run_partition(const execution& with, const partition_request& request, cons
     std::vector<std::uint64_t> counts(pieces.size() * num_buckets, 0);
     if (pieces.size() > 1) {
       with.team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
-        count_digits(order, source.keys + pieces[i].begin, pieces[i].count, digit,
-                     counts.data() + i * num_buckets);
+        count_digits(order, source.keys + pieces[i].begin, pieces[i].count, digit, counts.data() + i * num_buckets);
       });
     }
     std::vector<split_records<K, V>> starts(pieces.size() * num_buckets);

@@ -40,8 +40,10 @@ struct split_records {
   V* values = nullptr;
 
   [[nodiscard]] packed_record<K, V> get(std::uint64_t i) const noexcept {
-    if constexpr (value_bytes_of<V> == 0) return {keys[i], {}};
-    else return {keys[i], values[i]};
+    if constexpr (value_bytes_of<V> == 0)
+      return {keys[i], {}};
+    else
+      return {keys[i], values[i]};
   }
   void put(std::uint64_t i, packed_record<K, V> r) const noexcept {
     keys[i] = r.key;

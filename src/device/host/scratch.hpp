@@ -44,9 +44,9 @@ struct worker_scratch {
   aligned_array<std::uint32_t> digit_counts =
       make_aligned<std::uint32_t>((std::uint64_t{1} << max_digit_bits) * max_local_digits);
 
-  static constexpr std::uint64_t size_bytes =
-      2 * (max_local_bytes + 4096) + combining_bytes + (std::uint64_t{24} << max_digit_bits) +
-      (std::uint64_t{4} << max_digit_bits) * max_local_digits;
+  static constexpr std::uint64_t size_bytes = 2 * (max_local_bytes + 4096) + combining_bytes +
+                                              (std::uint64_t{24} << max_digit_bits) +
+                                              (std::uint64_t{4} << max_digit_bits) * max_local_digits;
 };
 
 }  // namespace spansort::device::host

@@ -42,8 +42,8 @@ struct piece {
 template <class K>
 struct level_counts {
   level_digit<K> digit;
-  unsigned differing_end = 0;         ///< keys agree in the bits from here up
-  order_flags order;                  ///< of the whole input; all false when nobody looked
+  unsigned differing_end = 0;  ///< keys agree in the bits from here up
+  order_flags order;           ///< of the whole input; all false when nobody looked
   std::vector<piece> pieces;
   std::vector<std::uint64_t> counts;  ///< [piece][bucket]
 
@@ -140,8 +140,8 @@ class level_counter {
     digit.visit([&]<class Digit>(const Digit& d) {
       team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch&) {
         const piece part = level.pieces[i];
-        found[i] = count_and_look(order_, codec_, keys + part.begin, part.count, std::span(&d, 1), level.of_piece(i),
-                                  wanted);
+        found[i] =
+            count_and_look(order_, codec_, keys + part.begin, part.count, std::span(&d, 1), level.of_piece(i), wanted);
       });
     });
     level.order = join_orders(order_, keys, level.pieces, found);

@@ -26,7 +26,8 @@ class topology {
       return;
     }
     loaded_ = true;
-    for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(handle_, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
+    for (hwloc_obj_t node = nullptr;
+         (node = hwloc_get_next_obj_by_type(handle_, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
       if (!hwloc_bitmap_iszero(node->cpuset)) nodes_.push_back(node);
     }
   }
@@ -87,8 +88,7 @@ void bind_thread_to_node(int node) noexcept {
 void unbind_thread() noexcept {
   const topology& t = topology::get();
   if (!t.loaded()) return;
-  static_cast<void>(
-      hwloc_set_cpubind(t.handle(), hwloc_topology_get_allowed_cpuset(t.handle()), HWLOC_CPUBIND_THREAD));
+  static_cast<void>(hwloc_set_cpubind(t.handle(), hwloc_topology_get_allowed_cpuset(t.handle()), HWLOC_CPUBIND_THREAD));
 }
 
 void bind_memory_to_node(void* data, std::uint64_t size_bytes, int node) noexcept {

@@ -111,15 +111,15 @@ K differing_bits_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, 
 }
 
 // Highway's dispatch tables want plain functions.
-#define SPANSORT_VECTOR_KERNELS(K, SUFFIX)                                                                          \
-  order_flags scan_order_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {                        \
-    return c.folds_ties ? scan_order_as<K, true>(c, k, n) : scan_order_as<K, false>(c, k, n);                       \
-  }                                                                                                                 \
-  std::uint64_t find_descent_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {                    \
-    return c.folds_ties ? find_descent_as<K, true>(c, k, n) : find_descent_as<K, false>(c, k, n);                   \
-  }                                                                                                                 \
-  K differing_bits_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {                              \
-    return c.folds_ties ? differing_bits_as<K, true>(c, k, n) : differing_bits_as<K, false>(c, k, n);               \
+#define SPANSORT_VECTOR_KERNELS(K, SUFFIX)                                                            \
+  order_flags scan_order_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {          \
+    return c.folds_ties ? scan_order_as<K, true>(c, k, n) : scan_order_as<K, false>(c, k, n);         \
+  }                                                                                                   \
+  std::uint64_t find_descent_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {      \
+    return c.folds_ties ? find_descent_as<K, true>(c, k, n) : find_descent_as<K, false>(c, k, n);     \
+  }                                                                                                   \
+  K differing_bits_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {                \
+    return c.folds_ties ? differing_bits_as<K, true>(c, k, n) : differing_bits_as<K, false>(c, k, n); \
   }
 SPANSORT_VECTOR_KERNELS(std::uint8_t, u8)
 SPANSORT_VECTOR_KERNELS(std::uint16_t, u16)
@@ -135,21 +135,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace spansort::device::host {
 
-#define SPANSORT_DISPATCH(K, SUFFIX)                                                                       \
-  HWY_EXPORT(scan_order_##SUFFIX);                                                                         \
-  HWY_EXPORT(find_descent_##SUFFIX);                                                                       \
-  HWY_EXPORT(differing_bits_##SUFFIX);                                                                     \
-  template <>                                                                                              \
-  order_flags scan_order<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {                  \
-    return HWY_DYNAMIC_DISPATCH(scan_order_##SUFFIX)(c, keys, n);                                          \
-  }                                                                                                        \
-  template <>                                                                                              \
-  std::uint64_t find_descent<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {              \
-    return HWY_DYNAMIC_DISPATCH(find_descent_##SUFFIX)(c, keys, n);                                        \
-  }                                                                                                        \
-  template <>                                                                                              \
-  K differing_bits<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {                        \
-    return HWY_DYNAMIC_DISPATCH(differing_bits_##SUFFIX)(c, keys, n);                                      \
+#define SPANSORT_DISPATCH(K, SUFFIX)                                                          \
+  HWY_EXPORT(scan_order_##SUFFIX);                                                            \
+  HWY_EXPORT(find_descent_##SUFFIX);                                                          \
+  HWY_EXPORT(differing_bits_##SUFFIX);                                                        \
+  template <>                                                                                 \
+  order_flags scan_order<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {     \
+    return HWY_DYNAMIC_DISPATCH(scan_order_##SUFFIX)(c, keys, n);                             \
+  }                                                                                           \
+  template <>                                                                                 \
+  std::uint64_t find_descent<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) { \
+    return HWY_DYNAMIC_DISPATCH(find_descent_##SUFFIX)(c, keys, n);                           \
+  }                                                                                           \
+  template <>                                                                                 \
+  K differing_bits<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {           \
+    return HWY_DYNAMIC_DISPATCH(differing_bits_##SUFFIX)(c, keys, n);                         \
   }
 SPANSORT_DISPATCH(std::uint8_t, u8)
 SPANSORT_DISPATCH(std::uint16_t, u16)
