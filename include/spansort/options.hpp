@@ -25,9 +25,9 @@ using progress_callback = std::function<bool(const progress&)>;
 /// Parameters of the pipeline. Users leave them alone; tests shrink the world with them, so that a thousand keys reach
 /// every branch. 0 means the default.
 struct tuning_options {
-  unsigned radix_bits = 0;     ///< digit width of a multi-device pass, 1 to 12 (default 8)
+  unsigned radix_bits = 0;     ///< digit width of a multi-device pass, 1 to 12 (0: as the devices advise, by size)
   double epsilon = -1;         ///< slack at each end of a chunk, as its fraction (default 0.005; negative: default)
-  double fuse_threshold = -1;  ///< buckets under this fraction of a chunk are fused (default 0.01; negative: default)
+  double fuse_threshold = -1;  ///< buckets under this fraction of a chunk are fused (negative: as the devices advise)
   std::uint64_t host_inline_keys = 0;    ///< inputs up to this size are sorted on the calling thread
   std::uint64_t host_bucket_bytes = 0;   ///< largest bucket that a host device sorts in cache
   unsigned host_radix_bits = 0;          ///< digit width of a host device's own partition, 1 to 12

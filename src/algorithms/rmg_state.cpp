@@ -2,6 +2,7 @@
 #include "algorithms/rmg_state.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "algorithms/registry.hpp"
 #include "exchange/in_memory.hpp"
@@ -24,17 +25,39 @@ std::uint64_t chunk_count(const plan::parameters& p, unsigned rank) {
 /// Most records that a rank can hold before or after the exchange.
 std::uint64_t rank_capacity(const plan::parameters& p) { return largest_chunk(p) + 2 * epsilon_keys(p); }
 
+/// What suits every rank's device.
+device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape) {
+  device::partition_advice all = ranks.front().device->advise(shape);
+  for (const rank& r : ranks) {
+    const device::partition_advice its = r.device->advise(shape);
+    all.segment_keys = std::min(all.segment_keys, its.segment_keys);
+    all.radix_bits = std::min(all.radix_bits, its.radix_bits);
+  }
+  return all;
+}
+
+/// Enough buckets for uniform keys to leave segments of the advised size; small neighbours are fused up to it.
+void follow_advice(plan::parameters& p, const device::partition_advice& advice) {
+  const std::uint64_t num_segments = p.num_keys / std::max<std::uint64_t>(advice.segment_keys, 1);
+  p.radix_bits = std::clamp(static_cast<unsigned>(std::bit_width(num_segments)),
+                            std::min(p.radix_bits, advice.radix_bits), advice.radix_bits);
+  if (p.num_keys == 0) return;
+  const double half_segment = static_cast<double>(advice.segment_keys) / 2;
+  p.fuse_threshold = std::min(1.0, half_segment / static_cast<double>(largest_chunk(p)));
+}
+
 std::uint64_t rank_of_key(const problem& sort, std::uint64_t index) {
   return encode_at(sort.shape.codec, sort.data.keys, index);
 }
 
 }  // namespace
 
-plan::parameters plan_parameters(const problem& sort, unsigned num_ranks, const tuning_options& tuning) {
+plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks, const tuning_options& tuning) {
   plan::parameters p;
   p.num_keys = sort.num_keys;
-  p.num_ranks = num_ranks;
+  p.num_ranks = static_cast<unsigned>(ranks.size());
   p.key_bits = sort.shape.codec.key_bits();
+  follow_advice(p, advice_of_all(ranks, sort.shape));
   if (tuning.radix_bits != 0) p.radix_bits = tuning.radix_bits;
   if (tuning.epsilon >= 0) p.epsilon = tuning.epsilon;
   if (tuning.fuse_threshold >= 0) p.fuse_threshold = tuning.fuse_threshold;
@@ -43,11 +66,10 @@ plan::parameters plan_parameters(const problem& sort, unsigned num_ranks, const 
 
 std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_options& options,
                                         const problem& sort) {
-  const auto num_ranks = static_cast<unsigned>(ranks.size());
-  const std::uint64_t capacity = rank_capacity(plan_parameters(sort, num_ranks, options.tuning));
+  const std::uint64_t capacity = rank_capacity(plan_parameters(sort, ranks, options.tuning));
   const unsigned num_slots = devices_share_memory(ranks) ? 1 : 2;
   std::vector<slot_request> wishes;
-  for (unsigned r = 0; r < num_ranks; ++r) {
+  for (unsigned r = 0; r < ranks.size(); ++r) {
     for (unsigned slot = 0; slot < num_slots; ++slot) wishes.push_back({r, slot, capacity});
   }
   return wishes;
@@ -57,7 +79,7 @@ rmg_state::rmg_state(run_context& run, const problem& sort)
     : run_(run),
       sort_(sort),
       shared_memory_(devices_share_memory(run.ranks())),
-      planner_(plan_parameters(sort, run.num_ranks(), run.options().tuning)),
+      planner_(plan_parameters(sort, run.ranks(), run.options().tuning)),
       buffers_(run.num_ranks()),
       chunk_shapes_(run.num_ranks(), device::input_shape::constant) {
   const plan::parameters& p = planner_.params();
@@ -250,28 +272,20 @@ void rmg_state::exchange_buckets() {
 }
 
 void rmg_state::sort_buckets() {
-  for (const plan::local_sort& bucket : plan_.local_sorts) sort_bucket(bucket);
-  if (shared_memory_) run_.finish_phase("local sort", 1.0, sort_.num_keys);
-}
-
-void rmg_state::sort_bucket(const plan::local_sort& bucket) {
-  const rank_buffers& b = buffers_[bucket.rank];
-  const device::record_shape& shape = sort_.shape;
-  device::queue& queue = *run_.ranks()[bucket.rank].queue;
-  const device::records owned = advance(shape, b.owned, bucket.offset);
-  const device::records spare = advance(shape, b.spare, bucket.offset);
-  const bool lies_in_spare = b.is_closed && b.is_partitioned;
-  if (!bucket.bits.empty()) {
-    return queue.local_sort({.shape = shape,
-                             .source = lies_in_spare ? spare : owned,
-                             .alternate = lies_in_spare ? owned : spare,
-                             .result_in_alternate = lies_in_spare,
-                             .num_keys = bucket.count,
-                             .bits = bucket.bits});
+  std::vector<std::vector<device::sort_segment>> segments(run_.num_ranks());
+  for (const plan::local_sort& bucket : plan_.local_sorts) {
+    segments[bucket.rank].push_back({bucket.offset, bucket.count, bucket.bits});
   }
-  if (!lies_in_spare) return;
-  queue.copy(owned.keys, spare.keys, bucket.count * shape.codec.width_bytes(), "local sort");
-  queue.copy(owned.values, spare.values, bucket.count * shape.value_bytes, "local sort");
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
+    const rank_buffers& b = buffers_[r];
+    const bool lie_in_spare = b.is_closed && b.is_partitioned;
+    run_.ranks()[r].queue->local_sort({.shape = sort_.shape,
+                                       .source = lie_in_spare ? b.spare : b.owned,
+                                       .alternate = lie_in_spare ? b.owned : b.spare,
+                                       .result_in_alternate = lie_in_spare,
+                                       .segments = std::move(segments[r])});
+  }
+  if (shared_memory_) run_.finish_phase("local sort", 1.0, sort_.num_keys);
 }
 
 void rmg_state::gather_output() {

@@ -29,8 +29,7 @@ void run_single(run_context& run, const problem& sort) {
                     .source = data,
                     .alternate = alternate,
                     .result_in_alternate = false,
-                    .num_keys = sort.num_keys,
-                    .bits = {0, sort.shape.codec.key_bits()},
+                    .segments = {{0, sort.num_keys, {0, sort.shape.codec.key_bits()}}},
                     .outcome = &outcome});
   if (in_place) {
     // The local sort itself stops where it still can; a sort that ran to its end is not cancelled afterwards.

@@ -123,22 +123,36 @@ struct swap_mirrored_request {
 };
 
 struct local_sort_outcome {
-  input_shape shape = input_shape::general;  ///< anything but general: little or nothing was moved
-  unsigned num_passes = 0;                   ///< times the records were moved through main memory
+  input_shape shape = input_shape::general;  ///< of the only segment; anything but general: little or nothing was moved
+  unsigned num_passes = 0;                   ///< most times that records were moved through main memory
   std::uint64_t bytes_moved = 0;
 };
 
-/// Stable sort of records on a bit range of their encoded keys; above the range all keys must agree.
-/// Adaptive: notices an ordered or constant input in the read that counts, and then moves little or nothing.
-/// Both buffers hold num_keys records, do not overlap, and are clobbered; the result lands where it is asked for.
+/// Neighbouring records that are sorted for themselves, on a bit range of their encoded keys; above the range all of them
+/// must agree. An empty range: they are in order, and only have to be where the result goes.
+struct sort_segment {
+  std::uint64_t begin = 0;
+  std::uint64_t count = 0;
+  keys::bit_range bits;
+};
+
+/// Stable sorts of segments, all in one request: thousands of small ones cost no thousands of launches.
+/// Adaptive: notices an ordered or constant segment in the read that counts, and then moves little or nothing.
+/// Source and alternate do not overlap; in the segments both are clobbered, and the result lands where it is asked for.
+/// Outside the segments nothing is touched.
 struct local_sort_request {
   record_shape shape;
   records source;
   records alternate;
   bool result_in_alternate = false;
-  std::uint64_t num_keys = 0;
-  keys::bit_range bits;
+  std::vector<sort_segment> segments;     ///< none overlaps another
   local_sort_outcome* outcome = nullptr;  ///< host memory, or null
+};
+
+/// How finely a driver should partition before this device's local sort.
+struct partition_advice {
+  std::uint64_t segment_keys = 0;  ///< segments of up to this many keys are sorted in one trip through memory
+  unsigned radix_bits = 0;         ///< widest digit that one partition splits by at full speed
 };
 
 /// Shared between the host thread that runs a sort and the queues that work for it.
@@ -210,6 +224,7 @@ class device {
   [[nodiscard]] virtual bool shares_host_memory() const noexcept = 0;
   /// Devices with the same number allocate from the same memory.
   [[nodiscard]] virtual int memory_id() const noexcept = 0;
+  [[nodiscard]] virtual partition_advice advise(const record_shape& shape) const = 0;
   /// Bytes that queues of this device take for themselves, whatever the input.
   [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
 

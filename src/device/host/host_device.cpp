@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/host/host_device.hpp"
 
+#include <algorithm>
+
 #include "base/available_memory.hpp"
 #include "device/host/host_memory.hpp"
 #include "device/host/host_queue.hpp"
+#include "device/host/scratch.hpp"
 #include "device/host/topology.hpp"
 #include "device/host/vector_kernels.hpp"
 
@@ -43,6 +46,11 @@ class host_device final : public device {
   [[nodiscard]] bool shares_host_memory() const noexcept override { return options_.shares_memory; }
 
   [[nodiscard]] int memory_id() const noexcept override { return host_memory; }
+
+  [[nodiscard]] partition_advice advise(const record_shape& shape) const override {
+    const unsigned widest = max_combining_digit_bits(shape.codec.width_bytes(), shape.value_bytes);
+    return {options_.limits.bucket_bytes / shape.bytes(), std::min(options_.limits.radix_bits, widest)};
+  }
 
   [[nodiscard]] std::uint64_t scratch_bytes() const override {
     return options_.num_threads * worker_scratch::size_bytes;

@@ -160,7 +160,10 @@ void host_queue::partition(const partition_request& request) {
 }
 
 void host_queue::local_sort(const local_sort_request& request) {
-  push_timed("local sort", request.num_keys, [request](const execution& with) {
+  if (request.segments.empty()) return;
+  std::uint64_t num_keys = 0;
+  for (const sort_segment& s : request.segments) num_keys += s.count;
+  push_timed("local sort", num_keys, [request](const execution& with) {
     const local_sort_outcome outcome = keys::with_width(request.shape.codec.width_bytes(),
                                                         [&]<class K>() { return run_local_sort<K>(with, request); });
     if (request.outcome != nullptr) *request.outcome = outcome;

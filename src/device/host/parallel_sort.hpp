@@ -24,14 +24,15 @@ class parallel_sorter {
   parallel_sorter(workers& team, const keys::codec_of<K>& codec, const sort_limits& limits, monitor* watch)
       : team_(team), order_(codec), codec_(codec), limits_(limits), watch_(watch) {}
 
-  local_sort_outcome sort(split source, split alternate, bool result_in_alternate, std::uint64_t num_keys,
-                          keys::bit_range bits) {
+  local_sort_outcome sort(split source, split alternate, bool result_in_alternate,
+                          const std::vector<sort_segment>& segments) {
     const split result = result_in_alternate ? alternate : source;
     outcome_ = {};
-    if (num_keys <= limits_.inline_keys && num_keys <= in_cache::max_keys) {
-      sort_small(source, result, num_keys, bits);
+    can_stop_ = segments.size() == 1;
+    if (segments.size() == 1) {
+      sort_alone(source, alternate, result, segments.front());
     } else {
-      sort_large(source, alternate, result, num_keys, bits);
+      sort_segments(source, alternate, result, segments);
     }
     return outcome_;
   }
@@ -40,6 +41,47 @@ class parallel_sorter {
   using in_cache = in_cache_sorter<K, V, Order>;
   static constexpr std::uint64_t record_bytes = sizeof(K) + value_bytes_of<V>;
   static constexpr bool keys_alone = value_bytes_of<V> == 0;
+
+  void sort_alone(split source, split alternate, split result, const sort_segment& s) {
+    if (s.bits.empty()) return copy(source + s.begin, result + s.begin, s.count);
+    if (s.count <= limits_.inline_keys && s.count <= in_cache::max_keys) {
+      sort_small(source + s.begin, result + s.begin, s.count, s.bits);
+    } else {
+      sort_large(source + s.begin, alternate + s.begin, result + s.begin, s.count, s.bits);
+    }
+  }
+
+  /// Large segments one after the other on all threads, then the others a thread each.
+  void sort_segments(split source, split alternate, split result, const std::vector<sort_segment>& segments) {
+    std::vector<sort_segment> small;
+    std::uint64_t num_small_keys = 0;
+    for (const sort_segment& s : segments) {
+      if (s.count > local_keys() || s.bits.empty()) {
+        sort_alone(source, alternate, result, s);
+      } else {
+        small.push_back(s);
+        num_small_keys += s.count;
+      }
+    }
+    outcome_.shape = input_shape::general;
+    sort_each(source, result, small, num_small_keys);
+    if (!small.empty()) outcome_.num_passes = std::max(outcome_.num_passes, 1U);
+  }
+
+  /// Segments that fit a thread's caches, a thread each.
+  void sort_each(split from, split result, const std::vector<sort_segment>& segments, std::uint64_t num_keys) {
+    const bool stream = num_keys * record_bytes >= limits_.stream_bytes;
+    team_.for_each(segments.size(), [&](std::uint64_t i, worker_scratch& scratch) {
+      const sort_segment s = segments[i];
+      in_cache(order_, codec_, scratch, stream).sort(from + s.begin, result + s.begin, s.count, s.bits);
+      advance(s.count);
+    });
+    add_moves(num_keys, 2);
+  }
+
+  [[nodiscard]] std::uint64_t local_keys() const {
+    return std::min(in_cache::max_keys, 8 * limits_.bucket_bytes / record_bytes);
+  }
 
   void sort_small(split source, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if (finish_ordered(scan_order(codec_, source.keys, num_keys), source, result, num_keys, bits)) return;
@@ -54,7 +96,7 @@ class parallel_sorter {
     level_counts<K> level = counter().count(source.keys, num_keys, bits, 1);
     outcome_.bytes_moved += num_keys * sizeof(K);
     if (finish_ordered(level.order, source, result, num_keys, bits)) return;
-    stop_if_asked();
+    if (can_stop_) stop_if_asked();
     sort_level(source, alternate, result, num_keys, bits.begin, level, 1);
   }
 
@@ -75,7 +117,7 @@ class parallel_sorter {
   /// Sorts what has been counted. On the first level nothing of the source has been overwritten yet: it can stop.
   void sort_level(split source, split alternate, split result, std::uint64_t num_keys, unsigned begin_bit,
                   level_counts<K>& level, unsigned depth) {
-    const bool can_stop = depth == 1;
+    const bool can_stop = can_stop_ && depth == 1;
     if (level.digit.num_buckets() == 1) return copy(source, result, num_keys);
     if (keys_alone && begin_bit == 0 && fill_instead(source, result, num_keys, level, can_stop)) return;
     const std::vector<std::uint64_t> positions = positions_of(level);
@@ -101,37 +143,32 @@ class parallel_sorter {
     add_moves(num_keys, 2);
   }
 
-  struct bucket {
-    std::uint64_t begin = 0;
-    std::uint64_t count = 0;
-    keys::bit_range bits;
-  };
-
   /// Buckets lie partitioned in `alternate`; large ones get another level, the others a thread each.
   void sort_buckets(split source, split alternate, split result, std::uint64_t num_keys, unsigned begin_bit,
                     const level_counts<K>& level, const std::vector<std::uint64_t>& positions, unsigned depth) {
     outcome_.num_passes = std::max(outcome_.num_passes, depth + 1);
     const unsigned shift = level.digit.shift();
     if (!level.digit.is_window && shift == begin_bit) return copy(alternate, result, num_keys);
-    std::vector<bucket> small;
-    std::vector<bucket> large;
+    std::vector<sort_segment> small;
+    std::vector<sort_segment> large;
+    std::uint64_t num_small_keys = 0;
     const std::uint64_t num_buckets = level.digit.num_buckets();
-    const std::uint64_t local_keys = std::min(in_cache::max_keys, 8 * limits_.bucket_bytes / record_bytes);
     for (std::uint64_t b = 0; b < num_buckets; ++b) {
       const std::uint64_t end = b + 1 == num_buckets ? num_keys : positions[b + 1];
       const unsigned end_bit = level.digit.is_exact(b) ? shift : level.differing_end;
-      const bucket found{positions[b], end - positions[b], {begin_bit, end_bit}};
-      if (found.count != 0) (found.count <= local_keys ? small : large).push_back(found);
+      const sort_segment found{positions[b], end - positions[b], {begin_bit, end_bit}};
+      if (found.count == 0) continue;
+      if (found.count > local_keys()) {
+        large.push_back(found);
+      } else {
+        small.push_back(found);
+        num_small_keys += found.count;
+      }
     }
-    for (const bucket& b : large)
+    for (const sort_segment& b : large) {
       sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, b.bits, depth + 1);
-    const bool stream = num_keys * record_bytes >= limits_.stream_bytes;
-    team_.for_each(small.size(), [&](std::uint64_t i, worker_scratch& scratch) {
-      const bucket b = small[i];
-      in_cache(order_, codec_, scratch, stream).sort(alternate + b.begin, result + b.begin, b.count, b.bits);
-      advance(b.count);
-    });
-    add_moves(num_keys, 2);
+    }
+    sort_each(alternate, result, small, num_small_keys);
   }
 
   /// Another level for a bucket that lies in `alternate`.
@@ -232,6 +269,7 @@ class parallel_sorter {
   sort_limits limits_;
   monitor* watch_;
   local_sort_outcome outcome_;
+  bool can_stop_ = false;  ///< the first level of the only segment has overwritten nothing yet
 };
 
 }  // namespace spansort::device::host

@@ -118,14 +118,6 @@ void scatter_records(const Order& order, worker_scratch& scratch, split_records<
   }
 }
 
-/// Widest digit that partitions with combining.
-template <class K, class V>
-[[nodiscard]] constexpr unsigned max_combining_digit_bits() noexcept {
-  unsigned bits = max_digit_bits;
-  while (((64 / sizeof(K)) * (sizeof(K) + value_bytes_of<V>) << bits) > combining_bytes) --bits;
-  return bits;
-}
-
 /// Partitions with the longest lines whose buffers stay in the second-level cache.
 template <class K, class V, class Order, class Digit>
 void partition_records(const Order& order, worker_scratch& scratch, bool stream, split_records<K, V> source,

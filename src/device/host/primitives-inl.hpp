@@ -111,7 +111,7 @@ local_sort_outcome run_local_sort(const execution& with, const local_sort_reques
   return with_value_and_order<K>(request.shape, codec, [&]<class V, class Order>() {
     return parallel_sorter<K, V, Order>(with.team, codec, with.limits, with.watch)
         .sort(split<K, V>(request.source), split<K, V>(request.alternate), request.result_in_alternate,
-              request.num_keys, request.bits);
+              request.segments);
   });
 }
 

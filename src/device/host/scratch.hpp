@@ -15,6 +15,12 @@ inline constexpr unsigned max_digit_bits = 12;
 inline constexpr unsigned max_local_digits = 4;
 /// Bytes of write-combining buffers of one thread.
 inline constexpr std::uint64_t combining_bytes = std::uint64_t{1} << 19;
+/// Widest digit whose buckets have a line each in them: 64 bytes of keys, and the values beside these.
+[[nodiscard]] constexpr unsigned max_combining_digit_bits(std::uint64_t key_bytes, std::uint64_t value_bytes) noexcept {
+  unsigned bits = max_digit_bits;
+  while (((64 / key_bytes) * (key_bytes + value_bytes) << bits) > combining_bytes) --bits;
+  return bits;
+}
 /// A bucket of up to this many bytes is sorted by one thread in its scratch (sort_limits may lower it).
 inline constexpr std::uint64_t max_local_bytes = std::uint64_t{1} << 21;
 

@@ -159,7 +159,7 @@ class level_counter {
     const std::uint64_t total_bytes = num_keys * sizeof(packed_record<K, V>);
     const std::uint64_t wanted = std::max<std::uint64_t>(total_bytes / limits_.bucket_bytes, 4 * team_.num_threads());
     const auto width = static_cast<unsigned>(std::bit_width(wanted));
-    return std::min({width, limits_.radix_bits, max_combining_digit_bits<K, V>()});
+    return std::min({width, limits_.radix_bits, max_combining_digit_bits(sizeof(K), value_bytes_of<V>)});
   }
 
   workers& team_;
