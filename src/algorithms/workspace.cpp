@@ -43,11 +43,11 @@ void require_available(const std::vector<rank>& ranks, const device::record_shap
   for (const auto& [memory, needed] : demands) {
     if (needed.bytes < worth_asking_bytes) continue;
     const device::device& asked = needed.device != nullptr ? *needed.device : *ranks.front().device;
-    const device::device_info info = asked.info();
-    if (needed.bytes <= info.available_bytes) continue;
+    const std::uint64_t available = asked.available_bytes();
+    if (needed.bytes <= available) continue;
     throw out_of_memory(fmt::format("workspace does not fit in the memory of {}: {} bytes needed, {} bytes available",
-                                    info.name, needed.bytes, info.available_bytes),
-                        needed.bytes, info.available_bytes);
+                                    asked.name(), needed.bytes, available),
+                        needed.bytes, available);
   }
 }
 

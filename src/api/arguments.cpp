@@ -76,12 +76,12 @@ void check_tuning(const tuning_options& tuning) {
 
 rank_report describe(const device::device& device, unsigned rank, std::uint64_t num_ranks,
                      const algorithms::problem& problem) {
-  const device::device_info info = device.info();
   plan::parameters chunks;
   chunks.num_keys = problem.num_keys;
   chunks.num_ranks = static_cast<unsigned>(num_ranks);
   const std::uint64_t num_keys = chunk_begin(chunks, rank + 1) - chunk_begin(chunks, rank);
-  return {.device = info.name, .num_threads = info.num_threads, .num_keys_in = num_keys, .num_keys_out = num_keys};
+  return {
+      .device = device.name(), .num_threads = device.num_threads(), .num_keys_in = num_keys, .num_keys_out = num_keys};
 }
 
 }  // namespace spansort::api

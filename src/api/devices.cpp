@@ -11,11 +11,11 @@ std::vector<device_description> list_devices() {
   std::vector<device_description> descriptions;
   for (const auto& device : api::open_devices({api::device_kind::host, 1}, {})) {
     const device::device_info info = device->info();
-    descriptions.push_back({.name = info.name,
+    descriptions.push_back({.name = device->name(),
                             .model = info.model,
-                            .num_threads = info.num_threads,
+                            .num_threads = device->num_threads(),
                             .memory_bytes = info.memory_bytes,
-                            .available_bytes = info.available_bytes,
+                            .available_bytes = device->available_bytes(),
                             .numa_node = info.numa_node,
                             .vector_target = info.vector_target});
   }

@@ -196,12 +196,10 @@ class queue {
   [[nodiscard]] virtual std::vector<work_interval> take_intervals() = 0;
 };
 
+/// For people. Costs more than a small sort to gather.
 struct device_info {
-  std::string name;  ///< "cpu:0"
   std::string model;
-  unsigned num_threads = 0;
   std::uint64_t memory_bytes = 0;
-  std::uint64_t available_bytes = 0;
   int numa_node = -1;
   std::string vector_target;
 };
@@ -213,7 +211,11 @@ class device {
  public:
   virtual ~device() = default;
 
+  [[nodiscard]] virtual const std::string& name() const noexcept = 0;  ///< "cpu:0"
+  [[nodiscard]] virtual unsigned num_threads() const noexcept = 0;     ///< of the host that work for it
   [[nodiscard]] virtual device_info info() const = 0;
+  /// What could be allocated now. Asks the system: not for every small sort.
+  [[nodiscard]] virtual std::uint64_t available_bytes() const = 0;
   /// Throws out_of_memory with needed and available bytes. 0 bytes give an empty buffer.
   [[nodiscard]] virtual buffer allocate(std::uint64_t size_bytes) = 0;
   [[nodiscard]] virtual std::unique_ptr<queue> make_queue() = 0;

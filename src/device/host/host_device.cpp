@@ -18,12 +18,12 @@ class host_device final : public device {
   explicit host_device(host_device_options options)
       : options_(std::move(options)), team_(options_.num_threads, options_.numa_node) {}
 
+  [[nodiscard]] const std::string& name() const noexcept override { return options_.name; }
+  [[nodiscard]] unsigned num_threads() const noexcept override { return options_.num_threads; }
+  [[nodiscard]] std::uint64_t available_bytes() const override { return base::available_memory_bytes(); }
   [[nodiscard]] device_info info() const override {
-    return {.name = options_.name,
-            .model = processor_model(),
-            .num_threads = options_.num_threads,
+    return {.model = processor_model(),
             .memory_bytes = total_memory_bytes(),
-            .available_bytes = base::available_memory_bytes(),
             .numa_node = options_.numa_node,
             .vector_target = vector_target()};
   }

@@ -11,7 +11,7 @@ struct sort_limits {
   std::uint64_t inline_keys = std::uint64_t{1} << 15;   ///< sorted on the calling thread
   std::uint64_t bucket_bytes = std::uint64_t{1} << 17;  ///< wanted size of a bucket
   unsigned radix_bits = 11;                             ///< widest digit of a level
-  std::uint64_t piece_keys = std::uint64_t{1} << 16;    ///< fewest keys worth a task
+  std::uint64_t piece_keys = std::uint64_t{1} << 14;    ///< fewest keys worth a task
   std::uint64_t stream_bytes = std::uint64_t{1} << 24;  ///< outputs from this size on are written past the caches
 };
 
