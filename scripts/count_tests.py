@@ -26,6 +26,10 @@ def main(folder):
         for case in xml.parse(path).getroot().iter("testcase"):
             result = outcome(case)
             counts[result] += 1
+            for line in (case.findtext("system-out") or "").splitlines():
+                if line.startswith("SKIPPED "):  # a part of a script, see tests/cli/support.py
+                    counts["skipped"] += 1
+                    print(f"skipped: {path.stem}: {case.get('name')}: {line.removeprefix('SKIPPED ')}")
             if result != "passed":
                 print(f"{result}: {path.stem}: {case.get('name')}")
     for path in sorted(pathlib.Path(folder).glob("*.broken")):

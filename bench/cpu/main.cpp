@@ -10,10 +10,10 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <spansort/spansort.hpp>
 #include <thread>
+#include <utility>
 
 #include "bench/cpu/contenders.hpp"
 
@@ -82,7 +82,9 @@ json run_case(const case_input& input, const settings& s) {
   const double copy_before = copy_gb_per_s();
   fmt::print("\n{} {} n = {}\n", input.type, input.distribution, input.num_keys);
   json results = json::array();
-  for (const contender& c : make_contenders(input, !s.no_peers)) {
+  std::vector<contender> contenders = make_contenders(input, !s.no_peers);
+  for (contender& waiting : contenders) {
+    const contender c = std::exchange(waiting, {});  // what it keeps in memory goes when its turn is over
     const timing t = measure(c, s);
     const double rate = static_cast<double>(input.num_keys) / t.median_ms() / 1e3;
     fmt::print("  {:<28} {:>10.2f} ms {:>9.1f} M/s{}{}\n", c.name, t.median_ms(), rate, c.is_stable ? "  stable" : "",
@@ -129,15 +131,9 @@ int run(const settings& s, int argc, char** argv) {
       for (const unsigned log2_size : s.log2_sizes) {
         document["cases"].push_back(run_case({type, distribution, std::uint64_t{1} << log2_size, s.seed}, s));
         for (const json& r : document["cases"].back()["results"]) all_verified = all_verified && r["verified"];
+        // After every case: an hour's figures must not be lost with the last one.
+        if (!s.json_file.empty()) spansort::write_file(s.json_file, document.dump(1) + "\n");
       }
-    }
-  }
-  if (!s.json_file.empty()) {
-    std::ofstream out(s.json_file);
-    out << document.dump(1) << '\n';
-    if (!out) {
-      fmt::print(stderr, "spansort_bench_cpu: cannot write {}\n", s.json_file);
-      return 4;
     }
   }
   return all_verified ? 0 : 8;

@@ -45,7 +45,8 @@ struct file_result {
 
 /// Sorts the keys of `input` into `output`. A .npy output keeps the shape only if one-dimensional; other shapes are
 /// refused. Throws bad_input, io_error, out_of_memory, what sort() throws, and internal_error when verification fails;
-/// `output` is then as it was. The report gets the phases "read" and "write" besides those of the sort.
+/// a file `output` is then as it was, unless the io_error says that the new one is in place and only its folder could not
+/// be flushed. A stream may have taken a part when writing fails. The report gets the phases "read" and "write" besides those of the sort.
 file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {},
                       const sort_options& options = {});
 
@@ -57,7 +58,7 @@ file_result argsort_file(const std::string& input, const std::string& output, co
 /// Keys of a file, in memory, in native byte order.
 class key_file {
  public:
-  /// Reads or maps `path`. Throws bad_input naming the file, what was expected and what was found.
+  /// Reads `path`. Throws bad_input naming the file, what was expected and what was found.
   explicit key_file(const std::string& path, std::optional<key_type> type = {});
   ~key_file();
   key_file(key_file&&) noexcept;

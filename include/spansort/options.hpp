@@ -18,8 +18,9 @@ struct progress {
   double fraction = 0;  ///< 0 to 1, never falling
 };
 
-/// Return false to cancel, or throw, which cancels too and surfaces from the sort. A cancelled sort throws `cancelled` and leaves the input untouched; once the input is being
-/// overwritten a sort can no longer be cancelled: false is ignored, and an exception surfaces when the sort is done.
+/// Return false to cancel, or throw, which cancels too and surfaces from the sort. A cancelled sort throws `cancelled`
+/// and leaves the input untouched; once the input is being overwritten a sort can no longer be cancelled: false is
+/// ignored, and an exception surfaces when the sort is done.
 using progress_callback = std::function<bool(const progress&)>;
 
 /// Parameters of the pipeline. Users leave them alone; tests shrink the world with them, so that a thousand keys reach
@@ -28,11 +29,14 @@ struct tuning_options {
   unsigned radix_bits = 0;     ///< digit width of a multi-device pass, 1 to 12 (0: as the devices advise, by size)
   double epsilon = -1;         ///< slack at each end of a chunk, as its fraction (default 0.005; negative: default)
   double fuse_threshold = -1;  ///< buckets under this fraction of a chunk are fused (negative: as the devices advise)
-  std::uint64_t host_inline_keys = 0;    ///< inputs up to this size are sorted on the calling thread
-  std::uint64_t host_bucket_bytes = 0;   ///< largest bucket that a host device sorts in cache
-  unsigned host_radix_bits = 0;          ///< digit width of a host device's own partition, 1 to 12
-  std::uint64_t host_tile_keys = 0;      ///< keys that one host task counts or partitions at a time
-  bool host_separate_memory = false;     ///< host devices pretend to have memory of their own: copies in and out
+  std::uint64_t host_inline_keys = 0;  ///< inputs up to this size are sorted on the calling thread
+  std::uint64_t host_bucket_bytes =
+      0;  ///< wanted size of the buckets that a host device sorts in cache; up to 8 times that is
+  unsigned host_radix_bits = 0;            ///< digit width of a host device's own partition, 1 to 12
+  std::uint64_t host_tile_keys = 0;        ///< keys that one host task counts or partitions at a time
+  bool host_separate_memory = false;       ///< host devices pretend to have memory of their own: copies in and out
+  std::uint64_t several_devices_keys = 0;  ///< from this many keys on `auto` uses all devices of the list
+  bool damage_result = false;            ///< sort_file and argsort_file flip a bit of the result before they verify it
   std::uint64_t fail_allocation_at = 0;  ///< 1: the first workspace allocation fails, 2: the second ... 0: none
 };
 

@@ -3,11 +3,13 @@
 //
 // All calls block until the result is in place. Keys and values are contiguous host memory.
 // Memory beside the caller's arrays, n keys of k bytes with values of v bytes travelling along (0 for keys alone):
-//   n * (k + v) + 24 MiB + 8 MiB a thread  (page rounding included); smaller for small n;
-//   with several devices n * (k + v) * 1.01, for the default `tuning.epsilon`.
+//   n * (k + v) + 1 MiB + 6 MiB a thread; with several devices n * (k + v) * 1.01, for the default `tuning.epsilon`.
+//   Beside it some MiB of counts. argsort (v: an index) copies the keys: n * k more.
 // Values of 1 to 16 bytes travel with their keys, widened to 4, 8 or 16 bytes (a size between costs n * that width
 // more); wider values are ordered by an index of 8 bytes and moved once (n * (8 + sizeof(V)) more).
-// Failure: the arrays are untouched when a call throws.
+// Failure: when a call throws, the arrays are untouched; only an exception of the progress callback that came too late to
+// cancel leaves them sorted. The indices of an argsort that throws are unspecified. Not guarded against: a system that
+// refuses small allocations (std::bad_alloc) in the midst of a sort, after the workspace has been taken.
 // Thread safety: free functions may run at the same time on different data; one sorter serves one thread at a time.
 #pragma once
 
@@ -29,7 +31,8 @@ namespace spansort {
 /// destroyed or assigned to.
 class sorter {
  public:
-  /// Opens the devices of `options`. Throws invalid_argument or device_error when the list names what is not there.
+  /// Checks `options`; devices are opened when first needed. Throws invalid_argument or device_error when the list names
+  /// what is not there.
   explicit sorter(sort_options options = {});
   ~sorter();
   sorter(sorter&&) noexcept;
@@ -52,7 +55,7 @@ class sorter {
     requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
   void argsort(R&& keys, S&& indices);
 
-  /// Bytes of workspace held now.
+  /// Bytes of workspace held now, the threads' scratch included.
   [[nodiscard]] std::uint64_t workspace_bytes() const noexcept;
   /// Gives the workspace back to the system.
   void release_workspace();

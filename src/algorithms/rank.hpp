@@ -13,10 +13,20 @@ namespace spansort::algorithms {
 struct rank {
   std::unique_ptr<device::device> device;
   std::vector<device::buffer> slots;
+  std::uint64_t scratch_bytes = 0;      ///< what the device holds for its queues
   std::unique_ptr<device::event> done;  ///< what other ranks wait for
-  std::unique_ptr<device::event>
-      idle;  ///< what the host polls; apart, for an event is not recorded again while awaited
+  std::unique_ptr<device::event> idle;  ///< what the host polls; apart, for an awaited event is not recorded again
   std::unique_ptr<device::queue> queue;
 };
+
+/// A rank on `device`, with nothing held yet.
+[[nodiscard]] inline rank make_rank(std::unique_ptr<device::device> device) {
+  rank r;
+  r.device = std::move(device);
+  r.done = r.device->make_event();
+  r.idle = r.device->make_event();
+  r.queue = r.device->make_queue();
+  return r;
+}
 
 }  // namespace spansort::algorithms

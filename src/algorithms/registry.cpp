@@ -10,14 +10,12 @@ namespace spansort::algorithms {
 namespace {
 
 constexpr std::array<entry, 3> entries{{
-    {"auto", run_auto, auto_workspace, "the fastest for this input and these devices"},
-    {"single", run_single, single_workspace, "one device's own sort"},
-    {"rmg", run_rmg, rmg_workspace, "radix partitioning over several devices, one all-to-all exchange"},
+    {"auto", run_auto, auto_workspace},        // the fastest for this input and these devices
+    {"single", run_single, single_workspace},  // one device's own sort
+    {"rmg", run_rmg, rmg_workspace},           // radix partitioning over several devices, one all-to-all exchange
 }};
 
 }  // namespace
-
-std::span<const entry> registry() noexcept { return entries; }
 
 const entry& find_algorithm(std::string_view name) {
   std::string known;

@@ -2,7 +2,6 @@
 // The algorithms by name. A new one is a driver file and a line in registry.cpp.
 #pragma once
 
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -14,10 +13,7 @@ struct entry {
   std::string_view name;
   driver run;
   workspace_rule workspace;
-  std::string_view summary;
 };
-
-[[nodiscard]] std::span<const entry> registry() noexcept;
 
 /// Throws invalid_argument listing what is known.
 [[nodiscard]] const entry& find_algorithm(std::string_view name);

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "algorithms/registry.hpp"
+#include "base/assert.hpp"
 #include "exchange/in_memory.hpp"
 
 namespace spansort::algorithms {
@@ -36,11 +37,20 @@ device::partition_advice advice_of_all(const std::vector<rank>& ranks, const dev
   return all;
 }
 
+/// Every rank may hold a slice of every bucket of a pass, and as many buckets as ranks may be refined in it: the planner's
+/// counts are to stay within megabytes.
+unsigned widest_planned_bits(unsigned num_ranks) {
+  constexpr std::uint64_t most_counts = std::uint64_t{1} << 22;
+  const std::uint64_t num_buckets = most_counts / num_ranks / num_ranks;
+  return std::max(4U, static_cast<unsigned>(std::bit_width(num_buckets)) - (num_buckets == 0 ? 0U : 1U));
+}
+
 /// Enough buckets for uniform keys to leave segments of the advised size; small neighbours are fused up to it.
 void follow_advice(plan::parameters& p, const device::partition_advice& advice) {
   const std::uint64_t num_segments = p.num_keys / std::max<std::uint64_t>(advice.segment_keys, 1);
-  p.radix_bits = std::clamp(static_cast<unsigned>(std::bit_width(num_segments)),
-                            std::min(p.radix_bits, advice.radix_bits), advice.radix_bits);
+  const unsigned widest = std::min(advice.radix_bits, widest_planned_bits(p.num_ranks));
+  p.radix_bits =
+      std::clamp(static_cast<unsigned>(std::bit_width(num_segments)), std::min(p.radix_bits, widest), widest);
   if (p.num_keys == 0) return;
   const double half_segment = static_cast<double>(advice.segment_keys) / 2;
   p.fuse_threshold = std::min(1.0, half_segment / static_cast<double>(largest_chunk(p)));
@@ -84,6 +94,9 @@ rmg_state::rmg_state(run_context& run, const problem& sort)
       chunk_shapes_(run.num_ranks(), device::input_shape::constant) {
   const plan::parameters& p = planner_.params();
   const std::uint64_t capacity = rank_capacity(p);
+  for (const rank& puller : run.ranks()) {
+    for (const rank& source : run.ranks()) SPANSORT_ASSERT(puller.device->reaches(*source.device));
+  }
   for (unsigned r = 0; r < run.num_ranks(); ++r) {
     const rank& self = run.ranks()[r];
     buffers_[r].spare = slot_records(self, 0, sort.shape, capacity);
@@ -91,6 +104,8 @@ rmg_state::rmg_state(run_context& run, const problem& sort)
                                        : slot_records(self, 1, sort.shape, capacity);
   }
 }
+
+rmg_state::~rmg_state() { run_.drain(); }
 
 void rmg_state::scatter_input() {
   if (shared_memory_) return;
@@ -129,20 +144,29 @@ bool rmg_state::looks_for_order() const { return is_first_pass() && run_.options
 
 device::input_shape rmg_state::whole_shape() const {
   using enum device::input_shape;
-  bool ascending = true;
-  bool descending = true;
+  // Reversing would turn values of equal keys around: with values no two keys of a reversed input are equal.
+  const bool has_values = sort_.shape.value_bytes != 0;
+  bool is_constant = true;
+  bool is_sorted = true;
+  bool is_reversed = true;
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    ascending = ascending && (chunk_shapes_[r] == constant || chunk_shapes_[r] == sorted);
-    descending = descending && (chunk_shapes_[r] == constant || chunk_shapes_[r] == reversed);
+    const std::uint64_t count = chunk_count(planner_.params(), r);
+    if (count == 0) continue;
+    const device::input_shape shape = chunk_shapes_[r];
+    is_constant = is_constant && shape == constant;
+    is_sorted = is_sorted && (shape == constant || shape == sorted);
+    is_reversed = is_reversed && (shape == reversed || (shape == constant && (!has_values || count == 1)));
     const std::uint64_t border = chunk_begin(planner_.params(), r);
-    if (border == 0 || chunk_count(planner_.params(), r) == 0) continue;
+    if (border == 0) continue;
     const std::uint64_t left = rank_of_key(sort_, border - 1);
     const std::uint64_t right = rank_of_key(sort_, border);
-    ascending = ascending && left <= right;
-    descending = descending && left >= right;
+    is_constant = is_constant && left == right;
+    is_sorted = is_sorted && left <= right;
+    is_reversed = is_reversed && (has_values ? left > right : left >= right);
   }
-  if (ascending) return descending ? constant : sorted;
-  return descending ? reversed : general;
+  if (is_constant) return constant;
+  if (is_sorted) return sorted;
+  return is_reversed ? reversed : general;
 }
 
 bool rmg_state::finish_if_ordered() {

@@ -18,8 +18,12 @@ namespace spansort::algorithms {
 
 class rmg_state {
  public:
-  /// The workspace has been reserved: nothing can fail for memory from here on.
+  /// The workspace has been reserved; only the planner's counts are still to be allocated.
   rmg_state(run_context& run, const problem& sort);
+  /// Waits for queued work, which writes into this object, also when something has failed.
+  ~rmg_state();
+  rmg_state(const rmg_state&) = delete;
+  rmg_state& operator=(const rmg_state&) = delete;
 
   /// The root bucket spans all ranks at first.
   [[nodiscard]] bool has_spanning_buckets() const noexcept { return !planner_.pending().empty(); }

@@ -28,12 +28,16 @@ run_context::run_context(std::vector<rank>& ranks, const sort_options& options, 
 }
 
 run_context::~run_context() {
+  drain();
+  for (rank& r : ranks_) r.queue->set_monitor(nullptr);
+}
+
+void run_context::drain() noexcept {
   for (rank& r : ranks_) {
     try {
       r.queue->synchronize();
-    } catch (...) {  // what failed has been thrown already, or something graver is on its way
+    } catch (...) {
     }
-    r.queue->set_monitor(nullptr);
   }
 }
 

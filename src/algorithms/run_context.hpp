@@ -50,6 +50,9 @@ class run_context {
   void finish_phase(std::string_view phase, double fraction, std::uint64_t work,
                     cancel_point point = cancel_point::end_of_phase);
 
+  /// Waits until all queues are empty; failures have been thrown already, or something graver is on its way.
+  void drain() noexcept;
+
   /// Before any work: the first call of the callback, which may cancel.
   void begin();
 

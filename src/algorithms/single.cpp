@@ -42,6 +42,9 @@ void run_single(run_context& run, const problem& sort) {
     run.finish_phase("copy out", 1.0, sort.num_keys);
   }
   run.report().algorithm = "single";
+  run.report().imbalance = run.num_ranks();
+  for (rank_report& r : run.report().ranks) r.num_keys_in = r.num_keys_out = 0;
+  run.report().ranks[0].num_keys_in = run.report().ranks[0].num_keys_out = sort.num_keys;
   run.report().input_shape = name(outcome.shape);
   run.report().num_passes = outcome.num_passes;
 }

@@ -33,6 +33,7 @@ void require_available(const std::vector<rank>& ranks, const device::record_shap
   };
   std::map<int, demand> demands;
   demands[device::host_memory].bytes = other_bytes;
+  for (const rank& r : ranks) demands[r.device->memory_id()].bytes += r.device->scratch_bytes() - r.scratch_bytes;
   for (const slot_request& wish : wishes) {
     const rank& r = ranks[wish.rank];
     const std::uint64_t wanted = slot_bytes(shape, wish.num_records);
@@ -69,14 +70,27 @@ std::uint64_t held_bytes(const std::vector<rank>& ranks) noexcept {
   std::uint64_t bytes = 0;
   for (const rank& r : ranks) {
     for (const device::buffer& b : r.slots) bytes += b.size_bytes();
+    bytes += r.scratch_bytes;
   }
   return bytes;
+}
+
+void release(std::vector<rank>& ranks) {
+  for (rank& r : ranks) {
+    r.slots.clear();
+    r.device->release();
+    r.scratch_bytes = 0;
+  }
 }
 
 void reserve_workspace(std::vector<rank>& ranks, const device::record_shape& shape,
                        const std::vector<slot_request>& wishes, std::uint64_t other_bytes, std::uint64_t limit_bytes) {
   std::uint64_t needed = other_bytes;
   std::uint64_t held_afterwards = other_bytes + held_bytes(ranks);
+  for (const rank& r : ranks) {
+    needed += r.device->scratch_bytes();
+    held_afterwards += r.device->scratch_bytes() - r.scratch_bytes;
+  }
   for (const slot_request& wish : wishes) {
     const std::uint64_t wanted = slot_bytes(shape, wish.num_records);
     const std::uint64_t held = held_in(ranks[wish.rank], wish.slot);
@@ -91,6 +105,10 @@ void reserve_workspace(std::vector<rank>& ranks, const device::record_shape& sha
     for (rank& r : ranks) r.slots.clear();  // kept from a call of another shape
   }
   require_available(ranks, shape, wishes, other_bytes);
+  for (rank& r : ranks) {
+    r.device->prepare();
+    r.scratch_bytes = r.device->scratch_bytes();
+  }
   for (const slot_request& wish : wishes) {
     rank& r = ranks[wish.rank];
     if (r.slots.size() <= wish.slot) r.slots.resize(wish.slot + 1);

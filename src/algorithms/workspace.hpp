@@ -24,10 +24,13 @@ struct slot_request {
 [[nodiscard]] device::records slot_records(const rank& of, unsigned slot, const device::record_shape& shape,
                                            std::uint64_t num_records);
 
-/// Bytes that the ranks' slots hold.
+/// Bytes that the ranks hold: slots and scratch.
 [[nodiscard]] std::uint64_t held_bytes(const std::vector<rank>& ranks) noexcept;
 
-/// Grows slots to what is wished for. `other_bytes` of host memory will be taken for the same sort. Throws out_of_memory
+/// Gives back all that the ranks hold.
+void release(std::vector<rank>& ranks);
+
+/// Grows slots to what is wished for and prepares the devices. `other_bytes` of host memory will be taken for the same sort. Throws out_of_memory
 /// before anything is taken when `limit_bytes` (0: none) or what is available is less than all of it together; the
 /// bytes needed that the exception names are enough.
 void reserve_workspace(std::vector<rank>& ranks, const device::record_shape& shape,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <system_error>
 
 #include "device/host/host_device.hpp"
 #include "device/host/topology.hpp"
@@ -13,7 +14,7 @@
 namespace spansort::api {
 namespace {
 
-constexpr unsigned max_host_devices = 1024;
+constexpr unsigned max_host_devices = 256;
 
 unsigned parse_host_count(std::string_view list, std::string_view count) {
   unsigned number = 0;
@@ -35,9 +36,8 @@ unsigned threads_of(unsigned index, unsigned count, unsigned num_threads) {
 }  // namespace
 
 device_list parse_device_list(std::string_view text) {
-  if (text == "auto") return {device_kind::automatic, 1};
-  if (text == "cpu") return {device_kind::host, 1};
-  if (text.starts_with("cpu:")) return {device_kind::host, parse_host_count(text, text.substr(4))};
+  if (text == "auto" || text == "cpu") return {};
+  if (text.starts_with("cpu:")) return {parse_host_count(text, text.substr(4))};
   if (text == "gpu" || text.starts_with("gpu:")) {
     throw device_error(fmt::format("device list '{}': {}", text, why_no_gpu()));
   }
@@ -55,7 +55,7 @@ device::host::sort_limits host_limits(const tuning_options& tuning) {
 
 std::vector<std::unique_ptr<device::device>> open_devices(const device_list& list, const open_options& options) {
   const unsigned num_nodes = options.across_nodes ? 1 : device::host::num_numa_nodes();
-  const unsigned count = list.count == 1 ? num_nodes : list.count;
+  const unsigned count = list.count == 0 ? num_nodes : list.count;
   std::vector<std::unique_ptr<device::device>> devices;
   for (unsigned i = 0; i < count; ++i) {
     device::host::host_device_options host;
@@ -68,6 +68,17 @@ std::vector<std::unique_ptr<device::device>> open_devices(const device_list& lis
     devices.push_back(device::host::make_host_device(std::move(host)));
   }
   return devices;
+}
+
+std::vector<algorithms::rank> open_ranks(const device_list& list, const open_options& options) {
+  std::vector<algorithms::rank> ranks;
+  try {
+    for (auto& device : open_devices(list, options)) ranks.push_back(algorithms::make_rank(std::move(device)));
+  } catch (const std::system_error& failure) {
+    throw device_error(fmt::format("device {} of the list cannot be opened: no thread for its queue ({})", ranks.size(),
+                                   failure.what()));
+  }
+  return ranks;
 }
 
 std::unique_ptr<device::device> open_calling_thread(const tuning_options& tuning, const allocation_hook& hook) {

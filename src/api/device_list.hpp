@@ -7,17 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/rank.hpp"
 #include "device/device.hpp"
 #include "device/host/sort_limits.hpp"
 #include "spansort/options.hpp"
 
 namespace spansort::api {
 
-enum class device_kind : std::uint8_t { automatic, host, gpu };
-
 struct device_list {
-  device_kind kind = device_kind::automatic;
-  unsigned count = 1;  ///< host devices asked for
+  unsigned count = 0;  ///< host devices asked for; 0: one, or one a NUMA node
 };
 
 /// Throws invalid_argument for what no machine has, device_error for what this one lacks.
@@ -39,6 +37,9 @@ struct open_options {
 /// Opens the devices. "auto" and "cpu" are one device with all processors, or one a NUMA node.
 [[nodiscard]] std::vector<std::unique_ptr<device::device>> open_devices(const device_list& list,
                                                                         const open_options& options);
+
+/// Opens the devices as ranks. Throws device_error when the system refuses threads.
+[[nodiscard]] std::vector<algorithms::rank> open_ranks(const device_list& list, const open_options& options);
 
 /// One thread, the caller's: for inputs too small to wake others.
 [[nodiscard]] std::unique_ptr<device::device> open_calling_thread(const tuning_options& tuning,

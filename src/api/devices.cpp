@@ -9,7 +9,7 @@ namespace spansort {
 
 std::vector<device_description> list_devices() {
   std::vector<device_description> descriptions;
-  for (const auto& device : api::open_devices({api::device_kind::host, 1}, {})) {
+  for (const auto& device : api::open_devices({}, {})) {
     const device::device_info info = device->info();
     descriptions.push_back({.name = device->name(),
                             .model = info.model,

@@ -13,14 +13,8 @@ namespace spansort {
 plan_explanation explain_plan(const const_key_span keys, const sort_options& options) {
   api::check_keys(keys);
   api::check_tuning(options.tuning);
-  std::vector<algorithms::rank> ranks;
-  for (auto& device : api::open_devices(api::parse_device_list(options.devices), {false, options.tuning, {}})) {
-    algorithms::rank& r = ranks.emplace_back();
-    r.device = std::move(device);
-    r.done = r.device->make_event();
-    r.idle = r.device->make_event();
-    r.queue = r.device->make_queue();
-  }
+  std::vector<algorithms::rank> ranks =
+      api::open_ranks(api::parse_device_list(options.devices), {true, options.tuning, {}});
   sort_options plan_options = options;
   plan_options.algorithm = "rmg";
   sort_report report;

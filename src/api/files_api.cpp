@@ -108,7 +108,7 @@ void with_sorter(const std::string& input, const sort_options& options, const fi
   }
 }
 
-// Opens and closes the devices, so that a wrong list shows before gigabytes are read.
+// So that a wrong device list or algorithm shows before gigabytes are read.
 void require_devices(const sort_options& options) {
   sort_options probe = options;
   probe.report = nullptr;
@@ -119,6 +119,11 @@ void require_devices(const sort_options& options) {
 void require_space(const files::output_target& target, const files::key_layout& layout,
                    std::optional<std::uint64_t> num_keys) {
   if (num_keys) files::require_free_space(target, files::file_bytes(layout, *num_keys));
+}
+
+// What tests let verification find.
+void damage(void* result, std::uint64_t count) {
+  if (count != 0) *static_cast<std::byte*>(result) ^= std::byte{1};
 }
 
 [[noreturn]] void throw_failed_check(const std::string& input, const std::string& what) {
@@ -205,6 +210,7 @@ file_result sort_file(const std::string& input, const std::string& output, const
 
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
   with_sorter(input, options, operation, keys.bytes.size(), [&](sorter& own) { own.sort(span); });
+  if (options.tuning.damage_result) damage(span.data, span.num_keys);
   if (file.verify) verify_sorted(input, span, before, options.descending);
   if (file.unique) result.num_keys_out = span.num_keys = remove_duplicates(span);
   if (file.unique && file.verify) verify_unique(input, span, options.descending);
@@ -221,8 +227,8 @@ file_result argsort_file(const std::string& input, const std::string& output, co
   files::key_layout layout = files::output_layout(target, input, reader.layout());
   layout.type = key_type::i64;
   layout.byte_order = std::endian::little;
-  // 8 bytes an index in the result, and a copy of the keys with an index each in the workspace.
-  const files::memory_policy memory{[](key_type type) { return 16 + std::uint64_t{size_bytes(type)}; },
+  // Beside the keys: 8 bytes an index in the result, a copy of the keys, and as much of both in the workspace.
+  const files::memory_policy memory{[](key_type type) { return 16 + 2 * std::uint64_t{size_bytes(type)}; },
                                     options.memory_limit_bytes};
   reader.require_memory(memory);
   if (!file.unique) require_space(target, layout, reader.num_keys());
@@ -235,6 +241,7 @@ file_result argsort_file(const std::string& input, const std::string& output, co
 
   with_sorter(input, options, operation, keys.bytes.size() + order.size(),
               [&](sorter& own) { own.argsort(keys.span(), indices.data(), sizeof(std::uint64_t)); });
+  if (options.tuning.damage_result) damage(indices.data(), indices.size());
   if (file.verify) verify_order(input, indices, keys.span(), options.descending);
   if (file.unique) result.num_keys_out = remove_duplicates(indices, keys.span());
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From arguments to a driver: checks them, opens devices, runs, fills the report.
 #include <chrono>
+#include <functional>
 
 #include "algorithms/registry.hpp"
 #include "api/arguments.hpp"
@@ -26,16 +27,17 @@ struct sorter::state {
   [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes) {
     return ranks_for(0).front().device->allocate(size_bytes);
   }
-  /// Sorts in place what has been reserved for; the report's operation says for whom.
-  void run(const algorithms::problem& problem, std::string_view operation);
+  /// Sorts in place what has been reserved for; the report's operation says for whom. `place_values`, where given, moves
+  /// what did not travel with the keys; the sort is complete only then.
+  void run(const algorithms::problem& problem, std::string_view operation,
+           const std::function<void()>& place_values = {});
 
   /// Whether the calling thread is the fastest device: few keys, and nobody asked for several devices.
   [[nodiscard]] bool is_for_calling_thread(std::uint64_t num_keys) const {
-    return devices.count == 1 && options.algorithm != "rmg" && num_keys <= api::host_limits(options.tuning).inline_keys;
+    return devices.count <= 1 && options.algorithm != "rmg" && num_keys <= api::host_limits(options.tuning).inline_keys;
   }
 
   std::vector<algorithms::rank>& ranks_for(std::uint64_t num_keys);
-  algorithms::rank make_rank(std::unique_ptr<device::device> device);
 
   void sort_with_index(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
   void sort_widened(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
@@ -49,15 +51,6 @@ struct sorter::state {
   std::vector<algorithms::rank> ranks;           ///< those of the device list, opened when first needed
 };
 
-algorithms::rank sorter::state::make_rank(std::unique_ptr<device::device> device) {
-  algorithms::rank r;
-  r.device = std::move(device);
-  r.done = r.device->make_event();
-  r.idle = r.device->make_event();
-  r.queue = r.device->make_queue();
-  return r;
-}
-
 std::vector<algorithms::rank>& sorter::state::ranks_for(std::uint64_t num_keys) {
   const api::allocation_hook hook = [this](std::uint64_t size_bytes) {
     if (++num_allocations == options.tuning.fail_allocation_at) {
@@ -65,14 +58,12 @@ std::vector<algorithms::rank>& sorter::state::ranks_for(std::uint64_t num_keys) 
     }
   };
   if (is_for_calling_thread(num_keys)) {
-    if (calling_thread.empty()) calling_thread.push_back(make_rank(api::open_calling_thread(options.tuning, hook)));
+    if (calling_thread.empty()) {
+      calling_thread.push_back(algorithms::make_rank(api::open_calling_thread(options.tuning, hook)));
+    }
     return calling_thread;
   }
-  if (!ranks.empty()) return ranks;
-  const bool across_nodes = options.algorithm == "single";
-  for (auto& device : api::open_devices(devices, {across_nodes, options.tuning, hook})) {
-    ranks.push_back(make_rank(std::move(device)));
-  }
+  if (ranks.empty()) ranks = api::open_ranks(devices, {options.algorithm == "single", options.tuning, hook});
   return ranks;
 }
 
@@ -80,17 +71,15 @@ void sorter::state::reserve(const algorithms::problem& problem, std::uint64_t sc
   std::vector<algorithms::rank>& used = ranks_for(problem.num_keys);
   if (options.memory_limit_bytes != 0) {
     // What other ranks keep from earlier calls would count too.
-    for (auto* others : {&calling_thread, &ranks}) {
-      if (others == &used) continue;
-      for (algorithms::rank& r : *others) r.slots.clear();
-    }
+    algorithms::release(&used == &ranks ? calling_thread : ranks);
   }
   call_scratch_bytes = scratch_bytes;
   algorithms::reserve_workspace(used, problem.shape, algorithm.workspace(used, options, problem), scratch_bytes,
                                 options.memory_limit_bytes);
 }
 
-void sorter::state::run(const algorithms::problem& problem, std::string_view operation) {
+void sorter::state::run(const algorithms::problem& problem, std::string_view operation,
+                        const std::function<void()>& place_values) {
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;
   report = {};
@@ -107,7 +96,8 @@ void sorter::state::run(const algorithms::problem& problem, std::string_view ope
     algorithms::run_context context(used, options, report);
     context.begin();
     algorithm.run(context, problem);
-    context.finish();
+    if (place_values) place_values();
+    context.finish();  // last: here an exception of the progress callback surfaces
   }
   report.workspace_bytes = algorithms::held_bytes(used) + call_scratch_bytes;
   if (report.picked.empty()) report.picked = report.algorithm + ": asked for";
@@ -165,9 +155,10 @@ void sorter::state::sort_with_index(const algorithms::problem& keys, void* value
   const device::buffer gathered = scratch(keys.num_keys * value_bytes);
   api::write_indices(indices.data(), sizeof(std::uint64_t), keys.num_keys);
   problem.data.values = indices.data();
-  run(problem, "sort_pairs");
-  api::gather(gathered.data(), values, static_cast<const std::uint64_t*>(indices.data()), keys.num_keys, value_bytes);
-  api::copy_parallel(values, gathered.data(), keys.num_keys * value_bytes);
+  run(problem, "sort_pairs", [&] {
+    api::gather(gathered.data(), values, static_cast<const std::uint64_t*>(indices.data()), keys.num_keys, value_bytes);
+    api::copy_parallel(values, gathered.data(), keys.num_keys * value_bytes);
+  });
 }
 
 /// Values of 1 to 15 bytes that no kernel moves as they are: travel widened.
@@ -178,8 +169,7 @@ void sorter::state::sort_widened(const algorithms::problem& keys, void* values, 
   const device::buffer wide = scratch(keys.num_keys * width);
   api::repack(wide.data(), width, values, value_bytes, keys.num_keys);
   problem.data.values = wide.data();
-  run(problem, "sort_pairs");
-  api::repack(values, value_bytes, wide.data(), width, keys.num_keys);
+  run(problem, "sort_pairs", [&] { api::repack(values, value_bytes, wide.data(), width, keys.num_keys); });
 }
 
 std::uint64_t sorter::workspace_bytes() const noexcept {
@@ -187,9 +177,8 @@ std::uint64_t sorter::workspace_bytes() const noexcept {
 }
 
 void sorter::release_workspace() {
-  for (auto* ranks : {&state_->calling_thread, &state_->ranks}) {
-    for (algorithms::rank& r : *ranks) r.slots.clear();
-  }
+  algorithms::release(state_->calling_thread);
+  algorithms::release(state_->ranks);
 }
 
 }  // namespace spansort

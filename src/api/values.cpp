@@ -15,8 +15,11 @@ template <class Body>
 void for_ranges(std::uint64_t count, const Body& body) {
   constexpr std::uint64_t grain = 1 << 15;
   if (count <= grain) return body(0, count);
-  tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count, grain),
-                    [&](const tbb::blocked_range<std::uint64_t>& range) { body(range.begin(), range.end()); });
+  // A group of its own: when the caller's tasks are cancelled, this work must not be left half done.
+  tbb::task_group_context own(tbb::task_group_context::isolated);
+  tbb::parallel_for(
+      tbb::blocked_range<std::uint64_t>(0, count, grain),
+      [&](const tbb::blocked_range<std::uint64_t>& range) { body(range.begin(), range.end()); }, own);
 }
 
 char* at(void* base, std::uint64_t offset) { return static_cast<char*>(base) + offset; }
@@ -38,11 +41,7 @@ void copy_parallel(void* destination, const void* source, std::uint64_t size_byt
 void write_indices(void* indices, std::uint64_t index_bytes, std::uint64_t count) {
   for_ranges(count, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
-      if (index_bytes == 4) {
-        static_cast<std::uint32_t*>(indices)[i] = static_cast<std::uint32_t>(i);
-      } else {
-        static_cast<std::uint64_t*>(indices)[i] = i;
-      }
+      std::memcpy(at(indices, i * index_bytes), &i, index_bytes);  // little-endian, any alignment
     }
   });
 }

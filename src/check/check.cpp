@@ -74,14 +74,18 @@ check_result check_block(const K* data, const index_range& block, const Encoding
   return result;
 }
 
+// Task groups here are isolated: when the caller's own tasks are cancelled, a check must not say yes for having stopped.
+
 template <class HashAt>
 multiset_checksum sum_hashes(std::uint64_t num_keys, const HashAt& hash_at) {
   const auto sum_block = [&](const index_range& block, multiset_checksum sum) {
     for (std::uint64_t i = block.begin(); i != block.end(); ++i) checking::add(sum, hash_at(i));
     return sum;
   };
-  return tbb::parallel_reduce(index_range(0, num_keys, grain_keys), multiset_checksum{}, sum_block,
-                              [](const multiset_checksum& a, const multiset_checksum& b) { return a + b; });
+  tbb::task_group_context own(tbb::task_group_context::isolated);
+  return tbb::parallel_reduce(
+      index_range(0, num_keys, grain_keys), multiset_checksum{}, sum_block,
+      [](const multiset_checksum& a, const multiset_checksum& b) { return a + b; }, own);
 }
 
 /// Whether a key of [begin, end) comes before its left neighbour. No branch in the loop: it becomes vector code.
@@ -107,7 +111,8 @@ check_result check(const const_key_span keys, const check_options& options) {
         merge(a, b);
         return a;
       };
-      return tbb::parallel_reduce(index_range(0, keys.num_keys, grain_keys), check_result{}, check_more, join);
+      tbb::task_group_context own(tbb::task_group_context::isolated);
+      return tbb::parallel_reduce(index_range(0, keys.num_keys, grain_keys), check_result{}, check_more, join, own);
     });
   }
   result.num_keys = keys.num_keys;
@@ -136,13 +141,15 @@ bool detail::is_sorted(const_key_span keys, bool descending) {
   if (keys.num_keys < 2) return true;
   return with_values(keys, descending, [&](const auto* data, const auto& encode) {
     std::atomic<bool> disorder{false};
-    tbb::parallel_for(index_range(0, keys.num_keys, grain_keys), [&](const index_range& block) {
+    const auto look = [&](const index_range& block) {
       for (std::uint64_t begin = block.begin(); begin < block.end(); begin += grain_keys) {
         if (disorder.load(std::memory_order_relaxed)) return;
         const std::uint64_t end = std::min(begin + grain_keys, block.end());
         if (has_disorder(data, begin, end, encode)) disorder.store(true, std::memory_order_relaxed);
       }
-    });
+    };
+    tbb::task_group_context own(tbb::task_group_context::isolated);
+    tbb::parallel_for(index_range(0, keys.num_keys, grain_keys), look, own);
     return !disorder.load();
   });
 }

@@ -2,8 +2,8 @@
 // What a device offers: memory, in-order queues, events, copies, and the primitives of the pipeline.
 //
 // The contract is that of a GPU, so that nothing above this room changes when the next backend comes:
-//   - Everything on a queue is asynchronous and in order; the caller waits only where it says so (queue::synchronize,
-//     event::synchronize). Nothing synchronises behind the caller's back.
+//   - Everything on a queue is asynchronous and in order; the caller waits only where it says so (queue::synchronize).
+//     Nothing synchronises behind the caller's back.
 //   - Pointers in requests are device memory of the queue's device, or memory that it can reach (device::reaches).
 //   - Results that the host reads (counts, outcomes) are written into host memory given by the caller and are valid once
 //     an event recorded behind the request has completed. Requests are copied when queued; the memory they point at must
@@ -79,8 +79,6 @@ class event {
  public:
   virtual ~event() = default;
   [[nodiscard]] virtual bool is_complete() const = 0;
-  /// Blocks until everything before the record has run; rethrows its failure.
-  virtual void synchronize() = 0;
 };
 
 /// Whether an input is already in an order that saves the work. Precedence: constant, sorted, reversed.
@@ -177,8 +175,6 @@ class queue {
 
   /// Copies between any two places that the device reaches.
   virtual void copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) = 0;
-  /// Writes first, first + 1, ... as integers of 4 or 8 bytes.
-  virtual void iota(void* destination, unsigned width_bytes, std::uint64_t first, std::uint64_t count) = 0;
   virtual void histogram(const histogram_request& request) = 0;
   virtual void partition(const partition_request& request) = 0;
   virtual void local_sort(const local_sort_request& request) = 0;
@@ -227,8 +223,13 @@ class device {
   /// Devices with the same number allocate from the same memory.
   [[nodiscard]] virtual int memory_id() const noexcept = 0;
   [[nodiscard]] virtual partition_advice advise(const record_shape& shape) const = 0;
-  /// Bytes that queues of this device take for themselves, whatever the input.
+  /// Memory that work on this device's queues needs besides, whatever the input: a fixed number of bytes of the memory
+  /// that memory_id() names.
   [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
+  /// Takes that memory; nothing happens when it is held. Before work is queued.
+  virtual void prepare() = 0;
+  /// Gives it back. The queues are empty.
+  virtual void release() = 0;
 
  private:
   friend class buffer;

@@ -33,7 +33,8 @@ class atomic_file {
 
   /// Throws io_error naming the path, the bytes needed and what to do.
   void write(std::span<const std::byte> bytes, const transfer_progress& progress = {});
-  /// Makes the file appear. Throws io_error; the old file is then intact.
+  /// Makes the file appear. Throws io_error; the old file is then intact, unless the error says that only the folder could
+  /// not be flushed.
   void commit();
 
  private:

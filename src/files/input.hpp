@@ -27,7 +27,6 @@ class input_file {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// Bytes of a regular file from the current offset on; nothing for streams.
   [[nodiscard]] std::optional<std::uint64_t> size_bytes() const noexcept { return size_bytes_; }
-  [[nodiscard]] std::uint64_t bytes_read() const noexcept { return bytes_read_; }
 
   /// Reads until `into` is full or the input ends; returns the bytes read. Throws io_error.
   std::size_t read(std::span<std::byte> into, const transfer_progress& progress = {});

@@ -29,11 +29,13 @@ struct fill_request {
 template <std::unsigned_integral K, class F>
 void fill(const fill_request<K>& request, const F& key_at) {
   constexpr std::uint64_t grain_keys = std::uint64_t{1} << 14;
-  tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, request.num_keys, grain_keys), [&](const auto& block) {
+  const auto fill_block = [&](const tbb::blocked_range<std::uint64_t>& block) {
     const F local = key_at;  // so that the optimiser sees that the stores below do not change it
     K* const keys = request.keys;
     for (std::uint64_t i = block.begin(); i != block.end(); ++i) keys[i] = local(i);
-  });
+  };
+  tbb::task_group_context own(tbb::task_group_context::isolated);  // not cancelled with the caller's tasks
+  tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, request.num_keys, grain_keys), fill_block, own);
 }
 
 /// Distributions whose keys are drawn one by one: uniform, normal, zero, zipf, entropy, last-digit-only, one-spanning,

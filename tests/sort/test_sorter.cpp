@@ -73,7 +73,7 @@ TEST(Sorter, MovesTakeEverythingAlong) {
 
 TEST(Sorter, KeepsWorkspaceUntilReleased) {
   for (const char* algorithm : {"single", "rmg"}) {
-    sorter s(sort_options{.devices = "cpu:2", .algorithm = algorithm == std::string("rmg") ? "rmg" : "auto"});
+    sorter s(sort_options{.devices = "cpu:2", .algorithm = algorithm});
     std::vector<std::uint64_t> keys(1 << 18);
     generate(as_key_span(std::span(keys)), {}, seed_for(1));
     auto again = keys;
@@ -92,7 +92,7 @@ TEST(Sorter, KeepsWorkspaceUntilReleased) {
 }
 
 TEST(Sorter, WorkspaceGrowsAsDocumented) {
-  // sort.hpp: n * (k + v), with several devices n * (k + v) * 1.01, + 24 MiB + 8 MiB a thread.
+  // sort.hpp: n * (k + v), with several devices n * (k + v) * 1.01, + 1 MiB + 6 MiB a thread.
   for (const char* devices : {"cpu", "cpu:2", "cpu:5"}) {
     std::vector<std::uint64_t> keys(1 << 22);
     std::vector<std::uint64_t> values(keys.size());
@@ -103,7 +103,7 @@ TEST(Sorter, WorkspaceGrowsAsDocumented) {
     sort_pairs(keys, values, options);
     std::uint64_t num_threads = 0;
     for (const rank_report& rank : report.ranks) num_threads += rank.num_threads;
-    EXPECT_LE(report.workspace_bytes, keys.size() * 16 * 101 / 100 + (24 + 8 * num_threads) * (1u << 20)) << devices;
+    EXPECT_LE(report.workspace_bytes, keys.size() * 16 * 101 / 100 + (1 + 6 * num_threads) * (1u << 20)) << devices;
   }
 }
 

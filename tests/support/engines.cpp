@@ -30,6 +30,18 @@ tuning_options tuning(world w, unsigned radix_bits = 0, double epsilon = -1, dou
           .host_tile_keys = w.tile_keys};
 }
 
+/// `auto` takes all devices however few the keys.
+tuning_options small_for_all(tuning_options t) {
+  t.several_devices_keys = 1;
+  return t;
+}
+
+/// Devices with memory of their own, as GPUs: copies in and out.
+tuning_options with_own_memory(tuning_options t) {
+  t.host_separate_memory = true;
+  return t;
+}
+
 std::string diagnose_argsort(sorter& s, const oracle& expected, unsigned index_bytes) {
   const std::uint64_t n = expected.num_keys();
   const std::size_t key_bytes = size_bytes(expected.type());
@@ -78,7 +90,8 @@ std::string engine::describe() const {
   text << devices << " " << algorithm << " {.radix_bits = " << tuning.radix_bits << ", .epsilon = " << tuning.epsilon
        << ", .fuse_threshold = " << tuning.fuse_threshold << ", .host_inline_keys = " << tuning.host_inline_keys
        << ", .host_bucket_bytes = " << tuning.host_bucket_bytes << ", .host_radix_bits = " << tuning.host_radix_bits
-       << ", .host_tile_keys = " << tuning.host_tile_keys << "}";
+       << ", .host_tile_keys = " << tuning.host_tile_keys << ", .host_separate_memory = " << tuning.host_separate_memory
+       << ", .several_devices_keys = " << tuning.several_devices_keys << "}";
   return text.str();
 }
 
@@ -94,16 +107,19 @@ const std::vector<engine>& all_engines() {
       {"cpu:64", "rmg", tuning(small, 8, 0.005), true},
       {"cpu", "single", tuning(middle)},
       {"cpu:2", "rmg", tuning(tiny, 1, 0)},
-      {"cpu:3", "auto", tuning(small)},
+      {"cpu:3", "auto", small_for_all(tuning(small))},
       {"cpu:7", "rmg", tuning(middle, 11, 0.005, 0)},
       {"cpu", "rmg", {}},
       {"cpu:3", "rmg", tuning(tiny, 12, 0, 1)},
       {"cpu:7", "rmg", {}},
       {"cpu", "rmg", tuning(small, 1, 0.2)},
       {"cpu:64", "rmg", tuning(tiny, 3, 0, 0.3), true},
-      {"cpu:7", "auto", tuning(tiny)},
+      {"cpu:7", "auto", small_for_all(tuning(tiny))},
       {"cpu:3", "rmg", {}},
       {"cpu:64", "auto", {}},
+      {"cpu", "single", with_own_memory(tuning(small))},
+      {"cpu:3", "rmg", with_own_memory(tuning(small, 3, 0.2))},
+      {"cpu:2", "auto", with_own_memory(small_for_all({}))},
       {"cpu:7", "rmg", tuning(small, 3, 0.2, 0.5)},
   };
   return engines;

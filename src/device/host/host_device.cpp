@@ -10,6 +10,8 @@
 #include "device/host/topology.hpp"
 #include "device/host/vector_kernels.hpp"
 
+#include "spansort/errors.hpp"
+
 namespace spansort::device::host {
 namespace {
 
@@ -23,7 +25,7 @@ class host_device final : public device {
   [[nodiscard]] std::uint64_t available_bytes() const override { return base::available_memory_bytes(); }
   [[nodiscard]] device_info info() const override {
     return {.model = processor_model(),
-            .memory_bytes = total_memory_bytes(),
+            .memory_bytes = total_memory_bytes(options_.numa_node),
             .numa_node = options_.numa_node,
             .vector_target = vector_target()};
   }
@@ -55,6 +57,14 @@ class host_device final : public device {
   [[nodiscard]] std::uint64_t scratch_bytes() const override {
     return options_.num_threads * worker_scratch::size_bytes;
   }
+  void prepare() override {
+    try {
+      team_.prepare_scratch();
+    } catch (const std::bad_alloc&) {
+      throw out_of_memory(options_.name + ": no memory for its threads' scratch", scratch_bytes(), available_bytes());
+    }
+  }
+  void release() override { team_.release_scratch(); }
 
  private:
   void deallocate(void* data, std::uint64_t size_bytes) noexcept override { unmap_memory(data, size_bytes); }

@@ -19,26 +19,11 @@ std::int64_t now_ns() {
 /// The bytes that one task copies.
 constexpr std::uint64_t copy_piece_bytes = std::uint64_t{1} << 20;
 
-void write_iota(workers& team, void* destination, unsigned width_bytes, std::uint64_t first, std::uint64_t count) {
-  const std::vector<piece> pieces = cut_into_pieces(count, team.num_threads(), copy_piece_bytes / width_bytes);
-  team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
-    const std::uint64_t end = pieces[i].begin + pieces[i].count;
-    for (std::uint64_t j = pieces[i].begin; j < end; ++j) {
-      const std::uint64_t index = first + j;
-      std::memcpy(static_cast<char*>(destination) + j * width_bytes, &index, width_bytes);  // little-endian
-    }
-  });
-}
-
 }  // namespace
 
 bool host_event::is_complete() const {
   const std::lock_guard lock(mutex_);
   return complete_;
-}
-
-void host_event::synchronize() {
-  if (const std::exception_ptr failure = wait_for_failure()) std::rethrow_exception(failure);
 }
 
 void host_event::begin() {
@@ -63,7 +48,6 @@ std::exception_ptr host_event::wait_for_failure() {
 
 host_queue::host_queue(workers& team, const sort_limits& limits, bool on_calling_thread)
     : team_(team), limits_(limits) {
-  team_.prepare_scratch();
   if (!on_calling_thread) thread_ = std::thread([this] { serve(); });
 }
 
@@ -132,13 +116,6 @@ void host_queue::copy(void* destination, const void* source, std::uint64_t size_
                   std::min(copy_piece_bytes, size_bytes - begin));
     });
     return 2 * size_bytes;
-  });
-}
-
-void host_queue::iota(void* destination, unsigned width_bytes, std::uint64_t first, std::uint64_t count) {
-  push_timed("number", count, [=](const execution& with) {
-    write_iota(with.team, destination, width_bytes, first, count);
-    return count * width_bytes;
   });
 }
 

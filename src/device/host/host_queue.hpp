@@ -19,7 +19,6 @@ namespace spansort::device::host {
 class host_event final : public event {
  public:
   [[nodiscard]] bool is_complete() const override;
-  void synchronize() override;
 
   void begin();                                         ///< recorded: incomplete from now on
   void complete(std::exception_ptr failure);            ///< everything before it has run, or was skipped for `failure`
@@ -39,7 +38,6 @@ class host_queue final : public queue {
   ~host_queue() override;
 
   void copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) override;
-  void iota(void* destination, unsigned width_bytes, std::uint64_t first, std::uint64_t count) override;
   void histogram(const histogram_request& request) override;
   void partition(const partition_request& request) override;
   void local_sort(const local_sort_request& request) override;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting one bucket on one thread, inside its caches: least significant digits first over the top of the bit range, as
 // many digits as set the keys apart (about log2 n bits), then a look for neighbours still out of order, whose few ties
-// are sorted on the bits below. Stable. The
-// last pass, too, goes to scratch, and from there in order to the result: random stores to cold memory cost a read of
-// every line, and stall. The idea of looking at no more bits than needed is that of hybrid radix sorts
+// are sorted on the bits below. Stable. The last pass, too, goes to scratch, and from there in order to the result:
+// random stores to cold memory cost a read of every line, and stall. The idea of looking at no more bits than needed is that of hybrid radix sorts
 // (Stehle and Jacobsen, SIGMOD 2017), here with LSD passes.
 #pragma once
 

@@ -21,6 +21,9 @@ class topology {
 
   topology() {
     if (hwloc_topology_init(&handle_) != 0) return;
+    // Nodes and processors that the caller has excluded (taskset, numactl) are not ours to use.
+    static_cast<void>(hwloc_topology_set_flags(
+        handle_, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING));
     if (hwloc_topology_load(handle_) != 0) {
       hwloc_topology_destroy(handle_);
       return;
@@ -61,12 +64,6 @@ unsigned num_processors() {
 
 unsigned num_numa_nodes() { return static_cast<unsigned>(std::max<std::size_t>(1, topology::get().nodes().size())); }
 
-unsigned num_processors_of_node(unsigned node) {
-  const hwloc_obj_t object = topology::get().node(static_cast<int>(node));
-  if (object == nullptr || num_numa_nodes() == 1) return num_processors();
-  return static_cast<unsigned>(std::max(1, hwloc_bitmap_weight(object->cpuset)));
-}
-
 std::string processor_model() {
   const topology& t = topology::get();
   if (!t.loaded()) return "unknown processor";
@@ -75,7 +72,9 @@ std::string processor_model() {
   return model == nullptr ? "unknown processor" : model;
 }
 
-std::uint64_t total_memory_bytes() {
+std::uint64_t total_memory_bytes(int node) {
+  const hwloc_obj_t object = topology::get().node(node);
+  if (object != nullptr && object->attr->numanode.local_memory != 0) return object->attr->numanode.local_memory;
   return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 

@@ -11,11 +11,10 @@ namespace spansort::device::host {
 [[nodiscard]] unsigned num_processors();
 /// NUMA nodes with processors that this process may use; at least 1.
 [[nodiscard]] unsigned num_numa_nodes();
-/// Processors of one node.
-[[nodiscard]] unsigned num_processors_of_node(unsigned node);
 [[nodiscard]] std::string processor_model();
 
-[[nodiscard]] std::uint64_t total_memory_bytes();
+/// Of a node; -1: of the machine.
+[[nodiscard]] std::uint64_t total_memory_bytes(int node);
 
 /// Best effort: a machine that does not allow binding works unbound.
 void bind_thread_to_node(int node) noexcept;

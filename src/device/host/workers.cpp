@@ -32,4 +32,8 @@ void workers::prepare_scratch() {
   }
 }
 
+void workers::release_scratch() noexcept {
+  for (std::unique_ptr<worker_scratch>& s : scratch_) s.reset();
+}
+
 }  // namespace spansort::device::host

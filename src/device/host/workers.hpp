@@ -26,8 +26,9 @@ class workers {
 
   [[nodiscard]] unsigned num_threads() const noexcept { return num_threads_; }
 
-  /// Allocates the scratch of every slot, so that work that has begun cannot fail for memory.
+  /// Allocates the scratch of every slot, before any work that uses it. Throws std::bad_alloc.
   void prepare_scratch();
+  void release_scratch() noexcept;
 
   /// Calls task(i, scratch) for i in [0, num_tasks), in any order, on all threads; returns when all are done.
   template <class Task>
