@@ -149,7 +149,8 @@ TEST_P(report_test, TraceHasARowForEachDevice) {
     }
   }
   EXPECT_GE(num_activities, r.timeline.size());
-  EXPECT_GE(rows_with_work.size(), r.ranks.size());
+  const auto num_at_work = std::ranges::count_if(r.ranks, [](const rank_report& k) { return k.num_keys_in != 0; });
+  EXPECT_GE(rows_with_work.size(), static_cast<std::size_t>(num_at_work));
   for (const rank_report& rank : r.ranks) {
     const bool is_named = std::any_of(row_names.begin(), row_names.end(), [&](const std::string& row) {
       return row.find(rank.device) != std::string::npos;
