@@ -15,8 +15,11 @@ namespace spansort::device::host {
 
 /// Adds the buckets of all keys to `counts`. `Digit` is bit_digit or window_digit.
 template <class K, class Order, class Digit>
-void count_digits(const Order& order, const K* __restrict keys, std::uint64_t num_keys, const Digit& digit,
+void count_digits(const Order& outer_order, const K* __restrict keys, std::uint64_t num_keys, const Digit& outer_digit,
                   std::uint64_t* __restrict counts) {
+  // Copies of its own stay in registers: the compiler need not fear that a store has changed them.
+  const Order order = outer_order;
+  const Digit digit = outer_digit;
   std::uint64_t i = 0;
   // Eight at a time: loads and digits first, so that counters in memory do not hold the next loads back.
   for (; i + 8 <= num_keys; i += 8) {

@@ -122,6 +122,7 @@ class in_cache_sorter {
     const std::uint64_t num_buckets = std::uint64_t{1} << digits.bits;
     const K mask = static_cast<K>(num_buckets - 1);
     std::uint32_t* __restrict counts = counts_;
+    const Order order = order_;  // stays in registers: no store can have changed it
     std::memset(counts, 0, num_buckets * num_digits * sizeof(std::uint32_t));
     const auto add = [&](K rank) {
       const K shifted = static_cast<K>(rank >> digits.shift);
@@ -132,10 +133,10 @@ class in_cache_sorter {
     std::uint64_t i = 0;
     for (; i + 4 <= num_keys; i += 4) {
       K ranks[4];
-      for (unsigned j = 0; j < 4; ++j) ranks[j] = order_.rank(keys[i + j]);
+      for (unsigned j = 0; j < 4; ++j) ranks[j] = order.rank(keys[i + j]);
       for (unsigned j = 0; j < 4; ++j) add(ranks[j]);
     }
-    for (; i < num_keys; ++i) add(order_.rank(keys[i]));
+    for (; i < num_keys; ++i) add(order.rank(keys[i]));
     for (unsigned p = 0; p < num_digits; ++p) {
       std::uint32_t position = 0;
       for (std::uint64_t b = 0; b < num_buckets; ++b) {
@@ -158,13 +159,14 @@ class in_cache_sorter {
     std::uint32_t* __restrict positions = counts_ + (std::uint64_t{pass} << digits.bits);
     const unsigned shift = digits.shift + pass * digits.bits;
     const K mask = static_cast<K>((std::uint64_t{1} << digits.bits) - 1);
+    const Order order = order_;  // stays in registers: no store can have changed it
     const auto move = [&](std::uint64_t i, unsigned n) __attribute__((always_inline)) {
       packed_record<K, V> moved[8];
       std::size_t digit[8];
       for (unsigned j = 0; j < n; ++j) {
         moved[j] = source.get(i + j);
-        if constexpr (first) moved[j].key = order_.load(moved[j].key);
-        digit[j] = digit_of(order_.moved_rank(moved[j].key), shift) & mask;
+        if constexpr (first) moved[j].key = order.load(moved[j].key);
+        digit[j] = digit_of(order.moved_rank(moved[j].key), shift) & mask;
       }
       for (unsigned j = 0; j < n; ++j) destination.put(positions[digit[j]]++, moved[j]);
     };
@@ -232,9 +234,10 @@ class in_cache_sorter {
   void write_result(packed sorted, split result, std::uint64_t num_keys) {
     constexpr std::uint64_t block_keys = 256;
     K block[block_keys];
+    const Order order = order_;
     for (std::uint64_t i = 0; i < num_keys; i += block_keys) {
       const std::uint64_t n = std::min(block_keys, num_keys - i);
-      for (std::uint64_t j = 0; j < n; ++j) block[j] = order_.store(sorted.data[i + j].key);
+      for (std::uint64_t j = 0; j < n; ++j) block[j] = order.store(sorted.data[i + j].key);
       write_sequence(result.keys + i, block, n * sizeof(K), stream_);
       if constexpr (value_bytes_of<V> != 0) {
         V values[block_keys];

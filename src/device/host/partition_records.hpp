@@ -39,27 +39,38 @@ class record_partitioner {
       cursors_[b] = begins_[b] = destinations[b].keys;
       if constexpr (value_bytes_of<V> != 0) value_begins_[b] = destinations[b].values;
     }
+    // Copies of its own stay in registers: the compiler need not fear that a store has changed them.
+    const Order order = order_;
+    const Digit own_digit = digit;
+    const buffers to{lines_, value_lines_, cursors_};
     std::uint64_t i = 0;
-    for (; i + 8 <= num_keys; i += 8) move(source, i, 8, digit);
-    for (; i < num_keys; ++i) move(source, i, 1, digit);
+    for (; i + 8 <= num_keys; i += 8) move(order, to, source, i, 8, own_digit);
+    for (; i < num_keys; ++i) move(order, to, source, i, 1, own_digit);
     for (std::uint64_t b = 0; b < num_buckets; ++b) flush_rest(b);
     finish_streaming();
   }
 
  private:
+  struct buffers {
+    K* __restrict lines;
+    V* __restrict value_lines;
+    K** __restrict cursors;
+  };
+
   template <class Digit>
-  [[gnu::always_inline]] void move(split_records<K, V> source, std::uint64_t i, unsigned n, const Digit& digit) {
+  [[gnu::always_inline]] void move(const Order& order, const buffers& to, split_records<K, V> source, std::uint64_t i,
+                                   unsigned n, const Digit& digit) {
     K moved[8];
     std::size_t buckets[8];
     for (unsigned j = 0; j < n; ++j) moved[j] = source.keys[i + j];
-    for (unsigned j = 0; j < n; ++j) buckets[j] = digit.of(order_.rank(moved[j]));
+    for (unsigned j = 0; j < n; ++j) buckets[j] = digit.of(order.rank(moved[j]));
     for (unsigned j = 0; j < n; ++j) {
       const std::size_t b = buckets[j];
-      K* const cursor = cursors_[b];
+      K* const cursor = to.cursors[b];
       const std::uint64_t lane = lane_of(cursor);
-      lines_[b * line_keys + lane] = moved[j];
-      if constexpr (value_bytes_of<V> != 0) value_lines_[b * line_keys + lane] = source.values[i + j];
-      cursors_[b] = cursor + 1;
+      to.lines[b * line_keys + lane] = moved[j];
+      if constexpr (value_bytes_of<V> != 0) to.value_lines[b * line_keys + lane] = source.values[i + j];
+      to.cursors[b] = cursor + 1;
       if (lane == line_keys - 1) [[unlikely]]
         flush_line(b, cursor + 1);
     }

@@ -63,20 +63,25 @@ template <class K, class Order>
   return sample;
 }
 
-/// The digit that cuts the sampled crowd finest. `width` bits wide at most, nothing below `begin`; `end`: the sample
-/// agrees from here up.
+/// How wide a level's digit may be.
+struct digit_widths {
+  unsigned bits = 0;    ///< makes buckets of the wanted size of keys that lie evenly
+  unsigned window = 0;  ///< wider, for a window is taken where they crowd
+};
+
+/// The digit that cuts the sampled crowd finest. Nothing below `begin`; `end`: the sample agrees from here up.
 template <class K>
-[[nodiscard]] level_digit<K> choose_level_digit(const std::vector<K>& sample, unsigned width, unsigned begin,
+[[nodiscard]] level_digit<K> choose_level_digit(const std::vector<K>& sample, digit_widths widths, unsigned begin,
                                                 unsigned end) {
   level_digit<K> digit;
-  digit.bits.bits = std::min(width, end - begin);
+  digit.bits.bits = std::min(widths.bits, end - begin);
   digit.bits.shift = end - digit.bits.bits;
   // Leave a 128th of the keys out at each end: they may be far away.
   const std::size_t left_out = sample.size() / 128;
   const K low = sample[left_out];
   const K high = sample[sample.size() - 1 - left_out];
   window_digit<K>& window = digit.window;
-  window.bits = width;
+  window.bits = widths.window;
   window.shift = begin;
   const auto start = [&] { return static_cast<K>(low >> window.shift << window.shift); };
   while (static_cast<K>((high - start()) >> window.shift) >= window.num_buckets()) ++window.shift;
@@ -114,15 +119,15 @@ class level_counter {
     const std::vector<K> sample = sample_ranks(order_, keys, num_keys);
     const auto sample_end = static_cast<unsigned>(std::bit_width(static_cast<K>(sample.front() ^ sample.back())));
     const unsigned guess = std::clamp(sample_end, bits.begin, bits.end);
-    level_digit<K> digit = choose_level_digit(sample, digit_width(num_keys), bits.begin, guess);
+    level_digit<K> digit = choose_level_digit(sample, widths_for(num_keys), bits.begin, guess);
     digit.is_window = digit.is_window && depth <= 2;
     level_counts<K> level = count_digit(keys, num_keys, digit, guess, bits.end, look);
     if (level.digit.is_window || level.differing_end <= guess) return level;
     // The sample missed keys that differ higher up: count again, with the truth.
     const order_flags found = level.order;
     const unsigned end = level.differing_end;
-    digit = choose_level_digit(sample, digit_width(num_keys), bits.begin, end);
-    digit.is_window = false;
+    digit = choose_level_digit(sample, widths_for(num_keys), bits.begin, end);
+    digit.is_window = digit.is_window && depth <= 2;
     level = count_digit(keys, num_keys, digit, end, end, false);
     level.order = found;
     return level;
@@ -154,12 +159,13 @@ class level_counter {
   }
 
  private:
-  /// Bits of a digit that makes buckets of the wanted size, and a few for every thread.
-  [[nodiscard]] unsigned digit_width(std::uint64_t num_keys) const {
+  /// Buckets of the wanted size, and a few for every thread.
+  [[nodiscard]] digit_widths widths_for(std::uint64_t num_keys) const {
     const std::uint64_t total_bytes = num_keys * sizeof(packed_record<K, V>);
     const std::uint64_t wanted = std::max<std::uint64_t>(total_bytes / limits_.bucket_bytes, 4 * team_.num_threads());
     const auto width = static_cast<unsigned>(std::bit_width(wanted));
-    return std::min({width, limits_.radix_bits, max_combining_digit_bits(sizeof(K), value_bytes_of<V>)});
+    const unsigned widest = std::min(limits_.radix_bits, max_combining_digit_bits(sizeof(K), value_bytes_of<V>));
+    return {std::min(width, widest), std::min(width + 2, widest)};
   }
 
   workers& team_;
