@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes README's table of CPU results from a JSON file that ./dev bench cpu made.
+"""Writes README's table of CPU results from the JSON files that ./dev bench cpu made on one machine.
 
-usage: scripts/bench_table.py bench/results/<machine>/cpu.json [--check]
---check: change nothing; exit 1 if README does not say what the file says.
+usage: scripts/bench_table.py bench/results/<machine>/cpu*.json [--check]
+--check: change nothing; exit 1 if README does not say what the files say.
 """
 import json
 import pathlib
@@ -32,30 +32,33 @@ def row(case):
     return "| " + " | ".join(cells) + " |"
 
 
-def table(document, source):
-    meta = document["meta"]
+def table(documents, sources):
+    meta = documents[0]["meta"]
+    cases = [case for document in documents for case in document["cases"] if len(case["results"]) > 3]
     lines = [
         f"Million keys (pairs) per second, median; {meta['device']}, {meta['num_threads']} threads, "
-        f"{meta['vector_target']}, {meta['date']}, commit {meta['commit']} (`{source}`).",
+        f"{meta['vector_target']}, {meta['date']}, commit {meta['commit']} (`{sources}`).",
         "",
         "| type | input | n | spansort | one call, buffers new | rmg, cpu:2 | best packaged peer | ratio |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    return "\n".join(lines + [row(case) for case in document["cases"] if len(case["results"]) > 3])
+    return "\n".join(lines + [row(case) for case in cases])
 
 
 def main():
-    if len(sys.argv) < 2:
+    sources = [argument for argument in sys.argv[1:] if argument != "--check"]
+    if not sources:
         sys.exit(__doc__)
-    source = sys.argv[1]
-    document = json.loads(pathlib.Path(source).read_text())
+    documents = [json.loads(pathlib.Path(source).read_text()) for source in sources]
+    if len({(d["meta"]["device"], d["meta"]["commit"]) for d in documents}) != 1:
+        sys.exit("these files are of different machines or commits: " + " ".join(sources))
     readme = pathlib.Path(__file__).resolve().parent.parent / "README.md"
     text = readme.read_text()
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    wanted = f"{before}{BEGIN}\n{table(document, source)}\n{END}{after}"
+    wanted = f"{before}{BEGIN}\n{table(documents, ' '.join(sources))}\n{END}{after}"
     if "--check" in sys.argv:
-        sys.exit(0 if wanted == text else f"README.md does not show {source}; run {sys.argv[0]} {source}")
+        sys.exit(0 if wanted == text else f"README.md does not show {' '.join(sources)}; run {sys.argv[0]}")
     readme.write_text(wanted)
 
 
