@@ -10,6 +10,9 @@ scripts=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 num_keys=${SPANSORT_DEMO_KEYS:-67108864}
 root=${SPANSORT_DEMO_ROOT:-/usr}
 
+# NumPy is installed for the system's Python, which another one may hide.
+for python in python3 /usr/bin/python3; do "$python" -c 'import numpy' 2>/dev/null && break; done
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -23,20 +26,20 @@ spansort() {
 }
 
 title "every file under $root: sort the sizes, order by modification time"
-python3 "$scripts/collect_files.py" "$root" .
+"$python" "$scripts/collect_files.py" "$root" .
 spansort sort sizes.npy -o sizes_sorted.npy
 spansort check sizes_sorted.npy
 spansort argsort mtimes.npy -o by_time.npy
 spansort argsort sizes.npy -r -o largest_first.npy
-python3 -c 'import numpy as np; np.save("times_sorted.npy", np.load("mtimes.npy")[np.load("by_time.npy")])'
+"$python" -c 'import numpy as np; np.save("times_sorted.npy", np.load("mtimes.npy")[np.load("by_time.npy")])'
 spansort check times_sorted.npy
-python3 "$scripts/demo_results.py" files .
+"$python" "$scripts/demo_results.py" files .
 
 title "$num_keys generated keys through the multi-device pipeline"
 spansort gen "$num_keys" --type f32 --distribution normal --seed 7 -o keys.npy
 spansort sort keys.npy -o keys_sorted.npy --devices cpu:4 --algorithm rmg --report report.json --verify
 spansort check keys_sorted.npy
-python3 "$scripts/demo_results.py" sort .
+"$python" "$scripts/demo_results.py" sort .
 
 title "its plan: who owns which bucket, who sends what to whom"
 spansort plan keys.npy --devices cpu:4 >plan.txt
