@@ -45,8 +45,9 @@ struct file_result {
 
 /// Sorts the keys of `input` into `output`. A .npy output keeps the shape only if one-dimensional; other shapes are
 /// refused. Throws bad_input, io_error, out_of_memory, what sort() throws, and internal_error when verification fails;
-/// a file `output` is then as it was, unless the io_error says that the new one is in place and only its folder could not
-/// be flushed. A stream may have taken a part when writing fails. The report gets the phases "read" and "write" besides those of the sort.
+/// a file `output` is then as it was, unless the io_error says that the new one is in place and only its folder could
+/// not be flushed. A stream may have taken a part when writing fails. The report gets the phases "read" and "write"
+/// besides those of the sort.
 file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {},
                       const sort_options& options = {});
 

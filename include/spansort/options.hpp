@@ -31,10 +31,10 @@ struct tuning_options {
   double fuse_threshold = -1;  ///< buckets under this fraction of a chunk are fused (negative: as the devices advise)
   std::uint64_t host_inline_keys = 0;  ///< inputs up to this size are sorted on the calling thread
   std::uint64_t host_bucket_bytes =
-      0;  ///< wanted size of the buckets that a host device sorts in cache; up to 8 times that is
-  unsigned host_radix_bits = 0;            ///< digit width of a host device's own partition, 1 to 12
-  std::uint64_t host_tile_keys = 0;        ///< keys that one host task counts or partitions at a time
-  bool host_separate_memory = false;       ///< host devices pretend to have memory of their own: copies in and out
+      0;                              ///< buckets that a host device sorts in cache: wanted size, an eighth of the most
+  unsigned host_radix_bits = 0;       ///< digit width of a host device's own partition, 1 to 12
+  std::uint64_t host_tile_keys = 0;   ///< keys that one host task counts or partitions at a time
+  bool host_separate_memory = false;  ///< host devices pretend to have memory of their own: copies in and out
   std::uint64_t several_devices_keys = 0;  ///< from this many keys on `auto` uses all devices of the list
   bool damage_result = false;            ///< sort_file and argsort_file flip a bit of the result before they verify it
   std::uint64_t fail_allocation_at = 0;  ///< 1: the first workspace allocation fails, 2: the second ... 0: none

@@ -7,8 +7,8 @@
 //   Beside it some MiB of counts. argsort (v: an index) copies the keys: n * k more.
 // Values of 1 to 16 bytes travel with their keys, widened to 4, 8 or 16 bytes (a size between costs n * that width
 // more); wider values are ordered by an index of 8 bytes and moved once (n * (8 + sizeof(V)) more).
-// Failure: when a call throws, the arrays are untouched; only an exception of the progress callback that came too late to
-// cancel leaves them sorted. The indices of an argsort that throws are unspecified. Not guarded against: a system that
+// Failure: when a call throws, the arrays are untouched; only an exception of the progress callback that came too late
+// to cancel leaves them sorted. The indices of an argsort that throws are unspecified. Not guarded against: a system that
 // refuses small allocations (std::bad_alloc) in the midst of a sort, after the workspace has been taken.
 // Thread safety: free functions may run at the same time on different data; one sorter serves one thread at a time.
 #pragma once
@@ -31,8 +31,8 @@ namespace spansort {
 /// destroyed or assigned to.
 class sorter {
  public:
-  /// Checks `options`; devices are opened when first needed. Throws invalid_argument or device_error when the list names
-  /// what is not there.
+  /// Checks `options`; devices are opened when first needed. Throws invalid_argument or device_error when the list
+  /// names what is not there.
   explicit sorter(sort_options options = {});
   ~sorter();
   sorter(sorter&&) noexcept;

@@ -5,15 +5,11 @@
 #include <exception>
 #include <thread>
 
+#include "device/steady_clock.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::algorithms {
 namespace {
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 /// How often the callback hears of progress.
 constexpr std::chrono::milliseconds progress_interval{100};
@@ -23,7 +19,7 @@ constexpr std::chrono::milliseconds poll_interval{2};
 }  // namespace
 
 run_context::run_context(std::vector<rank>& ranks, const sort_options& options, sort_report& report)
-    : ranks_(ranks), options_(options), report_(report), start_ns_(now_ns()) {
+    : ranks_(ranks), options_(options), report_(report), start_ns_(device::now_ns()) {
   for (rank& r : ranks_) r.queue->set_monitor(&monitor_);
 }
 

@@ -162,7 +162,7 @@ struct monitor {
 /// One finished piece of queued work.
 struct work_interval {
   std::string_view name;
-  std::int64_t begin_ns = 0;  ///< of a steady clock shared by all devices of the process
+  std::int64_t begin_ns = 0;  ///< as device::now_ns()
   std::int64_t end_ns = 0;
   std::uint64_t bytes_moved = 0;
   std::uint64_t num_keys = 0;

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/host/host_queue.hpp"
 
-#include <chrono>
 #include <cstring>
 
 #include "device/host/parallel_sort.hpp"
+#include "device/steady_clock.hpp"
 #include "keys/dispatch.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::device::host {
 namespace {
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 /// The bytes that one task copies.
 constexpr std::uint64_t copy_piece_bytes = std::uint64_t{1} << 20;
