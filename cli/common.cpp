@@ -26,7 +26,7 @@ void refuse_later_flags(const sort_arguments& arguments) {
   }
   if (!arguments.device_memory.empty()) {
     throw spansort::invalid_argument(
-        "--device-memory: not available yet: only host devices exist so far; use -S to limit memory");
+        "--device-memory: not available yet: it comes with sorts larger than the devices; use -S to limit workspace");
   }
 }
 

@@ -20,10 +20,14 @@ endif()
 # C++20 without extensions and the warnings, for own code only: not part of what a consumer inherits.
 add_library(spansort_settings INTERFACE)
 target_compile_features(spansort_settings INTERFACE cxx_std_20)
-target_compile_options(spansort_settings INTERFACE -Wall -Wextra -Wconversion -Wshadow
+target_compile_options(spansort_settings INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow>"
   # Clang counts sign conversions to -Wconversion, GCC does not; both are to warn about the same.
-  $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-sign-conversion>
-  $<$<BOOL:${SPANSORT_WERROR}>:-Werror>)
+  "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>"
+  "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${SPANSORT_WERROR}>>:-Werror>"
+  # constexpr functions of keys/ are device code too.
+  "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xcompiler=-Wall>"
+  "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${SPANSORT_WERROR}>>:-Werror=all-warnings>")
 
 # version.hpp is configured; everything else in include/ is used where it lies.
 set(spansort_generated_include_dir "${PROJECT_BINARY_DIR}/include")

@@ -23,6 +23,7 @@ struct phase_report {
 /// One piece of work on one device, for the trace. Times count from the start of the sort.
 struct activity {
   int rank = 0;
+  int queue = 0;  ///< of the rank: 0 its work, 1 copies in and out beside it
   std::string_view name;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
@@ -50,6 +51,8 @@ struct sort_report {
   std::uint64_t value_bytes = 0;           ///< bytes of one value that travelled with a key, 0 for keys alone
   std::uint64_t workspace_bytes = 0;       ///< memory beside the caller's arrays, all devices
   std::uint64_t exchanged_bytes = 0;       ///< bytes that changed devices
+  std::uint64_t staged_bytes = 0;          ///< of them, those through host memory: the devices do not reach each other
+  std::string staged_because = {};         ///< the first pair of devices that does not reach, and why; "" where all do
   unsigned num_passes = 0;                 ///< partitioning passes of the plan
   std::uint64_t num_spanning_buckets = 0;  ///< refined or cut, all passes, without the root
   double imbalance = 1;                    ///< largest rank over average, after the exchange
@@ -57,13 +60,14 @@ struct sort_report {
   std::vector<rank_report> ranks;
   std::vector<phase_report> phases;
   std::vector<activity> timeline;  ///< in order of begin_ns
-  std::string plan_json;           ///< the plan of a multi-device sort, "" otherwise
+  bool wants_plan = false;         ///< set before the call to have plan_json, which takes longer than some phases
+  std::string plan_json;           ///< the plan of a multi-device sort as JSON, "" otherwise
 };
 
 /// The report as one JSON object (without timeline and plan).
 [[nodiscard]] std::string to_json(const sort_report& report);
 
-/// Chrome trace event format, for Perfetto and chrome://tracing: one row a device.
+/// Chrome trace event format, for Perfetto and chrome://tracing: one row a queue, two for devices with own memory.
 void write_chrome_trace(const sort_report& report, std::ostream& out);
 
 }  // namespace spansort

@@ -4,12 +4,14 @@
 // All calls block until the result is in place. Keys and values are contiguous host memory.
 // Memory beside the caller's arrays, n keys of k bytes with values of v bytes travelling along (0 for keys alone):
 //   n * (k + v) + 1 MiB + 6 MiB a thread; with several devices n * (k + v) * 1.01, for the default `tuning.epsilon`.
-//   Beside it some MiB of counts. argsort (v: an index) copies the keys: n * k more.
+//   Beside it some MiB of counts. On GPUs 2 * n * (k + v), 1 % more for several of them, and 34 MiB each. argsort (v: an index) copies the keys: n * k more.
 // Values of 1 to 16 bytes travel with their keys, widened to 4, 8 or 16 bytes (a size between costs n * that width
 // more); wider values are ordered by an index of 8 bytes and moved once (n * (8 + sizeof(V)) more).
-// Failure: when a call throws, the arrays are untouched; only an exception of the progress callback that came too late
-// to cancel leaves them sorted. The indices of an argsort that throws are unspecified. Not guarded against: a system that
-// refuses small allocations (std::bad_alloc) in the midst of a sort, after the workspace has been taken.
+// Failure: when a call throws, the arrays are untouched, but for two cases. An exception of the progress callback that
+// came too late to cancel leaves them sorted. A GPU that fails while the result is being written to them leaves them lost,
+// neither input nor result, and the device_error says so. The indices of an argsort that throws are unspecified. Not
+// guarded against: a system that refuses small allocations (std::bad_alloc) in the midst of a sort, after the workspace
+// has been taken.
 // Thread safety: free functions may run at the same time on different data; one sorter serves one thread at a time.
 #pragma once
 

@@ -10,6 +10,7 @@
 #include "spansort/options.hpp"
 #include "spansort/plan.hpp"
 #include "spansort/report.hpp"
+#include "spansort/resident.hpp"
 #include "spansort/sort.hpp"
 #include "spansort/types.hpp"
 #include "spansort/version.hpp"

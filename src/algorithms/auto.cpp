@@ -7,39 +7,52 @@
 namespace spansort::algorithms {
 namespace {
 
-/// Below this, one device is done before several have agreed on a plan: where rmg over cpu:2 begins to beat one of the
-/// two (u32, u64, f32, uniform; AMD Zen 3, two cores).
-constexpr std::uint64_t keys_worth_several_devices = std::uint64_t{1} << 17;
+/// From so many bytes on, one device with memory of its own is faster with rmg than with its local sort alone: copies
+/// overlap with the work. Below, rmg's hundreds of launches take longer than that saves (H100).
+constexpr std::uint64_t bytes_worth_overlap = std::uint64_t{256} << 20;
 
-std::uint64_t several_devices_keys(const sort_options& options) {
+std::uint64_t several_devices_keys(const std::vector<rank>& ranks, const sort_options& options, const problem& sort) {
   const std::uint64_t wanted = options.tuning.several_devices_keys;
-  return wanted == 0 ? keys_worth_several_devices : wanted;
+  return wanted == 0 ? ranks.front().device->advise(sort.shape).several_devices_keys : wanted;
 }
 
-bool is_for_one_device(std::size_t num_ranks, const sort_options& options, const problem& sort) {
-  return num_ranks == 1 || sort.num_keys < several_devices_keys(options);
+bool has_copies_to_overlap(const std::vector<rank>& ranks, const sort_options& options, const problem& sort) {
+  if (sort.is_resident() || ranks.front().device->shares_host_memory()) return false;
+  const std::uint64_t piece = options.tuning.copy_piece_bytes;
+  return sort.num_keys * sort.shape.bytes() >= (piece == 0 ? bytes_worth_overlap : piece);
+}
+
+bool is_for_rmg(const std::vector<rank>& ranks, const sort_options& options, const problem& sort) {
+  if (ranks.size() == 1) return has_copies_to_overlap(ranks, options, sort);
+  return sort.is_resident() || sort.num_keys >= several_devices_keys(ranks, options, sort);
+}
+
+std::string of_one(const device::device& device) {
+  if (!device.shares_host_memory()) return device.name();
+  return fmt::format("one device with {} thread{}", device.num_threads(), device.num_threads() == 1 ? "" : "s");
 }
 
 }  // namespace
 
 std::vector<slot_request> auto_workspace(const std::vector<rank>& ranks, const sort_options& options,
                                          const problem& sort) {
-  return is_for_one_device(ranks.size(), options, sort) ? single_workspace(ranks, options, sort)
-                                                        : rmg_workspace(ranks, options, sort);
+  return is_for_rmg(ranks, options, sort) ? rmg_workspace(ranks, options, sort)
+                                          : single_workspace(ranks, options, sort);
 }
 
 void run_auto(run_context& run, const problem& sort) {
-  if (!is_for_one_device(run.num_ranks(), run.options(), sort)) {
+  const device::device& first = *run.ranks()[0].device;
+  if (is_for_rmg(run.ranks(), run.options(), sort)) {
     run_rmg(run, sort);
-    run.report().picked = fmt::format("rmg over the {} devices asked for", run.num_ranks());
+    run.report().picked = run.num_ranks() == 1 ? fmt::format("rmg on {}: copies overlap with the work", first.name())
+                                               : fmt::format("rmg over the {} devices asked for", run.num_ranks());
   } else if (run.num_ranks() == 1) {
     run_single(run, sort);
-    const unsigned num_threads = run.ranks()[0].device->num_threads();
-    run.report().picked = fmt::format("single: one device with {} thread{}", num_threads, num_threads == 1 ? "" : "s");
+    run.report().picked = "single: " + of_one(first);
   } else {
     run_single(run, sort);
     run.report().picked = fmt::format("single on the first of {} devices: fewer than {} keys", run.num_ranks(),
-                                      several_devices_keys(run.options()));
+                                      several_devices_keys(run.ranks(), run.options(), sort));
   }
   if (run.report().input_shape != "general") {
     run.report().picked += fmt::format("; the input was {}", run.report().input_shape);

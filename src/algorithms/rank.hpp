@@ -16,7 +16,25 @@ struct rank {
   std::uint64_t scratch_bytes = 0;      ///< what the device holds for its queues
   std::unique_ptr<device::event> done;  ///< what other ranks wait for
   std::unique_ptr<device::event> idle;  ///< what the host polls; apart, for an awaited event is not recorded again
-  std::unique_ptr<device::queue> queue;
+  std::unique_ptr<device::event> idle_copies;          ///< the same of the second queue
+  std::vector<std::unique_ptr<device::event>> events;  ///< taken in turn, free again when all queues are empty
+  std::size_t num_events_taken = 0;
+  std::unique_ptr<device::queue> queue;   ///< the rank's work
+  std::unique_ptr<device::queue> copies;  ///< copies in and out beside it; null where the caller's memory is shared
+
+  /// Calls f(queue) for the one or two queues.
+  template <class F>
+  void for_each_queue(F&& f) {
+    f(*queue);
+    if (copies != nullptr) f(*copies);
+  }
+  [[nodiscard]] bool is_idle() const {
+    return idle->is_complete() && (copies == nullptr || idle_copies->is_complete());
+  }
+  [[nodiscard]] device::event& take_event() {
+    if (num_events_taken == events.size()) events.push_back(device->make_event());
+    return *events[num_events_taken++];
+  }
 };
 
 /// A rank on `device`, with nothing held yet.
@@ -26,6 +44,10 @@ struct rank {
   r.done = r.device->make_event();
   r.idle = r.device->make_event();
   r.queue = r.device->make_queue();
+  if (!r.device->shares_host_memory()) {
+    r.idle_copies = r.device->make_event();
+    r.copies = r.device->make_queue();
+  }
   return r;
 }
 

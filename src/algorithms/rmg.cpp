@@ -22,7 +22,6 @@ void run_rmg(run_context& run, const problem& sort) {
   state.make_plan();
   state.exchange_buckets();
   state.sort_buckets();
-  state.gather_output();
 }
 
 }  // namespace spansort::algorithms

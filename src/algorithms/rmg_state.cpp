@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/rmg_state.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
 #include "algorithms/registry.hpp"
 #include "base/assert.hpp"
 #include "exchange/in_memory.hpp"
+#include "spansort/errors.hpp"
 
 namespace spansort::algorithms {
 namespace {
+
+/// Copying out begins when the first bucket is sorted and ends when the last one is: `auto` refines buckets larger than
+/// this part of a chunk. Beyond the paper.
+constexpr std::uint64_t large_parts_of_a_chunk = 16;
+
+/// Host memory of a rank that staged transfers pass through.
+constexpr unsigned num_staging_slots = 4;
+constexpr std::uint64_t staging_slot_bytes = std::uint64_t{4} << 20;
 
 // The caller's progress bar: how far a sort is when a phase ends.
 constexpr double fraction_after_partitioning = 0.45;
@@ -19,12 +30,10 @@ bool devices_share_memory(const std::vector<rank>& ranks) {
   return std::ranges::all_of(ranks, [](const rank& r) { return r.device->shares_host_memory(); });
 }
 
-std::uint64_t chunk_count(const plan::parameters& p, unsigned rank) {
-  return chunk_begin(p, rank + 1) - chunk_begin(p, rank);
-}
-
 /// Most records that a rank can hold before or after the exchange.
-std::uint64_t rank_capacity(const plan::parameters& p) { return largest_chunk(p) + 2 * epsilon_keys(p); }
+std::uint64_t rank_capacity(const plan::parameters& p, unsigned rank) {
+  return std::max(source_count(p, rank), target_count(p, rank) + (p.num_ranks == 1 ? 0 : 2 * epsilon_keys(p)));
+}
 
 /// What suits every rank's device.
 device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape) {
@@ -33,6 +42,7 @@ device::partition_advice advice_of_all(const std::vector<rank>& ranks, const dev
     const device::partition_advice its = r.device->advise(shape);
     all.segment_keys = std::min(all.segment_keys, its.segment_keys);
     all.radix_bits = std::min(all.radix_bits, its.radix_bits);
+    all.most_radix_bits = std::min(all.most_radix_bits, its.most_radix_bits);
   }
   return all;
 }
@@ -47,13 +57,13 @@ unsigned widest_planned_bits(unsigned num_ranks) {
 
 /// Enough buckets for uniform keys to leave segments of the advised size; small neighbours are fused up to it.
 void follow_advice(plan::parameters& p, const device::partition_advice& advice) {
-  const std::uint64_t num_segments = p.num_keys / std::max<std::uint64_t>(advice.segment_keys, 1);
   const unsigned widest = std::min(advice.radix_bits, widest_planned_bits(p.num_ranks));
-  p.radix_bits =
-      std::clamp(static_cast<unsigned>(std::bit_width(num_segments)), std::min(p.radix_bits, widest), widest);
-  if (p.num_keys == 0) return;
+  p.radix_bits = std::min(p.radix_bits, widest);
+  if (advice.segment_keys == 0 || p.num_keys == 0) return;
+  const std::uint64_t num_segments = p.num_keys / advice.segment_keys;
+  p.radix_bits = std::clamp(static_cast<unsigned>(std::bit_width(num_segments)), p.radix_bits, widest);
   const double half_segment = static_cast<double>(advice.segment_keys) / 2;
-  p.fuse_threshold = std::min(1.0, half_segment / static_cast<double>(largest_chunk(p)));
+  p.fuse_threshold = std::min(1.0, half_segment / static_cast<double>(largest_target(p)));
 }
 
 std::uint64_t rank_of_key(const problem& sort, std::uint64_t index) {
@@ -62,25 +72,54 @@ std::uint64_t rank_of_key(const problem& sort, std::uint64_t index) {
 
 }  // namespace
 
-plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks, const tuning_options& tuning) {
+input_place place_of(const std::vector<rank>& ranks, const problem& sort) {
+  if (sort.is_resident()) return input_place::resident;
+  return devices_share_memory(ranks) ? input_place::shared : input_place::separate;
+}
+
+plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks, const sort_options& options) {
   plan::parameters p;
   p.num_keys = sort.num_keys;
   p.num_ranks = static_cast<unsigned>(ranks.size());
   p.key_bits = sort.shape.codec.key_bits();
-  follow_advice(p, advice_of_all(ranks, sort.shape));
-  if (tuning.radix_bits != 0) p.radix_bits = tuning.radix_bits;
+  const tuning_options& tuning = options.tuning;
+  const device::partition_advice advice = advice_of_all(ranks, sort.shape);
+  follow_advice(p, advice);
+  if (tuning.radix_bits != 0) p.radix_bits = std::min(tuning.radix_bits, advice.most_radix_bits);
   if (tuning.epsilon >= 0) p.epsilon = tuning.epsilon;
   if (tuning.fuse_threshold >= 0) p.fuse_threshold = tuning.fuse_threshold;
+  if (options.algorithm == "auto" && place_of(ranks, sort) == input_place::separate) {
+    p.refine_keys = std::max(largest_source(p) / large_parts_of_a_chunk, keys_of_a_piece(sort, tuning));
+  }
+  if (!sort.is_resident()) return p;
+  for (const resident_part& part : sort.parts) p.source_counts.push_back(part.num_keys);
+  if (sort.keeps_part_sizes) {
+    p.target_counts = p.source_counts;
+    p.epsilon = 0;
+  }
   return p;
+}
+
+void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_options& options) {
+  if (ranks.size() == 1) return;
+  const plan::parameters p = plan_parameters(sort, ranks, options);
+  for (unsigned r = 0; r < p.num_ranks; ++r) {
+    const std::uint64_t needed = rank_capacity(p, r);
+    if (sort.parts[r].capacity >= needed) continue;
+    throw invalid_argument(
+        fmt::format("shard {}: room for {} keys, but it may end with {}; keep the sizes as given, or "
+                    "give it more room",
+                    r, sort.parts[r].capacity, needed));
+  }
 }
 
 std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_options& options,
                                         const problem& sort) {
-  const std::uint64_t capacity = rank_capacity(plan_parameters(sort, ranks, options.tuning));
-  const unsigned num_slots = devices_share_memory(ranks) ? 1 : 2;
+  const plan::parameters p = plan_parameters(sort, ranks, options);
+  const unsigned num_slots = sort.is_resident() || devices_share_memory(ranks) ? 1 : 2;
   std::vector<slot_request> wishes;
   for (unsigned r = 0; r < ranks.size(); ++r) {
-    for (unsigned slot = 0; slot < num_slots; ++slot) wishes.push_back({r, slot, capacity});
+    for (unsigned slot = 0; slot < num_slots; ++slot) wishes.push_back({r, slot, rank_capacity(p, r)});
   }
   return wishes;
 }
@@ -88,41 +127,58 @@ std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const so
 rmg_state::rmg_state(run_context& run, const problem& sort)
     : run_(run),
       sort_(sort),
-      shared_memory_(devices_share_memory(run.ranks())),
-      planner_(plan_parameters(sort, run.ranks(), run.options().tuning)),
-      buffers_(run.num_ranks()),
-      chunk_shapes_(run.num_ranks(), device::input_shape::constant) {
+      place_(place_of(run.ranks(), sort)),
+      planner_(plan_parameters(sort, run.ranks(), run.options())),
+      buffers_(run.num_ranks()) {
   const plan::parameters& p = planner_.params();
-  const std::uint64_t capacity = rank_capacity(p);
-  for (const rank& puller : run.ranks()) {
-    for (const rank& source : run.ranks()) SPANSORT_ASSERT(puller.device->reaches(*source.device));
-  }
   for (unsigned r = 0; r < run.num_ranks(); ++r) {
     const rank& self = run.ranks()[r];
+    const std::uint64_t capacity = rank_capacity(p, r);
     buffers_[r].spare = slot_records(self, 0, sort.shape, capacity);
-    buffers_[r].chunk = shared_memory_ ? advance(sort.shape, sort.data, chunk_begin(p, r))
-                                       : slot_records(self, 1, sort.shape, capacity);
+    if (place_ == input_place::shared) {
+      buffers_[r].chunk = advance(sort.shape, sort.data, source_begin(p, r));
+    } else if (place_ == input_place::separate) {
+      buffers_[r].chunk = slot_records(self, 1, sort.shape, capacity);
+    } else {
+      SPANSORT_ASSERT(sort.parts[r].capacity >= capacity);
+      buffers_[r].chunk = sort.parts[r].data;
+    }
+  }
+  reserve_staging();
+}
+
+bool rmg_state::reaches(unsigned source, unsigned receiver) const {
+  if (receiver == source) return true;
+  if (run_.options().tuning.exchange_through_host) return false;
+  return run_.ranks()[source].device->reaches(*run_.ranks()[receiver].device);
+}
+
+std::string rmg_state::why_staged(unsigned source, unsigned receiver) const {
+  const device::device& from = *run_.ranks()[source].device;
+  const device::device& to = *run_.ranks()[receiver].device;
+  if (run_.options().tuning.exchange_through_host) return "asked for (tuning.exchange_through_host)";
+  return fmt::format("{} does not reach the memory of {}: {}", from.name(), to.name(), from.why_unreachable(to));
+}
+
+void rmg_state::reserve_staging() {
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
+    for (unsigned source = 0; source < run_.num_ranks(); ++source) {
+      if (reaches(source, r)) continue;
+      if (run_.report().staged_because.empty()) run_.report().staged_because = why_staged(source, r);
+      while (staging_.size() <= r) {
+        staging_.push_back(
+            run_.ranks()[staging_.size()].device->allocate_staging(num_staging_slots * staging_slot_bytes));
+      }
+    }
   }
 }
 
 rmg_state::~rmg_state() { run_.drain(); }
 
-void rmg_state::scatter_input() {
-  if (shared_memory_) return;
-  const device::record_shape& shape = sort_.shape;
-  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    const plan::parameters& p = planner_.params();
-    const device::records from = advance(shape, sort_.data, chunk_begin(p, r));
-    device::queue& queue = *run_.ranks()[r].queue;
-    queue.copy(buffers_[r].chunk.keys, from.keys, chunk_count(p, r) * shape.codec.width_bytes(), "copy in");
-    queue.copy(buffers_[r].chunk.values, from.values, chunk_count(p, r) * shape.value_bytes, "copy in");
-  }
-}
-
 void rmg_state::count_pending() {
+  if (is_first_pass()) return count_pieces();
   histograms_.clear();
   std::uint64_t num_keys = 0;
-  const bool look = looks_for_order();
   for (const plan::refinement& bucket : planner_.pending()) {
     auto& of_bucket = histograms_.emplace_back();
     for (const plan::slice& slice : bucket.slices) {
@@ -132,15 +188,16 @@ void rmg_state::count_pending() {
                                                  .keys = at.keys,
                                                  .num_keys = slice.count,
                                                  .digits = {bucket.digit},
-                                                 .counts = counts.data(),
-                                                 .found_shape = look ? &chunk_shapes_[slice.rank] : nullptr});
+                                                 .counts = counts.data()});
       num_keys += slice.count;
     }
   }
-  run_.finish_phase("histogram", is_first_pass() ? 0.15 : fraction_after_partitioning * 0.9, num_keys);
+  run_.finish_phase("histogram", fraction_after_partitioning * 0.9, num_keys);
 }
 
-bool rmg_state::looks_for_order() const { return is_first_pass() && run_.options().algorithm == "auto"; }
+bool rmg_state::looks_for_order() const {
+  return is_first_pass() && place_ != input_place::resident && run_.options().algorithm == "auto";
+}
 
 device::input_shape rmg_state::whole_shape() const {
   using enum device::input_shape;
@@ -149,14 +206,11 @@ device::input_shape rmg_state::whole_shape() const {
   bool is_constant = true;
   bool is_sorted = true;
   bool is_reversed = true;
-  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    const std::uint64_t count = chunk_count(planner_.params(), r);
-    if (count == 0) continue;
-    const device::input_shape shape = chunk_shapes_[r];
-    is_constant = is_constant && shape == constant;
-    is_sorted = is_sorted && (shape == constant || shape == sorted);
-    is_reversed = is_reversed && (shape == reversed || (shape == constant && (!has_values || count == 1)));
-    const std::uint64_t border = chunk_begin(planner_.params(), r);
+  for (const piece& p : pieces_) {
+    is_constant = is_constant && p.shape == constant;
+    is_sorted = is_sorted && (p.shape == constant || p.shape == sorted);
+    is_reversed = is_reversed && (p.shape == reversed || (p.shape == constant && (!has_values || p.count == 1)));
+    const std::uint64_t border = source_begin(planner_.params(), p.rank) + p.offset;
     if (border == 0) continue;
     const std::uint64_t left = rank_of_key(sort_, border - 1);
     const std::uint64_t right = rank_of_key(sort_, border);
@@ -174,7 +228,7 @@ bool rmg_state::finish_if_ordered() {
   const device::input_shape shape = whole_shape();
   if (shape == device::input_shape::general) return false;
   if (shape == device::input_shape::reversed) {
-    if (!shared_memory_) return false;  // every key must change devices: the exchange does no less
+    if (place_ != input_place::shared) return false;  // every key must change devices: the exchange does no less
     reverse_in_place();
   }
   run_.report().algorithm = "rmg";
@@ -185,11 +239,12 @@ bool rmg_state::finish_if_ordered() {
 void rmg_state::reverse_in_place() {
   run_.no_way_back();
   // Each rank swaps its part of the front half with the mirrored part of the back half.
-  plan::parameters halves = planner_.params();
-  halves.num_keys /= 2;
+  plan::parameters halves;
+  halves.num_keys = sort_.num_keys / 2;
+  halves.num_ranks = run_.num_ranks();
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    const std::uint64_t begin = chunk_begin(halves, r);
-    const std::uint64_t end = chunk_begin(halves, r + 1);
+    const std::uint64_t begin = source_begin(halves, r);
+    const std::uint64_t end = source_begin(halves, r + 1);
     run_.ranks()[r].queue->swap_mirrored({.shape = sort_.shape,
                                           .left = advance(sort_.shape, sort_.data, begin),
                                           .right = advance(sort_.shape, sort_.data, sort_.num_keys - end),
@@ -221,7 +276,7 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
   const device::record_shape& shape = sort_.shape;
   device::queue& queue = *run_.ranks()[rank].queue;
   const bool is_again = b.is_partitioned;  // then out of `spare`, into the chunk, and back
-  if (is_again && shared_memory_) run_.no_way_back();
+  if (is_again && place_ != input_place::separate) run_.no_way_back();
   const device::records from = advance(shape, b.current(), slice.offset);
   const device::records to = advance(shape, is_again ? b.chunk : b.spare, slice.offset);
 
@@ -243,7 +298,7 @@ void rmg_state::make_plan() {
   plan_ = std::move(planner_).finish();
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
     rank_buffers& b = buffers_[r];
-    b.owned = shared_memory_ ? advance(sort_.shape, sort_.data, plan_.rank_begins[r]) : b.chunk;
+    b.owned = place_ == input_place::shared ? advance(sort_.shape, sort_.data, plan_.rank_begins[r]) : b.chunk;
   }
   find_closed_ranks();
   sort_report& report = run_.report();
@@ -253,7 +308,6 @@ void rmg_state::make_plan() {
   report.num_spanning_buckets = plan_.num_spanning_buckets;
   report.imbalance = plan_.imbalance();
   for (unsigned r = 0; r < run_.num_ranks(); ++r) report.ranks[r].num_keys_out = plan_.rank_count(r);
-  if (run_.options().report != nullptr) report.plan_json = to_json(plan_);
 }
 
 void rmg_state::find_closed_ranks() {
@@ -268,7 +322,7 @@ void rmg_state::find_closed_ranks() {
 }
 
 void rmg_state::exchange_buckets() {
-  run_.no_way_back();
+  if (place_ != input_place::separate) run_.no_way_back();
   const device::record_shape& shape = sort_.shape;
   std::vector<exchange::endpoint> endpoints(run_.num_ranks());
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
@@ -276,12 +330,13 @@ void rmg_state::exchange_buckets() {
     device::queue& queue = *run_.ranks()[r].queue;
     if (!b.is_partitioned && !b.is_closed) {
       // Never partitioned, for one bucket holds it: out of the way of what arrives.
-      const std::uint64_t count = chunk_count(plan_.params, r);
+      const std::uint64_t count = source_count(plan_.params, r);
       queue.copy(b.spare.keys, b.chunk.keys, count * shape.codec.width_bytes(), "exchange");
       queue.copy(b.spare.values, b.chunk.values, count * shape.value_bytes, "exchange");
       b.is_partitioned = true;
     }
-    endpoints[r] = {&queue, b.spare, b.owned};
+    endpoints[r] = {&queue, b.spare, b.owned,
+                    [&self = run_.ranks()[r]]() -> device::event& { return self.take_event(); }};
   }
   run_.join_queues();
   std::vector<plan::transfer> transfers;
@@ -291,37 +346,45 @@ void rmg_state::exchange_buckets() {
     transfers.push_back(t);
     num_keys += t.count;
   }
-  run_.report().exchanged_bytes = exchange::pull_in_memory(shape, transfers, endpoints);
+  const auto reaches = [&](unsigned source, unsigned receiver) { return this->reaches(source, receiver); };
+  std::vector<exchange::staging_area> areas;
+  for (const device::buffer& memory : staging_) {
+    areas.push_back({static_cast<std::byte*>(memory.data()), staging_slot_bytes, num_staging_slots});
+  }
+  const exchange::exchanged moved = exchange::push_in_memory(shape, transfers, endpoints, reaches, areas);
+  run_.report().exchanged_bytes = moved.bytes;
+  run_.report().staged_bytes = moved.staged_bytes;
   run_.finish_phase("exchange", fraction_after_exchange, num_keys);
 }
 
 void rmg_state::sort_buckets() {
+  run_.no_way_back();
   std::vector<std::vector<device::sort_segment>> segments(run_.num_ranks());
   for (const plan::local_sort& bucket : plan_.local_sorts) {
     segments[bucket.rank].push_back({bucket.offset, bucket.count, bucket.bits});
   }
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    const rank_buffers& b = buffers_[r];
-    const bool lie_in_spare = b.is_closed && b.is_partitioned;
-    run_.ranks()[r].queue->local_sort({.shape = sort_.shape,
-                                       .source = lie_in_spare ? b.spare : b.owned,
-                                       .alternate = lie_in_spare ? b.owned : b.spare,
-                                       .result_in_alternate = lie_in_spare,
-                                       .segments = std::move(segments[r])});
-  }
-  if (shared_memory_) run_.finish_phase("local sort", 1.0, sort_.num_keys);
-}
-
-void rmg_state::gather_output() {
-  if (shared_memory_) return;
-  const device::record_shape& shape = sort_.shape;
-  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    const device::records to = advance(shape, sort_.data, plan_.rank_begins[r]);
-    device::queue& queue = *run_.ranks()[r].queue;
-    queue.copy(to.keys, buffers_[r].owned.keys, plan_.rank_count(r) * shape.codec.width_bytes(), "copy out");
-    queue.copy(to.values, buffers_[r].owned.values, plan_.rank_count(r) * shape.value_bytes, "copy out");
+    if (place_ == input_place::separate) {
+      sort_and_copy_out(r, segments[r]);
+    } else {
+      sort_segments(r, std::move(segments[r]), buffers_[r].owned);
+    }
   }
   run_.finish_phase("local sort", 1.0, sort_.num_keys);
+  if (run_.report().wants_plan) run_.report().plan_json = to_json(plan_);
+}
+
+void rmg_state::sort_segments(unsigned rank, std::vector<device::sort_segment> segments,
+                              const device::records& result) {
+  const rank_buffers& b = buffers_[rank];
+  const device::records& source = b.is_closed && b.is_partitioned ? b.spare : b.owned;
+  const device::records& alternate = source.keys == b.spare.keys ? b.owned : b.spare;
+  run_.ranks()[rank].queue->local_sort({.shape = sort_.shape,
+                                        .source = source,
+                                        .alternate = alternate,
+                                        .result_in_alternate = result.keys == alternate.keys,
+                                        .segments = std::move(segments),
+                                        .looks_for_order = false});
 }
 
 }  // namespace spansort::algorithms

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "algorithms/run_context.hpp"
@@ -10,11 +11,25 @@
 
 namespace spansort::algorithms {
 
+/// Whose memory the input lies in.
+enum class input_place : std::uint8_t {
+  shared,    ///< the caller's, which the devices share
+  separate,  ///< the caller's; the devices have their own
+  resident   ///< the devices'
+};
+[[nodiscard]] input_place place_of(const std::vector<rank>& ranks, const problem& sort);
+
+/// What is copied at a time to and from devices with memory of their own.
+[[nodiscard]] std::uint64_t keys_of_a_piece(const problem& sort, const tuning_options& tuning);
+
 /// The plan's parameters for a sort: what the options say, else what the devices advise. The paper's 256 buckets a pass
 /// and fusing under 1 % of a chunk are for GPUs of its day; what matters is that one pass leaves segments which a local
 /// sort finishes in one trip through memory.
 [[nodiscard]] plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks,
-                                               const tuning_options& tuning);
+                                               const sort_options& options);
+
+/// Throws invalid_argument when a resident part has too little room for what it may end with.
+void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_options& options);
 
 class rmg_state {
  public:
@@ -29,7 +44,8 @@ class rmg_state {
   [[nodiscard]] bool has_spanning_buckets() const noexcept { return !planner_.pending().empty(); }
   [[nodiscard]] const plan::sort_plan& plan() const noexcept { return plan_; }
 
-  /// Section 3: chunks of equal size. Devices that share the caller's memory need no copy.
+  /// Section 3: chunks of equal size. Devices that share the caller's memory, or hold the input already, need no copy;
+  /// to others it goes in pieces, which are counted as they arrive.
   void scatter_input();
   /// Section 3.1: every rank counts the pass's digit in its slices of the spanning buckets.
   void count_pending();
@@ -41,12 +57,21 @@ class rmg_state {
   void make_plan();
   /// Section 3.2: one all-to-all exchange; ranks whose keys are all their own skip it.
   void exchange_buckets();
-  /// Section 3.3: each rank sorts its buckets on the bits not yet examined.
+  /// Section 3.3: each rank sorts its buckets on the bits not yet examined. On devices with memory of their own a
+  /// finished one is copied back to the caller while the next is being sorted.
   void sort_buckets();
-  /// Copies finished buckets back to the caller, on devices with memory of their own.
-  void gather_output();
 
  private:
+  /// A stretch of a rank's chunk, counted on its own in the first pass: what arrives together.
+  struct piece {
+    unsigned rank = 0;
+    std::uint64_t offset = 0;  ///< in the chunk
+    std::uint64_t count = 0;
+    device::event* arrived = nullptr;  ///< null: it is there
+    device::input_shape shape = device::input_shape::constant;
+    std::vector<std::uint64_t> counts = {};
+  };
+
   /// One rank's buffers. Both hold `capacity` records on a device with memory of its own.
   struct rank_buffers {
     device::records chunk;        ///< the input's share
@@ -59,8 +84,17 @@ class rmg_state {
 
   using slice_histograms = std::vector<std::vector<std::vector<std::uint64_t>>>;  // [bucket][slice][digit]
 
+  void copy_in(unsigned rank);
+  void count_pieces();
+  void sort_segments(unsigned rank, std::vector<device::sort_segment> segments, const device::records& result);
+  void sort_and_copy_out(unsigned rank, const std::vector<device::sort_segment>& segments);
+  void sort_batch(unsigned rank, std::vector<device::sort_segment> batch, bool in_alternate, std::uint64_t num_keys);
   void partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,
                        const std::vector<std::uint64_t>& counts);
+  /// Whether the exchange copies directly. Where it does not, `staging_` has memory for the receiver.
+  [[nodiscard]] bool reaches(unsigned source, unsigned receiver) const;
+  void reserve_staging();
+  [[nodiscard]] std::string why_staged(unsigned source, unsigned receiver) const;
   void reverse_in_place();
   void find_closed_ranks();
   [[nodiscard]] bool looks_for_order() const;
@@ -69,12 +103,13 @@ class rmg_state {
 
   run_context& run_;
   const problem& sort_;
-  bool shared_memory_;
+  input_place place_;
   plan::planner planner_;
   plan::sort_plan plan_;
   std::vector<rank_buffers> buffers_;
   slice_histograms histograms_;
-  std::vector<device::input_shape> chunk_shapes_;
+  std::vector<piece> pieces_;            ///< of all chunks, in order
+  std::vector<device::buffer> staging_;  ///< by rank, up to the last that needs it
   unsigned num_passes_ = 0;
 };
 

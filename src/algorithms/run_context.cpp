@@ -20,33 +20,34 @@ constexpr std::chrono::milliseconds poll_interval{2};
 
 run_context::run_context(std::vector<rank>& ranks, const sort_options& options, sort_report& report)
     : ranks_(ranks), options_(options), report_(report), start_ns_(device::now_ns()) {
-  for (rank& r : ranks_) r.queue->set_monitor(&monitor_);
+  for (rank& r : ranks_) r.for_each_queue([&](device::queue& q) { q.set_monitor(&monitor_); });
 }
 
 run_context::~run_context() {
   drain();
-  for (rank& r : ranks_) r.queue->set_monitor(nullptr);
+  for (rank& r : ranks_) r.for_each_queue([](device::queue& q) { q.set_monitor(nullptr); });
 }
 
-void run_context::drain() noexcept {
+void run_context::drain() noexcept { static_cast<void>(synchronize_all()); }
+
+std::exception_ptr run_context::synchronize_all() noexcept {
+  std::exception_ptr failure;
   for (rank& r : ranks_) {
-    try {
-      r.queue->synchronize();
-    } catch (...) {
-    }
+    r.for_each_queue([&](device::queue& q) {
+      try {
+        q.synchronize();
+      } catch (...) {
+        if (failure == nullptr) failure = std::current_exception();
+      }
+    });
+    r.num_events_taken = 0;
   }
+  return failure;
 }
 
 void run_context::finish_phase(std::string_view phase, double fraction, std::uint64_t work, cancel_point point) {
   if (options_.on_progress) watch_queues(phase, fraction, work);
-  std::exception_ptr failure;
-  for (rank& r : ranks_) {
-    try {
-      r.queue->synchronize();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  }
+  const std::exception_ptr failure = synchronize_all();
   collect_timeline();
   if (failure != nullptr) {
     throw_if_cancelled();
@@ -60,9 +61,12 @@ void run_context::finish_phase(std::string_view phase, double fraction, std::uin
 void run_context::watch_queues(std::string_view phase, double fraction, std::uint64_t work) {
   const std::uint64_t work_before = monitor_.work_done.load(std::memory_order_relaxed);
   const double fraction_before = fraction_;
-  for (rank& r : ranks_) r.queue->record(*r.idle);
+  for (rank& r : ranks_) {
+    if (r.copies != nullptr) r.copies->record(*r.idle_copies);
+    r.queue->record(*r.idle);
+  }
   auto next_report = std::chrono::steady_clock::now() + progress_interval;
-  while (!std::ranges::all_of(ranks_, [](const rank& r) { return r.idle->is_complete(); })) {
+  while (!std::ranges::all_of(ranks_, [](const rank& r) { return r.is_idle(); })) {
     std::this_thread::sleep_for(poll_interval);
     if (std::chrono::steady_clock::now() < next_report) continue;
     const auto done = static_cast<double>(monitor_.work_done.load(std::memory_order_relaxed) - work_before);
@@ -112,14 +116,20 @@ void run_context::report_progress(std::string_view phase, double fraction) noexc
 
 void run_context::collect_timeline() {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    for (const device::work_interval& w : ranks_[i].queue->take_intervals()) {
-      report_.timeline.push_back({.rank = static_cast<int>(i),
-                                  .name = w.name,
-                                  .begin_ns = w.begin_ns - start_ns_,
-                                  .end_ns = w.end_ns - start_ns_,
-                                  .bytes_moved = w.bytes_moved,
-                                  .num_keys = w.num_keys});
-    }
+    int queue = 0;
+    ranks_[i].for_each_queue([&](device::queue& q) { collect_timeline(q, static_cast<int>(i), queue++); });
+  }
+}
+
+void run_context::collect_timeline(device::queue& q, int rank, int queue) {
+  for (const device::work_interval& w : q.take_intervals()) {
+    report_.timeline.push_back({.rank = rank,
+                                .queue = queue,
+                                .name = w.name,
+                                .begin_ns = w.begin_ns - start_ns_,
+                                .end_ns = w.end_ns - start_ns_,
+                                .bytes_moved = w.bytes_moved,
+                                .num_keys = w.num_keys});
   }
 }
 

@@ -18,11 +18,23 @@
 
 namespace spansort::algorithms {
 
-/// The sort to do: `num_keys` records in the caller's host memory, sorted in place.
-struct problem {
-  device::record_shape shape;
+/// A rank's part of an input that is on the devices already.
+struct resident_part {
   device::records data;
   std::uint64_t num_keys = 0;
+  std::uint64_t capacity = 0;  ///< records that there is room for
+};
+
+/// The sort to do: `num_keys` records in the caller's host memory, sorted in place. Or, with `parts`, one for each rank,
+/// in the devices' memory.
+struct problem {
+  device::record_shape shape;
+  device::records data = {};
+  std::uint64_t num_keys = 0;
+  std::vector<resident_part> parts = {};
+  bool keeps_part_sizes = false;  ///< each part ends with as many records as it began; else they are balanced
+
+  [[nodiscard]] bool is_resident() const noexcept { return !parts.empty(); }
 };
 
 /// Where a phase can be cancelled.
@@ -59,16 +71,20 @@ class run_context {
   /// The result is in place: the last call of the callback, whose exception surfaces here if it could not before.
   void finish();
 
-  /// Every queue waits for what is now queued on every other one.
+  /// Every rank's work waits for what is now queued as every other rank's.
   void join_queues();
 
   /// From here on the caller's arrays are overwritten: cancelling is over.
   void no_way_back() noexcept { can_cancel_ = false; }
+  [[nodiscard]] bool output_has_begun() const noexcept { return !can_cancel_; }
 
  private:
   void report_progress(std::string_view phase, double fraction) noexcept;
   void watch_queues(std::string_view phase, double fraction, std::uint64_t work);
   void collect_timeline();
+  void collect_timeline(device::queue& q, int rank, int queue);
+  /// The first failure, or null.
+  [[nodiscard]] std::exception_ptr synchronize_all() noexcept;
   void throw_if_cancelled();
 
   std::vector<rank>& ranks_;

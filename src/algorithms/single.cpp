@@ -7,7 +7,8 @@ namespace spansort::algorithms {
 // On every device, slot 0 is what the sort alternates with, slot 1 the keys where the caller's memory is not shared.
 std::vector<slot_request> single_workspace(const std::vector<rank>& ranks, const sort_options&, const problem& sort) {
   std::vector<slot_request> wishes{{.rank = 0, .slot = 0, .num_records = sort.num_keys}};
-  if (!ranks[0].device->shares_host_memory()) wishes.push_back({.rank = 0, .slot = 1, .num_records = sort.num_keys});
+  if (!sort.is_resident() && !ranks[0].device->shares_host_memory())
+    wishes.push_back({.rank = 0, .slot = 1, .num_records = sort.num_keys});
   return wishes;
 }
 
@@ -16,14 +17,16 @@ void run_single(run_context& run, const problem& sort) {
   device::queue& queue = *only.queue;
   const std::uint64_t keys_bytes = sort.num_keys * sort.shape.codec.width_bytes();
   const std::uint64_t values_bytes = sort.num_keys * sort.shape.value_bytes;
-  const bool in_place = only.device->shares_host_memory();
+  const bool in_place = sort.is_resident() || only.device->shares_host_memory();
 
   const device::records alternate = slot_records(only, 0, sort.shape, sort.num_keys);
-  const device::records data = in_place ? sort.data : slot_records(only, 1, sort.shape, sort.num_keys);
+  const device::records where_it_lies = sort.is_resident() ? sort.parts[0].data : sort.data;
+  const device::records data = in_place ? where_it_lies : slot_records(only, 1, sort.shape, sort.num_keys);
   if (!in_place) {
     queue.copy(data.keys, sort.data.keys, keys_bytes, "copy in");
     queue.copy(data.values, sort.data.values, values_bytes, "copy in");
   }
+  if (sort.is_resident()) run.no_way_back();
   device::local_sort_outcome outcome;
   queue.local_sort({.shape = sort.shape,
                     .source = data,

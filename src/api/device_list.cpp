@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
+#include "api/gpu_devices.hpp"
 #include "device/host/host_device.hpp"
 #include "device/host/topology.hpp"
 #include "spansort/devices.hpp"
@@ -15,6 +17,7 @@ namespace spansort::api {
 namespace {
 
 constexpr unsigned max_host_devices = 256;
+constexpr std::size_t max_gpu_ranks = 64;
 
 unsigned parse_host_count(std::string_view list, std::string_view count) {
   unsigned number = 0;
@@ -27,6 +30,32 @@ unsigned parse_host_count(std::string_view list, std::string_view count) {
   return number;
 }
 
+std::vector<int> parse_gpus(std::string_view list, std::string_view ordinals) {
+  const int num_gpus = api::num_gpus();
+  std::vector<int> gpus;
+  while (true) {
+    const std::size_t comma = std::min(ordinals.find(','), ordinals.size());
+    const std::string_view text = ordinals.substr(0, comma);
+    int ordinal = -1;
+    const std::from_chars_result end = std::from_chars(text.data(), text.data() + text.size(), ordinal);
+    if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size() || ordinal < 0) {
+      throw invalid_argument(
+          fmt::format("device list '{}': expected gpu:I,J,... with numbers of GPUs, found '{}'", list, text));
+    }
+    if (num_gpus == 0) throw device_error(fmt::format("device list '{}': {}", list, why_no_gpu()));
+    if (ordinal >= num_gpus) {
+      throw device_error(
+          fmt::format("device list '{}': there is no GPU {}; this machine has {}", list, ordinal, num_gpus));
+    }
+    gpus.push_back(ordinal);
+    if (gpus.size() > max_gpu_ranks) {
+      throw invalid_argument(fmt::format("device list '{}': more than {} GPUs", list, max_gpu_ranks));
+    }
+    if (comma == ordinals.size()) return gpus;
+    ordinals.remove_prefix(comma + 1);
+  }
+}
+
 /// Which of `num_threads` threads device `index` of `count` gets, at least one.
 unsigned threads_of(unsigned index, unsigned count, unsigned num_threads) {
   const unsigned share = num_threads / count + (index < num_threads % count ? 1 : 0);
@@ -36,11 +65,20 @@ unsigned threads_of(unsigned index, unsigned count, unsigned num_threads) {
 }  // namespace
 
 device_list parse_device_list(std::string_view text) {
-  if (text == "auto" || text == "cpu") return {};
-  if (text.starts_with("cpu:")) return {parse_host_count(text, text.substr(4))};
-  if (text == "gpu" || text.starts_with("gpu:")) {
-    throw device_error(fmt::format("device list '{}': {}", text, why_no_gpu()));
+  device_list list;
+  list.is_auto = text == "auto";
+  if (list.is_auto || text == "cpu") return list;
+  if (text.starts_with("cpu:")) {
+    list.count = parse_host_count(text, text.substr(4));
+    return list;
   }
+  if (text == "gpu") {
+    if (api::num_gpus() == 0) throw device_error(fmt::format("device list '{}': {}", text, why_no_gpu()));
+    for (int i = 0; i < api::num_gpus(); ++i) list.gpus.push_back(i);
+  } else if (text.starts_with("gpu:")) {
+    list.gpus = parse_gpus(text, text.substr(4));
+  }
+  if (!list.gpus.empty()) return list;
   throw invalid_argument(fmt::format("unknown device list '{}'; known: auto, cpu, cpu:N, gpu, gpu:I,J,...", text));
 }
 
@@ -53,10 +91,20 @@ device::host::sort_limits host_limits(const tuning_options& tuning) {
   return limits;
 }
 
+allocation_hook failing_allocations(const tuning_options& tuning, std::uint64_t& count) {
+  return [at = tuning.fail_allocation_at, &count](std::uint64_t size_bytes) {
+    if (++count == at) {
+      throw out_of_memory("an allocation was made to fail (tuning.fail_allocation_at)", size_bytes, 0);
+    }
+  };
+}
+
 std::vector<std::unique_ptr<device::device>> open_devices(const device_list& list, const open_options& options) {
+  std::vector<std::unique_ptr<device::device>> devices;
+  for (const int ordinal : list.gpus) devices.push_back(open_gpu(ordinal, options.hook));
+  if (!devices.empty()) return devices;
   const unsigned num_nodes = options.across_nodes ? 1 : device::host::num_numa_nodes();
   const unsigned count = list.count == 0 ? num_nodes : list.count;
-  std::vector<std::unique_ptr<device::device>> devices;
   for (unsigned i = 0; i < count; ++i) {
     device::host::host_device_options host;
     host.name = fmt::format("cpu:{}", i);

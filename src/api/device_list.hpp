@@ -15,7 +15,9 @@
 namespace spansort::api {
 
 struct device_list {
-  unsigned count = 0;  ///< host devices asked for; 0: one, or one a NUMA node
+  bool is_auto = false;   ///< whatever is fastest for the input
+  unsigned count = 0;     ///< host devices asked for; 0: one, or one a NUMA node
+  std::vector<int> gpus;  ///< instead of host devices: ordinals in rank order; a GPU may stand there several times
 };
 
 /// Throws invalid_argument for what no machine has, device_error for what this one lacks.
@@ -26,6 +28,9 @@ struct device_list {
 
 /// Called before every workspace allocation.
 using allocation_hook = std::function<void(std::uint64_t)>;
+
+/// The hook that makes the allocation fail that `tuning` names; `count` counts and outlives it.
+[[nodiscard]] allocation_hook failing_allocations(const tuning_options& tuning, std::uint64_t& count);
 
 /// How the devices of a list are opened.
 struct open_options {

@@ -4,12 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "api/device_list.hpp"
+#include "api/gpu_devices.hpp"
 
 namespace spansort {
 
 std::vector<device_description> list_devices() {
   std::vector<device_description> descriptions;
-  for (const auto& device : api::open_devices({}, {})) {
+  auto devices = api::open_devices({}, {});
+  for (int i = 0; i < api::num_gpus(); ++i) devices.push_back(api::open_gpu(i, {}));
+  for (const auto& device : devices) {
     const device::device_info info = device->info();
     descriptions.push_back({.name = device->name(),
                             .model = info.model,
@@ -21,8 +24,6 @@ std::vector<device_description> list_devices() {
   }
   return descriptions;
 }
-
-std::string why_no_gpu() { return "no GPU can be used: this build of spansort has no GPU backend"; }
 
 std::string devices_json() {
   using json = nlohmann::ordered_json;

@@ -4,6 +4,7 @@
 #include "algorithms/rmg_state.hpp"
 #include "api/arguments.hpp"
 #include "api/device_list.hpp"
+#include "api/gpu_devices.hpp"
 #include "api/values.hpp"
 #include "plan/planner.hpp"
 #include "spansort/plan.hpp"
@@ -13,8 +14,9 @@ namespace spansort {
 plan_explanation explain_plan(const const_key_span keys, const sort_options& options) {
   api::check_keys(keys);
   api::check_tuning(options.tuning);
-  std::vector<algorithms::rank> ranks =
-      api::open_ranks(api::parse_device_list(options.devices), {true, options.tuning, {}});
+  const api::device_list devices = api::parse_device_list(options.devices);
+  const api::gpu_call call(devices, options.tuning);
+  std::vector<algorithms::rank> ranks = api::open_ranks(devices, {true, options.tuning, {}});
   sort_options plan_options = options;
   plan_options.algorithm = "rmg";
   sort_report report;
@@ -22,11 +24,13 @@ plan_explanation explain_plan(const const_key_span keys, const sort_options& opt
   const keys::key_codec codec{keys.type, options.descending, keys::tie_rule::by_bits};
   algorithms::problem problem{{codec, 0}, {}, keys.num_keys};
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
+  // Devices with memory of their own leave the caller's keys alone as long as nothing is gathered.
+  const bool needs_copy = ranks.front().device->shares_host_memory();
   algorithms::reserve_workspace(ranks, problem.shape, algorithms::rmg_workspace(ranks, plan_options, problem),
-                                keys_bytes, options.memory_limit_bytes);
-  const device::buffer copy = ranks.front().device->allocate(keys_bytes);
-  api::copy_parallel(copy.data(), keys.data, keys_bytes);
-  problem.data.keys = copy.data();
+                                needs_copy ? keys_bytes : 0, options.memory_limit_bytes);
+  const device::buffer copy = needs_copy ? ranks.front().device->allocate(keys_bytes) : device::buffer();
+  if (needs_copy) api::copy_parallel(copy.data(), keys.data, keys_bytes);
+  problem.data.keys = needs_copy ? copy.data() : const_cast<void*>(keys.data);
   algorithms::run_context run(ranks, plan_options, report);
   algorithms::rmg_state state(run, problem);
   state.scatter_input();

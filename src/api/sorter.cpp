@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // From arguments to a driver: checks them, opens devices, runs, fills the report.
-#include <chrono>
 #include <functional>
 
 #include "algorithms/registry.hpp"
 #include "api/arguments.hpp"
 #include "api/device_list.hpp"
+#include "api/gpu_devices.hpp"
+#include "api/pick_devices.hpp"
+#include "api/run_reported.hpp"
 #include "api/values.hpp"
-#include "report/phases.hpp"
 #include "spansort/sort.hpp"
 
 namespace spansort {
@@ -20,89 +21,91 @@ struct sorter::state {
     api::check_tuning(options.tuning);
   }
 
-  /// Takes the driver's workspace, or throws out_of_memory with nothing touched. `scratch_bytes` is what the caller
-  /// will take by scratch().
+  /// The devices that this call will use; opens none.
+  [[nodiscard]] const api::device_list& pick(const device::record_shape& shape, std::uint64_t num_keys);
+  /// Opens what was picked and takes the driver's workspace, or throws out_of_memory with nothing touched.
+  /// `scratch_bytes` is what the caller will take by scratch().
   void reserve(const algorithms::problem& problem, std::uint64_t scratch_bytes);
-  /// Memory beside the driver's workspace, for one call.
+  /// Host memory beside the driver's workspace, for one call.
   [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes) {
-    return ranks_for(0).front().device->allocate(size_bytes);
+    return the_calling_thread().front().device->allocate(size_bytes);
   }
-  /// Sorts in place what has been reserved for; the report's operation says for whom. `place_values`, where given, moves
-  /// what did not travel with the keys; the sort is complete only then.
-  void run(const algorithms::problem& problem, std::string_view operation,
-           const std::function<void()>& place_values = {});
-
-  /// Whether the calling thread is the fastest device: few keys, and nobody asked for several devices.
-  [[nodiscard]] bool is_for_calling_thread(std::uint64_t num_keys) const {
-    return devices.count <= 1 && options.algorithm != "rmg" && num_keys <= api::host_limits(options.tuning).inline_keys;
-  }
-
-  std::vector<algorithms::rank>& ranks_for(std::uint64_t num_keys);
+  /// Sorts in place what has been reserved for. `place_values` as in run_reported().
+  void run(const algorithms::problem& problem, std::string_view name, const std::function<void()>& place_values = {});
 
   void sort_with_index(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
   void sort_widened(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
 
+ private:
+  /// Whether the calling thread is the fastest device: few keys, and nobody asked for several devices.
+  [[nodiscard]] bool is_for_calling_thread(std::uint64_t num_keys) const {
+    return devices.gpus.empty() && devices.count <= 1 && options.algorithm != "rmg" &&
+           num_keys <= api::host_limits(options.tuning).inline_keys;
+  }
+  std::vector<algorithms::rank>& the_calling_thread();
+  std::vector<algorithms::rank>& picked_ranks(std::uint64_t num_keys);
+  [[nodiscard]] api::allocation_hook allocation_hook() {
+    return api::failing_allocations(options.tuning, num_allocations);
+  }
+
+ public:
   sort_options options;
   api::device_list devices;
   const algorithms::entry& algorithm;
   std::uint64_t num_allocations = 0;
-  std::uint64_t call_scratch_bytes = 0;          ///< of the current call
-  std::vector<algorithms::rank> calling_thread;  ///< one rank, opened when first needed
-  std::vector<algorithms::rank> ranks;           ///< those of the device list, opened when first needed
+  std::uint64_t call_scratch_bytes = 0;           ///< of the current call
+  api::device_choice picked;                      ///< for the current call
+  std::vector<algorithms::rank>* used = nullptr;  ///< by the current call
+  // Opened when first needed.
+  std::vector<algorithms::rank> calling_thread;  ///< one rank
+  std::vector<algorithms::rank> ranks;           ///< those of the device list; of "auto", the CPU's
+  std::vector<algorithms::rank> gpu_ranks;       ///< of "auto", as many as were picked last
 };
 
-std::vector<algorithms::rank>& sorter::state::ranks_for(std::uint64_t num_keys) {
-  const api::allocation_hook hook = [this](std::uint64_t size_bytes) {
-    if (++num_allocations == options.tuning.fail_allocation_at) {
-      throw out_of_memory("an allocation was made to fail (tuning.fail_allocation_at)", size_bytes, 0);
-    }
-  };
-  if (is_for_calling_thread(num_keys)) {
-    if (calling_thread.empty()) {
-      calling_thread.push_back(algorithms::make_rank(api::open_calling_thread(options.tuning, hook)));
-    }
-    return calling_thread;
+const api::device_list& sorter::state::pick(const device::record_shape& shape, std::uint64_t num_keys) {
+  picked = {devices, {}};
+  if (devices.is_auto && !is_for_calling_thread(num_keys)) {
+    const std::uint64_t held = gpu_ranks.empty() ? 0 : algorithms::held_bytes(gpu_ranks) / gpu_ranks.size();
+    picked = api::pick_devices(num_keys * shape.bytes(), !gpu_ranks.empty(), held);
   }
-  if (ranks.empty()) ranks = api::open_ranks(devices, {options.algorithm == "single", options.tuning, hook});
-  return ranks;
+  return picked.list;
+}
+
+std::vector<algorithms::rank>& sorter::state::the_calling_thread() {
+  if (calling_thread.empty()) {
+    calling_thread.push_back(algorithms::make_rank(api::open_calling_thread(options.tuning, allocation_hook())));
+  }
+  return calling_thread;
+}
+
+std::vector<algorithms::rank>& sorter::state::picked_ranks(std::uint64_t num_keys) {
+  if (is_for_calling_thread(num_keys)) return the_calling_thread();
+  std::vector<algorithms::rank>& kept = devices.is_auto && !picked.list.gpus.empty() ? gpu_ranks : ranks;
+  if (&kept == &gpu_ranks && kept.size() != picked.list.gpus.size()) kept.clear();
+  if (kept.empty()) {
+    kept = api::open_ranks(picked.list, {options.algorithm == "single", options.tuning, allocation_hook()});
+  }
+  return kept;
 }
 
 void sorter::state::reserve(const algorithms::problem& problem, std::uint64_t scratch_bytes) {
-  std::vector<algorithms::rank>& used = ranks_for(problem.num_keys);
+  used = &picked_ranks(problem.num_keys);
   if (options.memory_limit_bytes != 0) {
     // What other ranks keep from earlier calls would count too.
-    algorithms::release(&used == &ranks ? calling_thread : ranks);
+    for (std::vector<algorithms::rank>* others : {&calling_thread, &ranks, &gpu_ranks}) {
+      if (others != used) algorithms::release(*others);
+    }
   }
   call_scratch_bytes = scratch_bytes;
-  algorithms::reserve_workspace(used, problem.shape, algorithm.workspace(used, options, problem), scratch_bytes,
+  algorithms::reserve_workspace(*used, problem.shape, algorithm.workspace(*used, options, problem), scratch_bytes,
                                 options.memory_limit_bytes);
 }
 
-void sorter::state::run(const algorithms::problem& problem, std::string_view operation,
+void sorter::state::run(const algorithms::problem& problem, std::string_view name,
                         const std::function<void()>& place_values) {
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;
-  report = {};
-  report.operation = operation;
-  report.key_type = name(problem.shape.codec.type);
-  report.descending = problem.shape.codec.descending;
-  report.num_keys = problem.num_keys;
-  report.value_bytes = problem.shape.value_bytes;
-  const auto begin = std::chrono::steady_clock::now();
-  std::vector<algorithms::rank>& used = ranks_for(problem.num_keys);
-  for (unsigned i = 0; i < used.size(); ++i)
-    report.ranks.push_back(api::describe(*used[i].device, i, used.size(), problem));
-  {
-    algorithms::run_context context(used, options, report);
-    context.begin();
-    algorithm.run(context, problem);
-    if (place_values) place_values();
-    context.finish();  // last: here an exception of the progress callback surfaces
-  }
-  report.workspace_bytes = algorithms::held_bytes(used) + call_scratch_bytes;
-  if (report.picked.empty()) report.picked = report.algorithm + ": asked for";
-  report::summarize_timeline(report);
-  report.elapsed_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  api::run_reported(algorithm, *used, options, problem, {name, call_scratch_bytes, picked.why}, place_values, report);
 }
 
 sorter::sorter(sort_options options) : state_(std::make_unique<state>(std::move(options))) {}
@@ -113,6 +116,7 @@ sorter& sorter::operator=(sorter&&) noexcept = default;
 void sorter::sort(key_span keys) {
   api::check_keys(keys);
   const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_bits};
+  const api::gpu_call call(state_->pick({codec, 0}, keys.num_keys), state_->options.tuning);
   const algorithms::problem problem{{codec, 0}, {keys.data, nullptr}, keys.num_keys};
   state_->reserve(problem, 0);
   state_->run(problem, "sort");
@@ -123,6 +127,8 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) 
   api::check_values(keys, values, value_bytes);
   const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_input_order};
   algorithms::problem problem{{codec, 0}, {keys.data, nullptr}, keys.num_keys};
+  const unsigned value_bytes_to_move = value_bytes > 16 ? sizeof(std::uint64_t) : api::travelling_width(value_bytes);
+  const api::gpu_call call(state_->pick({codec, value_bytes_to_move}, keys.num_keys), state_->options.tuning);
   if (value_bytes > 16) return state_->sort_with_index(problem, values, value_bytes);
   const unsigned width = api::travelling_width(value_bytes);
   problem.shape.value_bytes = width;
@@ -137,6 +143,7 @@ void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_byt
   api::check_indices(keys, indices, index_bytes);
   const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_input_order};
   algorithms::problem problem{{codec, static_cast<unsigned>(index_bytes)}, {nullptr, indices}, keys.num_keys};
+  const api::gpu_call call(state_->pick(problem.shape, keys.num_keys), state_->options.tuning);
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   state_->reserve(problem, keys_bytes);
   const device::buffer copy = state_->scratch(keys_bytes);
@@ -173,12 +180,14 @@ void sorter::state::sort_widened(const algorithms::problem& keys, void* values, 
 }
 
 std::uint64_t sorter::workspace_bytes() const noexcept {
-  return algorithms::held_bytes(state_->calling_thread) + algorithms::held_bytes(state_->ranks);
+  return algorithms::held_bytes(state_->calling_thread) + algorithms::held_bytes(state_->ranks) +
+         algorithms::held_bytes(state_->gpu_ranks);
 }
 
 void sorter::release_workspace() {
   algorithms::release(state_->calling_thread);
   algorithms::release(state_->ranks);
+  algorithms::release(state_->gpu_ranks);
 }
 
 }  // namespace spansort

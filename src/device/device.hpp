@@ -145,12 +145,16 @@ struct local_sort_request {
   bool result_in_alternate = false;
   std::vector<sort_segment> segments;     ///< none overlaps another
   local_sort_outcome* outcome = nullptr;  ///< host memory, or null
+  bool looks_for_order = true;  ///< may save the work; a bucket that a partition has just made is never ordered
 };
 
 /// How finely a driver should partition before this device's local sort.
 struct partition_advice {
-  std::uint64_t segment_keys = 0;  ///< segments of up to this many keys are sorted in one trip through memory
-  unsigned radix_bits = 0;         ///< widest digit that one partition splits by at full speed
+  std::uint64_t segment_keys =
+      0;                    ///< segments of up to this many keys are sorted in one trip through memory; 0: none are
+  unsigned radix_bits = 8;  ///< widest digit that one partition splits by at full speed
+  unsigned most_radix_bits = 8;            ///< widest digit that one partition takes
+  std::uint64_t several_devices_keys = 0;  ///< from so many keys on several such devices beat one
 };
 
 /// Shared between the host thread that runs a sort and the queues that work for it.
@@ -168,6 +172,13 @@ struct work_interval {
   std::uint64_t num_keys = 0;
 };
 
+/// Bytes to copy, as part of a longer list.
+struct copy_piece {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::uint64_t size_bytes = 0;
+};
+
 /// In-order asynchronous work of one device: a CUDA stream, or a worker thread.
 class queue {
  public:
@@ -175,11 +186,17 @@ class queue {
 
   /// Copies between any two places that the device reaches.
   virtual void copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) = 0;
+  /// Many copies at once, in any order: from this device's memory into any that it reaches. Addresses and sizes are
+  /// multiples of `alignment_bytes`, which is 1, 2, 4, 8 or 16. No two pieces overlap.
+  virtual void copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) = 0;
   virtual void histogram(const histogram_request& request) = 0;
   virtual void partition(const partition_request& request) = 0;
   virtual void local_sort(const local_sort_request& request) = 0;
   virtual void swap_mirrored(const swap_mirrored_request& request) = 0;
 
+  /// Later work starts after what is on `stream` now: a stream of the device's runtime that is not this library's. Nothing
+  /// on devices that have none.
+  virtual void wait_for_stream(void* stream) = 0;
   virtual void record(event& e) = 0;
   /// Later work of this queue starts after `e` has completed; `e` must have been recorded. The host does not wait.
   virtual void wait(event& e) = 0;
@@ -218,11 +235,20 @@ class device {
   [[nodiscard]] virtual std::unique_ptr<event> make_event() = 0;
   /// Whether kernels and copies of this device can use pointers of `other` directly.
   [[nodiscard]] virtual bool reaches(const device& other) const = 0;
+  /// Why it does not, for people; "" where it does.
+  [[nodiscard]] virtual std::string why_unreachable(const device& other) const = 0;
+  /// Whether `memory` is this device's.
+  [[nodiscard]] virtual bool owns(const void* memory) const = 0;
   /// The caller's host memory is device memory: chunks need no copies in and out.
   [[nodiscard]] virtual bool shares_host_memory() const noexcept = 0;
   /// Devices with the same number allocate from the same memory.
   [[nodiscard]] virtual int memory_id() const noexcept = 0;
   [[nodiscard]] virtual partition_advice advise(const record_shape& shape) const = 0;
+  /// Whether a local sort over `bits` costs less with its result in the alternate.
+  [[nodiscard]] virtual bool prefers_alternate(const record_shape& shape, keys::bit_range bits) const = 0;
+  /// Host memory that copies between it and this device take at full speed. Not counted as the device's memory. Throws
+  /// out_of_memory.
+  [[nodiscard]] virtual buffer allocate_staging(std::uint64_t size_bytes) = 0;
   /// Memory that work on this device's queues needs besides, whatever the input: a fixed number of bytes of the memory
   /// that memory_id() names.
   [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;

@@ -30,14 +30,14 @@ rank_rows physical_rows(const pass_view& view, const parameters& params) {
   return rows;
 }
 
-/// A spanning bucket is cut where the chunks end: where it would lie if it could.
+/// A spanning bucket is cut where the parts end: where it would lie if it could.
 rank_rows logical_rows(const pass_view& view, const parameters& params) {
   rank_rows rows(params.num_ranks);
   for (const bucket& b : view.buckets) {
     const std::string name = bucket_name(b.prefix, params.radix_bits);
     std::uint64_t position = b.begin;
     for (unsigned rank = b.first_rank; rank <= b.last_rank; ++rank) {
-      const std::uint64_t end = rank == b.last_rank ? b.begin + b.count : chunk_begin(params, rank + 1);
+      const std::uint64_t end = rank == b.last_rank ? b.begin + b.count : target_begin(params, rank + 1);
       if (end > position) rows[rank].push_back({name, end - position, b.spans()});
       position = std::max(position, end);
     }
@@ -66,8 +66,14 @@ class drawer {
   void draw_heading() {
     out_ += fmt::format("Plan: {} of {} bits over {}, {} bits a pass\n", counted(params_.num_keys, "key"),
                         params_.key_bits, counted(params_.num_ranks, "rank"), params_.radix_bits);
-    out_ += fmt::format("      slack {} at each end of a chunk, imbalance {:.4f}, {} refined in {}\n",
-                        counted(epsilon_keys(params_), "key"), plan_.imbalance(),
+    const bool is_equal = params_.source_counts.empty() && params_.target_counts.empty();
+    if (!is_equal) {
+      out_ += fmt::format("      {} chunks of the input, {} parts of the output\n",
+                          params_.source_counts.empty() ? "equal" : "given",
+                          params_.target_counts.empty() ? "equal" : "given");
+    }
+    out_ += fmt::format("      slack {} at each end of a {}, imbalance {:.4f}, {} refined in {}\n",
+                        counted(epsilon_keys(params_), "key"), is_equal ? "chunk" : "part", plan_.imbalance(),
                         counted(plan_.num_spanning_buckets, "bucket"),
                         plan_.passes.size() == 1 ? "1 pass" : fmt::format("{} passes", plan_.passes.size()));
   }

@@ -16,7 +16,7 @@ namespace {
 std::vector<std::uint64_t> find_rank_begins(const parameters& params, const std::vector<bucket>& buckets) {
   std::vector<std::uint64_t> ends(params.num_ranks + 1);  // ends[rank + 1]; shifted so that it becomes the begins
   for (const bucket& b : buckets) {
-    for (unsigned rank = b.first_rank; rank < b.last_rank; ++rank) ends[rank + 1] = chunk_begin(params, rank + 1);
+    for (unsigned rank = b.first_rank; rank < b.last_rank; ++rank) ends[rank + 1] = target_begin(params, rank + 1);
     ends[b.last_rank + 1] = b.begin + b.count;
   }
   // A rank that got nothing ends where its predecessor does.

@@ -16,7 +16,7 @@ namespace {
 class fuser {
  public:
   explicit fuser(const parameters& params)
-      : key_bits_(params.key_bits), small_keys_(params.fuse_threshold * static_cast<double>(largest_chunk(params))) {}
+      : key_bits_(params.key_bits), small_keys_(params.fuse_threshold * static_cast<double>(largest_target(params))) {}
 
   /// `count` keys of `b` at `offset` of `rank`'s part; called in order.
   void add(const bucket& b, unsigned rank, std::uint64_t offset, std::uint64_t count) {

@@ -43,8 +43,12 @@ void write(const json& value, std::size_t indent, std::string& out) {
 }
 
 json to_json(const parameters& p) {
-  return {{"num_keys", p.num_keys},     {"num_ranks", p.num_ranks}, {"key_bits", p.key_bits},
-          {"radix_bits", p.radix_bits}, {"epsilon", p.epsilon},     {"fuse_threshold", p.fuse_threshold}};
+  json out = {{"num_keys", p.num_keys},     {"num_ranks", p.num_ranks}, {"key_bits", p.key_bits},
+              {"radix_bits", p.radix_bits}, {"epsilon", p.epsilon},     {"fuse_threshold", p.fuse_threshold}};
+  if (p.refine_keys != 0) out["refine_keys"] = p.refine_keys;
+  if (!p.source_counts.empty()) out["source_counts"] = p.source_counts;
+  if (!p.target_counts.empty()) out["target_counts"] = p.target_counts;
+  return out;
 }
 
 json to_json(keys::bit_range bits) { return {{"begin", bits.begin}, {"end", bits.end}}; }
@@ -89,10 +93,9 @@ json passes_to_json(const sort_plan& plan) {
 json ranks_to_json(const sort_plan& plan) {
   json ranks = json::array();
   for (unsigned rank = 0; rank < plan.params.num_ranks; ++rank) {
-    const std::uint64_t begin = chunk_begin(plan.params, rank);
     ranks.push_back({{"rank", rank},
-                     {"chunk_begin", begin},
-                     {"chunk_count", chunk_begin(plan.params, rank + 1) - begin},
+                     {"chunk_begin", source_begin(plan.params, rank)},
+                     {"chunk_count", source_count(plan.params, rank)},
                      {"begin", plan.rank_begins[rank]},
                      {"count", plan.rank_count(rank)}});
   }

@@ -19,16 +19,49 @@ struct rank_range {
   unsigned last = 0;
 };
 
+/// Where a chunk or part begins; no counts: all are equal.
+std::uint64_t begin_of(const parameters& p, const std::vector<std::uint64_t>& counts, unsigned rank) noexcept {
+  if (!counts.empty()) {
+    return std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(rank), std::uint64_t{0});
+  }
+  // floor(rank * num_keys / num_ranks); the product itself may not fit.
+  const std::uint64_t quotient = p.num_keys / p.num_ranks;
+  const std::uint64_t remainder = p.num_keys % p.num_ranks;
+  return rank * quotient + rank * remainder / p.num_ranks;
+}
+
+std::uint64_t count_of(const parameters& p, const std::vector<std::uint64_t>& counts, unsigned rank) noexcept {
+  return counts.empty() ? begin_of(p, counts, rank + 1) - begin_of(p, counts, rank) : counts[rank];
+}
+
+std::uint64_t largest_of(const parameters& p, const std::vector<std::uint64_t>& counts) noexcept {
+  if (counts.empty()) return base::ceil_div(p.num_keys, std::uint64_t{p.num_ranks});
+  return *std::max_element(counts.begin(), counts.end());
+}
+
+/// One count a rank, summing to num_keys without a wrap; or none.
+bool are_sizes(const std::vector<std::uint64_t>& counts, const parameters& p) {
+  if (counts.empty()) return true;
+  std::uint64_t left = p.num_keys;
+  for (const std::uint64_t count : counts) {
+    if (count > left) return false;
+    left -= count;
+  }
+  return left == 0 && counts.size() == p.num_ranks;
+}
+
 void check_parameters(const parameters& p) {
   SPANSORT_ASSERT(p.num_ranks >= 1);
   SPANSORT_ASSERT(p.key_bits >= 1 && p.key_bits <= 64);
   SPANSORT_ASSERT(p.radix_bits >= 1 && p.radix_bits <= 24);
   SPANSORT_ASSERT(p.epsilon >= 0);
   SPANSORT_ASSERT(p.fuse_threshold >= 0);
+  SPANSORT_ASSERT(are_sizes(p.source_counts, p));
+  SPANSORT_ASSERT(are_sizes(p.target_counts, p));
 }
 
 /// Gives the keys at either end to the neighbour where they are at most `slack_keys`: one rank a side, so that no rank
-/// gets more than the slack from either side. `borders` are those of the chunks.
+/// gets more than the slack from either side. `borders` are those of the parts; neither end touched is an empty part.
 rank_range trim(const bucket& b, rank_range touched, const std::vector<std::uint64_t>& borders,
                 std::uint64_t slack_keys) {
   if (touched.first == touched.last) return touched;
@@ -37,7 +70,7 @@ rank_range trim(const bucket& b, rank_range touched, const std::vector<std::uint
   const bool head_fits = head_keys <= slack_keys;
   const bool tail_fits = tail_keys <= slack_keys;
 
-  // Ranks without a chunk own nothing: step over them.
+  // Ranks without a part own nothing: step over them.
   unsigned second = touched.first + 1;
   while (borders[second + 1] == borders[second]) ++second;
   if (head_fits && tail_fits && second == touched.last) {
@@ -76,20 +109,18 @@ void append_children(const refinement& parent, const std::vector<std::vector<std
 
 }  // namespace
 
-std::uint64_t chunk_begin(const parameters& p, unsigned rank) noexcept {
-  // floor(rank * num_keys / num_ranks); the product itself may not fit.
-  const std::uint64_t quotient = p.num_keys / p.num_ranks;
-  const std::uint64_t remainder = p.num_keys % p.num_ranks;
-  return rank * quotient + rank * remainder / p.num_ranks;
-}
+std::uint64_t source_begin(const parameters& p, unsigned rank) noexcept { return begin_of(p, p.source_counts, rank); }
+std::uint64_t target_begin(const parameters& p, unsigned rank) noexcept { return begin_of(p, p.target_counts, rank); }
 
-std::uint64_t largest_chunk(const parameters& p) noexcept {
-  return base::ceil_div(p.num_keys, std::uint64_t{p.num_ranks});
-}
+std::uint64_t source_count(const parameters& p, unsigned rank) noexcept { return count_of(p, p.source_counts, rank); }
+std::uint64_t target_count(const parameters& p, unsigned rank) noexcept { return count_of(p, p.target_counts, rank); }
+
+std::uint64_t largest_source(const parameters& p) noexcept { return largest_of(p, p.source_counts); }
+std::uint64_t largest_target(const parameters& p) noexcept { return largest_of(p, p.target_counts); }
 
 std::uint64_t epsilon_keys(const parameters& p) noexcept {
   if (p.num_keys == 0) return 0;
-  const double keys = p.epsilon * static_cast<double>(largest_chunk(p));
+  const double keys = p.epsilon * static_cast<double>(largest_target(p));
   return keys >= static_cast<double>(p.num_keys) ? p.num_keys : static_cast<std::uint64_t>(keys);
 }
 
@@ -103,14 +134,12 @@ double sort_plan::imbalance() const {
 planner::planner(const parameters& params) : params_(params) {
   check_parameters(params_);
   plan_.params = params_;
-  for (unsigned rank = 0; rank <= params_.num_ranks; ++rank) chunk_borders_.push_back(chunk_begin(params_, rank));
+  for (unsigned rank = 0; rank <= params_.num_ranks; ++rank) part_borders_.push_back(target_begin(params_, rank));
   if (params_.num_keys == 0) return;
 
   bucket root;
   root.count = params_.num_keys;
-  for (unsigned rank = 0; rank < params_.num_ranks; ++rank) {
-    root.slice_counts.push_back(chunk_borders_[rank + 1] - chunk_borders_[rank]);
-  }
+  for (unsigned rank = 0; rank < params_.num_ranks; ++rank) root.slice_counts.push_back(source_count(params_, rank));
   root.last_rank = params_.num_ranks - 1;
   buckets_.push_back(std::move(root));
   collect_pending();
@@ -143,15 +172,15 @@ void planner::add_pass(std::span<const std::vector<std::vector<std::uint64_t>>> 
 void planner::assign_ranks() {
   const std::uint64_t slack_keys = epsilon_keys(params_);
   std::uint64_t begin = 0;
-  unsigned rank = 0;  // whose chunk holds the position `begin`
+  unsigned rank = 0;  // whose part holds the position `begin`
   for (bucket& b : buckets_) {
     b.begin = begin;
     begin += b.count;
-    while (chunk_borders_[rank + 1] <= b.begin) ++rank;
+    while (part_borders_[rank + 1] <= b.begin) ++rank;
     rank_range touched{rank, rank};
-    while (chunk_borders_[touched.last + 1] < begin) ++touched.last;
-    rank_range range = trim(b, touched, chunk_borders_, slack_keys);
-    // Equal keys that do not fit one rank may be cut anywhere: cut where the balance is perfect, without slack.
+    while (part_borders_[touched.last + 1] < begin) ++touched.last;
+    rank_range range = trim(b, touched, part_borders_, slack_keys);
+    // Equal keys that do not fit one rank may be cut anywhere: cut where the parts end, without slack.
     if (range.first != range.last && b.prefix.bit_count == params_.key_bits) range = touched;
     b.first_rank = range.first;
     b.last_rank = range.last;
@@ -165,7 +194,8 @@ void planner::collect_pending() {
   std::vector<std::uint64_t> offsets(params_.num_ranks);  // chunks are kept in bucket order
   for (const bucket& b : buckets_) {
     const unsigned bits_left = params_.key_bits - b.prefix.bit_count;
-    const bool refine = bits_left != 0 && (is_root || b.spans());
+    const bool is_large = params_.refine_keys != 0 && b.count > params_.refine_keys;
+    const bool refine = bits_left != 0 && (is_root || b.spans() || is_large);
     if (refine) {
       const unsigned digit_bits = std::min(params_.radix_bits, bits_left);
       pending_.push_back({b.prefix, {bits_left - digit_bits, digit_bits}, {}});

@@ -22,18 +22,33 @@ struct parameters {
   std::uint64_t num_keys = 0;
   unsigned num_ranks = 1;
   unsigned key_bits = 32;
-  unsigned radix_bits = 8;       ///< the last digit may be narrower
-  double epsilon = 0.005;        ///< slack at each end of a chunk, fraction of the largest chunk, rounded down
-  double fuse_threshold = 0.01;  ///< fraction of the largest chunk
+  unsigned radix_bits = 8;        ///< the last digit may be narrower
+  double epsilon = 0.005;         ///< slack at each end of a part, fraction of the largest part, rounded down
+  std::uint64_t refine_keys = 0;  ///< buckets of more keys are refined even when they do not span; 0: none
+  double fuse_threshold = 0.01;   ///< fraction of the largest part
+  /// Keys that each rank holds at first, its chunk; they sum to num_keys, some may be 0. Empty: equal chunks.
+  std::vector<std::uint64_t> source_counts;
+  /// Keys that each rank is to end with, its part, slack aside; as above. A rank with 0 gets none, slack or not.
+  std::vector<std::uint64_t> target_counts;
 };
 
-/// Keys [begin(rank), begin(rank + 1)) of the input are rank's chunk; sizes differ by at most one.
-[[nodiscard]] std::uint64_t chunk_begin(const parameters& p, unsigned rank) noexcept;
+/// Keys [begin(rank), begin(rank + 1)) of the input are rank's chunk. Equal chunks differ by at most one key.
+[[nodiscard]] std::uint64_t source_begin(const parameters& p, unsigned rank) noexcept;
 
-/// Size of the largest chunk, ceil(num_keys / num_ranks).
-[[nodiscard]] std::uint64_t largest_chunk(const parameters& p) noexcept;
+/// Keys [begin(rank), begin(rank + 1)) of the sorted whole are rank's part, before slack. Equal parts lie as chunks do.
+[[nodiscard]] std::uint64_t target_begin(const parameters& p, unsigned rank) noexcept;
 
-/// Slack at each end of a chunk, in keys. A rank ends with at most its chunk + 2 * epsilon_keys.
+[[nodiscard]] std::uint64_t source_count(const parameters& p, unsigned rank) noexcept;
+[[nodiscard]] std::uint64_t target_count(const parameters& p, unsigned rank) noexcept;
+
+/// Size of the largest chunk; of equal ones ceil(num_keys / num_ranks).
+[[nodiscard]] std::uint64_t largest_source(const parameters& p) noexcept;
+
+/// Size of the largest part, likewise.
+[[nodiscard]] std::uint64_t largest_target(const parameters& p) noexcept;
+
+/// Slack at each end of a part, in keys: a border of ranks ends at most this far from target_begin.
+/// A rank ends with at most its part + 2 * epsilon_keys.
 [[nodiscard]] std::uint64_t epsilon_keys(const parameters& p) noexcept;
 
 /// A bucket's part in one rank's chunk. Offsets count from the start of that chunk, which is kept in bucket order.
@@ -86,10 +101,11 @@ struct sort_plan {
   std::vector<std::uint64_t> rank_begins;  ///< num_ranks + 1 positions in the sorted whole
   std::vector<transfer> transfers;         ///< by source rank, then source offset
   std::vector<local_sort> local_sorts;     ///< by rank, then offset; cover everything
-  std::uint64_t num_spanning_buckets = 0;  ///< root included, over all passes (paper, section 3.2: s)
+  /// Refined ones, root included, over all passes (paper, section 3.2: s); with refine_keys large ones too.
+  std::uint64_t num_spanning_buckets = 0;
 
   [[nodiscard]] std::uint64_t rank_count(unsigned rank) const { return rank_begins[rank + 1] - rank_begins[rank]; }
-  /// Largest rank over average; 1 for no keys.
+  /// Largest rank over average, also where the parts are uneven on purpose; 1 for no keys.
   [[nodiscard]] double imbalance() const;
 };
 
@@ -114,8 +130,8 @@ class planner {
   void collect_pending();
 
   parameters params_;
-  std::vector<std::uint64_t> chunk_borders_;  ///< num_ranks + 1
-  std::vector<bucket> buckets_;               ///< all keys, in order; none is empty
+  std::vector<std::uint64_t> part_borders_;  ///< num_ranks + 1
+  std::vector<bucket> buckets_;              ///< all keys, in order; none is empty
   std::vector<refinement> pending_;
   sort_plan plan_;
 };

@@ -14,18 +14,31 @@ void verifier::check_parameters() const {
   require(params_.radix_bits >= 1, "digits have no bits");
 }
 
-void verifier::derive_chunks() {
+std::vector<std::uint64_t> verifier::borders_of(const std::vector<std::uint64_t>& counts) const {
+  require(counts.empty() || counts.size() == num_ranks_, "{} sizes are given for {} ranks", counts.size(), num_ranks_);
   const std::uint64_t quotient = params_.num_keys / num_ranks_;
   const std::uint64_t remainder = params_.num_keys % num_ranks_;
-  chunks_.push_back(0);
+  std::vector<std::uint64_t> borders = {0};
   std::uint64_t carry = 0;
   for (unsigned rank = 0; rank < num_ranks_; ++rank) {
     carry += remainder;
     const bool one_more = carry >= num_ranks_;
     if (one_more) carry -= num_ranks_;
-    chunks_.push_back(chunks_.back() + quotient + (one_more ? 1 : 0));
+    const std::uint64_t count = counts.empty() ? quotient + (one_more ? 1 : 0) : counts[rank];
+    require(fits(borders.back(), count, params_.num_keys), "sizes given up to rank {} exceed {} keys", rank,
+            params_.num_keys);
+    borders.push_back(borders.back() + count);
   }
-  const double slack = params_.epsilon * static_cast<double>(quotient + (remainder != 0 ? 1 : 0));
+  require(borders.back() == params_.num_keys, "the sizes given sum to {} of {} keys", borders.back(), params_.num_keys);
+  return borders;
+}
+
+void verifier::derive_borders() {
+  chunks_ = borders_of(params_.source_counts);
+  parts_ = borders_of(params_.target_counts);
+  std::uint64_t largest = 0;
+  for (unsigned rank = 0; rank < num_ranks_; ++rank) largest = std::max(largest, part_count(rank));
+  const double slack = params_.epsilon * static_cast<double>(largest);
   slack_keys_ = slack < static_cast<double>(params_.num_keys) ? static_cast<std::uint64_t>(slack) : params_.num_keys;
 }
 
@@ -36,10 +49,11 @@ void verifier::check_ranks() const {
   require(begins.back() == params_.num_keys, "ranks end at {} of {} keys", begins.back(), params_.num_keys);
   require(std::is_sorted(begins.begin(), begins.end()), "rank borders do not ascend");
   for (unsigned rank = 0; rank < num_ranks_; ++rank) {
-    const std::uint64_t chunk = chunks_[rank + 1] - chunks_[rank];
-    const std::uint64_t count = plan_.rank_count(rank);
-    require(count <= chunk || count - chunk <= slack_keys_ || count - chunk - slack_keys_ <= slack_keys_,
-            "rank {} gets {} keys; its chunk is {}, the slack {} at each end", rank, count, chunk, slack_keys_);
+    const std::uint64_t moved = begins[rank] > parts_[rank] ? begins[rank] - parts_[rank] : parts_[rank] - begins[rank];
+    require(moved <= slack_keys_, "rank {} begins at {}, its part at {}; the slack is {} at each end", rank,
+            begins[rank], parts_[rank], slack_keys_);
+    require(part_count(rank) != 0 || plan_.rank_count(rank) == 0, "rank {} gets {} keys but has no part", rank,
+            plan_.rank_count(rank));
   }
 }
 
@@ -49,8 +63,8 @@ void verifier::check_owners_hold_their_buckets() const {
     require(begins[b.first_rank] <= b.begin && b.begin + b.count <= begins[b.last_rank + 1],
             "the bucket at {} is not inside ranks {} to {}", b.begin, b.first_rank, b.last_rank);
     for (unsigned rank = b.first_rank + 1; rank <= b.last_rank; ++rank) {
-      require(begins[rank] == chunks_[rank], "equal keys are cut at {}, not at {} where rank {}'s chunk begins",
-              begins[rank], chunks_[rank], rank);
+      require(begins[rank] == parts_[rank], "equal keys are cut at {}, not at {} where rank {}'s part begins",
+              begins[rank], parts_[rank], rank);
     }
   }
 }
@@ -63,15 +77,14 @@ void verifier::check_transfers_in_place() const {
     require(t.count != 0, "transfer {} is empty", i);
     require(t.source_rank < num_ranks_ && t.destination_rank < num_ranks_, "transfer {} goes from rank {} to rank {}",
             i, t.source_rank, t.destination_rank);
-    while (rank < t.source_rank && offset == chunks_[rank + 1] - chunks_[rank]) {
+    while (rank < t.source_rank && offset == chunk_count(rank)) {
       ++rank;
       offset = 0;
     }
     require(t.source_rank == rank && t.source_offset == offset,
             "transfer {} takes keys from offset {} of rank {}; offset {} of rank {} comes next", i, t.source_offset,
             t.source_rank, offset, rank);
-    require(fits(t.source_offset, t.count, chunks_[rank + 1] - chunks_[rank]), "transfer {} reads past rank {}'s chunk",
-            i, rank);
+    require(fits(t.source_offset, t.count, chunk_count(rank)), "transfer {} reads past rank {}'s chunk", i, rank);
     require(fits(t.destination_offset, t.count, plan_.rank_count(t.destination_rank)),
             "transfer {} writes past the end of rank {}", i, t.destination_rank);
     offset += t.count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A second opinion on a finished plan. Nothing of the planner is called: where keys belong is derived by walking the
-// sorted whole, bits from the ranges of key values that buckets stand for, and chunks by handing out the remainder one
-// by one. Costs about buckets x ranks, as planning does.
+// sorted whole, bits from the ranges of key values that buckets stand for, and equal chunks by handing out the remainder
+// one by one. Costs about buckets x ranks, as planning does.
 #pragma once
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ class verifier {
 
   void run() {
     check_parameters();
-    derive_chunks();
+    derive_borders();
     check_ranks();
     for (std::size_t i = 0; i < plan_.passes.size(); ++i) check_pass(i);
     check_number_of_passes();
@@ -53,7 +53,8 @@ class verifier {
 
  private:
   void check_parameters() const;
-  void derive_chunks();
+  [[nodiscard]] std::vector<std::uint64_t> borders_of(const std::vector<std::uint64_t>& counts) const;
+  void derive_borders();
   void check_ranks() const;
   void check_pass(std::size_t index) const;
   void check_bucket(const bucket& b, const pass_view& view) const;
@@ -76,20 +77,29 @@ class verifier {
     const std::uint64_t low = b.prefix.bits << bits_left(b);  // a bucket has examined one bit at least
     return {low, low | base::low_mask(bits_left(b))};
   }
-  [[nodiscard]] bool is_refined(const bucket& b) const { return b.spans() && bits_left(b) != 0; }
-  [[nodiscard]] bool meets_chunk(const bucket& b, unsigned rank) const {
-    return chunks_[rank] < b.begin + b.count && b.begin < chunks_[rank + 1];
+  [[nodiscard]] bool is_refined(const bucket& b) const {
+    const bool is_large = params_.refine_keys != 0 && b.count > params_.refine_keys;
+    return (b.spans() || is_large) && bits_left(b) != 0;
   }
-  /// Whether the rank can take the whole bucket: its chunk is met and the slack holds the rest.
+  [[nodiscard]] std::uint64_t chunk_count(unsigned rank) const { return chunks_[rank + 1] - chunks_[rank]; }
+  [[nodiscard]] std::uint64_t part_count(unsigned rank) const { return parts_[rank + 1] - parts_[rank]; }
+  /// An empty part meets nothing.
+  [[nodiscard]] bool meets_part(const bucket& b, unsigned rank) const {
+    return part_count(rank) != 0 && parts_[rank] < b.begin + b.count && b.begin < parts_[rank + 1];
+  }
+  /// Whether the rank can take the whole bucket: its part is met and the slack holds the rest.
   [[nodiscard]] bool can_own(const bucket& b, unsigned rank) const {
-    return meets_chunk(b, rank) && (b.begin >= chunks_[rank] || chunks_[rank] - b.begin <= slack_keys_) &&
-           (b.begin + b.count <= chunks_[rank + 1] || b.begin + b.count - chunks_[rank + 1] <= slack_keys_);
+    return meets_part(b, rank) && (b.begin >= parts_[rank] || parts_[rank] - b.begin <= slack_keys_) &&
+           (b.begin + b.count <= parts_[rank + 1] || b.begin + b.count - parts_[rank + 1] <= slack_keys_);
   }
+  /// Whether the slack holds a whole part that lies inside the bucket and is at neither end of it.
+  [[nodiscard]] bool slack_holds_inner_part(const bucket& b) const;
 
   const sort_plan& plan_;
   const parameters& params_;
   unsigned num_ranks_;
-  std::vector<std::uint64_t> chunks_;  // num_ranks + 1 borders
+  std::vector<std::uint64_t> chunks_;  // num_ranks + 1 borders in the input
+  std::vector<std::uint64_t> parts_;   // as many in the sorted whole, before slack
   std::uint64_t slack_keys_ = 0;
 };
 

@@ -30,7 +30,7 @@ void verifier::check_pass(std::size_t index) const {
   }
   require(position == params_.num_keys, "buckets of pass {} hold {} of {} keys", view.pass, position, params_.num_keys);
   for (unsigned rank = 0; rank < num_ranks_; ++rank) {
-    require(chunk_counts[rank] == chunks_[rank + 1] - chunks_[rank], "slices of rank {} hold {} keys in pass {}", rank,
+    require(chunk_counts[rank] == chunk_count(rank), "slices of rank {} hold {} keys in pass {}", rank,
             chunk_counts[rank], view.pass);
   }
   check_spanning_bounds(view);
@@ -64,19 +64,27 @@ void verifier::check_ownership(const bucket& b) const {
             b.first_rank);
     return;
   }
-  require(meets_chunk(b, b.first_rank) && meets_chunk(b, b.last_rank), "the bucket at {} misses one of ranks {} and {}",
+  require(meets_part(b, b.first_rank) && meets_part(b, b.last_rank), "the bucket at {} misses one of ranks {} and {}",
           b.begin, b.first_rank, b.last_rank);
-  const std::uint64_t head = chunks_[b.first_rank] - std::min(b.begin, chunks_[b.first_rank]);
+  const std::uint64_t head = parts_[b.first_rank] - std::min(b.begin, parts_[b.first_rank]);
   const std::uint64_t bucket_end = b.begin + b.count;
-  const std::uint64_t tail = bucket_end - std::min(bucket_end, chunks_[b.last_rank + 1]);
+  const std::uint64_t tail = bucket_end - std::min(bucket_end, parts_[b.last_rank + 1]);
   require(head <= slack_keys_ && tail <= slack_keys_, "the bucket at {} with {} keys overflows ranks {} to {}", b.begin,
           b.count, b.first_rank, b.last_rank);
-  // Slack moves keys to the next rank only; where it holds whole chunks a rank farther away could own the bucket.
-  if (slack_keys_ >= params_.num_keys / num_ranks_) return;
+  // Slack moves keys to the next rank only; where it holds whole parts a rank farther away could own the bucket.
+  if (slack_holds_inner_part(b)) return;
   for (unsigned rank = b.first_rank; rank <= b.last_rank; ++rank) {
     require(!can_own(b, rank), "the bucket at {} spans ranks {} to {} but rank {} can own it", b.begin, b.first_rank,
             b.last_rank, rank);
   }
+}
+
+bool verifier::slack_holds_inner_part(const bucket& b) const {
+  for (unsigned rank = b.first_rank; rank <= b.last_rank; ++rank) {
+    const bool is_inner = b.begin < parts_[rank] && parts_[rank + 1] < b.begin + b.count;
+    if (is_inner && part_count(rank) != 0 && part_count(rank) <= slack_keys_) return true;
+  }
+  return false;
 }
 
 void verifier::check_refinement(const pass_view& before, const pass_view& after) const {
@@ -88,7 +96,7 @@ void verifier::check_refinement(const pass_view& before, const pass_view& after)
                         after.buckets[next].slice_counts == old.slice_counts &&
                         after.buckets[next].first_rank == old.first_rank &&
                         after.buckets[next].last_rank == old.last_rank;
-      require(kept, "pass {} changed the bucket at {} that does not span ranks", after.pass, old.begin);
+      require(kept, "pass {} changed the bucket at {} that was not to be refined", after.pass, old.begin);
       ++next;
       continue;
     }
@@ -133,7 +141,7 @@ void verifier::check_number_of_passes() const {
             plan_.passes.size());
     num_refined += static_cast<std::uint64_t>(refined);
   }
-  require(num_refined == plan_.num_spanning_buckets, "{} spanning buckets were refined, {} are stated", num_refined,
+  require(num_refined == plan_.num_spanning_buckets, "{} buckets were refined, {} are stated", num_refined,
           plan_.num_spanning_buckets);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
+#include <string>
 
 #include "spansort/report.hpp"
 
@@ -34,13 +36,18 @@ json ranks_json(const sort_report& report) {
   return ranks;
 }
 
-/// A row's name in the trace.
-json row_name(std::size_t rank, const rank_report& r) {
+/// The trace's rows: each rank's work and, below, each rank's copies.
+std::size_t row_of(const sort_report& report, std::size_t rank, int queue) {
+  return rank + static_cast<std::size_t>(queue) * report.ranks.size();
+}
+
+json row_name(const sort_report& report, std::size_t rank, int queue) {
+  const std::string name = "rank " + std::to_string(rank) + " (" + report.ranks[rank].device + ")";
   return {{"ph", "M"},
           {"pid", 1},
-          {"tid", rank},
+          {"tid", row_of(report, rank, queue)},
           {"name", "thread_name"},
-          {"args", {{"name", "rank " + std::to_string(rank) + " (" + r.device + ")"}}}};
+          {"args", {{"name", queue == 0 ? name : name + ", copies"}}}};
 }
 
 }  // namespace
@@ -60,6 +67,8 @@ std::string to_json(const sort_report& report) {
                          {"imbalance", report.imbalance},
                          {"workspace_bytes", report.workspace_bytes},
                          {"exchanged_bytes", report.exchanged_bytes},
+                         {"staged_bytes", report.staged_bytes},
+                         {"staged_because", report.staged_because},
                          {"ranks", ranks_json(report)},
                          {"phases", phases_json(report)}};
   return document.dump(2);
@@ -68,11 +77,16 @@ std::string to_json(const sort_report& report) {
 void write_chrome_trace(const sort_report& report, std::ostream& out) {
   json events = json::array();
   events.push_back({{"ph", "M"}, {"pid", 1}, {"name", "process_name"}, {"args", {{"name", "spansort"}}}});
-  for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) events.push_back(row_name(rank, report.ranks[rank]));
+  for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) events.push_back(row_name(report, rank, 0));
+  std::set<int> rows_of_copies;
+  for (const activity& a : report.timeline) {
+    if (a.queue == 0 || !rows_of_copies.insert(a.rank).second) continue;
+    events.push_back(row_name(report, static_cast<std::size_t>(a.rank), a.queue));
+  }
   for (const activity& a : report.timeline) {
     events.push_back({{"ph", "X"},
                       {"pid", 1},
-                      {"tid", a.rank},
+                      {"tid", row_of(report, static_cast<std::size_t>(a.rank), a.queue)},
                       {"name", a.name},
                       {"ts", static_cast<double>(a.begin_ns) * us_per_ns},
                       {"dur", static_cast<double>(a.end_ns - a.begin_ns) * us_per_ns},

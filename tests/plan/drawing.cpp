@@ -63,7 +63,8 @@ TEST(Boxes, AreExactlyAsWideAsAsked) {
 
 TEST(Drawing, StaysInsideAHundredColumns) {
   for_each_seed(300, [](generator& random) {
-    const parameters p = random_parameters(random, 3000);
+    parameters p = random_parameters(random, 3000);
+    give_random_sizes(random, p);
     simulation machine(p, random_keys(random, p));
     const sort_plan plan = machine.make_plan();
     std::istringstream text(draw(plan, 100));
@@ -84,6 +85,20 @@ TEST(Drawing, SaysForEveryPassWhatSpansAndWhatMoves) {
   for (const char* part : {"Plan: 1,000 keys of 16 bits over 3 ranks", "MSB [16..8)", "the next pass refines",
                            "MSB [8..0)", "equal keys, cut", "|[1:2]///", "0 of 1,000 keys change rank",
                            "from 2     .     .   334", "in order already"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(Drawing, ShowsChunksAndPartsOfGivenSizes) {
+  parameters p;
+  p.num_keys = 1000;
+  p.num_ranks = 3;
+  p.key_bits = 8;
+  p.target_counts = {0, 900, 100};
+  simulation machine(p, std::vector<std::uint64_t>(1000, 7));
+  const std::string text = draw(machine.make_plan());
+  for (const char* part : {"equal chunks of the input, given parts of the output", "slack 4 keys at each end of a part",
+                           " 334 keys", " 900 keys", "   0 keys", "|[7]///"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }

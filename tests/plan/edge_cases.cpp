@@ -2,8 +2,10 @@
 // Sizes and shapes at the edges, and the rules of ownership one by one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,7 +29,7 @@ parameters make_parameters(std::uint64_t num_keys, unsigned num_ranks, unsigned 
 }
 
 /// One rank per row, one bucket of the first digit per column; finished, so nothing may span.
-sort_plan plan_of_first_pass(parameters p, const std::vector<std::vector<std::uint64_t>>& rows) {
+sort_plan plan_of_first_pass(const parameters& p, const std::vector<std::vector<std::uint64_t>>& rows) {
   planner planning(p);
   const refinement& root = planning.pending().at(0);
   std::vector<std::vector<std::uint64_t>> histograms;
@@ -40,11 +42,13 @@ sort_plan plan_of_first_pass(parameters p, const std::vector<std::vector<std::ui
   return std::move(planning).finish();
 }
 
-void expect_sorted(const parameters& p, const std::vector<std::uint64_t>& keys) {
+/// Returns the borders of the ranks.
+std::vector<std::uint64_t> expect_sorted(const parameters& p, const std::vector<std::uint64_t>& keys) {
   simulation machine(p, keys);
   const sort_plan plan = machine.make_plan();
   EXPECT_NO_THROW(verify(plan));
   EXPECT_EQ(machine.execute(plan), sorted_oracle(keys));
+  return plan.rank_begins;
 }
 
 TEST(Chunks, DifferByAtMostOneAndDoNotOverflow) {
@@ -52,14 +56,29 @@ TEST(Chunks, DifferByAtMostOneAndDoNotOverflow) {
   for (const std::uint64_t num_keys : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{63}, most / 3, most}) {
     for (const unsigned num_ranks : {1U, 2U, 3U, 7U, 64U, 1000U}) {
       const parameters p = make_parameters(num_keys, num_ranks);
-      EXPECT_EQ(chunk_begin(p, 0), 0U);
-      EXPECT_EQ(chunk_begin(p, num_ranks), num_keys);
+      EXPECT_EQ(source_begin(p, 0), 0U);
+      EXPECT_EQ(source_begin(p, num_ranks), num_keys);
       for (unsigned rank = 0; rank < num_ranks; ++rank) {
-        const std::uint64_t size = chunk_begin(p, rank + 1) - chunk_begin(p, rank);
-        EXPECT_TRUE(size == num_keys / num_ranks || size == largest_chunk(p)) << rank << " of " << num_ranks;
+        const std::uint64_t size = source_begin(p, rank + 1) - source_begin(p, rank);
+        EXPECT_TRUE(size == num_keys / num_ranks || size == largest_source(p)) << rank << " of " << num_ranks;
+        EXPECT_EQ(source_count(p, rank), size);
+        EXPECT_EQ(target_begin(p, rank), source_begin(p, rank));
+        EXPECT_EQ(target_count(p, rank), size);
       }
     }
   }
+}
+
+TEST(Chunks, OfGivenSizesLieInRankOrder) {
+  parameters p = make_parameters(100, 4);
+  p.source_counts = {0, 70, 0, 30};
+  for (unsigned rank = 0; rank < 4; ++rank) EXPECT_EQ(source_count(p, rank), p.source_counts[rank]);
+  EXPECT_EQ(source_begin(p, 1), 0U);
+  EXPECT_EQ(source_begin(p, 2), 70U);
+  EXPECT_EQ(source_begin(p, 4), 100U);
+  EXPECT_EQ(largest_source(p), 70U);
+  EXPECT_EQ(target_begin(p, 1), 25U);
+  EXPECT_EQ(largest_target(p), 25U);
 }
 
 TEST(Chunks, SlackIsRoundedDownAndNeverMoreThanAllKeys) {
@@ -72,6 +91,15 @@ TEST(Chunks, SlackIsRoundedDownAndNeverMoreThanAllKeys) {
   EXPECT_EQ(epsilon_keys(p), 1001U);
   p.num_keys = 0;
   EXPECT_EQ(epsilon_keys(p), 0U);
+}
+
+TEST(Chunks, SlackIsAFractionOfTheLargestPart) {
+  parameters p = make_parameters(1000, 2);
+  p.epsilon = 0.1;
+  p.source_counts = {1000, 0};
+  EXPECT_EQ(epsilon_keys(p), 50U);
+  p.target_counts = {200, 800};
+  EXPECT_EQ(epsilon_keys(p), 80U);
 }
 
 TEST(Ownership, SmallHeadAndTailGoToTheNeighbour) {
@@ -114,6 +142,27 @@ TEST(Ownership, SlackAtBothEndsAvoidsASpanOverThreeRanks) {
   EXPECT_NO_THROW(verify(plan));
 }
 
+TEST(Ownership, StepsOverRanksWithoutAPart) {
+  parameters p = make_parameters(300, 7);
+  p.source_counts = {300, 0, 0, 0, 0, 0, 0};
+  p.target_counts = {0, 0, 100, 0, 0, 200, 0};
+  p.epsilon = 0.025;  // 5 keys
+  const auto begins = [&](const std::vector<std::uint64_t>& row) { return plan_of_first_pass(p, {row}).rank_begins; };
+  EXPECT_EQ(begins({96, 5, 199}), (std::vector<std::uint64_t>{0, 0, 0, 101, 101, 101, 300, 300}));
+  EXPECT_EQ(begins({95, 100, 105}), (std::vector<std::uint64_t>{0, 0, 0, 95, 95, 95, 300, 300}));
+  EXPECT_EQ(begins({105, 195}), (std::vector<std::uint64_t>{0, 0, 0, 105, 105, 105, 300, 300}));
+}
+
+TEST(Ownership, SlackMayHoldAWholePart) {
+  parameters p = make_parameters(210, 3);
+  p.epsilon = 0.05;  // 10 keys
+  p.source_counts = {0, 210, 0};
+  p.target_counts = {5, 200, 5};
+  const sort_plan plan = plan_of_first_pass(p, {{}, {210}});
+  EXPECT_EQ(plan.rank_begins, (std::vector<std::uint64_t>{0, 0, 210, 210}));
+  EXPECT_NO_THROW(verify(plan));
+}
+
 TEST(EdgeCases, NoKeys) {
   for (const unsigned num_ranks : {1U, 5U, 64U}) {
     planner planning(make_parameters(0, num_ranks));
@@ -152,6 +201,72 @@ TEST(EdgeCases, FewerKeysThanRanks) {
       expect_sorted(p, random_keys(random, p));
     }
   }
+}
+
+TEST(EdgeCases, OneRankHoldsEverything) {
+  for_each_seed(20, [](generator& random) {
+    for (std::size_t holder = 0; holder < 4; ++holder) {
+      parameters p = make_parameters(400, 4, 16, 5);
+      const auto keys = random_keys(random, p);
+      p.epsilon = 0;
+      p.source_counts.resize(4);
+      p.source_counts[holder] = 400;
+      EXPECT_EQ(expect_sorted(p, keys), (std::vector<std::uint64_t>{0, 100, 200, 300, 400}));
+      p.target_counts = p.source_counts;
+      EXPECT_EQ(expect_sorted(p, keys)[holder + 1], 400U);
+      EXPECT_EQ(expect_sorted(p, keys)[holder], 0U);
+      p.source_counts.clear();
+      EXPECT_EQ(expect_sorted(p, keys)[holder], 0U);
+      p.epsilon = 0.1;  // there is no border to move
+      EXPECT_EQ(expect_sorted(p, keys)[holder + 1], 400U);
+    }
+  });
+}
+
+TEST(EdgeCases, AllRanksButTwoAreEmpty) {
+  for_each_seed(20, [](generator& random) {
+    parameters p = make_parameters(500, 6, 32, 8);
+    const auto keys = random_keys(random, p);
+    p.epsilon = 0;
+    for (std::size_t first = 0; first < 5; ++first) {
+      p.target_counts.assign(6, 0);
+      p.target_counts[first] = 123;
+      p.target_counts[5] = 377;
+      p.source_counts.assign(6, 0);
+      p.source_counts[first] = 377;
+      p.source_counts[5] = 123;
+      std::vector<std::uint64_t> begins(7, 123);
+      std::fill_n(begins.begin(), first + 1, 0);
+      begins.back() = 500;
+      EXPECT_EQ(expect_sorted(p, keys), begins);
+    }
+  });
+}
+
+TEST(EdgeCases, EqualKeysAreCutWhereGivenPartsEnd) {
+  const std::vector<std::uint64_t> keys(1000, 0xdeadbeef);
+  parameters p = make_parameters(keys.size(), 5);
+  p.epsilon = 0.01;
+  p.source_counts = {0, 500, 0, 500, 0};
+  p.target_counts = {0, 0, 1, 0, 999};  // the part of one key is less than the slack
+  EXPECT_EQ(expect_sorted(p, keys), (std::vector<std::uint64_t>{0, 0, 0, 0, 0, 1000}));
+  p.target_counts = {0, 100, 0, 0, 900};
+  EXPECT_EQ(expect_sorted(p, keys), (std::vector<std::uint64_t>{0, 0, 100, 100, 100, 1000}));
+  p.target_counts = {300, 0, 0, 700, 0};
+  EXPECT_EQ(expect_sorted(p, keys), (std::vector<std::uint64_t>{0, 300, 300, 300, 1000, 1000}));
+  p.target_counts.clear();
+  EXPECT_EQ(expect_sorted(p, keys), (std::vector<std::uint64_t>{0, 200, 400, 600, 800, 1000}));
+}
+
+TEST(EdgeCases, GivenSizesAreInTheJsonOnlyThen) {
+  const std::vector<std::uint64_t> keys(10, 1);
+  parameters p = make_parameters(10, 2);
+  EXPECT_EQ(to_json(simulation(p, keys).make_plan()).find("source_counts"), std::string::npos);
+  p.source_counts = {0, 10};
+  p.target_counts = {4, 6};
+  const std::string text = to_json(simulation(p, keys).make_plan());
+  EXPECT_NE(text.find(R"("source_counts":[0,10],"target_counts":[4,6])"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"({"rank":1,"chunk_begin":0,"chunk_count":10,"begin":4,"count":6})"), std::string::npos) << text;
 }
 
 TEST(EdgeCases, EqualKeysAreCutInPerfectBalance) {
@@ -234,6 +349,19 @@ TEST(Misuse, IsAnInternalError) {
   EXPECT_THROW(planner(make_parameters(10, 0)), internal_error);
   EXPECT_THROW(planner(make_parameters(10, 1, 65)), internal_error);
   EXPECT_THROW(planner(make_parameters(10, 1, 32, 0)), internal_error);
+}
+
+TEST(Misuse, OfSizesIsAnInternalError) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  using sizes = std::vector<std::uint64_t>;
+  for (const sizes& bad : {sizes{10}, sizes{5, 5, 0}, sizes{5, 4}, sizes{5, 6}, sizes{most, 11}}) {
+    parameters p = make_parameters(10, 2);
+    p.source_counts = bad;
+    EXPECT_THROW(planner{p}, internal_error);
+    p.source_counts.clear();
+    p.target_counts = bad;
+    EXPECT_THROW(planner{p}, internal_error);
+  }
 }
 
 }  // namespace

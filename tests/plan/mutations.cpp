@@ -149,6 +149,26 @@ std::vector<mutation> mutations_of_passes() {
       {"end a rank late", [](sort_plan& p, generator&) { return p.rank_begins.back() += 1, true; }},
       {"lose a rank", [](sort_plan& p, generator&) { return p.rank_begins.pop_back(), true; }},
       {"claim another number of keys", [](sort_plan& p, generator&) { return p.params.num_keys += 1, true; }},
+      {"claim other sizes of chunks",
+       [](sort_plan& p, generator&) {
+         if (p.params.source_counts.size() < 2 || p.params.source_counts.front() == 0) return false;
+         p.params.source_counts.front() -= 1;
+         p.params.source_counts.back() += 1;
+         return true;
+       }},
+      {"claim other sizes of parts",
+       [](sort_plan& p, generator&) {
+         if (p.params.target_counts.size() < 2 || p.params.target_counts.front() == 0 || p.params.epsilon != 0) {
+           return false;
+         }
+         p.params.target_counts.front() -= 1;
+         p.params.target_counts.back() += 1;
+         return true;
+       }},
+      {"give sizes to fewer ranks",
+       [](sort_plan& p, generator&) {
+         return p.params.target_counts.size() > 1 && (p.params.target_counts.pop_back(), true);
+       }},
   };
 }
 
@@ -157,6 +177,7 @@ void expect_all_are_found(const std::vector<mutation>& mutations) {
   for_each_seed(300, [&](generator& random) {
     parameters params = random_parameters(random, 500);
     params.num_keys += 1;
+    give_random_sizes(random, params);
     simulation machine(params, random_keys(random, params));
     const sort_plan valid = machine.make_plan();
     ASSERT_NO_THROW(verify(valid));

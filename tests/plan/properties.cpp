@@ -16,17 +16,35 @@
 namespace spansort::plan::test {
 namespace {
 
+/// num_ranks + 1 positions.
+std::vector<std::uint64_t> borders_of(const parameters& p, const std::vector<std::uint64_t>& counts) {
+  std::vector<std::uint64_t> borders = {0};
+  const std::uint64_t smallest = p.num_keys / p.num_ranks;
+  for (unsigned rank = 0; rank < p.num_ranks; ++rank) {
+    // Equal ones end at the whole part of (rank + 1) / num_ranks of the keys.
+    const std::uint64_t equal_end = (rank + 1) * smallest + (rank + 1) * (p.num_keys % p.num_ranks) / p.num_ranks;
+    borders.push_back(counts.empty() ? equal_end : borders.back() + counts[rank]);
+  }
+  return borders;
+}
+
+std::uint64_t largest_part(const parameters& p) {
+  if (!p.target_counts.empty()) return *std::max_element(p.target_counts.begin(), p.target_counts.end());
+  return p.num_keys / p.num_ranks + (p.num_keys % p.num_ranks != 0 ? 1 : 0);
+}
+
 void expect_sources_are_read_once(const sort_plan& plan) {
   const parameters& p = plan.params;
+  const std::vector<std::uint64_t> chunks = borders_of(p, p.source_counts);
   std::uint64_t position = 0;  // in the input: chunks lie in rank order
   unsigned rank = 0;
   for (const transfer& t : plan.transfers) {
     ASSERT_GT(t.count, 0U);
     ASSERT_GE(t.source_rank, rank);
     rank = t.source_rank;
-    ASSERT_EQ(chunk_begin(p, rank) + t.source_offset, position);
+    ASSERT_EQ(chunks[rank] + t.source_offset, position);
     position += t.count;
-    ASSERT_LE(position, chunk_begin(p, rank + 1));
+    ASSERT_LE(position, chunks[rank + 1]);
   }
   ASSERT_EQ(position, p.num_keys);
 }
@@ -47,13 +65,18 @@ void expect_destinations_are_written_once(const sort_plan& plan) {
 
 void expect_balance(const sort_plan& plan) {
   const parameters& p = plan.params;
-  const std::uint64_t largest = p.num_keys / p.num_ranks + (p.num_keys % p.num_ranks != 0 ? 1 : 0);
-  const double slack = p.epsilon * static_cast<double>(largest);
+  const std::vector<std::uint64_t> parts = borders_of(p, p.target_counts);
+  if (p.epsilon == 0) {
+    ASSERT_EQ(plan.rank_begins, parts);
+    return;
+  }
+  const double slack = p.epsilon * static_cast<double>(largest_part(p));
   for (unsigned rank = 0; rank < p.num_ranks; ++rank) {
-    const std::uint64_t chunk = chunk_begin(p, rank + 1) - chunk_begin(p, rank);
-    ASSERT_LE(static_cast<double>(plan.rank_count(rank)), static_cast<double>(chunk) + 2 * slack);
-    if (p.num_keys >= p.num_ranks) continue;
-    ASSERT_TRUE(chunk != 0 || plan.rank_count(rank) == 0) << "a rank without a chunk owns keys";
+    const std::uint64_t part = parts[rank + 1] - parts[rank];
+    const std::uint64_t count = plan.rank_count(rank);
+    ASSERT_LE(static_cast<double>(count), static_cast<double>(part) + 2 * slack);
+    ASSERT_GE(static_cast<double>(count), static_cast<double>(part) - 2 * slack);
+    ASSERT_TRUE(part != 0 || count == 0) << "a rank without a part owns keys";
   }
 }
 
@@ -61,7 +84,9 @@ void expect_bounds_of_the_paper(const sort_plan& plan) {
   const parameters& p = plan.params;
   const std::uint64_t most_passes = base::ceil_div(p.key_bits, p.radix_bits);
   ASSERT_LE(plan.passes.size(), most_passes);
-  ASSERT_LE(plan.num_spanning_buckets, (p.num_ranks - 1) * (most_passes - 1) + 1);
+  if (p.refine_keys == 0) {
+    ASSERT_LE(plan.num_spanning_buckets, (p.num_ranks - 1) * (most_passes - 1) + 1);
+  }
   for (const pass_view& view : plan.passes) {
     std::vector<unsigned> parts(p.num_ranks);
     unsigned num_spanning = 0;
@@ -72,6 +97,13 @@ void expect_bounds_of_the_paper(const sort_plan& plan) {
     }
     ASSERT_LE(num_spanning, p.num_ranks - 1);
     ASSERT_LE(*std::max_element(parts.begin(), parts.end()), 2U);
+  }
+}
+
+void expect_no_large_bucket_left(const sort_plan& plan) {
+  if (plan.params.refine_keys == 0 || plan.passes.empty()) return;
+  for (const bucket& b : plan.passes.back().buckets) {
+    ASSERT_TRUE(b.count <= plan.params.refine_keys || b.prefix.bit_count == plan.params.key_bits);
   }
 }
 
@@ -90,8 +122,7 @@ void expect_owners_ascend(const sort_plan& plan) {
 
 void expect_fused_as_in_the_paper(const sort_plan& plan) {
   const parameters& p = plan.params;
-  const std::uint64_t largest = p.num_keys / p.num_ranks + (p.num_keys % p.num_ranks != 0 ? 1 : 0);
-  const double threshold = p.fuse_threshold * static_cast<double>(largest);
+  const double threshold = p.fuse_threshold * static_cast<double>(largest_part(p));
   for (std::size_t i = 0; i < plan.local_sorts.size(); ++i) {
     const local_sort& sort = plan.local_sorts[i];
     ASSERT_LE(sort.bits.end, p.key_bits);
@@ -107,6 +138,7 @@ void expect_all(const sort_plan& plan) {
   ASSERT_NO_FATAL_FAILURE(expect_destinations_are_written_once(plan));
   ASSERT_NO_FATAL_FAILURE(expect_balance(plan));
   ASSERT_NO_FATAL_FAILURE(expect_bounds_of_the_paper(plan));
+  ASSERT_NO_FATAL_FAILURE(expect_no_large_bucket_left(plan));
   ASSERT_NO_FATAL_FAILURE(expect_owners_ascend(plan));
   ASSERT_NO_FATAL_FAILURE(expect_fused_as_in_the_paper(plan));
   ASSERT_NO_THROW(verify(plan));
@@ -117,13 +149,16 @@ TEST(PlanProperties, HoldForRandomHistograms) {
     parameters p = random_parameters(random, pick(random, 0, 1) == 0 ? 5000 : std::uint64_t{1} << 45);
     p.num_ranks = std::min(p.num_ranks, 16U);
     if (p.radix_bits > 8) p.key_bits = std::min(p.key_bits, 32U);  // keeps the number of buckets small
+    give_random_sizes(random, p);
+    if (pick(random, 0, 2) == 0) p.refine_keys = pick(random, 1, p.num_keys / 2 + 1);
     expect_all(random_plan(random, p));
   });
 }
 
 TEST(PlanProperties, ExecutingThePlanSortsStably) {
   for_each_seed(3000, [](generator& random) {
-    const parameters p = random_parameters(random, 600);
+    parameters p = random_parameters(random, 600);
+    give_random_sizes(random, p);
     const auto keys = random_keys(random, p);
     simulation machine(p, keys);
     const sort_plan plan = machine.make_plan();
@@ -134,7 +169,8 @@ TEST(PlanProperties, ExecutingThePlanSortsStably) {
 
 TEST(PlanProperties, TheSamePlanTwice) {
   for_each_seed(50, [](generator& random) {
-    const parameters p = random_parameters(random, 2000);
+    parameters p = random_parameters(random, 2000);
+    give_random_sizes(random, p);
     const auto keys = random_keys(random, p);
     EXPECT_EQ(to_json(simulation(p, keys).make_plan()), to_json(simulation(p, keys).make_plan()));
   });

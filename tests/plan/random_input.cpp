@@ -14,6 +14,19 @@
 
 namespace spansort::plan::test {
 
+namespace {
+
+std::vector<std::uint64_t> random_sizes(generator& random, const parameters& params) {
+  std::vector<std::uint64_t> sizes = random_histogram(random, params.num_keys, params.num_ranks);
+  if (pick(random, 0, 1) == 0) return sizes;
+  for (std::uint64_t& size : sizes) {  // empties a third, neighbours and the ranks at the ends among them
+    if (pick(random, 0, 2) == 0) sizes[pick(random, 0, sizes.size() - 1)] += std::exchange(size, 0);
+  }
+  return sizes;
+}
+
+}  // namespace
+
 void for_each_seed(std::uint64_t num_seeds, const std::function<void(generator&)>& body) {
   const char* replay = std::getenv("SPANSORT_TEST_SEED");
   const std::uint64_t first = replay != nullptr ? std::stoull(replay) : 1;
@@ -46,6 +59,14 @@ parameters random_parameters(generator& random, std::uint64_t most_keys) {
   p.epsilon = fractions[pick(random, 0, fractions.size() - 1)];
   p.fuse_threshold = fractions[pick(random, 0, fractions.size() - 1)];
   return p;
+}
+
+void give_random_sizes(generator& random, parameters& params) {
+  const std::uint64_t style = pick(random, 0, 3);
+  if (style == 1 || style == 3) params.source_counts = random_sizes(random, params);
+  if (style == 2 || style == 3) params.target_counts = random_sizes(random, params);
+  if (style == 3 && pick(random, 0, 1) == 0) params.target_counts = params.source_counts;
+  if (style >= 2 && pick(random, 0, 1) == 0) params.epsilon = 0;
 }
 
 std::vector<std::uint64_t> random_keys(generator& random, const parameters& params) {

@@ -20,8 +20,12 @@ void for_each_seed(std::uint64_t num_seeds, const std::function<void(generator&)
 /// Uniform in [low, high].
 [[nodiscard]] std::uint64_t pick(generator& random, std::uint64_t low, std::uint64_t high);
 
-/// Ranks, digits, slack and fusing of all kinds; num_keys up to `most_keys`, small ones often.
+/// Ranks, digits, slack and fusing of all kinds, equal chunks and parts; num_keys up to `most_keys`, small ones often.
 [[nodiscard]] parameters random_parameters(generator& random, std::uint64_t most_keys);
+
+/// Gives three of four plans uneven chunks, parts or both, with ranks that have none among them; uneven parts often
+/// without slack. num_keys and num_ranks stay as they are from here on.
+void give_random_sizes(generator& random, parameters& params);
 
 /// One of a dozen distributions, from uniform to all equal.
 [[nodiscard]] std::vector<std::uint64_t> random_keys(generator& random, const parameters& params);

@@ -30,7 +30,7 @@ simulation::simulation(const parameters& params, const std::vector<std::uint64_t
   EXPECT_EQ(params.num_keys, keys.size());
   std::vector<record> records = with_indices(keys);
   for (unsigned rank = 0; rank < params.num_ranks; ++rank) {
-    chunks_.emplace_back(at(records, chunk_begin(params, rank)), at(records, chunk_begin(params, rank + 1)));
+    chunks_.emplace_back(at(records, source_begin(params, rank)), at(records, source_begin(params, rank + 1)));
   }
 }
 

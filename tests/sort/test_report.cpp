@@ -26,6 +26,7 @@ constexpr std::uint64_t n = 300'000;
 sort_report report_of(const engine& how, key_type type, const distribution& d, const operation& op,
                       bool descending = false) {
   sort_report report;
+  report.wants_plan = true;
   sort_options options = how.options(descending);
   options.report = &report;
   sorter s(options);
@@ -45,8 +46,12 @@ std::uint64_t num_devices(const engine& how) {
   return colon == std::string::npos ? 1 : std::stoull(how.devices.substr(colon + 1));
 }
 
-const engine engines[] = {{"cpu", "single"}, {"cpu", "rmg"},     {"cpu:3", "rmg"}, {"cpu:7", "rmg", {.radix_bits = 3}},
-                          {"cpu:2", "auto"}, {"cpu:3", "single"}};
+const engine engines[] = {{"cpu", "single"},
+                          {"cpu", "rmg"},
+                          {"cpu:3", "rmg"},
+                          {"cpu:7", "rmg", {.radix_bits = 3}},
+                          {"cpu:2", "auto", {.several_devices_keys = 1}},
+                          {"cpu:3", "single"}};
 
 class report_test : public testing::TestWithParam<std::size_t> {
  protected:

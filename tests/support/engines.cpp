@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/engines.hpp"
 
+#include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <exception>
 #include <sstream>
 
+#include "spansort/devices.hpp"
 #include "support/guarded_array.hpp"
 
 namespace spansort::test {
@@ -36,9 +39,16 @@ tuning_options small_for_all(tuning_options t) {
   return t;
 }
 
-/// Devices with memory of their own, as GPUs: copies in and out.
+/// Devices with memory of their own, as GPUs: copies in and out, in pieces.
 tuning_options with_own_memory(tuning_options t) {
   t.host_separate_memory = true;
+  t.copy_piece_bytes = 4096;
+  return t;
+}
+
+/// And none that reaches another's.
+tuning_options staged(tuning_options t) {
+  t.exchange_through_host = true;
   return t;
 }
 
@@ -76,10 +86,25 @@ std::string diagnose_keys(sorter& s, const oracle& expected) {
 
 }  // namespace
 
+std::string devices_under_test(const std::string& devices) {
+  const char* const wanted = std::getenv("SPANSORT_TEST_DEVICES");
+  if (wanted == nullptr || std::string(wanted) != "gpu") return devices;
+  unsigned count = 1;
+  if (devices.starts_with("cpu:")) count = std::min(8U, static_cast<unsigned>(std::stoul(devices.substr(4))));
+  static const auto num_gpus = static_cast<unsigned>(
+      std::ranges::count_if(list_devices(), [](const device_description& d) { return d.name.starts_with("gpu:"); }));
+  std::string list = "gpu:";
+  for (unsigned i = 0; i < count; ++i) {
+    if (i != 0) list += ',';
+    list += std::to_string(i % std::max(num_gpus, 1U));
+  }
+  return list;
+}
+
 sort_options engine::options(bool descending) const {
   sort_options o;
   o.descending = descending;
-  o.devices = devices;
+  o.devices = devices_under_test(devices);
   o.algorithm = algorithm;
   o.tuning = tuning;
   return o;
@@ -91,6 +116,8 @@ std::string engine::describe() const {
        << ", .fuse_threshold = " << tuning.fuse_threshold << ", .host_inline_keys = " << tuning.host_inline_keys
        << ", .host_bucket_bytes = " << tuning.host_bucket_bytes << ", .host_radix_bits = " << tuning.host_radix_bits
        << ", .host_tile_keys = " << tuning.host_tile_keys << ", .host_separate_memory = " << tuning.host_separate_memory
+       << ", .copy_piece_bytes = " << tuning.copy_piece_bytes
+       << ", .exchange_through_host = " << tuning.exchange_through_host
        << ", .several_devices_keys = " << tuning.several_devices_keys << "}";
   return text.str();
 }
@@ -121,6 +148,9 @@ const std::vector<engine>& all_engines() {
       {"cpu:3", "rmg", with_own_memory(tuning(small, 3, 0.2))},
       {"cpu:2", "auto", with_own_memory(small_for_all({}))},
       {"cpu:7", "rmg", tuning(small, 3, 0.2, 0.5)},
+      {"cpu:3", "rmg", staged(tuning(small, 8, 0))},
+      {"cpu:7", "rmg", staged(with_own_memory(tuning(small, 3, 0.2)))},
+      {"cpu", "auto", with_own_memory({})},
   };
   return engines;
 }

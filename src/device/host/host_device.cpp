@@ -15,6 +15,10 @@
 namespace spansort::device::host {
 namespace {
 
+/// Below this, one device is done before several have agreed on a plan: where rmg over cpu:2 begins to beat one of the
+/// two (u32, u64, f32, uniform; AMD Zen 3, two cores).
+constexpr std::uint64_t keys_worth_several = std::uint64_t{1} << 17;
+
 class host_device final : public device {
  public:
   explicit host_device(host_device_options options)
@@ -45,14 +49,23 @@ class host_device final : public device {
   [[nodiscard]] bool reaches(const device& other) const override {
     return dynamic_cast<const host_device*>(&other) != nullptr;
   }
+  [[nodiscard]] std::string why_unreachable(const device& other) const override {
+    return reaches(other) ? "" : other.name() + " is no host device";
+  }
+  [[nodiscard]] bool owns(const void*) const override { return true; }
   [[nodiscard]] bool shares_host_memory() const noexcept override { return options_.shares_memory; }
 
   [[nodiscard]] int memory_id() const noexcept override { return host_memory; }
 
   [[nodiscard]] partition_advice advise(const record_shape& shape) const override {
     const unsigned widest = max_combining_digit_bits(shape.codec.width_bytes(), shape.value_bytes);
-    return {options_.limits.bucket_bytes / shape.bytes(), std::min(options_.limits.radix_bits, widest)};
+    return {options_.limits.bucket_bytes / shape.bytes(), std::min(options_.limits.radix_bits, widest), max_digit_bits,
+            keys_worth_several};
   }
+
+  /// Buckets that fit the cache end where they are wanted, at no cost.
+  [[nodiscard]] bool prefers_alternate(const record_shape&, keys::bit_range) const override { return false; }
+  [[nodiscard]] buffer allocate_staging(std::uint64_t size_bytes) override { return allocate(size_bytes); }
 
   [[nodiscard]] std::uint64_t scratch_bytes() const override {
     return options_.num_threads * worker_scratch::size_bytes;

@@ -42,53 +42,18 @@ std::exception_ptr host_event::wait_for_failure() {
 }
 
 host_queue::host_queue(workers& team, const sort_limits& limits, bool on_calling_thread)
-    : team_(team), limits_(limits) {
-  if (!on_calling_thread) thread_ = std::thread([this] { serve(); });
-}
+    : team_(team), limits_(limits), worker_(on_calling_thread) {}
 
-host_queue::~host_queue() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-void host_queue::push(work w) {
-  if (!thread_.joinable()) return run(w);
-  {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(w));
-  }
-  changed_.notify_all();
-}
-
-void host_queue::run(const work& w) noexcept {
-  try {
-    w();
-  } catch (const stop_requested&) {
-    failure_ = std::make_exception_ptr(cancelled("cancelled by the progress callback; the input is untouched"));
-  } catch (...) {
-    failure_ = std::current_exception();
-  }
-}
-
-void host_queue::serve() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    const work next = std::move(waiting_.front());
-    waiting_.pop_front();
-    busy_ = true;
-    lock.unlock();
-    run(next);
-    lock.lock();
-    busy_ = false;
-    changed_.notify_all();
-  }
+void host_queue::push(std::function<void()> work) {
+  worker_.push([this, work = std::move(work)]() noexcept {
+    try {
+      work();
+    } catch (const stop_requested&) {
+      failure_ = std::make_exception_ptr(cancelled("cancelled by the progress callback; the input is untouched"));
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  });
 }
 
 void host_queue::push_timed(std::string_view label, std::uint64_t num_keys,
@@ -109,6 +74,26 @@ void host_queue::copy(void* destination, const void* source, std::uint64_t size_
       const std::uint64_t begin = i * copy_piece_bytes;
       std::memcpy(static_cast<char*>(destination) + begin, static_cast<const char*>(source) + begin,
                   std::min(copy_piece_bytes, size_bytes - begin));
+    });
+    return 2 * size_bytes;
+  });
+}
+
+void host_queue::copy_pieces(std::vector<copy_piece> pieces, unsigned, std::string_view label) {
+  std::vector<copy_piece> parts;  // of one task each
+  std::uint64_t size_bytes = 0;
+  for (const copy_piece& p : pieces) {
+    if (p.to == p.from) continue;
+    size_bytes += p.size_bytes;
+    for (std::uint64_t begin = 0; begin < p.size_bytes; begin += copy_piece_bytes) {
+      parts.push_back({static_cast<char*>(p.to) + begin, static_cast<const char*>(p.from) + begin,
+                       std::min(copy_piece_bytes, p.size_bytes - begin)});
+    }
+  }
+  if (parts.empty()) return;
+  push_timed(label, 0, [parts = std::move(parts), size_bytes](const execution& with) {
+    with.team.for_each(parts.size(), [&](std::uint64_t i, worker_scratch&) {
+      std::memcpy(parts[i].to, parts[i].from, parts[i].size_bytes);
     });
     return 2 * size_bytes;
   });
@@ -164,10 +149,7 @@ void host_queue::wait(event& e) {
 }
 
 void host_queue::synchronize() {
-  if (thread_.joinable()) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return waiting_.empty() && !busy_; });
-  }
+  worker_.drain();
   if (const std::exception_ptr failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
 }
 

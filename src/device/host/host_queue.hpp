@@ -3,16 +3,14 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "device/device.hpp"
 #include "device/host/primitives.hpp"
+#include "device/in_order_worker.hpp"
 
 namespace spansort::device::host {
 
@@ -35,13 +33,14 @@ class host_queue final : public queue {
  public:
   /// `team` outlives the queue. With `on_calling_thread` there is no thread, and every call returns when its work is done.
   host_queue(workers& team, const sort_limits& limits, bool on_calling_thread);
-  ~host_queue() override;
 
   void copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) override;
+  void copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) override;
   void histogram(const histogram_request& request) override;
   void partition(const partition_request& request) override;
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;
+  void wait_for_stream(void*) override {}
   void record(event& e) override;
   void wait(event& e) override;
   void synchronize() override;
@@ -49,11 +48,7 @@ class host_queue final : public queue {
   [[nodiscard]] std::vector<work_interval> take_intervals() override;
 
  private:
-  using work = std::function<void()>;
-
-  void push(work w);
-  void run(const work& w) noexcept;
-  void serve();
+  void push(std::function<void()> work);
   /// Queues `body`, timed; it returns the bytes it moved.
   void push_timed(std::string_view label, std::uint64_t num_keys, std::function<std::uint64_t(const execution&)> body);
 
@@ -61,15 +56,10 @@ class host_queue final : public queue {
   sort_limits limits_;
   monitor* watch_ = nullptr;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<work> waiting_;
-  bool busy_ = false;
-  bool closing_ = false;
-  // Touched by whoever runs work: the thread, or the caller once the queue is empty.
+  // Touched by whoever runs work: the worker, or the caller once that has nothing to do.
   std::exception_ptr failure_;
   std::vector<work_interval> intervals_;
-  std::thread thread_;
+  in_order_worker worker_;
 };
 
 }  // namespace spansort::device::host

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/gpu/device_arrays.hpp"
+
+#include "device/cuda/handles.hpp"
+
+namespace bench {
+namespace {
+
+namespace cuda = spansort::device::cuda;
+
+constexpr unsigned num_blocks = 1024;
+constexpr unsigned threads_per_block = 256;
+
+__device__ std::uint64_t thread_index() { return blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; }
+__device__ std::uint64_t num_threads() { return gridDim.x * std::uint64_t{blockDim.x}; }
+
+/// The output function of SplitMix64 over its own sequence.
+__device__ std::uint64_t random_word(std::uint64_t seed, std::uint64_t index) {
+  std::uint64_t z = (seed * 0xd1342543de82ef95u + index + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+template <class K>
+__device__ K top_bits(std::uint64_t word) {
+  return static_cast<K>(word >> (64 - 8 * sizeof(K)));
+}
+
+template <class K>
+__device__ K entropy_key(const fill_request& request, std::uint64_t place) {
+  if (request.words == 0) return 0;
+  std::uint64_t word = ~std::uint64_t{0};
+  for (unsigned w = 0; w < request.words; ++w) word &= random_word(request.seed, place * 64 + w);
+  return top_bits<K>(word);
+}
+
+/// A draw from the cell of the range that belongs to `place` of `count`.
+template <class K>
+__device__ K key_of_cell(std::uint64_t seed, std::uint64_t place, std::uint64_t count) {
+  const std::uint64_t cell_size = ~std::uint64_t{0} / count;
+  return top_bits<K>(place * cell_size + random_word(seed, place) % cell_size);
+}
+
+/// Takes NaNs, infinities and zeros out of random bits.
+template <class K>
+__device__ K make_finite(K bits) {
+  constexpr unsigned mantissa_bits = sizeof(K) == 4 ? 23 : 52;
+  constexpr K magnitude = static_cast<K>(~K{0}) >> 1;
+  constexpr K exponent = magnitude >> mantissa_bits << mantissa_bits;
+  if ((bits & exponent) == exponent) bits ^= K{1} << mantissa_bits;
+  return (bits & magnitude) == 0 ? bits | 1 : bits;
+}
+
+template <class K>
+__global__ void fill_kernel(K* keys, std::uint64_t num_keys, fill_request request) {
+  for (std::uint64_t i = thread_index(); i < num_keys; i += num_threads()) {
+    K key = 0;
+    if (request.kind == device_input::entropy) {
+      key = entropy_key<K>(request, request.first_place + i);
+    } else {
+      const std::uint64_t place = request.kind == device_input::sorted ? i : num_keys - 1 - i;
+      key = key_of_cell<K>(request.seed, place, num_keys);
+    }
+    keys[i] = request.finite_floats ? make_finite(key) : key;
+  }
+}
+
+template <class V>
+__global__ void fill_places_kernel(V* values, std::uint64_t count) {
+  for (std::uint64_t i = thread_index(); i < count; i += num_threads()) values[i] = static_cast<V>(i);
+}
+
+__global__ void count_differences_kernel(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t num_words,
+                                         unsigned long long* differences) {
+  for (std::uint64_t i = thread_index(); i < num_words; i += num_threads()) {
+    if (a[i] != b[i]) atomicAdd(differences, 1ULL);
+  }
+}
+
+/// sums[0]: pairs of neighbours out of order; sums[1]: the checksum.
+__global__ void summarize_kernel(const std::uint32_t* keys, std::uint64_t num_keys, unsigned long long* sums) {
+  unsigned long long num_descents = 0;
+  unsigned long long checksum = 0;
+  for (std::uint64_t i = thread_index(); i < num_keys; i += num_threads()) {
+    if (i != 0 && keys[i - 1] > keys[i]) ++num_descents;
+    checksum += random_word(1, keys[i]);
+  }
+  if (num_descents != 0) atomicAdd(&sums[0], num_descents);
+  atomicAdd(&sums[1], checksum);
+}
+
+struct sums {
+  unsigned long long values[2] = {};
+};
+
+/// Runs `launch(device sums)` from zeros and waits for what it leaves.
+template <class Launch>
+sums run_and_wait(cudaStream_t stream, const Launch& launch) {
+  const cuda::device_memory memory = cuda::allocate_device_memory(sizeof(sums));
+  cuda::check(cudaMemsetAsync(memory.get(), 0, sizeof(sums), stream), "cudaMemsetAsync");
+  launch(static_cast<unsigned long long*>(memory.get()));
+  cuda::check(cudaGetLastError(), "kernel of the benchmark");
+  sums found;
+  cuda::check(cudaMemcpyAsync(&found, memory.get(), sizeof(found), cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+  cuda::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  return found;
+}
+
+}  // namespace
+
+void fill_device(cudaStream_t stream, void* keys, unsigned key_bytes, std::uint64_t num_keys,
+                 const fill_request& request) {
+  if (num_keys == 0) return;
+  if (key_bytes == 4) {
+    fill_kernel<<<num_blocks, threads_per_block, 0, stream>>>(static_cast<std::uint32_t*>(keys), num_keys, request);
+  } else {
+    fill_kernel<<<num_blocks, threads_per_block, 0, stream>>>(static_cast<std::uint64_t*>(keys), num_keys, request);
+  }
+  cuda::check(cudaGetLastError(), "fill_kernel");
+}
+
+void fill_places(cudaStream_t stream, void* values, unsigned value_bytes, std::uint64_t count) {
+  if (value_bytes == 4) {
+    fill_places_kernel<<<num_blocks, threads_per_block, 0, stream>>>(static_cast<std::uint32_t*>(values), count);
+  } else {
+    fill_places_kernel<<<num_blocks, threads_per_block, 0, stream>>>(static_cast<std::uint64_t*>(values), count);
+  }
+  cuda::check(cudaGetLastError(), "fill_places_kernel");
+}
+
+std::uint64_t count_differences(cudaStream_t stream, const void* a, const void* b, std::uint64_t size_bytes) {
+  const auto launch = [&](unsigned long long* into) {
+    count_differences_kernel<<<num_blocks, threads_per_block, 0, stream>>>(
+        static_cast<const std::uint32_t*>(a), static_cast<const std::uint32_t*>(b), size_bytes / 4, into);
+  };
+  return run_and_wait(stream, launch).values[0];
+}
+
+key_summary summarize(cudaStream_t stream, const std::uint32_t* keys, std::uint64_t num_keys) {
+  if (num_keys == 0) return {};
+  const sums found = run_and_wait(stream, [&](unsigned long long* into) {
+    summarize_kernel<<<num_blocks, threads_per_block, 0, stream>>>(keys, num_keys, into);
+  });
+  key_summary summary{found.values[0] == 0, found.values[1], 0, 0};
+  cuda::check(cudaMemcpy(&summary.first, keys, sizeof(summary.first), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  cuda::check(cudaMemcpy(&summary.last, keys + num_keys - 1, sizeof(summary.last), cudaMemcpyDeviceToHost),
+              "cudaMemcpy");
+  return summary;
+}
+
+}  // namespace bench

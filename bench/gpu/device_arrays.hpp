@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inputs made on a GPU, for the host would take minutes, and results looked at there. All on the current device; nothing
+// here waits unless it says so.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace bench {
+
+enum class device_input : std::uint8_t {
+  entropy,   ///< the AND of `words` uniform words; 0 words: zeros. Every key depends on its place and the seed alone
+  sorted,    ///< ascending uniform draws, spread evenly over the range
+  reversed,  ///< the same, descending
+};
+
+struct fill_request {
+  device_input kind = device_input::entropy;
+  unsigned words = 1;
+  std::uint64_t seed = 1;
+  std::uint64_t first_place = 0;  ///< of the first key, where several arrays make up one input
+  bool finite_floats = false;     ///< no NaN and no zero: every sort of floats agrees about the bits
+};
+
+/// Fills `num_keys` keys of 4 or 8 bytes.
+void fill_device(cudaStream_t stream, void* keys, unsigned key_bytes, std::uint64_t num_keys,
+                 const fill_request& request);
+
+/// The places 0, 1, 2 ... as values of 4 or 8 bytes.
+void fill_places(cudaStream_t stream, void* values, unsigned value_bytes, std::uint64_t count);
+
+/// Words of 4 bytes in which two arrays differ. Waits.
+[[nodiscard]] std::uint64_t count_differences(cudaStream_t stream, const void* a, const void* b,
+                                              std::uint64_t size_bytes);
+
+struct key_summary {
+  bool in_order = true;
+  std::uint64_t checksum = 0;  ///< sum of the keys' hashes: the same in any order
+  std::uint32_t first = 0;     ///< first and last key, 0 where there is none
+  std::uint32_t last = 0;
+};
+
+/// Of u32 keys. Waits.
+[[nodiscard]] key_summary summarize(cudaStream_t stream, const std::uint32_t* keys, std::uint64_t num_keys);
+
+}  // namespace bench

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Works on the room device/cuda: a race of kernels must not count what the public call does around them.
+#include "bench/gpu/local_race.hpp"
+
+#include <algorithm>
+#include <cub/device/device_radix_sort.cuh>
+#include <type_traits>
+
+#include "bench/gpu/timing.hpp"
+#include "device/cuda/handles.hpp"
+#include "device/cuda/kernels/request.hpp"
+#include "spansort/errors.hpp"
+
+namespace bench {
+namespace {
+
+namespace cuda = spansort::device::cuda;
+namespace keys = spansort::keys;
+
+/// Keys and values on the device; `values` is empty where none travel.
+struct record_array {
+  cuda::device_memory keys;
+  cuda::device_memory values;
+};
+
+template <class Prepare, class Run>
+std::vector<double> event_runs_ms(cudaStream_t stream, unsigned repeats, const Prepare& prepare, const Run& run) {
+  const cuda::event_handle begin = cuda::make_cuda_event(cudaEventDefault);
+  const cuda::event_handle end = cuda::make_cuda_event(cudaEventDefault);
+  std::vector<double> runs_ms;
+  for (unsigned i = 0; i < repeats + 1; ++i) {
+    prepare();
+    cuda::check(cudaEventRecord(begin.get(), stream), "cudaEventRecord");
+    run();
+    cuda::check(cudaEventRecord(end.get(), stream), "cudaEventRecord");
+    cuda::check(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
+    float elapsed_ms = 0;
+    cuda::check(cudaEventElapsedTime(&elapsed_ms, begin.get(), end.get()), "cudaEventElapsedTime");
+    if (i != 0) runs_ms.push_back(elapsed_ms);  // the first one warms up
+  }
+  return runs_ms;
+}
+
+/// Both ends at rest: what a caller who waits sees.
+template <class Prepare, class Run>
+std::vector<double> waiting_runs_ms(cudaStream_t stream, unsigned repeats, const Prepare& prepare, const Run& run) {
+  const auto wait = [&] { cuda::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize"); };
+  const auto prepare_and_wait = [&] {
+    prepare();
+    wait();
+  };
+  return wall_runs_ms(repeats, prepare_and_wait, [&] {
+    run();
+    wait();
+  });
+}
+
+/// Input of a race and the steps that both sides share. V: void where no values travel.
+template <class K, class V>
+class race_track {
+ public:
+  static constexpr bool has_values = !std::is_void_v<V>;
+  using value = std::conditional_t<has_values, V, std::uint32_t>;
+
+  explicit race_track(const race_request& request) : request_(request), original_(make_array()) {
+    fill_device(stream(), original_.keys.get(), sizeof(K), num_keys(), request.input);
+    if constexpr (has_values) fill_places(stream(), original_.values.get(), sizeof(V), num_keys());
+  }
+
+  [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
+  [[nodiscard]] std::uint64_t num_keys() const { return request_.num_keys; }
+  [[nodiscard]] std::uint64_t keys_bytes() const { return num_keys() * sizeof(K); }
+  [[nodiscard]] std::uint64_t values_bytes() const { return has_values ? num_keys() * sizeof(value) : 0; }
+
+  [[nodiscard]] record_array make_array() const {
+    record_array made;
+    made.keys = cuda::allocate_device_memory(keys_bytes());
+    if constexpr (has_values) made.values = cuda::allocate_device_memory(values_bytes());
+    return made;
+  }
+  void restore(const record_array& to) const {
+    copy(to.keys.get(), original_.keys.get(), keys_bytes());
+    if constexpr (has_values) copy(to.values.get(), original_.values.get(), values_bytes());
+  }
+  void copy(void* to, const void* from, std::uint64_t size_bytes) const {
+    cuda::check(cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDeviceToDevice, stream()), "cudaMemcpyAsync");
+  }
+  template <class Run>
+  [[nodiscard]] std::vector<double> time(const record_array& work, const Run& run) const {
+    const auto prepare = [&] { restore(work); };
+    return request_.clock == race_clock::events ? event_runs_ms(stream(), request_.repeats, prepare, run)
+                                                : waiting_runs_ms(stream(), request_.repeats, prepare, run);
+  }
+
+ private:
+  const race_request& request_;
+  cuda::stream_handle stream_ = cuda::make_stream();
+  record_array original_;
+};
+
+/// Leaves the result in `work`.
+template <class K, class V>
+std::vector<double> run_ours(const race_track<K, V>& track, spansort::key_type type, const record_array& work) {
+  const record_array alternate = track.make_array();
+  const auto scratch = cuda::allocate_device_memory(cuda::kernel_workspace::size_bytes);
+  int ordinal = 0, num_multiprocessors = 0;
+  cuda::check(cudaGetDevice(&ordinal), "cudaGetDevice");
+  cuda::check(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, ordinal), "attribute");
+  const cuda::launch_site site{track.stream(), static_cast<unsigned>(num_multiprocessors),
+                               cuda::kernel_workspace::in(scratch.get())};
+  constexpr bool has_values = race_track<K, V>::has_values;
+  const keys::key_codec codec{type, false, has_values ? keys::tie_rule::by_input_order : keys::tie_rule::by_bits};
+  spansort::device::local_sort_request request;
+  request.shape = {codec, has_values ? static_cast<unsigned>(sizeof(typename race_track<K, V>::value)) : 0U};
+  request.source = {work.keys.get(), work.values.get()};
+  request.alternate = {alternate.keys.get(), alternate.values.get()};
+  request.segments = {{0, track.num_keys(), {0, codec.key_bits()}}};
+  return track.time(work, [&] { cuda::launch_local_sort<K>(site, codec.of<K>(), request, request.segments[0], true); });
+}
+
+/// T: K, or the float of its width. The result is copied into `work` where CUB leaves it in the other buffer.
+template <class T, class K, class V>
+std::vector<double> run_cub(const race_track<K, V>& track, const record_array& work) {
+  using value = typename race_track<K, V>::value;
+  const record_array alternate = track.make_array();
+  cub::DoubleBuffer<T> keys_of(static_cast<T*>(work.keys.get()), static_cast<T*>(alternate.keys.get()));
+  cub::DoubleBuffer<value> values_of(static_cast<value*>(work.values.get()),
+                                     static_cast<value*>(alternate.values.get()));
+  const int end_bit = sizeof(T) * 8;
+  const auto sort = [&](void* temporary, std::size_t& bytes) {
+    keys_of.selector = values_of.selector = 0;
+    if constexpr (race_track<K, V>::has_values) {
+      return cub::DeviceRadixSort::SortPairs(temporary, bytes, keys_of, values_of, track.num_keys(), 0, end_bit,
+                                             track.stream());
+    } else {
+      return cub::DeviceRadixSort::SortKeys(temporary, bytes, keys_of, track.num_keys(), 0, end_bit, track.stream());
+    }
+  };
+  std::size_t temporary_bytes = 0;
+  cuda::check(sort(nullptr, temporary_bytes), "cub");
+  const auto temporary = cuda::allocate_device_memory(temporary_bytes);
+  std::vector<double> runs_ms = track.time(work, [&] { cuda::check(sort(temporary.get(), temporary_bytes), "cub"); });
+  if (keys_of.selector != 0) {
+    track.copy(work.keys.get(), alternate.keys.get(), track.keys_bytes());
+    if (work.values != nullptr) track.copy(work.values.get(), alternate.values.get(), track.values_bytes());
+    cuda::check(cudaStreamSynchronize(track.stream()), "cudaStreamSynchronize");
+  }
+  return runs_ms;
+}
+
+template <class K, class V>
+race_result race_of(const race_request& request, spansort::key_type type) {
+  using real = std::conditional_t<sizeof(K) == 4, float, double>;
+  const race_track<K, V> track(request);
+  const record_array ours = track.make_array();
+  const record_array theirs = track.make_array();
+  race_result result;
+  result.ours_ms = run_ours(track, type, ours);
+  result.cub_ms = keys::is_float(type) ? run_cub<real>(track, theirs) : run_cub<K>(track, theirs);
+  result.num_differing_words =
+      count_differences(track.stream(), ours.keys.get(), theirs.keys.get(), track.keys_bytes());
+  if constexpr (race_track<K, V>::has_values) {
+    result.num_differing_words +=
+        count_differences(track.stream(), ours.values.get(), theirs.values.get(), track.values_bytes());
+  }
+  result.copy_ms = event_runs_ms(
+      track.stream(), request.repeats, [] {},
+      [&] { track.copy(theirs.keys.get(), ours.keys.get(), track.keys_bytes()); });
+  return result;
+}
+
+}  // namespace
+
+race_result race(const race_request& request) {
+  using spansort::key_type;
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
+  if (request.type == "u32") return race_of<u32, void>(request, key_type::u32);
+  if (request.type == "f32") return race_of<u32, void>(request, key_type::f32);
+  if (request.type == "u64") return race_of<u64, void>(request, key_type::u64);
+  if (request.type == "f64") return race_of<u64, void>(request, key_type::f64);
+  if (request.type == "u32(u32)") return race_of<u32, u32>(request, key_type::u32);
+  if (request.type == "u32(u64)") return race_of<u32, u64>(request, key_type::u32);
+  if (request.type == "u64(u32)") return race_of<u64, u32>(request, key_type::u64);
+  if (request.type == "u64(u64)") return race_of<u64, u64>(request, key_type::u64);
+  throw spansort::invalid_argument("no race of " + request.type);
+}
+
+int cub_version() { return CUB_VERSION; }
+
+}  // namespace bench

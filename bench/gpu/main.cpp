@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// ./dev bench gpu: Spansort on GPUs next to CUB and to the bare copies; same input, same process, every output verified.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <spansort/errors.hpp>
+
+#include "bench/gpu/case_runner.hpp"
+#include "bench/gpu/device_list.hpp"
+#include "bench/gpu/metadata.hpp"
+#include "bench/gpu/suites.hpp"
+#include "device/cuda/cuda_error.hpp"
+
+namespace bench {
+namespace {
+
+void add_suite(const std::string& suite, const settings& s, const shared_arrays& arrays, case_list& cases) {
+  if (suite == "local") add_local_cases(s, cases);
+  if (suite == "host") add_host_cases(s, arrays, cases);
+  if (suite == "resident") add_resident_cases(s, cases);
+  if (suite == "distributions") add_distribution_cases(s, arrays, cases);
+  if (suite == "breakdown") add_breakdown_cases(s, arrays, cases);
+  if (suite == "small") add_small_cases(s, cases);
+}
+
+case_list make_cases(const settings& s) {
+  // The large cases of all types move as many bytes as the u32 one.
+  const auto arrays = std::make_shared<host_arrays>(static_cast<std::uint64_t>(s.num_keys) * sizeof(std::uint32_t));
+  case_list cases;
+  for (const std::string& suite : s.suites) add_suite(suite, s, arrays, cases);
+  return cases;
+}
+
+int run(settings s, const std::string& command) {
+  resolve_devices(s);
+  spansort::device::cuda::check(cudaSetDevice(s.devices.front()), "cudaSetDevice");  // pinning needs no other GPU
+  const std::string shrunk = shrink_to_memory(s);
+  if (!shrunk.empty()) fmt::print("{}\n", shrunk);
+  const json meta = metadata(s, command, shrunk);
+  fmt::print("{}: {}, {}, {} host threads\n", device_list_text(s.devices), count_text(s.devices),
+             meta["device"].get<std::string>(), meta["host_threads"].get<unsigned>());
+  return case_runner(s, meta).run(make_cases(s));
+}
+
+std::string command_of(int argc, char** argv) {
+  std::string command = "spansort_bench_gpu";
+  for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
+  return command;
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  bench::settings s;
+  CLI::App app{"Races Spansort on GPUs against CUB and against the bare copies between host and GPUs."};
+  app.add_option("--suites", s.suites, "in this order; default: local,host,resident,distributions,breakdown,small")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"local", "host", "resident", "distributions", "breakdown", "small"}));
+  app.add_option("--devices", s.devices, "ordinals of GPUs, 0,1,2,3; one may repeat; default: all")->delimiter(',');
+  app.add_option("--max-gpus", s.max_gpus, "use no more GPUs of the list")->check(CLI::PositiveNumber);
+  app.add_option("--keys", s.num_keys, "u32 keys of the large cases, 2e9; fewer where memory ends")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--log2-size", s.log2_size, "of the inputs of suite local: 28")->check(CLI::Range(4U, 34U));
+  app.add_option("--repeats", s.repeats, "timed runs of each case: 7")->check(CLI::PositiveNumber);
+  app.add_option("--seconds", s.seconds, "begin no further case after this long, and name those left out");
+  app.add_option("--seed", s.seed, "of the inputs");
+  app.add_option("--commit", s.commit, "what was measured, for the JSON");
+  app.add_option("--json", s.json_file, "write all runs here, anew after each case");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return bench::run(s, bench::command_of(argc, argv));
+  } catch (const spansort::error& e) {
+    fmt::print(stderr, "spansort_bench_gpu: {}\n", e.what());
+    return e.exit_status();
+  }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Suite `resident`: keys that are on the GPUs already. Wall clock around resident_sorter::sort, which begins when the
+// inputs are there and returns when the result is. Inputs are made anew on the GPUs before each run.
+#include <fmt/format.h>
+
+#include <optional>
+#include <spansort/report.hpp>
+#include <spansort/resident.hpp>
+
+#include "bench/gpu/device_arrays.hpp"
+#include "bench/gpu/device_list.hpp"
+#include "bench/gpu/sort_runs.hpp"
+#include "bench/gpu/suites.hpp"
+#include "bench/gpu/timing.hpp"
+#include "device/cuda/handles.hpp"
+
+namespace bench {
+namespace {
+
+namespace cuda = spansort::device::cuda;
+
+/// One GPU's keys.
+struct part {
+  int ordinal = 0;
+  std::uint64_t first_place = 0;  ///< of its keys in the whole input
+  std::uint64_t num_keys = 0;
+  std::uint64_t capacity = 0;
+  cuda::stream_handle stream;
+  cuda::device_memory keys;
+};
+
+/// u32 keys spread evenly over GPUs.
+class resident_keys {
+ public:
+  resident_keys(const std::vector<int>& devices, std::uint64_t num_keys, std::uint64_t seed) : seed_(seed) {
+    std::uint64_t begin = 0;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const cuda::device_guard guard(devices[i]);
+      const std::uint64_t share = num_keys / devices.size() + (i < num_keys % devices.size() ? 1 : 0);
+      const std::uint64_t capacity = share + share / 50 + 1024;  // balanced shards need a hundredth more
+      parts_.push_back({devices[i], begin, share, capacity, cuda::make_stream(),
+                        cuda::allocate_device_memory(capacity * sizeof(std::uint32_t))});
+      begin += share;
+    }
+  }
+
+  /// Uniform keys. Returns the shards as they are to be sorted.
+  [[nodiscard]] std::vector<spansort::shard> fill() {
+    std::vector<spansort::shard> shards;
+    for (const part& p : parts_) {
+      const cuda::device_guard guard(p.ordinal);
+      fill_device(p.stream.get(), p.keys.get(), sizeof(std::uint32_t), p.num_keys,
+                  {.seed = seed_, .first_place = p.first_place});
+      shards.push_back(
+          {.keys = p.keys.get(), .num_keys = p.num_keys, .capacity = p.capacity, .stream = p.stream.get()});
+    }
+    for (const part& p : parts_) cuda::check(cudaStreamSynchronize(p.stream.get()), "cudaStreamSynchronize");
+    return shards;
+  }
+
+  /// Of all shards one behind the other.
+  [[nodiscard]] key_summary look_at(const std::vector<spansort::shard>& shards) const {
+    key_summary whole;
+    bool is_first = true;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (shards[i].num_keys == 0) continue;
+      const cuda::device_guard guard(parts_[i].ordinal);
+      const key_summary here =
+          summarize(parts_[i].stream.get(), static_cast<const std::uint32_t*>(shards[i].keys), shards[i].num_keys);
+      whole.in_order = whole.in_order && here.in_order && (is_first || whole.last <= here.first);
+      whole.checksum += here.checksum;
+      whole.first = is_first ? here.first : whole.first;
+      whole.last = here.last;
+      is_first = false;
+    }
+    return whole;
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::vector<part> parts_;
+};
+
+std::vector<std::uint64_t> sizes_of(const std::vector<spansort::shard>& shards) {
+  std::vector<std::uint64_t> sizes;
+  for (const spansort::shard& s : shards) sizes.push_back(s.num_keys);
+  return sizes;
+}
+
+struct resident_case {
+  std::vector<int> devices;
+  std::uint64_t num_keys = 0;
+  spansort::shard_sizes sizes = spansort::shard_sizes::as_given;
+
+  [[nodiscard]] const char* sizes_text() const {
+    return sizes == spansort::shard_sizes::as_given ? "as given" : "balanced";
+  }
+};
+
+struct resident_runs {
+  sort_runs runs;
+  std::vector<std::uint64_t> shard_sizes;  ///< after the last run
+};
+
+resident_runs run_resident(const resident_case& c, const settings& s) {
+  resident_keys keys(c.devices, c.num_keys, s.seed);
+  spansort::sort_report report;
+  resident_runs found;
+  const std::uint64_t checksum = keys.look_at(keys.fill()).checksum;
+  std::optional<spansort::resident_sorter> sorter;
+  for (unsigned i = 0; i < s.repeats + 1; ++i) {
+    std::vector<spansort::shard> shards = keys.fill();
+    const std::vector<std::uint64_t> sizes_before = sizes_of(shards);
+    const double elapsed_ms = wall_ms([&] {
+      if (!sorter) sorter.emplace(spansort::sort_options{.devices = device_list_text(c.devices), .report = &report});
+      sorter->sort(spansort::key_type::u32, shards, c.sizes);
+    });
+    const key_summary result = keys.look_at(shards);
+    found.shard_sizes = sizes_of(shards);
+    const bool kept_sizes = c.sizes == spansort::shard_sizes::balanced || found.shard_sizes == sizes_before;
+    found.runs.verified = found.runs.verified && result.in_order && result.checksum == checksum && kept_sizes;
+    if (i == 0) {
+      found.runs.first_call_ms = elapsed_ms;
+      continue;
+    }
+    found.runs.runs_ms.push_back(elapsed_ms);
+    found.runs.reports.push_back(report);
+  }
+  return found;
+}
+
+outcome measure(const resident_case& c, const settings& s) {
+  const resident_runs found = run_resident(c, s);
+  const sort_runs& runs = found.runs;
+  outcome result;
+  result.verified = runs.verified;
+  result.fields = {{"type", "u32"},           {"distribution", "uniform"},
+                   {"num_keys", c.num_keys},  {"seed", s.seed},
+                   {"devices", c.devices},    {"num_gpus", c.devices.size()},
+                   {"sizes", c.sizes_text()}, {"shard_sizes", found.shard_sizes}};
+  result.fields.update(to_json(runs, c.num_keys));
+  result.fields["phases_by_rank"] = phases_by_rank(runs.median_report());
+  result.line = fmt::format("{:8.2f} ms {:7.1f} G/s", runs.median_ms(),
+                            giga_per_s(static_cast<double>(c.num_keys), runs.median_ms()));
+  for (const spansort::phase_report& phase : runs.median_report().phases) {
+    result.line += fmt::format("  {} {:.1f}", phase.name, phase.elapsed_ms);
+  }
+  return result;
+}
+
+}  // namespace
+
+void add_resident_cases(const settings& s, case_list& cases) {
+  for (const std::vector<int>& devices : prefixes(s.devices)) {
+    for (const auto sizes : {spansort::shard_sizes::as_given, spansort::shard_sizes::balanced}) {
+      if (devices.size() == 1 && sizes == spansort::shard_sizes::balanced) continue;  // one shard: the same
+      const resident_case c{devices, static_cast<std::uint64_t>(s.num_keys), sizes};
+      cases.push_back({"resident", fmt::format("u32, {}, {}", count_text(devices), c.sizes_text()),
+                       [s, c] { return measure(c, s); }});
+    }
+  }
+}
+
+}  // namespace bench

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The suites: each a list of cases, put behind those that are there.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "bench/gpu/case_runner.hpp"
+#include "bench/gpu/host_arrays.hpp"
+#include "bench/gpu/settings.hpp"
+
+namespace bench {
+
+/// Shared by the suites of host memory; freed with the last of their cases.
+using shared_arrays = std::shared_ptr<host_arrays>;
+using case_list = std::vector<bench_case>;
+
+/// One GPU's local sort next to CUB's, data resident.
+void add_local_cases(const settings& s, case_list& cases);
+/// From host memory to host memory, next to the bare copies.
+void add_host_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
+/// Data on the GPUs.
+void add_resident_cases(const settings& s, case_list& cases);
+/// From host to host over all GPUs, next to the uniform input.
+void add_distribution_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
+/// Who did what when, from host to host.
+void add_breakdown_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
+/// Where launch gaps and the trip to the GPU rule.
+void add_small_cases(const settings& s, case_list& cases);
+
+}  // namespace bench

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting data that is on the devices already. No CUDA header is needed: memory and streams are passed as void*.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "spansort/options.hpp"
+#include "spansort/types.hpp"
+
+namespace spansort {
+
+/// One device's part of the data. Its keys and values are memory of that device.
+struct shard {
+  void* keys = nullptr;
+  void* values = nullptr;      ///< sort_pairs alone; null where no values travel
+  std::uint64_t num_keys = 0;  ///< held before the call; set to what it holds afterwards
+  std::uint64_t capacity = 0;  ///< keys (and values) that there is room for; 0: num_keys
+  /// A cudaStream_t of the device, null for its default stream: the sort begins when its work so far is done, and what
+  /// is put on it after the call finds the result. Devices of host memory ignore it.
+  void* stream = nullptr;
+};
+
+/// How many keys each shard holds afterwards.
+enum class shard_sizes : std::uint8_t {
+  as_given,  ///< as many as before: exact cuts
+  balanced   ///< an equal share, give or take tuning.epsilon at each end; needs that capacity
+};
+
+/// Sorts shards over the devices of the list in `options`, one shard a device in the list's order. Keeps devices,
+/// streams and workspace from call to call. Not safe for concurrent use.
+class resident_sorter {
+ public:
+  /// Opens the devices. Throws invalid_argument or device_error.
+  explicit resident_sorter(sort_options options);
+  ~resident_sorter();
+  resident_sorter(resident_sorter&&) noexcept;
+  resident_sorter& operator=(resident_sorter&&) noexcept;
+
+  /// Sorts all keys together: afterwards shard 0 holds the smallest, in order, and so on; what lies behind num_keys in a
+  /// shard is undefined. RMG sort (BTW 2023, section 3) without its copies; one device: its local sort. Blocks until the
+  /// result is there. Workspace: as many records as each shard's capacity, and a fixed scratch for every device.
+  /// Throws invalid_argument, out_of_memory and device_error before anything is touched; device_error and cancelled also
+  /// later, and then the shards' contents are lost.
+  void sort(key_type type, std::span<shard> shards, shard_sizes sizes = shard_sizes::as_given);
+  /// The same, stable, with values of 4, 8 or 16 bytes.
+  void sort_pairs(key_type type, std::uint64_t value_bytes, std::span<shard> shards,
+                  shard_sizes sizes = shard_sizes::as_given);
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+void sort_resident(key_type type, std::span<shard> shards, const sort_options& options,
+                   shard_sizes sizes = shard_sizes::as_given);
+void sort_pairs_resident(key_type type, std::uint64_t value_bytes, std::span<shard> shards, const sort_options& options,
+                         shard_sizes sizes = shard_sizes::as_given);
+
+}  // namespace spansort

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the JSON files that ./dev bench gpu made, one folder a machine, as SVG. Needs matplotlib.
+
+usage: scripts/bench_gpu_plots.py bench/results/<gpu>x<count>/*.json ... [--out docs/plots]
+Makes, where the suite was measured: <machine>-host.svg, -resident.svg, -phases.svg, -timeline.svg, -distributions.svg,
+-local.svg, -small.svg.
+"""
+import argparse
+import pathlib
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+from gpu_results import count_text, gpus_text, read_machines
+
+OURS, THEIRS, COPY_IN, COPY_OUT = "#0b6e99", "#b0b7bd", "#c9ced3", "#9aa2a9"
+OTHER = "#63b1cf"
+PHASE_COLORS = ["#6b7883", "#e0a030", "#5aa469", "#b0569a", "#0b6e99", "#a9b2ba", "#8c6d46", "#d1605e"]
+STYLE = {
+    "font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+    "legend.frameon": False, "svg.hashsalt": "spansort", "svg.fonttype": "none", "figure.constrained_layout.use": True,
+}
+
+
+def title_of(machine, what):
+    gpus = max(meta["num_gpus"] for meta in machine.metas)
+    return f"{what}\n{gpus} x {machine.metas[0]['device']}"
+
+
+def label(axes, bars, texts):
+    axes.bar_label(bars, labels=texts, padding=2, fontsize=8)
+
+
+# ---- host to host
+
+def host_cases(machine):
+    """{number of GPUs: {algorithm: case}} of pinned uniform u32."""
+    found = {}
+    for case in machine.suite("host"):
+        if case["type"] == "u32" and case["memory"] == "pinned":
+            found.setdefault(case["num_gpus"], {})[case["algorithm"]] = case
+    return dict(sorted(found.items()))
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def plot_host(machine):
+    by_count = host_cases(machine)
+    if not by_count:
+        return None
+    figure, axes = plt.subplots(figsize=(7, 4))
+    width = 0.26
+    for place, cases in enumerate(by_count.values()):
+        any_case = next(iter(cases.values()))
+        # The copies were timed anew before each case: the fastest is the floor.
+        copies = min((case["bare_copies"] for case in cases.values()), key=lambda c: c["median_ms"])
+        time_in = median(copies["in_runs_ms"])
+        first = place == 0
+        axes.bar(place - width, time_in, width, color=COPY_IN, label="bare copies: in" if first else None)
+        bars = axes.bar(place - width, copies["median_ms"] - time_in, width, bottom=time_in, color=COPY_OUT,
+                        label="bare copies: out" if first else None)
+        label(axes, bars, [f"{copies['median_ms']:.0f}"])
+        for offset, algorithm, color in ((0, "rmg", OTHER), (width, "auto", OURS)):
+            if algorithm not in cases:
+                continue
+            case = cases[algorithm]
+            bars = axes.bar(place + offset, case["median_ms"], width, color=color,
+                            label=f"spansort, {algorithm}" if first else None)
+            label(axes, bars, [f"{case['median_ms']:.0f}\n{case['ratio_to_bare_copies']:.2f} x"])
+    axes.set_xticks(range(len(by_count)), [gpus_text(count) for count in by_count])
+    axes.set_ylabel("ms, median")
+    axes.margins(y=0.15)
+    axes.legend(loc="upper right")
+    axes.set_title(title_of(machine, f"{count_text(any_case['num_keys'])} uniform u32, host memory to host memory"))
+    return figure
+
+
+# ---- data on the GPUs
+
+def plot_resident(machine):
+    cases = machine.suite("resident")
+    if not cases:
+        return None
+    figure, axes = plt.subplots(figsize=(7, 3.5))
+    counts = sorted({case["num_gpus"] for case in cases})
+    width = 0.38
+    for offset, sizes, color in ((-width / 2, "as given", OURS), (width / 2, "balanced", OTHER)):
+        chosen = [case for case in cases if case["sizes"] == sizes]
+        bars = axes.bar([counts.index(case["num_gpus"]) + offset for case in chosen],
+                        [case["giga_keys_per_s"] for case in chosen], width, color=color, label=f"shards {sizes}")
+        label(axes, bars, [f"{case['giga_keys_per_s']:.0f}\n{case['median_ms']:.1f} ms" for case in chosen])
+    axes.set_xticks(range(len(counts)), [gpus_text(count) for count in counts])
+    axes.set_ylabel("10$^9$ keys per second")
+    axes.margins(y=0.15)
+    axes.legend(loc="upper left")
+    axes.set_title(title_of(machine, f"{count_text(cases[0]['num_keys'])} uniform u32, on the GPUs already"))
+    return figure
+
+
+# ---- where the time goes
+
+def phase_colors(cases):
+    names = []
+    for case in cases:
+        for entry in case["phases_by_rank"]:
+            if entry["phase"] not in names:
+                names.append(entry["phase"])
+    order = ["copy in", "histogram", "partition", "exchange", "local sort", "copy out"]
+    names.sort(key=lambda name: order.index(name) if name in order else len(order))
+    return {name: PHASE_COLORS[i % len(PHASE_COLORS)] for i, name in enumerate(names)}
+
+
+def plot_phases(machine):
+    """Busy time of each phase, averaged over the devices, stacked (figure 6 of the paper)."""
+    cases = sorted(machine.suite("breakdown"), key=lambda case: case["num_gpus"])
+    if not cases:
+        return None
+    figure, axes = plt.subplots(figsize=(7, 4.2))
+    bottoms = [0.0] * len(cases)
+    for phase, color in phase_colors(cases).items():
+        heights = [sum(entry["busy_ms"] for entry in case["phases_by_rank"] if entry["phase"] == phase) / case["num_gpus"]
+                   for case in cases]
+        bars = axes.bar(range(len(cases)), heights, 0.5, bottom=bottoms, color=color, label=phase)
+        largest = max(case["median_ms"] for case in cases)
+        axes.bar_label(bars, labels=[f"{height:.1f}" if height > 0.035 * largest else "" for height in heights],
+                       label_type="center", fontsize=8)
+        bottoms = [bottom + height for bottom, height in zip(bottoms, heights)]
+    for place, case in enumerate(cases):
+        axes.plot([place - 0.33, place + 0.33], [case["median_ms"]] * 2, color="black", linewidth=1.6,
+                  label="whole call" if place == 0 else None)
+        axes.text(place + 0.35, case["median_ms"], f"{case['median_ms']:.0f} ms", va="center", fontsize=9)
+    axes.set_xticks(range(len(cases)), [gpus_text(case["num_gpus"]) for case in cases])
+    axes.set_xlim(-0.6, len(cases) - 0.2)
+    axes.set_ylabel("ms at work per GPU; phases may overlap")
+    axes.legend(loc="upper right")
+    axes.set_title(title_of(machine, f"Phases of {count_text(cases[0]['num_keys'])} uniform u32, host to host"))
+    return figure
+
+
+def plot_timeline(machine):
+    """When each device was in which phase (figure 7 of the paper), for the most GPUs that were measured."""
+    cases = machine.suite("breakdown")
+    if not cases:
+        return None
+    case = max(cases, key=lambda c: c["num_gpus"])
+    colors = phase_colors([case])
+    num_ranks, lanes = case["num_gpus"], len(colors)
+    figure, axes = plt.subplots(figsize=(8, 0.9 + 0.9 * num_ranks))
+    lane_height = 0.84 / lanes
+    for entry in case["phases_by_rank"]:
+        lane = list(colors).index(entry["phase"])
+        y = entry["rank"] - 0.42 + lane * lane_height
+        length = entry["end_ms"] - entry["begin_ms"]
+        color = colors[entry["phase"]]
+        # Pale: from first start to last end. Full: as much of it as there was work.
+        axes.barh(y, length, lane_height, left=entry["begin_ms"], align="edge", color=color, alpha=0.35)
+        axes.barh(y, min(entry["busy_ms"], length), lane_height, left=entry["begin_ms"], align="edge", color=color)
+    for name, color in colors.items():
+        axes.barh(0, 0, color=color, label=name)
+    axes.axvline(case["median_ms"], color="black", linewidth=1, linestyle=":")
+    axes.set_yticks(range(num_ranks), [case["report"]["ranks"][rank]["device"] for rank in range(num_ranks)])
+    axes.set_ylim(num_ranks - 0.5, -0.5)
+    axes.set_xlim(0, None)
+    axes.set_xlabel("ms; pale: from a phase's first start to its last end, full: time at work in it")
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    axes.set_title(title_of(machine, f"{count_text(case['num_keys'])} uniform u32, host to host, {gpus_text(num_ranks)}"))
+    return figure
+
+
+# ---- inputs, CUB, sizes
+
+def plot_distributions(machine):
+    cases = machine.suite("distributions")
+    uniform = next((case for case in cases if case["distribution"] == "uniform"), None)
+    if uniform is None:
+        return None
+    figure, axes = plt.subplots(figsize=(9, 3.8))
+    ratios = [case["median_ms"] / uniform["median_ms"] for case in cases]
+    bars = axes.bar(range(len(cases)), ratios, 0.7, color=[THEIRS if case is uniform else OURS for case in cases])
+    fits_inside = min(ratios) > 0.2
+    axes.bar_label(bars, labels=[f"{ratio:.2f}" for ratio in ratios], padding=-13 if fits_inside else 2, fontsize=8,
+                   color="white" if fits_inside else "black")
+    axes.axhline(1, color="black", linewidth=0.8, linestyle=":", zorder=0)
+    axes.set_xticks(range(len(cases)), [case["distribution"] for case in cases], rotation=40, ha="right")
+    axes.set_ylabel("time over that of uniform keys")
+    axes.set_title(title_of(machine, f"{count_text(uniform['num_keys'])} u32, host to host, {gpus_text(uniform['num_gpus'])}; "
+                                     f"uniform: {uniform['median_ms']:.0f} ms"))
+    return figure
+
+
+def plot_local(machine):
+    cases = machine.suite("local")
+    if not cases:
+        return None
+    figure, axes = plt.subplots(figsize=(10, 4.2))
+    width = 0.4
+    ours = axes.bar([place - width / 2 for place in range(len(cases))], [c["giga_keys_per_s"] for c in cases], width,
+                    color=OURS, label="spansort")
+    axes.bar([place + width / 2 for place in range(len(cases))], [c["cub_giga_keys_per_s"] for c in cases], width,
+             color=THEIRS, label="CUB")
+    # Sorted input is faster by an order of magnitude: a linear axis would show nothing else.
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda rate, _: f"{rate:g}"))
+    axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    label(axes, ours, [f"{c['ratio_to_cub']:.2f}x" if c["ratio_to_cub"] < 10 else f"{c['ratio_to_cub']:.0f}x" for c in cases])
+    axes.set_xticks(range(len(cases)), [f"{c['type']} {c['distribution']}" for c in cases], rotation=45, ha="right")
+    axes.set_ylabel("10$^9$ keys per second")
+    axes.margins(x=0.01, y=0.1)
+    axes.legend(loc="upper right")
+    axes.set_title(title_of(machine, f"{count_text(cases[0]['num_keys'])} keys on one GPU; above the bars: spansort over CUB"))
+    return figure
+
+
+def plot_small(machine):
+    cases = machine.suite("small")
+    if not cases:
+        return None
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
+    lines = [(left, "device", "median_ms", "spansort", OURS), (left, "device", "cub_median_ms", "CUB", COPY_OUT),
+             (right, "host", "cpu_median_ms", "CPU", "#e0a030"), (right, "host", "gpu_pinned_median_ms", "GPU, pinned", OURS),
+             (right, "host", "gpu_pageable_median_ms", "GPU, pageable", OTHER)]
+    for axes, memory, field, name, color in lines:
+        chosen = [case for case in cases if case["memory"] == memory]
+        axes.plot([case["num_keys"] for case in chosen], [1e3 * case[field] for case in chosen], marker="o", markersize=3,
+                  color=color, label=name)
+    for axes, what in ((left, "keys on the GPU"), (right, "keys in host memory")):
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda time, _: f"{time:g}"))
+        axes.set_xlabel("n")
+        axes.set_title(what)
+        axes.grid(color="#e5e8ea")
+        axes.legend(loc="upper left")
+    left.set_ylabel("us of a call that waits")
+    figure.suptitle(title_of(machine, "Small inputs, u32, one GPU"))
+    return figure
+
+
+PLOTS = {
+    "host": plot_host, "resident": plot_resident, "phases": plot_phases, "timeline": plot_timeline,
+    "distributions": plot_distributions, "local": plot_local, "small": plot_small,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--out", default=str(pathlib.Path(__file__).resolve().parent.parent / "docs" / "plots"))
+    parser.add_argument("--format", default="svg", help="svg; png to look at")
+    arguments = parser.parse_args()
+    folder = pathlib.Path(arguments.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    plt.rcParams.update(STYLE)
+    for machine in read_machines(arguments.files):
+        for name, plot in PLOTS.items():
+            figure = plot(machine)
+            if figure is None:
+                continue
+            path = folder / f"{machine.name}-{name}.{arguments.format}"
+            # No date: the same files give the same picture.
+            figure.savefig(path, dpi=110, metadata={"Date": None} if arguments.format == "svg" else None)
+            plt.close(figure)
+            print(path)
+
+
+if __name__ == "__main__":
+    main()

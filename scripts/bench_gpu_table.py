@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes README's GPU tables from the JSON files that ./dev bench gpu made, one folder a machine.
+
+usage: scripts/bench_gpu_table.py bench/results/<gpu>x<count>/*.json ... [--check]
+--check: change nothing; exit 1 if README does not say what the files say.
+"""
+import pathlib
+import sys
+
+from gpu_results import count_text, gpus_text, read_machines
+
+BEGIN = "<!-- gpu-table: made by scripts/bench_gpu_table.py from bench/results -->"
+END = "<!-- end gpu-table -->"
+SMALL_SIZES = [2**power for power in (10, 12, 14, 16, 18, 20, 22, 24)]
+
+
+def markdown(header, rows):
+    lines = [header, ["---"] * len(header)] + rows
+    return ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
+
+
+def head(machine):
+    meta = machine.metas[0]
+    gpus = max(m["num_gpus"] for m in machine.metas)
+    return [f"**{gpus} x {machine.one('device')}** ({machine.one('host')}, {machine.one('host_threads')} threads, "
+            f"driver {machine.one('driver')}, CUDA {meta['runtime_cuda'] // 1000}.{meta['runtime_cuda'] % 1000 // 10}, "
+            f"{meta['date']}, commit {machine.one('commit')}; `bench/results/{machine.name}/`)"]
+
+
+def host_table(machine):
+    rows = []
+    for case in machine.suite("host"):
+        copies = case["bare_copies"]["median_ms"]
+        rows.append([case["type"], count_text(case["num_keys"]), case["memory"], case["num_gpus"], case["algorithm"],
+                     f"{case['median_ms']:.1f}", f"{copies:.1f}", f"{case['ratio_to_bare_copies']:.2f}",
+                     f"{case['giga_keys_per_s']:.1f}", f"{case['first_call_ms']:.0f}"])
+    title = "Host memory to host memory, uniform keys, median ms. Bare copies: everything in, then everything out, nothing sorted."
+    header = ["type", "n", "memory", "GPUs", "algorithm", "spansort", "bare copies", "ratio", "G keys/s", "first call"]
+    return [title, ""] + markdown(header, rows) if rows else []
+
+
+def resident_table(machine):
+    rows = [[case["type"], count_text(case["num_keys"]), case["num_gpus"], case["sizes"], f"{case['median_ms']:.2f}",
+             f"{case['giga_keys_per_s']:.1f}"] for case in machine.suite("resident")]
+    header = ["type", "n", "GPUs", "sizes of the shards", "ms", "G keys/s"]
+    return ["Keys on the GPUs already, uniform.", ""] + markdown(header, rows) if rows else []
+
+
+def local_table(machine):
+    rows = [[case["type"], case["distribution"], count_text(case["num_keys"]), f"{case['giga_keys_per_s']:.1f}",
+             f"{case['cub_giga_keys_per_s']:.1f}", f"{case['ratio_to_cub']:.2f}"] for case in machine.suite("local")]
+    header = ["type", "input", "n", "spansort", "CUB", "ratio"]
+    title = "One GPU, keys (values) on it already, 10^9 keys per second, between CUDA events."
+    return [title, ""] + markdown(header, rows) if rows else []
+
+
+def distribution_line(machine):
+    cases = machine.suite("distributions")
+    uniform = next((case for case in cases if case["distribution"] == "uniform"), None)
+    if uniform is None:
+        return []
+    others = [f"{case['distribution']} {case['median_ms'] / uniform['median_ms']:.2f}" for case in cases
+              if case is not uniform]
+    return [f"Other inputs, {count_text(uniform['num_keys'])} {uniform['type']} host to host on "
+            f"{gpus_text(uniform['num_gpus'])}, time over that of uniform keys ({uniform['median_ms']:.1f} ms): {', '.join(others)}."]
+
+
+def small_table(machine):
+    cases = {(case["memory"], case["num_keys"]): case for case in machine.suite("small")}
+    rows = []
+    for n in SMALL_SIZES:
+        device, host = cases.get(("device", n)), cases.get(("host", n))
+        cells = [count_text(n)]
+        cells += [f"{1e3 * device[key]:.0f}" for key in ("median_ms", "cub_median_ms")] if device else ["-"] * 2
+        fields = ("cpu_median_ms", "gpu_pinned_median_ms", "gpu_pageable_median_ms")
+        cells += [f"{1e3 * host[key]:.0f}" for key in fields] if host else ["-"] * 3
+        rows.append(cells)
+    header = ["n", "on the GPU: spansort", "on the GPU: CUB", "in host memory: CPU", "GPU, pinned", "GPU, pageable"]
+    title = "Small inputs, u32, one GPU, microseconds of a call that waits for its result."
+    return [title, ""] + markdown(header, rows) if cases else []
+
+
+def missing_line(machine):
+    missing = machine.missing()
+    return ["Not measured: " + "; ".join(" ".join(key) for key in missing) + "."] if missing else []
+
+
+def section(machine):
+    parts = [head(machine), host_table(machine), distribution_line(machine), resident_table(machine),
+             local_table(machine), small_table(machine), missing_line(machine)]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def main():
+    sources = [argument for argument in sys.argv[1:] if argument != "--check"]
+    if not sources:
+        sys.exit(__doc__)
+    machines = read_machines(sources)
+    readme = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+    text = readme.read_text()
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    wanted = f"{before}{BEGIN}\n" + "\n\n".join(section(machine) for machine in machines) + f"\n{END}{after}"
+    if "--check" in sys.argv:
+        sys.exit(0 if wanted == text else f"README.md does not show {' '.join(sources)}; run {sys.argv[0]}")
+    readme.write_text(wanted)
+
+
+if __name__ == "__main__":
+    main()

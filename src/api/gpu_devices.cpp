@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/gpu_devices.hpp"
+
+#include <fmt/format.h>
+
+#include "spansort/devices.hpp"
+#include "spansort/errors.hpp"
+#ifdef SPANSORT_HAS_CUDA
+#include "device/cuda/cuda_device.hpp"
+#include "device/cuda/cuda_error.hpp"
+#endif
+
+namespace spansort {
+
+std::string why_no_gpu() {
+#ifdef SPANSORT_HAS_CUDA
+  if (device::cuda::num_gpus() > 0) return "";
+  return "no GPU can be used: " + device::cuda::why_none();
+#else
+  return "no GPU can be used: this build of spansort has no GPU backend";
+#endif
+}
+
+namespace api {
+
+int num_gpus() noexcept {
+#ifdef SPANSORT_HAS_CUDA
+  return device::cuda::num_gpus();
+#else
+  return 0;
+#endif
+}
+
+std::uint64_t free_gpu_bytes([[maybe_unused]] int ordinal) {
+#ifdef SPANSORT_HAS_CUDA
+  return open_gpu(ordinal, {})->available_bytes();
+#else
+  return 0;
+#endif
+}
+
+std::unique_ptr<device::device> open_gpu([[maybe_unused]] int ordinal, [[maybe_unused]] const allocation_hook& hook) {
+#ifdef SPANSORT_HAS_CUDA
+  return device::cuda::make_cuda_device(
+      {.name = fmt::format("gpu:{}", ordinal), .ordinal = ordinal, .before_allocation = hook});
+#else
+  throw device_error(why_no_gpu());
+#endif
+}
+
+gpu_call::gpu_call([[maybe_unused]] const device_list& devices, [[maybe_unused]] const tuning_options& tuning) {
+#ifdef SPANSORT_HAS_CUDA
+  if (devices.gpus.empty()) return;
+  device::cuda::require_sound_runtime();
+  has_armed_ = tuning.fail_device_call_at != 0;
+  if (!has_armed_) return;
+  const int status = tuning.fail_device_call_with == 0 ? cudaErrorUnknown : tuning.fail_device_call_with;
+  device::cuda::arm_fault(tuning.fail_device_call_at, static_cast<cudaError_t>(status));
+#endif
+}
+
+gpu_call::~gpu_call() {
+#ifdef SPANSORT_HAS_CUDA
+  if (has_armed_) device::cuda::arm_fault(0, cudaErrorUnknown);
+#endif
+}
+
+}  // namespace api
+}  // namespace spansort

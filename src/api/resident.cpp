@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts of data that is on the devices: checks shards, and runs a driver on them where they lie.
+#include "spansort/resident.hpp"
+
+#include <fmt/format.h>
+
+#include "algorithms/registry.hpp"
+#include "algorithms/rmg_state.hpp"
+#include "api/arguments.hpp"
+#include "api/device_list.hpp"
+#include "api/gpu_devices.hpp"
+#include "api/run_reported.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort {
+namespace {
+
+struct memory_range {
+  std::uintptr_t begin = 0;
+  std::uint64_t size_bytes = 0;
+
+  [[nodiscard]] bool overlaps(const memory_range& other) const {
+    return begin < other.begin + other.size_bytes && other.begin < begin + size_bytes;
+  }
+};
+
+memory_range range_of(const void* memory, std::uint64_t size_bytes) {
+  return {reinterpret_cast<std::uintptr_t>(memory), memory == nullptr ? 0 : size_bytes};
+}
+
+std::uint64_t capacity_of(const shard& s) { return s.capacity == 0 ? s.num_keys : s.capacity; }
+
+void check_memory(const device::device& device, const void* memory, std::uint64_t element_bytes, std::size_t i,
+                  const char* what) {
+  if (memory == nullptr) throw invalid_argument(fmt::format("shard {}: null pointer for its {}", i, what));
+  if (reinterpret_cast<std::uintptr_t>(memory) % element_bytes != 0) {
+    throw invalid_argument(fmt::format("shard {}: {} are not aligned to {} bytes", i, what, element_bytes));
+  }
+  if (!device.owns(memory)) {
+    throw invalid_argument(fmt::format("shard {}: its {} do not lie in the memory of {}", i, what, device.name()));
+  }
+}
+
+void check_shards(const std::vector<algorithms::rank>& ranks, const device::record_shape& shape,
+                  std::span<const shard> shards) {
+  if (shards.size() != ranks.size()) {
+    throw invalid_argument(fmt::format("{} shards for {} devices: expected one a device", shards.size(), ranks.size()));
+  }
+  std::vector<memory_range> ranges;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const shard& s = shards[i];
+    const std::uint64_t capacity = capacity_of(s);
+    if (capacity < s.num_keys) {
+      throw invalid_argument(fmt::format("shard {}: {} keys, but room for {}", i, s.num_keys, capacity));
+    }
+    if (capacity == 0) continue;
+    check_memory(*ranks[i].device, s.keys, shape.codec.width_bytes(), i, "keys");
+    ranges.push_back(range_of(s.keys, capacity * shape.codec.width_bytes()));
+    if (shape.value_bytes == 0) continue;
+    check_memory(*ranks[i].device, s.values, shape.value_bytes, i, "values");
+    ranges.push_back(range_of(s.values, capacity * shape.value_bytes));
+  }
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (ranges[i].overlaps(ranges[j])) throw invalid_argument("memory of the shards overlaps");
+    }
+  }
+}
+
+}  // namespace
+
+struct resident_sorter::state {
+  explicit state(sort_options sorter_options)
+      : options(std::move(sorter_options)),
+        devices(api::parse_device_list(options.devices)),
+        algorithm(algorithms::find_algorithm(options.algorithm)),
+        ranks(api::open_ranks(devices,
+                              {false, options.tuning, api::failing_allocations(options.tuning, num_allocations)})) {
+    api::check_tuning(options.tuning);
+  }
+
+  void sort(const device::record_shape& shape, std::span<shard> shards, shard_sizes sizes);
+
+  sort_options options;
+  api::device_list devices;
+  const algorithms::entry& algorithm;
+  std::uint64_t num_allocations = 0;
+  std::vector<algorithms::rank> ranks;
+};
+
+void resident_sorter::state::sort(const device::record_shape& shape, std::span<shard> shards, shard_sizes sizes) {
+  const api::gpu_call call(devices, options.tuning);
+  check_shards(ranks, shape, shards);
+  if (options.algorithm == "single" && shards.size() != 1) {
+    throw invalid_argument(fmt::format("algorithm single sorts one shard, not {}", shards.size()));
+  }
+  algorithms::problem problem{.shape = shape, .keeps_part_sizes = sizes == shard_sizes::as_given};
+  for (const shard& s : shards) {
+    problem.parts.push_back({{s.keys, s.values}, s.num_keys, capacity_of(s)});
+    problem.num_keys += s.num_keys;
+  }
+  algorithms::check_part_capacities(problem, ranks, options);
+  algorithms::reserve_workspace(ranks, shape, algorithm.workspace(ranks, options, problem), 0,
+                                options.memory_limit_bytes);
+  for (std::size_t i = 0; i < shards.size(); ++i) ranks[i].queue->wait_for_stream(shards[i].stream);
+  sort_report unseen;
+  sort_report& report = options.report == nullptr ? unseen : *options.report;
+  const char* const name = shape.value_bytes == 0 ? "sort_resident" : "sort_pairs_resident";
+  api::run_reported(algorithm, ranks, options, problem, {.name = name}, {}, report);
+  for (std::size_t i = 0; i < shards.size(); ++i) shards[i].num_keys = report.ranks[i].num_keys_out;
+}
+
+resident_sorter::resident_sorter(sort_options options) : state_(std::make_unique<state>(std::move(options))) {}
+resident_sorter::~resident_sorter() = default;
+resident_sorter::resident_sorter(resident_sorter&&) noexcept = default;
+resident_sorter& resident_sorter::operator=(resident_sorter&&) noexcept = default;
+
+void resident_sorter::sort(key_type type, std::span<shard> shards, shard_sizes sizes) {
+  state_->sort({{type, state_->options.descending, keys::tie_rule::by_bits}, 0}, shards, sizes);
+}
+
+void resident_sorter::sort_pairs(key_type type, std::uint64_t value_bytes, std::span<shard> shards, shard_sizes sizes) {
+  if (value_bytes != 4 && value_bytes != 8 && value_bytes != 16) {
+    throw invalid_argument(fmt::format("resident values have 4, 8 or 16 bytes each, not {}", value_bytes));
+  }
+  const keys::key_codec codec{type, state_->options.descending, keys::tie_rule::by_input_order};
+  state_->sort({codec, static_cast<unsigned>(value_bytes)}, shards, sizes);
+}
+
+void sort_resident(key_type type, std::span<shard> shards, const sort_options& options, shard_sizes sizes) {
+  resident_sorter(options).sort(type, shards, sizes);
+}
+
+void sort_pairs_resident(key_type type, std::uint64_t value_bytes, std::span<shard> shards, const sort_options& options,
+                         shard_sizes sizes) {
+  resident_sorter(options).sort_pairs(type, value_bytes, shards, sizes);
+}
+
+}  // namespace spansort

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/cuda_device.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include "device/cuda/cuda_error.hpp"
+#include "device/cuda/cuda_queue.hpp"
+#include "device/cuda/peer_access.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::device::cuda {
+namespace {
+
+/// Below this, one GPU is done before several have agreed on a plan. Not measured yet.
+constexpr std::uint64_t keys_worth_several = std::uint64_t{1} << 25;
+
+class cuda_device final : public device {
+ public:
+  explicit cuda_device(cuda_device_options options) : options_(std::move(options)) {
+    const device_guard guard(options_.ordinal);
+    SPANSORT_CUDA(cudaDeviceGetAttribute(&num_multiprocessors_, cudaDevAttrMultiProcessorCount, options_.ordinal));
+  }
+
+  [[nodiscard]] const std::string& name() const noexcept override { return options_.name; }
+  [[nodiscard]] unsigned num_threads() const noexcept override { return 1; }
+
+  [[nodiscard]] device_info info() const override {
+    cudaDeviceProp properties{};
+    SPANSORT_CUDA(cudaGetDeviceProperties(&properties, options_.ordinal));
+    device_info info;
+    info.model = properties.name;
+    info.memory_bytes = properties.totalGlobalMem;
+    info.vector_target = "sm_" + std::to_string(properties.major) + std::to_string(properties.minor);
+    return info;
+  }
+
+  [[nodiscard]] std::uint64_t available_bytes() const override {
+    const device_guard guard(options_.ordinal);
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    SPANSORT_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+    return free_bytes;
+  }
+
+  [[nodiscard]] buffer allocate(std::uint64_t size_bytes) override {
+    if (size_bytes == 0) return {};
+    if (options_.before_allocation) options_.before_allocation(size_bytes);
+    const device_guard guard(options_.ordinal);
+    void* memory = nullptr;
+    run_checked([&] { return cudaMalloc(&memory, size_bytes); }, "cudaMalloc", {size_bytes});
+    return {*this, memory, size_bytes};
+  }
+
+  [[nodiscard]] std::unique_ptr<queue> make_queue() override {
+    return std::make_unique<cuda_queue>(options_.ordinal, static_cast<unsigned>(num_multiprocessors_), scratch_);
+  }
+  [[nodiscard]] std::unique_ptr<event> make_event() override { return std::make_unique<cuda_event>(options_.ordinal); }
+
+  [[nodiscard]] bool reaches(const device& other) const override {
+    const auto* const gpu = dynamic_cast<const cuda_device*>(&other);
+    return gpu != nullptr && probe_peer(options_.ordinal, gpu->options_.ordinal).works;
+  }
+  [[nodiscard]] std::string why_unreachable(const device& other) const override {
+    const auto* const gpu = dynamic_cast<const cuda_device*>(&other);
+    return gpu == nullptr ? other.name() + " is no GPU" : probe_peer(options_.ordinal, gpu->options_.ordinal).why_not;
+  }
+  [[nodiscard]] bool owns(const void* memory) const override {
+    cudaPointerAttributes attributes{};
+    SPANSORT_CUDA(cudaPointerGetAttributes(&attributes, memory));
+    const bool is_device_memory = attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+    return is_device_memory && attributes.device == options_.ordinal;
+  }
+  [[nodiscard]] bool shares_host_memory() const noexcept override { return false; }
+  [[nodiscard]] int memory_id() const noexcept override { return options_.ordinal; }
+
+  /// The paper's 256 buckets a pass (RMG sort, section 5). Fused are buckets whose sort would take no longer than its
+  /// launches: fusing larger ones, as the paper does under 1 % of a chunk, costs a pass over the bits in which they differ.
+  [[nodiscard]] partition_advice advise(const record_shape&) const override {
+    constexpr std::uint64_t segment_keys = std::uint64_t{1} << 21;
+    return {segment_keys, max_partition_bits, max_partition_bits, keys_worth_several};
+  }
+  [[nodiscard]] bool prefers_alternate(const record_shape&, keys::bit_range bits) const override {
+    return num_local_sort_passes(bits) % 2 != 0;
+  }
+  [[nodiscard]] buffer allocate_staging(std::uint64_t size_bytes) override {
+    const device_guard guard(options_.ordinal);
+    void* memory = nullptr;
+    run_checked([&] { return cudaHostAlloc(&memory, size_bytes, cudaHostAllocPortable); }, "cudaHostAlloc",
+                {size_bytes, true});
+    return {*this, memory, size_bytes};
+  }
+  [[nodiscard]] std::uint64_t scratch_bytes() const override { return kernel_workspace::size_bytes; }
+  void prepare() override {
+    if (scratch_ != nullptr) return;
+    const device_guard guard(options_.ordinal);
+    scratch_ = allocate_device_memory(kernel_workspace::size_bytes);
+  }
+  void release() override { scratch_.reset(); }
+
+ private:
+  void deallocate(void* data, std::uint64_t) noexcept override {
+    cudaPointerAttributes attributes{};
+    static_cast<void>(cudaPointerGetAttributes(&attributes, data));
+    static_cast<void>(attributes.type == cudaMemoryTypeHost ? cudaFreeHost(data) : cudaFree(data));
+  }
+
+  cuda_device_options options_;
+  int num_multiprocessors_ = 1;
+  device_memory scratch_;
+};
+
+}  // namespace
+
+int num_gpus() noexcept {
+  if (loss() != nullptr) return 0;
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return 0;
+  }
+  return count;
+}
+
+std::string why_none() {
+  if (loss() != nullptr) return *loss();
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess) return count == 0 ? "the driver shows none" : "";
+  static_cast<void>(cudaGetLastError());
+  return std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ")";
+}
+
+std::unique_ptr<device> make_cuda_device(cuda_device_options options) {
+  return std::make_unique<cuda_device>(std::move(options));
+}
+
+}  // namespace spansort::device::cuda

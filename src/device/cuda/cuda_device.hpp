@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device interface on NVIDIA GPUs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "device/device.hpp"
+
+namespace spansort::device::cuda {
+
+/// GPUs that the driver shows; 0 where there is no driver, and after GPUs were lost to this process. `why_none` then
+/// says so.
+[[nodiscard]] int num_gpus() noexcept;
+[[nodiscard]] std::string why_none();
+
+struct cuda_device_options {
+  std::string name = "gpu:0";
+  int ordinal = 0;
+  /// Called before every allocation with its bytes; may throw out_of_memory.
+  std::function<void(std::uint64_t)> before_allocation = {};
+};
+
+[[nodiscard]] std::unique_ptr<device> make_cuda_device(cuda_device_options options);
+
+}  // namespace spansort::device::cuda

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/cuda_error.hpp"
+
+#include <memory>
+#include <string_view>
+
+#include "spansort/errors.hpp"
+
+namespace spansort::device::cuda {
+namespace {
+
+/// Whether the failure is the runtime's own or one that a test asked for.
+enum class failure_of : std::uint8_t { runtime, test };
+
+std::atomic<cudaError_t> armed_status{cudaErrorUnknown};
+/// Set once, kept until the process ends.
+std::atomic<const std::string*> kept_loss{nullptr};
+
+std::string current_device() {
+  int ordinal = -1;
+  if (cudaGetDevice(&ordinal) != cudaSuccess) return "a GPU";
+  return "gpu:" + std::to_string(ordinal);
+}
+
+std::string describe(cudaError_t status) {
+  return std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ")";
+}
+
+/// The runtime's manual has for each of these: the process must be terminated and relaunched.
+bool is_beyond_recovery(cudaError_t status) {
+  switch (status) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure: return true;
+    default: return false;
+  }
+}
+
+void keep_loss(const std::string& what) {
+  auto text = std::make_unique<const std::string>(what);
+  const std::string* none = nullptr;
+  if (kept_loss.compare_exchange_strong(none, text.get())) static_cast<void>(text.release());
+}
+
+[[noreturn]] void throw_out_of_memory(const std::string& what, const memory_need& need) {
+  if (need.is_pinned) {
+    throw out_of_memory(what + ": " + std::to_string(need.size_bytes) + " bytes of pinned host memory needed",
+                        need.size_bytes, 0);
+  }
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  static_cast<void>(cudaMemGetInfo(&free_bytes, &total_bytes));
+  const std::string needed = need.size_bytes == 0 ? "" : std::to_string(need.size_bytes) + " bytes needed, ";
+  throw out_of_memory(what + ": " + needed + std::to_string(free_bytes) + " bytes of GPU memory available",
+                      need.size_bytes, free_bytes);
+}
+
+[[noreturn]] void fail(cudaError_t status, failure_of whose, std::string_view call, const memory_need& need) {
+  if (whose == failure_of::runtime) static_cast<void>(cudaGetLastError());
+  std::string what =
+      current_device() + ": " + std::string(call.substr(0, call.find('('))) + " failed: " + describe(status);
+  if (status == cudaErrorMemoryAllocation) throw_out_of_memory(what, need);
+  const bool is_hardware = status == cudaErrorECCUncorrectable;
+  if (is_hardware) what += "; hardware memory error, output withheld";
+  if (is_hardware || is_beyond_recovery(status)) {
+    what += "; the device is lost for this process";
+    if (whose == failure_of::runtime) keep_loss(what);
+  }
+  throw device_error(what);
+}
+
+}  // namespace
+
+void check(cudaError_t status, const char* call, const memory_need& need) {
+  if (status != cudaSuccess) fail(status, failure_of::runtime, call, need);
+}
+
+void arm_fault(std::uint64_t call_number, cudaError_t status) noexcept {
+  armed_status.store(status, std::memory_order_relaxed);
+  calls_to_fault.store(call_number, std::memory_order_relaxed);
+}
+
+cudaError_t count_call() noexcept {
+  std::uint64_t left = calls_to_fault.load(std::memory_order_relaxed);
+  while (left != 0 && !calls_to_fault.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
+  }
+  return left == 1 ? armed_status.load(std::memory_order_relaxed) : cudaSuccess;
+}
+
+void throw_fault(cudaError_t fault, const char* call, const memory_need& need) {
+  fail(fault, failure_of::test, call, need);
+}
+
+const std::string* loss() noexcept { return kept_loss.load(); }
+
+void require_sound_runtime() {
+  if (loss() != nullptr) throw device_error(*loss());
+  const cudaError_t pending = cudaPeekAtLastError();
+  if (pending == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());  // the answer to a question, kept like an error
+  } else if (pending != cudaSuccess) {
+    throw device_error("a CUDA error was pending before this call: " + describe(pending));
+  }
+}
+
+device_guard::device_guard(int ordinal) {
+  SPANSORT_CUDA(cudaGetDevice(&before_));
+  if (before_ != ordinal) SPANSORT_CUDA(cudaSetDevice(ordinal));
+}
+
+device_guard::~device_guard() { static_cast<void>(cudaSetDevice(before_)); }
+
+}  // namespace spansort::device::cuda

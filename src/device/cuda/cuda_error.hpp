@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every CUDA call is checked, in every build, and passes one point where tests replace it by a failure.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace spansort::device::cuda {
+
+/// What an allocation asks for, to be named when it is refused.
+struct memory_need {
+  std::uint64_t size_bytes = 0;
+  bool is_pinned = false;  ///< host memory that the GPU reads; else the GPU's own
+};
+
+/// Throws out_of_memory or device_error, with the call, the device and what the runtime says; clears the runtime's last
+/// error where it can be cleared. After an error that no call recovers from, the GPUs are lost to this process: see
+/// loss(). `call` may go on with its arguments, which are left out.
+void check(cudaError_t status, const char* call, const memory_need& need = {});
+
+// ---- Faults for tests
+
+/// The `call_number`-th of the calls that follow, on any thread, fails with `status`; 0: none does.
+void arm_fault(std::uint64_t call_number, cudaError_t status) noexcept;
+
+/// Calls up to the one that is to fail; 0: none is to fail.
+inline std::atomic<std::uint64_t> calls_to_fault{0};
+/// The fault that is due for this call, which counts as made. Use fault_for_this_call().
+[[nodiscard]] cudaError_t count_call() noexcept;
+[[nodiscard]] inline cudaError_t fault_for_this_call() noexcept {
+  return calls_to_fault.load(std::memory_order_relaxed) == 0 ? cudaSuccess : count_call();
+}
+/// Throws as check() does, but nothing has happened to the GPU: it is not lost.
+[[noreturn]] void throw_fault(cudaError_t fault, const char* call, const memory_need& need);
+
+/// Makes the call, or fails in its place.
+template <class Call>
+void run_checked(const Call& make_call, const char* call, const memory_need& need = {}) {
+  const cudaError_t fault = fault_for_this_call();
+  if (fault != cudaSuccess) throw_fault(fault, call, need);
+  check(make_call(), call, need);
+}
+
+/// For what has happened whatever its result: kernel launches (with cudaGetLastError()), and waits that nothing may
+/// overtake. A fault takes the place of the result alone.
+inline void check_done(cudaError_t status, const char* call) {
+  const cudaError_t fault = fault_for_this_call();
+  check(status, call);
+  if (fault != cudaSuccess) throw_fault(fault, call, {});
+}
+
+/// SPANSORT_CUDA(cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDefault, stream));
+/// Not for clean-up, which goes on whatever fails.
+#define SPANSORT_CUDA(...) ::spansort::device::cuda::run_checked([&] { return __VA_ARGS__; }, #__VA_ARGS__)
+
+// ---- Errors that outlive the call
+
+/// What was said when an error of the runtime made GPUs unusable until the process ends; null as long as none has.
+[[nodiscard]] const std::string* loss() noexcept;
+
+/// Throws device_error where no work may begin: the GPUs are lost, or the calling thread has an error of the runtime
+/// pending from before, which is left to it.
+void require_sound_runtime();
+
+/// The calling thread's current device, changed for a scope and put back.
+class device_guard {
+ public:
+  explicit device_guard(int ordinal);
+  ~device_guard();
+  device_guard(const device_guard&) = delete;
+  device_guard& operator=(const device_guard&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+}  // namespace spansort::device::cuda

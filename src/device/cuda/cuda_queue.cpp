@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/cuda_queue.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "device/cuda/kernels/copy_pieces.hpp"
+#include "device/steady_clock.hpp"
+#include "keys/dispatch.hpp"
+
+namespace spansort::device::cuda {
+namespace {
+
+input_shape shape_of(std::uint32_t seen, bool has_values) {
+  if ((seen & seen_descent) == 0) return (seen & seen_ascent) == 0 ? input_shape::constant : input_shape::sorted;
+  const bool is_reversed = (seen & seen_ascent) == 0 && (!has_values || (seen & seen_equal) == 0);
+  return is_reversed ? input_shape::reversed : input_shape::general;
+}
+
+void CUDART_CB run_delivery(void* delivery) { (*static_cast<std::function<void()>*>(delivery))(); }
+
+}  // namespace
+
+cuda_event::cuda_event(int ordinal) {
+  const device_guard guard(ordinal);
+  handle_ = make_cuda_event(cudaEventDisableTiming);
+}
+
+bool cuda_event::is_complete() const {
+  const std::lock_guard lock(mutex_);
+  if (!is_recorded_) return false;
+  if (failure_ != nullptr || cudaEventQuery(handle_.get()) != cudaErrorNotReady) return true;
+  // The runtime keeps "not ready" as an error of this thread, the caller's.
+  static_cast<void>(cudaGetLastError());
+  return false;
+}
+
+void cuda_event::begin() {
+  const std::lock_guard lock(mutex_);
+  is_recorded_ = false;
+  failure_ = nullptr;
+}
+
+void cuda_event::recorded(std::exception_ptr failure) {
+  // Notified under the lock: a waiter may destroy the event as soon as it sees it complete.
+  const std::lock_guard lock(mutex_);
+  is_recorded_ = true;
+  failure_ = std::move(failure);
+  changed_.notify_all();
+}
+
+std::exception_ptr cuda_event::wait_until_recorded() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return is_recorded_; });
+  return failure_;
+}
+
+cuda_queue::cuda_queue(int ordinal, unsigned num_multiprocessors, const device_memory& scratch)
+    : ordinal_(ordinal), scratch_(scratch), worker_(false) {
+  const device_guard guard(ordinal_);
+  stream_ = make_stream();
+  site_ = {stream_.get(), num_multiprocessors, {}};
+  forked_ = make_cuda_event(cudaEventDisableTiming);
+  for (lane& l : lanes_) l = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
+  origin_ = make_cuda_event(cudaEventDefault);
+  SPANSORT_CUDA(cudaEventRecord(origin_.get(), stream_.get()));
+  SPANSORT_CUDA(cudaEventSynchronize(origin_.get()));
+  origin_ns_ = now_ns();
+}
+
+cuda_queue::~cuda_queue() {
+  worker_.drain();
+  // After a failure the lanes may not have been joined.
+  for (const lane& l : lanes_) static_cast<void>(cudaStreamSynchronize(l.stream.get()));
+  static_cast<void>(cudaStreamSynchronize(stream_.get()));
+}
+
+void cuda_queue::push(std::function<void()> body) {
+  worker_.push([this, body = std::move(body)] {
+    if (failure_ != nullptr) return;
+    try {
+      const device_guard guard(ordinal_);
+      body();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  });
+}
+
+void cuda_queue::push_timed(std::string_view label, std::uint64_t num_keys, std::function<std::uint64_t()> body) {
+  push([this, label, num_keys, watch = watch_, body = std::move(body)] {
+    timed_work work{label, take_event(), take_event(), 0, num_keys};
+    SPANSORT_CUDA(cudaEventRecord(work.begin.get(), stream_.get()));
+    site_.memory = kernel_workspace::in(scratch_.get());
+    work.bytes_moved = body();
+    SPANSORT_CUDA(cudaEventRecord(work.end.get(), stream_.get()));
+    if (watch != nullptr && num_keys != 0) {
+      deliver([watch, num_keys] { watch->work_done.fetch_add(num_keys, std::memory_order_relaxed); });
+    }
+    timed_.push_back(std::move(work));
+  });
+}
+
+event_handle cuda_queue::take_event() {
+  if (spare_events_.empty()) return make_cuda_event(cudaEventDefault);
+  event_handle taken = std::move(spare_events_.back());
+  spare_events_.pop_back();
+  return taken;
+}
+
+void* cuda_queue::take_landing(std::uint64_t size_bytes) {
+  for (landing& l : landings_) {
+    if (l.is_used || l.size_bytes < size_bytes) continue;
+    l.is_used = true;
+    return l.memory.get();
+  }
+  landings_.push_back({allocate_pinned_memory(size_bytes), size_bytes, true});
+  return landings_.back().memory.get();
+}
+
+void cuda_queue::deliver(std::function<void()> delivery) {
+  deliveries_.push_back(std::move(delivery));
+  SPANSORT_CUDA(cudaLaunchHostFunc(stream_.get(), run_delivery, &deliveries_.back()));
+}
+
+void cuda_queue::bring_home(const void* source, std::uint64_t size_bytes, std::function<void(const void*)> receive) {
+  void* const landed = take_landing(size_bytes);
+  SPANSORT_CUDA(cudaMemcpyAsync(landed, source, size_bytes, cudaMemcpyDeviceToHost, stream_.get()));
+  deliver([landed, receive = std::move(receive)] { receive(landed); });
+}
+
+void cuda_queue::copy_now(void* destination, const void* source, std::uint64_t size_bytes) {
+  constexpr std::uint64_t worth_the_ring = std::uint64_t{1} << 16;
+  if (size_bytes >= worth_the_ring && is_pageable(source)) {
+    ring_.copy_in(stream_.get(), destination, source, size_bytes);
+  } else if (size_bytes >= worth_the_ring && is_pageable(destination)) {
+    ring_.copy_out(stream_.get(), destination, source, size_bytes);
+  } else {
+    SPANSORT_CUDA(cudaMemcpyAsync(destination, source, size_bytes, cudaMemcpyDefault, stream_.get()));
+  }
+}
+
+void cuda_queue::copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) {
+  if (size_bytes == 0 || destination == source) return;
+  push_timed(label, 0, [=, this] {
+    copy_now(destination, source, size_bytes);
+    return 2 * size_bytes;
+  });
+}
+
+void cuda_queue::copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) {
+  std::erase_if(pieces, [](const copy_piece& p) { return p.size_bytes == 0 || p.to == p.from; });
+  if (pieces.empty()) return;
+  push_timed(label, 0, [this, pieces = std::move(pieces), alignment_bytes] {
+    constexpr std::size_t most = kernel_workspace::counts_bytes / sizeof(piece_entry);
+    std::uint64_t bytes_moved = 0;
+    for (std::size_t begin = 0; begin < pieces.size(); begin += most) {
+      const std::size_t count = std::min(most, pieces.size() - begin);
+      auto* const entries = static_cast<piece_entry*>(take_landing(count * sizeof(piece_entry)));
+      std::uint64_t num_tiles = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const copy_piece& p = pieces[begin + i];
+        entries[i] = {static_cast<char*>(p.to), static_cast<const char*>(p.from), p.size_bytes, num_tiles};
+        num_tiles += num_piece_tiles(p.to, p.size_bytes);
+        bytes_moved += 2 * p.size_bytes;
+      }
+      auto* const table = reinterpret_cast<piece_entry*>(site_.memory.counts);
+      SPANSORT_CUDA(
+          cudaMemcpyAsync(table, entries, count * sizeof(piece_entry), cudaMemcpyHostToDevice, stream_.get()));
+      launch_copy_pieces(stream_.get(), site_.num_multiprocessors, table, static_cast<unsigned>(count), num_tiles,
+                         alignment_bytes);
+    }
+    return bytes_moved;
+  });
+}
+
+void cuda_queue::histogram(const histogram_request& request) {
+  push_timed("histogram", request.num_keys, [this, request] {
+    const unsigned width = request.shape.codec.width_bytes();
+    std::uint64_t num_counts = 0;
+    for (const keys::digit_position digit : request.digits) num_counts += digit.num_buckets();
+    SPANSORT_ASSERT(num_counts <= kernel_workspace::counts_capacity);
+    keys::with_width(width, [&]<class K>() {
+      const keys::codec_of<K> codec = request.shape.codec.template of<K>();
+      if (num_counts != 0) {
+        SPANSORT_CUDA(cudaMemsetAsync(site_.memory.counts, 0, num_counts * 8, stream_.get()));
+        launch_histogram<K>(site_, codec, request.keys, request.num_keys, request.digits.data(),
+                            static_cast<unsigned>(request.digits.size()), site_.memory.counts);
+        bring_home(site_.memory.counts, num_counts * 8,
+                   [to = request.counts, num_counts](const void* counts) { std::memcpy(to, counts, num_counts * 8); });
+      }
+      if (request.found_shape == nullptr) return;
+      launch_fingerprint<K>(site_, codec, request.keys, request.num_keys);
+      bring_home(site_.memory.order, sizeof(std::uint32_t),
+                 [to = request.found_shape, has_values = request.shape.value_bytes != 0](const void* seen) {
+                   *to = shape_of(*static_cast<const std::uint32_t*>(seen), has_values);
+                 });
+    });
+    return request.num_keys * width;
+  });
+}
+
+void cuda_queue::partition(const partition_request& request) {
+  std::vector<records> destinations(request.destinations, request.destinations + request.digit.num_buckets());
+  push_timed("partition", request.num_keys,
+             [this, request = partition_request(request), destinations = std::move(destinations)]() mutable {
+               request.destinations = destinations.data();
+               keys::with_width(request.shape.codec.width_bytes(), [&]<class K>() {
+                 launch_partition<K>(site_, request.shape.codec.template of<K>(), request);
+               });
+               return 2 * request.num_keys * request.shape.bytes();
+             });
+}
+
+void cuda_queue::local_sort(const local_sort_request& request) {
+  std::uint64_t num_keys = 0;
+  for (const sort_segment& s : request.segments) num_keys += s.count;
+  if (num_keys == 0) return;
+  push_timed("local sort", num_keys, [this, request] { return local_sort_now(request); });
+}
+
+void cuda_queue::fork() {
+  SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream_.get()));
+  for (const lane& l : lanes_) SPANSORT_CUDA(cudaStreamWaitEvent(l.stream.get(), forked_.get(), 0));
+}
+
+void cuda_queue::join() {
+  for (const lane& l : lanes_) {
+    SPANSORT_CUDA(cudaEventRecord(l.done.get(), l.stream.get()));
+    SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), l.done.get(), 0));
+  }
+}
+
+std::uint64_t cuda_queue::local_sort_now(const local_sort_request& request) {
+  const unsigned key_bytes = request.shape.codec.width_bytes();
+  std::uint64_t bytes_moved = 0;
+  unsigned most_passes = 0;
+  const bool takes_lanes = request.segments.size() > 1;
+  if (takes_lanes) fork();
+  std::size_t next_lane = 0;
+  for (const sort_segment& s : request.segments) {
+    if (s.count == 0) continue;
+    if (s.bits.empty() || s.count == 1) {
+      if (!request.result_in_alternate) continue;
+      const records from = advance(request.shape, request.source, s.begin);
+      const records to = advance(request.shape, request.alternate, s.begin);
+      copy_now(to.keys, from.keys, s.count * key_bytes);
+      if (request.shape.value_bytes != 0) copy_now(to.values, from.values, s.count * request.shape.value_bytes);
+      bytes_moved += 2 * s.count * request.shape.bytes();
+      continue;
+    }
+    launch_site site = site_;
+    if (takes_lanes) {
+      const std::size_t i = next_lane++ % lanes_.size();
+      constexpr std::uint64_t half = kernel_workspace::size_bytes / 2;
+      site.stream = lanes_[i].stream.get();
+      site.memory = kernel_workspace::in(static_cast<char*>(scratch_.get()) + i * half, half);
+    }
+    const bool looks = request.looks_for_order && !takes_lanes;
+    keys::with_width(key_bytes, [&]<class K>() {
+      launch_local_sort<K>(site, request.shape.codec.template of<K>(), request, s, looks);
+    });
+    const unsigned passes = num_local_sort_passes(s.bits);
+    most_passes = std::max(most_passes, passes);
+    bytes_moved += s.count * (key_bytes + std::uint64_t{2} * passes * request.shape.bytes());
+  }
+  if (takes_lanes) join();
+  if (request.outcome == nullptr) return bytes_moved;
+  *request.outcome = {input_shape::general, most_passes, bytes_moved};
+  if (request.segments.size() != 1 || most_passes == 0) return bytes_moved;
+  bring_home(site_.memory.order, sizeof(std::uint32_t),
+             [to = request.outcome, has_values = request.shape.value_bytes != 0](const void* seen) {
+               to->shape = shape_of(*static_cast<const std::uint32_t*>(seen), has_values);
+               if (to->shape != input_shape::general) to->num_passes = 0;
+             });
+  return bytes_moved;
+}
+
+void cuda_queue::swap_mirrored(const swap_mirrored_request& request) {
+  if (request.num_records == 0) return;
+  push_timed("reverse", 2 * request.num_records, [this, request] {
+    keys::with_width(request.shape.codec.width_bytes(), [&]<class K>() { launch_swap_mirrored<K>(site_, request); });
+    return 4 * request.num_records * request.shape.bytes();
+  });
+}
+
+void cuda_queue::wait_for_stream(void* stream) {
+  // Now, not when the thread gets there: the caller may go on to put other work on the stream.
+  const device_guard guard(ordinal_);
+  const event_handle now = make_cuda_event(cudaEventDisableTiming);
+  SPANSORT_CUDA(cudaEventRecord(now.get(), static_cast<cudaStream_t>(stream)));
+  SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), now.get(), 0));
+}
+
+void cuda_queue::record(event& e) {
+  auto& recorded = static_cast<cuda_event&>(e);
+  recorded.begin();
+  worker_.push([this, &recorded] {
+    try {
+      const device_guard guard(ordinal_);
+      if (failure_ == nullptr) SPANSORT_CUDA(cudaEventRecord(recorded.handle(), stream_.get()));
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    recorded.recorded(failure_);
+  });
+}
+
+void cuda_queue::wait(event& e) {
+  worker_.push([this, &awaited = static_cast<cuda_event&>(e)] {
+    const std::exception_ptr failure = awaited.wait_until_recorded();
+    if (failure_ == nullptr) failure_ = failure;
+    if (failure_ != nullptr) return;
+    try {
+      const device_guard guard(ordinal_);
+      SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), awaited.handle(), 0));
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  });
+}
+
+void cuda_queue::synchronize() {
+  worker_.drain();
+  const device_guard guard(ordinal_);
+  for (const lane& l : lanes_) static_cast<void>(cudaStreamSynchronize(l.stream.get()));
+  const cudaError_t status = cudaStreamSynchronize(stream_.get());
+  deliveries_.clear();
+  for (landing& l : landings_) l.is_used = false;
+  if (const std::exception_ptr failure = std::exchange(failure_, nullptr)) {
+    timed_.clear();
+    std::rethrow_exception(failure);
+  }
+  check_done(status, "cudaStreamSynchronize");
+}
+
+std::vector<work_interval> cuda_queue::take_intervals() {
+  const device_guard guard(ordinal_);
+  const auto since_origin = [&](const event_handle& e) {
+    float elapsed_ms = 0;
+    SPANSORT_CUDA(cudaEventElapsedTime(&elapsed_ms, origin_.get(), e.get()));
+    return origin_ns_ + static_cast<std::int64_t>(static_cast<double>(elapsed_ms) * 1e6);
+  };
+  // Taken away first: what cannot be read is not asked for again.
+  std::vector<timed_work> finished = std::exchange(timed_, {});
+  std::vector<work_interval> intervals;
+  for (timed_work& w : finished) {
+    intervals.push_back({w.label, since_origin(w.begin), since_origin(w.end), w.bytes_moved, w.num_keys});
+    spare_events_.push_back(std::move(w.begin));
+    spare_events_.push_back(std::move(w.end));
+  }
+  return intervals;
+}
+
+}  // namespace spansort::device::cuda

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/kernels/copy_pieces.hpp"
+
+#include <algorithm>
+
+#include "device/cuda/cuda_error.hpp"
+
+namespace spansort::device::cuda {
+namespace {
+
+constexpr unsigned threads = 256;
+constexpr unsigned blocks_each = 8;
+
+/// The last piece that begins at or before `tile`.
+__device__ unsigned piece_of(const piece_entry* pieces, unsigned num_pieces, std::uint64_t tile) {
+  unsigned first = 0;
+  unsigned count = num_pieces;
+  while (count > 1) {
+    const unsigned half = count / 2;
+    if (pieces[first + half].first_tile <= tile) {
+      first += half;
+      count -= half;
+    } else {
+      count = half;
+    }
+  }
+  return first;
+}
+
+/// A warp stores whole lines of the destination, whatever the source's alignment: a store that straddles lines costs a
+/// third of a link.
+template <class Word>
+__global__ void __launch_bounds__(threads)
+    copy_pieces_kernel(const piece_entry* pieces, unsigned num_pieces, std::uint64_t num_tiles) {
+  constexpr unsigned tile_words = piece_tile_bytes / sizeof(Word);
+  constexpr unsigned unrolled = 8;
+  for (std::uint64_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
+    const piece_entry piece = pieces[piece_of(pieces, num_pieces, tile)];
+    const std::uint64_t lead = reinterpret_cast<std::uintptr_t>(piece.to) % line_bytes / sizeof(Word);
+    // Word i of the piece is word lead + i of its lines.
+    Word* const to = reinterpret_cast<Word*>(piece.to) - lead;
+    const Word* const from = reinterpret_cast<const Word*>(piece.from) - lead;
+    const std::uint64_t end = lead + piece.size_bytes / sizeof(Word);
+    const std::uint64_t begin = (tile - piece.first_tile) * tile_words;
+    for (unsigned first = threadIdx.x; first < tile_words; first += threads * unrolled) {
+      Word words[unrolled];
+#pragma unroll
+      for (unsigned i = 0; i < unrolled; ++i) {
+        const std::uint64_t at = begin + first + i * threads;
+        if (at >= lead && at < end) words[i] = from[at];
+      }
+#pragma unroll
+      for (unsigned i = 0; i < unrolled; ++i) {
+        const std::uint64_t at = begin + first + i * threads;
+        if (at >= lead && at < end) to[at] = words[i];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void launch_copy_pieces(cudaStream_t stream, unsigned num_multiprocessors, const piece_entry* pieces,
+                        unsigned num_pieces, std::uint64_t num_tiles, unsigned alignment_bytes) {
+  const auto blocks =
+      static_cast<unsigned>(std::min<std::uint64_t>(num_tiles, std::uint64_t{num_multiprocessors} * blocks_each));
+  const auto launch = [&]<class Word>() {
+    copy_pieces_kernel<Word><<<blocks, threads, 0, stream>>>(pieces, num_pieces, num_tiles);
+  };
+  switch (alignment_bytes) {
+    case 1: launch.operator()<std::uint8_t>(); break;
+    case 2: launch.operator()<std::uint16_t>(); break;
+    case 4: launch.operator()<std::uint32_t>(); break;
+    case 8: launch.operator()<std::uint64_t>(); break;
+    default: launch.operator()<uint4>(); break;
+  }
+  check_done(cudaGetLastError(), "copy_pieces_kernel");
+}
+
+}  // namespace spansort::device::cuda

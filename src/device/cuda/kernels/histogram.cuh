@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts of several digit places in one read (Onesweep, section 3, phase 1), and what neighbours say about order.
+#pragma once
+
+#include <cstdint>
+
+#include "device/cuda/kernels/key_order.cuh"
+#include "device/cuda/kernels/request.hpp"
+
+namespace spansort::device::cuda {
+
+struct digit_places {
+  keys::digit_position digit[max_digits_together];
+  unsigned first_counter[max_digits_together];
+  unsigned count = 0;
+  unsigned num_counters = 0;
+};
+
+inline constexpr unsigned histogram_threads = 1024;
+template <class K>
+inline constexpr unsigned histogram_items = sizeof(K) == 8 ? 8 : 16;
+
+/// Loads one tile while it counts another. Skew does no harm, nor do banks: increments by one are added up by the hardware
+/// before they reach a counter, and take their time otherwise.
+template <class K, class Order>
+class histogram_block {
+ public:
+  static constexpr unsigned items = histogram_items<K>;
+  static constexpr unsigned tile_keys = histogram_threads * items;
+
+  __device__ __forceinline__ histogram_block(const Order& order, const K* keys, std::uint64_t num_keys,
+                                             const digit_places& places, std::uint32_t* counters)
+      : order_(order), keys_(keys), num_keys_(num_keys), places_(places), counters_(counters) {}
+
+  __device__ __forceinline__ void run(std::uint64_t* counts) {
+    for (unsigned c = threadIdx.x; c < places_.num_counters; c += histogram_threads) counters_[c] = 0;
+    __syncthreads();
+    const std::uint64_t stride = std::uint64_t{gridDim.x} * tile_keys;
+    K now[items];
+    K next[items];
+    std::uint64_t begin = std::uint64_t{blockIdx.x} * tile_keys;
+    load(begin, now);
+    for (; begin < num_keys_; begin += stride) {
+      load(begin + stride, next);
+      count(begin, now);
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) now[i] = next[i];
+    }
+    __syncthreads();
+    for (unsigned c = threadIdx.x; c < places_.num_counters; c += histogram_threads) {
+      if (counters_[c] != 0) atomicAdd(reinterpret_cast<unsigned long long*>(counts + c), counters_[c]);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void load(std::uint64_t begin, K (&to)[items]) const {
+    if (begin + tile_keys <= num_keys_) {
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) to[i] = keys_[begin + i * histogram_threads + threadIdx.x];
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) {
+        const std::uint64_t at = begin + i * histogram_threads + threadIdx.x;
+        to[i] = at < num_keys_ ? keys_[at] : K{0};
+      }
+    }
+  }
+
+  __device__ __forceinline__ void count(std::uint64_t begin, K (&keys)[items]) const {
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) keys[i] = order_.rank(order_.take(keys[i]));
+    const auto num_valid = static_cast<unsigned>(num_keys_ - begin < tile_keys ? num_keys_ - begin : tile_keys);
+    for (unsigned p = 0; p < places_.count; ++p) {
+      std::uint32_t* const bins = counters_ + places_.first_counter[p];
+      const unsigned shift = places_.digit[p].shift;
+      const auto mask = static_cast<unsigned>(places_.digit[p].num_buckets() - 1);
+      if (num_valid == tile_keys) {
+#pragma unroll
+        for (unsigned i = 0; i < items; ++i) atomicAdd(bins + (static_cast<unsigned>(keys[i] >> shift) & mask), 1U);
+      } else {
+#pragma unroll
+        for (unsigned i = 0; i < items; ++i) {
+          if (i * histogram_threads + threadIdx.x >= num_valid) continue;
+          atomicAdd(bins + (static_cast<unsigned>(keys[i] >> shift) & mask), 1U);
+        }
+      }
+    }
+  }
+
+  const Order& order_;
+  const K* keys_;
+  std::uint64_t num_keys_;
+  const digit_places& places_;
+  std::uint32_t* counters_;
+};
+
+template <class K, class Order>
+__global__ void __launch_bounds__(histogram_threads)
+    histogram_kernel(Order order, const K* keys, std::uint64_t num_keys, __grid_constant__ const digit_places places,
+                     std::uint64_t* counts) {
+  extern __shared__ std::uint32_t counters[];
+  histogram_block<K, Order>(order, keys, num_keys, places, counters).run(counts);
+}
+
+inline constexpr unsigned fingerprint_threads = 256;
+inline constexpr unsigned fingerprint_items = 8;
+
+/// Compares every key with its right neighbour. General inputs show ascent and descent in the first tiles, and the other
+/// blocks then leave at once.
+template <class K, class Order>
+__global__ void __launch_bounds__(fingerprint_threads)
+    fingerprint_kernel(Order order, const K* keys, std::uint64_t num_keys, std::uint32_t* seen) {
+  constexpr std::uint32_t general = seen_descent | seen_ascent;
+  constexpr std::uint64_t tile_keys = fingerprint_threads * fingerprint_items;
+  const std::uint64_t num_tiles = (num_keys + tile_keys - 1) / tile_keys;
+  for (std::uint64_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
+    if ((*reinterpret_cast<volatile std::uint32_t*>(seen) & general) == general) return;
+    std::uint32_t mine = 0;
+#pragma unroll
+    for (unsigned i = 0; i < fingerprint_items; ++i) {
+      const std::uint64_t at = tile * tile_keys + i * fingerprint_threads + threadIdx.x;
+      if (at + 1 >= num_keys) continue;
+      const K left = order.rank(order.take(keys[at]));
+      const K right = order.rank(order.take(keys[at + 1]));
+      mine |= right < left ? seen_descent : (left < right ? seen_ascent : seen_equal);
+    }
+    const std::uint32_t ours = warp_or(mine);
+    if (threadIdx.x % 32 == 0 && (ours & ~*reinterpret_cast<volatile std::uint32_t*>(seen)) != 0) atomicOr(seen, ours);
+  }
+}
+
+}  // namespace spansort::device::cuda

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// How kernels look at keys: encoded on the fly. Keys that are their own encoding skip the arithmetic.
+#pragma once
+
+#include <cstdint>
+
+#include "keys/codec.hpp"
+#include "keys/digit.hpp"
+
+namespace spansort::device::cuda {
+
+// An order says what kernels hold of a key while they work on it: take() it, give() it back, and rank() it, which is its
+// encoding. `holds_ranks`: what is held ranks as it stands.
+
+template <class K>
+struct identity_order {
+  explicit identity_order(const keys::codec_of<K>&) {}
+  __device__ __forceinline__ K take(K key) const { return key; }
+  __device__ __forceinline__ K give(K taken) const { return taken; }
+  __device__ __forceinline__ K rank(K taken) const { return taken; }
+  static constexpr bool holds_ranks = true;
+};
+
+/// Encodings that lose nothing: keys are held encoded.
+template <class K>
+struct encoded_order {
+  keys::codec_of<K> codec;
+  explicit encoded_order(const keys::codec_of<K>& c) : codec(c) {}
+  __device__ __forceinline__ K take(K key) const { return codec.encode_bits(key); }
+  __device__ __forceinline__ K give(K taken) const { return codec.decode(taken); }
+  __device__ __forceinline__ K rank(K taken) const { return taken; }
+  static constexpr bool holds_ranks = true;
+};
+
+/// Folding ties loses bits: keys are held as they are, and encoded wherever a digit is looked at.
+template <class K>
+struct folded_order {
+  keys::codec_of<K> codec;
+  explicit folded_order(const keys::codec_of<K>& c) : codec(c) {}
+  __device__ __forceinline__ K take(K key) const { return key; }
+  __device__ __forceinline__ K give(K taken) const { return taken; }
+  __device__ __forceinline__ K rank(K taken) const { return codec.encode(taken); }
+  static constexpr bool holds_ranks = false;
+};
+
+/// Calls f(order) with the cheapest order for `codec`.
+template <class K, class F>
+decltype(auto) with_order(const keys::codec_of<K>& codec, F&& f) {
+  if (codec.is_identity()) return f(identity_order<K>(codec));
+  if (!codec.folds_ties) return f(encoded_order<K>(codec));
+  return f(folded_order<K>(codec));
+}
+
+/// Over the 32 lanes of a full warp.
+__device__ __forceinline__ unsigned warp_sum(unsigned x) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(0xffffffffU, x);
+#else
+  for (unsigned distance = 16; distance != 0; distance /= 2) x += __shfl_xor_sync(0xffffffffU, x, distance);
+  return x;
+#endif
+}
+__device__ __forceinline__ unsigned warp_or(unsigned x) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(0xffffffffU, x);
+#else
+  for (unsigned distance = 16; distance != 0; distance /= 2) x |= __shfl_xor_sync(0xffffffffU, x, distance);
+  return x;
+#endif
+}
+
+/// Values as kernels move them.
+struct no_value {};
+struct alignas(4) value4 {
+  std::uint32_t word;
+};
+struct alignas(8) value8 {
+  std::uint64_t word;
+};
+struct alignas(16) value16 {
+  std::uint64_t words[2];
+};
+
+template <class V>
+inline constexpr unsigned value_bytes_of = sizeof(V);
+template <>
+inline constexpr unsigned value_bytes_of<no_value> = 0;
+
+template <class F>
+decltype(auto) with_value(unsigned value_bytes, F&& f) {
+  switch (value_bytes) {
+    case 0: return f.template operator()<no_value>();
+    case 4: return f.template operator()<value4>();
+    case 8: return f.template operator()<value8>();
+    default: return f.template operator()<value16>();
+  }
+}
+
+}  // namespace spansort::device::cuda

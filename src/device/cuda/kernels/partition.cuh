@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stable partition in one read and one write: Onesweep's digit binning (Adinets and Merrill, 2022, section 3). A block
+// ranks a tile of records in shared memory, learns by decoupled look-back how many records of each bucket lie in earlier
+// tiles, and writes every bucket's run from shared memory. Tiles are numbered by an atomic counter, for a block may only
+// wait for blocks that have started (RELIABILITY.md speaks of the hang otherwise).
+//
+// Records stay the caller's bits; digits are taken from keys encoded on the fly, twice: when ranking and when writing.
+#pragma once
+
+#include <cstdint>
+#include <cuda/atomic>
+#include <type_traits>
+
+#include "device/cuda/kernels/key_order.cuh"
+#include "device/cuda/kernels/request.hpp"
+#include "device/cuda/tuning/partition_tuning.hpp"
+
+namespace spansort::device::cuda {
+
+/// A tile's count of a bucket as later tiles see it: two flag bits and 30 bits of count.
+namespace tile_state {
+inline constexpr std::uint32_t value_mask = (1U << 30) - 1;
+inline constexpr std::uint32_t own_count = 1U << 30;        ///< of this tile alone
+inline constexpr std::uint32_t inclusive_count = 2U << 30;  ///< of this tile and all before it
+
+// Atomic, though relaxed: with plain stores past the first cache and loads that skip it, look-backs were seen to miss
+// tiles (H100, CUDA 13.0).
+__device__ __forceinline__ void publish(std::uint32_t* state, std::uint32_t value) {
+  ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>(*state).store(value, ::cuda::memory_order_relaxed);
+}
+__device__ __forceinline__ std::uint32_t observe(std::uint32_t* state) {
+  return ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>(*state).load(::cuda::memory_order_relaxed);
+}
+}  // namespace tile_state
+
+/// Stores where the compiler cannot see that the address is no shared memory; it then may load ahead of the store.
+template <class T>
+__device__ __forceinline__ void store_global(T* to, const T& what) {
+  __builtin_assume(__isGlobal(to));
+  *to = what;
+}
+
+/// The lanes of a full warp whose digit is the same, by a vote on each bit: ahead of the warp's own match instruction.
+__device__ __forceinline__ unsigned lanes_with_digit(unsigned digit) {
+  unsigned peers = 0xffffffffU;
+#pragma unroll
+  for (unsigned bit = 0; bit < max_partition_bits; ++bit) {
+    const bool is_set = ((digit >> bit) & 1U) != 0;
+    const unsigned votes = __ballot_sync(0xffffffffU, is_set);
+    peers &= is_set ? votes : ~votes;
+  }
+  return peers;
+}
+
+template <class K>
+struct partition_arguments {
+  const K* keys = nullptr;
+  const void* values = nullptr;
+  std::uint32_t num_keys = 0;  ///< of this portion
+  unsigned shift = 0;
+  unsigned mask = 0;
+  const bucket_target* targets = nullptr;  ///< where this portion's records go
+  bucket_target* next_targets = nullptr;   ///< where the next portion's go; written by the last tile
+  std::uint32_t* tile_states = nullptr;    ///< zeroed
+  std::uint32_t* tile_counter = nullptr;   ///< zeroed
+  const remedy* decision = nullptr;        ///< null, or nothing is done unless it is remedy::passes
+};
+
+/// One block's work on one tile. A warp holds 32 * items neighbouring records, lane after lane and then item after item,
+/// so that ranks in input order come from ranks within warps.
+template <class K, class V, class Order, class Tuning>
+class partition_tile {
+ public:
+  static constexpr unsigned threads = Tuning::threads;
+  static constexpr unsigned items = Tuning::items;
+  static constexpr unsigned warps = threads / 32;
+  static constexpr unsigned tile_keys = threads * items;
+  static constexpr unsigned buckets = max_partition_buckets;
+  static constexpr bool has_values = value_bytes_of<V> != 0;
+  static_assert(threads >= buckets, "a thread a bucket");
+
+  struct shared_memory {
+    union {
+      std::uint32_t warp_offsets[warps][buckets];
+      K keys[tile_keys];
+      std::conditional_t<has_values, V, char> values[has_values ? tile_keys : 1];
+    };
+    K* key_targets[buckets];  ///< minus the bucket's first position in the tile
+    std::conditional_t<has_values, V, char>* value_targets[has_values ? buckets : 1];
+    std::uint32_t warp_sums[buckets / 32];
+    std::uint32_t tile;
+  };
+
+  __device__ __forceinline__ partition_tile(const Order& order, const partition_arguments<K>& arguments,
+                                            shared_memory& shared)
+      : order_(order), a_(arguments), shared_(shared) {}
+
+  __device__ __forceinline__ void run() {
+    take_number();
+    load_keys();
+    count_in_warps();
+    __syncthreads();
+    sum_over_warps();
+    publish_counts();
+    // One bucket may hold the whole tile: its records have their positions already, and nobody queues up at one counter.
+    if (__syncthreads_or(count_ == tile_keys) != 0) {
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) positions_[i] = place_of(i);
+    } else {
+      find_bucket_begins();
+      rank();
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) shared_.keys[positions_[i]] = keys_[i];
+    if (thread_ < buckets) find_targets(look_back());
+    __syncthreads();
+    if (num_valid_ == tile_keys) {
+      store<true>();
+    } else {
+      store<false>();
+    }
+  }
+
+ private:
+  /// A block may only wait for blocks that have started, so tiles are numbered by who comes first.
+  __device__ __forceinline__ void take_number() {
+    if (thread_ == 0) shared_.tile = atomicAdd(a_.tile_counter, 1);
+    __syncthreads();
+    tile_ = shared_.tile;
+    begin_ = tile_ * tile_keys;
+    num_valid_ = min(tile_keys, a_.num_keys - begin_);
+  }
+
+  [[nodiscard]] __device__ __forceinline__ unsigned place_of(unsigned item) const {
+    return warp_ * (32 * items) + item * 32 + lane_;
+  }
+  [[nodiscard]] __device__ __forceinline__ unsigned digit_of(K key) const {
+    return static_cast<unsigned>(order_.rank(key) >> a_.shift) & a_.mask;
+  }
+
+  /// Of this thread's item. What lies behind the input's end belongs to the last bucket, behind all its records.
+  [[nodiscard]] __device__ __forceinline__ unsigned digit_at(unsigned item) const {
+    if constexpr (!Order::holds_ranks) {
+      if (place_of(item) >= num_valid_) return a_.mask;
+    }
+    return digit_of(keys_[item]);
+  }
+
+  __device__ __forceinline__ void load_keys() {
+    const K* const keys = a_.keys + begin_;
+    if (num_valid_ == tile_keys) {
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) keys_[i] = keys[place_of(i)];
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) keys_[i] = order_.take(keys_[i]);
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) {
+        keys_[i] = place_of(i) < num_valid_ ? order_.take(keys[place_of(i)]) : static_cast<K>(~K{0});
+      }
+    }
+  }
+
+  /// Before the ranks, so that later tiles wait as short as can be.
+  __device__ __forceinline__ void count_in_warps() {
+#pragma unroll
+    for (unsigned b = lane_; b < buckets; b += 32) shared_.warp_offsets[warp_][b] = 0;
+    __syncwarp();
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) atomicAdd(&shared_.warp_offsets[warp_][digit_at(i)], 1U);
+  }
+
+  __device__ __forceinline__ void sum_over_warps() {
+    if (thread_ >= buckets) return;
+#pragma unroll
+    for (unsigned w = 0; w < warps; ++w) {
+      const std::uint32_t of_warp = shared_.warp_offsets[w][thread_];
+      shared_.warp_offsets[w][thread_] = count_;
+      count_ += of_warp;
+    }
+  }
+
+  /// For later tiles.
+  __device__ __forceinline__ void publish_counts() {
+    if (thread_ >= buckets) return;
+    const std::uint32_t flag = tile_ == 0 ? tile_state::inclusive_count : tile_state::own_count;
+    tile_state::publish(state_of(tile_), flag | num_records());
+  }
+
+  /// Where each bucket begins in this tile, and in it each warp's part.
+  __device__ __forceinline__ void find_bucket_begins() {
+    std::uint32_t sum = count_;
+#pragma unroll
+    for (unsigned distance = 1; distance < 32; distance *= 2) {
+      const std::uint32_t left = __shfl_up_sync(0xffffffffU, sum, distance);
+      if (lane_ >= distance) sum += left;
+    }
+    if (thread_ < buckets && lane_ == 31) shared_.warp_sums[warp_] = sum;
+    __syncthreads();
+    if (thread_ < buckets) {
+      bucket_begin_ = sum - count_;
+#pragma unroll
+      for (unsigned w = 0; w < buckets / 32; ++w) bucket_begin_ += w < warp_ ? shared_.warp_sums[w] : 0;
+#pragma unroll
+      for (unsigned w = 0; w < warps; ++w) shared_.warp_offsets[w][thread_] += bucket_begin_;
+    }
+    __syncthreads();
+  }
+
+  /// `count_` without what was counted from behind the end.
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t num_records() const {
+    return thread_ == a_.mask ? count_ - (tile_keys - num_valid_) : count_;
+  }
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t* state_of(std::uint32_t tile) const {
+    return a_.tile_states + std::uint64_t{tile} * buckets + thread_;
+  }
+
+  /// The highest lane of those with one digit takes positions for all of them.
+  __device__ __forceinline__ void rank() {
+    const unsigned lanes_below = (1U << lane_) - 1;
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) {
+      const unsigned digit = digit_at(i);
+      const unsigned peers = lanes_with_digit(digit);
+      const auto leader = static_cast<unsigned>(31 - __clz(static_cast<int>(peers)));
+      std::uint32_t first = 0;
+      if (lane_ == leader) first = atomicAdd(&shared_.warp_offsets[warp_][digit], static_cast<unsigned>(__popc(peers)));
+      first = __shfl_sync(0xffffffffU, first, static_cast<int>(leader));
+      positions_[i] = first + static_cast<unsigned>(__popc(peers & lanes_below));
+    }
+  }
+
+  /// Decoupled look-back, a thread a bucket: the bucket's records in earlier tiles. Several tiles are looked at together:
+  /// one after the other, the latencies of some 25 reads made up half of a tile's time.
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t look_back() const {
+    if (tile_ == 0) return 0;
+    std::uint32_t earlier = 0;
+    std::uint32_t unseen = tile_;  // tiles before this one that are not in `earlier`
+    bool is_done = false;
+    while (!is_done) {
+      std::uint32_t states[Tuning::look_back];
+#pragma unroll
+      for (unsigned i = 0; i < Tuning::look_back; ++i) {
+        states[i] = unseen > i ? tile_state::observe(state_of(unseen - 1 - i)) : 0;
+      }
+      bool is_known = true;
+#pragma unroll
+      for (unsigned i = 0; i < Tuning::look_back; ++i) {
+        is_known = is_known && states[i] != 0;
+        if (is_known && !is_done) {
+          earlier += states[i] & tile_state::value_mask;
+          is_done = (states[i] & tile_state::inclusive_count) != 0;
+          --unseen;
+        }
+      }
+    }
+    tile_state::publish(state_of(tile_), tile_state::inclusive_count | (earlier + num_records()));
+    return earlier;
+  }
+
+  __device__ __forceinline__ void find_targets(std::uint32_t earlier) {
+    const bucket_target target = a_.targets[thread_];
+    K* const keys = static_cast<K*>(target.keys) + earlier;
+    shared_.key_targets[thread_] = keys - bucket_begin_;
+    bucket_target next{keys + num_records(), nullptr};
+    if constexpr (has_values) {
+      V* const values = static_cast<V*>(target.values) + earlier;
+      shared_.value_targets[thread_] = values - bucket_begin_;
+      next.values = values + num_records();
+    }
+    if (begin_ + num_valid_ == a_.num_keys) a_.next_targets[thread_] = next;
+  }
+
+  /// `IsFull`: no record is missing. Warps take turns along the tile and store at one pace: bursts of stores, warp by warp,
+  /// took 6 % longer on H100, whether a warp's records were neighbours or not.
+  template <bool IsFull>
+  __device__ __forceinline__ void store() {
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) keys_[i] = shared_.keys[i * threads + thread_];
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) {
+      const unsigned at = i * threads + thread_;
+      K* const target = shared_.key_targets[digit_of(keys_[i])];
+      if (IsFull || at < num_valid_) store_global(target + at, order_.give(keys_[i]));
+      __syncwarp();
+    }
+    if constexpr (has_values) move_values<IsFull>();
+  }
+
+  /// By the way that the keys went.
+  template <bool IsFull>
+  __device__ __forceinline__ void move_values() {
+    const V* const values = static_cast<const V*>(a_.values) + begin_;
+    V moved[items];
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) {
+      if (IsFull || place_of(i) < num_valid_) moved[i] = values[place_of(i)];
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) shared_.values[positions_[i]] = moved[i];
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) {
+      const unsigned at = i * threads + thread_;
+      V* const target = shared_.value_targets[digit_of(keys_[i])];
+      if (IsFull || at < num_valid_) store_global(target + at, shared_.values[at]);
+      __syncwarp();
+    }
+  }
+
+  const Order& order_;
+  const partition_arguments<K>& a_;
+  shared_memory& shared_;
+  const unsigned thread_ = threadIdx.x;
+  const unsigned warp_ = threadIdx.x / 32;
+  const unsigned lane_ = threadIdx.x % 32;
+  std::uint32_t tile_ = 0;
+  std::uint32_t begin_ = 0;
+  std::uint32_t num_valid_ = 0;
+  std::uint32_t count_ = 0;         ///< of bucket `thread_` in this tile
+  std::uint32_t bucket_begin_ = 0;  ///< in this tile
+  K keys_[items];                   ///< first those that this thread ranks, then those that it stores
+  std::uint32_t positions_[items];
+};
+
+template <class K, class V, class Order, class Tuning>
+__global__ void __launch_bounds__(Tuning::threads, Tuning::blocks)
+    partition_kernel(Order order, partition_arguments<K> arguments) {
+  using tile = partition_tile<K, V, Order, Tuning>;
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  if (arguments.decision != nullptr && *arguments.decision != remedy::passes) return;
+  tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();
+}
+
+/// Destinations as a kernel's parameter: no copy to wait for.
+struct target_list {
+  bucket_target target[max_partition_buckets];
+};
+static __global__ void write_targets_kernel(target_list list, bucket_target* targets) {
+  targets[threadIdx.x] = list.target[threadIdx.x];
+}
+
+}  // namespace spansort::device::cuda

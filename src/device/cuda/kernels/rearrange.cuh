@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves that need no look at order: copies and reversals that a local sort falls back to, mirrored swaps.
+#pragma once
+
+#include <cstdint>
+
+#include "device/cuda/kernels/key_order.cuh"
+#include "device/cuda/kernels/request.hpp"
+
+namespace spansort::device::cuda {
+
+inline constexpr unsigned rearrange_threads = 256;
+
+/// A local sort's kernel works only where the decision asks for it, or nobody decides.
+struct order_condition {
+  const remedy* decision = nullptr;
+  remedy wanted = remedy::passes;
+
+  __device__ __forceinline__ bool holds() const { return decision == nullptr || *decision == wanted; }
+};
+
+/// `equal_may_turn`: reversing equal keys changes nothing that shows.
+static __global__ void decide_kernel(const std::uint32_t* seen, bool may_reverse, bool equal_may_turn,
+                                     remedy* decision) {
+  const bool is_reversed = (*seen & seen_ascent) == 0 && (equal_may_turn || (*seen & seen_equal) == 0);
+  *decision = (*seen & seen_descent) == 0  ? remedy::keep
+              : may_reverse && is_reversed ? remedy::reverse
+                                           : remedy::passes;
+}
+
+template <class T>
+__global__ void copy_kernel(order_condition when, T* to, const T* from, std::uint64_t count) {
+  if (!when.holds()) return;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * rearrange_threads;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * rearrange_threads + threadIdx.x; i < count; i += step)
+    to[i] = from[i];
+}
+
+/// to[n - 1 - i] = from[i]; in place where they are the same.
+template <class T>
+__global__ void reverse_kernel(order_condition when, T* to, T* from, std::uint64_t count) {
+  if (!when.holds()) return;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * rearrange_threads;
+  const bool in_place = to == from;
+  const std::uint64_t num_moves = in_place ? count / 2 : count;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * rearrange_threads + threadIdx.x; i < num_moves; i += step) {
+    const T left = from[i];
+    if (in_place) from[i] = from[count - 1 - i];
+    to[count - 1 - i] = left;
+  }
+}
+
+template <class T>
+__global__ void swap_mirrored_kernel(T* left, T* right, std::uint64_t count) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * rearrange_threads;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * rearrange_threads + threadIdx.x; i < count; i += step) {
+    const T moved = left[i];
+    left[i] = right[count - 1 - i];
+    right[count - 1 - i] = moved;
+  }
+}
+
+struct digit_widths {
+  std::uint8_t bits[max_digits_together];
+};
+
+/// From every pass's counts, one place after the other, to where its buckets begin in the array that it writes: even
+/// passes write the alternate. A block a pass, a thread a bucket.
+template <class K, class V>
+__global__ void bucket_targets_kernel(const std::uint64_t* counts, digit_widths widths, K* keys, V* values,
+                                      K* alternate_keys, V* alternate_values, bucket_target* targets) {
+  __shared__ std::uint64_t sums[max_partition_buckets];
+  const unsigned bucket = threadIdx.x;
+  const unsigned pass = blockIdx.x;
+  for (unsigned p = 0; p < pass; ++p) counts += 1U << widths.bits[p];
+  const std::uint64_t count = bucket < (1U << widths.bits[pass]) ? counts[bucket] : 0;
+  sums[bucket] = count;
+  __syncthreads();
+  for (unsigned distance = 1; distance < max_partition_buckets; distance *= 2) {
+    const std::uint64_t left = bucket >= distance ? sums[bucket - distance] : 0;
+    __syncthreads();
+    sums[bucket] += left;
+    __syncthreads();
+  }
+  const std::uint64_t begin = sums[bucket] - count;
+  bucket_target& target = targets[pass * 2 * max_partition_buckets + bucket];
+  target.keys = (pass % 2 == 0 ? alternate_keys : keys) + begin;
+  if constexpr (value_bytes_of<V> != 0) target.values = (pass % 2 == 0 ? alternate_values : values) + begin;
+}
+
+}  // namespace spansort::device::cuda

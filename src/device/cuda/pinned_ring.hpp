@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies between ordinary host memory and a GPU. The driver's own path for pageable memory reaches an eighth of the link;
+// here several threads copy through a ring of pinned buffers, and the link takes one while the next is filled.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "device/cuda/handles.hpp"
+
+namespace spansort::device::cuda {
+
+class pinned_ring {
+ public:
+  /// Buffers are allocated with the first copy. Used by one thread at a time.
+  void copy_in(cudaStream_t stream, void* to_device, const void* from_host, std::uint64_t size_bytes);
+  /// Blocks until the bytes have arrived.
+  void copy_out(cudaStream_t stream, void* to_host, const void* from_device, std::uint64_t size_bytes);
+
+ private:
+  static constexpr unsigned num_buffers = 4;
+  static constexpr std::uint64_t buffer_bytes = std::uint64_t{8} << 20;  ///< not measured yet
+
+  struct slot {
+    pinned_memory memory;
+    event_handle done;  ///< the stream has read or written it
+  };
+  void prepare();
+
+  std::array<slot, num_buffers> slots_;
+};
+
+/// Host memory that the driver does not know: neither pinned nor managed.
+[[nodiscard]] bool is_pageable(const void* memory);
+
+}  // namespace spansort::device::cuda

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread that runs pieces of work one after the other: what a queue's requests are handed to.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace spansort::device {
+
+class in_order_worker {
+ public:
+  /// Must not throw.
+  using work = std::function<void()>;
+
+  /// With `on_calling_thread` there is no thread: push() runs the work at once.
+  explicit in_order_worker(bool on_calling_thread);
+  /// Runs what is waiting first.
+  ~in_order_worker();
+  in_order_worker(const in_order_worker&) = delete;
+  in_order_worker& operator=(const in_order_worker&) = delete;
+
+  void push(work w);
+  /// Blocks until all work pushed so far has run.
+  void drain();
+
+ private:
+  void serve();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<work> waiting_;
+  bool busy_ = false;
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace spansort::device

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts of data that lies on the devices: shards of any sizes, exact and balanced, keys and pairs, against the oracle.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "spansort/errors.hpp"
+#include "spansort/report.hpp"
+#include "spansort/resident.hpp"
+#include "support/engines.hpp"
+#include "support/environment.hpp"
+#include "support/oracle.hpp"
+#include "support/shard_memory.hpp"
+
+namespace spansort::test {
+namespace {
+
+using counts = std::vector<std::uint64_t>;
+
+/// Shards in the memory of their devices, with room for `capacity` records each.
+class shards_under_test {
+ public:
+  shards_under_test(const std::string& list, const oracle& expected, const counts& sizes, const counts& capacities,
+                    std::uint64_t value_bytes)
+      : key_bytes_(size_bytes(expected.type())), value_bytes_(value_bytes) {
+    const std::vector<std::string> devices = devices_of_list(list);
+    std::uint64_t begin = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      keys_.emplace_back(devices[i], capacities[i] * key_bytes_);
+      values_.emplace_back(devices[i], capacities[i] * value_bytes_);
+      keys_[i].write(expected.input().subspan(begin * key_bytes_, sizes[i] * key_bytes_));
+      std::vector<std::byte> indices(sizes[i] * value_bytes_);
+      for (std::uint64_t k = 0; k < sizes[i] && value_bytes_ != 0; ++k) {
+        const std::uint64_t index = begin + k;
+        std::memcpy(indices.data() + k * value_bytes_, &index, std::min<std::uint64_t>(value_bytes_, 8));
+      }
+      values_[i].write(indices);
+      shards_.push_back(
+          {.keys = keys_[i].data(), .values = values_[i].data(), .num_keys = sizes[i], .capacity = capacities[i]});
+      begin += sizes[i];
+    }
+  }
+
+  [[nodiscard]] std::vector<shard>& shards() { return shards_; }
+  [[nodiscard]] counts sizes() const {
+    counts sizes;
+    for (const shard& s : shards_) sizes.push_back(s.num_keys);
+    return sizes;
+  }
+  [[nodiscard]] std::vector<std::byte> all_keys() const { return gather(keys_, key_bytes_); }
+  /// The indices that travelled as values.
+  [[nodiscard]] std::vector<std::uint64_t> all_indices() const {
+    const std::vector<std::byte> bytes = gather(values_, value_bytes_);
+    std::vector<std::uint64_t> indices(bytes.size() / value_bytes_);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      std::memcpy(&indices[i], bytes.data() + i * value_bytes_, std::min<std::uint64_t>(value_bytes_, 8));
+    }
+    return indices;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::byte> gather(const std::vector<shard_memory>& arrays, std::uint64_t bytes) const {
+    std::vector<std::byte> all;
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      const std::vector<std::byte> part = arrays[i].read(shards_[i].num_keys * bytes);
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+
+  std::uint64_t key_bytes_;
+  std::uint64_t value_bytes_;
+  std::vector<shard_memory> keys_;
+  std::vector<shard_memory> values_;
+  std::vector<shard> shards_;
+};
+
+counts random_sizes(std::mt19937_64& random, std::uint64_t n, std::size_t num_shards) {
+  counts borders{0, n};
+  for (std::size_t i = 1; i < num_shards; ++i) borders.push_back(n == 0 ? 0 : random() % (n + 1));
+  std::ranges::sort(borders);
+  counts sizes;
+  for (std::size_t i = 0; i < num_shards; ++i) sizes.push_back(borders[i + 1] - borders[i]);
+  return sizes;
+}
+
+sort_options options_for(const std::string& list, bool descending, const tuning_options& tuning = {}) {
+  sort_options options;
+  options.descending = descending;
+  options.devices = devices_under_test(list);
+  options.tuning = tuning;
+  return options;
+}
+
+const std::vector<tuning_options>& tunings() {
+  static const std::vector<tuning_options> all{
+      {}, {.radix_bits = 3}, {.exchange_through_host = true}, {.radix_bits = 4, .host_bucket_bytes = 512}};
+  return all;
+}
+
+class resident_test : public testing::TestWithParam<std::string> {
+ protected:
+  std::string list = GetParam();
+  std::size_t num_shards = devices_of_list(devices_under_test(GetParam())).size();
+  std::mt19937_64 random{seed_for(1)};
+};
+
+TEST_P(resident_test, KeepsSizesAndOrdersAllShards) {
+  for (const tuning_options& tuning : tunings()) {
+    for (const key_type type :
+         {key_type::u8, key_type::f16, key_type::u32, key_type::f32, key_type::i64, key_type::f64}) {
+      for (const std::uint64_t n : {0u, 1u, 2u, 9u, 1000u, 70'000u}) {
+        const bool descending = random() % 2 == 0;
+        const oracle expected = make_oracle(type, n, {distribution_kind::special_floats}, seed_for(n), descending);
+        const counts sizes = random_sizes(random, n, num_shards);
+        shards_under_test data(options_for(list, false).devices, expected, sizes, sizes, 0);
+        resident_sorter(options_for(list, descending, tuning)).sort(type, data.shards());
+        ASSERT_EQ(data.sizes(), sizes);
+        ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone())) << name(type) << ", n " << n;
+      }
+    }
+  }
+}
+
+TEST_P(resident_test, BalancesWithinSlack) {
+  for (const std::uint64_t n : {0u, 1u, 1000u, 60'000u}) {
+    for (const distribution& d : {distribution{distribution_kind::uniform}, distribution{distribution_kind::zero},
+                                  distribution{distribution_kind::zipf, 1.5}}) {
+      const oracle expected = make_oracle(key_type::u32, n, d, seed_for(n), false);
+      counts sizes(num_shards, 0);  // one shard holds everything
+      sizes[random() % num_shards] = n;
+      shards_under_test data(options_for(list, false).devices, expected, sizes, counts(num_shards, n + 8), 0);
+      resident_sorter(options_for(list, false, {.epsilon = 0.1}))
+          .sort(key_type::u32, data.shards(), shard_sizes::balanced);
+      const std::uint64_t share = (n + num_shards - 1) / num_shards;
+      if (num_shards != 1) {
+        for (const std::uint64_t size : data.sizes()) ASSERT_LE(size, share + 2 * share / 10);
+      }
+      ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone())) << n;
+    }
+  }
+}
+
+TEST_P(resident_test, PairsAreStable) {
+  for (const std::uint64_t value_bytes : {4u, 8u, 16u}) {
+    for (const key_type type : {key_type::u8, key_type::bf16, key_type::f32, key_type::u64}) {
+      const std::uint64_t n = 30'000;
+      const oracle expected = make_oracle(type, n, {distribution_kind::zipf, 1}, seed_for(2), true);
+      const counts sizes = random_sizes(random, n, num_shards);
+      shards_under_test data(options_for(list, false).devices, expected, sizes, sizes, value_bytes);
+      resident_sorter(options_for(list, true)).sort_pairs(type, value_bytes, data.shards());
+      ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_of_pairs()));
+      ASSERT_EQ(data.all_indices(), expected.order()) << name(type) << ", values of " << value_bytes;
+    }
+  }
+}
+
+TEST_P(resident_test, ASorterServesManyCalls) {
+  sort_report report;
+  sort_options options = options_for(list, false);
+  options.report = &report;
+  resident_sorter s(options);
+  for (const std::uint64_t n : {50'000u, 100u, 80'000u}) {
+    const oracle expected = make_oracle(key_type::u64, n, {distribution_kind::normal}, seed_for(n), false);
+    const counts sizes = random_sizes(random, n, num_shards);
+    shards_under_test data(options.devices, expected, sizes, sizes, 0);
+    s.sort(key_type::u64, data.shards());
+    ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone()));
+    EXPECT_EQ(report.operation, "sort_resident");
+    EXPECT_EQ(report.num_keys, n);
+    EXPECT_EQ(report.algorithm, num_shards == 1 ? "single" : "rmg");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sort, resident_test, testing::Values("cpu:1", "cpu:2", "cpu:3", "cpu:7"),
+                         [](const auto& param) { return test_name(param.param); });
+
+TEST(ResidentArguments, AreChecked) {
+  const std::string list = devices_under_test("cpu:2");
+  const oracle keys = make_oracle(key_type::u32, 100, {distribution_kind::uniform}, seed_for(3), false);
+  const auto failure = [&](const auto& spoil, shard_sizes sizes = shard_sizes::as_given) -> std::string {
+    shards_under_test data(list, keys, {50, 50}, {60, 60}, 0);
+    spoil(data.shards());
+    try {
+      resident_sorter(options_for("cpu:2", false)).sort(key_type::u32, data.shards(), sizes);
+    } catch (const invalid_argument& e) {
+      return e.what();
+    }
+    return "no exception";
+  };
+  using shards = std::vector<shard>;
+  EXPECT_EQ(failure([](shards&) {}), "no exception");
+  EXPECT_EQ(failure([](shards& s) { s.pop_back(); }), "1 shards for 2 devices: expected one a device");
+  EXPECT_EQ(failure([](shards& s) { s[1].capacity = 49; }), "shard 1: 50 keys, but room for 49");
+  EXPECT_EQ(failure([](shards& s) { s[0].keys = nullptr; }), "shard 0: null pointer for its keys");
+  EXPECT_EQ(failure([](shards& s) { s[0].keys = static_cast<std::byte*>(s[0].keys) + 2; }),
+            "shard 0: keys are not aligned to 4 bytes");
+  EXPECT_EQ(failure([](shards& s) { s[1].keys = static_cast<std::byte*>(s[0].keys) + 4; }),
+            "memory of the shards overlaps");
+  EXPECT_EQ(failure(
+                [](shards& s) {
+                  s[0].num_keys = 60;
+                  s[1].num_keys = 0;
+                  s[1].capacity = 10;
+                },
+                shard_sizes::balanced),
+            "shard 1: room for 10 keys, but it may end with 30; keep the sizes as given, or give it more room");
+  EXPECT_THROW(resident_sorter(options_for("cpu:2", false)).sort_pairs(key_type::u32, 3, {}), invalid_argument);
+}
+
+}  // namespace
+}  // namespace spansort::test
