@@ -14,7 +14,6 @@ struct rank {
   std::unique_ptr<device::device> device;
   std::vector<device::buffer> slots;
   std::uint64_t scratch_bytes = 0;      ///< what the device holds for its queues
-  std::unique_ptr<device::event> done;  ///< what other ranks wait for
   std::unique_ptr<device::event> idle;  ///< what the host polls; apart, for an awaited event is not recorded again
   std::unique_ptr<device::event> idle_copies;          ///< the same of the second queue
   std::vector<std::unique_ptr<device::event>> events;  ///< taken in turn, free again when all queues are empty
@@ -41,7 +40,6 @@ struct rank {
 [[nodiscard]] inline rank make_rank(std::unique_ptr<device::device> device) {
   rank r;
   r.device = std::move(device);
-  r.done = r.device->make_event();
   r.idle = r.device->make_event();
   r.queue = r.device->make_queue();
   if (!r.device->shares_host_memory()) {

@@ -265,7 +265,8 @@ void rmg_state::partition_pending() {
       num_keys += slice.count;
     }
   }
-  run_.finish_phase("partition", fraction_after_partitioning * (is_first_pass() ? 0.8 : 0.95), num_keys);
+  // The plan needs the counts alone: it is made while the devices partition.
+  run_.pass_phase("partition", fraction_after_partitioning * (is_first_pass() ? 0.8 : 0.95), num_keys);
   planner_.add_pass(histograms_);
   ++num_passes_;
 }
@@ -354,7 +355,12 @@ void rmg_state::exchange_buckets() {
   const exchange::exchanged moved = exchange::push_in_memory(shape, transfers, endpoints, reaches, areas);
   run_.report().exchanged_bytes = moved.bytes;
   run_.report().staged_bytes = moved.staged_bytes;
-  run_.finish_phase("exchange", fraction_after_exchange, num_keys);
+  if (place_ == input_place::separate) {
+    run_.finish_phase("exchange", fraction_after_exchange, num_keys);  // what fails must not begin the output
+  } else {
+    run_.join_queues();
+    run_.pass_phase("exchange", fraction_after_exchange, num_keys);
+  }
 }
 
 void rmg_state::sort_buckets() {

@@ -93,10 +93,11 @@ void run_context::throw_if_cancelled() {
 }
 
 void run_context::join_queues() {
-  for (rank& r : ranks_) r.queue->record(*r.done);
-  for (rank& waiting : ranks_) {
-    for (rank& awaited : ranks_) {
-      if (&waiting != &awaited) waiting.queue->wait(*awaited.done);
+  std::vector<device::event*> done;
+  for (rank& r : ranks_) r.queue->record(*done.emplace_back(&r.take_event()));
+  for (std::size_t waiting = 0; waiting < ranks_.size(); ++waiting) {
+    for (std::size_t awaited = 0; awaited < ranks_.size(); ++awaited) {
+      if (waiting != awaited) ranks_[waiting].queue->wait(*done[awaited]);
     }
   }
 }

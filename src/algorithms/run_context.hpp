@@ -62,6 +62,11 @@ class run_context {
   void finish_phase(std::string_view phase, double fraction, std::uint64_t work,
                     cancel_point point = cancel_point::end_of_phase);
 
+  /// The same where somebody wants to know; else nobody waits, and what fails surfaces from the next finish_phase().
+  void pass_phase(std::string_view phase, double fraction, std::uint64_t work) {
+    if (options_.on_progress) finish_phase(phase, fraction, work);
+  }
+
   /// Waits until all queues are empty; failures have been thrown already, or something graver is on its way.
   void drain() noexcept;
 

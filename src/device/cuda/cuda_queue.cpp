@@ -19,6 +19,8 @@ input_shape shape_of(std::uint32_t seen, bool has_values) {
   return is_reversed ? input_shape::reversed : input_shape::general;
 }
 
+constexpr std::uint64_t lane_alignment_bytes = 256;
+
 void CUDART_CB run_delivery(void* delivery) { (*static_cast<std::function<void()>*>(delivery))(); }
 
 }  // namespace
@@ -254,9 +256,10 @@ std::uint64_t cuda_queue::local_sort_now(const local_sort_request& request) {
     launch_site site = site_;
     if (takes_lanes) {
       const std::size_t i = next_lane++ % lanes_.size();
-      constexpr std::uint64_t half = kernel_workspace::size_bytes / 2;
+      const std::uint64_t part =
+          kernel_workspace::size_bytes / lanes_.size() / lane_alignment_bytes * lane_alignment_bytes;
       site.stream = lanes_[i].stream.get();
-      site.memory = kernel_workspace::in(static_cast<char*>(scratch_.get()) + i * half, half);
+      site.memory = kernel_workspace::in(static_cast<char*>(scratch_.get()) + i * part, part);
     }
     const bool looks = request.looks_for_order && !takes_lanes;
     keys::with_width(key_bytes, [&]<class K>() {

@@ -97,13 +97,13 @@ class cuda_queue final : public queue {
   stream_handle stream_;
   const device_memory& scratch_;
   launch_site site_;
-  /// Segments of one request alternate between two streams: one's kernels fill the multiprocessors that the other's last
-  /// blocks leave idle. Each has half of the scratch.
+  /// Segments of one request take turns on side streams: the kernels of one fill the multiprocessors that another's last
+  /// blocks leave idle. Each has its part of the scratch.
   struct lane {
     stream_handle stream;
     event_handle done;
   };
-  std::array<lane, 2> lanes_;
+  std::array<lane, 4> lanes_;
   event_handle forked_;
   pinned_ring ring_;
   event_handle origin_;  ///< recorded at origin_ns_ on the steady clock
