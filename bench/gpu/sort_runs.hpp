@@ -14,12 +14,10 @@ namespace bench {
 struct sort_runs {
   double first_call_ms = 0;  ///< the sorter made, its workspace allocated; the caller's array is there before
   std::vector<double> runs_ms;
-  std::vector<spansort::sort_report> reports;  ///< one a run
-  bool verified = true;                        ///< the first call and all runs
+  spansort::sort_report report;  ///< of one more run, for taking the phases' times costs some
+  bool verified = true;          ///< the first call and all runs
 
   [[nodiscard]] double median_ms() const;
-  /// Of the run that took the median time.
-  [[nodiscard]] const spansort::sort_report& median_report() const;
 };
 
 /// `repeats` sorts at `work` by a sorter that keeps its workspace, each of the fresh input. Each is verified, the last one

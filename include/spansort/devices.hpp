@@ -18,13 +18,25 @@ struct device_description {
   std::string vector_target;          ///< "AVX2", "AVX-512" ...
 };
 
+/// What was found when one GPU used the memory of another.
+struct link_description {
+  std::string from;            ///< "gpu:0": whose kernels and copies
+  std::string to;              ///< "gpu:1": whose memory
+  bool works = false;          ///< every way of access gave the right data; else sorts go through host memory
+  std::string why_not;         ///< "" when it works
+  double gigabytes_per_s = 0;  ///< of copies in this direction alone
+};
+
+/// Tries out every ordered pair of GPUs, once a process: some ten ms a pair. Empty with fewer than two.
+[[nodiscard]] std::vector<link_description> list_links();
+
 /// Devices that can sort on this machine: one host device per NUMA node, then the GPUs.
 [[nodiscard]] std::vector<device_description> list_devices();
 
 /// Why no GPU can be used, "" when one can.
 [[nodiscard]] std::string why_no_gpu();
 
-/// {"devices": [...], "gpu": "..."}
+/// {"devices": [...], "links": [...], "gpu": "..."}
 [[nodiscard]] std::string devices_json();
 
 }  // namespace spansort

@@ -20,12 +20,21 @@ constexpr std::chrono::milliseconds poll_interval{2};
 
 run_context::run_context(std::vector<rank>& ranks, const sort_options& options, sort_report& report)
     : ranks_(ranks), options_(options), report_(report), start_ns_(device::now_ns()) {
+  monitor_.wants_intervals = options_.report != nullptr;
   for (rank& r : ranks_) r.for_each_queue([&](device::queue& q) { q.set_monitor(&monitor_); });
 }
 
 run_context::~run_context() {
   drain();
-  for (rank& r : ranks_) r.for_each_queue([](device::queue& q) { q.set_monitor(nullptr); });
+  for (rank& r : ranks_) {
+    r.for_each_queue([](device::queue& q) {
+      q.set_monitor(nullptr);
+      try {
+        static_cast<void>(q.take_intervals());  // of a run that failed
+      } catch (...) {
+      }
+    });
+  }
 }
 
 void run_context::drain() noexcept { static_cast<void>(synchronize_all()); }
@@ -48,7 +57,6 @@ std::exception_ptr run_context::synchronize_all() noexcept {
 void run_context::finish_phase(std::string_view phase, double fraction, std::uint64_t work, cancel_point point) {
   if (options_.on_progress) watch_queues(phase, fraction, work);
   const std::exception_ptr failure = synchronize_all();
-  collect_timeline();
   if (failure != nullptr) {
     throw_if_cancelled();
     std::rethrow_exception(failure);
@@ -82,6 +90,7 @@ void run_context::begin() {
 }
 
 void run_context::finish() {
+  collect_timeline();  // only now: reading hundreds of GPUs' events takes longer than some phases
   if (fraction_ < 1) report_progress("done", 1);
   if (callback_failure_ != nullptr) std::rethrow_exception(callback_failure_);
 }

@@ -37,7 +37,15 @@ std::string devices_json() {
                        {"numa_node", d.numa_node},
                        {"vector_target", d.vector_target}});
   }
-  return json{{"devices", devices}, {"gpu", why_no_gpu()}}.dump(2);
+  json links = json::array();
+  for (const link_description& l : list_links()) {
+    links.push_back({{"from", l.from},
+                     {"to", l.to},
+                     {"works", l.works},
+                     {"why_not", l.why_not},
+                     {"gigabytes_per_s", l.gigabytes_per_s}});
+  }
+  return json{{"devices", devices}, {"links", links}, {"gpu", why_no_gpu()}}.dump(2);
 }
 
 }  // namespace spansort

@@ -8,6 +8,7 @@
 #ifdef SPANSORT_HAS_CUDA
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/peer_access.hpp"
 #endif
 
 namespace spansort {
@@ -19,6 +20,24 @@ std::string why_no_gpu() {
 #else
   return "no GPU can be used: this build of spansort has no GPU backend";
 #endif
+}
+
+std::vector<link_description> list_links() {
+  std::vector<link_description> links;
+#ifdef SPANSORT_HAS_CUDA
+  for (int from = 0; from < device::cuda::num_gpus(); ++from) {
+    for (int to = 0; to < device::cuda::num_gpus(); ++to) {
+      if (from == to) continue;
+      const device::cuda::peer_link& link = device::cuda::probe_peer(from, to);
+      links.push_back({.from = fmt::format("gpu:{}", from),
+                       .to = fmt::format("gpu:{}", to),
+                       .works = link.works,
+                       .why_not = link.why_not,
+                       .gigabytes_per_s = link.gigabytes_per_s});
+    }
+  }
+#endif
+  return links;
 }
 
 namespace api {

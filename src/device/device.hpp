@@ -161,6 +161,7 @@ struct partition_advice {
 struct monitor {
   std::atomic<std::uint64_t> work_done{0};  ///< record moves and counts finished, in keys
   std::atomic<bool> stop_requested{false};  ///< polled by long work that has not yet overwritten its source
+  bool wants_intervals = false;             ///< queues take the time of their work; set before they are
 };
 
 /// One finished piece of queued work.
@@ -205,7 +206,7 @@ class queue {
 
   /// `m` may be null; it must outlive the work queued while it is set.
   virtual void set_monitor(monitor* m) = 0;
-  /// Intervals of all work finished since the last call. Call after synchronize().
+  /// Intervals of all work finished since the last call, of which the monitor wanted any. Call after synchronize().
   [[nodiscard]] virtual std::vector<work_interval> take_intervals() = 0;
 };
 

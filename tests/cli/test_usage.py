@@ -211,6 +211,8 @@ class Explain(CommandTest):
         self.assertIn(b"cpu", self.assert_ok("devices").stdout)
         described = json.loads(self.assert_ok("devices", "--json").stdout)
         self.assertGreaterEqual(len(described["devices"]), 1)
+        num_gpus = sum(d["name"].startswith("gpu") for d in described["devices"])
+        self.assertEqual(len(described["links"]), num_gpus * (num_gpus - 1))
 
     def test_plan(self):
         path = self.path("x.npy")

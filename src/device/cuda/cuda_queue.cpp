@@ -93,15 +93,20 @@ void cuda_queue::push(std::function<void()> body) {
 
 void cuda_queue::push_timed(std::string_view label, std::uint64_t num_keys, std::function<std::uint64_t()> body) {
   push([this, label, num_keys, watch = watch_, body = std::move(body)] {
-    timed_work work{label, take_event(), take_event(), 0, num_keys};
-    SPANSORT_CUDA(cudaEventRecord(work.begin.get(), stream_.get()));
+    const bool is_timed = watch != nullptr && watch->wants_intervals;
+    timed_work work{.label = label, .num_keys = num_keys};
+    if (is_timed) {
+      work.begin = take_event();
+      work.end = take_event();
+      SPANSORT_CUDA(cudaEventRecord(work.begin.get(), stream_.get()));
+    }
     site_.memory = kernel_workspace::in(scratch_.get());
     work.bytes_moved = body();
-    SPANSORT_CUDA(cudaEventRecord(work.end.get(), stream_.get()));
+    if (is_timed) SPANSORT_CUDA(cudaEventRecord(work.end.get(), stream_.get()));
     if (watch != nullptr && num_keys != 0) {
       deliver([watch, num_keys] { watch->work_done.fetch_add(num_keys, std::memory_order_relaxed); });
     }
-    timed_.push_back(std::move(work));
+    if (is_timed) timed_.push_back(std::move(work));
   });
 }
 

@@ -61,8 +61,8 @@ class cuda_queue final : public queue {
   /// Work between two events of the stream.
   struct timed_work {
     std::string_view label;
-    event_handle begin;
-    event_handle end;
+    event_handle begin = {};
+    event_handle end = {};
     std::uint64_t bytes_moved = 0;
     std::uint64_t num_keys = 0;
   };

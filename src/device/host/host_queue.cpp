@@ -62,7 +62,9 @@ void host_queue::push_timed(std::string_view label, std::uint64_t num_keys,
     if (failure_ != nullptr) return;
     const std::int64_t begin_ns = now_ns();
     const std::uint64_t bytes_moved = body(execution{team_, limits_, watch});
-    intervals_.push_back({label, begin_ns, now_ns(), bytes_moved, num_keys});
+    if (watch != nullptr && watch->wants_intervals) {
+      intervals_.push_back({label, begin_ns, now_ns(), bytes_moved, num_keys});
+    }
   });
 }
 
