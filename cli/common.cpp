@@ -39,7 +39,9 @@ progress_mode parse_progress(const std::string& text) {
 
 std::uint64_t memory_bytes() {
   std::uint64_t sum = 0;
-  for (const spansort::device_description& device : spansort::list_devices()) sum += device.memory_bytes;
+  for (const spansort::device_description& device : spansort::list_devices()) {
+    if (device.name.starts_with("cpu")) sum += device.memory_bytes;
+  }
   return sum;
 }
 

@@ -10,12 +10,12 @@ namespace spansort {
 
 struct device_description {
   std::string name;   ///< "cpu:0"
-  std::string model;  ///< "AMD EPYC 7763"
+  std::string model;  ///< "AMD EPYC 7763"; of a GPU that cannot be used, why
   unsigned num_threads = 0;
   std::uint64_t memory_bytes = 0;     ///< of the device
   std::uint64_t available_bytes = 0;  ///< now
   int numa_node = -1;                 ///< -1: one node, or unknown
-  std::string vector_target;          ///< "AVX2", "AVX-512" ...
+  std::string vector_target = {};     ///< "AVX2", "AVX-512" ...
 };
 
 /// What was found when one GPU used the memory of another.

@@ -11,7 +11,9 @@
 
 namespace spansort {
 
-/// One device's part of the data. Its keys and values are memory of that device.
+/// One device's part of the data. Its keys and values are memory of that device; with several GPUs from cudaMalloc, for
+/// the others store into it: memory of pools and of virtual address ranges does not follow the peer access that a sort
+/// enables (and leaves enabled).
 struct shard {
   void* keys = nullptr;
   void* values = nullptr;      ///< sort_pairs alone; null where no values travel

@@ -20,6 +20,7 @@ constexpr std::chrono::milliseconds poll_interval{2};
 
 run_context::run_context(std::vector<rank>& ranks, const sort_options& options, sort_report& report)
     : ranks_(ranks), options_(options), report_(report), start_ns_(device::now_ns()) {
+  monitor_.wants_progress = options_.on_progress != nullptr;
   monitor_.wants_intervals = options_.report != nullptr;
   for (rank& r : ranks_) r.for_each_queue([&](device::queue& q) { q.set_monitor(&monitor_); });
 }
@@ -90,7 +91,12 @@ void run_context::begin() {
 }
 
 void run_context::finish() {
-  collect_timeline();  // only now: reading hundreds of GPUs' events takes longer than some phases
+  // Only now: reading hundreds of GPUs' events takes longer than some phases. The result stands whether they can be read.
+  try {
+    collect_timeline();
+  } catch (const device_error&) {
+    report_.timeline.clear();
+  }
   if (fraction_ < 1) report_progress("done", 1);
   if (callback_failure_ != nullptr) std::rethrow_exception(callback_failure_);
 }

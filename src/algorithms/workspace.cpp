@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/assert.hpp"
+#include "base/available_memory.hpp"
 #include "base/math.hpp"
 #include "spansort/errors.hpp"
 
@@ -33,7 +34,11 @@ void require_available(const std::vector<rank>& ranks, const device::record_shap
   };
   std::map<int, demand> demands;
   demands[device::host_memory].bytes = other_bytes;
-  for (const rank& r : ranks) demands[r.device->memory_id()].bytes += r.device->scratch_bytes() - r.scratch_bytes;
+  for (const rank& r : ranks) {
+    demand& of_memory = demands[r.device->memory_id()];
+    of_memory.bytes += r.device->scratch_bytes() - r.scratch_bytes;
+    of_memory.device = r.device.get();
+  }
   for (const slot_request& wish : wishes) {
     const rank& r = ranks[wish.rank];
     const std::uint64_t wanted = slot_bytes(shape, wish.num_records);
@@ -43,12 +48,13 @@ void require_available(const std::vector<rank>& ranks, const device::record_shap
   }
   for (const auto& [memory, needed] : demands) {
     if (needed.bytes < worth_asking_bytes) continue;
-    const device::device& asked = needed.device != nullptr ? *needed.device : *ranks.front().device;
-    const std::uint64_t available = asked.available_bytes();
+    const bool is_host = memory == device::host_memory;
+    const std::uint64_t available = is_host ? base::available_memory_bytes() : needed.device->available_bytes();
     if (needed.bytes <= available) continue;
-    throw out_of_memory(fmt::format("workspace does not fit in the memory of {}: {} bytes needed, {} bytes available",
-                                    asked.name(), needed.bytes, available),
-                        needed.bytes, available);
+    throw out_of_memory(
+        fmt::format("workspace does not fit in the memory of {}: {} bytes needed, {} bytes available",
+                    needed.device == nullptr ? "the host" : needed.device->name(), needed.bytes, available),
+        needed.bytes, available);
   }
 }
 

@@ -1,26 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spansort/devices.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "api/device_list.hpp"
 #include "api/gpu_devices.hpp"
+#include "spansort/errors.hpp"
 
 namespace spansort {
 
 std::vector<device_description> list_devices() {
   std::vector<device_description> descriptions;
-  auto devices = api::open_devices({}, {});
-  for (int i = 0; i < api::num_gpus(); ++i) devices.push_back(api::open_gpu(i, {}));
-  for (const auto& device : devices) {
-    const device::device_info info = device->info();
-    descriptions.push_back({.name = device->name(),
+  const auto describe = [&](const device::device& device) {
+    const device::device_info info = device.info();
+    descriptions.push_back({.name = device.name(),
                             .model = info.model,
-                            .num_threads = device->num_threads(),
+                            .num_threads = device.num_threads(),
                             .memory_bytes = info.memory_bytes,
-                            .available_bytes = device->available_bytes(),
+                            .available_bytes = device.available_bytes(),
                             .numa_node = info.numa_node,
                             .vector_target = info.vector_target});
+  };
+  for (const auto& device : api::open_devices({}, {})) describe(*device);
+  for (int i = 0; i < api::num_gpus(); ++i) {
+    try {
+      describe(*api::open_gpu(i, {}));
+    } catch (const error& unusable) {
+      descriptions.push_back({.name = fmt::format("gpu:{}", i), .model = unusable.what()});
+    }
   }
   return descriptions;
 }

@@ -16,7 +16,7 @@ namespace spansort::api {
 /// What could be allocated on GPU `ordinal` now. Starts the runtime there.
 [[nodiscard]] std::uint64_t free_gpu_bytes(int ordinal);
 
-/// GPU `ordinal` as rank `rank` of a list.
+/// GPU `ordinal`, named as in a device list.
 [[nodiscard]] std::unique_ptr<device::device> open_gpu(int ordinal, const allocation_hook& hook);
 
 /// Stands while one call of the library works on the devices of a list. Throws device_error where their runtime is in no

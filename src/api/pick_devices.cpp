@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/gpu_devices.hpp"
 #include "device/host/topology.hpp"
+#include "spansort/errors.hpp"
 
 namespace spansort::api {
 namespace {
@@ -28,28 +31,44 @@ double trip_s(std::uint64_t input_bytes) {
   return static_cast<double>(input_bytes) / gpu_trip_bytes_per_s + gpu_overhead_s;
 }
 
-}  // namespace
+/// Of the fullest of the first `count` GPUs.
+std::uint64_t least_free_bytes(int count) {
+  std::uint64_t least = free_gpu_bytes(0);
+  for (int i = 1; i < count; ++i) least = std::min(least, free_gpu_bytes(i));
+  return least;
+}
 
-device_choice pick_devices(std::uint64_t input_bytes, bool gpus_are_open, std::uint64_t held_bytes) {
-  const double cpu_s = static_cast<double>(input_bytes) / (cpu_bytes_per_s * device::host::num_processors());
-  const double gpu_s = trip_s(input_bytes) + (gpus_are_open ? 0 : gpu_start_s);
-  if (cpu_s <= gpu_s) return {};
-  const int count = num_gpus();
+bool fits(const sort_demand& sort, int gpus) {
+  const double room = fillable * static_cast<double>(least_free_bytes(gpus) + sort.held_gpu_bytes);
+  return static_cast<double>(sort.input_bytes) / gpus <= room;
+}
+
+device_choice pick_gpus(const sort_demand& sort, double gpu_s, double cpu_s) {
+  const int count = sort.takes_one_device ? std::min(1, num_gpus()) : num_gpus();
   if (count == 0) return {};
-  const std::uint64_t free_bytes = free_gpu_bytes(0) + held_bytes;
-  const auto fits = [&](int gpus) {
-    return static_cast<double>(input_bytes) / gpus <= fillable * static_cast<double>(free_bytes);
-  };
-  const bool wants_several = count > 1 && (input_bytes >= bytes_worth_several_gpus || !fits(1));
+  const bool wants_several = count > 1 && (sort.input_bytes >= bytes_worth_several_gpus || !fits(sort, 1));
   const int used = wants_several ? count : 1;
-  if (!fits(used)) {
-    return {{}, fmt::format("on the CPU: too large for the memory of {} GPU{}", used, used == 1 ? "" : "s")};
-  }
+  const std::string gpus = fmt::format("{} GPU{}", used, used == 1 ? "" : "s");
+  if (!fits(sort, used)) return {{}, "on the CPU: too large for the free memory of " + gpus};
   device_choice choice;
   for (int i = 0; i < used; ++i) choice.list.gpus.push_back(i);
-  choice.why = fmt::format("{} GPU{}: about {:.0f} ms against {:.0f} on the CPU", used, used == 1 ? "" : "s",
-                           gpu_s * 1e3, cpu_s * 1e3);
+  choice.why = fmt::format("{}: about {:.0f} ms against {:.0f} on the CPU", gpus, gpu_s * 1e3, cpu_s * 1e3);
   return choice;
+}
+
+}  // namespace
+
+device_choice pick_devices(const sort_demand& sort) {
+  const double cpu_s = static_cast<double>(sort.input_bytes) / (cpu_bytes_per_s * device::host::num_processors());
+  const double gpu_s = trip_s(sort.input_bytes) + (sort.gpus_are_open ? 0 : gpu_start_s);
+  if (cpu_s <= gpu_s) return {};
+  // GPUs hold the input too, and their scratch.
+  if (sort.memory_limit_bytes != 0 && sort.memory_limit_bytes / 2 <= sort.input_bytes) return {};
+  try {
+    return pick_gpus(sort, gpu_s, cpu_s);
+  } catch (const error& failure) {
+    return {{}, std::string("on the CPU, for the GPUs could not be asked: ") + failure.what()};
+  }
 }
 
 }  // namespace spansort::api

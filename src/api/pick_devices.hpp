@@ -14,9 +14,16 @@ struct device_choice {
   std::string why;  ///< half a sentence; "" where nothing else was there to choose
 };
 
-/// For an input of so many bytes in host memory, values included. `gpus_are_open`: the caller has used them, so that
-/// starting their runtime costs nothing any more; it holds `held_bytes` on each. Does not touch the GPUs' runtime where
-/// the CPU is the answer anyway.
-[[nodiscard]] device_choice pick_devices(std::uint64_t input_bytes, bool gpus_are_open, std::uint64_t held_bytes);
+/// What the choice depends on.
+struct sort_demand {
+  std::uint64_t input_bytes = 0;         ///< in host memory, values included
+  std::uint64_t memory_limit_bytes = 0;  ///< on workspace; 0: none
+  std::uint64_t held_gpu_bytes = 0;      ///< that the caller holds on each GPU already
+  bool gpus_are_open = false;            ///< the caller has used them: starting their runtime costs nothing any more
+  bool takes_one_device = false;
+};
+
+/// Does not touch the GPUs' runtime where the CPU is the answer anyway. A GPU that cannot be asked is no reason to fail.
+[[nodiscard]] device_choice pick_devices(const sort_demand& sort);
 
 }  // namespace spansort::api

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "algorithms/registry.hpp"
 #include "algorithms/rmg_state.hpp"
 #include "api/arguments.hpp"
@@ -26,6 +28,14 @@ struct memory_range {
 
 memory_range range_of(const void* memory, std::uint64_t size_bytes) {
   return {reinterpret_cast<std::uintptr_t>(memory), memory == nullptr ? 0 : size_bytes};
+}
+
+/// "auto" cannot know whose memory the shards are.
+api::device_list named_devices(const std::string& list) {
+  const api::device_list devices = api::parse_device_list(list);
+  if (devices.is_auto)
+    throw invalid_argument("resident sorts need the shards' devices by name, as gpu:0,1; found 'auto'");
+  return devices;
 }
 
 std::uint64_t capacity_of(const shard& s) { return s.capacity == 0 ? s.num_keys : s.capacity; }
@@ -54,6 +64,9 @@ void check_shards(const std::vector<algorithms::rank>& ranks, const device::reco
       throw invalid_argument(fmt::format("shard {}: {} keys, but room for {}", i, s.num_keys, capacity));
     }
     if (capacity == 0) continue;
+    if (capacity > std::numeric_limits<std::uint64_t>::max() / 64) {
+      throw invalid_argument(fmt::format("shard {}: room for {} keys cannot lie in memory", i, capacity));
+    }
     check_memory(*ranks[i].device, s.keys, shape.codec.width_bytes(), i, "keys");
     ranges.push_back(range_of(s.keys, capacity * shape.codec.width_bytes()));
     if (shape.value_bytes == 0) continue;
@@ -72,7 +85,7 @@ void check_shards(const std::vector<algorithms::rank>& ranks, const device::reco
 struct resident_sorter::state {
   explicit state(sort_options sorter_options)
       : options(std::move(sorter_options)),
-        devices(api::parse_device_list(options.devices)),
+        devices(named_devices(options.devices)),
         algorithm(algorithms::find_algorithm(options.algorithm)),
         ranks(api::open_ranks(devices,
                               {false, options.tuning, api::failing_allocations(options.tuning, num_allocations)})) {

@@ -44,6 +44,7 @@ struct sorter::state {
   }
   std::vector<algorithms::rank>& the_calling_thread();
   std::vector<algorithms::rank>& picked_ranks(std::uint64_t num_keys);
+  void reserve_picked(const algorithms::problem& problem, std::uint64_t scratch_bytes);
   [[nodiscard]] api::allocation_hook allocation_hook() {
     return api::failing_allocations(options.tuning, num_allocations);
   }
@@ -66,7 +67,11 @@ const api::device_list& sorter::state::pick(const device::record_shape& shape, s
   picked = {devices, {}};
   if (devices.is_auto && !is_for_calling_thread(num_keys)) {
     const std::uint64_t held = gpu_ranks.empty() ? 0 : algorithms::held_bytes(gpu_ranks) / gpu_ranks.size();
-    picked = api::pick_devices(num_keys * shape.bytes(), !gpu_ranks.empty(), held);
+    picked = api::pick_devices({.input_bytes = num_keys * shape.bytes(),
+                                .memory_limit_bytes = options.memory_limit_bytes,
+                                .held_gpu_bytes = held,
+                                .gpus_are_open = !gpu_ranks.empty(),
+                                .takes_one_device = options.algorithm == "single"});
   }
   return picked.list;
 }
@@ -89,6 +94,18 @@ std::vector<algorithms::rank>& sorter::state::picked_ranks(std::uint64_t num_key
 }
 
 void sorter::state::reserve(const algorithms::problem& problem, std::uint64_t scratch_bytes) {
+  try {
+    reserve_picked(problem, scratch_bytes);
+  } catch (const error& failure) {
+    if (!devices.is_auto || picked.list.gpus.empty()) throw;
+    // Nobody asked for GPUs: what they refuse, the CPU may still do.
+    gpu_ranks.clear();
+    picked = {{}, std::string("on the CPU, for the GPUs could not be used: ") + failure.what()};
+    reserve_picked(problem, scratch_bytes);
+  }
+}
+
+void sorter::state::reserve_picked(const algorithms::problem& problem, std::uint64_t scratch_bytes) {
   used = &picked_ranks(problem.num_keys);
   if (options.memory_limit_bytes != 0) {
     // What other ranks keep from earlier calls would count too.

@@ -37,6 +37,8 @@ bool is_beyond_recovery(cudaError_t status) {
     case cudaErrorMisalignedAddress:
     case cudaErrorInvalidAddressSpace:
     case cudaErrorInvalidPc:
+    case cudaErrorContained:
+    case cudaErrorExternalDevice:
     case cudaErrorLaunchFailure: return true;
     default: return false;
   }
@@ -109,11 +111,14 @@ void require_sound_runtime() {
   }
 }
 
-device_guard::device_guard(int ordinal) {
+device_guard::device_guard(int ordinal) : ordinal_(ordinal) {
   SPANSORT_CUDA(cudaGetDevice(&before_));
   if (before_ != ordinal) SPANSORT_CUDA(cudaSetDevice(ordinal));
 }
 
-device_guard::~device_guard() { static_cast<void>(cudaSetDevice(before_)); }
+device_guard::~device_guard() {
+  // Not where nothing changed: setting a device starts its context, on a GPU that nobody may have asked for.
+  if (before_ != ordinal_) static_cast<void>(cudaSetDevice(before_));
+}
 
 }  // namespace spansort::device::cuda

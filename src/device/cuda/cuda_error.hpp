@@ -74,6 +74,7 @@ class device_guard {
   device_guard& operator=(const device_guard&) = delete;
 
  private:
+  int ordinal_;
   int before_ = 0;
 };
 

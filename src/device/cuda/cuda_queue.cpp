@@ -103,7 +103,7 @@ void cuda_queue::push_timed(std::string_view label, std::uint64_t num_keys, std:
     site_.memory = kernel_workspace::in(scratch_.get());
     work.bytes_moved = body();
     if (is_timed) SPANSORT_CUDA(cudaEventRecord(work.end.get(), stream_.get()));
-    if (watch != nullptr && num_keys != 0) {
+    if (watch != nullptr && watch->wants_progress && num_keys != 0) {
       deliver([watch, num_keys] { watch->work_done.fetch_add(num_keys, std::memory_order_relaxed); });
     }
     if (is_timed) timed_.push_back(std::move(work));
@@ -275,7 +275,7 @@ std::uint64_t cuda_queue::local_sort_now(const local_sort_request& request) {
     bytes_moved += s.count * (key_bytes + std::uint64_t{2} * passes * request.shape.bytes());
   }
   if (takes_lanes) join();
-  if (request.outcome == nullptr) return bytes_moved;
+  if (request.outcome == nullptr || !request.looks_for_order) return bytes_moved;
   *request.outcome = {input_shape::general, most_passes, bytes_moved};
   if (request.segments.size() != 1 || most_passes == 0) return bytes_moved;
   bring_home(site_.memory.order, sizeof(std::uint32_t),
@@ -332,7 +332,7 @@ void cuda_queue::wait(event& e) {
 
 void cuda_queue::synchronize() {
   worker_.drain();
-  const device_guard guard(ordinal_);
+  // First of all and whatever fails: until then the streams write into memory that callers are about to give up.
   for (const lane& l : lanes_) static_cast<void>(cudaStreamSynchronize(l.stream.get()));
   const cudaError_t status = cudaStreamSynchronize(stream_.get());
   deliveries_.clear();

@@ -2,9 +2,9 @@
 // Stable partition in one read and one write: Onesweep's digit binning (Adinets and Merrill, 2022, section 3). A block
 // ranks a tile of records in shared memory, learns by decoupled look-back how many records of each bucket lie in earlier
 // tiles, and writes every bucket's run from shared memory. Tiles are numbered by an atomic counter, for a block may only
-// wait for blocks that have started (RELIABILITY.md speaks of the hang otherwise).
+// wait for blocks that have started: CUDA promises progress to no others.
 //
-// Records stay the caller's bits; digits are taken from keys encoded on the fly, twice: when ranking and when writing.
+// What is stored is the caller's bits. In between, keys are held as their order says: encoded, where that loses nothing.
 #pragma once
 
 #include <cstdint>
@@ -78,6 +78,7 @@ class partition_tile {
   static constexpr unsigned buckets = max_partition_buckets;
   static constexpr bool has_values = value_bytes_of<V> != 0;
   static_assert(threads >= buckets, "a thread a bucket");
+  static_assert(workspace_tiles * tile_keys <= tile_state::value_mask, "a portion's counts fit beside the flags");
 
   struct shared_memory {
     union {
