@@ -19,7 +19,8 @@ struct rank {
   std::vector<std::unique_ptr<device::event>> events;  ///< taken in turn, free again when all queues are empty
   std::size_t num_events_taken = 0;
   std::unique_ptr<device::queue> queue;   ///< the rank's work
-  std::unique_ptr<device::queue> copies;  ///< copies in and out beside it; null where the caller's memory is shared
+  /// Copies in and out beside it, and nothing else; null where the caller's memory is shared.
+  std::unique_ptr<device::queue> copies;
 
   /// Calls f(queue) for the one or two queues.
   template <class F>

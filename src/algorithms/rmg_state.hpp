@@ -72,7 +72,8 @@ class rmg_state {
     std::vector<std::uint64_t> counts = {};
   };
 
-  /// One rank's buffers. Both hold `capacity` records on a device with memory of its own.
+  /// One rank's buffers. Both hold all that the rank may have before or after the exchange, but for a
+  /// chunk that is the caller's memory.
   struct rank_buffers {
     device::records chunk;        ///< the input's share
     device::records spare;        ///< the partitioned chunk, once there is one

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The partitioning phase of the plan (RMG paper, sections 3.1 and 3.2): histograms in, ownership of buckets and the
-// next refinements out. Ownership depends on a bucket's position and count alone: a bucket that has an owner keeps it.
+// next refinements out. Ownership depends on a bucket's position and count alone: a bucket that has an owner keeps it,
+// unless it is large and refined for that: its children find theirs.
 #include "plan/planner.hpp"
 
 #include <algorithm>

@@ -40,7 +40,8 @@ class cuda_event final : public event {
 
 class cuda_queue final : public queue {
  public:
-  /// `scratch` outlives the queue and holds kernel_workspace::size_bytes before work is queued.
+  /// `scratch` outlives the queue and holds kernel_workspace::size_bytes before work is queued. Queues of one device share
+  /// it: only one of them may be given anything but copies.
   cuda_queue(int ordinal, unsigned num_multiprocessors, const device_memory& scratch);
   ~cuda_queue() override;
 
