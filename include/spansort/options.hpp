@@ -35,8 +35,9 @@ struct tuning_options {
   unsigned host_radix_bits = 0;       ///< digit width of a host device's own partition, 1 to 12
   std::uint64_t host_tile_keys = 0;   ///< keys that one host task counts or partitions at a time
   bool host_separate_memory = false;  ///< host devices pretend to have memory of their own: copies in and out
-  std::uint64_t copy_piece_bytes = 0;      ///< copied at a time to and from devices with memory of their own
-  bool exchange_through_host = false;      ///< as if no device reached another's memory
+  std::uint64_t copy_piece_bytes = 0;  ///< copied at a time to and from devices with memory of their own
+  bool damage_peer_probes = false;     ///< the try-out of GPUs' links finds a wrong bit, a GPU's own memory included
+  bool exchange_through_host = false;  ///< as if no device reached another's memory
   std::uint64_t several_devices_keys = 0;  ///< from this many keys on `auto` uses all devices of the list
   bool damage_result = false;            ///< sort_file and argsort_file flip a bit of the result before they verify it
   std::uint64_t fail_allocation_at = 0;  ///< 1: the first workspace allocation fails, 2: the second ... 0: none

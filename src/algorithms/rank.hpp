@@ -18,7 +18,7 @@ struct rank {
   std::unique_ptr<device::event> idle_copies;          ///< the same of the second queue
   std::vector<std::unique_ptr<device::event>> events;  ///< taken in turn, free again when all queues are empty
   std::size_t num_events_taken = 0;
-  std::unique_ptr<device::queue> queue;   ///< the rank's work
+  std::unique_ptr<device::queue> queue;  ///< the rank's work
   /// Copies in and out beside it, and nothing else; null where the caller's memory is shared.
   std::unique_ptr<device::queue> copies;
 

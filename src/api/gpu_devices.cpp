@@ -71,6 +71,7 @@ gpu_call::gpu_call([[maybe_unused]] const device_list& devices, [[maybe_unused]]
 #ifdef SPANSORT_HAS_CUDA
   if (devices.gpus.empty()) return;
   device::cuda::require_sound_runtime();
+  device::cuda::damage_peer_probes(tuning.damage_peer_probes);
   has_armed_ = tuning.fail_device_call_at != 0;
   if (!has_armed_) return;
   const int status = tuning.fail_device_call_with == 0 ? cudaErrorUnknown : tuning.fail_device_call_with;

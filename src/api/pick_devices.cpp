@@ -46,6 +46,9 @@ bool fits(const sort_demand& sort, int gpus) {
 device_choice pick_gpus(const sort_demand& sort, double gpu_s, double cpu_s) {
   const int count = sort.takes_one_device ? std::min(1, num_gpus()) : num_gpus();
   if (count == 0) return {};
+  device_list first;
+  first.gpus = {0};
+  const gpu_call call(first, {});  // throws where their runtime is in no state to begin
   const bool wants_several = count > 1 && (sort.input_bytes >= bytes_worth_several_gpus || !fits(sort, 1));
   const int used = wants_several ? count : 1;
   const std::string gpus = fmt::format("{} GPU{}", used, used == 1 ? "" : "s");

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links that the driver praises and that give wrong data: found out, gone round, and said.
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "gpu/gpu_test.hpp"
+#include "spansort/devices.hpp"
+#include "spansort/report.hpp"
+#include "spansort/sort.hpp"
+#include "support/engines.hpp"
+#include "support/environment.hpp"
+#include "support/oracle.hpp"
+
+namespace spansort::test {
+namespace {
+
+using peers_test = gpu_test;
+
+sort_report sort_over_three(const tuning_options& tuning) {
+  const oracle expected = make_oracle(key_type::u32, 100'000, {distribution_kind::uniform}, seed_for(1), false);
+  std::vector<std::byte> keys(expected.input().begin(), expected.input().end());
+  sort_report report;
+  sort_options options{.devices = "gpu:0,0,0", .algorithm = "rmg"};
+  options.report = &report;
+  options.tuning = tuning;
+  sorter(options).sort(key_span{key_type::u32, keys.data(), expected.num_keys()});
+  EXPECT_TRUE(std::ranges::equal(keys, expected.keys_alone()));
+  return report;
+}
+
+TEST_F(peers_test, ThatLieAreStagedAndNamed) {
+  const sort_report lied_to = sort_over_three({.damage_peer_probes = true});
+  EXPECT_GT(lied_to.staged_bytes, 0u);
+  EXPECT_NE(lied_to.staged_because.find("wrong data"), std::string::npos) << lied_to.staged_because;
+  const sort_report sound = sort_over_three({});
+  EXPECT_EQ(sound.staged_bytes, 0u);
+  EXPECT_EQ(sound.staged_because, "");
+  EXPECT_GT(sound.exchanged_bytes, 0u);
+}
+
+TEST_F(peers_test, AreListedBothWays) {
+  for (const link_description& link : list_links()) {
+    EXPECT_NE(link.from, link.to);
+    EXPECT_EQ(link.works, link.why_not.empty());
+    EXPECT_EQ(link.works, link.gigabytes_per_s > 0);
+  }
+}
+
+}  // namespace
+}  // namespace spansort::test
