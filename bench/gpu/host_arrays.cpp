@@ -6,11 +6,12 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <span>
 #include <spansort/errors.hpp>
 #include <spansort/generate.hpp>
+
+#include "device/copy_parallel.hpp"
 
 namespace bench {
 namespace {
@@ -19,12 +20,6 @@ namespace cuda = spansort::device::cuda;
 using range = tbb::blocked_range<std::uint64_t>;
 
 constexpr std::uint64_t huge_page_bytes = std::uint64_t{1} << 21;
-
-void copy_parallel(void* to, const void* from, std::uint64_t size_bytes) {
-  tbb::parallel_for(range(0, size_bytes, huge_page_bytes), [&](const range& part) {
-    std::memcpy(static_cast<char*>(to) + part.begin(), static_cast<const char*>(from) + part.begin(), part.size());
-  });
-}
 
 /// The place behind the keys where the values begin.
 template <class Memory>
@@ -163,7 +158,7 @@ void host_arrays::set_input(const host_input& input) {
   input_ = input;
 }
 
-void host_arrays::restore(void* work) { copy_parallel(work, original_.get(), input_->size_bytes()); }
+void host_arrays::restore(void* work) { spansort::device::copy_parallel(work, original_.get(), input_->size_bytes()); }
 
 bool host_arrays::looks_right(const void* work) const {
   const spansort::const_key_span keys(input_->key_type(), work, input_->num_keys);

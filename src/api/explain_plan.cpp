@@ -5,7 +5,7 @@
 #include "api/arguments.hpp"
 #include "api/device_list.hpp"
 #include "api/gpu_devices.hpp"
-#include "api/values.hpp"
+#include "device/copy_parallel.hpp"
 #include "plan/planner.hpp"
 #include "spansort/plan.hpp"
 
@@ -29,7 +29,7 @@ plan_explanation explain_plan(const const_key_span keys, const sort_options& opt
   algorithms::reserve_workspace(ranks, problem.shape, algorithms::rmg_workspace(ranks, plan_options, problem),
                                 needs_copy ? keys_bytes : 0, options.memory_limit_bytes);
   const device::buffer copy = needs_copy ? ranks.front().device->allocate(keys_bytes) : device::buffer();
-  if (needs_copy) api::copy_parallel(copy.data(), keys.data, keys_bytes);
+  if (needs_copy) device::copy_parallel(copy.data(), keys.data, keys_bytes);
   problem.data.keys = needs_copy ? copy.data() : const_cast<void*>(keys.data);
   algorithms::run_context run(ranks, plan_options, report);
   algorithms::rmg_state state(run, problem);

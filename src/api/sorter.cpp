@@ -9,6 +9,7 @@
 #include "api/pick_devices.hpp"
 #include "api/run_reported.hpp"
 #include "api/values.hpp"
+#include "device/copy_parallel.hpp"
 #include "spansort/sort.hpp"
 
 namespace spansort {
@@ -164,7 +165,7 @@ void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_byt
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   state_->reserve(problem, keys_bytes);
   const device::buffer copy = state_->scratch(keys_bytes);
-  api::copy_parallel(copy.data(), keys.data, keys_bytes);
+  device::copy_parallel(copy.data(), keys.data, keys_bytes);
   api::write_indices(indices, index_bytes, keys.num_keys);
   problem.data.keys = copy.data();
   state_->run(problem, "argsort");
@@ -181,7 +182,7 @@ void sorter::state::sort_with_index(const algorithms::problem& keys, void* value
   problem.data.values = indices.data();
   run(problem, "sort_pairs", [&] {
     api::gather(gathered.data(), values, static_cast<const std::uint64_t*>(indices.data()), keys.num_keys, value_bytes);
-    api::copy_parallel(values, gathered.data(), keys.num_keys * value_bytes);
+    device::copy_parallel(values, gathered.data(), keys.num_keys * value_bytes);
   });
 }
 

@@ -32,12 +32,6 @@ unsigned travelling_width(std::uint64_t value_bytes) noexcept {
   return value_bytes <= 8 ? 8 : 16;
 }
 
-void copy_parallel(void* destination, const void* source, std::uint64_t size_bytes) {
-  for_ranges(size_bytes, [&](std::uint64_t begin, std::uint64_t end) {
-    if (begin != end) std::memcpy(at(destination, begin), at(source, begin), end - begin);
-  });
-}
-
 void write_indices(void* indices, std::uint64_t index_bytes, std::uint64_t count) {
   for_ranges(count, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {

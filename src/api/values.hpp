@@ -9,7 +9,6 @@ namespace spansort::api {
 /// 4, 8 or 16: the width in which a value of 1 to 16 bytes travels.
 [[nodiscard]] unsigned travelling_width(std::uint64_t value_bytes) noexcept;
 
-void copy_parallel(void* destination, const void* source, std::uint64_t size_bytes);
 /// 0, 1, 2 ... as integers of 4 or 8 bytes.
 void write_indices(void* indices, std::uint64_t index_bytes, std::uint64_t count);
 /// Copies elements between arrays of different element widths; the extra bytes of the wider one are undefined.

@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/pinned_ring.hpp"
 
-#include <oneapi/tbb/parallel_for.h>
-
 #include <algorithm>
-#include <cstring>
 
 #include "base/math.hpp"
+#include "device/copy_parallel.hpp"
 
 namespace spansort::device::cuda {
-namespace {
-
-void copy_parallel(void* to, const void* from, std::uint64_t size_bytes) {
-  constexpr std::uint64_t grain_bytes = std::uint64_t{256} << 10;
-  tbb::task_group_context own(tbb::task_group_context::isolated);
-  tbb::parallel_for(
-      tbb::blocked_range<std::uint64_t>(0, size_bytes, grain_bytes),
-      [&](const tbb::blocked_range<std::uint64_t>& part) {
-        std::memcpy(static_cast<char*>(to) + part.begin(), static_cast<const char*>(from) + part.begin(), part.size());
-      },
-      own);
-}
-
-}  // namespace
 
 void pinned_ring::prepare() {
   for (slot& s : slots_) {

@@ -14,8 +14,8 @@
 
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
-#include "device/host/streaming.hpp"
 #include "device/host/vector_kernels.hpp"
+#include "device/streaming.hpp"
 #include "keys/digit.hpp"
 
 namespace spansort::device::host {

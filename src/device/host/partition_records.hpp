@@ -9,7 +9,7 @@
 
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
-#include "device/host/streaming.hpp"
+#include "device/streaming.hpp"
 
 namespace spansort::device::host {
 

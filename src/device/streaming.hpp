@@ -10,7 +10,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace spansort::device::host {
+namespace spansort::device {
 
 /// Writes a whole line. `size_bytes` is a multiple of 16; streaming needs an aligned destination.
 inline void write_line(void* destination, const void* source, std::uint64_t size_bytes, bool stream) noexcept {
@@ -54,4 +54,4 @@ inline void write_sequence(void* destination, const void* source, std::uint64_t 
   std::memcpy(destination, source, size_bytes);
 }
 
-}  // namespace spansort::device::host
+}  // namespace spansort::device
