@@ -121,10 +121,11 @@ void* cuda_queue::take_landing(std::uint64_t size_bytes) {
   for (landing& l : landings_) {
     if (l.is_used || l.size_bytes < size_bytes) continue;
     l.is_used = true;
-    return l.memory.get();
+    return l.memory();
   }
-  landings_.push_back({allocate_pinned_memory(size_bytes), size_bytes, true});
-  return landings_.back().memory.get();
+  landing made{.pinned = try_allocate_pinned_memory(size_bytes), .size_bytes = size_bytes, .is_used = true};
+  if (made.pinned == nullptr) made.ordinary = std::make_unique_for_overwrite<std::byte[]>(size_bytes);
+  return landings_.emplace_back(std::move(made)).memory();
 }
 
 void cuda_queue::deliver(std::function<void()> delivery) {
@@ -342,6 +343,11 @@ void cuda_queue::synchronize() {
     std::rethrow_exception(failure);
   }
   check_done(status, "cudaStreamSynchronize");
+}
+
+void cuda_queue::set_monitor(monitor* m) {
+  watch_ = m;
+  ring_.ask_again();
 }
 
 std::vector<work_interval> cuda_queue::take_intervals() {

@@ -5,9 +5,11 @@
 
 #include <array>
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -55,7 +57,7 @@ class cuda_queue final : public queue {
   void record(event& e) override;
   void wait(event& e) override;
   void synchronize() override;
-  void set_monitor(monitor* m) override { watch_ = m; }
+  void set_monitor(monitor* m) override;
   [[nodiscard]] std::vector<work_interval> take_intervals() override;
 
  private:
@@ -67,11 +69,14 @@ class cuda_queue final : public queue {
     std::uint64_t bytes_moved = 0;
     std::uint64_t num_keys = 0;
   };
-  /// Pinned memory that results pass through on their way to the caller; free again when the stream is empty.
+  /// Host memory that results pass through on their way to the caller; free again when the stream is empty. Pinned;
+  /// ordinary where there is none to be had, and the stream's copies then block the queue's thread.
   struct landing {
-    pinned_memory memory;
+    pinned_memory pinned;
+    std::unique_ptr<std::byte[]> ordinary = {};
     std::uint64_t size_bytes = 0;
     bool is_used = false;
+    [[nodiscard]] void* memory() const noexcept { return pinned != nullptr ? pinned.get() : ordinary.get(); }
   };
 
   /// Runs `body` on the queue's thread, with its GPU current; skipped after a failure.

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "device/cuda/cuda_error.hpp"
+#include "spansort/errors.hpp"
 
 namespace spansort::device::cuda {
 
@@ -50,6 +51,14 @@ using pinned_memory = std::unique_ptr<void, pinned_memory_deleter>;
   void* made = nullptr;
   run_checked([&] { return cudaMallocHost(&made, size_bytes); }, "cudaMallocHost", {size_bytes, true});
   return pinned_memory(made);
+}
+/// Null where there is none to be had, for those that can do without.
+[[nodiscard]] inline pinned_memory try_allocate_pinned_memory(std::uint64_t size_bytes) {
+  try {
+    return allocate_pinned_memory(size_bytes);
+  } catch (const out_of_memory&) {
+    return nullptr;
+  }
 }
 
 }  // namespace spansort::device::cuda

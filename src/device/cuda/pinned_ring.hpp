@@ -12,22 +12,29 @@ namespace spansort::device::cuda {
 
 class pinned_ring {
  public:
-  /// Buffers are allocated with the first copy. Used by one thread at a time.
+  /// Buffers are allocated with the first copy; where that is refused, copies take the driver's own path. Used by one
+  /// thread at a time.
   void copy_in(cudaStream_t stream, void* to_device, const void* from_host, std::uint64_t size_bytes);
   /// Blocks until the bytes have arrived.
   void copy_out(cudaStream_t stream, void* to_host, const void* from_device, std::uint64_t size_bytes);
+
+  /// Refused buffers are asked for again: not with every copy, for a refusal may take long.
+  void ask_again() noexcept { is_refused_ = false; }
 
  private:
   static constexpr unsigned num_buffers = 4;
   static constexpr std::uint64_t buffer_bytes = std::uint64_t{8} << 20;  ///< not measured yet
 
   struct slot {
-    pinned_memory memory;
+    void* memory = nullptr;
     event_handle done;  ///< the stream has read or written it
   };
-  void prepare();
+  /// Whether there are buffers.
+  [[nodiscard]] bool prepare();
 
+  pinned_memory memory_;  ///< of all slots
   std::array<slot, num_buffers> slots_;
+  bool is_refused_ = false;
 };
 
 /// Host memory that the driver does not know: neither pinned nor managed.
