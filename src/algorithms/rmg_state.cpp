@@ -55,7 +55,8 @@ unsigned widest_planned_bits(unsigned num_ranks) {
   return std::max(4U, static_cast<unsigned>(std::bit_width(num_buckets)) - (num_buckets == 0 ? 0U : 1U));
 }
 
-/// Enough buckets for uniform keys to leave segments of the advised size; small neighbours are fused up to it.
+/// Enough buckets for uniform keys to leave segments of the advised size; small neighbours are fused up to it. The sizes of
+/// the parts are known.
 void follow_advice(plan::parameters& p, const device::partition_advice& advice) {
   const unsigned widest = std::min(advice.radix_bits, widest_planned_bits(p.num_ranks));
   p.radix_bits = std::min(p.radix_bits, widest);
@@ -83,6 +84,8 @@ plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& r
   p.num_ranks = static_cast<unsigned>(ranks.size());
   p.key_bits = sort.shape.codec.key_bits();
   const tuning_options& tuning = options.tuning;
+  for (const resident_part& part : sort.parts) p.source_counts.push_back(part.num_keys);
+  if (sort.keeps_part_sizes) p.target_counts = p.source_counts;
   const device::partition_advice advice = advice_of_all(ranks, sort.shape);
   follow_advice(p, advice);
   if (tuning.radix_bits != 0) p.radix_bits = std::min(tuning.radix_bits, advice.most_radix_bits);
@@ -91,12 +94,7 @@ plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& r
   if (options.algorithm == "auto" && place_of(ranks, sort) == input_place::separate) {
     p.refine_keys = std::max(largest_source(p) / large_parts_of_a_chunk, keys_of_a_piece(sort, tuning));
   }
-  if (!sort.is_resident()) return p;
-  for (const resident_part& part : sort.parts) p.source_counts.push_back(part.num_keys);
-  if (sort.keeps_part_sizes) {
-    p.target_counts = p.source_counts;
-    p.epsilon = 0;
-  }
+  if (!p.target_counts.empty()) p.epsilon = 0;
   return p;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <string>
@@ -174,6 +175,30 @@ TEST_P(resident_test, ASorterServesManyCalls) {
     EXPECT_EQ(report.operation, "sort_resident");
     EXPECT_EQ(report.num_keys, n);
     EXPECT_EQ(report.algorithm, num_shards == 1 ? "single" : "rmg");
+  }
+}
+
+TEST(ResidentPlan, FusesUpToTheAdvisedSizeHoweverUnevenTheShards) {
+  const std::string list = devices_under_test("cpu:4");
+  if (list != "cpu:4") GTEST_SKIP() << "the size that GPUs advise cannot be shrunk";
+  constexpr std::uint64_t segment_keys = 1024;
+  sort_report report;
+  report.wants_plan = true;
+  sort_options options = options_for(list, false, {.radix_bits = 12, .host_bucket_bytes = segment_keys * 4});
+  options.report = &report;
+  const oracle expected = make_oracle(key_type::u32, 100'000, {distribution_kind::uniform}, seed_for(4), false);
+  for (const counts& sizes : {counts{25'000, 25'000, 25'000, 25'000}, counts{97'000, 1000, 1000, 1000}}) {
+    shards_under_test data(list, expected, sizes, sizes, 0);
+    resident_sorter(options).sort(key_type::u32, data.shards());
+    ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone()));
+    std::uint64_t num_fused = 0;
+    const nlohmann::json plan = nlohmann::json::parse(report.plan_json);
+    for (const nlohmann::json& segment : plan.at("local_sorts")) {
+      if (segment.at("num_buckets") == 1) continue;
+      ++num_fused;
+      EXPECT_LE(segment.at("count").get<std::uint64_t>(), segment_keys);
+    }
+    EXPECT_GT(num_fused, 0u);
   }
 }
 
