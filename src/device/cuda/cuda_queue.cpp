@@ -66,10 +66,6 @@ cuda_queue::cuda_queue(int ordinal, unsigned num_multiprocessors, const device_m
   site_ = {stream_.get(), num_multiprocessors, {}};
   forked_ = make_cuda_event(cudaEventDisableTiming);
   for (lane& l : lanes_) l = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
-  origin_ = make_cuda_event(cudaEventDefault);
-  SPANSORT_CUDA(cudaEventRecord(origin_.get(), stream_.get()));
-  SPANSORT_CUDA(cudaEventSynchronize(origin_.get()));
-  origin_ns_ = now_ns();
 }
 
 cuda_queue::~cuda_queue() {
@@ -351,20 +347,28 @@ void cuda_queue::set_monitor(monitor* m) {
 }
 
 std::vector<work_interval> cuda_queue::take_intervals() {
+  if (timed_.empty()) return {};
   const device_guard guard(ordinal_);
-  const auto since_origin = [&](const event_handle& e) {
-    float elapsed_ms = 0;
-    SPANSORT_CUDA(cudaEventElapsedTime(&elapsed_ms, origin_.get(), e.get()));
-    return origin_ns_ + static_cast<std::int64_t>(static_cast<double>(elapsed_ms) * 1e6);
-  };
   // Taken away first: what cannot be read is not asked for again.
   std::vector<timed_work> finished = std::exchange(timed_, {});
+  event_handle now = take_event();
+  SPANSORT_CUDA(cudaEventRecord(now.get(), stream_.get()));
+  SPANSORT_CUDA(cudaEventSynchronize(now.get()));
+  const std::int64_t recorded_ns = now_ns();
+  // Times between events are floats: the longer, the coarser. So they are taken from the end of what is reported, not from
+  // a beginning that may be hours ago.
+  const auto time_of = [&](const event_handle& e) {
+    float elapsed_ms = 0;
+    SPANSORT_CUDA(cudaEventElapsedTime(&elapsed_ms, e.get(), now.get()));
+    return recorded_ns - static_cast<std::int64_t>(static_cast<double>(elapsed_ms) * 1e6);
+  };
   std::vector<work_interval> intervals;
   for (timed_work& w : finished) {
-    intervals.push_back({w.label, since_origin(w.begin), since_origin(w.end), w.bytes_moved, w.num_keys});
+    intervals.push_back({w.label, time_of(w.begin), time_of(w.end), w.bytes_moved, w.num_keys});
     spare_events_.push_back(std::move(w.begin));
     spare_events_.push_back(std::move(w.end));
   }
+  spare_events_.push_back(std::move(now));
   return intervals;
 }
 

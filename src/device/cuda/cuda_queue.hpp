@@ -112,8 +112,6 @@ class cuda_queue final : public queue {
   std::array<lane, 4> lanes_;
   event_handle forked_;
   pinned_ring ring_;
-  event_handle origin_;  ///< recorded at origin_ns_ on the steady clock
-  std::int64_t origin_ns_ = 0;
   // Touched by the queue's thread, or by the caller once that has nothing to do.
   std::exception_ptr failure_;
   std::vector<event_handle> spare_events_;
