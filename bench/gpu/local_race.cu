@@ -103,11 +103,8 @@ template <class K, class V>
 std::vector<double> run_ours(const race_track<K, V>& track, spansort::key_type type, const record_array& work) {
   const record_array alternate = track.make_array();
   const auto scratch = cuda::allocate_device_memory(cuda::kernel_workspace::size_bytes);
-  int ordinal = 0, num_multiprocessors = 0;
-  cuda::check(cudaGetDevice(&ordinal), "cudaGetDevice");
-  cuda::check(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, ordinal), "attribute");
-  const cuda::launch_site site{track.stream(), static_cast<unsigned>(num_multiprocessors),
-                               cuda::kernel_workspace::in(scratch.get())};
+  cuda::launch_site site = cuda::make_launch_site(track.stream());
+  site.memory = cuda::kernel_workspace::in(scratch.get());
   constexpr bool has_values = race_track<K, V>::has_values;
   const keys::key_codec codec{type, false, has_values ? keys::tie_rule::by_input_order : keys::tie_rule::by_bits};
   spansort::device::local_sort_request request;

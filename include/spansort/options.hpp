@@ -37,6 +37,7 @@ struct tuning_options {
   bool host_separate_memory = false;  ///< host devices pretend to have memory of their own: copies in and out
   std::uint64_t copy_piece_bytes = 0;  ///< copied at a time to and from devices with memory of their own
   bool damage_peer_probes = false;     ///< the try-out of GPUs' links finds a wrong bit, a GPU's own memory included
+  bool cub_local_sort = false;         ///< on GPUs, of keys of 4 and 8 bytes: CUB's radix sort in place of ours
   bool exchange_through_host = false;  ///< as if no device reached another's memory
   std::uint64_t several_devices_keys = 0;  ///< from this many keys on `auto` uses all devices of the list
   bool damage_result = false;            ///< sort_file and argsort_file flip a bit of the result before they verify it

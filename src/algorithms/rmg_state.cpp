@@ -20,7 +20,8 @@ constexpr std::uint64_t large_parts_of_a_chunk = 16;
 
 /// Host memory of a rank that staged transfers pass through.
 constexpr unsigned num_staging_slots = 4;
-constexpr std::uint64_t staging_slot_bytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t most_staging_slot_bytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t least_staging_slot_bytes = 4096;
 
 // The caller's progress bar: how far a sort is when a phase ends.
 constexpr double fraction_after_partitioning = 0.45;
@@ -158,14 +159,22 @@ std::string rmg_state::why_staged(unsigned source, unsigned receiver) const {
   return fmt::format("{} does not reach the memory of {}: {}", from.name(), to.name(), from.why_unreachable(to));
 }
 
+std::uint64_t rmg_state::staging_slot_bytes(unsigned r) const {
+  const std::uint64_t widest = std::max<std::uint64_t>(sort_.shape.codec.width_bytes(), sort_.shape.value_bytes);
+  const std::uint64_t part_bytes = rank_capacity(planner_.params(), r) * widest;
+  // All of a small part pins little memory: pinning takes longer than sorting it.
+  return std::clamp(base::round_up(part_bytes, least_staging_slot_bytes), least_staging_slot_bytes,
+                    most_staging_slot_bytes);
+}
+
 void rmg_state::reserve_staging() {
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
     for (unsigned source = 0; source < run_.num_ranks(); ++source) {
       if (reaches(source, r)) continue;
       if (run_.report().staged_because.empty()) run_.report().staged_because = why_staged(source, r);
       while (staging_.size() <= r) {
-        staging_.push_back(
-            run_.ranks()[staging_.size()].device->allocate_staging(num_staging_slots * staging_slot_bytes));
+        const auto next = static_cast<unsigned>(staging_.size());
+        staging_.push_back(run_.ranks()[next].device->allocate_staging(num_staging_slots * staging_slot_bytes(next)));
       }
     }
   }
@@ -347,8 +356,8 @@ void rmg_state::exchange_buckets() {
   }
   const auto reaches = [&](unsigned source, unsigned receiver) { return this->reaches(source, receiver); };
   std::vector<exchange::staging_area> areas;
-  for (const device::buffer& memory : staging_) {
-    areas.push_back({static_cast<std::byte*>(memory.data()), staging_slot_bytes, num_staging_slots});
+  for (unsigned r = 0; r < staging_.size(); ++r) {
+    areas.push_back({static_cast<std::byte*>(staging_[r].data()), staging_slot_bytes(r), num_staging_slots});
   }
   const exchange::exchanged moved = exchange::push_in_memory(shape, transfers, endpoints, reaches, areas);
   run_.report().exchanged_bytes = moved.bytes;

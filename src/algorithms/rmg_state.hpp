@@ -94,6 +94,7 @@ class rmg_state {
                        const std::vector<std::uint64_t>& counts);
   /// Whether the exchange copies directly. Where it does not, `staging_` has memory for the receiver.
   [[nodiscard]] bool reaches(unsigned source, unsigned receiver) const;
+  [[nodiscard]] std::uint64_t staging_slot_bytes(unsigned r) const;
   void reserve_staging();
   [[nodiscard]] std::string why_staged(unsigned source, unsigned receiver) const;
   void reverse_in_place();

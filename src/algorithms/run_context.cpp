@@ -93,8 +93,8 @@ void run_context::begin() {
 void run_context::finish() {
   // Only now: reading hundreds of GPUs' events takes longer than some phases. The result stands whether they can be read.
   try {
-    collect_timeline();
-  } catch (const device_error&) {
+    if (monitor_.wants_intervals) collect_timeline();
+  } catch (const error&) {
     report_.timeline.clear();
   }
   if (fraction_ < 1) report_progress("done", 1);

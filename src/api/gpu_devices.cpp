@@ -52,16 +52,19 @@ int num_gpus() noexcept {
 
 std::uint64_t free_gpu_bytes([[maybe_unused]] int ordinal) {
 #ifdef SPANSORT_HAS_CUDA
-  return open_gpu(ordinal, {})->available_bytes();
+  return open_gpu(ordinal, {}, {})->available_bytes();
 #else
   return 0;
 #endif
 }
 
-std::unique_ptr<device::device> open_gpu([[maybe_unused]] int ordinal, [[maybe_unused]] const allocation_hook& hook) {
+std::unique_ptr<device::device> open_gpu([[maybe_unused]] int ordinal, [[maybe_unused]] const tuning_options& tuning,
+                                         [[maybe_unused]] const allocation_hook& hook) {
 #ifdef SPANSORT_HAS_CUDA
-  return device::cuda::make_cuda_device(
-      {.name = fmt::format("gpu:{}", ordinal), .ordinal = ordinal, .before_allocation = hook});
+  return device::cuda::make_cuda_device({.name = fmt::format("gpu:{}", ordinal),
+                                         .ordinal = ordinal,
+                                         .prefers_cub = tuning.cub_local_sort,
+                                         .before_allocation = hook});
 #else
   throw device_error(why_no_gpu());
 #endif

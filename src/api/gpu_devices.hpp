@@ -17,7 +17,8 @@ namespace spansort::api {
 [[nodiscard]] std::uint64_t free_gpu_bytes(int ordinal);
 
 /// GPU `ordinal`, named as in a device list.
-[[nodiscard]] std::unique_ptr<device::device> open_gpu(int ordinal, const allocation_hook& hook);
+[[nodiscard]] std::unique_ptr<device::device> open_gpu(int ordinal, const tuning_options& tuning,
+                                                       const allocation_hook& hook);
 
 /// Stands while one call of the library works on the devices of a list. Throws device_error where their runtime is in no
 /// state to begin: GPUs were lost, or the caller left an error pending. Arms the fault that `tuning` asks for.

@@ -16,10 +16,7 @@ constexpr std::uint64_t keys_worth_several = std::uint64_t{1} << 25;
 
 class cuda_device final : public device {
  public:
-  explicit cuda_device(cuda_device_options options) : options_(std::move(options)) {
-    const device_guard guard(options_.ordinal);
-    SPANSORT_CUDA(cudaDeviceGetAttribute(&num_multiprocessors_, cudaDevAttrMultiProcessorCount, options_.ordinal));
-  }
+  explicit cuda_device(cuda_device_options options) : options_(std::move(options)) {}
 
   [[nodiscard]] const std::string& name() const noexcept override { return options_.name; }
   [[nodiscard]] unsigned num_threads() const noexcept override { return 1; }
@@ -52,7 +49,7 @@ class cuda_device final : public device {
   }
 
   [[nodiscard]] std::unique_ptr<queue> make_queue() override {
-    return std::make_unique<cuda_queue>(options_.ordinal, static_cast<unsigned>(num_multiprocessors_), scratch_);
+    return std::make_unique<cuda_queue>(options_.ordinal, scratch_, options_.prefers_cub);
   }
   [[nodiscard]] std::unique_ptr<event> make_event() override { return std::make_unique<cuda_event>(options_.ordinal); }
 
@@ -105,7 +102,6 @@ class cuda_device final : public device {
   }
 
   cuda_device_options options_;
-  int num_multiprocessors_ = 1;
   device_memory scratch_;
 };
 

@@ -18,6 +18,7 @@ namespace spansort::device::cuda {
 struct cuda_device_options {
   std::string name = "gpu:0";
   int ordinal = 0;
+  bool prefers_cub = false;  ///< local sorts by CUB where it can
   /// Called before every allocation with its bytes; may throw out_of_memory.
   std::function<void(std::uint64_t)> before_allocation = {};
 };

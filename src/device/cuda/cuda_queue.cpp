@@ -59,11 +59,12 @@ std::exception_ptr cuda_event::wait_until_recorded() {
   return failure_;
 }
 
-cuda_queue::cuda_queue(int ordinal, unsigned num_multiprocessors, const device_memory& scratch)
+cuda_queue::cuda_queue(int ordinal, const device_memory& scratch, bool prefers_cub)
     : ordinal_(ordinal), scratch_(scratch), worker_(false) {
   const device_guard guard(ordinal_);
   stream_ = make_stream();
-  site_ = {stream_.get(), num_multiprocessors, {}};
+  site_ = make_launch_site(stream_.get());
+  site_.prefers_cub = prefers_cub;
   forked_ = make_cuda_event(cudaEventDisableTiming);
   for (lane& l : lanes_) l = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
 }
@@ -263,7 +264,8 @@ std::uint64_t cuda_queue::local_sort_now(const local_sort_request& request) {
       site.stream = lanes_[i].stream.get();
       site.memory = kernel_workspace::in(static_cast<char*>(scratch_.get()) + i * part, part);
     }
-    const bool looks = request.looks_for_order && !takes_lanes;
+    // CUB's kernels are launched by the host, which does not know what the order check found.
+    const bool looks = request.looks_for_order && !takes_lanes && !site_.prefers_cub;
     keys::with_width(key_bytes, [&]<class K>() {
       launch_local_sort<K>(site, request.shape.codec.template of<K>(), request, s, looks);
     });
@@ -274,7 +276,7 @@ std::uint64_t cuda_queue::local_sort_now(const local_sort_request& request) {
   if (takes_lanes) join();
   if (request.outcome == nullptr || !request.looks_for_order) return bytes_moved;
   *request.outcome = {input_shape::general, most_passes, bytes_moved};
-  if (request.segments.size() != 1 || most_passes == 0) return bytes_moved;
+  if (request.segments.size() != 1 || most_passes == 0 || site_.prefers_cub) return bytes_moved;
   bring_home(site_.memory.order, sizeof(std::uint32_t),
              [to = request.outcome, has_values = request.shape.value_bytes != 0](const void* seen) {
                to->shape = shape_of(*static_cast<const std::uint32_t*>(seen), has_values);

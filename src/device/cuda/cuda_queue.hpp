@@ -44,7 +44,7 @@ class cuda_queue final : public queue {
  public:
   /// `scratch` outlives the queue and holds kernel_workspace::size_bytes before work is queued. Queues of one device share
   /// it: only one of them may be given anything but copies.
-  cuda_queue(int ordinal, unsigned num_multiprocessors, const device_memory& scratch);
+  cuda_queue(int ordinal, const device_memory& scratch, bool prefers_cub);
   ~cuda_queue() override;
 
   void copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) override;

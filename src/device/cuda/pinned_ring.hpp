@@ -12,7 +12,7 @@ namespace spansort::device::cuda {
 
 class pinned_ring {
  public:
-  /// Buffers are allocated with the first copy; where that is refused, copies take the driver's own path. Used by one
+  /// Buffers are allocated when a copy needs them; where that is refused, copies take the driver's own path. Used by one
   /// thread at a time.
   void copy_in(cudaStream_t stream, void* to_device, const void* from_host, std::uint64_t size_bytes);
   /// Blocks until the bytes have arrived.
@@ -23,16 +23,20 @@ class pinned_ring {
 
  private:
   static constexpr unsigned num_buffers = 4;
-  static constexpr std::uint64_t buffer_bytes = std::uint64_t{8} << 20;  ///< not measured yet
+  /// Of a buffer; small copies pin little. The larger: an H100's host reached 52 and 54 of the link's 55 GB/s with 8 or
+  /// 16 MiB; with 1 MiB less, and with buffers that each thread fills for itself no more.
+  static constexpr std::uint64_t least_buffer_bytes = std::uint64_t{64} << 10;
+  static constexpr std::uint64_t most_buffer_bytes = std::uint64_t{8} << 20;
 
   struct slot {
     void* memory = nullptr;
     event_handle done;  ///< the stream has read or written it
   };
-  /// Whether there are buffers.
-  [[nodiscard]] bool prepare();
+  /// Whether there are buffers. They grow with the copies; where larger ones are refused, small ones do.
+  [[nodiscard]] bool prepare(std::uint64_t size_bytes);
 
-  pinned_memory memory_;  ///< of all slots
+  pinned_memory memory_;            ///< of all slots
+  std::uint64_t buffer_bytes_ = 0;  ///< of a slot
   std::array<slot, num_buffers> slots_;
   bool is_refused_ = false;
 };

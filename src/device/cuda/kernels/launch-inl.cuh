@@ -3,11 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/kernels/cub_sort.hpp"
 #include "device/cuda/kernels/histogram.cuh"
 #include "device/cuda/kernels/partition.cuh"
 #include "device/cuda/kernels/rearrange.cuh"
@@ -43,27 +46,40 @@ struct partition_step {
   std::uint32_t* cleared_states = nullptr;
 };
 
-template <class K, class V>
-using tuning_of = partition_tuning<sizeof(K), value_bytes_of<V>>;
+/// How a partition kernel is launched.
+struct tile_sizes {
+  unsigned threads = 0;
+  unsigned keys = 0;
+  unsigned shared_bytes = 0;
 
+  [[nodiscard]] std::uint64_t num_tiles(std::uint64_t num_keys) const {
+    return base::ceil_div(num_keys, std::uint64_t{keys});
+  }
+};
+
+/// Those that the code was compiled with that the site's GPU runs.
 template <class K, class V>
-std::uint64_t num_tiles_of(std::uint64_t num_keys) {
-  return base::ceil_div(num_keys, std::uint64_t{tuning_of<K, V>::threads * tuning_of<K, V>::items});
+tile_sizes tile_sizes_at(const launch_site& site) {
+  const auto of = []<bool IsLittle>(std::bool_constant<IsLittle>) {
+    using tuning = partition_tuning<sizeof(K), value_bytes_of<V>, IsLittle>;
+    using tile = partition_tile<K, V, identity_order<K>, tuning>;
+    return tile_sizes{tuning::threads, tile::tile_keys, sizeof(typename tile::shared_memory)};
+  };
+  return site.has_little_shared_memory ? of(std::true_type()) : of(std::false_type());
 }
 
-template <class K, class V, class Order, class Tuning = tuning_of<K, V>>
+template <class K, class V, class Order>
 void run_partition_step(const launch_site& site, const Order& order, const partition_step& step) {
-  using tile = partition_tile<K, V, Order, Tuning>;
-  const auto kernel = partition_kernel<K, V, Order, Tuning>;
-  constexpr auto shared_bytes = static_cast<unsigned>(sizeof(typename tile::shared_memory));
-  allow_shared_memory(kernel, shared_bytes);
-  const std::uint64_t all_tiles = base::ceil_div(step.num_keys, std::uint64_t{tile::tile_keys});
+  const auto kernel = partition_kernel<K, V, Order>;
+  const tile_sizes tile = tile_sizes_at<K, V>(site);
+  allow_shared_memory(kernel, tile.shared_bytes);
+  const std::uint64_t all_tiles = tile.num_tiles(step.num_keys);
   const std::uint64_t num_portions = std::max<std::uint64_t>(1, base::ceil_div(all_tiles, site.memory.tile_capacity));
-  const std::uint64_t portion_keys = base::ceil_div(all_tiles, num_portions) * tile::tile_keys;
+  const std::uint64_t portion_keys = base::ceil_div(all_tiles, num_portions) * tile.keys;
   unsigned half = 0;
   for (std::uint64_t begin = 0; begin < step.num_keys; begin += portion_keys, half ^= 1) {
     const std::uint64_t count = std::min(portion_keys, step.num_keys - begin);
-    const auto num_tiles = static_cast<unsigned>(base::ceil_div(count, std::uint64_t{tile::tile_keys}));
+    const auto num_tiles = static_cast<unsigned>(tile.num_tiles(count));
     partition_arguments<K> a;
     a.keys = static_cast<const K*>(step.source.keys) + begin;
     if constexpr (value_bytes_of<V> != 0) a.values = static_cast<const V*>(step.source.values) + begin;
@@ -80,7 +96,7 @@ void run_partition_step(const launch_site& site, const Order& order, const parti
       SPANSORT_CUDA(cudaMemsetAsync(a.tile_states, 0, num_tiles * kernel_workspace::tile_state_bytes, site.stream));
       SPANSORT_CUDA(cudaMemsetAsync(a.tile_counter, 0, 4, site.stream));
     }
-    kernel<<<num_tiles, tile::threads, shared_bytes, site.stream>>>(order, a);
+    kernel<<<num_tiles, tile.threads, tile.shared_bytes, site.stream>>>(order, a);
     check_done(cudaGetLastError(), "partition_kernel");
   }
 }
@@ -188,7 +204,7 @@ records run_passes(const launch_site& site, const keys::codec_of<K>& codec, reco
                    std::uint64_t count, const std::vector<keys::digit_position>& digits, const remedy* decision) {
   const kernel_workspace& memory = site.memory;
   // All passes' states at once where they fit; else the largest inputs' passes clear their own.
-  const std::uint64_t num_tiles = num_tiles_of<K, V>(count);
+  const std::uint64_t num_tiles = tile_sizes_at<K, V>(site).num_tiles(count);
   const bool fits = num_tiles * digits.size() <= memory.tile_capacity;
   const std::uint64_t state_bytes = fits ? num_tiles * digits.size() * kernel_workspace::tile_state_bytes : 0;
   SPANSORT_CUDA(cudaMemsetAsync(memory.sort_counts, 0, memory.cleared_bytes + state_bytes, site.stream));
@@ -216,6 +232,25 @@ records run_passes(const launch_site& site, const keys::codec_of<K>& codec, reco
   return digits.size() % 2 == 0 ? source : alternate;
 }
 
+/// The same by CUB; nothing where it has no such sort, or not the memory.
+template <class K, class V>
+std::optional<records> run_cub_sort(const launch_site& site, const keys::codec_of<K>& codec, records source,
+                                    records alternate, std::uint64_t count, keys::bit_range bits) {
+  if constexpr (has_cub_sort<K, V>) {
+    // What folds ties cannot be encoded and decoded again.
+    if (codec.folds_ties || !fits_cub_sort<K, V>(site, count, bits)) return {};
+    if (codec.is_identity()) return launch_cub_sort<K, V>(site, source, alternate, count, bits);
+    const encoded_order<K> order(codec);
+    const unsigned blocks = striding_blocks(site, count, rearrange_threads * 4);
+    encode_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(order, static_cast<K*>(source.keys), count);
+    const records end = launch_cub_sort<K, V>(site, source, alternate, count, bits);
+    decode_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(order, static_cast<K*>(end.keys), count);
+    check_done(cudaGetLastError(), "decode_kernel");
+    return end;
+  }
+  return {};
+}
+
 template <class K>
 void launch_local_sort(const launch_site& site, const keys::codec_of<K>& codec, const local_sort_request& request,
                        const sort_segment& segment, bool adaptive) {
@@ -233,7 +268,10 @@ void launch_local_sort(const launch_site& site, const keys::codec_of<K>& codec, 
                                               request.shape.value_bytes == 0, site.memory.decision);
       check_done(cudaGetLastError(), "decide_kernel");
     }
-    const records end = run_passes<K, V>(site, codec, source, alternate, count, digits, decision);
+    std::optional<records> by_cub;
+    if (site.prefers_cub) by_cub = run_cub_sort<K, V>(site, codec, source, alternate, count, segment.bits);
+    const records end =
+        by_cub ? *by_cub : run_passes<K, V>(site, codec, source, alternate, count, digits, decision);
     if (end.keys != result.keys) run_copy<K, V>(site, {decision, remedy::passes}, result, end, count);
     if (!adaptive) return;
     if (source.keys != result.keys) run_copy<K, V>(site, {decision, remedy::keep}, result, source, count);

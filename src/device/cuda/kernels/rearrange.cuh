@@ -36,6 +36,20 @@ __global__ void copy_kernel(order_condition when, T* to, const T* from, std::uin
     to[i] = from[i];
 }
 
+/// Keys into their encodings, in place, or back.
+template <class K, class Order>
+__global__ void encode_kernel(Order order, K* keys, std::uint64_t count) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * rearrange_threads;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * rearrange_threads + threadIdx.x; i < count; i += step)
+    keys[i] = order.take(keys[i]);
+}
+template <class K, class Order>
+__global__ void decode_kernel(Order order, K* keys, std::uint64_t count) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * rearrange_threads;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * rearrange_threads + threadIdx.x; i < count; i += step)
+    keys[i] = order.give(keys[i]);
+}
+
 /// to[n - 1 - i] = from[i]; in place where they are the same.
 template <class T>
 __global__ void reverse_kernel(order_condition when, T* to, T* from, std::uint64_t count) {

@@ -83,8 +83,13 @@ struct kernel_workspace {
 struct launch_site {
   cudaStream_t stream = nullptr;
   unsigned num_multiprocessors = 1;
+  bool has_little_shared_memory = false;  ///< it runs code that was compiled for compute capability 7.5
+  bool prefers_cub = false;               ///< CUB's kernels sort where they can
   kernel_workspace memory;
 };
+
+/// On the current device, which is the stream's; without memory.
+[[nodiscard]] launch_site make_launch_site(cudaStream_t stream);
 
 /// Adds digits' counts into `counts` (device memory, zeroed before): places one after the other.
 template <class K>

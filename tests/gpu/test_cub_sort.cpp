@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUB's sort in the place of ours: the same bytes.
+#include <cstdint>
+#include <string>
+
+#include "gpu/gpu_test.hpp"
+#include "spansort/report.hpp"
+#include "spansort/sort.hpp"
+#include "support/environment.hpp"
+#include "support/sort_job.hpp"
+
+namespace spansort::test {
+namespace {
+
+constexpr std::uint64_t num_keys = 200'000;
+
+class cub_sort_test : public gpu_test {
+ protected:
+  static void expect_sorted(key_type type, operation op, distribution d, bool descending, sort_options options) {
+    options.descending = descending;
+    options.tuning.cub_local_sort = true;
+    sorter s(options);
+    sort_job job(op, make_oracle(type, num_keys, d, seed_for(1), descending));
+    job.run(s);
+    EXPECT_EQ(job.diagnose_done(), "") << name(type) << ", values of " << op.bytes << " bytes, "
+                                       << (descending ? "descending" : "ascending") << ", " << options.devices;
+  }
+};
+
+TEST_F(cub_sort_test, GivesTheBytesOfOurs) {
+  // Those that CUB is not compiled for or would tie otherwise are sorted by ours: that must not show either.
+  for (const key_type type :
+       {key_type::u32, key_type::i32, key_type::f32, key_type::u64, key_type::f64, key_type::u16}) {
+    for (const bool descending : {false, true}) {
+      for (const unsigned value_bytes : {0U, 4U, 8U, 16U}) {
+        const operation op =
+            value_bytes == 0 ? operation{operation::kind::keys, 0} : operation{operation::kind::pairs, value_bytes};
+        const distribution d{distribution_kind::zipf, 0.5};
+        expect_sorted(type, op, d, descending, {.devices = "gpu:0", .algorithm = "single"});
+        expect_sorted(type, op, d, descending, {.devices = "gpu:0,0,0", .algorithm = "rmg"});
+      }
+    }
+  }
+}
+
+TEST_F(cub_sort_test, TakesThePlaceOfOurs) {
+  // Ours finds that there is nothing to do.
+  for (const bool by_cub : {false, true}) {
+    sort_report report;
+    sort_options options{.devices = "gpu:0", .algorithm = "single"};
+    options.report = &report;
+    options.tuning.cub_local_sort = by_cub;
+    sorter s(options);
+    sort_job job({operation::kind::keys, 0},
+                 make_oracle(key_type::u32, num_keys, {distribution_kind::sorted}, seed_for(2), false));
+    job.run(s);
+    EXPECT_EQ(job.diagnose_done(), "");
+    EXPECT_EQ(report.num_passes, by_cub ? 4u : 0u);
+    EXPECT_EQ(report.input_shape, by_cub ? "general" : "sorted");
+  }
+}
+
+}  // namespace
+}  // namespace spansort::test
