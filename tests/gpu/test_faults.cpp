@@ -34,7 +34,7 @@ const way ways[] = {{"single_keys", "gpu:0", "single", {operation::kind::keys, 0
                     {"single_pairs", "gpu:0", "single", {operation::kind::pairs, 4}},
                     {"rmg_keys", "gpu:0,0,0", "rmg", {operation::kind::keys, 0}, few_buckets},
                     {"rmg_pairs", "gpu:0,0,0", "rmg", {operation::kind::pairs, 8}, few_buckets},
-                    {"rmg_staged_keys", "gpu:0,0,0", "rmg", {operation::kind::keys, 0}, few_buckets_staged}};
+                    {"rmg_staged_keys", "gpu:0,0", "rmg", {operation::kind::keys, 0}, few_buckets_staged}};
 
 constexpr cudaError_t faults[] = {cudaErrorUnknown, cudaErrorMemoryAllocation, cudaErrorIllegalAddress};
 
