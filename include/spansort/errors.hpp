@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace spansort {
 
@@ -45,22 +46,44 @@ class io_error : public error {
 /// A device is absent, unusable or lost.
 class device_error : public error {
  public:
-  using error::error;
+  /// `device` as in a device list, "" where it is none in particular.
+  explicit device_error(const std::string& what, std::string device = "") : error(what), device_(std::move(device)) {}
+  [[nodiscard]] const std::string& device() const noexcept { return device_; }
   [[nodiscard]] int exit_status() const noexcept override { return 5; }
+
+ private:
+  std::string device_;
+};
+
+/// A device failed in a way that no later call recovers from: it is lost until the process ends, and later calls that
+/// need it throw this too.
+class device_lost : public device_error {
+ public:
+  using device_error::device_error;
+};
+
+/// A device's memory has an error that it could not correct. What it computed is withheld.
+class device_memory_error : public device_lost {
+ public:
+  using device_lost::device_lost;
 };
 
 /// Memory that the call needs is not there. Thrown before any input is touched.
 class out_of_memory : public error {
  public:
-  out_of_memory(const std::string& what, std::uint64_t needed_bytes, std::uint64_t available_bytes)
-      : error(what), needed_bytes_(needed_bytes), available_bytes_(available_bytes) {}
+  out_of_memory(const std::string& what, std::uint64_t needed_bytes, std::uint64_t available_bytes,
+                std::string device = "")
+      : error(what), needed_bytes_(needed_bytes), available_bytes_(available_bytes), device_(std::move(device)) {}
   [[nodiscard]] std::uint64_t needed_bytes() const noexcept { return needed_bytes_; }
   [[nodiscard]] std::uint64_t available_bytes() const noexcept { return available_bytes_; }
+  /// Of a GPU's runtime that refused, as in a device list; "" where it is none in particular.
+  [[nodiscard]] const std::string& device() const noexcept { return device_; }
   [[nodiscard]] int exit_status() const noexcept override { return 6; }
 
  private:
   std::uint64_t needed_bytes_;
   std::uint64_t available_bytes_;
+  std::string device_;
 };
 
 /// A check of Spansort's own result failed; the output was withheld.

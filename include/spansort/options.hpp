@@ -37,8 +37,8 @@ struct tuning_options {
   bool host_separate_memory = false;  ///< host devices pretend to have memory of their own: copies in and out
   std::uint64_t copy_piece_bytes = 0;  ///< copied at a time to and from devices with memory of their own
   bool damage_peer_probes = false;     ///< the try-out of GPUs' links finds a wrong bit, a GPU's own memory included
-  bool cub_local_sort = false;         ///< on GPUs, of keys of 4 and 8 bytes: CUB's radix sort in place of ours
-  bool exchange_through_host = false;  ///< as if no device reached another's memory
+  bool cub_local_sort = false;  ///< GPUs' local sorts by CUB: keys of 4 and 8 bytes, values up to 8, no float pairs
+  bool exchange_through_host = false;      ///< as if no device reached another's memory
   std::uint64_t several_devices_keys = 0;  ///< from this many keys on `auto` uses all devices of the list
   bool damage_result = false;            ///< sort_file and argsort_file flip a bit of the result before they verify it
   std::uint64_t fail_allocation_at = 0;  ///< 1: the first workspace allocation fails, 2: the second ... 0: none
@@ -46,6 +46,19 @@ struct tuning_options {
   /// beside it may meet the fault in its place.
   std::uint64_t fail_device_call_at = 0;
   int fail_device_call_with = 0;  ///< that failure's number at the runtime; 0: its unknown error
+};
+
+/// Where workspace on GPUs comes from, in the place of the runtime's own allocator: a pool of the caller's, say. Called by
+/// one thread of a sorter at a time, with the GPU current.
+class gpu_memory_resource {
+ public:
+  virtual ~gpu_memory_resource() = default;
+  /// `size_bytes` of memory of GPU `ordinal`, aligned to 256 bytes and usable on any stream at once; null where there is
+  /// none, which the sort reports as out_of_memory. In a list of several GPUs the others must reach it too: memory of
+  /// cudaMalloc is, that of a pool where its access has been set.
+  [[nodiscard]] virtual void* allocate(int ordinal, std::uint64_t size_bytes) = 0;
+  /// Nothing is at work on it any more.
+  virtual void deallocate(int ordinal, void* memory, std::uint64_t size_bytes) noexcept = 0;
 };
 
 struct sort_options {
@@ -58,6 +71,8 @@ struct sort_options {
   std::uint64_t memory_limit_bytes = 0;
   progress_callback on_progress = {};
   sort_report* report = nullptr;
+  /// Outlives the sorter. Null: the runtime's allocator. Small buffers that are pinned for copies do not come from here.
+  gpu_memory_resource* gpu_memory = nullptr;
   tuning_options tuning = {};
 };
 

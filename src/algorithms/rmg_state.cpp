@@ -8,6 +8,7 @@
 
 #include "algorithms/registry.hpp"
 #include "base/assert.hpp"
+#include "base/math.hpp"
 #include "exchange/in_memory.hpp"
 #include "spansort/errors.hpp"
 

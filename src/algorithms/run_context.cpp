@@ -94,7 +94,7 @@ void run_context::finish() {
   // Only now: reading hundreds of GPUs' events takes longer than some phases. The result stands whether they can be read.
   try {
     if (monitor_.wants_intervals) collect_timeline();
-  } catch (const error&) {
+  } catch (const std::exception&) {
     report_.timeline.clear();
   }
   if (fraction_ < 1) report_progress("done", 1);

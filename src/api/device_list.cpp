@@ -101,7 +101,7 @@ allocation_hook failing_allocations(const tuning_options& tuning, std::uint64_t&
 
 std::vector<std::unique_ptr<device::device>> open_devices(const device_list& list, const open_options& options) {
   std::vector<std::unique_ptr<device::device>> devices;
-  for (const int ordinal : list.gpus) devices.push_back(open_gpu(ordinal, options.tuning, options.hook));
+  for (const int ordinal : list.gpus) devices.push_back(open_gpu(ordinal, options));
   if (!devices.empty()) return devices;
   const unsigned num_nodes = options.across_nodes ? 1 : device::host::num_numa_nodes();
   const unsigned count = list.count == 0 ? num_nodes : list.count;

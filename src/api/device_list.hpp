@@ -37,6 +37,7 @@ struct open_options {
   bool across_nodes = false;  ///< "auto" and "cpu" are one device even where there are several NUMA nodes
   tuning_options tuning = {};
   allocation_hook hook = {};
+  gpu_memory_resource* gpu_memory = nullptr;
 };
 
 /// Opens the devices. "auto" and "cpu" are one device with all processors, or one a NUMA node.

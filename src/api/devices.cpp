@@ -26,7 +26,7 @@ std::vector<device_description> list_devices() {
   for (const auto& device : api::open_devices({}, {})) describe(*device);
   for (int i = 0; i < api::num_gpus(); ++i) {
     try {
-      describe(*api::open_gpu(i, {}, {}));
+      describe(*api::open_gpu(i, {}));
     } catch (const error& unusable) {
       descriptions.push_back({.name = fmt::format("gpu:{}", i), .model = unusable.what()});
     }

@@ -52,19 +52,19 @@ int num_gpus() noexcept {
 
 std::uint64_t free_gpu_bytes([[maybe_unused]] int ordinal) {
 #ifdef SPANSORT_HAS_CUDA
-  return open_gpu(ordinal, {}, {})->available_bytes();
+  return open_gpu(ordinal, {})->available_bytes();
 #else
   return 0;
 #endif
 }
 
-std::unique_ptr<device::device> open_gpu([[maybe_unused]] int ordinal, [[maybe_unused]] const tuning_options& tuning,
-                                         [[maybe_unused]] const allocation_hook& hook) {
+std::unique_ptr<device::device> open_gpu([[maybe_unused]] int ordinal, [[maybe_unused]] const open_options& options) {
 #ifdef SPANSORT_HAS_CUDA
   return device::cuda::make_cuda_device({.name = fmt::format("gpu:{}", ordinal),
                                          .ordinal = ordinal,
-                                         .prefers_cub = tuning.cub_local_sort,
-                                         .before_allocation = hook});
+                                         .prefers_cub = options.tuning.cub_local_sort,
+                                         .before_allocation = options.hook,
+                                         .memory = options.gpu_memory});
 #else
   throw device_error(why_no_gpu());
 #endif
@@ -74,7 +74,8 @@ gpu_call::gpu_call([[maybe_unused]] const device_list& devices, [[maybe_unused]]
 #ifdef SPANSORT_HAS_CUDA
   if (devices.gpus.empty()) return;
   device::cuda::require_sound_runtime();
-  device::cuda::damage_peer_probes(tuning.damage_peer_probes);
+  has_damaged_ = tuning.damage_peer_probes;
+  if (has_damaged_) device::cuda::damage_peer_probes(true);
   has_armed_ = tuning.fail_device_call_at != 0;
   if (!has_armed_) return;
   const int status = tuning.fail_device_call_with == 0 ? cudaErrorUnknown : tuning.fail_device_call_with;
@@ -85,6 +86,7 @@ gpu_call::gpu_call([[maybe_unused]] const device_list& devices, [[maybe_unused]]
 gpu_call::~gpu_call() {
 #ifdef SPANSORT_HAS_CUDA
   if (has_armed_) device::cuda::arm_fault(0, cudaErrorUnknown);
+  if (has_damaged_) device::cuda::damage_peer_probes(false);
 #endif
 }
 

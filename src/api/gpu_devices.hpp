@@ -17,11 +17,10 @@ namespace spansort::api {
 [[nodiscard]] std::uint64_t free_gpu_bytes(int ordinal);
 
 /// GPU `ordinal`, named as in a device list.
-[[nodiscard]] std::unique_ptr<device::device> open_gpu(int ordinal, const tuning_options& tuning,
-                                                       const allocation_hook& hook);
+[[nodiscard]] std::unique_ptr<device::device> open_gpu(int ordinal, const open_options& options);
 
 /// Stands while one call of the library works on the devices of a list. Throws device_error where their runtime is in no
-/// state to begin: GPUs were lost, or the caller left an error pending. Arms the fault that `tuning` asks for.
+/// state to begin: GPUs were lost, or the caller left an error pending. Arms the faults that `tuning` asks for.
 class gpu_call {
  public:
   gpu_call(const device_list& devices, const tuning_options& tuning);
@@ -31,6 +30,7 @@ class gpu_call {
 
  private:
   [[maybe_unused]] bool has_armed_ = false;
+  [[maybe_unused]] bool has_damaged_ = false;
 };
 
 }  // namespace spansort::api

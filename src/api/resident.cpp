@@ -87,8 +87,9 @@ struct resident_sorter::state {
       : options(std::move(sorter_options)),
         devices(named_devices(options.devices)),
         algorithm(algorithms::find_algorithm(options.algorithm)),
-        ranks(api::open_ranks(devices,
-                              {false, options.tuning, api::failing_allocations(options.tuning, num_allocations)})) {
+        ranks(api::open_ranks(
+            devices,
+            {false, options.tuning, api::failing_allocations(options.tuning, num_allocations), options.gpu_memory})) {
     api::check_tuning(options.tuning);
   }
 

@@ -10,12 +10,11 @@
 namespace spansort::api {
 namespace {
 
-/// What a device's failure means for the caller's arrays. Out of memory so late is one too: out_of_memory promises that
-/// nothing has been touched.
-[[noreturn]] void rethrow_with_state(const error& failure, bool output_has_begun) {
-  if (!output_has_begun) throw device_error(std::string(failure.what()) + "; the input is untouched");
-  throw device_error(std::string(failure.what()) +
-                     "; the result was being written: the data is neither input nor result");
+/// What a failure means for the caller's arrays.
+std::string with_state(const error& failure, bool output_has_begun) {
+  return std::string(failure.what()) + (output_has_begun
+                                            ? "; the result was being written: the data is neither input nor result"
+                                            : "; the input is untouched");
 }
 
 }  // namespace
@@ -40,11 +39,16 @@ void run_reported(const algorithms::entry& algorithm, std::vector<algorithms::ra
     context.begin();
     try {
       algorithm.run(context, problem);
+    } catch (const device_memory_error& failure) {
+      throw device_memory_error(with_state(failure, context.output_has_begun()), failure.device());
+    } catch (const device_lost& failure) {
+      throw device_lost(with_state(failure, context.output_has_begun()), failure.device());
     } catch (const device_error& failure) {
-      rethrow_with_state(failure, context.output_has_begun());
+      throw device_error(with_state(failure, context.output_has_begun()), failure.device());
     } catch (const out_of_memory& failure) {
       if (!context.output_has_begun()) throw;
-      rethrow_with_state(failure, true);
+      // out_of_memory promises that nothing has been touched.
+      throw device_error(with_state(failure, true), failure.device());
     }
     if (place_values) place_values();
     context.finish();  // last: here an exception of the progress callback surfaces

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUB's sort in the place of ours: the same bytes.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -43,21 +44,39 @@ TEST_F(cub_sort_test, GivesTheBytesOfOurs) {
   }
 }
 
-TEST_F(cub_sort_test, TakesThePlaceOfOurs) {
-  // Ours finds that there is nothing to do.
-  for (const bool by_cub : {false, true}) {
-    sort_report report;
-    sort_options options{.devices = "gpu:0", .algorithm = "single"};
-    options.report = &report;
-    options.tuning.cub_local_sort = by_cub;
-    sorter s(options);
-    sort_job job({operation::kind::keys, 0},
-                 make_oracle(key_type::u32, num_keys, {distribution_kind::sorted}, seed_for(2), false));
-    job.run(s);
-    EXPECT_EQ(job.diagnose_done(), "");
-    EXPECT_EQ(report.num_passes, by_cub ? 4u : 0u);
-    EXPECT_EQ(report.input_shape, by_cub ? "general" : "sorted");
-  }
+/// Phases of a sort of sorted keys.
+sort_report report_of(key_type type, bool by_cub) {
+  sort_report report;
+  sort_options options{.devices = "gpu:0", .algorithm = "single"};
+  options.report = &report;
+  options.tuning.cub_local_sort = by_cub;
+  sorter s(options);
+  sort_job job({operation::kind::keys, 0},
+               make_oracle(type, num_keys, {distribution_kind::sorted}, seed_for(2), false));
+  job.run(s);
+  EXPECT_EQ(job.diagnose_done(), "");
+  return report;
+}
+
+bool has_phase(const sort_report& report, const std::string& name) {
+  return std::ranges::find(report.phases, name, &phase_report::name) != report.phases.end();
+}
+
+TEST_F(cub_sort_test, IsNamedWhereItSorts) {
+  const sort_report by_cub = report_of(key_type::u32, true);
+  EXPECT_TRUE(has_phase(by_cub, "local sort by CUB"));
+  EXPECT_FALSE(has_phase(by_cub, "local sort"));
+  EXPECT_EQ(by_cub.input_shape, "general");
+  const sort_report ours = report_of(key_type::u32, false);
+  EXPECT_TRUE(has_phase(ours, "local sort"));
+  EXPECT_EQ(ours.input_shape, "sorted");
+}
+
+TEST_F(cub_sort_test, LeavesToOursWhatItIsNotCompiledFor) {
+  const sort_report ours = report_of(key_type::u16, true);
+  EXPECT_TRUE(has_phase(ours, "local sort"));
+  EXPECT_FALSE(has_phase(ours, "local sort by CUB"));
+  EXPECT_EQ(ours.input_shape, "sorted");
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct way {
   const char* algorithm;
   operation op;
   tuning_options tuning = {};
+  bool wants_report = false;  ///< reading the times of the work can fail too, and then takes nothing back
 };
 
 // Few buckets, so that a sort takes hundreds of calls and not thousands; small pieces, so that copies come in several.
@@ -32,7 +33,7 @@ constexpr tuning_options few_buckets_staged{
     .radix_bits = 3, .fuse_threshold = 0, .copy_piece_bytes = 16384, .exchange_through_host = true};
 const way ways[] = {{"single_keys", "gpu:0", "single", {operation::kind::keys, 0}},
                     {"single_pairs", "gpu:0", "single", {operation::kind::pairs, 4}},
-                    {"rmg_keys", "gpu:0,0,0", "rmg", {operation::kind::keys, 0}, few_buckets},
+                    {"rmg_keys", "gpu:0,0,0", "rmg", {operation::kind::keys, 0}, few_buckets, true},
                     {"rmg_pairs", "gpu:0,0,0", "rmg", {operation::kind::pairs, 8}, few_buckets},
                     {"rmg_staged_keys", "gpu:0,0", "rmg", {operation::kind::keys, 0}, few_buckets_staged}};
 
@@ -49,6 +50,7 @@ class fault_test : public gpu_test, public testing::WithParamInterface<std::tupl
  protected:
   [[nodiscard]] sort_options options(std::uint64_t fail_at) const {
     sort_options o{.devices = how.devices, .algorithm = how.algorithm, .tuning = how.tuning};
+    o.report = how.wants_report ? &report : nullptr;
     o.tuning.fail_device_call_at = fail_at;
     o.tuning.fail_device_call_with = fault;
     return o;
@@ -65,11 +67,14 @@ class fault_test : public gpu_test, public testing::WithParamInterface<std::tupl
     } catch (const out_of_memory& e) {
       end = ending::untouched;
       EXPECT_EQ(fault, cudaErrorMemoryAllocation) << e.what();
+      EXPECT_EQ(e.device(), "gpu:0") << e.what();
       EXPECT_TRUE(contains(e.what(), "gpu:0: ")) << e.what();
       most_needed_bytes = std::max(most_needed_bytes, e.needed_bytes());
     } catch (const device_error& e) {
       end = contains(e.what(), "neither input nor result") ? ending::lost : ending::untouched;
       EXPECT_TRUE(contains(e.what(), "gpu:0: ")) << e.what();
+      EXPECT_EQ(e.device(), "gpu:0") << e.what();
+      EXPECT_EQ(dynamic_cast<const device_lost*>(&e) != nullptr, fault == cudaErrorIllegalAddress) << e.what();
       EXPECT_EQ(contains(e.what(), "lost for this process"), fault == cudaErrorIllegalAddress) << e.what();
       if (fault == cudaErrorMemoryAllocation) {
         EXPECT_EQ(end, ending::lost) << e.what();
@@ -85,6 +90,7 @@ class fault_test : public gpu_test, public testing::WithParamInterface<std::tupl
   way how = ways[std::get<0>(GetParam())];
   cudaError_t fault = faults[std::get<1>(GetParam())];
   sort_job job{how.op, make_oracle(key_type::u32, 20'000, {distribution_kind::uniform}, seed_for(1), false)};
+  mutable sort_report report;
   std::uint64_t num_endings[3] = {};
   std::uint64_t most_needed_bytes = 0;
 };
@@ -142,8 +148,9 @@ TEST_F(named_fault_test, AHardwareMemoryErrorNamesTheGpu) {
   try {
     job.run(s);
     FAIL() << "the sort succeeded";
-  } catch (const device_error& e) {
+  } catch (const device_memory_error& e) {
     EXPECT_EQ(e.exit_status(), 5);
+    EXPECT_EQ(e.device(), "gpu:0");
     EXPECT_TRUE(contains(e.what(), "gpu:0: ")) << e.what();
     EXPECT_TRUE(contains(e.what(), "hardware memory error, output withheld")) << e.what();
   }

@@ -41,10 +41,17 @@ TEST_F(peers_test, ThatLieAreStagedAndNamed) {
 }
 
 TEST_F(peers_test, AreListedBothWays) {
-  for (const link_description& link : list_links()) {
+  const std::vector<device_description> devices = list_devices();
+  const auto num_gpus = std::ranges::count_if(devices, [](const auto& d) { return d.name.starts_with("gpu:"); });
+  if (num_gpus < 2) GTEST_SKIP() << "needs 2 GPUs; this machine has " << num_gpus;
+  const std::vector<link_description> links = list_links();
+  EXPECT_EQ(std::ssize(links), num_gpus * (num_gpus - 1));
+  for (const link_description& link : links) {
     EXPECT_NE(link.from, link.to);
     EXPECT_EQ(link.works, link.why_not.empty());
     EXPECT_EQ(link.works, link.gigabytes_per_s > 0);
+    const auto is_opposite = [&](const link_description& l) { return l.from == link.to && l.to == link.from; };
+    EXPECT_EQ(std::ranges::count_if(links, is_opposite), 1);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "device/cuda/handles.hpp"
 #include "device/cuda/pinned_ring.hpp"
 #include "gpu/gpu_test.hpp"
+#include "spansort/errors.hpp"
 #include "support/environment.hpp"
 #include "support/guarded_array.hpp"
 
@@ -43,6 +44,20 @@ class pinned_ring_test : public test::gpu_test {
     EXPECT_TRUE(is_same) << size_bytes << " bytes";
     EXPECT_EQ(to.damage(), "") << size_bytes << " bytes";
   }
+
+  /// Of the ring to the runtime, for a copy to the GPU.
+  static std::uint64_t num_calls_of(pinned_ring& ring, std::uint64_t size_bytes) {
+    const std::vector<std::byte> from(size_bytes);
+    const stream_handle stream = make_stream();
+    const device_memory on_gpu = allocate_device_memory(size_bytes);
+    constexpr std::uint64_t many = 1'000'000;
+    arm_fault(many, cudaErrorUnknown);
+    ring.copy_in(stream.get(), on_gpu.get(), from.data(), size_bytes);
+    const std::uint64_t num_calls = many - calls_to_fault;
+    arm_fault(0, cudaErrorUnknown);
+    EXPECT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+    return num_calls;
+  }
 };
 
 TEST_F(pinned_ring_test, CopiesOfAnySize) {
@@ -57,10 +72,48 @@ TEST_F(pinned_ring_test, WithoutPinnedMemoryCopiesAreSlowerOnly) {
   expect_round_trip(ring, buffer_bytes + 11, pinned::refused);
   EXPECT_EQ(calls_to_fault, 0u);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-  // As long as nobody says that there may be some again.
-  expect_round_trip(ring, 3 * buffer_bytes);
+  // As long as nobody says that there may be some again. The ring's own path waits for events, the driver's does not.
+  EXPECT_LT(num_calls_of(ring, 3 * buffer_bytes), 5u);
   ring.ask_again();
-  expect_round_trip(ring, 5 * buffer_bytes + 7);
+  EXPECT_GT(num_calls_of(ring, 5 * buffer_bytes + 7), 20u);
+}
+
+TEST_F(pinned_ring_test, GrowsWhileTheStreamReadsFromIt) {
+  pinned_ring ring;
+  const std::uint64_t small_bytes = 300'000;
+  const std::uint64_t large_bytes = 6 * buffer_bytes + 5;
+  const std::vector<std::byte> small(small_bytes, std::byte{17});
+  const std::vector<std::byte> large(large_bytes, std::byte{42});
+  const stream_handle stream = make_stream();
+  const device_memory on_gpu = allocate_device_memory(small_bytes + large_bytes);
+  auto* const behind = static_cast<std::byte*>(on_gpu.get()) + small_bytes;
+  ring.copy_in(stream.get(), on_gpu.get(), small.data(), small_bytes);
+  ring.copy_in(stream.get(), behind, large.data(), large_bytes);
+  std::vector<std::byte> back(small_bytes + large_bytes);
+  ring.copy_out(stream.get(), back.data(), on_gpu.get(), back.size());
+  EXPECT_TRUE(std::equal(small.begin(), small.end(), back.begin()));
+  EXPECT_TRUE(std::equal(large.begin(), large.end(), back.begin() + static_cast<std::ptrdiff_t>(small_bytes)));
+}
+
+TEST_F(pinned_ring_test, MayFailToGrowAtAnyCall) {
+  std::uint64_t num_failures = 0;
+  for (std::uint64_t fail_at = 1; fail_at < 16; ++fail_at) {
+    pinned_ring ring;
+    expect_round_trip(ring, 1000);
+    const std::vector<std::byte> large(3 * buffer_bytes);
+    const stream_handle stream = make_stream();
+    const device_memory on_gpu = allocate_device_memory(large.size());
+    arm_fault(fail_at, cudaErrorUnknown);
+    try {
+      ring.copy_in(stream.get(), on_gpu.get(), large.data(), large.size());
+    } catch (const device_error&) {
+      ++num_failures;
+    }
+    arm_fault(0, cudaErrorUnknown);
+    ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+    expect_round_trip(ring, 1000);
+  }
+  EXPECT_GT(num_failures, 10u);
 }
 
 }  // namespace

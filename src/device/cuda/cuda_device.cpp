@@ -42,10 +42,7 @@ class cuda_device final : public device {
   [[nodiscard]] buffer allocate(std::uint64_t size_bytes) override {
     if (size_bytes == 0) return {};
     if (options_.before_allocation) options_.before_allocation(size_bytes);
-    const device_guard guard(options_.ordinal);
-    void* memory = nullptr;
-    run_checked([&] { return cudaMalloc(&memory, size_bytes); }, "cudaMalloc", {size_bytes});
-    return {*this, memory, size_bytes};
+    return take_memory(size_bytes);
   }
 
   [[nodiscard]] std::unique_ptr<queue> make_queue() override {
@@ -86,23 +83,42 @@ class cuda_device final : public device {
                 {size_bytes, true});
     return {*this, memory, size_bytes};
   }
-  [[nodiscard]] std::uint64_t scratch_bytes() const override { return kernel_workspace::size_bytes; }
-  void prepare() override {
-    if (scratch_ != nullptr) return;
-    const device_guard guard(options_.ordinal);
-    scratch_ = allocate_device_memory(kernel_workspace::size_bytes);
+  [[nodiscard]] std::uint64_t scratch_bytes() const override {
+    return kernel_workspace::size_bytes + (options_.prefers_cub ? cub_memory_bytes : 0);
   }
-  void release() override { scratch_.reset(); }
+  void prepare() override {
+    if (scratch_.data() != nullptr) return;
+    scratch_ = take_memory(scratch_bytes());
+  }
+  void release() override { scratch_ = {}; }
 
  private:
-  void deallocate(void* data, std::uint64_t) noexcept override {
+  [[nodiscard]] buffer take_memory(std::uint64_t size_bytes) {
+    const device_guard guard(options_.ordinal);
+    void* memory = nullptr;
+    const auto allocate = [&] {
+      if (options_.memory == nullptr) return cudaMalloc(&memory, size_bytes);
+      memory = options_.memory->allocate(options_.ordinal, size_bytes);
+      return memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+    };
+    run_checked(allocate, options_.memory == nullptr ? "cudaMalloc" : "gpu_memory_resource::allocate", {size_bytes});
+    return {*this, memory, size_bytes};
+  }
+
+  void deallocate(void* data, std::uint64_t size_bytes) noexcept override {
     cudaPointerAttributes attributes{};
     static_cast<void>(cudaPointerGetAttributes(&attributes, data));
-    static_cast<void>(attributes.type == cudaMemoryTypeHost ? cudaFreeHost(data) : cudaFree(data));
+    if (attributes.type == cudaMemoryTypeHost) {
+      static_cast<void>(cudaFreeHost(data));
+    } else if (options_.memory != nullptr) {
+      options_.memory->deallocate(options_.ordinal, data, size_bytes);
+    } else {
+      static_cast<void>(cudaFree(data));
+    }
   }
 
   cuda_device_options options_;
-  device_memory scratch_;
+  buffer scratch_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "device/device.hpp"
+#include "spansort/options.hpp"
 
 namespace spansort::device::cuda {
 
@@ -21,6 +22,8 @@ struct cuda_device_options {
   bool prefers_cub = false;  ///< local sorts by CUB where it can
   /// Called before every allocation with its bytes; may throw out_of_memory.
   std::function<void(std::uint64_t)> before_allocation = {};
+  /// Instead of cudaMalloc, null: cudaMalloc. Outlives the device.
+  gpu_memory_resource* memory = nullptr;
 };
 
 [[nodiscard]] std::unique_ptr<device> make_cuda_device(cuda_device_options options);

@@ -13,8 +13,13 @@ namespace {
 enum class failure_of : std::uint8_t { runtime, test };
 
 std::atomic<cudaError_t> armed_status{cudaErrorUnknown};
+struct lost_gpu {
+  std::string what;
+  std::string device;
+  bool is_hardware = false;
+};
 /// Set once, kept until the process ends.
-std::atomic<const std::string*> kept_loss{nullptr};
+std::atomic<const lost_gpu*> kept_loss{nullptr};
 
 std::string current_device() {
   int ordinal = -1;
@@ -44,37 +49,41 @@ bool is_beyond_recovery(cudaError_t status) {
   }
 }
 
-void keep_loss(const std::string& what) {
-  auto text = std::make_unique<const std::string>(what);
-  const std::string* none = nullptr;
-  if (kept_loss.compare_exchange_strong(none, text.get())) static_cast<void>(text.release());
+void keep_loss(const lost_gpu& gpu) {
+  auto kept = std::make_unique<const lost_gpu>(gpu);
+  const lost_gpu* none = nullptr;
+  if (kept_loss.compare_exchange_strong(none, kept.get())) static_cast<void>(kept.release());
 }
 
-[[noreturn]] void throw_out_of_memory(const std::string& what, const memory_need& need) {
+[[noreturn]] void throw_lost(const lost_gpu& gpu) {
+  if (gpu.is_hardware) throw device_memory_error(gpu.what, gpu.device);
+  throw device_lost(gpu.what, gpu.device);
+}
+
+[[noreturn]] void throw_out_of_memory(const std::string& what, const std::string& device, const memory_need& need) {
   if (need.is_pinned) {
     throw out_of_memory(what + ": " + std::to_string(need.size_bytes) + " bytes of pinned host memory needed",
-                        need.size_bytes, 0);
+                        need.size_bytes, 0, device);
   }
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   static_cast<void>(cudaMemGetInfo(&free_bytes, &total_bytes));
   const std::string needed = need.size_bytes == 0 ? "" : std::to_string(need.size_bytes) + " bytes needed, ";
   throw out_of_memory(what + ": " + needed + std::to_string(free_bytes) + " bytes of GPU memory available",
-                      need.size_bytes, free_bytes);
+                      need.size_bytes, free_bytes, device);
 }
 
 [[noreturn]] void fail(cudaError_t status, failure_of whose, std::string_view call, const memory_need& need) {
   if (whose == failure_of::runtime) static_cast<void>(cudaGetLastError());
-  std::string what =
-      current_device() + ": " + std::string(call.substr(0, call.find('('))) + " failed: " + describe(status);
-  if (status == cudaErrorMemoryAllocation) throw_out_of_memory(what, need);
+  const std::string device = current_device();
+  std::string what = device + ": " + std::string(call.substr(0, call.find('('))) + " failed: " + describe(status);
+  if (status == cudaErrorMemoryAllocation) throw_out_of_memory(what, device, need);
   const bool is_hardware = status == cudaErrorECCUncorrectable;
   if (is_hardware) what += "; hardware memory error, output withheld";
-  if (is_hardware || is_beyond_recovery(status)) {
-    what += "; the device is lost for this process";
-    if (whose == failure_of::runtime) keep_loss(what);
-  }
-  throw device_error(what);
+  if (!is_hardware && !is_beyond_recovery(status)) throw device_error(what, device);
+  const lost_gpu gpu{what + "; the device is lost for this process", device, is_hardware};
+  if (whose == failure_of::runtime) keep_loss(gpu);
+  throw_lost(gpu);
 }
 
 }  // namespace
@@ -99,10 +108,13 @@ void throw_fault(cudaError_t fault, const char* call, const memory_need& need) {
   fail(fault, failure_of::test, call, need);
 }
 
-const std::string* loss() noexcept { return kept_loss.load(); }
+const std::string* loss() noexcept {
+  const lost_gpu* const gpu = kept_loss.load();
+  return gpu == nullptr ? nullptr : &gpu->what;
+}
 
 void require_sound_runtime() {
-  if (loss() != nullptr) throw device_error(*loss());
+  if (const lost_gpu* const gpu = kept_loss.load(); gpu != nullptr) throw_lost(*gpu);
   const cudaError_t pending = cudaPeekAtLastError();
   if (pending == cudaErrorNotReady) {
     static_cast<void>(cudaGetLastError());  // the answer to a question, kept like an error

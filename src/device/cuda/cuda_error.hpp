@@ -16,7 +16,7 @@ struct memory_need {
   bool is_pinned = false;  ///< host memory that the GPU reads; else the GPU's own
 };
 
-/// Throws out_of_memory or device_error, with the call, the device and what the runtime says; clears the runtime's last
+/// Throws out_of_memory, device_error, device_lost or device_memory_error, with the call, the device and what the runtime says; clears the runtime's last
 /// error where it can be cleared. After an error that no call recovers from, the GPUs are lost to this process: see
 /// loss(). `call` may go on with its arguments, which are left out.
 void check(cudaError_t status, const char* call, const memory_need& need = {});
@@ -61,7 +61,7 @@ inline void check_done(cudaError_t status, const char* call) {
 /// What was said when an error of the runtime made GPUs unusable until the process ends; null as long as none has.
 [[nodiscard]] const std::string* loss() noexcept;
 
-/// Throws device_error where no work may begin: the GPUs are lost, or the calling thread has an error of the runtime
+/// Throws where no work may begin: device_lost when the GPUs are lost, device_error when the calling thread has an error of the runtime
 /// pending from before, which is left to it.
 void require_sound_runtime();
 

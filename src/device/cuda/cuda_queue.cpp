@@ -59,12 +59,11 @@ std::exception_ptr cuda_event::wait_until_recorded() {
   return failure_;
 }
 
-cuda_queue::cuda_queue(int ordinal, const device_memory& scratch, bool prefers_cub)
-    : ordinal_(ordinal), scratch_(scratch), worker_(false) {
+cuda_queue::cuda_queue(int ordinal, const buffer& scratch, bool prefers_cub)
+    : ordinal_(ordinal), prefers_cub_(prefers_cub), scratch_(scratch), worker_(false) {
   const device_guard guard(ordinal_);
   stream_ = make_stream();
   site_ = make_launch_site(stream_.get());
-  site_.prefers_cub = prefers_cub;
   forked_ = make_cuda_event(cudaEventDisableTiming);
   for (lane& l : lanes_) l = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
 }
@@ -97,7 +96,7 @@ void cuda_queue::push_timed(std::string_view label, std::uint64_t num_keys, std:
       work.end = take_event();
       SPANSORT_CUDA(cudaEventRecord(work.begin.get(), stream_.get()));
     }
-    site_.memory = kernel_workspace::in(scratch_.get());
+    site_.memory = kernel_workspace::in(scratch_.data());
     work.bytes_moved = body();
     if (is_timed) SPANSORT_CUDA(cudaEventRecord(work.end.get(), stream_.get()));
     if (watch != nullptr && watch->wants_progress && num_keys != 0) {
@@ -223,7 +222,8 @@ void cuda_queue::local_sort(const local_sort_request& request) {
   std::uint64_t num_keys = 0;
   for (const sort_segment& s : request.segments) num_keys += s.count;
   if (num_keys == 0) return;
-  push_timed("local sort", num_keys, [this, request] { return local_sort_now(request); });
+  push_timed(sorts_by_cub(request.shape) ? "local sort by CUB" : "local sort", num_keys,
+             [this, request] { return local_sort_now(request); });
 }
 
 void cuda_queue::fork() {
@@ -238,11 +238,16 @@ void cuda_queue::join() {
   }
 }
 
+bool cuda_queue::sorts_by_cub(const record_shape& shape) const {
+  return prefers_cub_ && has_cub_sort(shape.codec.width_bytes(), shape.value_bytes) && shape.codec.is_bijective();
+}
+
 std::uint64_t cuda_queue::local_sort_now(const local_sort_request& request) {
   const unsigned key_bytes = request.shape.codec.width_bytes();
   std::uint64_t bytes_moved = 0;
   unsigned most_passes = 0;
-  const bool takes_lanes = request.segments.size() > 1;
+  const bool by_cub = sorts_by_cub(request.shape);
+  const bool takes_lanes = request.segments.size() > 1 && !by_cub;  // CUB's memory is for one sort
   if (takes_lanes) fork();
   std::size_t next_lane = 0;
   for (const sort_segment& s : request.segments) {
@@ -257,15 +262,16 @@ std::uint64_t cuda_queue::local_sort_now(const local_sort_request& request) {
       continue;
     }
     launch_site site = site_;
+    if (by_cub) site.cub_memory = static_cast<char*>(scratch_.data()) + kernel_workspace::size_bytes;
     if (takes_lanes) {
       const std::size_t i = next_lane++ % lanes_.size();
       const std::uint64_t part =
           kernel_workspace::size_bytes / lanes_.size() / lane_alignment_bytes * lane_alignment_bytes;
       site.stream = lanes_[i].stream.get();
-      site.memory = kernel_workspace::in(static_cast<char*>(scratch_.get()) + i * part, part);
+      site.memory = kernel_workspace::in(static_cast<char*>(scratch_.data()) + i * part, part);
     }
     // CUB's kernels are launched by the host, which does not know what the order check found.
-    const bool looks = request.looks_for_order && !takes_lanes && !site_.prefers_cub;
+    const bool looks = request.looks_for_order && !takes_lanes && !by_cub;
     keys::with_width(key_bytes, [&]<class K>() {
       launch_local_sort<K>(site, request.shape.codec.template of<K>(), request, s, looks);
     });
@@ -276,7 +282,7 @@ std::uint64_t cuda_queue::local_sort_now(const local_sort_request& request) {
   if (takes_lanes) join();
   if (request.outcome == nullptr || !request.looks_for_order) return bytes_moved;
   *request.outcome = {input_shape::general, most_passes, bytes_moved};
-  if (request.segments.size() != 1 || most_passes == 0 || site_.prefers_cub) return bytes_moved;
+  if (request.segments.size() != 1 || most_passes == 0 || by_cub) return bytes_moved;
   bring_home(site_.memory.order, sizeof(std::uint32_t),
              [to = request.outcome, has_values = request.shape.value_bytes != 0](const void* seen) {
                to->shape = shape_of(*static_cast<const std::uint32_t*>(seen), has_values);

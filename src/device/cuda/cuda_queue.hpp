@@ -42,9 +42,9 @@ class cuda_event final : public event {
 
 class cuda_queue final : public queue {
  public:
-  /// `scratch` outlives the queue and holds kernel_workspace::size_bytes before work is queued. Queues of one device share
-  /// it: only one of them may be given anything but copies.
-  cuda_queue(int ordinal, const device_memory& scratch, bool prefers_cub);
+  /// `scratch` outlives the queue and holds kernel_workspace::size_bytes before work is queued, with `prefers_cub`
+  /// cub_memory_bytes more. Queues of one device share it: only one of them may be given anything but copies.
+  cuda_queue(int ordinal, const buffer& scratch, bool prefers_cub);
   ~cuda_queue() override;
 
   void copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) override;
@@ -88,6 +88,7 @@ class cuda_queue final : public queue {
 
   void copy_now(void* destination, const void* source, std::uint64_t size_bytes);
   std::uint64_t local_sort_now(const local_sort_request& request);
+  [[nodiscard]] bool sorts_by_cub(const record_shape& shape) const;
   /// The side streams start after what is now on the stream, and it goes on after them.
   void fork();
   void join();
@@ -99,9 +100,10 @@ class cuda_queue final : public queue {
   [[nodiscard]] event_handle take_event();
 
   int ordinal_;
+  bool prefers_cub_;
   monitor* watch_ = nullptr;
   stream_handle stream_;
-  const device_memory& scratch_;
+  const buffer& scratch_;
   launch_site site_;
   /// Segments of one request take turns on side streams: the kernels of one fill the multiprocessors that another's last
   /// blocks leave idle. Each has its part of the scratch.

@@ -2,6 +2,7 @@
 #include "device/cuda/peer_access.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -18,7 +19,7 @@ constexpr std::array<std::uint64_t, 3> probe_sizes{std::uint64_t{4} << 10, std::
 
 std::mutex probes_mutex;
 std::map<std::pair<int, int>, peer_link> probes;
-bool damages_probes = false;
+std::atomic<bool> damages_probes{false};
 
 /// One GPU's memory and stream for a probe.
 class prober {
@@ -137,7 +138,7 @@ peer_link probe(int from, int to) {
 
 }  // namespace
 
-const peer_link& probe_peer(int from, int to) {
+peer_link probe_peer(int from, int to) {
   const std::lock_guard lock(probes_mutex);
   const auto known = probes.find({from, to});
   if (known != probes.end()) return known->second;
@@ -146,8 +147,9 @@ const peer_link& probe_peer(int from, int to) {
 }
 
 void damage_peer_probes(bool damage) {
-  const std::lock_guard lock(probes_mutex);
+  // Calls that ask for what is must not wait for another's probes.
   if (damage == damages_probes) return;
+  const std::lock_guard lock(probes_mutex);
   damages_probes = damage;
   probes.clear();
 }

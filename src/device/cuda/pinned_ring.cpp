@@ -11,20 +11,25 @@
 namespace spansort::device::cuda {
 
 bool pinned_ring::prepare(std::uint64_t size_bytes) {
-  const std::uint64_t wanted_bytes = std::clamp(std::bit_ceil(size_bytes), least_buffer_bytes, most_buffer_bytes);
+  const std::uint64_t wanted_bytes = std::clamp(std::bit_ceil(base::ceil_div<std::uint64_t>(size_bytes, num_buffers)),
+                                                least_buffer_bytes, most_buffer_bytes);
   if (wanted_bytes <= buffer_bytes_ || is_refused_) return memory_ != nullptr;
-  pinned_memory memory = try_allocate_pinned_memory(num_buffers * wanted_bytes);
-  is_refused_ = memory == nullptr;
-  if (is_refused_) return memory_ != nullptr;
-  for (unsigned i = 0; i < num_buffers; ++i) {
-    slot& s = slots_[i];
-    if (s.done == nullptr) s.done = make_cuda_event(cudaEventDisableTiming);
-    SPANSORT_CUDA(cudaEventSynchronize(s.done.get()));
-    s.memory = static_cast<char*>(memory.get()) + i * wanted_bytes;
+  for (event_handle& done : done_) {
+    if (done == nullptr) done = make_cuda_event(cudaEventDisableTiming);
   }
-  memory_ = std::move(memory);
+  // The stream may still be at work on the buffers that go.
+  for (const event_handle& done : done_) SPANSORT_CUDA(cudaEventSynchronize(done.get()));
+  pinned_memory larger = try_allocate_pinned_memory(num_buffers * wanted_bytes);
+  is_refused_ = larger == nullptr;
+  if (is_refused_) return memory_ != nullptr;
+  memory_ = std::move(larger);
   buffer_bytes_ = wanted_bytes;
   return true;
+}
+
+pinned_ring::slot pinned_ring::slot_of(std::uint64_t part) const {
+  const std::uint64_t i = part % num_buffers;
+  return {static_cast<char*>(memory_.get()) + i * buffer_bytes_, done_[i].get()};
 }
 
 void pinned_ring::copy_in(cudaStream_t stream, void* to_device, const void* from_host, std::uint64_t size_bytes) {
@@ -32,16 +37,14 @@ void pinned_ring::copy_in(cudaStream_t stream, void* to_device, const void* from
     SPANSORT_CUDA(cudaMemcpyAsync(to_device, from_host, size_bytes, cudaMemcpyHostToDevice, stream));
     return;
   }
-  const std::uint64_t num_parts = base::ceil_div(size_bytes, buffer_bytes_);
-  for (std::uint64_t i = 0; i < num_parts; ++i) {
-    slot& s = slots_[i % num_buffers];
-    const std::uint64_t begin = i * buffer_bytes_;
+  for (std::uint64_t begin = 0; begin < size_bytes; begin += buffer_bytes_) {
+    const slot s = slot_of(next_part_++);
     const std::uint64_t bytes = std::min(buffer_bytes_, size_bytes - begin);
-    SPANSORT_CUDA(cudaEventSynchronize(s.done.get()));
+    SPANSORT_CUDA(cudaEventSynchronize(s.done));
     copy_parallel(s.memory, static_cast<const char*>(from_host) + begin, bytes);
     SPANSORT_CUDA(
         cudaMemcpyAsync(static_cast<char*>(to_device) + begin, s.memory, bytes, cudaMemcpyHostToDevice, stream));
-    SPANSORT_CUDA(cudaEventRecord(s.done.get(), stream));
+    SPANSORT_CUDA(cudaEventRecord(s.done, stream));
   }
 }
 
@@ -53,17 +56,18 @@ void pinned_ring::copy_out(cudaStream_t stream, void* to_host, const void* from_
     return;
   }
   const std::uint64_t num_parts = base::ceil_div(size_bytes, buffer_bytes_);
+  const std::uint64_t first_part = std::exchange(next_part_, next_part_ + num_parts);
   const auto bytes_of = [&](std::uint64_t i) { return std::min(buffer_bytes_, size_bytes - i * buffer_bytes_); };
   const auto fetch = [&](std::uint64_t i) {
-    slot& s = slots_[i % num_buffers];
+    const slot s = slot_of(first_part + i);
     SPANSORT_CUDA(cudaMemcpyAsync(s.memory, static_cast<const char*>(from_device) + i * buffer_bytes_, bytes_of(i),
                                   cudaMemcpyDeviceToHost, stream));
-    SPANSORT_CUDA(cudaEventRecord(s.done.get(), stream));
+    SPANSORT_CUDA(cudaEventRecord(s.done, stream));
   };
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(num_buffers, num_parts); ++i) fetch(i);
   for (std::uint64_t i = 0; i < num_parts; ++i) {
-    slot& s = slots_[i % num_buffers];
-    SPANSORT_CUDA(cudaEventSynchronize(s.done.get()));
+    const slot s = slot_of(first_part + i);
+    SPANSORT_CUDA(cudaEventSynchronize(s.done));
     copy_parallel(static_cast<char*>(to_host) + i * buffer_bytes_, s.memory, bytes_of(i));
     if (i + num_buffers < num_parts) fetch(i + num_buffers);
   }

@@ -23,21 +23,24 @@ class pinned_ring {
 
  private:
   static constexpr unsigned num_buffers = 4;
-  /// Of a buffer; small copies pin little. The larger: an H100's host reached 52 and 54 of the link's 55 GB/s with 8 or
-  /// 16 MiB; with 1 MiB less, and with buffers that each thread fills for itself no more.
+  // Of a buffer. A copy fills all four in turn, so that the link works while the next is filled, and small copies pin
+  // little. On an H100's host buffers of 8 and 16 MiB reached 52 (in) and 54 (out) of the link's 55 GB/s, smaller ones
+  // less; threads with buffers of their own, which wait for no other, were no faster.
   static constexpr std::uint64_t least_buffer_bytes = std::uint64_t{64} << 10;
   static constexpr std::uint64_t most_buffer_bytes = std::uint64_t{8} << 20;
 
   struct slot {
-    void* memory = nullptr;
-    event_handle done;  ///< the stream has read or written it
+    char* memory = nullptr;
+    cudaEvent_t done = nullptr;  ///< the stream has read or written it
   };
   /// Whether there are buffers. They grow with the copies; where larger ones are refused, small ones do.
   [[nodiscard]] bool prepare(std::uint64_t size_bytes);
+  [[nodiscard]] slot slot_of(std::uint64_t part) const;
 
-  pinned_memory memory_;            ///< of all slots
-  std::uint64_t buffer_bytes_ = 0;  ///< of a slot
-  std::array<slot, num_buffers> slots_;
+  pinned_memory memory_;  ///< of all buffers
+  std::uint64_t buffer_bytes_ = 0;
+  std::array<event_handle, num_buffers> done_;
+  std::uint64_t next_part_ = 0;  ///< of all copies so far
   bool is_refused_ = false;
 };
 

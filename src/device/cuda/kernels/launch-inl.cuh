@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/cub_sort.hpp"
@@ -232,23 +232,25 @@ records run_passes(const launch_site& site, const keys::codec_of<K>& codec, reco
   return digits.size() % 2 == 0 ? source : alternate;
 }
 
-/// The same by CUB; nothing where it has no such sort, or not the memory.
+/// The same by CUB.
 template <class K, class V>
-std::optional<records> run_cub_sort(const launch_site& site, const keys::codec_of<K>& codec, records source,
-                                    records alternate, std::uint64_t count, keys::bit_range bits) {
-  if constexpr (has_cub_sort<K, V>) {
-    // What folds ties cannot be encoded and decoded again.
-    if (codec.folds_ties || !fits_cub_sort<K, V>(site, count, bits)) return {};
+records run_cub_sort(const launch_site& site, const keys::codec_of<K>& codec, records source, records alternate,
+                     std::uint64_t count, keys::bit_range bits) {
+  if constexpr (has_cub_sort(sizeof(K), value_bytes_of<V>)) {
+    SPANSORT_ASSERT(!codec.folds_ties);  // what is folded cannot be decoded
     if (codec.is_identity()) return launch_cub_sort<K, V>(site, source, alternate, count, bits);
     const encoded_order<K> order(codec);
     const unsigned blocks = striding_blocks(site, count, rearrange_threads * 4);
     encode_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(order, static_cast<K*>(source.keys), count);
+    check_done(cudaGetLastError(), "encode_kernel");
     const records end = launch_cub_sort<K, V>(site, source, alternate, count, bits);
     decode_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(order, static_cast<K*>(end.keys), count);
     check_done(cudaGetLastError(), "decode_kernel");
     return end;
+  } else {
+    SPANSORT_ASSERT(false);
+    return source;
   }
-  return {};
 }
 
 template <class K>
@@ -268,10 +270,9 @@ void launch_local_sort(const launch_site& site, const keys::codec_of<K>& codec, 
                                               request.shape.value_bytes == 0, site.memory.decision);
       check_done(cudaGetLastError(), "decide_kernel");
     }
-    std::optional<records> by_cub;
-    if (site.prefers_cub) by_cub = run_cub_sort<K, V>(site, codec, source, alternate, count, segment.bits);
-    const records end =
-        by_cub ? *by_cub : run_passes<K, V>(site, codec, source, alternate, count, digits, decision);
+    const records end = site.cub_memory != nullptr
+                            ? run_cub_sort<K, V>(site, codec, source, alternate, count, segment.bits)
+                            : run_passes<K, V>(site, codec, source, alternate, count, digits, decision);
     if (end.keys != result.keys) run_copy<K, V>(site, {decision, remedy::passes}, result, end, count);
     if (!adaptive) return;
     if (source.keys != result.keys) run_copy<K, V>(site, {decision, remedy::keep}, result, source, count);

@@ -18,7 +18,7 @@ launch_site make_launch_site(cudaStream_t stream) {
   // A newer GPU may run intermediate code for an older one, and that has the older one's sizes.
   cudaFuncAttributes code{};
   SPANSORT_CUDA(cudaFuncGetAttributes(&code, asked_kernel));
-  return {stream, static_cast<unsigned>(num_multiprocessors), code.ptxVersion < 80, false, {}};
+  return {stream, static_cast<unsigned>(num_multiprocessors), code.ptxVersion < 80, nullptr, {}};
 }
 
 }  // namespace spansort::device::cuda

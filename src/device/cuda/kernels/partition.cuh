@@ -41,7 +41,7 @@ __device__ __forceinline__ void store_global(T* to, const T& what) {
 }
 
 /// The lanes of a full warp whose digit is the same, by a vote on each bit: ahead of the warp's own match instruction. In
-/// PTX, for of the same in C++ the compiler made 56 instructions, of this it makes 33: one moves seven bits to predicates.
+/// PTX: from the same in C++ the compiler makes 56 instructions, from this 33, for it moves seven bits to predicates at once.
 __device__ __forceinline__ unsigned lanes_with_digit(unsigned digit) {
   unsigned peers = 0xffffffffU;
 #pragma unroll
@@ -77,7 +77,7 @@ struct partition_arguments {
   const remedy* decision = nullptr;        ///< null, or nothing is done unless it is remedy::passes
 };
 
-/// Sizes for the code that is being compiled; the host chooses by launch_site::code_version, which says the same.
+/// Sizes for the code that is being compiled; the host chooses by launch_site::has_little_shared_memory, which says the same.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 inline constexpr bool compiles_for_little_shared_memory = true;
 #else
@@ -110,12 +110,15 @@ class partition_tile {
     std::uint32_t tile;
     unsigned shift;  ///< the argument again, see rank()
   };
+  /// What a block may have on every chip that runs the code: 64 KiB on compute capability 7.5, 99 KiB on 8.6, 8.9 and 12.0.
+  static constexpr unsigned most_shared_bytes = (Tuning::has_little_shared_memory ? 64 : 99) * 1024;
 
   __device__ __forceinline__ partition_tile(const Order& order, const partition_arguments<K>& arguments,
                                             shared_memory& shared)
       : order_(order), a_(arguments), shared_(shared) {}
 
   __device__ __forceinline__ void run() {
+    static_assert(sizeof(shared_memory) <= most_shared_bytes);
     take_number();
     load_keys();
     count_in_warps();

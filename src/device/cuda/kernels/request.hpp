@@ -74,6 +74,13 @@ struct kernel_workspace {
   }
 };
 
+/// Keys and values that CUB's sort is compiled for here; its kernels take long to compile.
+[[nodiscard]] constexpr bool has_cub_sort(unsigned key_bytes, unsigned value_bytes) noexcept {
+  return key_bytes >= 4 && value_bytes <= 8;
+}
+/// CUB's temporary memory: 1 KiB for a tile of some 4,000 to 8,000 keys, of which it looks at 2^28 at a time.
+inline constexpr std::uint64_t cub_memory_bytes = std::uint64_t{96} << 20;
+
 /// Partitions that a local sort over `bits` takes.
 [[nodiscard]] constexpr unsigned num_local_sort_passes(keys::bit_range bits) noexcept {
   return (bits.size() + max_partition_bits - 1) / max_partition_bits;
@@ -84,7 +91,7 @@ struct launch_site {
   cudaStream_t stream = nullptr;
   unsigned num_multiprocessors = 1;
   bool has_little_shared_memory = false;  ///< it runs code that was compiled for compute capability 7.5
-  bool prefers_cub = false;               ///< CUB's kernels sort where they can
+  void* cub_memory = nullptr;             ///< [cub_memory_bytes]: CUB's kernels sort; null: ours
   kernel_workspace memory;
 };
 

@@ -6,8 +6,9 @@
 
 namespace spansort::device::cuda {
 
-template <unsigned Threads, unsigned Items, unsigned Blocks, unsigned LookBack = 4>
+template <unsigned Threads, unsigned Items, unsigned Blocks, bool HasLittleSharedMemory = false, unsigned LookBack = 4>
 struct partition_sizes {
+  static constexpr bool has_little_shared_memory = HasLittleSharedMemory;
   static constexpr unsigned threads = Threads;     ///< of a block
   static constexpr unsigned items = Items;         ///< records that a thread takes
   static constexpr unsigned blocks = Blocks;       ///< on one multiprocessor at once, at least: bounds the registers
@@ -20,7 +21,7 @@ struct partition_sizes {
 template <unsigned KeyBytes, unsigned ValueBytes, bool HasLittleSharedMemory>
 struct partition_tuning : partition_sizes<512, 12, 2> {};  // u32(u64): 1.61 ms; u64(u64): 2.02 ms; u64(u32): 1.55 ms
 template <unsigned KeyBytes>
-struct partition_tuning<KeyBytes, 0, false> : partition_sizes<512, 30, 2> {};  // u8, u16: 2 x 0.44, 2 x 0.47 ms
+struct partition_tuning<KeyBytes, 0, false> : partition_sizes<512, 30, 2> {};  // u8: 0.88, u16: 0.95 ms
 template <>
 struct partition_tuning<4, 0, false> : partition_sizes<512, 34, 2> {};  // u32: 0.97 ms
 template <>
@@ -32,11 +33,11 @@ struct partition_tuning<8, 4, false> : partition_sizes<512, 12, 2> {};
 template <unsigned KeyBytes>
 struct partition_tuning<KeyBytes, 16, false> : partition_sizes<256, 16, 2> {};  // u32(16 bytes): 2.36 ms
 template <>
-struct partition_tuning<8, 16, false> : partition_sizes<512, 10, 2> {};  // u64(16 bytes): 2.65 ms
+struct partition_tuning<8, 16, false> : partition_sizes<512, 8, 2> {};  // u64(16 bytes): 2.70 ms
 
 /// For compute capability 7.5, with 64 KiB of shared memory in a multiprocessor: computed, not measured.
 template <unsigned KeyBytes, unsigned ValueBytes>
 struct partition_tuning<KeyBytes, ValueBytes, true>
-    : partition_sizes<384, 32768 / 384 / std::max({KeyBytes, ValueBytes, 4U}), 1> {};
+    : partition_sizes<384, 32768 / 384 / std::max({KeyBytes, ValueBytes, 4U}), 1, true> {};
 
 }  // namespace spansort::device::cuda
