@@ -12,5 +12,6 @@
 #include "spansort/report.hpp"
 #include "spansort/resident.hpp"
 #include "spansort/sort.hpp"
+#include "spansort/statistics.hpp"
 #include "spansort/types.hpp"
 #include "spansort/version.hpp"

@@ -38,6 +38,12 @@ std::uint64_t base_seed() {
 
 std::uint64_t seed_for(std::uint64_t case_number) { return random_words(base_seed() * 0x10001 + case_number)(); }
 
+std::uint64_t num_cases(std::uint64_t usual) {
+  const std::string text = variable("SPANSORT_TEST_CASES");
+  if (!text.empty()) return std::stoull(text);
+  return is_small_scale() ? usual / 10 : usual;
+}
+
 bool is_small_scale() { return variable("SPANSORT_TEST_SCALE") == "small"; }
 
 bool may_run_large() { return variable("SPANSORT_TEST_LARGE") == "1"; }

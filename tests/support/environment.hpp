@@ -2,6 +2,7 @@
 // What the environment tells the tests.
 //   SPANSORT_TEST_SEED   a number, or `random`; default 1. The seed is printed when first used: set it to replay a run.
 //   SPANSORT_TEST_SCALE  `small` shrinks the crossings; for builds with sanitizers.
+//   SPANSORT_TEST_CASES  number of cases of each test that asks num_cases(); 1000000 for a night.
 //   SPANSORT_TEST_LARGE  1 lets tests run that need tens of gigabytes.
 #pragma once
 
@@ -14,6 +15,9 @@ namespace spansort::test {
 
 /// A seed for one case, derived from base_seed().
 [[nodiscard]] std::uint64_t seed_for(std::uint64_t case_number);
+
+/// Random cases to try: SPANSORT_TEST_CASES where it is set, otherwise `usual`, a tenth of it at small scale.
+[[nodiscard]] std::uint64_t num_cases(std::uint64_t usual);
 
 [[nodiscard]] bool is_small_scale();
 [[nodiscard]] bool may_run_large();

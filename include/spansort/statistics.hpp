@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Order statistics: which quantile is meant, what happens to NaN, where the whiskers of a box plot end, and what a
+// summary holds.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace spansort {
+
+/// What the q-quantile of n keys is; q in [0, 1]. The first thirteen are NumPy's, by NumPy's names: on f64 keys the
+/// result is that of numpy.quantile (2.4) bit for bit for up to 2^51 keys, as long as the two keys next to the quantile
+/// have a finite difference. Beyond 2^51 keys, where q * (n - 1) in double no longer finds the key, ranks are exact.
+/// Where the difference is infinite (infinite keys, or finite ones of both signs near the largest double) NumPy gives
+/// NaN or an infinity; here the result lies between the two keys: an infinite one outweighs a finite one, between
+/// -inf and +inf the nearer one counts, and 0 halfway. Keys -0.0 may give +0.0, as they do in NumPy.
+enum class quantile_method : std::uint8_t {
+  inverted_cdf,               ///< Hyndman and Fan 1: the key at rank ceil(nq), ranks counted from 1
+  averaged_inverted_cdf,      ///< 2: the same, but halfway to the next key where nq is whole
+  closest_observation,        ///< 3: the key at the rank next to nq; of two the even rank
+  interpolated_inverted_cdf,  ///< 4: linear between keys, at rank nq
+  hazen,                      ///< 5: at rank nq + 1/2
+  weibull,                    ///< 6: at rank (n + 1)q
+  linear,                     ///< 7: at rank (n - 1)q + 1; NumPy's default
+  median_unbiased,            ///< 8: at rank (n + 1/3)q + 1/3
+  normal_unbiased,            ///< 9: at rank (n + 1/4)q + 3/8
+  lower,                      ///< the key at or before the place of `linear`
+  higher,                     ///< the key at or after it
+  midpoint,                   ///< halfway between those two
+  nearest,                    ///< the nearer of those two; of two the even rank, counted from 0
+  /// Spafford 2011, section I.A: the median is the central key, or the mean of the two central ones; the quartiles are
+  /// the medians of the lower and the upper half. The paper's example has an even n and leaves open where the central
+  /// key of an odd n belongs; here it belongs to both halves, as in Tukey's hinges (R's fivenum), which is defined for
+  /// n = 1 too. Only for q = 0, 0.25, 0.5, 0.75 and 1; invalid_argument for any other.
+  tukey,
+};
+
+/// "inverted_cdf" ... "nearest", "tukey".
+[[nodiscard]] std::string_view name(quantile_method method) noexcept;
+
+/// The inverse of name(). Throws invalid_argument for anything else, listing what is known.
+[[nodiscard]] quantile_method parse_quantile_method(std::string_view text);
+
+/// What NaN keys do to order statistics. Integers have none.
+enum class nan_policy : std::uint8_t {
+  propagate,  ///< one NaN makes every statistic NaN, counts excepted; as numpy.quantile
+  omit,       ///< statistics of the other keys; as numpy.nanquantile
+  error,      ///< throws bad_input
+};
+
+/// "propagate", "omit", "error".
+[[nodiscard]] std::string_view name(nan_policy policy) noexcept;
+
+/// The inverse of name(). Throws invalid_argument for anything else, listing what is known.
+[[nodiscard]] nan_policy parse_nan_policy(std::string_view text);
+
+/// Two percentiles, 0 <= low <= high <= 100.
+struct percentile_pair {
+  double low = 0;
+  double high = 100;
+  friend bool operator==(const percentile_pair&, const percentile_pair&) = default;
+};
+
+/// How far the whiskers of a box plot may reach; `whis` of matplotlib's boxplot.
+struct whisker_rule {
+  double iqr_factor = 1.5;                     ///< interquartile ranges beyond the quartiles; finite, 0 or more
+  std::optional<percentile_pair> percentiles;  ///< instead: fences at these percentiles (method linear)
+  friend bool operator==(const whisker_rule&, const whisker_rule&) = default;
+};
+
+/// The q of Bowley's seven-number summary: extremes, first and last decile, quartiles, median.
+inline constexpr std::array<double, 7> bowley_seven_q{0, 0.1, 0.25, 0.5, 0.75, 0.9, 1};
+
+/// The q of the seven-number summary that lie about evenly on normal data.
+inline constexpr std::array<double, 7> normal_seven_q{0.02, 0.09, 0.25, 0.5, 0.75, 0.91, 0.98};
+
+/// What a box plot shows, and a little more. All values are in the unit of the keys, as doubles: 64-bit integers are
+/// rounded to the nearest one. NaN where there is no key to take a value from.
+struct summary {
+  std::uint64_t count = 0;      ///< keys that the statistics are about; NaN keys are not among them
+  std::uint64_t nan_count = 0;  ///< NaN keys, whatever the policy
+
+  double minimum = 0;
+  double lower_quartile = 0;
+  double median = 0;
+  double upper_quartile = 0;
+  double maximum = 0;
+  double mean = 0;  ///< arithmetic
+  double iqr = 0;   ///< upper_quartile - lower_quartile; 0 where they are equal, infinities included
+
+  double fence_low = 0;     ///< lower_quartile - iqr_factor * iqr, or the low percentile; need not be a key
+  double fence_high = 0;    ///< upper_quartile + iqr_factor * iqr, or the high percentile
+  double whisker_low = 0;   ///< the least key at or above fence_low, but no more than lower_quartile
+  double whisker_high = 0;  ///< the greatest key at or below fence_high, but no less than upper_quartile
+
+  std::uint64_t num_outliers_below = 0;  ///< keys < whisker_low
+  std::uint64_t num_outliers_above = 0;  ///< keys > whisker_high
+  std::vector<double> outliers;          ///< ascending; fewer than there are when a cap was reached
+
+  std::array<double, 7> bowley_seven{};  ///< the quantiles at bowley_seven_q
+  std::array<double, 7> normal_seven{};  ///< the quantiles at normal_seven_q
+
+  /// Minimum, lower quartile, median, upper quartile, maximum.
+  [[nodiscard]] std::array<double, 5> five_numbers() const noexcept {
+    return {minimum, lower_quartile, median, upper_quartile, maximum};
+  }
+};
+
+}  // namespace spansort

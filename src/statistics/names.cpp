@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of methods and policies: text to enumerator and back.
+#include <array>
+#include <span>
+#include <string>
+
+#include "spansort/errors.hpp"
+#include "spansort/statistics.hpp"
+
+namespace spansort {
+namespace {
+
+// In the order of quantile_method.
+constexpr std::array<std::string_view, 14> method_names{"inverted_cdf",
+                                                        "averaged_inverted_cdf",
+                                                        "closest_observation",
+                                                        "interpolated_inverted_cdf",
+                                                        "hazen",
+                                                        "weibull",
+                                                        "linear",
+                                                        "median_unbiased",
+                                                        "normal_unbiased",
+                                                        "lower",
+                                                        "higher",
+                                                        "midpoint",
+                                                        "nearest",
+                                                        "tukey"};
+
+// In the order of nan_policy.
+constexpr std::array<std::string_view, 3> policy_names{"propagate", "omit", "error"};
+
+template <class E>
+E parse_name(std::string_view text, std::span<const std::string_view> names, const char* what) {
+  std::string known;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == text) return static_cast<E>(i);
+    known += ' ';
+    known += names[i];
+  }
+  throw invalid_argument("unknown " + std::string(what) + " '" + std::string(text) + "'; known:" + known);
+}
+
+}  // namespace
+
+std::string_view name(quantile_method method) noexcept { return method_names[static_cast<std::size_t>(method)]; }
+
+std::string_view name(nan_policy policy) noexcept { return policy_names[static_cast<std::size_t>(policy)]; }
+
+quantile_method parse_quantile_method(std::string_view text) {
+  return parse_name<quantile_method>(text, method_names, "quantile method");
+}
+
+nan_policy parse_nan_policy(std::string_view text) {
+  return parse_name<nan_policy>(text, policy_names, "policy for NaN");
+}
+
+}  // namespace spansort
