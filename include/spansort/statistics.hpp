@@ -6,8 +6,14 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <ranges>
+#include <span>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
+
+#include "spansort/types.hpp"
 
 namespace spansort {
 
@@ -108,5 +114,37 @@ struct summary {
     return {minimum, lower_quartile, median, upper_quartile, maximum};
   }
 };
+
+struct quantile_options {
+  quantile_method method = quantile_method::linear;
+  nan_policy nans = nan_policy::propagate;
+  /// "auto" and "cpu" (all processors), "cpu:4" (four host devices). The answer does not depend on it. Not GPUs: keys in
+  /// host memory are read once, and the trip to a GPU takes longer.
+  std::string devices = "auto";
+};
+
+namespace detail {
+std::vector<double> quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options);
+}
+
+/// The quantiles of `keys` at every q of `q`, exactly, in the order of `q`. Nothing is sorted and no key is moved: the
+/// keys are read about once, by all threads of the devices, and twice where NaN keys are left out (statistics/select).
+/// 64-bit integers are rounded to the nearest double before they are interpolated.
+/// Memory: a tenth of the keys for a few q, at most as much as the keys for any. Blocks. Throws bad_input where there are
+/// no keys or a NaN is an error, invalid_argument for q outside [0, 1] and for devices that cannot be, out_of_memory.
+/// Of NaN keys alone, left out, every quantile is NaN.
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+[[nodiscard]] std::vector<double> quantiles(const R& keys, std::span<const double> q,
+                                            const quantile_options& options = {}) {
+  using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+  return detail::quantiles(as_const_key_span(std::span<const key>(keys)), q, options);
+}
+
+/// The same of keys whose type is known at run time.
+[[nodiscard]] inline std::vector<double> quantiles(const_key_span keys, std::span<const double> q,
+                                                   const quantile_options& options = {}) {
+  return detail::quantiles(keys, q, options);
+}
 
 }  // namespace spansort
