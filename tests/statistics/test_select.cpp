@@ -12,6 +12,7 @@
 
 #include "device/host/host_device.hpp"
 #include "spansort/generate.hpp"
+#include "statistics/take_sample.hpp"
 #include "support/engines.hpp"
 #include "support/environment.hpp"
 #include "support/oracle.hpp"
@@ -77,7 +78,7 @@ TEST_F(select_test, NothingIsAskedOfNothing) {
 }
 
 TEST_F(select_test, AllTypesAndDistributions) {
-  const std::uint64_t n = is_small_scale() ? 80'000 : 300'000;
+  const std::uint64_t n = is_small_scale() ? 70'000 : 130'000;
   std::uint64_t number = 0;
   for (const key_type type : all_key_types()) {
     for (const distribution& d : all_distributions()) {
@@ -156,6 +157,28 @@ TEST_F(select_test, KeysThatCrowdEverCloser) {
     select_report report;
     EXPECT_EQ(diagnose(oracle_of(input), {100, n - 100}, typical_ranks(n), &report), "");
     EXPECT_LE(report.num_reads, most_reads(key_type::u64));
+  }
+}
+
+/// The sample's places depend on the number of keys alone: whoever knows them can make it say anything.
+TEST_F(select_test, SampleThatKnowsNothing) {
+  const std::uint64_t n = 300'000;
+  std::vector<std::uint64_t> places(n);
+  std::iota(places.begin(), places.end(), 0);
+  const auto device = device::host::make_host_device({.num_threads = 1});
+  const auto queue = device->make_queue();
+  const std::vector<statistics::key_chunk> chunk{{device.get(), queue.get(), places.data(), n}};
+  const statistics::key_sample sample = statistics::take_sample({key_type::u64}, chunk);
+  ASSERT_LT(sample.keys.size(), n);
+  random_words random(seed_for(8));
+  for (const std::uint64_t said : {std::uint64_t{0}, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
+    std::vector<std::uint64_t> keys(n);
+    for (std::uint64_t& key : keys) key = random() >> random.below(64);
+    for (const std::uint64_t place : sample.keys) keys[place] = said;
+    select_report report;
+    EXPECT_EQ(diagnose(oracle_of(keys), {n}, {n / 2, n / 3, 5, n / 100 * 99}, &report), "") << said;
+    EXPECT_GE(report.num_reads, 2U) << said;
+    EXPECT_LE(report.num_reads, 3U + 32) << said;
   }
 }
 
