@@ -57,7 +57,8 @@ TEST_F(gpu_select_test, AllTypesAndDistributionsOnOneGpu) {
   std::uint64_t number = 0;
   for (const key_type type : all_key_types()) {
     for (const distribution& d : all_distributions()) {
-      const oracle expected = make_oracle(type, n, d, seed_for(++number), number % 2 == 0);
+      ++number;
+      const oracle expected = make_oracle(type, n, d, seed_for(number), number % 2 == 0);
       statistics::select_report report;
       EXPECT_EQ(diagnose({gpu.get()}, expected, draw_sizes(n, 1 + number % 4, seed_for(500 + number)), report), "")
           << name(type) << " " << to_string(d);
