@@ -4,7 +4,9 @@
 #include "device/host/interval_kernels.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <type_traits>
 
 #include "device/device.hpp"
 
@@ -31,7 +33,7 @@ class interval_scan {
   static constexpr DI di{};
   static constexpr K top = static_cast<K>(K{1} << (sizeof(K) * 8 - 1));
   static constexpr std::size_t most_lanes = HWY_MAX_BYTES / sizeof(K);
-  /// Vectors that are looked at together, and how often before a lane's counter could overflow.
+  /// Vectors of a group, and groups before a lane's counter could overflow.
   static constexpr unsigned together = 4;
   static constexpr std::uint64_t most_groups = sizeof(K) == 1 ? 60 : 4096;
 
@@ -49,7 +51,11 @@ class interval_scan {
     std::uint64_t i = 0;
     while (num_keys - i >= group_keys) {
       const std::uint64_t num_groups = std::min(most_groups, (num_keys - i) / group_keys);
-      run_groups(keys + i, num_groups);
+      if (codec_.to_negative != 0) {
+        run_groups<true>(keys + i, num_groups);
+      } else {
+        run_groups<false>(keys + i, num_groups);
+      }
       i += num_groups * group_keys;
     }
     for (; i < num_keys; ++i) run_one(keys[i]);
@@ -57,6 +63,12 @@ class interval_scan {
   }
 
  private:
+  /// Vectors that are looked at together.
+  struct group {
+    VI v0, v1, v2, v3;
+  };
+
+  template <bool depends_on_sign>
   void run_groups(const K* HWY_RESTRICT keys, std::uint64_t num_groups) {
     const std::size_t lanes = hn::Lanes(d);
     const std::size_t num_splitters = list_.splitters.size();
@@ -68,57 +80,78 @@ class interval_scan {
     std::fill_n(counts_, num_splitters * lanes, K{0});
     for (std::uint64_t g = 0; g < num_groups; ++g, keys += together * lanes) {
       const auto rank = [&](unsigned i) HWY_ATTR {
-        const V x = hn::LoadU(d, keys + i * lanes);
-        const V sign = hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, x)));
-        return hn::BitCast(di, hn::Sub(hn::Xor(hn::Xor(x, to_positive), hn::And(sign, to_negative)), offset));
+        V x = hn::LoadU(d, keys + i * lanes);
+        if constexpr (depends_on_sign) {
+          const V sign = hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, x)));
+          x = hn::Xor(x, hn::And(sign, to_negative));
+        }
+        return hn::BitCast(di, hn::Sub(hn::Xor(x, to_positive), offset));
       };
-      const VI x0 = rank(0);
-      const VI x1 = rank(1);
-      const VI x2 = rank(2);
-      const VI x3 = rank(3);
-      VI m0 = last_mark;
-      VI m1 = last_mark;
-      VI m2 = last_mark;
-      VI m3 = last_mark;
-      for (std::size_t s = 0; s < num_splitters; ++s) {
-        const VI splitter = hn::BitCast(di, hn::Load(d, splitters_ + s * lanes));
-        const VI b0 = hn::VecFromMask(di, hn::Lt(x0, splitter));
-        const VI b1 = hn::VecFromMask(di, hn::Lt(x1, splitter));
-        const VI b2 = hn::VecFromMask(di, hn::Lt(x2, splitter));
-        const VI b3 = hn::VecFromMask(di, hn::Lt(x3, splitter));
-        // Minus one each.
-        const V sum = hn::BitCast(d, hn::Add(hn::Add(b0, b1), hn::Add(b2, b3)));
-        hn::Store(hn::Sub(hn::Load(d, counts_ + s * lanes), sum), d, counts_ + s * lanes);
-        if (s >= num_turning) continue;
-        m0 = hn::Xor(m0, b0);
-        m1 = hn::Xor(m1, b1);
-        m2 = hn::Xor(m2, b2);
-        m3 = hn::Xor(m3, b3);
+      const group x{rank(0), rank(1), rank(2), rank(3)};
+      group m{last_mark, last_mark, last_mark, last_mark};
+      for (std::size_t s = 0; s < num_turning; ++s) {
+        const group below = count_below(x, s);
+        m = {hn::Xor(m.v0, below.v0), hn::Xor(m.v1, below.v1), hn::Xor(m.v2, below.v2), hn::Xor(m.v3, below.v3)};
       }
-      if (hn::AllFalse(di, hn::MaskFromVec(hn::Or(hn::Or(m0, m1), hn::Or(m2, m3))))) continue;
-      collect(m0, keys);
-      collect(m1, keys + lanes);
-      collect(m2, keys + 2 * lanes);
-      collect(m3, keys + 3 * lanes);
+      for (std::size_t s = num_turning; s < num_splitters; ++s) static_cast<void>(count_below(x, s));
+      if (hn::AllFalse(di, hn::MaskFromVec(hn::Or(hn::Or(m.v0, m.v1), hn::Or(m.v2, m.v3))))) continue;
+      collect_group(m, keys);
     }
     for (std::size_t s = 0; s < num_splitters; ++s) {
       for (std::size_t lane = 0; lane < lanes; ++lane) num_below_[s] += counts_[s * lanes + lane];
     }
   }
 
-  /// May write a vector's length past what is marked.
-  HWY_INLINE void collect(VI mark, const K* keys) {
-    if constexpr (sizeof(K) == 1) {
-      HWY_ALIGN S marks[most_lanes];
-      hn::Store(mark, di, marks);
-      for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane) {
-        *next_ = keys[lane];
-        next_ += marks[lane] != 0 ? 1 : 0;
-      }
+  /// All ones where a key is below splitter s.
+  HWY_INLINE group count_below(const group& x, std::size_t s) {
+    const std::size_t lanes = hn::Lanes(d);
+    const VI splitter = hn::BitCast(di, hn::Load(d, splitters_ + s * lanes));
+    const group below{hn::VecFromMask(di, hn::Lt(x.v0, splitter)), hn::VecFromMask(di, hn::Lt(x.v1, splitter)),
+                      hn::VecFromMask(di, hn::Lt(x.v2, splitter)), hn::VecFromMask(di, hn::Lt(x.v3, splitter))};
+    // Minus one each.
+    const V sum = hn::BitCast(d, hn::Add(hn::Add(below.v0, below.v1), hn::Add(below.v2, below.v3)));
+    hn::Store(hn::Sub(hn::Load(d, counts_ + s * lanes), sum), d, counts_ + s * lanes);
+    return below;
+  }
+
+  HWY_INLINE void collect_group(const group& m, const K* keys) {
+    const std::size_t lanes = hn::Lanes(d);
+    if constexpr (together * most_lanes <= 64) {
+      collect(bits_of(m.v0) | bits_of(m.v1) << lanes | bits_of(m.v2) << 2 * lanes | bits_of(m.v3) << 3 * lanes, keys);
     } else {
-      const auto mask = hn::MaskFromVec(hn::BitCast(d, mark));
-      next_ += hn::CompressStore(hn::LoadU(d, keys), mask, d, next_);
+      collect_lanes(m.v0, keys);
+      collect_lanes(m.v1, keys + lanes);
+      collect_lanes(m.v2, keys + 2 * lanes);
+      collect_lanes(m.v3, keys + 3 * lanes);
     }
+  }
+
+  // One by one: few keys are marked. (Highway's CompressStore copies its table in every call, with GCC 12.)
+
+  static HWY_INLINE std::uint64_t bits_of(VI mark) {
+    // As wide as what is stored, so that nothing passes through memory.
+    std::conditional_t<most_lanes <= 8, std::uint8_t, std::uint16_t> bits = 0;
+    hn::StoreMaskBits(di, hn::MaskFromVec(mark), reinterpret_cast<std::uint8_t*>(&bits));
+    return bits;
+  }
+
+  HWY_INLINE void collect(std::uint64_t bits, const K* keys) {
+    K* next = next_;
+    for (; bits != 0; bits &= bits - 1) *next++ = keys[std::countr_zero(bits)];
+    next_ = next;
+  }
+
+  /// Writes one key past what is marked.
+  HWY_INLINE void collect_lanes(VI mark, const K* keys) {
+    if (hn::AllFalse(di, hn::MaskFromVec(mark))) return;
+    HWY_ALIGN S marks[most_lanes];
+    hn::Store(mark, di, marks);
+    K* next = next_;
+    for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane) {
+      *next = keys[lane];
+      next += marks[lane] != 0 ? 1 : 0;
+    }
+    next_ = next;
   }
 
   void run_one(K key) {
