@@ -31,14 +31,15 @@ struct select_report {
 /// and more than once, each less than the number of keys. Returns the keys' bits, zeros above, one for each rank. Where
 /// equal keys differ in bits (-0.0 and +0.0, NaNs), they are ordered by bits, as sorts of keys alone do.
 ///
-/// Exact for any keys, and the same however they are cut into chunks; chunks are not changed. Nearly always one read of the
-/// keys for every 8 different ranks. Never more than 3 + key_bits / 2, however the keys are made to mislead the sample: a
-/// read cuts what each rank is in into 5 equal parts at least. What a read collects is at most half of the keys and is
-/// searched in the same way, so that reads of it together cost less than as many of all keys.
+/// Exact for any keys, and the same however they are cut into chunks; chunks are not changed. For every 8 different ranks
+/// nearly always one read of the keys, and never more than 3 + key_bits / 2, however the keys are made to mislead the
+/// sample: a read cuts what each rank is in into 5 equal parts at least. What a read collects is at most half of the keys
+/// and is searched in the same way.
 ///
-/// Memory: on each device up to half of all keys, but not more than are in its chunks, and a quarter of that for what is
-/// collected from what was collected; for few ranks a twentieth is usual. On the host a sample of 2^16 keys. Waits for the
-/// chunks' queues. Throws out_of_memory, and what queued work throws.
+/// Memory: on each device room for collected keys, up to half as many as there are in all, though not more than are in its
+/// chunks, and half as much again while those are searched; an eighth for quartiles. On the host a sample of 2^16 keys.
+/// Takes devices' scratch (device::prepare) and waits for the chunks' queues. Throws out_of_memory, and what queued work
+/// throws.
 [[nodiscard]] std::vector<std::uint64_t> select_keys(keys::key_codec codec, std::span<const key_chunk> chunks,
                                                      std::span<const std::uint64_t> ranks,
                                                      select_report* report = nullptr);

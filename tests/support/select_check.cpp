@@ -46,6 +46,7 @@ std::string diagnose_intervals(device::device& device, std::span<const std::byte
   std::vector<std::uint64_t> counts(c.splitters.size() + 1, 12345);
   device.prepare();
   const std::unique_ptr<device::queue> queue = device.make_queue();
+  queue->wait_for_stream(nullptr);  // on which the keys were written
   queue->count_intervals({.codec = codec,
                           .keys = input.data(),
                           .num_keys = num_keys,
@@ -112,6 +113,7 @@ std::string diagnose_select(std::span<device::device* const> devices, std::span<
     chunks.push_back({&d, queues[i % devices.size()].get(), memory.back().data(), c.sizes[i]});
     begin += c.sizes[i] * width;
   }
+  for (const auto& q : queues) q->wait_for_stream(nullptr);
   const std::vector<std::uint64_t> found = statistics::select_keys(codec, chunks, ranks, report);
   if (found.size() != ranks.size()) return differs("number of answers", ranks.size(), found.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
