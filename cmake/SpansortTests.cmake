@@ -22,7 +22,7 @@ function(spansort_add_test_support)
   endif()
 endfunction()
 
-# tests/<directory>/*.cpp -> test_<directory>. Folders named after a pure room (base, keys, plan, statistics) link that room and
+# tests/<directory>/*.cpp -> test_<directory>. Folders named after a pure room (base, keys, plan) link that room and
 # what it uses instead of the library, which proves that the room needs nothing else.
 function(spansort_add_gtest_folder directory)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${directory}/*.cpp")

@@ -120,6 +120,25 @@ struct swap_mirrored_request {
   std::uint64_t num_records = 0;
 };
 
+/// Splitters that one interval_request takes at most.
+inline constexpr unsigned max_splitters = 63;
+
+/// Counts the keys between splitters, and copies those of marked intervals, in one read. Interval i holds the keys whose
+/// encoding is at least splitters[i - 1] and less than splitters[i]; the first and the last are open to their side. So
+/// v and v + 1 as splitters hold one value alone.
+struct interval_request {
+  keys::key_codec codec;  ///< bijective
+  const void* keys = nullptr;
+  std::uint64_t num_keys = 0;
+  std::vector<std::uint64_t> splitters;  ///< encoded keys, strictly ascending, at most max_splitters
+  std::uint64_t marked = 0;              ///< bit i: interval i's keys are wanted
+  std::uint64_t* counts = nullptr;       ///< host memory: splitters.size() + 1 entries; overwritten
+  /// Where the marked intervals' keys go, in any order, as they are. The counts say how many there are; of more than fit,
+  /// some are missing. Nothing is written past `capacity` keys.
+  void* collected = nullptr;
+  std::uint64_t capacity = 0;
+};
+
 struct local_sort_outcome {
   input_shape shape = input_shape::general;  ///< of the only segment; anything but general: little or nothing was moved
   unsigned num_passes = 0;                   ///< most times that records were moved through main memory
@@ -193,6 +212,7 @@ class queue {
   /// multiples of `alignment_bytes`, which is 1, 2, 4, 8 or 16. No two pieces overlap.
   virtual void copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) = 0;
   virtual void histogram(const histogram_request& request) = 0;
+  virtual void count_intervals(const interval_request& request) = 0;
   virtual void partition(const partition_request& request) = 0;
   virtual void local_sort(const local_sort_request& request) = 0;
   virtual void swap_mirrored(const swap_mirrored_request& request) = 0;

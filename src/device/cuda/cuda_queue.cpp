@@ -206,6 +206,21 @@ void cuda_queue::histogram(const histogram_request& request) {
   });
 }
 
+void cuda_queue::count_intervals(const interval_request& request) {
+  SPANSORT_ASSERT(request.codec.is_bijective() && request.splitters.size() <= max_splitters);
+  push_timed("count intervals", request.num_keys, [this, request] {
+    const unsigned width = request.codec.width_bytes();
+    const std::uint64_t num_counts = request.splitters.size() + 1;
+    SPANSORT_CUDA(cudaMemsetAsync(site_.memory.counts, 0, (num_counts + 1) * 8, stream_.get()));
+    keys::with_width(width, [&]<class K>() {
+      launch_count_intervals<K>(site_, request.codec.template of<K>(), request, site_.memory.counts);
+    });
+    bring_home(site_.memory.counts, num_counts * 8,
+               [to = request.counts, num_counts](const void* counts) { std::memcpy(to, counts, num_counts * 8); });
+    return request.num_keys * width;
+  });
+}
+
 void cuda_queue::partition(const partition_request& request) {
   std::vector<records> destinations(request.destinations, request.destinations + request.digit.num_buckets());
   push_timed("partition", request.num_keys,

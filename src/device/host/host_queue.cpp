@@ -109,6 +109,14 @@ void host_queue::histogram(const histogram_request& request) {
   });
 }
 
+void host_queue::count_intervals(const interval_request& request) {
+  push_timed("count intervals", request.num_keys, [request](const execution& with) {
+    const unsigned width = request.codec.width_bytes();
+    keys::with_width(width, [&]<class K>() { run_count_intervals<K>(with, request); });
+    return request.num_keys * width;
+  });
+}
+
 void host_queue::partition(const partition_request& request) {
   std::vector<records> destinations(request.destinations, request.destinations + request.digit.num_buckets());
   push_timed("partition", request.num_keys, [request, destinations = std::move(destinations)](const execution& with) {

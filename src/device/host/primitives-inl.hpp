@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "device/host/count_intervals.hpp"
 #include "device/host/parallel_sort.hpp"
 #include "device/host/primitives.hpp"
 

@@ -22,6 +22,8 @@ struct execution {
 template <class K>
 void run_histogram(const execution& with, const histogram_request& request);
 template <class K>
+void run_count_intervals(const execution& with, const interval_request& request);
+template <class K>
 void run_partition(const execution& with, const partition_request& request, const records* destinations);
 template <class K>
 local_sort_outcome run_local_sort(const execution& with, const local_sort_request& request);

@@ -5,6 +5,7 @@
 namespace spansort::device::host {
 
 template void run_histogram<std::uint32_t>(const execution&, const histogram_request&);
+template void run_count_intervals<std::uint32_t>(const execution&, const interval_request&);
 template void run_partition<std::uint32_t>(const execution&, const partition_request&, const records*);
 template local_sort_outcome run_local_sort<std::uint32_t>(const execution&, const local_sort_request&);
 template void run_swap_mirrored<std::uint32_t>(const execution&, const swap_mirrored_request&);

@@ -10,6 +10,7 @@ input_shape shape_of(order_flags flags, bool has_values) noexcept {
 }
 
 template void run_histogram<std::uint8_t>(const execution&, const histogram_request&);
+template void run_count_intervals<std::uint8_t>(const execution&, const interval_request&);
 template void run_partition<std::uint8_t>(const execution&, const partition_request&, const records*);
 template local_sort_outcome run_local_sort<std::uint8_t>(const execution&, const local_sort_request&);
 template void run_swap_mirrored<std::uint8_t>(const execution&, const swap_mirrored_request&);

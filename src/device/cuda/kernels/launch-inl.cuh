@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/cub_sort.hpp"
 #include "device/cuda/kernels/histogram.cuh"
+#include "device/cuda/kernels/intervals.cuh"
 #include "device/cuda/kernels/partition.cuh"
 #include "device/cuda/kernels/rearrange.cuh"
 
@@ -178,6 +180,35 @@ void launch_fingerprint(const launch_site& site, const keys::codec_of<K>& codec,
 }
 
 template <class K>
+void launch_count_intervals(const launch_site& site, const keys::codec_of<K>& codec, const interval_request& request,
+                            std::uint64_t* counts) {
+  if (request.num_keys == 0) return;
+  interval_arguments<K> a;
+  a.keys = static_cast<const K*>(request.keys);
+  a.num_keys = request.num_keys;
+  a.num_splitters = static_cast<unsigned>(request.splitters.size());
+  a.first_step = std::bit_floor(a.num_splitters);
+  a.marked = request.marked;
+  a.collected = static_cast<K*>(request.collected);
+  a.capacity = request.capacity;
+  a.counts = counts;
+  a.num_collected = counts + a.num_splitters + 1;
+  std::transform(request.splitters.begin(), request.splitters.end(), a.splitters,
+                 [](std::uint64_t splitter) { return static_cast<K>(splitter); });
+  const unsigned blocks = striding_blocks(site, request.num_keys, interval_threads * interval_items<K>, 4);
+  const auto launch = [&](const auto& order) {
+    interval_kernel<K><<<blocks, interval_threads, 0, site.stream>>>(order, a);
+  };
+  // Encodings that fold ties are not asked for.
+  if (codec.is_identity()) {
+    launch(identity_order<K>(codec));
+  } else {
+    launch(encoded_order<K>(codec));
+  }
+  check_done(cudaGetLastError(), "interval_kernel");
+}
+
+template <class K>
 void launch_partition(const launch_site& site, const keys::codec_of<K>& codec, const partition_request& request) {
   target_list list;
   for (std::uint64_t b = 0; b < request.digit.num_buckets(); ++b) {
@@ -299,6 +330,8 @@ void launch_swap_mirrored(const launch_site& site, const swap_mirrored_request& 
   template void launch_histogram<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t,    \
                                     const keys::digit_position*, unsigned, std::uint64_t*);                      \
   template void launch_fingerprint<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t); \
+  template void launch_count_intervals<K>(const launch_site&, const keys::codec_of<K>&, const interval_request&, \
+                                          std::uint64_t*);                                                       \
   template void launch_partition<K>(const launch_site&, const keys::codec_of<K>&, const partition_request&);     \
   template void launch_local_sort<K>(const launch_site&, const keys::codec_of<K>&, const local_sort_request&,    \
                                      const sort_segment&, bool);                                                 \

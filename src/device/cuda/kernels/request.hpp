@@ -108,6 +108,26 @@ template <class K>
 void launch_fingerprint(const launch_site& site, const keys::codec_of<K>& codec, const void* keys,
                         std::uint64_t num_keys);
 
+/// What the kernel that counts between splitters is given.
+template <class K>
+struct interval_arguments {
+  const K* keys = nullptr;
+  std::uint64_t num_keys = 0;
+  unsigned num_splitters = 0;
+  unsigned first_step = 0;  ///< of the search among the splitters: the highest power of two among their numbers
+  std::uint64_t marked = 0;
+  K* collected = nullptr;
+  std::uint64_t capacity = 0;
+  std::uint64_t* counts = nullptr;         ///< device memory, zeroed before: num_splitters + 1
+  std::uint64_t* num_collected = nullptr;  ///< the same: one
+  K splitters[max_splitters] = {};
+};
+
+/// Adds to `counts` (device memory, zeroed before: the intervals' counts, then the number of keys collected).
+template <class K>
+void launch_count_intervals(const launch_site& site, const keys::codec_of<K>& codec, const interval_request& request,
+                            std::uint64_t* counts);
+
 /// Stable partition to destinations[0 .. digit.num_buckets()).
 template <class K>
 void launch_partition(const launch_site& site, const keys::codec_of<K>& codec, const partition_request& request);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts of the keys between splitters in one read; keys of marked intervals are copied out, in room that a block takes
+// for a whole tile at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "device/cuda/kernels/key_order.cuh"
+#include "device/cuda/kernels/request.hpp"
+
+namespace spansort::device::cuda {
+
+inline constexpr unsigned interval_threads = 512;
+template <class K>
+inline constexpr unsigned interval_items = sizeof(K) == 8 ? 8 : 16;
+
+template <class K, class Order>
+class interval_block {
+ public:
+  static constexpr unsigned items = interval_items<K>;
+  static constexpr unsigned tile_keys = interval_threads * items;
+
+  struct shared_memory {
+    K splitters[max_splitters];
+    std::uint32_t counts[max_splitters + 1];
+    std::uint32_t warp_collected[interval_threads / 32];
+    unsigned long long begin;  ///< of the tile's room
+  };
+
+  __device__ __forceinline__ interval_block(const Order& order, const interval_arguments<K>& arguments,
+                                            shared_memory& shared)
+      : order_(order), a_(arguments), shared_(shared) {}
+
+  __device__ __forceinline__ void run() {
+    if (threadIdx.x < a_.num_splitters) shared_.splitters[threadIdx.x] = a_.splitters[threadIdx.x];
+    if (threadIdx.x <= a_.num_splitters) shared_.counts[threadIdx.x] = 0;
+    __syncthreads();
+    const std::uint64_t stride = std::uint64_t{gridDim.x} * tile_keys;
+    for (std::uint64_t begin = std::uint64_t{blockIdx.x} * tile_keys; begin < a_.num_keys; begin += stride) {
+      K keys[items];
+      const std::uint64_t rest = a_.num_keys - begin;
+      const unsigned num_valid = rest < tile_keys ? static_cast<unsigned>(rest) : tile_keys;
+      load(begin, num_valid, keys);
+      collect(keys, count(keys, num_valid));
+    }
+    __syncthreads();
+    if (threadIdx.x <= a_.num_splitters && shared_.counts[threadIdx.x] != 0) {
+      atomicAdd(reinterpret_cast<unsigned long long*>(a_.counts + threadIdx.x), shared_.counts[threadIdx.x]);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void load(std::uint64_t begin, unsigned num_valid, K (&to)[items]) const {
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) {
+      const unsigned at = i * interval_threads + threadIdx.x;
+      to[i] = at < num_valid ? a_.keys[begin + at] : K{0};
+    }
+  }
+
+  /// The splitters that are not above the key.
+  __device__ __forceinline__ unsigned interval_of(K rank) const {
+    unsigned interval = 0;
+    for (unsigned step = a_.first_step; step != 0; step /= 2) {
+      const unsigned next = interval + step;
+      if (next <= a_.num_splitters && rank >= shared_.splitters[next - 1]) interval = next;
+    }
+    return interval;
+  }
+
+  /// Counts the tile's keys; returns which of this thread's are to be collected. Increments by one are added up by the
+  /// hardware before they reach a counter.
+  __device__ __forceinline__ unsigned count(const K (&keys)[items], unsigned num_valid) {
+    unsigned wanted = 0;
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) {
+      if (i * interval_threads + threadIdx.x >= num_valid) continue;
+      const unsigned interval = interval_of(order_.rank(order_.take(keys[i])));
+      atomicAdd(shared_.counts + interval, 1U);
+      wanted |= static_cast<unsigned>(a_.marked >> interval & 1) << i;
+    }
+    return wanted;
+  }
+
+  __device__ __forceinline__ void collect(const K (&keys)[items], unsigned wanted) {
+    // Nobody leaves before all have read the last tile's room.
+    if (__syncthreads_or(wanted != 0 ? 1 : 0) == 0) return;
+    const unsigned lane = threadIdx.x % 32;
+    const auto mine = static_cast<unsigned>(__popc(wanted));
+    unsigned upto = mine;  // with those of the warp's lower lanes
+    for (unsigned distance = 1; distance < 32; distance *= 2) {
+      const unsigned left = __shfl_up_sync(0xffffffffU, upto, distance);
+      if (lane >= distance) upto += left;
+    }
+    if (lane == 31) shared_.warp_collected[threadIdx.x / 32] = upto;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      unsigned sum = 0;
+      for (std::uint32_t& of_warp : shared_.warp_collected) {
+        const unsigned count = of_warp;
+        of_warp = sum;
+        sum += count;
+      }
+      shared_.begin = atomicAdd(reinterpret_cast<unsigned long long*>(a_.num_collected), sum);
+    }
+    __syncthreads();
+    std::uint64_t at = shared_.begin + shared_.warp_collected[threadIdx.x / 32] + upto - mine;
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) {
+      if ((wanted >> i & 1) == 0) continue;
+      if (at < a_.capacity) a_.collected[at] = keys[i];
+      ++at;
+    }
+  }
+
+  const Order& order_;
+  const interval_arguments<K>& a_;
+  shared_memory& shared_;
+};
+
+template <class K, class Order>
+__global__ void __launch_bounds__(interval_threads)
+    interval_kernel(Order order, __grid_constant__ const interval_arguments<K> arguments) {
+  __shared__ typename interval_block<K, Order>::shared_memory shared;
+  interval_block<K, Order>(order, arguments, shared).run();
+}
+
+}  // namespace spansort::device::cuda

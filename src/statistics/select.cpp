@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "statistics/select.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/math.hpp"
+#include "keys/dispatch.hpp"
+#include "statistics/select_plan.hpp"
+#include "statistics/take_sample.hpp"
+
+namespace spansort::statistics {
+namespace {
+
+/// What is still to be searched, and what for.
+struct remainder {
+  std::vector<key_chunk> chunks;
+  std::vector<device::buffer> memory;  ///< of the chunks; none of the caller's
+  std::vector<target> targets;         ///< by rank
+};
+
+/// One batch of ranks: searches the keys, then what was collected of them, and so on.
+class selection {
+ public:
+  selection(keys::key_codec codec, std::vector<std::uint64_t>& found, select_report& report)
+      : codec_(codec), max_key_(base::low_mask(codec.key_bits())), found_(found), report_(report) {}
+
+  void run(remainder left) {
+    bool is_first = true;
+    while (!left.targets.empty()) {
+      std::erase_if(left.chunks, [](const key_chunk& c) { return c.num_keys == 0; });
+      const key_sample sample = take_sample(codec_, left.chunks);
+      if (sample.keys.size() == num_keys_of(left.chunks)) return pick(sample, left.targets);
+      left = search(sample, std::move(left), is_first);
+      is_first = false;
+    }
+  }
+
+ private:
+  /// What one read has brought.
+  struct reading {
+    std::vector<std::uint64_t> counts;  ///< of all chunks together
+    std::vector<key_chunk> collected;
+    std::vector<device::buffer> memory;
+    bool is_complete = true;  ///< there was room for all that was marked
+  };
+
+  /// The sample is all there is.
+  void pick(const key_sample& sample, const std::vector<target>& targets) {
+    std::vector<std::uint64_t> keys = sample.keys;
+    auto begin = keys.begin();
+    for (const target& t : targets) {
+      const auto at = keys.begin() + static_cast<std::ptrdiff_t>(t.rank);
+      if (at >= begin) std::nth_element(begin, at, keys.end());
+      found_[t.slot] = *at;
+      begin = std::max(begin, at);
+    }
+  }
+
+  /// Reads until every target that is left lies among keys that were collected.
+  remainder search(const key_sample& sample, remainder from, bool are_callers_keys) {
+    const std::uint64_t num_keys = num_keys_of(from.chunks);
+    read_plan plan = plan_by_sample(sample, from.targets, num_keys, max_key_);
+    while (true) {
+      reading done = read(from.chunks, plan);
+      if (are_callers_keys) ++report_.num_reads;
+      report_.keys_read += num_keys;
+      if (settle(from.targets, plan, done)) {
+        return {std::move(done.collected), std::move(done.memory), renumbered(from.targets, plan, done.counts)};
+      }
+      plan = plan_by_ranges(sample, from.targets, num_keys, max_key_);
+    }
+  }
+
+  [[nodiscard]] reading read(const std::vector<key_chunk>& chunks, const read_plan& plan) {
+    reading done;
+    const std::size_t num_intervals = plan.splitters.size() + 1;
+    std::vector<std::uint64_t> counts(chunks.size() * num_intervals);
+    for (const key_chunk& c : chunks) {
+      const std::uint64_t capacity = std::min(c.num_keys, plan.most_collected);
+      done.memory.push_back(c.device->allocate(capacity * codec_.width_bytes()));
+      done.collected.push_back({c.device, c.queue, done.memory.back().data(), capacity});
+    }
+    queued_work work(chunks);
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      chunks[i].queue->count_intervals({.codec = codec_,
+                                        .keys = chunks[i].keys,
+                                        .num_keys = chunks[i].num_keys,
+                                        .splitters = plan.splitters,
+                                        .marked = plan.marked,
+                                        .counts = counts.data() + i * num_intervals,
+                                        .collected = done.memory[i].data(),
+                                        .capacity = done.collected[i].num_keys});
+    }
+    work.finish();
+    done.counts.assign(num_intervals, 0);
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      std::uint64_t num_marked = 0;
+      for (std::size_t j = 0; j < num_intervals; ++j) {
+        const std::uint64_t count = counts[i * num_intervals + j];
+        done.counts[j] += count;
+        if ((plan.marked >> j & 1) != 0) num_marked += count;
+      }
+      if (num_marked > done.collected[i].num_keys) done.is_complete = false;
+      done.collected[i].num_keys = std::min(done.collected[i].num_keys, num_marked);
+      report_.keys_collected += done.collected[i].num_keys;
+    }
+    return done;
+  }
+
+  /// Looks where the targets are. Those that are in intervals of one value are done and leave. Whether the others can be
+  /// searched for among what was collected, and this is little enough.
+  [[nodiscard]] bool settle(std::vector<target>& targets, const read_plan& plan, const reading& done) {
+    bool are_collected = done.is_complete;
+    std::erase_if(targets, [&](target& t) {
+      const located_interval at = locate(t.rank, plan, done.counts, max_key_);
+      t.range = at.range;
+      if (at.range.low == at.range.high) {
+        found_[t.slot] = at.range.low;
+        return true;
+      }
+      if ((plan.marked >> at.interval & 1) == 0) are_collected = false;
+      return false;
+    });
+    std::uint64_t num_keys = 0;
+    for (const std::uint64_t count : done.counts) num_keys += count;
+    return targets.empty() || (are_collected && num_keys_of(done.collected) <= num_keys / 2);
+  }
+
+  /// Targets by their ranks among the collected keys.
+  [[nodiscard]] static std::vector<target> renumbered(std::vector<target> targets, const read_plan& plan,
+                                                      const std::vector<std::uint64_t>& counts) {
+    std::uint64_t num_below = 0;
+    std::uint64_t num_skipped = 0;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      for (; next < targets.size() && targets[next].rank < num_below + counts[i]; ++next) {
+        targets[next].rank -= num_skipped;
+      }
+      num_below += counts[i];
+      if ((plan.marked >> i & 1) == 0) num_skipped += counts[i];
+    }
+    return targets;
+  }
+
+  keys::key_codec codec_;
+  std::uint64_t max_key_;
+  std::vector<std::uint64_t>& found_;
+  select_report& report_;
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> select_keys(keys::key_codec codec, std::span<const key_chunk> chunks,
+                                       std::span<const std::uint64_t> ranks, select_report* report) {
+  codec.ties = keys::tie_rule::by_bits;
+  select_report unseen;
+  select_report& seen = report == nullptr ? unseen : *report;
+  seen = {};
+  std::vector<std::uint64_t> different(ranks.begin(), ranks.end());
+  std::ranges::sort(different);
+  different.erase(std::unique(different.begin(), different.end()), different.end());
+  SPANSORT_ASSERT(different.empty() || different.back() < num_keys_of(chunks));
+  for (const key_chunk& c : chunks) c.device->prepare();
+
+  std::vector<std::uint64_t> found(different.size());
+  selection batch(codec, found, seen);
+  for (std::size_t begin = 0; begin < different.size(); begin += max_targets) {
+    remainder all{.chunks = {chunks.begin(), chunks.end()}, .memory = {}, .targets = {}};
+    for (std::size_t i = begin; i < std::min(different.size(), begin + max_targets); ++i) {
+      all.targets.push_back({.rank = different[i], .slot = i, .range = {}});
+    }
+    batch.run(std::move(all));
+  }
+  std::vector<std::uint64_t> answers;
+  answers.reserve(ranks.size());
+  for (const std::uint64_t rank : ranks) {
+    answers.push_back(found[static_cast<std::size_t>(std::ranges::lower_bound(different, rank) - different.begin())]);
+  }
+  keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const keys::codec_of<K> decoder = codec.of<K>();
+    for (std::uint64_t& a : answers) a = decoder.decode(static_cast<K>(a));
+  });
+  return answers;
+}
+
+}  // namespace spansort::statistics

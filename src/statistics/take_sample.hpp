@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples of keys that lie on devices, and work queued on all of them.
+#pragma once
+
+#include <span>
+
+#include "statistics/select.hpp"
+#include "statistics/select_plan.hpp"
+
+namespace spansort::statistics {
+
+[[nodiscard]] inline std::uint64_t num_keys_of(std::span<const key_chunk> chunks) noexcept {
+  std::uint64_t num_keys = 0;
+  for (const key_chunk& c : chunks) num_keys += c.num_keys;
+  return num_keys;
+}
+
+/// Work on the queues of chunks. Memory that it uses is declared before: it is waited for, whatever happens.
+class queued_work {
+ public:
+  explicit queued_work(std::span<const key_chunk> chunks) : chunks_(chunks) {}
+  ~queued_work();
+  queued_work(const queued_work&) = delete;
+  queued_work& operator=(const queued_work&) = delete;
+
+  /// Waits for all queues, then throws what the first of them has to throw.
+  void finish();
+
+ private:
+  std::span<const key_chunk> chunks_;
+};
+
+/// Up to this many keys are sampled completely.
+inline constexpr std::uint64_t most_sampled_keys = std::uint64_t{1} << 16;
+
+/// Encoded keys, taken at places that depend on the number of keys alone. A cache line at a time: its other keys cost
+/// nothing more.
+[[nodiscard]] key_sample take_sample(const keys::key_codec& codec, std::span<const key_chunk> chunks);
+
+}  // namespace spansort::statistics
