@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include "device/device.hpp"
 
@@ -32,22 +33,23 @@ class interval_scan {
   static constexpr D d{};
   static constexpr DI di{};
   static constexpr K top = static_cast<K>(K{1} << (sizeof(K) * 8 - 1));
-  static constexpr std::size_t most_lanes = HWY_MAX_BYTES / sizeof(K);
+  static constexpr std::size_t num_lanes = HWY_MAX_BYTES / sizeof(K);  // of targets with vectors of one size: all
   /// Vectors of a group, and groups before a lane's counter could overflow.
   static constexpr unsigned together = 4;
+  static constexpr unsigned group_keys = together * num_lanes;
+  static_assert(num_lanes <= 64 && 64 % num_lanes == 0);
   static constexpr std::uint64_t most_groups = sizeof(K) == 1 ? 60 : 4096;
 
  public:
   interval_scan(const keys::codec_of<K>& codec, const splitter_list<K>& list, std::uint64_t* num_below, K* collected)
       : codec_(codec), list_(list), num_below_(num_below), first_(collected), next_(collected) {
-    const std::size_t lanes = hn::Lanes(d);
+    constexpr std::size_t lanes = num_lanes;
     for (std::size_t s = 0; s < list.splitters.size(); ++s) {
       hn::Store(hn::Set(d, static_cast<K>(list.splitters[s] ^ top)), d, splitters_ + s * lanes);
     }
   }
 
   std::uint64_t run(const K* keys, std::uint64_t num_keys) {
-    const std::uint64_t group_keys = together * hn::Lanes(d);
     std::uint64_t i = 0;
     while (num_keys - i >= group_keys) {
       const std::uint64_t num_groups = std::min(most_groups, (num_keys - i) / group_keys);
@@ -70,7 +72,7 @@ class interval_scan {
 
   template <bool depends_on_sign>
   void run_groups(const K* HWY_RESTRICT keys, std::uint64_t num_groups) {
-    const std::size_t lanes = hn::Lanes(d);
+    constexpr std::size_t lanes = num_lanes;
     const std::size_t num_splitters = list_.splitters.size();
     const std::size_t num_turning = list_.num_turning;
     const V to_positive = hn::Set(d, codec_.to_positive);
@@ -78,6 +80,7 @@ class interval_scan {
     const V offset = hn::Set(d, static_cast<K>(codec_.offset + top));
     const VI last_mark = hn::Set(di, static_cast<S>(list_.last_is_marked ? -1 : 0));
     std::fill_n(counts_, num_splitters * lanes, K{0});
+    std::uint64_t waiting = 0;  // marks of up to 64 keys
     for (std::uint64_t g = 0; g < num_groups; ++g, keys += together * lanes) {
       const auto rank = [&](unsigned i) HWY_ATTR {
         V x = hn::LoadU(d, keys + i * lanes);
@@ -94,8 +97,14 @@ class interval_scan {
         m = {hn::Xor(m.v0, below.v0), hn::Xor(m.v1, below.v1), hn::Xor(m.v2, below.v2), hn::Xor(m.v3, below.v3)};
       }
       for (std::size_t s = num_turning; s < num_splitters; ++s) static_cast<void>(count_below(x, s));
-      if (hn::AllFalse(di, hn::MaskFromVec(hn::Or(hn::Or(m.v0, m.v1), hn::Or(m.v2, m.v3))))) continue;
-      collect_group(m, keys);
+      if constexpr (group_keys < 64) {
+        const unsigned place = static_cast<unsigned>(g) * group_keys % 64;
+        waiting |= bits_of(m) << place;
+        if (place + group_keys != 64 && g + 1 != num_groups) continue;
+        collect(std::exchange(waiting, 0), keys - place);
+      } else {
+        collect_group(m, keys);
+      }
     }
     for (std::size_t s = 0; s < num_splitters; ++s) {
       for (std::size_t lane = 0; lane < lanes; ++lane) num_below_[s] += counts_[s * lanes + lane];
@@ -104,7 +113,7 @@ class interval_scan {
 
   /// All ones where a key is below splitter s.
   HWY_INLINE group count_below(const group& x, std::size_t s) {
-    const std::size_t lanes = hn::Lanes(d);
+    constexpr std::size_t lanes = num_lanes;
     const VI splitter = hn::BitCast(di, hn::Load(d, splitters_ + s * lanes));
     const group below{hn::VecFromMask(di, hn::Lt(x.v0, splitter)), hn::VecFromMask(di, hn::Lt(x.v1, splitter)),
                       hn::VecFromMask(di, hn::Lt(x.v2, splitter)), hn::VecFromMask(di, hn::Lt(x.v3, splitter))};
@@ -114,44 +123,44 @@ class interval_scan {
     return below;
   }
 
-  HWY_INLINE void collect_group(const group& m, const K* keys) {
-    const std::size_t lanes = hn::Lanes(d);
-    if constexpr (together * most_lanes <= 64) {
-      collect(bits_of(m.v0) | bits_of(m.v1) << lanes | bits_of(m.v2) << 2 * lanes | bits_of(m.v3) << 3 * lanes, keys);
-    } else {
-      collect_lanes(m.v0, keys);
-      collect_lanes(m.v1, keys + lanes);
-      collect_lanes(m.v2, keys + 2 * lanes);
-      collect_lanes(m.v3, keys + 3 * lanes);
-    }
-  }
-
-  // One by one: few keys are marked. (Highway's CompressStore copies its table in every call, with GCC 12.)
+  // Highway's CompressStore copies its table in every call, with GCC 12; and a branch for every few keys would be guessed
+  // wrong as often as not.
 
   static HWY_INLINE std::uint64_t bits_of(VI mark) {
     // As wide as what is stored, so that nothing passes through memory.
-    std::conditional_t<most_lanes <= 8, std::uint8_t, std::uint16_t> bits = 0;
+    using narrow = std::conditional_t<num_lanes <= 8, std::uint8_t, std::uint16_t>;
+    using wide = std::conditional_t<num_lanes <= 32, std::uint32_t, std::uint64_t>;
+    std::conditional_t<num_lanes <= 16, narrow, wide> bits = 0;
     hn::StoreMaskBits(di, hn::MaskFromVec(mark), reinterpret_cast<std::uint8_t*>(&bits));
     return bits;
   }
-
-  HWY_INLINE void collect(std::uint64_t bits, const K* keys) {
-    K* next = next_;
-    for (; bits != 0; bits &= bits - 1) *next++ = keys[std::countr_zero(bits)];
-    next_ = next;
+  static HWY_INLINE std::uint64_t bits_of(const group& m) {
+    return bits_of(m.v0) | bits_of(m.v1) << num_lanes | bits_of(m.v2) << 2 * num_lanes | bits_of(m.v3) << 3 * num_lanes;
   }
 
-  /// Writes one key past what is marked.
-  HWY_INLINE void collect_lanes(VI mark, const K* keys) {
-    if (hn::AllFalse(di, hn::MaskFromVec(mark))) return;
-    HWY_ALIGN S marks[most_lanes];
-    hn::Store(mark, di, marks);
-    K* next = next_;
-    for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane) {
-      *next = keys[lane];
-      next += marks[lane] != 0 ? 1 : 0;
+  /// Groups of 64 keys and more.
+  HWY_INLINE void collect_group(const group& m, const K* keys) {
+    if constexpr (num_lanes == 16) {
+      collect(bits_of(m), keys);
+    } else if constexpr (num_lanes == 32) {
+      collect(bits_of(m.v0) | bits_of(m.v1) << 32, keys);
+      collect(bits_of(m.v2) | bits_of(m.v3) << 32, keys + 64);
+    } else {
+      collect(bits_of(m.v0), keys);
+      collect(bits_of(m.v1), keys + 64);
+      collect(bits_of(m.v2), keys + 128);
+      collect(bits_of(m.v3), keys + 192);
     }
-    next_ = next;
+  }
+
+  /// Up to 64 keys. Always writes `unasked`: they are seldom more.
+  HWY_INLINE void collect(std::uint64_t bits, const K* keys) {
+    constexpr int unasked = 6;
+    if (bits == 0) return;
+    K* next = next_;
+    next_ += std::popcount(bits);
+    for (int i = 0; i < unasked; ++i, bits &= bits - 1) *next++ = keys[std::countr_zero(bits) % 64];
+    for (; bits != 0; bits &= bits - 1) *next++ = keys[std::countr_zero(bits)];
   }
 
   void run_one(K key) {
@@ -171,8 +180,8 @@ class interval_scan {
   std::uint64_t* num_below_;
   K* first_;
   K* next_;
-  HWY_ALIGN K splitters_[max_splitters * most_lanes];
-  HWY_ALIGN K counts_[max_splitters * most_lanes];
+  HWY_ALIGN K splitters_[max_splitters * num_lanes];
+  HWY_ALIGN K counts_[max_splitters * num_lanes];
 };
 
 // Highway's dispatch tables want plain functions.
