@@ -14,14 +14,13 @@ bool pinned_ring::prepare(std::uint64_t size_bytes) {
   const std::uint64_t wanted_bytes = std::clamp(std::bit_ceil(base::ceil_div<std::uint64_t>(size_bytes, num_buffers)),
                                                 least_buffer_bytes, most_buffer_bytes);
   if (wanted_bytes <= buffer_bytes_ || is_refused_) return memory_ != nullptr;
-  for (event_handle& done : done_) {
-    if (done == nullptr) done = make_cuda_event(cudaEventDisableTiming);
-  }
-  // The stream may still be at work on the buffers that go.
-  for (const event_handle& done : done_) SPANSORT_CUDA(cudaEventSynchronize(done.get()));
   pinned_memory larger = try_allocate_pinned_memory(num_buffers * wanted_bytes);
   is_refused_ = larger == nullptr;
   if (is_refused_) return memory_ != nullptr;
+  for (event_handle& done : done_) {
+    if (done == nullptr) done = make_cuda_event(cudaEventDisableTiming);
+    SPANSORT_CUDA(cudaEventSynchronize(done.get()));  // the stream may still be at work on the buffers that go
+  }
   memory_ = std::move(larger);
   buffer_bytes_ = wanted_bytes;
   return true;
