@@ -72,8 +72,8 @@ struct percentile_pair {
 
 /// How far the whiskers of a box plot may reach; `whis` of matplotlib's boxplot.
 struct whisker_rule {
-  double iqr_factor = 1.5;                     ///< interquartile ranges beyond the quartiles; finite, 0 or more
-  std::optional<percentile_pair> percentiles;  ///< instead: fences at these percentiles (method linear)
+  double iqr_factor = 1.5;                          ///< interquartile ranges beyond the quartiles; finite, 0 or more
+  std::optional<percentile_pair> percentiles = {};  ///< instead: fences at these percentiles (method linear)
   friend bool operator==(const whisker_rule&, const whisker_rule&) = default;
 };
 
@@ -145,6 +145,36 @@ template <std::ranges::contiguous_range R>
 [[nodiscard]] inline std::vector<double> quantiles(const_key_span keys, std::span<const double> q,
                                                    const quantile_options& options = {}) {
   return detail::quantiles(keys, q, options);
+}
+
+struct summary_options {
+  quantile_method method =
+      quantile_method::linear;  ///< of the quantiles; `tukey`'s seven-number summaries are `linear`
+  nan_policy nans = nan_policy::propagate;
+  whisker_rule whiskers = {};
+  /// Of the outliers, the outermost: half of them from each side, and what the other side leaves.
+  std::uint64_t most_outliers = 1000;
+  std::string devices = "auto";  ///< as in quantile_options
+};
+
+namespace detail {
+summary summarize(const_key_span keys, const summary_options& options);
+}
+
+/// Count, extremes, quartiles, mean, fences, whiskers and outliers of `keys`, exactly. Nothing is sorted and no key is
+/// moved: some eight reads by all threads of the devices. Memory: that of quantiles(), and of the outliers where they are
+/// collected with those that equal the last one. Blocks. Throws bad_input where there are no keys or a NaN is an error,
+/// invalid_argument for whiskers and devices that cannot be, out_of_memory.
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+[[nodiscard]] summary summarize(const R& keys, const summary_options& options = {}) {
+  using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+  return detail::summarize(as_const_key_span(std::span<const key>(keys)), options);
+}
+
+/// The same of keys whose type is known at run time.
+[[nodiscard]] inline summary summarize(const_key_span keys, const summary_options& options = {}) {
+  return detail::summarize(keys, options);
 }
 
 }  // namespace spansort

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// summarize(): quantiles, fences, whiskers, outliers and the mean, each by its own look at the keys.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "api/arguments.hpp"
+#include "api/chunked_keys.hpp"
+#include "spansort/errors.hpp"
+#include "spansort/statistics.hpp"
+#include "statistics/box.hpp"
+#include "statistics/mean.hpp"
+#include "statistics/quantile_position.hpp"
+
+namespace spansort {
+namespace {
+
+using statistics::interval;
+using statistics::quantile_position;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+summary summary_of_nothing(std::uint64_t count, std::uint64_t nan_count) {
+  summary s;
+  s.count = count;
+  s.nan_count = nan_count;
+  for (double* const each : {&s.minimum, &s.lower_quartile, &s.median, &s.upper_quartile, &s.maximum, &s.mean, &s.iqr,
+                             &s.fence_low, &s.fence_high, &s.whisker_low, &s.whisker_high}) {
+    *each = nan;
+  }
+  s.bowley_seven.fill(nan);
+  s.normal_seven.fill(nan);
+  return s;
+}
+
+/// Quantiles of the first `num_keys` keys, all found together.
+class wanted_quantiles {
+ public:
+  explicit wanted_quantiles(std::uint64_t num_keys) : num_keys_(num_keys) {}
+
+  void add(double q, quantile_method method) {
+    methods_.push_back(method);
+    positions_.push_back(statistics::position_of(num_keys_, q, method));
+  }
+  [[nodiscard]] std::vector<double> find(const api::chunked_keys& keys) const {
+    std::vector<std::uint64_t> ranks;
+    for (const quantile_position& p : positions_) {
+      ranks.push_back(p.lower_rank);
+      ranks.push_back(p.upper_rank);
+    }
+    const std::vector<double> found = keys.at(ranks);
+    std::vector<double> values;
+    for (std::size_t i = 0; i < positions_.size(); ++i) {
+      values.push_back(statistics::quantile_value(methods_[i], positions_[i], found[2 * i], found[2 * i + 1]));
+    }
+    return values;
+  }
+
+ private:
+  std::uint64_t num_keys_;
+  std::vector<quantile_method> methods_;
+  std::vector<quantile_position> positions_;
+};
+
+/// Fills in the quantiles; returns the fences.
+interval fill_quantiles(const api::chunked_keys& keys, const summary_options& options, summary& s) {
+  // Spafford's rule knows the quartiles alone.
+  const quantile_method sevens = options.method == quantile_method::tukey ? quantile_method::linear : options.method;
+  wanted_quantiles wanted(s.count);
+  for (const double q : {0.0, 0.25, 0.5, 0.75, 1.0}) wanted.add(q, options.method);
+  for (const double q : bowley_seven_q) wanted.add(q, sevens);
+  for (const double q : normal_seven_q) wanted.add(q, sevens);
+  if (const auto& percentiles = options.whiskers.percentiles) {
+    wanted.add(statistics::q_of_percentile(percentiles->low), quantile_method::linear);
+    wanted.add(statistics::q_of_percentile(percentiles->high), quantile_method::linear);
+  }
+  const std::vector<double> found = wanted.find(keys);
+  auto next = found.begin();
+  for (double* const each : {&s.minimum, &s.lower_quartile, &s.median, &s.upper_quartile, &s.maximum}) *each = *next++;
+  for (double& each : s.bowley_seven) each = *next++;
+  for (double& each : s.normal_seven) each = *next++;
+  const interval quartiles{s.lower_quartile, s.upper_quartile};
+  s.iqr = statistics::interquartile_range(quartiles);
+  if (options.whiskers.percentiles) return {*next, *(next + 1)};
+  return statistics::iqr_fences(quartiles, options.whiskers.iqr_factor);
+}
+
+/// The keys that the whiskers end at, and how many lie beyond.
+void fill_whiskers(const api::chunked_keys& keys, summary& s) {
+  const std::vector<std::uint64_t> before = keys.count_before({keys.at_least(s.fence_low), keys.above(s.fence_high)});
+  const std::uint64_t num_low = before[0];
+  const std::uint64_t num_upto_high = before[1];
+  std::vector<std::uint64_t> ranks;
+  if (num_low < s.count) ranks.push_back(num_low);
+  if (num_upto_high > 0) ranks.push_back(num_upto_high - 1);
+  const std::vector<double> ends = keys.at(ranks);
+  std::optional<double> least;
+  std::optional<double> greatest;
+  if (num_low < s.count) least = ends.front();
+  if (num_upto_high > 0) greatest = ends.back();
+  s.whisker_low = statistics::lower_whisker(s.lower_quartile, least);
+  s.whisker_high = statistics::upper_whisker(s.upper_quartile, greatest);
+}
+
+/// Counts those beyond the whiskers, and takes the outermost `most` of them.
+void fill_outliers(const api::chunked_keys& keys, std::uint64_t most, summary& s) {
+  api::key_border low_end = keys.at_least(s.whisker_low);
+  api::key_border high_begin = keys.above(s.whisker_high);
+  const std::vector<std::uint64_t> before = keys.count_before({low_end, high_begin});
+  s.num_outliers_below = before[0];
+  s.num_outliers_above = s.count - before[1];
+  // Where there are too many, each side may have half, and what the other leaves.
+  const std::uint64_t half = most / 2;
+  const std::uint64_t num_above =
+      std::min(s.num_outliers_above, std::max(half, most - std::min(most, s.num_outliers_below)));
+  const std::uint64_t num_below = std::min(s.num_outliers_below, most - num_above);
+  const auto take = [&](api::key_border from, api::key_border to, std::uint64_t there, std::uint64_t wanted,
+                        bool lowest) {
+    std::vector<double> values = keys.between(from, to, there);
+    std::ranges::sort(values);
+    if (!lowest) values.erase(values.begin(), values.end() - static_cast<std::ptrdiff_t>(wanted));
+    values.resize(wanted);
+    s.outliers.insert(s.outliers.end(), values.begin(), values.end());
+  };
+  // Up to the key that is the last to be taken; its equals are too many and are cut off.
+  if (num_below != 0) {
+    std::uint64_t there = s.num_outliers_below;
+    if (num_below < there) {
+      low_end = keys.above(keys.at({num_below - 1}).front());
+      there = keys.count_before({low_end})[0];
+    }
+    take({0, false}, low_end, there, num_below, true);
+  }
+  if (num_above != 0) {
+    std::uint64_t there = s.num_outliers_above;
+    if (num_above < there) {
+      high_begin = keys.at_least(keys.at({s.count - num_above}).front());
+      there = s.count - keys.count_before({high_begin})[0];
+    }
+    take(high_begin, keys.first_nan(), there, num_above, false);
+  }
+}
+
+}  // namespace
+
+summary detail::summarize(const_key_span keys, const summary_options& options) {
+  api::check_keys(keys);
+  statistics::require_valid(options.whiskers);
+  if (keys.num_keys == 0) throw bad_input("a summary of no keys");
+  const api::chunked_keys chunks(keys, options.devices);
+  const api::key_border first_nan = chunks.first_nan();
+  const std::uint64_t num_numbers = first_nan.is_end ? keys.num_keys : chunks.count_before({first_nan})[0];
+  const std::uint64_t num_nans = keys.num_keys - num_numbers;
+  if (num_nans != 0 && options.nans == nan_policy::error) {
+    throw bad_input("summary: " + std::to_string(num_nans) + " of " + std::to_string(keys.num_keys) + " keys are NaN");
+  }
+  summary s = summary_of_nothing(num_numbers, num_nans);
+  if (num_numbers == 0 || (num_nans != 0 && options.nans == nan_policy::propagate)) return s;
+  s.mean = statistics::mean(keys);
+  const interval fences = fill_quantiles(chunks, options, s);
+  s.fence_low = fences.low;
+  s.fence_high = fences.high;
+  fill_whiskers(chunks, s);
+  fill_outliers(chunks, options.most_outliers, s);
+  return s;
+}
+
+}  // namespace spansort
