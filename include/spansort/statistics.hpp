@@ -127,12 +127,12 @@ namespace detail {
 std::vector<double> quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options);
 }
 
-/// The quantiles of `keys` at every q of `q`, exactly, in the order of `q`. Nothing is sorted and no key is moved: the
-/// keys are read about once, by all threads of the devices, and twice where NaN keys are left out (statistics/select).
-/// 64-bit integers are rounded to the nearest double before they are interpolated.
-/// Memory: a tenth of the keys for a few q, at most as much as the keys for any. Blocks. Throws bad_input where there are
-/// no keys or a NaN is an error, invalid_argument for q outside [0, 1] and for devices that cannot be, out_of_memory.
-/// Of NaN keys alone, left out, every quantile is NaN.
+/// The quantiles of `keys` at every q of `q`, exactly, in the order of `q`. Nothing is sorted and no key is moved: all
+/// threads of the devices read the keys, nearly always once for every 8 ranks that the q need (two each at most, and the
+/// last); where NaN keys are left out, once more to count them and then again. 64-bit integers are rounded to the nearest
+/// double before they are interpolated. Memory: an eighth of the keys for quartiles, three quarters of them at most.
+/// Blocks. Throws bad_input where there are no keys or a NaN is an error, invalid_argument for q outside [0, 1] and for
+/// devices that cannot be, out_of_memory. Of NaN keys alone, left out, every quantile is NaN.
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
 [[nodiscard]] std::vector<double> quantiles(const R& keys, std::span<const double> q,
@@ -162,9 +162,12 @@ summary summarize(const_key_span keys, const summary_options& options);
 }
 
 /// Count, extremes, quartiles, mean, fences, whiskers and outliers of `keys`, exactly. Nothing is sorted and no key is
-/// moved: some eight reads by all threads of the devices. Memory: that of quantiles(), and of the outliers where they are
-/// collected with those that equal the last one. Blocks. Throws bad_input where there are no keys or a NaN is an error,
-/// invalid_argument for whiskers and devices that cannot be, out_of_memory.
+/// moved. The keys are read some ten times: nearly always three for the quantiles, once each for NaN keys of floats, mean,
+/// fences, whiskers and the outliers' number, and for the outliers of either side, three times where they are too many. The mean is taken by all
+/// processors, whatever the devices.
+/// Memory: that of quantiles(), and of the outliers of one side with all that equal the last one taken. Blocks. Throws
+/// bad_input where there are no keys or a NaN is an error, invalid_argument for whiskers and devices that cannot be,
+/// out_of_memory.
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
 [[nodiscard]] summary summarize(const R& keys, const summary_options& options = {}) {

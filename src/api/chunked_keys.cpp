@@ -121,7 +121,7 @@ std::vector<double> chunked_keys::between(key_border from, key_border to, std::u
   const unsigned width = codec_.width_bytes();
   std::vector<double> values;
   // A chunk after the other: no more than `most` keys are held at a time.
-  std::vector<std::byte> collected(most * width);
+  const device::buffer collected = ranks_.front().device->allocate(most * width);
   for (const statistics::key_chunk& c : chunks_) {
     std::vector<std::uint64_t> counts(splitters.size() + 1);
     c.queue->count_intervals({.codec = codec_,

@@ -2,9 +2,11 @@
 #include "statistics/key_value.hpp"
 
 #include <bit>
+#include <type_traits>
 
 #include "base/math.hpp"
 #include "keys/codec.hpp"
+#include "keys/dispatch.hpp"
 
 namespace spansort::statistics {
 namespace {
@@ -31,21 +33,17 @@ double value_of_small_float(std::uint64_t bits, keys::float_format format) {
 }  // namespace
 
 double key_value(key_type type, std::uint64_t bits) noexcept {
-  switch (type) {
-    case key_type::u8: return static_cast<std::uint8_t>(bits);
-    case key_type::i8: return static_cast<std::int8_t>(bits);
-    case key_type::u16: return static_cast<std::uint16_t>(bits);
-    case key_type::i16: return static_cast<std::int16_t>(bits);
-    case key_type::u32: return static_cast<std::uint32_t>(bits);
-    case key_type::i32: return static_cast<std::int32_t>(bits);
-    case key_type::u64: return static_cast<double>(bits);
-    case key_type::i64: return static_cast<double>(static_cast<std::int64_t>(bits));
-    case key_type::f32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-    case key_type::f64: return std::bit_cast<double>(bits);
-    case key_type::f16:
-    case key_type::bf16: break;
-  }
-  return value_of_small_float(bits & 0xffffU, keys::format_of(type));
+  return keys::with_type(type, [&]<class T>() -> double {
+    if constexpr (std::is_same_v<T, float>) {
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    } else if constexpr (std::is_same_v<T, double>) {
+      return std::bit_cast<double>(bits);
+    } else if constexpr (std::is_integral_v<T>) {
+      return static_cast<double>(static_cast<T>(bits));
+    } else {
+      return value_of_small_float(bits & 0xffffU, keys::format_of(type));
+    }
+  });
 }
 
 }  // namespace spansort::statistics

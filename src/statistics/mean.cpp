@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/math.hpp"
+#include "keys/dispatch.hpp"
 #include "statistics/key_value.hpp"
 
 namespace spansort::statistics {
@@ -96,36 +97,21 @@ double mean_of_numbers(std::uint64_t num_keys, const NumberAt& number_at) {
   return total / static_cast<double>(count);
 }
 
-template <class T>
-double mean_of(const const_key_span& keys) {
-  const T* const first = static_cast<const T*>(keys.data);
-  if constexpr (std::is_integral_v<T>) {
-    return mean_of_integers(first, keys.num_keys);
-  } else {
-    return mean_of_numbers(keys.num_keys, [=](std::uint64_t i) { return static_cast<double>(first[i]); });
-  }
-}
-
 }  // namespace
 
 double mean(const const_key_span& keys) {
   if (keys.num_keys == 0) return std::numeric_limits<double>::quiet_NaN();
-  switch (keys.type) {
-    case key_type::u8: return mean_of<std::uint8_t>(keys);
-    case key_type::i8: return mean_of<std::int8_t>(keys);
-    case key_type::u16: return mean_of<std::uint16_t>(keys);
-    case key_type::i16: return mean_of<std::int16_t>(keys);
-    case key_type::u32: return mean_of<std::uint32_t>(keys);
-    case key_type::i32: return mean_of<std::int32_t>(keys);
-    case key_type::u64: return mean_of<std::uint64_t>(keys);
-    case key_type::i64: return mean_of<std::int64_t>(keys);
-    case key_type::f32: return mean_of<float>(keys);
-    case key_type::f64: return mean_of<double>(keys);
-    case key_type::f16:
-    case key_type::bf16: break;
-  }
-  const auto* const bits = static_cast<const std::uint16_t*>(keys.data);
-  return mean_of_numbers(keys.num_keys, [=](std::uint64_t i) { return key_value(keys.type, bits[i]); });
+  return keys::with_type(keys.type, [&]<class T>() {
+    const T* const first = static_cast<const T*>(keys.data);
+    if constexpr (std::is_integral_v<T>) {
+      return mean_of_integers(first, keys.num_keys);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return mean_of_numbers(keys.num_keys, [=](std::uint64_t i) { return static_cast<double>(first[i]); });
+    } else {
+      return mean_of_numbers(keys.num_keys,
+                             [first, type = keys.type](std::uint64_t i) { return key_value(type, first[i].bits); });
+    }
+  });
 }
 
 }  // namespace spansort::statistics

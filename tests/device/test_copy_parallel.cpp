@@ -31,6 +31,13 @@ std::vector<std::byte> random_bytes(std::uint64_t size_bytes) {
   return bytes;
 }
 
+void copy_past_caches_when_large(void* to, const void* from, std::uint64_t size_bytes) {
+  copy_parallel(to, from, size_bytes);
+}
+void copy_into_caches(void* to, const void* from, std::uint64_t size_bytes) {
+  copy_parallel(to, from, size_bytes, past_caches::never);
+}
+
 /// Calls copy(to, from, size) for all alignments of both.
 template <class Copy>
 void expect_copies(std::uint64_t size_bytes, const Copy& copy) {
@@ -49,19 +56,22 @@ void expect_copies(std::uint64_t size_bytes, const Copy& copy) {
 
 TEST(copy_parallel_test, SmallSizesOfAnyAlignment) {
   for (const std::uint64_t size : {0, 1, 3, 15, 16, 17, 63, 64, 65, 127, 129, 4095, 4097}) {
-    expect_copies(size, copy_parallel);
+    expect_copies(size, copy_past_caches_when_large);
+    expect_copies(size, copy_into_caches);
   }
 }
 
 TEST(copy_parallel_test, SeveralBlocksOfAnyAlignment) {
   for (const std::uint64_t size : {block_bytes - 1, block_bytes, block_bytes + 1, 2 * block_bytes + 77}) {
-    expect_copies(size, copy_parallel);
+    expect_copies(size, copy_past_caches_when_large);
+    expect_copies(size, copy_into_caches);
   }
 }
 
 TEST(copy_parallel_test, SizesThatAreWrittenPastTheCaches) {
   for (const std::uint64_t size : {4 * block_bytes - 1, 4 * block_bytes, 5 * block_bytes + 13}) {
-    expect_copies(size, copy_parallel);
+    expect_copies(size, copy_past_caches_when_large);
+    expect_copies(size, copy_into_caches);
   }
 }
 

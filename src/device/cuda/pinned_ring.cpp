@@ -40,7 +40,8 @@ void pinned_ring::copy_in(cudaStream_t stream, void* to_device, const void* from
     const slot s = slot_of(next_part_++);
     const std::uint64_t bytes = std::min(buffer_bytes_, size_bytes - begin);
     SPANSORT_CUDA(cudaEventSynchronize(s.done));
-    copy_parallel(s.memory, static_cast<const char*>(from_host) + begin, bytes);
+    // Stores past the caches filled buffers slower: 44 and not 51 GB/s (16 threads of an H100's host).
+    copy_parallel(s.memory, static_cast<const char*>(from_host) + begin, bytes, past_caches::never);
     SPANSORT_CUDA(
         cudaMemcpyAsync(static_cast<char*>(to_device) + begin, s.memory, bytes, cudaMemcpyHostToDevice, stream));
     SPANSORT_CUDA(cudaEventRecord(s.done, stream));
