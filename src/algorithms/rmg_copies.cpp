@@ -21,11 +21,12 @@ std::uint64_t keys_of_a_piece(const problem& sort, const tuning_options& tuning)
 }
 
 void rmg_state::scatter_input() {
+  enter("scatter");
   const plan::parameters& p = planner_.params();
   const std::uint64_t most =
       place_ == input_place::separate ? keys_of_a_piece(sort_, run_.options().tuning) : p.num_keys;
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    const std::uint64_t count = source_count(p, r);
+    const std::uint64_t count = source_count(p, planned(r));
     for (std::uint64_t offset = 0; offset < count; offset += most) {
       pieces_.push_back({.rank = r, .offset = offset, .count = std::min(most, count - offset)});
     }
@@ -36,7 +37,7 @@ void rmg_state::scatter_input() {
 void rmg_state::copy_in(unsigned rank) {
   const device::record_shape& shape = sort_.shape;
   device::queue& copies = *run_.ranks()[rank].copies;
-  const device::records input = advance(shape, sort_.data, source_begin(planner_.params(), rank));
+  const device::records input = advance(shape, sort_.data, input_begin(rank));
   for (piece& p : pieces_) {
     if (p.rank != rank) continue;
     const device::records from = advance(shape, input, p.offset);
@@ -64,14 +65,11 @@ void rmg_state::count_pieces() {
   }
   run_.finish_phase("histogram", 0.15, sort_.num_keys);
 
-  std::vector<std::vector<std::uint64_t>> of_ranks;  // those with keys
-  const piece* before = nullptr;
-  for (const piece& p : pieces_) {
-    if (before == nullptr || before->rank != p.rank) of_ranks.emplace_back(root.digit.num_buckets());
-    std::ranges::transform(of_ranks.back(), p.counts, of_ranks.back().begin(), std::plus<>());
-    before = &p;
-  }
-  histograms_ = {std::move(of_ranks)};
+  for_each_slice([&](const plan::refinement&, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
+    for (const piece& p : pieces_) {
+      if (planned(p.rank) == slice.rank) std::ranges::transform(counts, p.counts, counts.begin(), std::plus<>());
+    }
+  });
 }
 
 void rmg_state::sort_and_copy_out(unsigned rank, const std::vector<device::sort_segment>& segments) {
@@ -105,7 +103,7 @@ void rmg_state::sort_batch(unsigned rank, std::vector<device::sort_segment> batc
   self.queue->record(sorted);
   self.copies->wait(sorted);
   const device::records from = advance(shape, result, offset);
-  const device::records to = advance(shape, sort_.data, plan_.rank_begins[rank] + offset);
+  const device::records to = advance(shape, result(), output_begin(rank) + offset);
   self.copies->copy(to.keys, from.keys, num_keys * shape.codec.width_bytes(), "copy out");
   self.copies->copy(to.values, from.values, num_keys * shape.value_bytes, "copy out");
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "algorithms/registry.hpp"
 #include "base/assert.hpp"
@@ -37,18 +38,6 @@ std::uint64_t rank_capacity(const plan::parameters& p, unsigned rank) {
   return std::max(source_count(p, rank), target_count(p, rank) + (p.num_ranks == 1 ? 0 : 2 * epsilon_keys(p)));
 }
 
-/// What suits every rank's device.
-device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape) {
-  device::partition_advice all = ranks.front().device->advise(shape);
-  for (const rank& r : ranks) {
-    const device::partition_advice its = r.device->advise(shape);
-    all.segment_keys = std::min(all.segment_keys, its.segment_keys);
-    all.radix_bits = std::min(all.radix_bits, its.radix_bits);
-    all.most_radix_bits = std::min(all.most_radix_bits, its.most_radix_bits);
-  }
-  return all;
-}
-
 /// Every rank may hold a slice of every bucket of a pass, and as many buckets as ranks may be refined in it: the planner's
 /// counts are to stay within megabytes.
 unsigned widest_planned_bits(unsigned num_ranks) {
@@ -73,7 +62,35 @@ std::uint64_t rank_of_key(const problem& sort, std::uint64_t index) {
   return encode_at(sort.shape.codec, sort.data.keys, index);
 }
 
+unsigned first_rank_of(const problem& sort) { return sort.others == nullptr ? 0 : sort.others->first_rank(); }
+
+/// How many records there are, and who is to begin and end with how many.
+void set_sizes(plan::parameters& p, const problem& sort, unsigned num_own_ranks) {
+  if (sort.others != nullptr) {
+    p.source_counts = sort.others->source_counts;
+    p.target_counts = sort.others->target_counts;
+    p.num_ranks = static_cast<unsigned>(p.source_counts.size());
+    p.num_keys = std::accumulate(p.source_counts.begin(), p.source_counts.end(), std::uint64_t{0});
+    return;
+  }
+  p.num_keys = sort.num_keys;
+  p.num_ranks = num_own_ranks;
+  for (const resident_part& part : sort.parts) p.source_counts.push_back(part.num_keys);
+  if (sort.keeps_part_sizes) p.target_counts = p.source_counts;
+}
+
 }  // namespace
+
+device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape) {
+  device::partition_advice all = ranks.front().device->advise(shape);
+  for (const rank& r : ranks) {
+    const device::partition_advice its = r.device->advise(shape);
+    all.segment_keys = std::min(all.segment_keys, its.segment_keys);
+    all.radix_bits = std::min(all.radix_bits, its.radix_bits);
+    all.most_radix_bits = std::min(all.most_radix_bits, its.most_radix_bits);
+  }
+  return all;
+}
 
 input_place place_of(const std::vector<rank>& ranks, const problem& sort) {
   if (sort.is_resident()) return input_place::resident;
@@ -82,18 +99,16 @@ input_place place_of(const std::vector<rank>& ranks, const problem& sort) {
 
 plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks, const sort_options& options) {
   plan::parameters p;
-  p.num_keys = sort.num_keys;
-  p.num_ranks = static_cast<unsigned>(ranks.size());
   p.key_bits = sort.shape.codec.key_bits();
   const tuning_options& tuning = options.tuning;
-  for (const resident_part& part : sort.parts) p.source_counts.push_back(part.num_keys);
-  if (sort.keeps_part_sizes) p.target_counts = p.source_counts;
-  const device::partition_advice advice = advice_of_all(ranks, sort.shape);
+  set_sizes(p, sort, static_cast<unsigned>(ranks.size()));
+  const device::partition_advice advice =
+      sort.others == nullptr ? advice_of_all(ranks, sort.shape) : sort.others->advice;
   follow_advice(p, advice);
   if (tuning.radix_bits != 0) p.radix_bits = std::min(tuning.radix_bits, advice.most_radix_bits);
   if (tuning.epsilon >= 0) p.epsilon = tuning.epsilon;
   if (tuning.fuse_threshold >= 0) p.fuse_threshold = tuning.fuse_threshold;
-  if (options.algorithm == "auto" && place_of(ranks, sort) == input_place::separate) {
+  if (options.algorithm == "auto" && sort.others == nullptr && place_of(ranks, sort) == input_place::separate) {
     p.refine_keys = std::max(largest_source(p) / large_parts_of_a_chunk, keys_of_a_piece(sort, tuning));
   }
   if (!p.target_counts.empty()) p.epsilon = 0;
@@ -119,7 +134,8 @@ std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const so
   const unsigned num_slots = sort.is_resident() || devices_share_memory(ranks) ? 1 : 2;
   std::vector<slot_request> wishes;
   for (unsigned r = 0; r < ranks.size(); ++r) {
-    for (unsigned slot = 0; slot < num_slots; ++slot) wishes.push_back({r, slot, rank_capacity(p, r)});
+    const std::uint64_t capacity = rank_capacity(p, first_rank_of(sort) + r);
+    for (unsigned slot = 0; slot < num_slots; ++slot) wishes.push_back({r, slot, capacity});
   }
   return wishes;
 }
@@ -127,16 +143,17 @@ std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const so
 rmg_state::rmg_state(run_context& run, const problem& sort)
     : run_(run),
       sort_(sort),
+      first_rank_(first_rank_of(sort)),
       place_(place_of(run.ranks(), sort)),
       planner_(plan_parameters(sort, run.ranks(), run.options())),
       buffers_(run.num_ranks()) {
   const plan::parameters& p = planner_.params();
   for (unsigned r = 0; r < run.num_ranks(); ++r) {
     const rank& self = run.ranks()[r];
-    const std::uint64_t capacity = rank_capacity(p, r);
+    const std::uint64_t capacity = rank_capacity(p, planned(r));
     buffers_[r].spare = slot_records(self, 0, sort.shape, capacity);
     if (place_ == input_place::shared) {
-      buffers_[r].chunk = advance(sort.shape, sort.data, source_begin(p, r));
+      buffers_[r].chunk = advance(sort.shape, sort.data, input_begin(r));
     } else if (place_ == input_place::separate) {
       buffers_[r].chunk = slot_records(self, 1, sort.shape, capacity);
     } else {
@@ -145,6 +162,23 @@ rmg_state::rmg_state(run_context& run, const problem& sort)
     }
   }
   reserve_staging();
+}
+
+std::uint64_t rmg_state::input_begin(unsigned rank) const noexcept {
+  const plan::parameters& p = planner_.params();
+  return source_begin(p, planned(rank)) - source_begin(p, first_rank_);
+}
+
+std::uint64_t rmg_state::output_begin(unsigned rank) const noexcept {
+  return plan_.rank_begins[planned(rank)] - plan_.rank_begins[first_rank_];
+}
+
+const device::records& rmg_state::result() const noexcept {
+  return sort_.others == nullptr ? sort_.data : sort_.others->result;
+}
+
+void rmg_state::enter(std::string_view phase) {
+  if (sort_.others != nullptr) sort_.others->group->enter_phase(phase);
 }
 
 bool rmg_state::reaches(unsigned source, unsigned receiver) const {
@@ -162,7 +196,7 @@ std::string rmg_state::why_staged(unsigned source, unsigned receiver) const {
 
 std::uint64_t rmg_state::staging_slot_bytes(unsigned r) const {
   const std::uint64_t widest = std::max<std::uint64_t>(sort_.shape.codec.width_bytes(), sort_.shape.value_bytes);
-  const std::uint64_t part_bytes = rank_capacity(planner_.params(), r) * widest;
+  const std::uint64_t part_bytes = rank_capacity(planner_.params(), planned(r)) * widest;
   // All of a small part pins little memory: pinning takes longer than sorting it.
   return std::clamp(base::round_up(part_bytes, least_staging_slot_bytes), least_staging_slot_bytes,
                     most_staging_slot_bytes);
@@ -184,27 +218,61 @@ void rmg_state::reserve_staging() {
 rmg_state::~rmg_state() { run_.drain(); }
 
 void rmg_state::count_pending() {
-  if (is_first_pass()) return count_pieces();
+  enter("histogram");
   histograms_.clear();
-  std::uint64_t num_keys = 0;
   for (const plan::refinement& bucket : planner_.pending()) {
-    auto& of_bucket = histograms_.emplace_back();
-    for (const plan::slice& slice : bucket.slices) {
-      std::vector<std::uint64_t>& counts = of_bucket.emplace_back(bucket.digit.num_buckets());
-      const device::records at = advance(sort_.shape, buffers_[slice.rank].current(), slice.offset);
-      run_.ranks()[slice.rank].queue->histogram({.shape = sort_.shape,
-                                                 .keys = at.keys,
-                                                 .num_keys = slice.count,
-                                                 .digits = {bucket.digit},
-                                                 .counts = counts.data()});
-      num_keys += slice.count;
-    }
+    histograms_.emplace_back(bucket.slices.size(), std::vector<std::uint64_t>(bucket.digit.num_buckets()));
   }
+  if (is_first_pass()) {
+    count_pieces();
+  } else {
+    count_slices();
+  }
+  if (sort_.others != nullptr) fill_in_counts_of_others();
+}
+
+void rmg_state::count_slices() {
+  std::uint64_t num_keys = 0;
+  for_each_slice([&](const plan::refinement& bucket, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
+    if (!is_mine(slice.rank)) return;
+    const unsigned rank = slice.rank - first_rank_;
+    const device::records at = advance(sort_.shape, buffers_[rank].current(), slice.offset);
+    run_.ranks()[rank].queue->histogram({.shape = sort_.shape,
+                                         .keys = at.keys,
+                                         .num_keys = slice.count,
+                                         .digits = {bucket.digit},
+                                         .counts = counts.data()});
+    num_keys += slice.count;
+  });
   run_.finish_phase("histogram", fraction_after_partitioning * 0.9, num_keys);
 }
 
+/// Every process knows all pending slices, so counts travel without saying whose they are: process by process, and of
+/// each in the order of its slices.
+void rmg_state::fill_in_counts_of_others() {
+  const cluster_sort& others = *sort_.others;
+  const auto process_of = [&](unsigned rank) {
+    return static_cast<std::size_t>(std::ranges::upper_bound(others.first_ranks, rank) - others.first_ranks.begin() - 1);
+  };
+  std::vector<std::uint64_t> mine;
+  std::vector<std::uint64_t> next(others.first_ranks.size());  // next[process + 1]: how many counts that process gives
+  for_each_slice([&](const plan::refinement&, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
+    next[process_of(slice.rank) + 1] += counts.size();
+    if (is_mine(slice.rank)) mine.insert(mine.end(), counts.begin(), counts.end());
+  });
+  std::partial_sum(next.begin(), next.end(), next.begin());  // now where each process's counts begin
+  const std::vector<std::uint64_t> all = others.group->gather(mine);
+  SPANSORT_ASSERT(all.size() == next.back());
+  for_each_slice([&](const plan::refinement&, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
+    std::uint64_t& begin = next[process_of(slice.rank)];
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(begin), counts.size(), counts.begin());
+    begin += counts.size();
+  });
+}
+
 bool rmg_state::looks_for_order() const {
-  return is_first_pass() && place_ != input_place::resident && run_.options().algorithm == "auto";
+  return is_first_pass() && place_ != input_place::resident && sort_.others == nullptr &&
+         run_.options().algorithm == "auto";
 }
 
 device::input_shape rmg_state::whole_shape() const {
@@ -262,17 +330,14 @@ void rmg_state::reverse_in_place() {
 }
 
 void rmg_state::partition_pending() {
+  enter("partition");
   std::uint64_t num_keys = 0;
-  for (std::size_t i = 0; i < planner_.pending().size(); ++i) {
-    const plan::refinement& bucket = planner_.pending()[i];
-    for (std::size_t j = 0; j < bucket.slices.size(); ++j) {
-      const plan::slice slice = bucket.slices[j];
-      const std::vector<std::uint64_t>& counts = histograms_[i][j];
-      if (std::ranges::find(counts, slice.count) != counts.end()) continue;  // one bucket holds it all
-      partition_slice(slice.rank, slice, bucket.digit, counts);
-      num_keys += slice.count;
-    }
-  }
+  for_each_slice([&](const plan::refinement& bucket, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
+    if (!is_mine(slice.rank)) return;
+    if (std::ranges::find(counts, slice.count) != counts.end()) return;  // one bucket holds it all
+    partition_slice(slice.rank - first_rank_, slice, bucket.digit, counts);
+    num_keys += slice.count;
+  });
   // The plan needs the counts alone: it is made while the devices partition.
   run_.pass_phase("partition", fraction_after_partitioning * (is_first_pass() ? 0.8 : 0.95), num_keys);
   planner_.add_pass(histograms_);
@@ -307,7 +372,7 @@ void rmg_state::make_plan() {
   plan_ = std::move(planner_).finish();
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
     rank_buffers& b = buffers_[r];
-    b.owned = place_ == input_place::shared ? advance(sort_.shape, sort_.data, plan_.rank_begins[r]) : b.chunk;
+    b.owned = place_ == input_place::shared ? advance(sort_.shape, result(), output_begin(r)) : b.chunk;
   }
   find_closed_ranks();
   sort_report& report = run_.report();
@@ -316,13 +381,16 @@ void rmg_state::make_plan() {
   report.num_passes = static_cast<unsigned>(plan_.passes.size());
   report.num_spanning_buckets = plan_.num_spanning_buckets;
   report.imbalance = plan_.imbalance();
-  for (unsigned r = 0; r < run_.num_ranks(); ++r) report.ranks[r].num_keys_out = plan_.rank_count(r);
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) report.ranks[r].num_keys_out = plan_.rank_count(planned(r));
 }
 
 void rmg_state::find_closed_ranks() {
   for (rank_buffers& b : buffers_) b.is_closed = true;
   for (const plan::transfer& t : plan_.transfers) {
-    if (!t.is_identity()) buffers_[t.source_rank].is_closed = buffers_[t.destination_rank].is_closed = false;
+    if (t.is_identity()) continue;
+    for (const unsigned rank : {t.source_rank, t.destination_rank}) {
+      if (is_mine(rank)) buffers_[rank - first_rank_].is_closed = false;
+    }
   }
   // An unpartitioned chunk is closed only where it is also in place.
   for (rank_buffers& b : buffers_) {
@@ -330,8 +398,8 @@ void rmg_state::find_closed_ranks() {
   }
 }
 
-void rmg_state::exchange_buckets() {
-  if (place_ != input_place::separate) run_.no_way_back();
+/// What the ranks of this process send from and receive into.
+std::vector<exchange::endpoint> rmg_state::clear_the_way() {
   const device::record_shape& shape = sort_.shape;
   std::vector<exchange::endpoint> endpoints(run_.num_ranks());
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
@@ -339,7 +407,7 @@ void rmg_state::exchange_buckets() {
     device::queue& queue = *run_.ranks()[r].queue;
     if (!b.is_partitioned && !b.is_closed) {
       // Never partitioned, for one bucket holds it: out of the way of what arrives.
-      const std::uint64_t count = source_count(plan_.params, r);
+      const std::uint64_t count = source_count(plan_.params, planned(r));
       queue.copy(b.spare.keys, b.chunk.keys, count * shape.codec.width_bytes(), "exchange");
       queue.copy(b.spare.values, b.chunk.values, count * shape.value_bytes, "exchange");
       b.is_partitioned = true;
@@ -347,22 +415,31 @@ void rmg_state::exchange_buckets() {
     endpoints[r] = {&queue, b.spare, b.owned,
                     [&self = run_.ranks()[r]]() -> device::event& { return self.take_event(); }};
   }
-  run_.join_queues();
+  return endpoints;
+}
+
+std::vector<plan::transfer> rmg_state::transfers_between_own() const {
   std::vector<plan::transfer> transfers;
+  for (plan::transfer t : plan_.transfers) {
+    if (!is_mine(t.source_rank) || !is_mine(t.destination_rank)) continue;
+    t.source_rank -= first_rank_;
+    t.destination_rank -= first_rank_;
+    if (!buffers_[t.source_rank].is_closed) transfers.push_back(t);
+  }
+  return transfers;
+}
+
+void rmg_state::exchange_buckets() {
+  enter("exchange");
+  if (place_ != input_place::separate) run_.no_way_back();
+  const std::vector<exchange::endpoint> endpoints = clear_the_way();
+  run_.join_queues();
+  if (sort_.others != nullptr) run_.finish_phase("partition", fraction_after_partitioning, 0);  // the host reads next
+  const std::vector<plan::transfer> transfers = transfers_between_own();
+  push_between_own(endpoints, transfers);
+  if (sort_.others != nullptr) push_to_others(endpoints);
   std::uint64_t num_keys = 0;
-  for (const plan::transfer& t : plan_.transfers) {
-    if (buffers_[t.source_rank].is_closed) continue;
-    transfers.push_back(t);
-    num_keys += t.count;
-  }
-  const auto reaches = [&](unsigned source, unsigned receiver) { return this->reaches(source, receiver); };
-  std::vector<exchange::staging_area> areas;
-  for (unsigned r = 0; r < staging_.size(); ++r) {
-    areas.push_back({static_cast<std::byte*>(staging_[r].data()), staging_slot_bytes(r), num_staging_slots});
-  }
-  const exchange::exchanged moved = exchange::push_in_memory(shape, transfers, endpoints, reaches, areas);
-  run_.report().exchanged_bytes = moved.bytes;
-  run_.report().staged_bytes = moved.staged_bytes;
+  for (const plan::transfer& t : transfers) num_keys += t.count;
   if (place_ == input_place::separate) {
     run_.finish_phase("exchange", fraction_after_exchange, num_keys);  // what fails must not begin the output
   } else {
@@ -371,11 +448,30 @@ void rmg_state::exchange_buckets() {
   }
 }
 
+void rmg_state::push_to_others(std::span<const exchange::endpoint> endpoints) {
+  const exchange::exchanged moved = sort_.others->group->push(sort_.shape, plan_.transfers, endpoints, first_rank_);
+  run_.report().exchanged_bytes += moved.bytes;
+  run_.report().staged_bytes += moved.staged_bytes;
+}
+
+void rmg_state::push_between_own(std::span<const exchange::endpoint> endpoints,
+                                 std::span<const plan::transfer> transfers) {
+  const auto reaches = [&](unsigned source, unsigned receiver) { return this->reaches(source, receiver); };
+  std::vector<exchange::staging_area> areas;
+  for (unsigned r = 0; r < staging_.size(); ++r) {
+    areas.push_back({static_cast<std::byte*>(staging_[r].data()), staging_slot_bytes(r), num_staging_slots});
+  }
+  const exchange::exchanged moved = exchange::push_in_memory(sort_.shape, transfers, endpoints, reaches, areas);
+  run_.report().exchanged_bytes = moved.bytes;
+  run_.report().staged_bytes = moved.staged_bytes;
+}
+
 void rmg_state::sort_buckets() {
+  enter("local sort");
   run_.no_way_back();
   std::vector<std::vector<device::sort_segment>> segments(run_.num_ranks());
   for (const plan::local_sort& bucket : plan_.local_sorts) {
-    segments[bucket.rank].push_back({bucket.offset, bucket.count, bucket.bits});
+    if (is_mine(bucket.rank)) segments[bucket.rank - first_rank_].push_back({bucket.offset, bucket.count, bucket.bits});
   }
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
     if (place_ == input_place::separate) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/run_context.hpp"
+#include "exchange/in_memory.hpp"
 #include "plan/planner.hpp"
 
 namespace spansort::algorithms {
@@ -18,6 +19,9 @@ enum class input_place : std::uint8_t {
   resident   ///< the devices'
 };
 [[nodiscard]] input_place place_of(const std::vector<rank>& ranks, const problem& sort);
+
+/// What suits every rank's device.
+[[nodiscard]] device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape);
 
 /// What is copied at a time to and from devices with memory of their own.
 [[nodiscard]] std::uint64_t keys_of_a_piece(const problem& sort, const tuning_options& tuning);
@@ -31,6 +35,8 @@ enum class input_place : std::uint8_t {
 /// Throws invalid_argument when a resident part has too little room for what it may end with.
 void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_options& options);
 
+/// Ranks are this process's own, from 0. In a sort over several processes the plan numbers those of all: everything that
+/// is asked of the plan or comes from it goes through planned() and is_mine().
 class rmg_state {
  public:
   /// The workspace has been reserved; only the planner's counts are still to be allocated.
@@ -47,7 +53,7 @@ class rmg_state {
   /// Section 3: chunks of equal size. Devices that share the caller's memory, or hold the input already, need no copy;
   /// to others it goes in pieces, which are counted as they arrive.
   void scatter_input();
-  /// Section 3.1: every rank counts the pass's digit in its slices of the spanning buckets.
+  /// Section 3.1: every rank counts the pass's digit in its slices of the spanning buckets; processes tell each other.
   void count_pending();
   /// Whether the first count found an input in order, which is then finished. Only `auto` looks; beyond the paper.
   [[nodiscard]] bool finish_if_ordered();
@@ -85,13 +91,37 @@ class rmg_state {
 
   using slice_histograms = std::vector<std::vector<std::vector<std::uint64_t>>>;  // [bucket][slice][digit]
 
+  /// The number of one of this process's ranks in the plan.
+  [[nodiscard]] unsigned planned(unsigned rank) const noexcept { return first_rank_ + rank; }
+  [[nodiscard]] bool is_mine(unsigned planned_rank) const noexcept {
+    return planned_rank >= first_rank_ && planned_rank - first_rank_ < run_.num_ranks();
+  }
+  /// Where a rank's share of the input begins in this process's records, and where its part of the result does.
+  [[nodiscard]] std::uint64_t input_begin(unsigned rank) const noexcept;
+  [[nodiscard]] std::uint64_t output_begin(unsigned rank) const noexcept;
+  [[nodiscard]] const device::records& result() const noexcept;
+  void enter(std::string_view phase);
+  /// Calls f(bucket, slice, its counts) for all slices of pending buckets.
+  template <class F>
+  void for_each_slice(F&& f) {
+    for (std::size_t i = 0; i < planner_.pending().size(); ++i) {
+      const plan::refinement& bucket = planner_.pending()[i];
+      for (std::size_t j = 0; j < bucket.slices.size(); ++j) f(bucket, bucket.slices[j], histograms_[i][j]);
+    }
+  }
+  void fill_in_counts_of_others();
+  [[nodiscard]] std::vector<plan::transfer> transfers_between_own() const;
+  void push_between_own(std::span<const exchange::endpoint> endpoints, std::span<const plan::transfer> transfers);
+  void push_to_others(std::span<const exchange::endpoint> endpoints);
   void copy_in(unsigned rank);
   void count_pieces();
+  void count_slices();
   void sort_segments(unsigned rank, std::vector<device::sort_segment> segments, const device::records& result);
   void sort_and_copy_out(unsigned rank, const std::vector<device::sort_segment>& segments);
   void sort_batch(unsigned rank, std::vector<device::sort_segment> batch, bool in_alternate, std::uint64_t num_keys);
   void partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,
                        const std::vector<std::uint64_t>& counts);
+  [[nodiscard]] std::vector<exchange::endpoint> clear_the_way();
   /// Whether the exchange copies directly. Where it does not, `staging_` has memory for the receiver.
   [[nodiscard]] bool reaches(unsigned source, unsigned receiver) const;
   [[nodiscard]] std::uint64_t staging_slot_bytes(unsigned r) const;
@@ -105,11 +135,12 @@ class rmg_state {
 
   run_context& run_;
   const problem& sort_;
+  unsigned first_rank_;
   input_place place_;
   plan::planner planner_;
   plan::sort_plan plan_;
   std::vector<rank_buffers> buffers_;
-  slice_histograms histograms_;
+  slice_histograms histograms_;          ///< of pending buckets; other processes' slices among them
   std::vector<piece> pieces_;            ///< of all chunks, in order
   std::vector<device::buffer> staging_;  ///< by rank, up to the last that needs it
   unsigned num_passes_ = 0;

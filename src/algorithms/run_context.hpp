@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/cluster.hpp"
 #include "algorithms/rank.hpp"
 #include "algorithms/workspace.hpp"
 #include "device/device.hpp"
@@ -33,6 +34,8 @@ struct problem {
   std::uint64_t num_keys = 0;
   std::vector<resident_part> parts = {};
   bool keeps_part_sizes = false;  ///< each part ends with as many records as it began; else they are balanced
+  /// The other processes of a sort that this one's records are only a part of. Null: there are none.
+  const cluster_sort* others = nullptr;
 
   [[nodiscard]] bool is_resident() const noexcept { return !parts.empty(); }
 };
