@@ -62,8 +62,8 @@ std::vector<std::vector<T>> gather_parts(node_group& group, std::span<const T> m
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = to ? MPI_Igatherv(from, count, type, gathered.data(), round.counts.data(), round.offsets.data(),
                                        type, checked_cast<int>(*to), state.communicator, &request)
-                        : MPI_Iallgatherv(from, count, type, gathered.data(), round.counts.data(),
-                                          round.offsets.data(), type, state.communicator, &request);
+                        : MPI_Iallgatherv(from, count, type, gathered.data(), round.counts.data(), round.offsets.data(),
+                                          type, state.communicator, &request);
     check_mpi(code, "MPI_Iallgatherv");
     state.wait(request, "MPI_Iallgatherv");
     for (std::size_t r = 0; r < parts.size(); ++r) {
@@ -162,9 +162,9 @@ void node_group::broadcast(std::span<std::uint64_t> values, unsigned from) {
   SPANSORT_ASSERT(from < num_nodes());
   in_pieces(values.size(), state_->max_elements, [&](std::uint64_t first, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ibcast(values.data() + first, count, MPI_UINT64_T, checked_cast<int>(from), state_->communicator,
-                         &request),
-              "MPI_Ibcast");
+    check_mpi(
+        MPI_Ibcast(values.data() + first, count, MPI_UINT64_T, checked_cast<int>(from), state_->communicator, &request),
+        "MPI_Ibcast");
     state_->wait(request, "MPI_Ibcast");
   });
 }
