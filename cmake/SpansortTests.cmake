@@ -3,7 +3,8 @@
 
 # tests/support/: oracle, distributions and the like, shared by all test programs as "support/<name>.hpp".
 function(spansort_add_test_support)
-  get_property(rooms GLOBAL PROPERTY SPANSORT_ROOMS)
+  # Without those of MPI: tests/mpi adds them to its own programs.
+  get_property(rooms GLOBAL PROPERTY SPANSORT_LIBRARY_ROOMS)
   list(TRANSFORM rooms PREPEND spansort_room_)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
   add_library(spansort_test_usage INTERFACE)

@@ -86,6 +86,23 @@ class out_of_memory : public error {
   std::string device_;
 };
 
+/// A node rank of a cluster failed, ended or fell silent, or MPI cannot reach it. All ranks of the communicator stop
+/// with this; the process can do nothing more with that communicator.
+class cluster_failure : public error {
+ public:
+  /// `node_rank` of the rank that failed, -1 where MPI does not say; `phase` is the last that was heard from it, "" where
+  /// none was.
+  cluster_failure(const std::string& what, int node_rank, std::string phase)
+      : error(what), node_rank_(node_rank), phase_(std::move(phase)) {}
+  [[nodiscard]] int node_rank() const noexcept { return node_rank_; }
+  [[nodiscard]] const std::string& phase() const noexcept { return phase_; }
+  [[nodiscard]] int exit_status() const noexcept override { return 7; }
+
+ private:
+  int node_rank_;
+  std::string phase_;
+};
+
 /// A check of Spansort's own result failed; the output was withheld.
 class internal_error : public error {
  public:

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# The cluster library Spansort::mpi: SPANSORT_HAS_MPI says whether it is built.
+set(SPANSORT_MPI AUTO CACHE STRING "Build the cluster library: AUTO (where MPI is found), ON or OFF")
+set_property(CACHE SPANSORT_MPI PROPERTY STRINGS AUTO ON OFF)
+set(SPANSORT_HAS_MPI OFF)
+if(SPANSORT_MPI STREQUAL "OFF")
+  return()
+endif()
+
+# The C interface is what is used; the old C++ one is not even declared.
+set(MPI_CXX_SKIP_MPICXX TRUE)
+if(SPANSORT_MPI STREQUAL "ON")
+  find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
+else()
+  find_package(MPI 3.1 QUIET COMPONENTS CXX)
+endif()
+if(MPI_CXX_FOUND)
+  set(SPANSORT_HAS_MPI ON)
+else()
+  message(STATUS "no MPI was found (Debian, Ubuntu: libopenmpi-dev): the cluster library is left out")
+endif()
