@@ -5,7 +5,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +13,8 @@
 #include <vector>
 
 namespace spansort::exchange {
+
+struct rank_link;
 
 /// A rank that failed, the last phase heard from it, and how it is known.
 struct node_failure {
@@ -26,44 +27,49 @@ struct node_failure {
 };
 
 struct watch_options {
+  /// Between two heartbeats; a quarter of silence_limit where that is less.
   std::chrono::milliseconds heartbeat{1000};
   /// A rank of which nothing is heard for this long has failed. Longer than a debugger may stop one, if that is wanted.
   std::chrono::milliseconds silence_limit{20000};
   /// How long the ranks may take to connect to rank 0.
   std::chrono::milliseconds connect_limit{30000};
-  /// Called once, on the watch's thread, when another rank is known to have failed. Must not throw. May end the process.
+  /// Called once, on the watch's thread, when another rank is known to have failed and all ranks have been told that
+  /// this one can tell. Must not throw, and not call leave(); may end the process with _exit().
   std::function<void(const node_failure&)> on_failure;
 };
 
-/// What rank 0 tells the others about itself before they connect.
-struct meeting_point {
-  std::vector<std::string> addresses;  ///< numeric, to be tried in turn
-  std::uint16_t port = 0;
-  std::string token;  ///< who does not send it is not one of the ranks
-};
-
-/// All functions may be called by any thread and do not block, except where they say so.
+/// A rank's watch. Without other ranks there is no thread and no socket. All functions may be called by any thread and
+/// return at once, except where they say otherwise.
 class failure_watch {
  public:
-  /// No rank 0 yet or no other rank: knows of no failure until connected.
-  failure_watch(unsigned node_rank, unsigned num_nodes, watch_options options);
+  /// Knows of no failure, and of no other ranks until start().
+  failure_watch(unsigned node_rank, watch_options options);
+  /// leave(), if that has not been called.
   ~failure_watch();
   failure_watch(const failure_watch&) = delete;
   failure_watch& operator=(const failure_watch&) = delete;
 
-  /// What is known of a failure: the first that was heard of.
+  /// Takes the connections, of rank 0 to all others, of the others to rank 0, and starts the thread.
+  void start(std::vector<rank_link> links);
+
+  /// The first failure that was heard of.
   [[nodiscard]] std::optional<node_failure> failure() const;
-  /// Throws cluster_failure if there is one. One load of an atomic otherwise.
+  /// Throws cluster_failure if there is one. Else a load of an atomic.
   void check() const;
+  /// What this rank does from now on. Sent at once, so that the others know it if the rank is killed then. Cut at 1,000
+  /// bytes.
   void set_phase(std::string_view phase);
   [[nodiscard]] std::string phase() const;
+  /// Tells the others that this rank failed and why; for when it leaves by an exception. Nothing if a failure is known
+  /// already. Reasons are cut at 3,000 bytes.
   void announce_failure(std::string_view reason) noexcept;
-  /// Says goodbye and ends the thread. Blocks on rank 0 until every other rank has left or a failure is known.
+  /// Says goodbye and ends the thread. Rank 0 blocks until every other rank has left or a failure is known. No failure is
+  /// heard of afterwards.
   void leave() noexcept;
 
  private:
-  struct shared;
-  std::unique_ptr<shared> shared_;
+  class impl;
+  std::unique_ptr<impl> impl_;
 };
 
 }  // namespace spansort::exchange

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <optional>
 #include <thread>
 
 #include "base/math.hpp"
 #include "exchange/mpi/group_state.hpp"
+#include "exchange/mpi/tcp_meeting.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::exchange {
@@ -31,6 +34,47 @@ void check_usable(MPI_Comm communicator) {
   int is_inter = 0;
   MPI_Comm_test_inter(communicator, &is_inter);
   if (is_inter != 0) throw invalid_argument("the communicator is an intercommunicator; merge it (MPI_Intercomm_merge)");
+}
+
+bool all_on_one_host(node_group& group) {
+  char name[MPI_MAX_PROCESSOR_NAME] = "";
+  int length = 0;
+  check_mpi(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
+  const std::vector<std::string> names = group.all_gather_strings({name, static_cast<std::size_t>(length)});
+  return std::ranges::all_of(names, [&](const std::string& other) { return other == names.front(); });
+}
+
+/// The connections of this rank. Rank 0's part and that of the others run at the same time.
+std::vector<rank_link> meet(node_group& group, std::chrono::milliseconds limit, std::string& problem) {
+  const bool is_one_host = all_on_one_host(group);
+  std::optional<meeting_host> host;
+  try {
+    if (group.node_rank() == 0) host.emplace(is_one_host);
+  } catch (const io_error& failure) {
+    problem = failure.what();
+  }
+  const std::vector<std::string> points = group.all_gather_strings(host ? host->point().to_text() : "");
+  std::vector<rank_link> links;
+  if (points.front().empty()) return links;
+  try {
+    if (host) return host->accept_ranks(group.num_nodes(), limit);
+    links.push_back(connect_to_host(meeting_point::from_text(points.front()), group.node_rank(), limit));
+  } catch (const io_error& failure) {
+    problem = failure.what();
+  }
+  return links;
+}
+
+void start_watch(node_group& group, std::chrono::milliseconds limit) {
+  if (group.num_nodes() == 1) return;
+  std::string problem;
+  std::vector<rank_link> links = meet(group, limit, problem);
+  // All stop when one cannot connect.
+  const std::vector<std::string> problems = group.all_gather_strings(problem);
+  for (std::size_t r = 0; r < problems.size(); ++r) {
+    if (!problems[r].empty()) throw cluster_failure(problems[r], static_cast<int>(r), "connecting");
+  }
+  group.watch().start(std::move(links));
 }
 
 }  // namespace
@@ -60,14 +104,16 @@ node_group::state::state(MPI_Comm original, const group_options& options)
   check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
   node_rank = base::checked_cast<unsigned>(rank);
   num_nodes = base::checked_cast<unsigned>(size);
-  watch = std::make_unique<failure_watch>(node_rank, num_nodes, options.watch);
+  watch = std::make_unique<failure_watch>(node_rank, options.watch);
 }
 
 node_group::state::~state() {
   if (std::uncaught_exceptions() > exceptions_before) watch->announce_failure("it left by an exception");
   watch->leave();
-  // Freeing waits for all ranks, and after a failure not all are there.
-  if (!watch->failure()) MPI_Comm_free(&communicator);
+  // Freeing is collective, and after a failure not all ranks are there.
+  int is_finalised = 0;
+  MPI_Finalized(&is_finalised);
+  if (!watch->failure() && is_finalised == 0) MPI_Comm_free(&communicator);
 }
 
 void node_group::state::wait(MPI_Request& request, std::string_view call) {
@@ -83,7 +129,9 @@ void node_group::state::wait(MPI_Request& request, std::string_view call) {
 
 std::unique_ptr<node_group> make_node_group(MPI_Comm communicator, const group_options& options) {
   check_usable(communicator);
-  return std::make_unique<node_group>(std::make_unique<node_group::state>(communicator, options));
+  auto group = std::make_unique<node_group>(std::make_unique<node_group::state>(communicator, options));
+  start_watch(*group, options.watch.connect_limit);
+  return group;
 }
 
 }  // namespace spansort::exchange
