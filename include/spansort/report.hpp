@@ -23,7 +23,7 @@ struct phase_report {
 /// One piece of work on one device, for the trace. Times count from the start of the sort.
 struct activity {
   int rank = 0;
-  int queue = 0;  ///< of the rank: 0 its work, 1 copies in and out beside it
+  int queue = 0;  ///< of the rank: 0 its work, 1 copies in and out beside it, 2 the host's with other processes
   std::string_view name;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;

@@ -24,6 +24,12 @@ class cluster {
   virtual void enter_phase(std::string_view phase) = 0;
   /// The counts of all processes, those of the first one first. Each may give any number of them.
   [[nodiscard]] virtual std::vector<std::uint64_t> gather(std::span<const std::uint64_t> mine) = 0;
+  /// Number by number, the sum over the processes before this one; zeros in the first.
+  [[nodiscard]] virtual std::vector<std::uint64_t> sum_before(std::span<const std::uint64_t> mine) = 0;
+  /// Overwrites `values` with those of process `from`.
+  virtual void broadcast(std::span<std::uint64_t> values, unsigned from) = 0;
+  /// `mine[i]` goes to process i; the result is what each process had for this one.
+  [[nodiscard]] virtual std::vector<std::uint64_t> all_to_all(std::span<const std::uint64_t> mine) = 0;
   /// Executes those of the plan's transfers that leave this process or come to it. Ranks are those of all processes, the
   /// first of `endpoints` is `first_rank`. The endpoints' queues are empty.
   virtual exchange::exchanged push(const device::record_shape& shape, std::span<const plan::transfer> transfers,

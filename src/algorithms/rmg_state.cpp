@@ -261,7 +261,8 @@ void rmg_state::fill_in_counts_of_others() {
     if (is_mine(slice.rank)) mine.insert(mine.end(), counts.begin(), counts.end());
   });
   std::partial_sum(next.begin(), next.end(), next.begin());  // now where each process's counts begin
-  const std::vector<std::uint64_t> all = others.group->gather(mine);
+  std::vector<std::uint64_t> all;
+  run_.time_on_host("index", 0, [&] { all = others.group->gather(mine); });
   SPANSORT_ASSERT(all.size() == next.back());
   for_each_slice([&](const plan::refinement&, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
     std::uint64_t& begin = next[process_of(slice.rank)];
@@ -449,7 +450,10 @@ void rmg_state::exchange_buckets() {
 }
 
 void rmg_state::push_to_others(std::span<const exchange::endpoint> endpoints) {
-  const exchange::exchanged moved = sort_.others->group->push(sort_.shape, plan_.transfers, endpoints, first_rank_);
+  exchange::exchanged moved;
+  run_.time_on_host("exchange", sort_.num_keys * sort_.shape.bytes(), [&] {
+    moved = sort_.others->group->push(sort_.shape, plan_.transfers, endpoints, first_rank_);
+  });
   run_.report().exchanged_bytes += moved.bytes;
   run_.report().staged_bytes += moved.staged_bytes;
 }

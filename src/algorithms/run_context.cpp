@@ -5,7 +5,6 @@
 #include <exception>
 #include <thread>
 
-#include "device/steady_clock.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::algorithms {
@@ -128,6 +127,18 @@ void run_context::report_progress(std::string_view phase, double fraction) noexc
     callback_failure_ = std::current_exception();
   }
   if (!go_on && can_cancel_) monitor_.stop_requested.store(true, std::memory_order_relaxed);
+}
+
+void run_context::note_host_work(std::string_view name, std::uint64_t bytes_moved, std::int64_t begin_ns) {
+  if (!monitor_.wants_intervals) return;
+  constexpr int queue_of_the_host = 2;
+  report_.timeline.push_back({.rank = 0,
+                              .queue = queue_of_the_host,
+                              .name = name,
+                              .begin_ns = begin_ns - start_ns_,
+                              .end_ns = device::now_ns() - start_ns_,
+                              .bytes_moved = bytes_moved,
+                              .num_keys = 0});
 }
 
 void run_context::collect_timeline() {

@@ -14,6 +14,7 @@
 #include "algorithms/rank.hpp"
 #include "algorithms/workspace.hpp"
 #include "device/device.hpp"
+#include "device/steady_clock.hpp"
 #include "spansort/options.hpp"
 #include "spansort/report.hpp"
 
@@ -70,6 +71,14 @@ class run_context {
     if (options_.on_progress) finish_phase(phase, fraction, work);
   }
 
+  /// Calls f() and notes, where a report wants it, that the host was at `name` meanwhile.
+  template <class F>
+  void time_on_host(std::string_view name, std::uint64_t bytes_moved, F&& f) {
+    const std::int64_t begin_ns = device::now_ns();
+    f();
+    note_host_work(name, bytes_moved, begin_ns);
+  }
+
   /// Waits until all queues are empty; failures have been thrown already, or something graver is on its way.
   void drain() noexcept;
 
@@ -89,6 +98,7 @@ class run_context {
  private:
   void report_progress(std::string_view phase, double fraction) noexcept;
   void watch_queues(std::string_view phase, double fraction, std::uint64_t work);
+  void note_host_work(std::string_view name, std::uint64_t bytes_moved, std::int64_t begin_ns);
   void collect_timeline();
   void collect_timeline(device::queue& q, int rank, int queue);
   /// The first failure, or null.

@@ -108,7 +108,7 @@ std::vector<std::unique_ptr<device::device>> open_devices(const device_list& lis
   for (unsigned i = 0; i < count; ++i) {
     device::host::host_device_options host;
     host.name = fmt::format("cpu:{}", i);
-    host.num_threads = threads_of(i, count, device::host::num_processors());
+    host.num_threads = threads_of(i, count, device::host::num_processors() / options.sharing_processes);
     if (num_nodes > 1) host.numa_node = static_cast<int>(i * num_nodes / count);
     host.shares_memory = !options.tuning.host_separate_memory;
     host.limits = host_limits(options.tuning);

@@ -37,6 +37,7 @@ struct open_options {
   bool across_nodes = false;  ///< "auto" and "cpu" are one device even where there are several NUMA nodes
   tuning_options tuning = {};
   allocation_hook hook = {};
+  unsigned sharing_processes = 1;  ///< of this machine that open host devices too: each takes its share of processors
   gpu_memory_resource* gpu_memory = nullptr;
 };
 

@@ -32,10 +32,11 @@ unsigned travelling_width(std::uint64_t value_bytes) noexcept {
   return value_bytes <= 8 ? 8 : 16;
 }
 
-void write_indices(void* indices, std::uint64_t index_bytes, std::uint64_t count) {
+void write_indices(void* indices, std::uint64_t index_bytes, std::uint64_t count, std::uint64_t first) {
   for_ranges(count, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
-      std::memcpy(at(indices, i * index_bytes), &i, index_bytes);  // little-endian, any alignment
+      const std::uint64_t index = first + i;
+      std::memcpy(at(indices, i * index_bytes), &index, index_bytes);  // little-endian, any alignment
     }
   });
 }

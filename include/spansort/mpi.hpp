@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting over the processes of an MPI communicator: component `mpi` of the package, target Spansort::mpi.
+//
+// Every process (a node rank) holds a part of the data and calls the same function with the same settings; parts may have
+// any sizes, none too. The sorted whole is laid over the node ranks in their order. All calls are collective and block.
+// MPI must have been initialised, by the caller, and any thread level will do: only the calling thread calls MPI. The
+// communicator is left as it was: work is done on a duplicate.
+//
+// Failure. What all node ranks can see together (an argument that cannot be, memory that is not there, settings that
+// differ) ends the call on all of them with the data untouched: the one in trouble throws what happened, the others
+// cluster_failure, and of settings that differ all throw invalid_argument. When a node rank fails later, is killed or
+// stops answering, all others throw cluster_failure within `silence_limit` and some seconds, naming it and the phase it
+// was in; their data is then as it was or lost (neither input nor result), the communicator must not be used again, and
+// MPI_Finalize may not return. For this, beside MPI, every node rank holds a TCP connection to node rank 0 during the call.
+//
+// Memory beside the caller's arrays, on each node rank: that of sort() for the larger of its parts before and after, on
+// GPUs too; distributed_lsd twice that. Node rank 0 to n-1 of a machine share its processors between them.
+#pragma once
+
+#include <mpi.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "spansort/errors.hpp"
+#include "spansort/options.hpp"
+#include "spansort/sort.hpp"
+#include "spansort/types.hpp"
+
+namespace spansort::mpi {
+
+/// Of another node rank.
+struct failure {
+  unsigned node_rank = 0;
+  std::string phase;    ///< the last it was heard to be in
+  std::string message;  ///< a sentence with all that is known
+};
+
+struct options {
+  bool descending = false;
+  /// This process's own; may differ from process to process. "auto" and "cpu": its share of the machine's processors,
+  /// those that the processes on it leave each other; "gpu:0" a GPU. As in sort_options otherwise.
+  std::string devices = "auto";
+  /// "distributed_rmg", the default of "auto": most significant digits first, and one exchange (RMG paper, section 3,
+  /// over processes). "distributed_lsd": Spafford's Algorithm 1, least significant digits first and an exchange a digit,
+  /// on one CPU device; for comparison.
+  std::string algorithm = "auto";
+  /// Digit width of distributed_lsd, 1 to 16; wider means fewer exchanges. 16 is the paper's.
+  unsigned radix_bits = 16;
+  /// Ceiling on workspace beside the caller's arrays, on this node rank. 0: what the machine has.
+  std::uint64_t memory_limit_bytes = 0;
+  /// Of this node rank's part; `ranks` are its devices.
+  sort_report* report = nullptr;
+  /// A node rank that has not been heard of for this long has failed. Every one says something each second.
+  std::chrono::milliseconds silence_limit{20000};
+  /// Called on a thread of the library's, once, as soon as another node rank is known to have failed, also while the
+  /// calling thread computes. It must not throw and may end the process.
+  std::function<void(const failure&)> on_failure = {};
+  /// Largest MPI message. Tests set a thousand.
+  std::uint64_t message_bytes = std::uint64_t{256} << 20;
+  tuning_options tuning = {};
+};
+
+/// The node ranks of a communicator with their devices and connections, kept from call to call. Movable, not copyable; a
+/// thread at a time. Made and destroyed by all together.
+class session {
+ public:
+  /// Collective. Throws as the calls do, and invalid_argument where MPI is not initialised.
+  explicit session(MPI_Comm communicator, options options = {});
+  /// Waits, on node rank 0, until the others have come as far.
+  ~session();
+  session(session&&) noexcept;
+  session& operator=(session&&) noexcept;
+
+  [[nodiscard]] unsigned node_rank() const noexcept;
+  [[nodiscard]] unsigned num_nodes() const noexcept;
+
+  /// Sorts keys of a run-time type; every node rank ends with as many as it began with, in the same memory. Keys that tie
+  /// are ordered by bits: the same bytes as one machine's sort().
+  void sort(key_span keys);
+  /// The same with `keys.num_keys` values of `value_bytes` bytes each. Stable: of equal keys the one of the lower node
+  /// rank comes first, then the earlier one. Values of more than 16 bytes are fetched by index afterwards.
+  void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes);
+  /// The stable order of all keys: `indices`, as many as keys, get this node rank's part of it. An index counts through
+  /// the parts of all node ranks in their order. Keys are not changed.
+  void argsort(const_key_span keys, std::uint64_t* indices);
+
+  template <std::ranges::contiguous_range R>
+    requires radix_key<std::ranges::range_value_t<R>>
+  void sort(R&& keys) { sort(as_key_span(std::span(keys))); }
+  template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
+    requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
+  void sort_pairs(R&& keys, S&& values) {
+    detail::require_same_count(std::ranges::size(keys), std::ranges::size(values), "values");
+    sort_pairs(as_key_span(std::span(keys)), std::ranges::data(values), sizeof(std::ranges::range_value_t<S>));
+  }
+  /// Sorts, and evens the sizes out: afterwards `keys` holds at most 1.05 n/p + 1 of the n keys of p node ranks, whatever
+  /// they were and also when all are equal. A new vector, beside the workspace.
+  template <radix_key K>
+  void sort_balanced(std::vector<K>& keys);
+  template <radix_key K, sortable_value V>
+  void sort_pairs_balanced(std::vector<K>& keys, std::vector<V>& values);
+  template <std::ranges::contiguous_range R>
+    requires radix_key<std::ranges::range_value_t<R>>
+  [[nodiscard]] std::vector<std::uint64_t> argsort(const R& keys) {
+    using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+    std::vector<std::uint64_t> indices(std::ranges::size(keys));
+    argsort(as_const_key_span(std::span<const key>(keys)), indices.data());
+    return indices;
+  }
+
+  struct state;
+
+ private:
+  /// Keys, and values where `value_bytes` is not 0, into arrays with room for them; in no order in the old ones. Returns
+  /// how many there are.
+  std::uint64_t sort_into(key_span keys, void* values, std::uint64_t value_bytes, void* sorted_keys,
+                          void* sorted_values, bool is_balanced);
+  /// Room for as many as sort_into() may bring.
+  [[nodiscard]] std::uint64_t balanced_capacity(key_span keys, std::uint64_t value_bytes);
+
+  std::unique_ptr<state> state_;
+};
+
+template <radix_key K>
+void session::sort_balanced(std::vector<K>& keys) {
+  const key_span before = as_key_span(std::span(keys));
+  std::vector<K> sorted(balanced_capacity(before, 0));
+  sorted.resize(sort_into(before, nullptr, 0, sorted.data(), nullptr, true));
+  keys = std::move(sorted);
+}
+
+template <radix_key K, sortable_value V>
+void session::sort_pairs_balanced(std::vector<K>& keys, std::vector<V>& values) {
+  detail::require_same_count(keys.size(), values.size(), "values");
+  const key_span before = as_key_span(std::span(keys));
+  std::vector<K> sorted_keys(balanced_capacity(before, sizeof(V)));
+  std::vector<V> sorted_values(sorted_keys.size());
+  sorted_keys.resize(sort_into(before, values.data(), sizeof(V), sorted_keys.data(), sorted_values.data(), true));
+  sorted_values.resize(sorted_keys.size());
+  keys = std::move(sorted_keys);
+  values = std::move(sorted_values);
+}
+
+// One call, one session.
+
+/// Sorts the keys of all node ranks; see session::sort().
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+void sort(R&& keys, MPI_Comm communicator, const options& options = {}) {
+  session(communicator, options).sort(std::span(keys));
+}
+
+/// Sorts the keys of all node ranks and moves values along; see session::sort_pairs().
+template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
+  requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
+void sort_pairs(R&& keys, S&& values, MPI_Comm communicator, const options& options = {}) {
+  session(communicator, options).sort_pairs(std::span(keys), std::span(values));
+}
+
+/// This node rank's part of the stable order of all keys; see session::argsort().
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+[[nodiscard]] std::vector<std::uint64_t> argsort(const R& keys, MPI_Comm communicator, const options& options = {}) {
+  return session(communicator, options).argsort(keys);
+}
+
+}  // namespace spansort::mpi

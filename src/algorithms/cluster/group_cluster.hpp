@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes of a sort as a group of node ranks over MPI.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/cluster.hpp"
+#include "exchange/mpi/exchange_over_mpi.hpp"
+#include "exchange/mpi/node_group.hpp"
+
+namespace spansort::algorithms {
+
+class group_cluster : public cluster {
+ public:
+  /// `first_ranks` as in cluster_sort. The group outlives this.
+  group_cluster(exchange::node_group& group, const exchange::message_limits& limits, std::vector<unsigned> first_ranks)
+      : group_(group), limits_(limits), first_ranks_(std::move(first_ranks)) {}
+
+  void enter_phase(std::string_view phase) override { group_.set_phase(phase); }
+  [[nodiscard]] std::vector<std::uint64_t> gather(std::span<const std::uint64_t> mine) override;
+  [[nodiscard]] std::vector<std::uint64_t> sum_before(std::span<const std::uint64_t> mine) override {
+    return group_.exclusive_scan_sum(mine);
+  }
+  void broadcast(std::span<std::uint64_t> values, unsigned from) override { group_.broadcast(values, from); }
+  [[nodiscard]] std::vector<std::uint64_t> all_to_all(std::span<const std::uint64_t> mine) override {
+    return group_.all_to_all(mine);
+  }
+  exchange::exchanged push(const device::record_shape& shape, std::span<const plan::transfer> transfers,
+                           std::span<const exchange::endpoint> endpoints, unsigned first_rank) override;
+
+ private:
+  [[nodiscard]] unsigned process_of(unsigned rank) const;
+
+  exchange::node_group& group_;
+  exchange::message_limits limits_;
+  std::vector<unsigned> first_ranks_;
+};
+
+}  // namespace spansort::algorithms

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// From arguments on every node rank to one driver run by all: agrees on settings, sizes and memory, then sorts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+
+#include "algorithms/cluster/cluster_algorithms.hpp"
+#include "algorithms/cluster/group_cluster.hpp"
+#include "algorithms/rmg_state.hpp"
+#include "api/arguments.hpp"
+#include "api/device_list.hpp"
+#include "api/gpu_devices.hpp"
+#include "api/mpi/agreement.hpp"
+#include "api/mpi/fetch_values.hpp"
+#include "api/run_reported.hpp"
+#include "api/values.hpp"
+#include "device/copy_parallel.hpp"
+#include "exchange/mpi/mpi_handle.hpp"
+#include "spansort/mpi.hpp"
+#include "spansort/version.hpp"
+
+namespace spansort::mpi {
+namespace {
+
+exchange::group_options group_options_of(const options& given) {
+  exchange::group_options group;
+  group.watch.silence_limit = given.silence_limit;
+  if (given.on_failure) {
+    group.watch.on_failure = [tell = given.on_failure](const exchange::node_failure& f) {
+      tell({f.node_rank, f.phase, f.message()});
+    };
+  }
+  return group;
+}
+
+/// What the room algorithms/ looks at. The width of a digit is distributed_lsd's; RMG's is tuning.
+sort_options sort_options_of(const options& given) {
+  sort_options sort{.descending = given.descending,
+                    .devices = given.devices,
+                    .algorithm = "rmg",
+                    .memory_limit_bytes = given.memory_limit_bytes,
+                    .report = given.report,
+                    .tuning = given.tuning};
+  if (given.algorithm == "distributed_lsd") sort.tuning.radix_bits = given.radix_bits;
+  return sort;
+}
+
+void check(const options& given) {
+  api::check_tuning(given.tuning);
+  if (given.radix_bits < 1 || given.radix_bits > 16) {
+    throw invalid_argument(fmt::format("radix_bits {}: expected 1 to 16", given.radix_bits));
+  }
+  if (given.message_bytes < 1 || given.message_bytes > std::uint64_t{1} << 30) {
+    throw invalid_argument(fmt::format("message_bytes {}: expected 1 to 2^30", given.message_bytes));
+  }
+}
+
+unsigned processes_of_this_machine(MPI_Comm communicator) {
+  MPI_Comm here = MPI_COMM_NULL;
+  int count = 1;
+  if (MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) != MPI_SUCCESS) return 1;
+  MPI_Comm_size(here, &count);
+  MPI_Comm_free(&here);
+  return static_cast<unsigned>(count);
+}
+
+}  // namespace
+
+struct session::state {
+  state(MPI_Comm communicator, options session_options)
+      : given(std::move(session_options)),
+        sort_settings(sort_options_of(given)),
+        group(exchange::make_node_group(communicator, group_options_of(given))) {
+    const unsigned num_sharing = processes_of_this_machine(communicator);
+    together("opening devices", [&] {
+      check(given);
+      algorithm = &algorithms::find_cluster_algorithm(given.algorithm);
+      devices = api::parse_device_list(given.devices);
+      ranks = api::open_ranks(devices, {.across_nodes = devices.count == 0,
+                                        .tuning = given.tuning,
+                                        .hook = api::failing_allocations(given.tuning, num_allocations),
+                                        .sharing_processes = num_sharing});
+    });
+  }
+  ~state() {
+    if (all_know_of_failure) group->leave();
+  }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+
+  /// A failure that all node ranks hear of in the same place is no failure of the group.
+  void together(std::string_view phase, const std::function<void()>& f) {
+    agree([&] { api::try_together(*group, phase, f); });
+  }
+  template <class F>
+  void agree(F&& f) {
+    all_know_of_failure = false;
+    try {
+      f();
+    } catch (const error&) {
+      all_know_of_failure = !group->watch().failure().has_value();
+      throw;
+    }
+  }
+
+  /// Agrees on what is to be done, tells the others of this node rank's keys and devices, and learns theirs.
+  [[nodiscard]] algorithms::cluster_sort begin(std::string_view operation, const device::record_shape& shape,
+                                               std::uint64_t num_keys, bool is_balanced);
+  [[nodiscard]] algorithms::cluster_sort meet(const device::record_shape& shape, std::uint64_t num_keys,
+                                              bool is_balanced);
+  /// Sorts the problem's records to `others.result`. Returns how many there are then.
+  std::uint64_t run(algorithms::problem problem, algorithms::cluster_sort& others, const api::operation& what);
+  std::uint64_t sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, bool is_balanced,
+                           device::records result);
+  std::uint64_t sort_with_substitute(const algorithms::problem& problem, algorithms::cluster_sort& others,
+                                     std::uint64_t value_bytes);
+  /// Records that this node rank may end with.
+  [[nodiscard]] std::uint64_t most_records(const device::record_shape& shape,
+                                           const algorithms::cluster_sort& others) const;
+  /// Host memory for one call.
+  [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes);
+
+  options given;
+  sort_options sort_settings;
+  std::unique_ptr<exchange::node_group> group;
+  const algorithms::entry* algorithm = nullptr;
+  api::device_list devices;
+  std::uint64_t num_allocations = 0;
+  std::vector<algorithms::rank> calling_thread;  ///< allocates host memory
+  std::vector<algorithms::rank> ranks;
+  std::uint64_t first_key = 0;  ///< of this node rank's, among those of all; of the current call
+  bool all_know_of_failure = false;
+};
+
+namespace {
+
+std::uint64_t even_part(std::uint64_t total, std::uint64_t num_parts, std::uint64_t index) {
+  return total / num_parts + (index < total % num_parts ? 1 : 0);
+}
+
+/// What a node rank tells the others before a sort.
+struct introduction {
+  std::uint64_t num_devices = 0;
+  std::uint64_t num_keys = 0;
+  std::uint64_t segment_keys = 0;
+  std::uint64_t radix_bits = 0;
+  std::uint64_t most_radix_bits = 0;
+};
+constexpr std::size_t numbers_of_introduction = sizeof(introduction) / sizeof(std::uint64_t);
+
+/// Shares of equal size of each process's records for its devices.
+std::vector<std::uint64_t> share_out(const std::vector<std::uint64_t>& of_processes,
+                                     const std::vector<unsigned>& first_ranks) {
+  std::vector<std::uint64_t> counts;
+  for (std::size_t p = 0; p < of_processes.size(); ++p) {
+    const unsigned num_ranks = first_ranks[p + 1] - first_ranks[p];
+    for (unsigned i = 0; i < num_ranks; ++i) counts.push_back(even_part(of_processes[p], num_ranks, i));
+  }
+  return counts;
+}
+
+}  // namespace
+
+algorithms::cluster_sort session::state::begin(std::string_view operation, const device::record_shape& shape,
+                                               std::uint64_t num_keys, bool is_balanced) {
+  const tuning_options& tuning = sort_settings.tuning;
+  agree([&] {
+    api::require_same(*group, {{"version", SPANSORT_VERSION},
+                               {"operation", std::string(operation)},
+                               {"type", std::string(name(shape.codec.type))},
+                               {"value_bytes", std::to_string(shape.value_bytes)},
+                               {"order", given.descending ? "descending" : "ascending"},
+                               {"sizes", is_balanced ? "balanced" : "as given"},
+                               {"algorithm", given.algorithm},
+                               {"radix_bits", std::to_string(tuning.radix_bits)},
+                               {"epsilon", std::to_string(tuning.epsilon)},
+                               {"fuse_threshold", std::to_string(tuning.fuse_threshold)},
+                               {"message_bytes", std::to_string(given.message_bytes)}});
+  });
+  return meet(shape, num_keys, is_balanced);
+}
+
+algorithms::cluster_sort session::state::meet(const device::record_shape& shape, std::uint64_t num_keys,
+                                              bool is_balanced) {
+  group->set_phase("sizes");
+  const device::partition_advice mine = algorithms::advice_of_all(ranks, shape);
+  const std::array<std::uint64_t, numbers_of_introduction> numbers{ranks.size(), num_keys, mine.segment_keys,
+                                                                   mine.radix_bits, mine.most_radix_bits};
+  const std::vector<std::uint64_t> all = group->all_gather(numbers);
+
+  algorithms::cluster_sort others;
+  others.process = group->node_rank();
+  others.advice = mine;
+  others.first_ranks = {0};
+  std::vector<std::uint64_t> sizes;
+  bool have_as_many_devices = true;
+  for (std::size_t at = 0; at < all.size(); at += numbers_of_introduction) {
+    const introduction its{all[at], all[at + 1], all[at + 2], all[at + 3], all[at + 4]};
+    others.first_ranks.push_back(others.first_ranks.back() + static_cast<unsigned>(its.num_devices));
+    sizes.push_back(its.num_keys);
+    have_as_many_devices = have_as_many_devices && its.num_devices == all[0];
+    others.advice.segment_keys = std::min(others.advice.segment_keys, its.segment_keys);
+    others.advice.radix_bits = std::min(others.advice.radix_bits, static_cast<unsigned>(its.radix_bits));
+    others.advice.most_radix_bits = std::min(others.advice.most_radix_bits, static_cast<unsigned>(its.most_radix_bits));
+  }
+  first_key = std::accumulate(sizes.begin(), sizes.begin() + others.process, std::uint64_t{0});
+  others.source_counts = share_out(sizes, others.first_ranks);
+  if (!is_balanced) {
+    others.target_counts = others.source_counts;
+  } else if (given.algorithm == "distributed_lsd" || !have_as_many_devices) {
+    const std::uint64_t total = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+    for (std::size_t p = 0; p < sizes.size(); ++p) sizes[p] = even_part(total, sizes.size(), p);
+    others.target_counts = share_out(sizes, others.first_ranks);
+  }
+  return others;
+}
+
+std::uint64_t session::state::most_records(const device::record_shape& shape,
+                                           const algorithms::cluster_sort& others) const {
+  const algorithms::problem sort{.shape = shape, .others = &others};
+  const plan::parameters p = algorithms::plan_parameters(sort, ranks, sort_settings);
+  std::uint64_t most = 0;
+  for (unsigned r = others.first_rank(); r < others.first_ranks[others.process + 1]; ++r) {
+    most += target_count(p, r) + 2 * epsilon_keys(p);
+  }
+  return most;
+}
+
+std::uint64_t session::state::run(algorithms::problem problem, algorithms::cluster_sort& others,
+                                  const api::operation& what) {
+  algorithms::group_cluster cluster(*group, {.message_bytes = given.message_bytes}, others.first_ranks);
+  others.group = &cluster;
+  problem.others = &others;
+  const algorithms::entry* driver = algorithm;
+  if (others.source_counts.size() == 1 && given.algorithm != "distributed_lsd") {
+    // Nobody else: the one device sorts where the result is to be.
+    driver = &algorithms::find_algorithm("auto");
+    if (others.result.keys != problem.data.keys) {
+      device::copy_parallel(others.result.keys, problem.data.keys, problem.num_keys * problem.shape.codec.width_bytes());
+      device::copy_parallel(others.result.values, problem.data.values, problem.num_keys * problem.shape.value_bytes);
+    }
+    problem.data = others.result;
+    problem.others = nullptr;
+  }
+  std::optional<api::gpu_call> call;
+  together("taking memory", [&] {
+    call.emplace(devices, given.tuning);
+    algorithms::reserve_workspace(ranks, problem.shape, driver->workspace(ranks, sort_settings, problem),
+                                  what.scratch_bytes, given.memory_limit_bytes);
+  });
+  sort_report unseen;
+  sort_report& report = given.report == nullptr ? unseen : *given.report;
+  api::run_reported(*driver, ranks, sort_settings, problem, what, {}, report);
+  std::uint64_t num_records = 0;
+  for (const rank_report& r : report.ranks) num_records += r.num_keys_out;
+  return num_records;
+}
+
+device::buffer session::state::scratch(std::uint64_t size_bytes) {
+  if (calling_thread.empty()) {
+    calling_thread.push_back(algorithms::make_rank(api::open_calling_thread(given.tuning, {})));
+  }
+  return calling_thread.front().device->allocate(size_bytes);
+}
+
+std::uint64_t session::state::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, bool is_balanced,
+                                         device::records result) {
+  const keys::key_codec codec{keys.type, given.descending, keys::tie_rule::by_input_order};
+  const unsigned width = value_bytes > 16 ? 8 : api::travelling_width(value_bytes);
+  const algorithms::problem problem{.shape = {codec, width}, .data = {keys.data, values}, .num_keys = keys.num_keys};
+  algorithms::cluster_sort others =
+      begin(fmt::format("sort_pairs, values of {} bytes", value_bytes), problem.shape, keys.num_keys, is_balanced);
+  others.result = result;
+  return width == value_bytes ? run(problem, others, {.name = "sort_pairs"})
+                              : sort_with_substitute(problem, others, value_bytes);
+}
+
+/// What travels is the value widened, or its index among those of all node ranks, by which it is fetched afterwards.
+std::uint64_t session::state::sort_with_substitute(const algorithms::problem& problem,
+                                                   algorithms::cluster_sort& others, std::uint64_t value_bytes) {
+  const unsigned width = problem.shape.value_bytes;
+  const bool is_fetched = value_bytes > width;
+  const std::uint64_t most = std::max(problem.num_keys, most_records(problem.shape, others));
+  const std::uint64_t num_fetched_bytes = is_fetched ? problem.num_keys * value_bytes : 0;
+  const device::records result = others.result;
+  device::buffer substitutes;
+  device::buffer originals;  // of values that are fetched: the result may lie where they do
+  together("taking memory", [&] {
+    substitutes = scratch(most * width);
+    originals = scratch(num_fetched_bytes);
+    if (is_fetched) {
+      device::copy_parallel(originals.data(), problem.data.values, num_fetched_bytes);
+      api::write_indices(substitutes.data(), width, problem.num_keys, first_key);
+    } else {
+      api::repack(substitutes.data(), width, problem.data.values, value_bytes, problem.num_keys);
+    }
+  });
+  algorithms::problem sort = problem;
+  sort.data.values = others.result.values = substitutes.data();
+  const std::uint64_t num_records =
+      run(sort, others, {.name = "sort_pairs", .scratch_bytes = most * width + num_fetched_bytes});
+  if (is_fetched) {
+    api::fetch_values(*group, {.message_bytes = given.message_bytes},
+                      {.values = originals.data(), .value_bytes = value_bytes, .num_values = problem.num_keys},
+                      {static_cast<const std::uint64_t*>(substitutes.data()), num_records}, result.values);
+  } else {
+    api::repack(result.values, value_bytes, substitutes.data(), width, num_records);
+  }
+  return num_records;
+}
+
+session::session(MPI_Comm communicator, options options)
+    : state_(std::make_unique<state>(communicator, std::move(options))) {}
+session::~session() = default;
+session::session(session&&) noexcept = default;
+session& session::operator=(session&&) noexcept = default;
+
+unsigned session::node_rank() const noexcept { return state_->group->node_rank(); }
+unsigned session::num_nodes() const noexcept { return state_->group->num_nodes(); }
+
+void session::sort(key_span keys) {
+  state_->together("checking arguments", [&] { api::check_keys(keys); });
+  sort_into(keys, nullptr, 0, keys.data, nullptr, false);
+}
+
+void session::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) {
+  state_->together("checking arguments", [&] {
+    api::check_keys(keys);
+    api::check_values(keys, values, value_bytes);
+  });
+  state_->sort_pairs(keys, values, value_bytes, false, {keys.data, values});
+}
+
+void session::argsort(const_key_span keys, std::uint64_t* indices) {
+  state& s = *state_;
+  const keys::key_codec codec{keys.type, s.given.descending, keys::tie_rule::by_input_order};
+  algorithms::problem problem{.shape = {codec, sizeof(std::uint64_t)}, .num_keys = keys.num_keys};
+  const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
+  device::buffer copy;
+  s.together("checking arguments", [&] {
+    api::check_keys(keys);
+    api::check_indices(keys, indices, sizeof(std::uint64_t));
+    copy = s.scratch(keys_bytes);
+    device::copy_parallel(copy.data(), keys.data, keys_bytes);
+  });
+  algorithms::cluster_sort others = s.begin("argsort", problem.shape, keys.num_keys, false);
+  api::write_indices(indices, sizeof(std::uint64_t), keys.num_keys, s.first_key);
+  problem.data = others.result = {copy.data(), indices};
+  s.run(problem, others, {.name = "argsort", .scratch_bytes = keys_bytes});
+}
+
+std::uint64_t session::sort_into(key_span keys, void* values, std::uint64_t value_bytes, void* sorted_keys,
+                                 void* sorted_values, bool is_balanced) {
+  state& s = *state_;
+  const device::records result{sorted_keys, sorted_values};
+  if (value_bytes != 0) return s.sort_pairs(keys, values, value_bytes, is_balanced, result);
+  const keys::key_codec codec{keys.type, s.given.descending, keys::tie_rule::by_bits};
+  const algorithms::problem problem{.shape = {codec, 0}, .data = {keys.data, nullptr}, .num_keys = keys.num_keys};
+  algorithms::cluster_sort others = s.begin("sort", problem.shape, keys.num_keys, is_balanced);
+  others.result = result;
+  return s.run(problem, others, {.name = "sort"});
+}
+
+std::uint64_t session::balanced_capacity(key_span keys, std::uint64_t value_bytes) {
+  state& s = *state_;
+  const auto ties = value_bytes == 0 ? keys::tie_rule::by_bits : keys::tie_rule::by_input_order;
+  const unsigned width = value_bytes == 0 ? 0 : value_bytes > 16 ? 8 : api::travelling_width(value_bytes);
+  const device::record_shape shape{{keys.type, s.given.descending, ties}, width};
+  return s.most_records(shape, s.begin("sizes", shape, keys.num_keys, true));
+}
+
+}  // namespace spansort::mpi
