@@ -62,8 +62,9 @@ struct options {
   /// Called on a thread of the library's, once, as soon as another node rank is known to have failed, also while the
   /// calling thread computes. It must not throw and may end the process.
   std::function<void(const failure&)> on_failure = {};
-  /// Largest MPI message. Tests set a thousand.
-  std::uint64_t message_bytes = std::uint64_t{256} << 20;
+  /// Largest MPI message, up to 2^30. Where devices have memory of their own, 8 such are pinned on the host. Tests set a
+  /// thousand.
+  std::uint64_t message_bytes = std::uint64_t{8} << 20;
   tuning_options tuning = {};
 };
 

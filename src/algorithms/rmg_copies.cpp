@@ -103,7 +103,7 @@ void rmg_state::sort_batch(unsigned rank, std::vector<device::sort_segment> batc
   self.queue->record(sorted);
   self.copies->wait(sorted);
   const device::records from = advance(shape, result, offset);
-  const device::records to = advance(shape, result(), output_begin(rank) + offset);
+  const device::records to = advance(shape, output(), output_begin(rank) + offset);
   self.copies->copy(to.keys, from.keys, num_keys * shape.codec.width_bytes(), "copy out");
   self.copies->copy(to.values, from.values, num_keys * shape.value_bytes, "copy out");
 }

@@ -173,7 +173,7 @@ std::uint64_t rmg_state::output_begin(unsigned rank) const noexcept {
   return plan_.rank_begins[planned(rank)] - plan_.rank_begins[first_rank_];
 }
 
-const device::records& rmg_state::result() const noexcept {
+const device::records& rmg_state::output() const noexcept {
   return sort_.others == nullptr ? sort_.data : sort_.others->result;
 }
 
@@ -373,7 +373,7 @@ void rmg_state::make_plan() {
   plan_ = std::move(planner_).finish();
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
     rank_buffers& b = buffers_[r];
-    b.owned = place_ == input_place::shared ? advance(sort_.shape, result(), output_begin(r)) : b.chunk;
+    b.owned = place_ == input_place::shared ? advance(sort_.shape, output(), output_begin(r)) : b.chunk;
   }
   find_closed_ranks();
   sort_report& report = run_.report();

@@ -99,7 +99,7 @@ class rmg_state {
   /// Where a rank's share of the input begins in this process's records, and where its part of the result does.
   [[nodiscard]] std::uint64_t input_begin(unsigned rank) const noexcept;
   [[nodiscard]] std::uint64_t output_begin(unsigned rank) const noexcept;
-  [[nodiscard]] const device::records& result() const noexcept;
+  [[nodiscard]] const device::records& output() const noexcept;
   void enter(std::string_view phase);
   /// Calls f(bucket, slice, its counts) for all slices of pending buckets.
   template <class F>

@@ -89,7 +89,9 @@ struct resident_sorter::state {
         algorithm(algorithms::find_algorithm(options.algorithm)),
         ranks(api::open_ranks(
             devices,
-            {false, options.tuning, api::failing_allocations(options.tuning, num_allocations), options.gpu_memory})) {
+            {.tuning = options.tuning,
+             .hook = api::failing_allocations(options.tuning, num_allocations),
+             .gpu_memory = options.gpu_memory})) {
     api::check_tuning(options.tuning);
   }
 

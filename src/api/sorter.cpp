@@ -89,8 +89,10 @@ std::vector<algorithms::rank>& sorter::state::picked_ranks(std::uint64_t num_key
   std::vector<algorithms::rank>& kept = devices.is_auto && !picked.list.gpus.empty() ? gpu_ranks : ranks;
   if (&kept == &gpu_ranks && kept.size() != picked.list.gpus.size()) kept.clear();
   if (kept.empty()) {
-    kept = api::open_ranks(picked.list,
-                           {options.algorithm == "single", options.tuning, allocation_hook(), options.gpu_memory});
+    kept = api::open_ranks(picked.list, {.across_nodes = options.algorithm == "single",
+                                         .tuning = options.tuning,
+                                         .hook = allocation_hook(),
+                                         .gpu_memory = options.gpu_memory});
   }
   return kept;
 }

@@ -25,7 +25,6 @@ class lsd_state {
  public:
   lsd_state(run_context& run, const problem& sort)
       : run_(run),
-        sort_(sort),
         others_(*sort.others),
         self_(run.ranks()[0]),
         shape_(sort.shape),
@@ -74,7 +73,7 @@ class lsd_state {
       const device::records arrived = beside(keys_);
       const exchange::endpoint here{self_.queue.get(), keys_, arrived,
                                     [&]() -> device::event& { return self_.take_event(); }};
-      const std::vector<plan::transfer> blocks = list_blocks(num_sent, num_received);
+      const std::vector<plan::transfer> blocks = list_blocks(num_sent, num_received, arrived);
       run_.report().exchanged_bytes +=
           others_.group->push(shape_, blocks, {&here, 1}, others_.process).bytes;
       keys_ = arrived;
@@ -167,16 +166,17 @@ class lsd_state {
     return num_sent;
   }
 
-  /// One from and to every process. Offsets at the other process are its own business.
+  /// From and to every other process; offsets there are that process's own business. What stays is copied at once.
   [[nodiscard]] std::vector<plan::transfer> list_blocks(const std::vector<std::uint64_t>& num_sent,
-                                                        const std::vector<std::uint64_t>& num_received) const {
+                                                        const std::vector<std::uint64_t>& num_received,
+                                                        const device::records& arrived) const {
     std::vector<plan::transfer> blocks;
     const unsigned self = others_.process;
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
     for (unsigned p = 0; p < num_sent.size(); ++p) {
       if (p == self) {
-        blocks.push_back({self, sent, self, received, num_sent[p]});
+        copy(advance(shape_, arrived, received), advance(shape_, keys_, sent), num_sent[p]);
       } else {
         blocks.push_back({self, sent, p, 0, num_sent[p]});
         blocks.push_back({p, 0, self, received, num_received[p]});
@@ -188,8 +188,12 @@ class lsd_state {
     return blocks;
   }
 
+  void copy(const device::records& to, const device::records& from, std::uint64_t count) const {
+    self_.queue->copy(to.keys, from.keys, count * shape_.codec.width_bytes(), "exchange");
+    self_.queue->copy(to.values, from.values, count * shape_.value_bytes, "exchange");
+  }
+
   run_context& run_;
-  const problem& sort_;
   const cluster_sort& others_;
   rank& self_;
   const device::record_shape& shape_;

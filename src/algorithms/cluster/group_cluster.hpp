@@ -2,9 +2,11 @@
 // The processes of a sort as a group of node ranks over MPI.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "algorithms/cluster.hpp"
+#include "algorithms/rank.hpp"
 #include "exchange/mpi/exchange_over_mpi.hpp"
 #include "exchange/mpi/node_group.hpp"
 
@@ -12,9 +14,9 @@ namespace spansort::algorithms {
 
 class group_cluster : public cluster {
  public:
-  /// `first_ranks` as in cluster_sort. The group outlives this.
-  group_cluster(exchange::node_group& group, const exchange::message_limits& limits, std::vector<unsigned> first_ranks)
-      : group_(group), limits_(limits), first_ranks_(std::move(first_ranks)) {}
+  /// `ranks`: this process's. `first_ranks` as in cluster_sort. Group and ranks outlive this.
+  group_cluster(exchange::node_group& group, exchange::exchange_limits limits, std::vector<rank>& ranks,
+                std::vector<unsigned> first_ranks);
 
   void enter_phase(std::string_view phase) override { group_.set_phase(phase); }
   [[nodiscard]] std::vector<std::uint64_t> gather(std::span<const std::uint64_t> mine) override;
@@ -28,12 +30,18 @@ class group_cluster : public cluster {
   exchange::exchanged push(const device::record_shape& shape, std::span<const plan::transfer> transfers,
                            std::span<const exchange::endpoint> endpoints, unsigned first_rank) override;
 
+  /// Takes the pinned memory that messages pass through where devices do not share the host's. Throws out_of_memory.
+  void reserve_slots();
+
  private:
   [[nodiscard]] unsigned process_of(unsigned rank) const;
+  [[nodiscard]] bool has_own_memory() const;
 
   exchange::node_group& group_;
-  exchange::message_limits limits_;
+  exchange::exchange_limits limits_;
+  std::vector<rank>& ranks_;
   std::vector<unsigned> first_ranks_;
+  device::buffer slots_;
 };
 
 }  // namespace spansort::algorithms

@@ -22,10 +22,10 @@ struct blocks {
   [[nodiscard]] std::uint64_t total() const { return begins.back() + counts.back(); }
 };
 
-void exchange_blocks(node_group& group, const exchange::message_limits& limits, const blocks& sent, const void* from,
+void exchange_blocks(node_group& group, const exchange::exchange_limits& limits, const blocks& sent, const void* from,
                      const blocks& received, void* to, std::uint64_t element_bytes) {
-  std::vector<exchange::outgoing_bytes> outgoing;
-  std::vector<exchange::incoming_bytes> incoming;
+  std::vector<exchange::outgoing_part> outgoing;
+  std::vector<exchange::incoming_part> incoming;
   for (unsigned p = 0; p < sent.counts.size(); ++p) {
     outgoing.push_back({p, static_cast<const std::byte*>(from) + sent.begins[p] * element_bytes,
                         sent.counts[p] * element_bytes});
@@ -37,7 +37,7 @@ void exchange_blocks(node_group& group, const exchange::message_limits& limits, 
 
 }  // namespace
 
-void fetch_values(node_group& group, const exchange::message_limits& limits, const held_values& held,
+void fetch_values(node_group& group, const exchange::exchange_limits& limits, const held_values& held,
                   std::span<const std::uint64_t> indices, void* destination) {
   group.set_phase("fetching values");
   const std::vector<std::uint64_t> sizes = group.all_gather({&held.num_values, 1});

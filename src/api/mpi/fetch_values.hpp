@@ -19,7 +19,7 @@ struct held_values {
 
 /// destination[i] = the value at indices[i], where indices count through the values that all node ranks hold, in their
 /// order. Collective, blocks. Memory: 16 bytes and a value for every index, and as much for what others ask for.
-void fetch_values(exchange::node_group& group, const exchange::message_limits& limits, const held_values& held,
+void fetch_values(exchange::node_group& group, const exchange::exchange_limits& limits, const held_values& held,
                   std::span<const std::uint64_t> indices, void* destination);
 
 }  // namespace spansort::api

@@ -231,7 +231,8 @@ std::uint64_t session::state::most_records(const device::record_shape& shape,
 
 std::uint64_t session::state::run(algorithms::problem problem, algorithms::cluster_sort& others,
                                   const api::operation& what) {
-  algorithms::group_cluster cluster(*group, {.message_bytes = given.message_bytes}, others.first_ranks);
+  algorithms::group_cluster cluster(*group, {.message_bytes = given.message_bytes, .on_progress = {}}, ranks,
+                                    others.first_ranks);
   others.group = &cluster;
   problem.others = &others;
   const algorithms::entry* driver = algorithm;
@@ -250,6 +251,7 @@ std::uint64_t session::state::run(algorithms::problem problem, algorithms::clust
     call.emplace(devices, given.tuning);
     algorithms::reserve_workspace(ranks, problem.shape, driver->workspace(ranks, sort_settings, problem),
                                   what.scratch_bytes, given.memory_limit_bytes);
+    cluster.reserve_slots();
   });
   sort_report unseen;
   sort_report& report = given.report == nullptr ? unseen : *given.report;
@@ -303,7 +305,7 @@ std::uint64_t session::state::sort_with_substitute(const algorithms::problem& pr
   const std::uint64_t num_records =
       run(sort, others, {.name = "sort_pairs", .scratch_bytes = most * width + num_fetched_bytes});
   if (is_fetched) {
-    api::fetch_values(*group, {.message_bytes = given.message_bytes},
+    api::fetch_values(*group, {.message_bytes = given.message_bytes, .on_progress = {}},
                       {.values = originals.data(), .value_bytes = value_bytes, .num_values = problem.num_keys},
                       {static_cast<const std::uint64_t*>(substitutes.data()), num_records}, result.values);
   } else {

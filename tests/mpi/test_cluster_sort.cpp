@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts over node ranks give the bytes of one machine: every type, distribution and algorithm, parts of any sizes.
+#include <algorithm>
+#include <optional>
+
+#include "mpi/cluster_case.hpp"
+
+namespace spansort::test {
+namespace {
+
+constexpr key_type all_types[] = {key_type::u8,  key_type::i8,  key_type::u16,  key_type::i16,
+                                  key_type::u32, key_type::i32, key_type::u64,  key_type::i64,
+                                  key_type::f16, key_type::f32, key_type::bf16, key_type::f64};
+
+/// A small world: many messages, several passes.
+mpi::options small_world(const std::string& algorithm) {
+  mpi::options options{.devices = "cpu:1", .algorithm = algorithm, .radix_bits = 8, .message_bytes = 1000};
+  options.tuning.radix_bits = 4;
+  return options;
+}
+
+class cluster_sort : public testing::TestWithParam<const char*> {
+ protected:
+  [[nodiscard]] mpi::options world() const { return small_world(GetParam()); }
+};
+
+INSTANTIATE_TEST_SUITE_P(by, cluster_sort, testing::Values("distributed_rmg", "distributed_lsd"),
+                         testing::PrintToStringParamName());
+
+TEST_P(cluster_sort, EveryTypeAndDistribution) {
+  mpi::session session(MPI_COMM_WORLD, world());
+  for (const key_type type : all_types) {
+    for (const distribution& d : all_distributions()) {
+      spread_input input({.type = type, .keys = d, .num_keys = 3001, .sizes = spread::rising});
+      session.sort(input.span());
+      EXPECT_EQ(input.diagnose(), "") << name(type) << ' ' << to_string(d);
+    }
+  }
+}
+
+TEST_P(cluster_sort, PairsAreStable) {
+  mpi::options descending = world();
+  descending.descending = true;
+  mpi::session up(MPI_COMM_WORLD, world());
+  mpi::session down(MPI_COMM_WORLD, descending);
+  for (const key_type type : {key_type::u8, key_type::f32, key_type::i64}) {
+    for (const std::uint64_t value_bytes : {1, 4, 7, 8, 16, 24}) {
+      const cluster_case c{type, {distribution_kind::entropy, 4}, 2500, spread::even, value_bytes};
+      spread_input ascending(c);
+      up.sort_pairs(ascending.span(), ascending.values.data(), value_bytes);
+      EXPECT_EQ(ascending.diagnose(), "") << name(type) << ", values of " << value_bytes;
+      spread_input reversed(c, true);
+      down.sort_pairs(reversed.span(), reversed.values.data(), value_bytes);
+      EXPECT_EQ(reversed.diagnose(), "") << name(type) << " descending, values of " << value_bytes;
+    }
+  }
+}
+
+TEST_P(cluster_sort, AllSizesAndSpreads) {
+  mpi::session session(MPI_COMM_WORLD, world());
+  for (const spread sizes : {spread::even, spread::rising, spread::one_has_all, spread::last_has_none}) {
+    for (const std::uint64_t num_keys : {0, 1, 2, 3, 6, 7, 8, 100, 1000}) {
+      for (const distribution_kind kind : {distribution_kind::uniform, distribution_kind::zero}) {
+        spread_input input({.type = key_type::u32, .keys = {kind}, .num_keys = num_keys, .sizes = sizes});
+        session.sort(input.span());
+        EXPECT_EQ(input.diagnose(), "") << num_keys << " keys, spread " << static_cast<int>(sizes);
+      }
+    }
+  }
+}
+
+TEST_P(cluster_sort, IndicesCountThroughAllParts) {
+  mpi::session session(MPI_COMM_WORLD, world());
+  spread_input input({.type = key_type::i16, .keys = {}, .num_keys = 70000, .sizes = spread::rising});
+  const std::vector<std::byte> before = input.keys;
+  std::vector<std::uint64_t> indices(input.count());
+  session.argsort(input.span(), indices.data());
+  const std::span<const std::uint64_t> order(input.expected().order());
+  EXPECT_TRUE(std::ranges::equal(indices, order.subspan(input.first(), input.count())));
+  EXPECT_EQ(input.keys, before);
+}
+
+template <class K>
+void expect_balanced(mpi::session& session, const distribution& d, spread sizes) {
+  spread_input input({.type = key_traits<K>::type, .keys = d, .num_keys = 20011, .sizes = sizes, .value_bytes = 8});
+  std::vector<K> keys(input.count());
+  std::vector<std::uint64_t> values(input.count());
+  std::memcpy(keys.data(), input.keys.data(), input.keys.size());
+  std::memcpy(values.data(), input.values.data(), input.values.size());
+  session.sort_pairs_balanced(keys, values);
+  ASSERT_EQ(keys.size(), values.size());
+  std::uint64_t count = keys.size();
+  EXPECT_LE(static_cast<double>(count), 1.05 * static_cast<double>(input.total()) / world_size() + 1);
+  std::uint64_t upto = 0;
+  MPI_Scan(&count, &upto, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  if (world_rank() + 1 == world_size()) {
+    EXPECT_EQ(upto, input.total());
+  }
+  const auto keys_bytes = std::as_bytes(std::span(keys));
+  const auto values_bytes = std::as_bytes(std::span(values));
+  input.keys.assign(keys_bytes.begin(), keys_bytes.end());
+  input.values.assign(values_bytes.begin(), values_bytes.end());
+  EXPECT_EQ(input.diagnose(upto - count, count), "") << to_string(d);
+}
+
+TEST_P(cluster_sort, BalancesAlsoEqualKeys) {
+  mpi::session session(MPI_COMM_WORLD, world());
+  for (const distribution_kind kind : {distribution_kind::uniform, distribution_kind::zero, distribution_kind::zipf}) {
+    for (const spread sizes : {spread::rising, spread::one_has_all}) {
+      expect_balanced<std::uint32_t>(session, {kind, 1.0}, sizes);
+      expect_balanced<double>(session, {kind, 1.0}, sizes);
+    }
+  }
+}
+
+TEST(cluster_sort_devices, SeveralOnEachNodeRank) {
+  // Also with memory of their own, whose messages pass through slots, and a different number on each node rank.
+  for (const bool is_separate : {false, true}) {
+    for (const bool is_uneven : {false, true}) {
+      mpi::options options = small_world("auto");
+      options.devices = is_uneven ? "cpu:" + std::to_string(1 + world_rank() % 3) : "cpu:3";
+      options.tuning.host_separate_memory = is_separate;
+      options.tuning.copy_piece_bytes = 5000;
+      mpi::session session(MPI_COMM_WORLD, options);
+      for (const distribution& d : all_distributions()) {
+        spread_input input({key_type::i32, d, 9000, spread::rising, 4});
+        session.sort_pairs(input.span(), input.values.data(), 4);
+        EXPECT_EQ(input.diagnose(), "") << to_string(d) << (is_separate ? ", separate" : "");
+      }
+      expect_balanced<std::uint64_t>(session, {distribution_kind::zipf, 1.0}, spread::rising);
+    }
+  }
+}
+
+TEST(cluster_sort_devices, EveryRadixWidth) {
+  for (const unsigned radix_bits : {1, 4, 8, 11, 12, 13, 16}) {
+    mpi::options options = small_world("distributed_lsd");
+    options.radix_bits = radix_bits;
+    spread_input input({key_type::f32, {distribution_kind::special_floats}, 5000, spread::even, 8});
+    mpi::session(MPI_COMM_WORLD, options).sort_pairs(input.span(), input.values.data(), 8);
+    EXPECT_EQ(input.diagnose(), "") << radix_bits;
+  }
+}
+
+TEST(cluster_sort_devices, RepeatsAndFreeFunctions) {
+  std::vector<std::uint64_t> keys(world_rank() * 100);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = (i * 7919 + world_rank()) % 1000;
+  std::vector<std::uint64_t> again = keys;
+  mpi::sort(keys, MPI_COMM_WORLD);
+  mpi::sort(again, MPI_COMM_WORLD);
+  EXPECT_EQ(keys, again);
+  EXPECT_TRUE(std::ranges::is_sorted(keys));
+  EXPECT_EQ(mpi::argsort(keys, MPI_COMM_WORLD).size(), keys.size());
+}
+
+// ---- what all ranks see together ends the call on all of them, and the session goes on
+
+TEST(cluster_trouble, SettingsThatDiffer) {
+  if (world_size() == 1) GTEST_SKIP() << "needs several node ranks";
+  mpi::options options = small_world("auto");
+  options.descending = world_rank() == 1;
+  std::vector<int> keys(10);
+  try {
+    mpi::sort(keys, MPI_COMM_WORLD, options);
+    ADD_FAILURE() << "no exception";
+  } catch (const invalid_argument& failure) {
+    EXPECT_STREQ(failure.what(),
+                 "the node ranks were given different settings; node rank 1 has order descending where node rank 0 has "
+                 "order ascending");
+  }
+}
+
+TEST(cluster_trouble, OneCannotBegin) {
+  mpi::options options = small_world("auto");
+  if (world_rank() == 0) options.tuning.fail_allocation_at = 1;
+  mpi::session session(MPI_COMM_WORLD, options);
+  spread_input input({.num_keys = 1000});
+  if (world_rank() == 0) {
+    EXPECT_THROW(session.sort(input.span()), out_of_memory);
+  } else {
+    EXPECT_THROW(session.sort(input.span()), cluster_failure);
+  }
+  session.sort(input.span());
+  EXPECT_EQ(input.diagnose(), "");
+}
+
+TEST(cluster_trouble, ArgumentsThatCannotBe) {
+  mpi::options options = small_world("auto");
+  options.algorithm = "bogo";
+  std::vector<int> keys(10);
+  EXPECT_THROW(mpi::sort(keys, MPI_COMM_WORLD, options), invalid_argument);
+  EXPECT_THROW(mpi::sort(keys, MPI_COMM_NULL), invalid_argument);
+  mpi::session session(MPI_COMM_WORLD);
+  EXPECT_THROW(session.sort_pairs(key_span{key_type::u32, keys.data(), 10}, nullptr, 4), invalid_argument);
+}
+
+}  // namespace
+}  // namespace spansort::test
