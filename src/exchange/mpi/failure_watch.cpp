@@ -100,7 +100,7 @@ class failure_watch::impl {
   };
 
   void serve();
-  void see_last_words_off() noexcept;
+  void end_connections(bool has_told) noexcept;
   void wake() noexcept;
   /// The functions below are called with the lock held.
   void wait_for_news(std::unique_lock<std::mutex>& lock);
@@ -151,16 +151,19 @@ void failure_watch::impl::serve() {
   const bool has_told = node_rank_ == 0 || !is_news;
   // No other thread uses the connections from here on.
   lock.unlock();
-  if (has_told) see_last_words_off();
+  end_connections(has_told);
   if (is_news && options_.on_failure) options_.on_failure(*known);
 }
 
-/// Makes sure that a goodbye, or the news of a failure, has reached the others before this process ends.
-void failure_watch::impl::see_last_words_off() noexcept {
+/// Who has told the others something, a goodbye or the news of a failure, makes sure that it has reached them before this
+/// process ends.
+void failure_watch::impl::end_connections(bool has_told) noexcept {
   constexpr std::chrono::milliseconds limit{300};
   const clock::time_point deadline = clock::now() + limit;
   for (peer& other : peers_) other.link.connection.end_sending();
-  for (peer& other : peers_) other.link.connection.wait_for_end(deadline);
+  for (peer& other : peers_) {
+    if (has_told) other.link.connection.wait_for_end(deadline);
+  }
 }
 
 /// A failure ends the watch. A clean end of rank 0 waits for the others, which hear of failures through it.

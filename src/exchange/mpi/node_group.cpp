@@ -2,8 +2,7 @@
 #include "exchange/mpi/node_group.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
+#include <memory>
 #include <optional>
 
 #include "base/assert.hpp"
@@ -16,6 +15,30 @@ namespace {
 using base::checked_cast;
 using words = std::vector<std::uint64_t>;
 
+/// What one MPI operation reads and writes.
+template <typename T>
+struct operation_memory {
+  std::vector<T> sent;
+  std::vector<T> received;
+  std::vector<int> counts;
+  std::vector<int> offsets;
+};
+
+/// Starts an operation by `start(memory, request)` and waits for its end. The caller's memory is not given to MPI, because
+/// an operation that is abandoned when a rank fails cannot be cancelled: MPI goes on with it whenever it is called again,
+/// if only to be finalised. So its memory is never freed.
+template <typename T, typename Start>
+void run(node_group::state& state, std::unique_ptr<operation_memory<T>>& memory, std::string_view call, Start&& start) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(start(*memory, &request), call);
+  try {
+    state.wait(request, call);
+  } catch (...) {
+    static_cast<void>(memory.release());
+    throw;
+  }
+}
+
 /// Calls `move(first, count)` for pieces of at most `max_elements` that make up `num_elements`.
 template <typename Move>
 void in_pieces(std::uint64_t num_elements, std::uint64_t max_elements, Move&& move) {
@@ -24,22 +47,32 @@ void in_pieces(std::uint64_t num_elements, std::uint64_t max_elements, Move&& mo
   }
 }
 
-/// Where each rank's part of a round lies in what the round gathers.
-struct round_layout {
-  std::vector<int> counts;
-  std::vector<int> offsets;
+/// Sets where each rank's part of a round lies in what the round gathers; returns the sum of their sizes.
+template <typename T>
+std::size_t lay_out_round(operation_memory<T>& memory, std::span<const std::uint64_t> sizes, std::uint64_t first,
+                          std::uint64_t most) {
   std::size_t num_elements = 0;
-};
-
-round_layout lay_out_round(std::span<const std::uint64_t> sizes, std::uint64_t first, std::uint64_t most) {
-  round_layout round;
+  memory.counts.clear();
+  memory.offsets.clear();
   for (const std::uint64_t size : sizes) {
     const std::uint64_t count = size > first ? std::min(size - first, most) : 0;
-    round.offsets.push_back(checked_cast<int>(round.num_elements));
-    round.counts.push_back(checked_cast<int>(count));
-    round.num_elements += count;
+    memory.offsets.push_back(checked_cast<int>(num_elements));
+    memory.counts.push_back(checked_cast<int>(count));
+    num_elements += count;
   }
-  return round;
+  return num_elements;
+}
+
+template <typename T>
+int start_gather(operation_memory<T>& memory, MPI_Datatype type, std::optional<unsigned> to, MPI_Comm communicator,
+                 MPI_Request* request) {
+  const auto count = checked_cast<int>(memory.sent.size());
+  if (!to) {
+    return MPI_Iallgatherv(memory.sent.data(), count, type, memory.received.data(), memory.counts.data(),
+                           memory.offsets.data(), type, communicator, request);
+  }
+  return MPI_Igatherv(memory.sent.data(), count, type, memory.received.data(), memory.counts.data(),
+                      memory.offsets.data(), type, checked_cast<int>(*to), communicator, request);
 }
 
 /// Parts of any size by rank, to all ranks or to the rank `to`. In rounds, because MPI's offsets are of type int.
@@ -53,25 +86,36 @@ std::vector<std::vector<T>> gather_parts(node_group& group, std::span<const T> m
   const std::uint64_t most = std::max<std::uint64_t>(1, state.max_elements / state.num_nodes);
   const bool receives = !to || *to == state.node_rank;
   std::vector<std::vector<T>> parts(receives ? state.num_nodes : 0);
-  std::vector<T> gathered;
+  auto memory = std::make_unique<operation_memory<T>>();
   for (std::uint64_t first = 0; first < longest; first += most) {
-    const round_layout round = lay_out_round(sizes, first, most);
-    if (receives) gathered.resize(round.num_elements);
-    const int count = round.counts[state.node_rank];
-    const T* const from = mine.data() + std::min<std::uint64_t>(first, my_size);
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code = to ? MPI_Igatherv(from, count, type, gathered.data(), round.counts.data(), round.offsets.data(),
-                                       type, checked_cast<int>(*to), state.communicator, &request)
-                        : MPI_Iallgatherv(from, count, type, gathered.data(), round.counts.data(), round.offsets.data(),
-                                          type, state.communicator, &request);
-    check_mpi(code, "MPI_Iallgatherv");
-    state.wait(request, "MPI_Iallgatherv");
+    const std::size_t num_elements = lay_out_round(*memory, sizes, first, most);
+    if (receives) memory->received.resize(num_elements);
+    const auto from = mine.begin() + static_cast<std::ptrdiff_t>(std::min(first, my_size));
+    memory->sent.assign(from, from + memory->counts[state.node_rank]);
+    run(state, memory, to ? "MPI_Igatherv" : "MPI_Iallgatherv",
+        [&](auto& m, MPI_Request* request) { return start_gather(m, type, to, state.communicator, request); });
     for (std::size_t r = 0; r < parts.size(); ++r) {
-      const T* const part = gathered.data() + round.offsets[r];
-      parts[r].insert(parts[r].end(), part, part + round.counts[r]);
+      const T* const part = memory->received.data() + memory->offsets[r];
+      parts[r].insert(parts[r].end(), part, part + memory->counts[r]);
     }
   }
   return parts;
+}
+
+/// An operation that turns as many numbers as a rank has into as many.
+template <typename Start>
+words run_elementwise(node_group::state& state, std::span<const std::uint64_t> mine, std::string_view call,
+                      Start&& start) {
+  words results(mine.size());
+  auto memory = std::make_unique<operation_memory<std::uint64_t>>();
+  in_pieces(mine.size(), state.max_elements, [&](std::uint64_t first, int count) {
+    const auto from = mine.begin() + static_cast<std::ptrdiff_t>(first);
+    memory->sent.assign(from, from + count);
+    memory->received.resize(memory->sent.size());
+    run(state, memory, call, [&](auto& m, MPI_Request* request) { return start(m, count, request); });
+    std::ranges::copy(memory->received, results.begin() + static_cast<std::ptrdiff_t>(first));
+  });
+  return results;
 }
 
 std::vector<std::string> to_strings(const std::vector<std::vector<char>>& parts) {
@@ -94,21 +138,21 @@ void node_group::announce_failure(std::string_view reason) noexcept { state_->wa
 void node_group::leave() noexcept { state_->watch->leave(); }
 
 words node_group::all_gather(std::span<const std::uint64_t> mine) {
-  words all(mine.size() * state_->num_nodes);
-  const std::uint64_t most = std::max<std::uint64_t>(1, state_->max_elements / state_->num_nodes);
-  words piece;
+  const std::size_t num_nodes = state_->num_nodes;
+  words all(mine.size() * num_nodes);
+  const std::uint64_t most = std::max<std::uint64_t>(1, state_->max_elements / num_nodes);
+  auto memory = std::make_unique<operation_memory<std::uint64_t>>();
   in_pieces(mine.size(), most, [&](std::uint64_t first, int count) {
     const auto length = static_cast<std::size_t>(count);
-    const bool whole = length == mine.size();
-    if (!whole) piece.resize(length * state_->num_nodes);
-    std::uint64_t* const to = whole ? all.data() : piece.data();
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallgather(mine.data() + first, count, MPI_UINT64_T, to, count, MPI_UINT64_T, state_->communicator,
-                             &request),
-              "MPI_Iallgather");
-    state_->wait(request, "MPI_Iallgather");
-    for (std::size_t r = 0; !whole && r < state_->num_nodes; ++r) {
-      std::copy_n(piece.data() + r * length, length, all.data() + r * mine.size() + first);
+    const auto from = mine.begin() + static_cast<std::ptrdiff_t>(first);
+    memory->sent.assign(from, from + count);
+    memory->received.resize(length * num_nodes);
+    run(*state_, memory, "MPI_Iallgather", [&](auto& m, MPI_Request* request) {
+      return MPI_Iallgather(m.sent.data(), count, MPI_UINT64_T, m.received.data(), count, MPI_UINT64_T,
+                            state_->communicator, request);
+    });
+    for (std::size_t r = 0; r < num_nodes; ++r) {
+      std::copy_n(memory->received.data() + r * length, length, all.data() + r * mine.size() + first);
     }
   });
   return all;
@@ -133,39 +177,31 @@ std::vector<std::string> node_group::gather_strings(std::string_view mine, unsig
 }
 
 words node_group::all_reduce_sum(std::span<const std::uint64_t> mine) {
-  words sums(mine.size());
-  in_pieces(mine.size(), state_->max_elements, [&](std::uint64_t first, int count) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallreduce(mine.data() + first, sums.data() + first, count, MPI_UINT64_T, MPI_SUM,
-                             state_->communicator, &request),
-              "MPI_Iallreduce");
-    state_->wait(request, "MPI_Iallreduce");
+  return run_elementwise(*state_, mine, "MPI_Iallreduce", [&](auto& m, int count, MPI_Request* request) {
+    return MPI_Iallreduce(m.sent.data(), m.received.data(), count, MPI_UINT64_T, MPI_SUM, state_->communicator,
+                          request);
   });
-  return sums;
 }
 
 words node_group::exclusive_scan_sum(std::span<const std::uint64_t> mine) {
-  words sums(mine.size());
-  in_pieces(mine.size(), state_->max_elements, [&](std::uint64_t first, int count) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iexscan(mine.data() + first, sums.data() + first, count, MPI_UINT64_T, MPI_SUM, state_->communicator,
-                          &request),
-              "MPI_Iexscan");
-    state_->wait(request, "MPI_Iexscan");
+  words sums = run_elementwise(*state_, mine, "MPI_Iexscan", [&](auto& m, int count, MPI_Request* request) {
+    return MPI_Iexscan(m.sent.data(), m.received.data(), count, MPI_UINT64_T, MPI_SUM, state_->communicator, request);
   });
   // MPI leaves the first rank's result undefined.
-  if (node_rank() == 0) std::fill(sums.begin(), sums.end(), 0);
+  if (node_rank() == 0) std::ranges::fill(sums, 0);
   return sums;
 }
 
 void node_group::broadcast(std::span<std::uint64_t> values, unsigned from) {
   SPANSORT_ASSERT(from < num_nodes());
+  auto memory = std::make_unique<operation_memory<std::uint64_t>>();
   in_pieces(values.size(), state_->max_elements, [&](std::uint64_t first, int count) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(
-        MPI_Ibcast(values.data() + first, count, MPI_UINT64_T, checked_cast<int>(from), state_->communicator, &request),
-        "MPI_Ibcast");
-    state_->wait(request, "MPI_Ibcast");
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+    memory->sent.assign(begin, begin + count);
+    run(*state_, memory, "MPI_Ibcast", [&](auto& m, MPI_Request* request) {
+      return MPI_Ibcast(m.sent.data(), count, MPI_UINT64_T, checked_cast<int>(from), state_->communicator, request);
+    });
+    std::ranges::copy(memory->sent, begin);
   });
 }
 
@@ -174,23 +210,21 @@ words node_group::all_to_all(std::span<const std::uint64_t> mine) {
   SPANSORT_ASSERT(mine.size() % num_nodes == 0);
   const std::size_t per_rank = mine.size() / num_nodes;
   words theirs(mine.size());
-  words sent;
-  words received;
   const std::uint64_t most = std::max<std::uint64_t>(1, state_->max_elements / num_nodes);
+  auto memory = std::make_unique<operation_memory<std::uint64_t>>();
   in_pieces(per_rank, most, [&](std::uint64_t first, int count) {
     const auto length = static_cast<std::size_t>(count);
-    sent.resize(length * num_nodes);
-    received.resize(length * num_nodes);
+    memory->sent.resize(length * num_nodes);
+    memory->received.resize(length * num_nodes);
     for (std::size_t r = 0; r < num_nodes; ++r) {
-      std::copy_n(mine.data() + r * per_rank + first, length, sent.data() + r * length);
+      std::copy_n(mine.data() + r * per_rank + first, length, memory->sent.data() + r * length);
     }
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ialltoall(sent.data(), count, MPI_UINT64_T, received.data(), count, MPI_UINT64_T,
-                            state_->communicator, &request),
-              "MPI_Ialltoall");
-    state_->wait(request, "MPI_Ialltoall");
+    run(*state_, memory, "MPI_Ialltoall", [&](auto& m, MPI_Request* request) {
+      return MPI_Ialltoall(m.sent.data(), count, MPI_UINT64_T, m.received.data(), count, MPI_UINT64_T,
+                           state_->communicator, request);
+    });
     for (std::size_t r = 0; r < num_nodes; ++r) {
-      std::copy_n(received.data() + r * length, length, theirs.data() + r * per_rank + first);
+      std::copy_n(memory->received.data() + r * length, length, theirs.data() + r * per_rank + first);
     }
   });
   return theirs;
