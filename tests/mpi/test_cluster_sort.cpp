@@ -25,7 +25,7 @@ class cluster_sort : public testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(by, cluster_sort, testing::Values("distributed_rmg", "distributed_lsd"),
-                         testing::PrintToStringParamName());
+                         [](const auto& tested) { return std::string(tested.param); });
 
 TEST_P(cluster_sort, EveryTypeAndDistribution) {
   mpi::session session(MPI_COMM_WORLD, world());
