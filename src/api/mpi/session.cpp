@@ -75,21 +75,31 @@ struct session::state {
         sort_settings(sort_options_of(given)),
         group(exchange::make_node_group(communicator, group_options_of(given))) {
     const unsigned num_sharing = processes_of_this_machine(communicator);
-    together("opening devices", [&] {
-      check(given);
-      algorithm = &algorithms::find_cluster_algorithm(given.algorithm);
-      devices = api::parse_device_list(given.devices);
-      ranks = api::open_ranks(devices, {.across_nodes = devices.count == 0,
-                                        .tuning = given.tuning,
-                                        .hook = api::failing_allocations(given.tuning, num_allocations),
-                                        .sharing_processes = num_sharing});
-    });
+    try {
+      together("opening devices", [&] { open(num_sharing); });
+    } catch (...) {
+      leave_if_agreed();
+      throw;
+    }
   }
-  ~state() {
-    if (all_know_of_failure) group->leave();
-  }
+  ~state() { leave_if_agreed(); }
   state(const state&) = delete;
   state& operator=(const state&) = delete;
+
+  void open(unsigned num_sharing) {
+    check(given);
+    algorithm = &algorithms::find_cluster_algorithm(given.algorithm);
+    devices = api::parse_device_list(given.devices);
+    ranks = api::open_ranks(devices, {.across_nodes = devices.count == 0,
+                                      .tuning = given.tuning,
+                                      .hook = api::failing_allocations(given.tuning, num_allocations),
+                                      .sharing_processes = num_sharing});
+  }
+
+  /// Otherwise the group would tell those that have not heard of it yet that this node rank failed.
+  void leave_if_agreed() noexcept {
+    if (all_know_of_failure) group->leave();
+  }
 
   /// A failure that all node ranks hear of in the same place is no failure of the group.
   void together(std::string_view phase, const std::function<void()>& f) {
