@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "spansort/errors.hpp"
+#include "spansort/files.hpp"
 #include "spansort/options.hpp"
 #include "spansort/sort.hpp"
 #include "spansort/types.hpp"
@@ -115,6 +116,14 @@ class session {
     argsort(as_const_key_span(std::span<const key>(keys)), indices.data());
     return indices;
   }
+
+  /// Sorts a file that all node ranks see by this name, as sort_file() does: each reads an equal share of its keys, and
+  /// writes its part of the result into one new file, which replaces `output` when all parts are written and synced. Both
+  /// are regular files; `output` may be the input. Throws as sort_file(), and cluster_failure on the other node ranks;
+  /// `output` is then as it was. Memory on each node rank: its share of the keys and the workspace.
+  file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {});
+  /// The stable order of a file's keys likewise, as argsort_file() writes it. Not with `unique` or `verify`.
+  file_result argsort_file(const std::string& input, const std::string& output, const file_options& file = {});
 
   struct state;
 

@@ -69,7 +69,7 @@ std::string path_of_descriptor(int fd) { return fmt::format("/proc/self/fd/{}", 
 
 }  // namespace
 
-atomic_file::atomic_file(output_target target, std::uint64_t size_bytes, temporary_callback on_temporary)
+atomic_file::atomic_file(output_target target, std::uint64_t size_bytes, temporary_callback on_temporary, naming when)
     : target_(std::move(target)), size_bytes_(size_bytes), on_temporary_(std::move(on_temporary)) {
   if (target_.is_stream) {
     open_stream();
@@ -79,7 +79,11 @@ atomic_file::atomic_file(output_target target, std::uint64_t size_bytes, tempora
   // A directory that may be written but not listed can still be used, only not synced.
   if (!directory_.is_open()) directory_ = open_file(target_.directory.c_str(), O_PATH | O_DIRECTORY);
   if (!directory_.is_open()) fail("write", errno);
-  if (!open_nameless()) open_named();
+  if (when == naming::from_the_start || !open_nameless()) open_named();
+}
+
+std::string atomic_file::temporary_path() const {
+  return temporary_name_.empty() ? std::string() : target_.directory + "/" + temporary_name_;
 }
 
 atomic_file::~atomic_file() { remove_temporary(); }

@@ -24,8 +24,12 @@ using temporary_callback = std::function<void(const std::string& path)>;
 
 class atomic_file {
  public:
+  /// Whether the file has a name from the start, under which other processes can open it and write parts of it.
+  enum class naming : std::uint8_t { at_the_end, from_the_start };
+
   /// Opens the target for `size_bytes` bytes. Throws io_error.
-  atomic_file(output_target target, std::uint64_t size_bytes, temporary_callback on_temporary = {});
+  atomic_file(output_target target, std::uint64_t size_bytes, temporary_callback on_temporary = {},
+              naming when = naming::at_the_end);
   /// Removes what was written unless commit() succeeded.
   ~atomic_file();
   atomic_file(const atomic_file&) = delete;
@@ -33,6 +37,8 @@ class atomic_file {
 
   /// Throws io_error naming the path, the bytes needed and what to do.
   void write(std::span<const std::byte> bytes, const transfer_progress& progress = {});
+  /// Path of the file while it is not the target yet; "" where it has none.
+  [[nodiscard]] std::string temporary_path() const;
   /// Makes the file appear. Throws io_error; the old file is then intact, unless the error says that only the folder could
   /// not be flushed.
   void commit();

@@ -89,6 +89,20 @@ void input_file::require_unchanged() {
       is_same_time(now.st_mtim, status_.st_mtim)) {
     return;
   }
+  throw_changed(now);
+}
+
+void input_file::seek(std::uint64_t offset) {
+  if (::lseek(fd_, static_cast<off_t>(offset), SEEK_SET) < 0) throw_io(name_, "read", errno);
+}
+
+void input_file::require_same_status() const {
+  struct stat now {};
+  if (::fstat(fd_, &now) != 0) throw_io(name_, "read", errno);
+  if (now.st_size != status_.st_size || !is_same_time(now.st_mtim, status_.st_mtim)) throw_changed(now);
+}
+
+void input_file::throw_changed(const struct stat& now) const {
   throw bad_input(fmt::format("{}: input changed while it was read ({} bytes at first, {} now)", name_, status_.st_size,
                               now.st_size));
 }

@@ -33,9 +33,14 @@ class input_file {
 
   /// Throws bad_input unless a regular file has been read whole and is as it was when it was opened.
   void require_unchanged();
+  /// Goes on at `offset` of a regular file. Throws io_error.
+  void seek(std::uint64_t offset);
+  /// Throws bad_input unless a regular file is as it was when it was opened, whatever has been read of it.
+  void require_same_status() const;
 
  private:
   void classify();
+  [[noreturn]] void throw_changed(const struct stat& now) const;
 
   std::string name_;
   file_descriptor owned_;

@@ -101,6 +101,22 @@ loaded_keys key_reader::read(const memory_policy& memory, const transfer_progres
   return keys;
 }
 
+loaded_keys key_reader::read_part(std::uint64_t first, std::uint64_t count, const memory_policy& memory,
+                                  const transfer_progress& progress) {
+  const std::uint64_t width = size_bytes(layout_.type);
+  require_room(count * width, 0, memory);
+  loaded_keys keys{.layout = layout_, .num_keys = count, .bytes = byte_buffer(count * width)};
+  input_.seek(header_bytes_ + first * width);
+  const std::size_t num_read = input_.read(keys.bytes.bytes(), progress);
+  input_.require_same_status();
+  if (num_read != count * width) {
+    throw bad_input(fmt::format("{}: ends after {} of {} bytes of its part from key {} on", input_.name(), num_read,
+                                count * width, first));
+  }
+  if (layout_.byte_order != std::endian::native) swap_bytes(keys.bytes.bytes(), width);
+  return keys;
+}
+
 byte_buffer key_reader::read_known(const memory_policy& memory, const transfer_progress& progress) {
   const std::uint64_t num_bytes = claimed_bytes_.value_or(*input_.size_bytes());
   require_room(num_bytes, 0, memory);

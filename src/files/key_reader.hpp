@@ -56,6 +56,10 @@ class key_reader {
   /// Reads the keys, once. Throws bad_input, io_error, out_of_memory, and what `progress` throws.
   [[nodiscard]] loaded_keys read(const memory_policy& memory, const transfer_progress& progress = {});
 
+  /// Reads `count` keys from the one at `first` on; of a regular file whose number of keys is known. As read() otherwise.
+  [[nodiscard]] loaded_keys read_part(std::uint64_t first, std::uint64_t count, const memory_policy& memory,
+                                      const transfer_progress& progress = {});
+
  private:
   void read_header(std::optional<key_type> type);
   void require_claimed_size(std::uint64_t data_bytes) const;

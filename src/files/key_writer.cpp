@@ -6,14 +6,11 @@
 #include "files/npy.hpp"
 
 namespace spansort::files {
-namespace {
 
 std::string header_of(const key_layout& layout, std::uint64_t num_keys) {
   if (layout.format == file_format::raw) return "";
   return make_npy_header({layout.type, layout.byte_order, num_keys});
 }
-
-}  // namespace
 
 key_layout output_layout(const output_target& target, const std::string& input, const key_layout& layout) {
   key_layout result = layout;

@@ -15,6 +15,9 @@ namespace spansort::files {
 /// raw otherwise.
 [[nodiscard]] key_layout output_layout(const output_target& target, const std::string& input, const key_layout& layout);
 
+/// What comes before the keys: "" for raw ones.
+[[nodiscard]] std::string header_of(const key_layout& layout, std::uint64_t num_keys);
+
 /// Bytes of the whole file.
 [[nodiscard]] std::uint64_t file_bytes(const key_layout& layout, std::uint64_t num_keys);
 

@@ -13,13 +13,12 @@
 #include "api/arguments.hpp"
 #include "api/device_list.hpp"
 #include "api/gpu_devices.hpp"
-#include "api/mpi/agreement.hpp"
 #include "api/mpi/fetch_values.hpp"
+#include "api/mpi/session_state.hpp"
 #include "api/run_reported.hpp"
 #include "api/values.hpp"
 #include "device/copy_parallel.hpp"
 #include "exchange/mpi/mpi_handle.hpp"
-#include "spansort/mpi.hpp"
 #include "spansort/version.hpp"
 
 namespace spansort::mpi {
@@ -69,87 +68,7 @@ unsigned processes_of_this_machine(MPI_Comm communicator) {
 
 }  // namespace
 
-struct session::state {
-  state(MPI_Comm communicator, options session_options)
-      : given(std::move(session_options)),
-        sort_settings(sort_options_of(given)),
-        group(exchange::make_node_group(communicator, group_options_of(given))) {
-    const unsigned num_sharing = processes_of_this_machine(communicator);
-    try {
-      together("opening devices", [&] { open(num_sharing); });
-    } catch (...) {
-      leave_if_agreed();
-      throw;
-    }
-  }
-  ~state() { leave_if_agreed(); }
-  state(const state&) = delete;
-  state& operator=(const state&) = delete;
-
-  void open(unsigned num_sharing) {
-    check(given);
-    algorithm = &algorithms::find_cluster_algorithm(given.algorithm);
-    devices = api::parse_device_list(given.devices);
-    ranks = api::open_ranks(devices, {.across_nodes = devices.count == 0,
-                                      .tuning = given.tuning,
-                                      .hook = api::failing_allocations(given.tuning, num_allocations),
-                                      .sharing_processes = num_sharing});
-  }
-
-  /// Otherwise the group would tell those that have not heard of it yet that this node rank failed.
-  void leave_if_agreed() noexcept {
-    if (all_know_of_failure) group->leave();
-  }
-
-  /// A failure that all node ranks hear of in the same place is no failure of the group.
-  void together(std::string_view phase, const std::function<void()>& f) {
-    agree([&] { api::try_together(*group, phase, f); });
-  }
-  template <class F>
-  void agree(F&& f) {
-    all_know_of_failure = false;
-    try {
-      f();
-    } catch (const error&) {
-      all_know_of_failure = !group->watch().failure().has_value();
-      throw;
-    }
-  }
-
-  /// Agrees on what is to be done, tells the others of this node rank's keys and devices, and learns theirs.
-  [[nodiscard]] algorithms::cluster_sort begin(std::string_view operation, const device::record_shape& shape,
-                                               std::uint64_t num_keys, bool is_balanced);
-  [[nodiscard]] algorithms::cluster_sort meet(const device::record_shape& shape, std::uint64_t num_keys,
-                                              bool is_balanced);
-  /// Sorts the problem's records to `others.result`. Returns how many there are then.
-  std::uint64_t run(algorithms::problem problem, algorithms::cluster_sort& others, const api::operation& what);
-  std::uint64_t sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, bool is_balanced,
-                           device::records result);
-  std::uint64_t sort_with_substitute(const algorithms::problem& problem, algorithms::cluster_sort& others,
-                                     std::uint64_t value_bytes);
-  /// Records that this node rank may end with.
-  [[nodiscard]] std::uint64_t most_records(const device::record_shape& shape,
-                                           const algorithms::cluster_sort& others) const;
-  /// Host memory for one call.
-  [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes);
-
-  options given;
-  sort_options sort_settings;
-  std::unique_ptr<exchange::node_group> group;
-  const algorithms::entry* algorithm = nullptr;
-  api::device_list devices;
-  std::uint64_t num_allocations = 0;
-  std::vector<algorithms::rank> calling_thread;  ///< allocates host memory
-  std::vector<algorithms::rank> ranks;
-  std::uint64_t first_key = 0;  ///< of this node rank's, among those of all; of the current call
-  bool all_know_of_failure = false;
-};
-
 namespace {
-
-std::uint64_t even_part(std::uint64_t total, std::uint64_t num_parts, std::uint64_t index) {
-  return total / num_parts + (index < total % num_parts ? 1 : 0);
-}
 
 /// What a node rank tells the others before a sort.
 struct introduction {
@@ -173,6 +92,29 @@ std::vector<std::uint64_t> share_out(const std::vector<std::uint64_t>& of_proces
 }
 
 }  // namespace
+
+session::state::state(MPI_Comm communicator, options session_options)
+    : given(std::move(session_options)),
+      sort_settings(sort_options_of(given)),
+      group(exchange::make_node_group(communicator, group_options_of(given))) {
+  const unsigned num_sharing = processes_of_this_machine(communicator);
+  try {
+    together("opening devices", [&] { open(num_sharing); });
+  } catch (...) {
+    leave_if_agreed();
+    throw;
+  }
+}
+
+void session::state::open(unsigned num_sharing) {
+  check(given);
+  algorithm = &algorithms::find_cluster_algorithm(given.algorithm);
+  devices = api::parse_device_list(given.devices);
+  ranks = api::open_ranks(devices, {.across_nodes = devices.count == 0,
+                                    .tuning = given.tuning,
+                                    .hook = api::failing_allocations(given.tuning, num_allocations),
+                                    .sharing_processes = num_sharing});
+}
 
 algorithms::cluster_sort session::state::begin(std::string_view operation, const device::record_shape& shape,
                                                std::uint64_t num_keys, bool is_balanced) {

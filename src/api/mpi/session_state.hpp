@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a session holds, for the files that implement its calls.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/cluster.hpp"
+#include "algorithms/registry.hpp"
+#include "api/device_list.hpp"
+#include "api/mpi/agreement.hpp"
+#include "api/run_reported.hpp"
+#include "exchange/mpi/node_group.hpp"
+#include "spansort/mpi.hpp"
+
+namespace spansort::mpi {
+
+/// Element `index` of `num_parts` that share `total` evenly; the first ones have one more where it does not divide.
+[[nodiscard]] constexpr std::uint64_t even_part(std::uint64_t total, std::uint64_t num_parts, std::uint64_t index) {
+  return total / num_parts + (index < total % num_parts ? 1 : 0);
+}
+
+struct session::state {
+  state(MPI_Comm communicator, options session_options);
+  ~state() { leave_if_agreed(); }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+
+  void open(unsigned num_sharing);
+  /// Otherwise the group would tell those that have not heard of it yet that this node rank failed.
+  void leave_if_agreed() noexcept {
+    if (all_know_of_failure) group->leave();
+  }
+
+  /// A failure that all node ranks hear of in the same place is no failure of the group.
+  void together(std::string_view phase, const std::function<void()>& f) {
+    agree([&] { api::try_together(*group, phase, f); });
+  }
+  template <class F>
+  void agree(F&& f) {
+    all_know_of_failure = false;
+    try {
+      f();
+    } catch (const error&) {
+      all_know_of_failure = !group->watch().failure().has_value();
+      throw;
+    }
+  }
+
+  /// Agrees on what is to be done, tells the others of this node rank's keys and devices, and learns theirs.
+  [[nodiscard]] algorithms::cluster_sort begin(std::string_view operation, const device::record_shape& shape,
+                                               std::uint64_t num_keys, bool is_balanced);
+  [[nodiscard]] algorithms::cluster_sort meet(const device::record_shape& shape, std::uint64_t num_keys,
+                                              bool is_balanced);
+  /// Sorts the problem's records to `others.result`. Returns how many there are then.
+  std::uint64_t run(algorithms::problem problem, algorithms::cluster_sort& others, const api::operation& what);
+  std::uint64_t sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, bool is_balanced,
+                           device::records result);
+  std::uint64_t sort_with_substitute(const algorithms::problem& problem, algorithms::cluster_sort& others,
+                                     std::uint64_t value_bytes);
+  /// Records that this node rank may end with.
+  [[nodiscard]] std::uint64_t most_records(const device::record_shape& shape,
+                                           const algorithms::cluster_sort& others) const;
+  /// Host memory for one call.
+  [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes);
+
+  options given;
+  sort_options sort_settings;
+  std::unique_ptr<exchange::node_group> group;
+  const algorithms::entry* algorithm = nullptr;
+  api::device_list devices;
+  std::uint64_t num_allocations = 0;
+  std::vector<algorithms::rank> calling_thread;  ///< allocates host memory
+  std::vector<algorithms::rank> ranks;
+  std::uint64_t first_key = 0;  ///< of this node rank's, among those of all; of the current call
+  bool all_know_of_failure = false;
+};
+
+}  // namespace spansort::mpi

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/file_part.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "files/file_descriptor.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::files {
+namespace {
+
+[[noreturn]] void fail(const char* action, const std::string& shown_name, int code) {
+  throw io_error(fmt::format("cannot {} {}: {}", action, shown_name, error_text(code)), code);
+}
+
+}  // namespace
+
+void write_file_part(const std::string& path, const std::string& shown_name, std::uint64_t offset,
+                     std::span<const std::byte> bytes) {
+  file_descriptor file = open_file(path.c_str(), O_WRONLY | O_NOFOLLOW);
+  if (!file.is_open()) fail("write", shown_name, errno);
+  if (::lseek(file.get(), static_cast<off_t>(offset), SEEK_SET) < 0) fail("write", shown_name, errno);
+  const transfer_result done = write_fully(file.get(), bytes);
+  if (done.error_code != 0) fail("write", shown_name, done.error_code);
+  if (::fsync(file.get()) != 0) fail("sync", shown_name, errno);
+  if (const int code = file.close(); code != 0) fail("write", shown_name, code);
+}
+
+}  // namespace spansort::files
