@@ -19,6 +19,7 @@
 #include "spansort/check.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/options.hpp"
+#include "spansort/statistics.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort {
@@ -74,6 +75,13 @@ class key_file {
 /// Generates `num_keys` keys into `output`.
 void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
                    std::uint64_t seed, const temporary_file_callback& on_temporary = {});
+
+/// Writes the keys below box.whisker_low and those above box.whisker_high into `output`, all of them, with their own bits
+/// and in the order of `keys`: .npy when its name says so, else raw. NaN keys are none of them; nor is any key where the
+/// whiskers are NaN: the file is then empty. Returns how many were written. `box` is what summarize() said of these keys.
+/// Two reads on all processors; memory for the outliers. Throws io_error and out_of_memory; the file is then as it was.
+std::uint64_t write_outliers(const std::string& output, const_key_span keys, const summary& box,
+                             const temporary_file_callback& on_temporary = {});
 
 /// Writes `contents` into `path` as all outputs here: whole or not at all; "-" is standard output.
 void write_file(const std::string& path, std::string_view contents, const temporary_file_callback& on_temporary = {});
