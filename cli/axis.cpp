@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "spansort/errors.hpp"
 
@@ -17,37 +18,40 @@ constexpr double readable_share = 0.02;
 // How much wider another scale must make it to be worth the reader's effort.
 constexpr double worthwhile_gain = 4;
 
+/// Decades that the linear part of symlog takes: so many that the slope is the same on both sides of the bound, and a
+/// histogram has no step there.
+constexpr double linear_decades = std::numbers::log10e;
+
 /// The value in the unit of the scale, a quarter of it, so that differences stay finite.
 double scaled(const axis& a, double value) {
-  switch (a.scale) {
-    case axis_scale::linear: return value / 4;
-    case axis_scale::log: return std::log10(value) / 4;
-    case axis_scale::symlog: break;
-  }
+  if (a.scale == axis_scale::linear) return value / 4;
+  if (a.scale == axis_scale::log) return std::log10(value) / 4;
   const double ratio = std::abs(value) / a.linear_bound;
-  return std::copysign(ratio <= 1 ? ratio : 1 + std::log10(ratio), value) / 4;
+  return std::copysign(ratio <= 1 ? ratio * linear_decades : linear_decades + std::log10(ratio), value) / 4;
 }
 
 double unscaled(const axis& a, double quarter) {
   if (a.scale == axis_scale::linear) return quarter * 4;
   if (a.scale == axis_scale::log) return std::pow(10, quarter * 4);
-  const double magnitude = std::abs(quarter * 4);
-  return std::copysign((magnitude <= 1 ? magnitude : std::pow(10, magnitude - 1)) * a.linear_bound, quarter);
+  const double decades = std::abs(quarter * 4);
+  const double ratio = decades <= linear_decades ? decades / linear_decades : std::pow(10, decades - linear_decades);
+  return std::copysign(ratio * a.linear_bound, quarter);
 }
 
 /// Ends that differ by less than ticks could show are moved apart.
 void widen(axis& a) {
   const double magnitude = std::max(std::abs(a.low), std::abs(a.high));
-  const double least = std::max(1e-300, magnitude * 1e-12);
+  const double least = std::max(1e-300, magnitude * 4e-15);
   if (a.high - a.low > least) return;
   const double limit = std::numeric_limits<double>::max();
-  const double half = std::max(0.5, magnitude * 1e-11);
+  const double half = std::max(0.5, magnitude * 1e-14);
   a.low = a.scale == axis_scale::log ? a.low / 2 : std::max(a.low - half, -limit);
   a.high = std::min(a.high + half, limit);
 }
 
 axis with_scale(const axis_data& data, axis_scale scale) {
-  axis a{scale, data.low, data.high, std::pow(10, std::floor(std::log10(data.smallest_magnitude)))};
+  axis a{scale, data.low, data.high, std::pow(10, std::round(std::log10(data.smallest_magnitude))),
+         data.are_integers ? 1.0 : 0.0};
   widen(a);
   return a;
 }
@@ -56,11 +60,12 @@ double box_share(const axis& a, const axis_data& data) {
   return a.place_of(data.upper_quartile) - a.place_of(data.lower_quartile);
 }
 
+std::string minus_sign(bool ascii) { return ascii ? "-" : "−"; }
+
 std::string grouped_digits(std::string digits, bool ascii) {
   const std::size_t point = std::min(digits.find('.'), digits.size());
-  const std::size_t begin = digits.starts_with('-') ? 1 : 0;
-  if (ascii || point < begin + 5) return digits;
-  for (std::size_t i = point; i > begin + 3;) digits.insert(i -= 3, "\u202f");
+  if (ascii || point < 5) return digits;
+  for (std::size_t i = point; i > 3;) digits.insert(i -= 3, "\u202f");
   return digits;
 }
 
@@ -86,20 +91,21 @@ int shared_exponent(double magnitude, double step) {
 
 tick_row linear_ticks(const axis& a, unsigned most, bool ascii) {
   // Divided first, so that nothing overflows.
-  const double step = round_step(a.high / most - a.low / most);
+  const double step = std::max(round_step(a.high / most - a.low / most), a.least_step);
   tick_row row;
   row.exponent = shared_exponent(std::max(std::abs(a.low), std::abs(a.high)), step);
   const double unit = std::pow(10, row.exponent);
   const int decimals = std::max(row.exponent - exponent_of(step), 0);
   for (double i = std::ceil(a.low / step - 1e-9); i * step <= a.high && row.ticks.size() <= most; ++i) {
     const double value = i == 0 ? 0 : i * step;
-    row.ticks.push_back({value, grouped_digits(fmt::format("{:.{}f}", value / unit, decimals), ascii)});
+    const std::string digits = grouped_digits(fmt::format("{:.{}f}", std::abs(value) / unit, decimals), ascii);
+    row.ticks.push_back({value, value < 0 ? minus_sign(ascii) + digits : digits});
   }
   return row;
 }
 
 std::string decade_label(double sign, int exponent, bool plain, bool ascii) {
-  const std::string minus = sign < 0 ? (ascii ? "-" : "−") : "";
+  const std::string minus = sign < 0 ? minus_sign(ascii) : "";
   if (plain && exponent >= 0) return minus + grouped_digits(fmt::format("{:.0f}", std::pow(10, exponent)), ascii);
   if (plain) return minus + fmt::format("{:.{}f}", std::pow(10, exponent), -exponent);
   if (exponent == 0 || exponent == 1) return minus + (exponent == 0 ? "1" : "10");
@@ -216,7 +222,7 @@ std::string superscript(int exponent) {
 std::string grouped_count(std::uint64_t count) { return grouped_digits(std::to_string(count), false); }
 
 std::string value_text(double value) {
-  constexpr double whole_below = 1e15;
+  constexpr double whole_below = 18446744073709551616.0;  // 64-bit keys in full
   if (value == std::floor(value) && std::abs(value) < whole_below) return fmt::format("{:.0f}", value == 0 ? 0 : value);
   return fmt::format("{:.7g}", value);
 }

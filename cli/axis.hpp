@@ -25,6 +25,7 @@ struct axis {
   double low = 0;
   double high = 1;
   double linear_bound = 1;  ///< symlog: a power of ten
+  double least_step = 0;    ///< between ticks: 1 for integers
 
   /// 0 at `low`, 1 at `high`, linear between on the scale; finite values only.
   [[nodiscard]] double place_of(double value) const noexcept;
@@ -38,7 +39,8 @@ struct axis_data {
   double high = 0;
   double lower_quartile = 0;
   double upper_quartile = 0;
-  double smallest_magnitude = 1;  ///< that is of interest, above 0
+  double smallest_magnitude = 1;  ///< symlog may be linear below; above 0
+  bool are_integers = false;
 };
 
 /// An axis from `low` to `high`, wider where they are equal (as numpy.histogram: by 0.5 on either side). Without a scale:

@@ -34,15 +34,15 @@ std::vector<double> finite_values(const key_summary& summary) {
   return values;
 }
 
-/// Of the values, 0 aside; 1 for integers.
-double smallest_magnitude(const std::vector<double>& values, spansort::key_type type) {
-  if (is_integer(type)) return 1;
-  const double negligible = std::max(std::abs(values.front()), std::abs(values.back())) * negligible_share;
-  double smallest = std::numeric_limits<double>::infinity();
-  for (const double v : values) {
-    if (std::abs(v) > negligible) smallest = std::min(smallest, std::abs(v));
-  }
-  return std::isfinite(smallest) ? std::max(smallest, 1e-300) : 1;
+/// Where values become small: 1 for counts and sizes, else the quartile that is next to 0.
+double smallest_magnitude(const key_summary& summary, double low) {
+  const bool are_integers = is_integer(summary.type);
+  if (are_integers && low >= 0) return 1;
+  const double lower = std::abs(summary.box.lower_quartile);
+  const double upper = std::abs(summary.box.upper_quartile);
+  const double smaller = std::min(lower, upper) > 0 ? std::min(lower, upper) : std::max(lower, upper);
+  return std::max(smaller,
+                  are_integers ? 1.0 : std::max(std::abs(summary.box.maximum), std::abs(low)) * negligible_share);
 }
 
 std::uint64_t count_bins(const axis& a, const spansort::summary& box) {
@@ -131,7 +131,8 @@ std::optional<picture_data> make_picture_data(spansort::const_key_span keys, con
                                .high = values.back(),
                                .lower_quartile = box.lower_quartile,
                                .upper_quartile = box.upper_quartile,
-                               .smallest_magnitude = smallest_magnitude(values, summary.type)},
+                               .smallest_magnitude = smallest_magnitude(summary, values.front()),
+                               .are_integers = is_integer(summary.type)},
                               scale);
   const std::uint64_t num_bins = count_bins(data.value_axis, box);
   const double range = values.back() - values.front();

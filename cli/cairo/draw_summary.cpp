@@ -73,22 +73,32 @@ std::string fitted(canvas& paper, const std::string& text, const text_look& look
   return "…";
 }
 
-/// Five digits, whole numbers in full.
-std::string fact(double value) {
-  const bool is_whole = value == std::floor(value) && std::abs(value) < 1e15;
-  std::string text =
-      is_whole ? grouped_count(static_cast<std::uint64_t>(std::abs(value))) : fmt::format("{:.5g}", std::abs(value));
+/// As many digits as the box needs to be told apart from a point, five at least; whole numbers in full unless very long.
+std::string fact(double value, double iqr) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "undefined" : value < 0 ? "−∞" : "∞";
+  constexpr double long_from = 1e10;
+  const double magnitude = std::abs(value);
+  const double digits = iqr > 0 && magnitude > iqr ? std::ceil(std::log10(magnitude / iqr)) + 3 : 0;
+  std::string text = fmt::format("{:.{}g}", magnitude, static_cast<int>(std::clamp(digits, 5.0, 17.0)));
+  if (magnitude == std::floor(magnitude) && magnitude < long_from) {
+    text = grouped_count(static_cast<std::uint64_t>(magnitude));
+  } else if (const std::size_t at = text.find('e'); at != std::string::npos) {
+    text = text.substr(0, at) + " · 10" + superscript(std::stoi(text.substr(at + 1)));
+  }
   return value < 0 ? "−" + text : text;
 }
 
 std::string facts_text(const key_summary& s) {
   const spansort::summary& box = s.box;
   const std::uint64_t num_outliers = box.num_outliers_below + box.num_outliers_above;
+  constexpr const char* separator = "   |   ";
   std::string text = fmt::format("n = {}", grouped_count(box.count));
   if (box.nan_count != 0) text += fmt::format(" and {} NaN", grouped_count(box.nan_count));
-  text += fmt::format("   ·   median {}   ·   quartiles {} and {}   ·   mean {}   ·   {} outlier{}", fact(box.median),
-                      fact(box.lower_quartile), fact(box.upper_quartile), fact(box.mean), grouped_count(num_outliers),
-                      num_outliers == 1 ? "" : "s");
+  text += fmt::format("{}median {}", separator, fact(box.median, box.iqr));
+  text += fmt::format("{}quartiles {} and {}", separator, fact(box.lower_quartile, box.iqr),
+                      fact(box.upper_quartile, box.iqr));
+  text += fmt::format("{}mean {}", separator, fact(box.mean, box.iqr));
+  text += fmt::format("{}{} outlier{}", separator, grouped_count(num_outliers), num_outliers == 1 ? "" : "s");
   if (num_outliers == 0) return text;
   return text + fmt::format(" ({:.2g} %)", 100 * static_cast<double>(num_outliers) / static_cast<double>(box.count));
 }
@@ -96,7 +106,10 @@ std::string facts_text(const key_summary& s) {
 void draw_title(const sheet& s) {
   const double width = right_edge - s.left;
   s.paper.text({s.left, 32}, fitted(s.paper, s.summary.name, title_look, width), title_look);
-  s.paper.text({s.left, 53}, fitted(s.paper, facts_text(s.summary), facts_look, width), facts_look);
+  const std::string facts = facts_text(s.summary);
+  text_look look = facts_look;
+  while (s.paper.width_of(facts, look) > width && look.size > 6) look.size -= 0.5;
+  s.paper.text({s.left, 53}, fitted(s.paper, facts, look, width), look);
 }
 
 /// Ticks whose labels keep their distance, as many as fit.
@@ -124,7 +137,8 @@ std::string value_caption(const sheet& s, int exponent) {
   if (exponent != 0) text += fmt::format(", in units of 10{}", superscript(exponent));
   if (s.data.value_axis.scale == axis_scale::log) text += " (logarithmic axis)";
   if (s.data.value_axis.scale == axis_scale::symlog) {
-    text += fmt::format(" (logarithmic axis, linear up to {})", value_text(s.data.value_axis.linear_bound));
+    text += fmt::format(" (logarithmic axis, linear {}{})", s.data.value_axis.low < 0 ? "within ±" : "up to ",
+                        value_text(s.data.value_axis.linear_bound));
   }
   return text;
 }
@@ -159,8 +173,8 @@ count_axis make_count_axis(const picture_data& data) {
   const std::uint64_t greatest = std::max<std::uint64_t>(1, *std::ranges::max_element(data.counts));
   count_axis counts;
   counts.scale.high = static_cast<double>(greatest) * 1.04;
+  counts.scale.least_step = 1;
   counts.row = make_ticks(counts.scale, 5, false);
-  std::erase_if(counts.row.ticks, [](const tick& t) { return t.value != std::floor(t.value); });
   return counts;
 }
 
@@ -235,10 +249,10 @@ void draw_legend(const sheet& s) {
   const std::string first = fmt::format(
       "Box: quartiles and median ({}); diamond: mean; whiskers: {}; circles: outliers, up to three a place.",
       spansort::name(s.summary.options.method), whisker_text(s.summary.options.whiskers));
-  std::string second = fmt::format("Histogram: {} bins, equally wide on this axis.", s.data.counts.size());
+  std::string second = fmt::format("Histogram: {} bin{}, equally wide on this axis.", s.data.counts.size(),
+                                   s.data.counts.size() == 1 ? "" : "s");
   if (s.data.num_not_shown != 0) {
-    second +=
-        fmt::format(" {} keys are infinite or too far out, and are not shown.", grouped_count(s.data.num_not_shown));
+    second += fmt::format(" {} keys lie beyond it, infinite ones among them.", grouped_count(s.data.num_not_shown));
   }
   s.paper.text({s.left, picture_height - 25}, first, legend_look);
   s.paper.text({s.left, picture_height - 12}, second, legend_look);
