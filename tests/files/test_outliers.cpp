@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -78,7 +79,9 @@ TEST_F(outliers_test, NaNIsNone) {
   EXPECT_EQ(written(keys, summarize(keys, {.nans = nan_policy::omit})), (std::vector<float>{100, -100}));
   // Where it makes all statistics NaN, nothing is known to be beyond.
   EXPECT_TRUE(written(keys, summarize(keys)).empty());
-  EXPECT_TRUE(written(std::vector<float>{}, summary{.whisker_low = nan, .whisker_high = nan}).empty());
+  summary of_nothing;
+  of_nothing.whisker_low = of_nothing.whisker_high = nan;
+  EXPECT_TRUE(written(std::vector<float>{}, of_nothing).empty());
 }
 
 TEST_F(outliers_test, InfinitiesAre) {
