@@ -18,9 +18,6 @@
 namespace cli {
 namespace {
 
-/// Outliers that are held, and written into the JSON; --outliers writes all.
-constexpr std::uint64_t most_listed_outliers = 100'000;
-
 /// Flags as typed.
 struct summary_arguments {
   std::string input;
@@ -148,25 +145,8 @@ key_summary summarize_keys(const summary_arguments& arguments, const summary_req
   if (keys.num_keys == 0) {
     throw spansort::bad_input(fmt::format("{}: no keys, so there is nothing to summarize", arguments.input));
   }
-  key_summary s;
-  s.name =
-      arguments.input == "-" ? "standard input" : printable(std::filesystem::path(arguments.input).filename().string());
+  key_summary s = describe_keys(arguments.input, keys, request.options);
   s.caption = printable(arguments.caption);
-  s.type = keys.type;
-  s.options = request.options;
-  try {
-    s.box = spansort::summarize(keys, request.options);
-  } catch (const spansort::bad_input& failure) {
-    throw spansort::bad_input(fmt::format("{}: {}", arguments.input, failure.what()));
-  }
-  // Spafford's rule knows the quartiles alone.
-  const bool is_tukey = request.options.method == spansort::quantile_method::tukey;
-  const std::vector<double> deciles =
-      spansort::quantiles(keys, decile_q,
-                          {.method = is_tukey ? spansort::quantile_method::linear : request.options.method,
-                           .nans = request.options.nans,
-                           .devices = request.options.devices});
-  std::ranges::copy(deciles, s.deciles.begin());
   return s;
 }
 

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/summary_view.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <string_view>
+
+#include "spansort/errors.hpp"
 
 namespace cli {
 namespace {
@@ -112,7 +117,45 @@ void append_counted_marks(spansort::const_key_span keys, const std::string& devi
   }
 }
 
+/// Deciles are NaN, and what else is not a count.
+spansort::summary summary_of_nothing() {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  spansort::summary s;
+  for (double* const each : {&s.minimum, &s.lower_quartile, &s.median, &s.upper_quartile, &s.maximum, &s.mean, &s.iqr,
+                             &s.fence_low, &s.fence_high, &s.whisker_low, &s.whisker_high}) {
+    *each = nan;
+  }
+  s.bowley_seven.fill(nan);
+  s.normal_seven.fill(nan);
+  return s;
+}
+
 }  // namespace
+
+key_summary describe_keys(const std::string& path, spansort::const_key_span keys,
+                          const spansort::summary_options& options) {
+  key_summary s;
+  s.name = path == "-" ? "standard input" : printable(std::filesystem::path(path).filename().string());
+  s.type = keys.type;
+  s.options = options;
+  s.deciles.fill(std::numeric_limits<double>::quiet_NaN());
+  s.box = summary_of_nothing();
+  if (keys.num_keys == 0) return s;
+  try {
+    s.box = spansort::summarize(keys, options);
+  } catch (const spansort::bad_input& failure) {
+    throw spansort::bad_input(fmt::format("{}: {}", path, failure.what()));
+  }
+  // Spafford's rule knows the quartiles alone.
+  const bool is_tukey = options.method == spansort::quantile_method::tukey;
+  const std::vector<double> deciles =
+      spansort::quantiles(keys, decile_q,
+                          {.method = is_tukey ? spansort::quantile_method::linear : options.method,
+                           .nans = options.nans,
+                           .devices = options.devices});
+  std::ranges::copy(deciles, s.deciles.begin());
+  return s;
+}
 
 median_interval notch_of(const spansort::summary& box) {
   const double half = 1.57 * box.iqr / std::sqrt(static_cast<double>(box.count));

@@ -26,6 +26,14 @@ struct key_summary {
   std::array<double, 9> deciles{};
 };
 
+/// Outliers that are held, and listed in JSON.
+inline constexpr std::uint64_t most_listed_outliers = 100'000;
+
+/// Summary and deciles of a file's keys. Of no keys, every statistic is NaN. Throws what summarize() throws; bad_input
+/// names the file.
+[[nodiscard]] key_summary describe_keys(const std::string& path, spansort::const_key_span keys,
+                                        const spansort::summary_options& options);
+
 /// Median ± 1.57 iqr / sqrt(count): where medians of such samples differ. McGill, Tukey and Larsen, Variations of Box
 /// Plots, 1978; as matplotlib's cilo and cihi.
 struct median_interval {

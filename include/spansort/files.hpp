@@ -28,12 +28,17 @@ namespace spansort {
 /// remove it when a signal ends it. Most file systems need a name for microseconds only. Must not throw.
 using temporary_file_callback = std::function<void(const std::string& path)>;
 
+/// Called with keys that have been sorted, all of them, duplicates too, while they are in memory.
+using sorted_keys_callback = std::function<void(const_key_span sorted_keys)>;
+
 struct file_options {
   /// Type of raw keys; required for raw input. With .npy input it must agree with the header (bf16 is read from u16).
   std::optional<key_type> type = {};
   bool unique = false;  ///< keep the first of equal keys only
   bool verify = false;  ///< check order, count and multiset checksum of the result before it is written
   temporary_file_callback on_temporary = {};
+  /// sort_file calls it once, before the output is written. What it throws surfaces, and the output is as it was.
+  sorted_keys_callback on_sorted = {};
 };
 
 /// Counts of one file operation.

@@ -322,6 +322,34 @@ class Outputs(SummaryTest):
         self.assertNotEqual(pictures[0], pictures[2])
 
 
+class BesideASort(SummaryTest):
+    def test_same_as_of_the_input(self):
+        values = np.append(self.rng.standard_cauchy(NUM_KEYS), self.rng.integers(0, 9, 1000))
+        path = self.save("x.npy", values)
+        expected = self.summary(path)
+        for flags in ([], ["-r"], ["-u"], ["-r", "--devices", "cpu:3", "--algorithm", "rmg", "--verify"]):
+            with self.subTest(flags=flags):
+                self.assert_ok("sort", path, "-o", self.path("y.npy"), "--summary", self.path("s.json"), *flags)
+                found = json.loads(self.read("s.json"))
+                mean = found["mean"]
+                np.testing.assert_allclose(mean, expected["mean"], rtol=1e-9)  # sums of another order
+                self.assertEqual(found | {"mean": expected["mean"]}, expected)
+
+    def test_of_nothing_and_of_nan(self):
+        for values in ([], [np.nan, np.nan]):
+            path = self.save("x.npy", np.array(values, "f8"))
+            self.assert_ok("sort", path, "-o", path, "--summary", self.path("s.json"))
+            found = json.loads(self.read("s.json"))
+            self.assertEqual((found["num_nans"], found["med"], found["fliers"]), (len(values), None, []))
+            os.remove(self.path("s.json"))
+
+    def test_refused(self):
+        path = self.save("x.npy", np.arange(10.0))
+        out = self.path("y.npy")
+        self.assert_refused(2, ["--summary", "twice"], "sort", path, "-o", out, "--summary", out)
+        self.assert_refused(2, ["--summary"], "argsort", path, "-o", out, "--summary", self.path("s.json"))
+
+
 class Refused(SummaryTest):
     def test_files(self):
         good = self.save("x.npy", np.arange(10.0))
