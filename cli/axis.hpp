@@ -43,9 +43,9 @@ struct axis_data {
   bool are_integers = false;
 };
 
-/// An axis from `low` to `high`, wider where they are equal (as numpy.histogram: by 0.5 on either side). Without a scale:
-/// linear unless the box would be less than a fiftieth of it, and log or symlog (values of 0 or less) would make it
-/// several times wider. Throws invalid_argument where log is asked for and a value is not positive.
+/// An axis from `low` to `high`, wider where they are equal (as numpy.histogram: by 0.5 on either side). Without a
+/// scale: linear unless the box would be less than a fiftieth of it, and log or symlog (values of 0 or less) would make
+/// it several times wider. Throws invalid_argument where log is asked for and a value is not positive.
 [[nodiscard]] axis make_axis(const axis_data& data, std::optional<axis_scale> scale);
 
 struct tick {
@@ -59,8 +59,8 @@ struct tick_row {
   int exponent = 0;
 };
 
-/// Up to `most` + 1 ticks (at least four) at round values, ascending. `ascii`: 1e6 instead of superscripts, and no blanks
-/// between thousands.
+/// Up to `most` + 1 ticks at round values, ascending; `most` below 3 is 3. `ascii`: 1e6 instead of superscripts, no
+/// blanks between thousands.
 [[nodiscard]] tick_row make_ticks(const axis& a, unsigned most, bool ascii);
 
 /// Values between powers of ten, twice to nine times each; none on a linear axis, or where they would touch.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture of a summary: a box plot above a histogram on one axis, as SVG or PNG. cli/cairo draws it, where the build
-// has cairo; cli/no_cairo says that it has not.
+// The picture of a summary: a box plot above a histogram on one axis, as SVG or PNG. cli/cairo draws it, where the
+// build has cairo; cli/no_cairo says that it has not.
 #pragma once
 
 #include <cstdint>

@@ -83,7 +83,8 @@ unsigned cell_of(double place, unsigned num_cells) {
 
 double middle_of(unsigned cell, unsigned num_cells) { return (cell + 0.5) / num_cells; }
 
-/// Bytes of the UTF-8 character that the text begins with; 0 for a control character and what is none. RFC 3629, section 4.
+/// Bytes of the UTF-8 character that the text begins with; 0 for a control character and what is none. RFC 3629,
+/// section 4.
 std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const unsigned lead = byte(0);

@@ -57,9 +57,9 @@ struct picture_data {
 };
 
 /// The axis from the least to the greatest key, with bins after NumPy's rule `auto` (the narrower of Freedman and
-/// Diaconis's and Sturges's), 100 at most. On a linear axis the edges are numpy.linspace's, but for integers that would
-/// get bins of less than four: there, bins are whole integers wide and end halfway between them. Nothing where quartiles
-/// or whiskers are NaN or infinite.
+/// Diaconis's and Sturges's), 100 at most. On a linear axis the edges are numpy.linspace's. Integers that would get bins
+/// of less than four have bins of whole integers instead, which end halfway between them. Nothing where quartiles or
+/// whiskers are NaN or infinite.
 [[nodiscard]] std::optional<picture_data> make_picture_data(spansort::const_key_span keys, const key_summary& summary,
                                                             std::optional<axis_scale> scale);
 

@@ -52,7 +52,8 @@ def show_summary(folder):
     whislo = min(sizes[sizes >= q1 - reach].min(), q1)
     whishi = max(sizes[sizes <= q3 + reach].max(), q3)
     keys = ("q1", "med", "q3", "whislo", "whishi")
-    require_equal(np.array([found[k] for k in keys], "f8"), np.array([q1, median, q3, whislo, whishi], "f8"), "box plot")
+    expected = np.array([q1, median, q3, whislo, whishi], "f8")
+    require_equal(np.array([found[k] for k in keys], "f8"), expected, "box plot")
     require_equal(outliers, sizes[(sizes < whislo) | (sizes > whishi)], "outliers, in input order")
     histogram = found["histogram"]
     require_equal(np.array(histogram["counts"]), np.histogram(sizes, histogram["edges"])[0], "histogram")

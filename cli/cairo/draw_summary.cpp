@@ -73,7 +73,7 @@ std::string fitted(canvas& paper, const std::string& text, const text_look& look
   return "…";
 }
 
-/// As many digits as the box needs to be told apart from a point, five at least; whole numbers in full unless very long.
+/// As many digits as tell the box from a point, five at least; whole numbers in full unless very long.
 std::string fact(double value, double iqr) {
   if (!std::isfinite(value)) return std::isnan(value) ? "undefined" : value < 0 ? "−∞" : "∞";
   constexpr double long_from = 1e10;

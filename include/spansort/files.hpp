@@ -81,9 +81,10 @@ class key_file {
 void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
                    std::uint64_t seed, const temporary_file_callback& on_temporary = {});
 
-/// Writes the keys below box.whisker_low and those above box.whisker_high into `output`, all of them, with their own bits
-/// and in the order of `keys`: .npy when its name says so, else raw. NaN keys are none of them; nor is any key where the
-/// whiskers are NaN: the file is then empty. Returns how many were written. `box` is what summarize() said of these keys.
+/// Writes the keys below box.whisker_low and those above box.whisker_high into `output`, all of them, with their own
+/// bits and in the order of `keys`: .npy when its name says so, else raw. NaN keys are none of them; nor is any key where
+/// the whiskers are NaN: there are none in the file then. Returns how many were written. `box` is what summarize() said of
+/// these keys.
 /// Two reads on all processors; memory for the outliers. Throws io_error and out_of_memory; the file is then as it was.
 std::uint64_t write_outliers(const std::string& output, const_key_span keys, const summary& box,
                              const temporary_file_callback& on_temporary = {});

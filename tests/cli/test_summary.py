@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""summary: numbers equal to NumPy's and to those of matplotlib's boxplot_stats, text that fits, pictures that are whole,
-outliers in a file, and what is refused."""
+"""summary: numbers equal to NumPy's and to those of matplotlib's boxplot_stats, text that fits, pictures that are
+whole, outliers in a file, and what is refused."""
 import json
 import os
 import struct
