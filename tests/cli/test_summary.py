@@ -237,8 +237,7 @@ class Text(SummaryTest):
 
     def test_many_outliers_are_all_found(self):
         """More than are listed: the places come from the keys."""
-        num_inside = 100_000 if IS_SMALL else 400_000
-        values = np.concatenate([np.full(num_inside, 50.0), np.linspace(0, 100, 120_001)])
+        values = np.concatenate([np.full(400_000, 50.0), np.linspace(0, 100, 120_001)])
         path = self.save("x.npy", values)
         found = self.summary(path)
         self.assertFalse(found["fliers_complete"])
