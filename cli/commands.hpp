@@ -18,5 +18,6 @@ void add_check_command(CLI::App& app, command_action& action);
 void add_gen_command(CLI::App& app, command_action& action);
 void add_devices_command(CLI::App& app, command_action& action);
 void add_plan_command(CLI::App& app, command_action& action);
+void add_summary_command(CLI::App& app, command_action& action);
 
 }  // namespace cli

@@ -11,6 +11,7 @@
 
 #include "cli/interrupts.hpp"
 #include "cli/numbers.hpp"
+#include "cli/summary_json.hpp"
 #include "spansort/devices.hpp"
 #include "spansort/errors.hpp"
 
@@ -60,11 +61,11 @@ std::string output_of(const sort_arguments& arguments) {
 
 void require_distinct_outputs(const std::string& output, const sort_arguments& arguments) {
   std::vector<std::string> names{output};
-  for (const std::string& name : {arguments.report, arguments.trace}) {
+  for (const std::string& name : {arguments.report, arguments.trace, arguments.summary}) {
     for (const std::string& other : names) {
       if (!name.empty() && name == other) {
-        throw spansort::invalid_argument(
-            fmt::format("-o, --report and --trace: '{}' is named twice, each needs a place of its own", name));
+        throw spansort::invalid_argument(fmt::format(
+            "-o, --report, --trace and --summary: '{}' is named twice, each needs a place of its own", name));
       }
     }
     names.push_back(name);
@@ -81,6 +82,12 @@ void write_report(const sort_arguments& arguments, const spansort::sort_report& 
     spansort::write_chrome_trace(report, trace);
     spansort::write_file(arguments.trace, trace.str(), on_temporary);
   }
+}
+
+/// Order statistics as a by-product, as JSON.
+std::string summary_of_sorted(const std::string& input, spansort::const_key_span keys) {
+  const key_summary summary = describe_keys(input, keys, {.most_outliers = most_listed_outliers});
+  return summary_json(summary, make_picture_data(keys, summary, std::nullopt));
 }
 
 }  // namespace
@@ -142,10 +149,16 @@ int run_file_operation(const sort_arguments& arguments, file_operation operation
   const bool wants_report = !arguments.report.empty() || !arguments.trace.empty();
   spansort::sort_report report;
   progress_bar bar(parse_progress(arguments.progress));
+  std::string summary;
+  spansort::sorted_keys_callback summarize;
+  if (!arguments.summary.empty()) {
+    summarize = [&](spansort::const_key_span keys) { summary = summary_of_sorted(arguments.input, keys); };
+  }
   const spansort::file_options file{.type = parse_type_flag(arguments.type),
                                     .unique = arguments.unique,
                                     .verify = arguments.verify,
-                                    .on_temporary = remove_temporary_on_signals()};
+                                    .on_temporary = remove_temporary_on_signals(),
+                                    .on_sorted = summarize};
   const spansort::sort_options options{.descending = arguments.descending,
                                        .devices = arguments.devices,
                                        .algorithm = arguments.algorithm,
@@ -154,6 +167,7 @@ int run_file_operation(const sort_arguments& arguments, file_operation operation
                                        .report = wants_report ? &report : nullptr};
   operation(arguments.input, output, file, options);
   write_report(arguments, report, file.on_temporary);
+  if (!arguments.summary.empty()) spansort::write_file(arguments.summary, summary, file.on_temporary);
   return status_ok;
 }
 

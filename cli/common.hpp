@@ -37,6 +37,7 @@ struct sort_arguments {
   bool verify = false;
   std::string report;
   std::string trace;
+  std::string summary;
   std::string progress = "auto";
   std::string seed;
 };

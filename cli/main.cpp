@@ -93,6 +93,7 @@ int parse_and_run(int argc, char** argv) {
   cli::add_check_command(app, action);
   cli::add_gen_command(app, action);
   cli::add_devices_command(app, action);
+  cli::add_summary_command(app, action);
   cli::add_plan_command(app, action);
   try {
     app.parse(argc, argv);

@@ -10,6 +10,10 @@ void add_sort_command(CLI::App& app, command_action& action) {
   CLI::App* const command = app.add_subcommand("sort", "Sort the keys of a file");
   const auto arguments = std::make_shared<sort_arguments>();
   add_sort_flags(*command, *arguments);
+  command
+      ->add_option("--summary", arguments->summary,
+                   "Write quantiles, whiskers and outliers of the keys as JSON, as `spansort summary --json` does")
+      ->type_name("FILE");
   command->callback(
       [arguments, &action] { action = [arguments] { return run_file_operation(*arguments, spansort::sort_file); }; });
 }

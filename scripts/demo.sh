@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # The demonstration behind `./dev demo`: real data of this machine (size and time of every file under /usr), then
 # generated keys through the multi-device pipeline on four host devices. Everything is checked, by spansort and by NumPy.
-# usage: demo.sh SPANSORT_COMMAND; SPANSORT_DEMO_KEYS and SPANSORT_DEMO_ROOT make it smaller.
+# usage: demo.sh SPANSORT_COMMAND; SPANSORT_DEMO_KEYS and SPANSORT_DEMO_ROOT make it smaller; pictures stay in the
+# folder SPANSORT_DEMO_PICTURES where that is set.
 set -euo pipefail
 
 spansort=$(realpath "${1:?usage: demo.sh SPANSORT_COMMAND}")
 scripts=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 num_keys=${SPANSORT_DEMO_KEYS:-67108864}
 root=${SPANSORT_DEMO_ROOT:-/usr}
+pictures=${SPANSORT_DEMO_PICTURES:+$(realpath --canonicalize-missing "$SPANSORT_DEMO_PICTURES")}
 
 # NumPy is installed for the system's Python, which another one may hide.
 for python in python3 /usr/bin/python3; do "$python" -c 'import numpy' 2>/dev/null && break; done
@@ -34,6 +36,15 @@ spansort argsort sizes.npy -r -o largest_first.npy
 "$python" -c 'import numpy as np; np.save("times_sorted.npy", np.load("mtimes.npy")[np.load("by_time.npy")])'
 spansort check times_sorted.npy
 "$python" "$scripts/demo_results.py" files .
+
+title "which sizes are usual, which stand out: order statistics, without sorting"
+spansort summary sizes.npy --json summary.json --outliers outliers.npy --caption 'file size in bytes'
+"$python" "$scripts/demo_results.py" summary .
+# A build without cairo cannot draw, and says so.
+for picture in sizes.svg sizes.png; do
+  spansort summary sizes.npy --plot "$picture" --caption 'file size in bytes' >plot.log 2>&1 || { cat plot.log; break; }
+  if [[ -n $pictures ]]; then install -D -m 644 -t "$pictures" "$picture" && echo "drawn: $pictures/$picture"; fi
+done
 
 title "$num_keys generated keys through the multi-device pipeline"
 spansort gen "$num_keys" --type f32 --distribution normal --seed 7 -o keys.npy

@@ -3,6 +3,7 @@
 """Checks the demo's results against NumPy and prints them for people. Exit status 1 when anything is wrong.
 
 usage: demo_results.py files FOLDER    sizes and times of the collected files, the ten largest files
+       demo_results.py summary FOLDER  the order statistics of the sizes, the files that stand out
        demo_results.py sort FOLDER     the sort of generated keys, its phases
 """
 import json
@@ -38,6 +39,28 @@ def show_files(folder):
         print(f"{int(sizes[index]):>15,} bytes  {paths[index].decode(errors='backslashreplace')}")
 
 
+def show_summary(folder):
+    sizes, outliers = load(folder, "sizes.npy"), load(folder, "outliers.npy")
+    with open(os.path.join(folder, "summary.json"), encoding="utf-8") as file:
+        found = json.load(file)
+    for name in ("deciles", "bowley_seven", "normal_seven"):
+        table = found[name]
+        require_equal(np.array(table["values"]), np.quantile(sizes, table["q"]), name)
+    # The whiskers of matplotlib's cbook.boxplot_stats: the last keys within 1.5 interquartile ranges of the box.
+    q1, median, q3 = np.quantile(sizes, [0.25, 0.5, 0.75])
+    reach = 1.5 * (q3 - q1)
+    whislo = min(sizes[sizes >= q1 - reach].min(), q1)
+    whishi = max(sizes[sizes <= q3 + reach].max(), q3)
+    keys = ("q1", "med", "q3", "whislo", "whishi")
+    expected = np.array([q1, median, q3, whislo, whishi], "f8")
+    require_equal(np.array([found[k] for k in keys], "f8"), expected, "box plot")
+    require_equal(outliers, sizes[(sizes < whislo) | (sizes > whishi)], "outliers, in input order")
+    histogram = found["histogram"]
+    require_equal(np.array(histogram["counts"]), np.histogram(sizes, histogram["edges"])[0], "histogram")
+    share = outliers.sum() / max(sizes.sum(), 1)
+    print(f"\n{len(outliers)} of {len(sizes)} files are outliers; they hold {share:.0%} of all bytes")
+
+
 def show_sort(folder):
     keys, result = load(folder, "keys.npy"), load(folder, "keys_sorted.npy")
     require_equal(result, np.sort(keys), "sort of generated keys")
@@ -56,7 +79,7 @@ def show_sort(folder):
 
 
 if __name__ == "__main__":
-    show = {"files": show_files, "sort": show_sort}
+    show = {"files": show_files, "summary": show_summary, "sort": show_sort}
     if len(sys.argv) != 3 or sys.argv[1] not in show:
-        sys.exit("usage: demo_results.py files|sort FOLDER")
+        sys.exit("usage: demo_results.py files|summary|sort FOLDER")
     show[sys.argv[1]](sys.argv[2])

@@ -19,6 +19,7 @@
 #include "spansort/check.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/options.hpp"
+#include "spansort/statistics.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort {
@@ -27,12 +28,17 @@ namespace spansort {
 /// remove it when a signal ends it. Most file systems need a name for microseconds only. Must not throw.
 using temporary_file_callback = std::function<void(const std::string& path)>;
 
+/// Called with keys that have been sorted, all of them, duplicates too, while they are in memory.
+using sorted_keys_callback = std::function<void(const_key_span sorted_keys)>;
+
 struct file_options {
   /// Type of raw keys; required for raw input. With .npy input it must agree with the header (bf16 is read from u16).
   std::optional<key_type> type = {};
   bool unique = false;  ///< keep the first of equal keys only
   bool verify = false;  ///< check order, count and multiset checksum of the result before it is written
   temporary_file_callback on_temporary = {};
+  /// sort_file calls it once, before the output is written. What it throws surfaces, and the output is as it was.
+  sorted_keys_callback on_sorted = {};
 };
 
 /// Counts of one file operation.
@@ -74,6 +80,14 @@ class key_file {
 /// Generates `num_keys` keys into `output`.
 void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
                    std::uint64_t seed, const temporary_file_callback& on_temporary = {});
+
+/// Writes the keys below box.whisker_low and those above box.whisker_high into `output`, all of them, with their own
+/// bits and in the order of `keys`: .npy when its name says so, else raw. NaN keys are none of them; nor is any key where
+/// the whiskers are NaN: there are none in the file then. Returns how many were written. `box` is what summarize() said of
+/// these keys.
+/// Two reads on all processors; memory for the outliers. Throws io_error and out_of_memory; the file is then as it was.
+std::uint64_t write_outliers(const std::string& output, const_key_span keys, const summary& box,
+                             const temporary_file_callback& on_temporary = {});
 
 /// Writes `contents` into `path` as all outputs here: whole or not at all; "-" is standard output.
 void write_file(const std::string& path, std::string_view contents, const temporary_file_callback& on_temporary = {});

@@ -180,4 +180,35 @@ template <std::ranges::contiguous_range R>
   return detail::summarize(keys, options);
 }
 
+/// The edges of `num_bins` bins of equal width over [low, high]: numpy.linspace(low, high, num_bins + 1), bit for bit.
+/// Throws invalid_argument where there are no bins, an end is not finite, or low > high.
+[[nodiscard]] std::vector<double> equal_width_edges(double low, double high, std::uint64_t num_bins);
+
+struct histogram_options {
+  std::string devices = "auto";  ///< as in quantile_options
+};
+
+namespace detail {
+std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double> edges,
+                                     const histogram_options& options);
+}
+
+/// How many keys lie between each two neighbours of `edges`, as numpy.histogram counts: edge i belongs to bin i, the last
+/// edge to the last bin. Keys beyond the edges and NaN are not counted. 64-bit integers are compared as the nearest
+/// double. Edges need not be equally far apart. A read of the keys for every 63 edges; no memory. Blocks. Throws
+/// invalid_argument for fewer than two edges, edges that fall or are NaN, and devices that cannot be.
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+[[nodiscard]] std::vector<std::uint64_t> histogram(const R& keys, std::span<const double> edges,
+                                                   const histogram_options& options = {}) {
+  using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+  return detail::histogram(as_const_key_span(std::span<const key>(keys)), edges, options);
+}
+
+/// The same of keys whose type is known at run time.
+[[nodiscard]] inline std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double> edges,
+                                                          const histogram_options& options = {}) {
+  return detail::histogram(keys, edges, options);
+}
+
 }  // namespace spansort

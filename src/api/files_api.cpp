@@ -212,6 +212,7 @@ file_result sort_file(const std::string& input, const std::string& output, const
   with_sorter(input, options, operation, keys.bytes.size(), [&](sorter& own) { own.sort(span); });
   if (options.tuning.damage_result) damage(span.data, span.num_keys);
   if (file.verify) verify_sorted(input, span, before, options.descending);
+  if (file.on_sorted) file.on_sorted(span);
   if (file.unique) result.num_keys_out = span.num_keys = remove_duplicates(span);
   if (file.unique && file.verify) verify_unique(input, span, options.descending);
 

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// spansort summary: order statistics of a file's keys as a table, a box plot, JSON and a picture.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "cli/common.hpp"
+#include "cli/draw_summary.hpp"
+#include "cli/interrupts.hpp"
+#include "cli/summary_json.hpp"
+#include "cli/summary_text.hpp"
+#include "spansort/errors.hpp"
+
+namespace cli {
+namespace {
+
+/// Flags as typed.
+struct summary_arguments {
+  std::string input;
+  std::string type;
+  std::string method = "linear";
+  std::string nans = "propagate";
+  std::string whiskers = "1.5";
+  std::string json;
+  std::string plot;
+  std::string scale = "auto";
+  std::string caption;
+  std::string outliers;
+  std::string devices = "auto";
+};
+
+/// What is to be done, checked.
+struct summary_request {
+  std::optional<spansort::key_type> type;
+  spansort::summary_options options;
+  std::optional<axis_scale> scale;
+  picture_format format = picture_format::svg;
+};
+
+/// Calls the parser; what it throws then names the flag.
+template <class Parser>
+auto parse_named(const char* flag, const std::string& text, Parser parse) {
+  try {
+    return parse(text);
+  } catch (const spansort::invalid_argument& failure) {
+    throw spansort::invalid_argument(fmt::format("{}: {}", flag, failure.what()));
+  }
+}
+
+[[noreturn]] void throw_bad_whiskers(const std::string& text) {
+  throw spansort::invalid_argument(fmt::format(
+      "--whis: '{}' is not X, 0 or more interquartile ranges, nor LO,HI, two percentiles from 0 to 100", text));
+}
+
+double parse_number(const std::string& whole, std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc{} || parsed.ptr != end) throw_bad_whiskers(whole);
+  return value;
+}
+
+spansort::whisker_rule parse_whiskers(const std::string& text) {
+  const std::string_view view = text;
+  const std::size_t comma = view.find(',');
+  if (comma == std::string_view::npos) {
+    const double factor = parse_number(text, view);
+    if (!(factor >= 0 && factor <= std::numeric_limits<double>::max())) throw_bad_whiskers(text);
+    return {.iqr_factor = factor};
+  }
+  const spansort::percentile_pair pair{parse_number(text, view.substr(0, comma)),
+                                       parse_number(text, view.substr(comma + 1))};
+  if (!(pair.low >= 0 && pair.low <= pair.high && pair.high <= 100)) throw_bad_whiskers(text);
+  return {.percentiles = pair};
+}
+
+std::optional<axis_scale> parse_scale(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  for (const axis_scale scale : {axis_scale::linear, axis_scale::log, axis_scale::symlog}) {
+    if (text == name(scale)) return scale;
+  }
+  throw spansort::invalid_argument(fmt::format("--scale: '{}' is unknown; auto, linear, log or symlog expected", text));
+}
+
+picture_format parse_picture_name(const std::string& path) {
+  if (path.ends_with(".svg")) return picture_format::svg;
+  if (path.ends_with(".png")) return picture_format::png;
+  throw spansort::invalid_argument(fmt::format("--plot: '{}' does not end in .svg or .png", path));
+}
+
+bool is_same_place(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return a == b || std::filesystem::equivalent(a, b, ignored);
+}
+
+/// Outputs that would replace each other or the input.
+void require_distinct_files(const summary_arguments& arguments) {
+  struct named_file {
+    const char* flag;
+    const std::string& path;
+  };
+  const named_file outputs[] = {
+      {"--json", arguments.json}, {"--plot", arguments.plot}, {"--outliers", arguments.outliers}};
+  for (const named_file& output : outputs) {
+    if (output.path.empty()) continue;
+    if (output.path != "-" && is_same_place(output.path, arguments.input)) {
+      throw spansort::invalid_argument(
+          fmt::format("{}: '{}' is the input, which it would replace", output.flag, output.path));
+    }
+    for (const named_file& other : outputs) {
+      if (&other == &output) break;
+      if (other.path.empty() || !is_same_place(other.path, output.path)) continue;
+      throw spansort::invalid_argument(fmt::format("{} and {}: '{}' is named twice, each needs a place of its own",
+                                                   other.flag, output.flag, output.path));
+    }
+  }
+}
+
+summary_request check_flags(const summary_arguments& arguments) {
+  summary_request request;
+  request.type = parse_type_flag(arguments.type);
+  request.options.method = parse_named("--method", arguments.method, spansort::parse_quantile_method);
+  request.options.nans = parse_named("--nan", arguments.nans, spansort::parse_nan_policy);
+  request.options.whiskers = parse_whiskers(arguments.whiskers);
+  request.options.most_outliers = most_listed_outliers;
+  request.options.devices = arguments.devices;
+  request.scale = parse_scale(arguments.scale);
+  if (!arguments.plot.empty()) {
+    request.format = parse_picture_name(arguments.plot);
+    require_drawing();
+  }
+  require_distinct_files(arguments);
+  if (arguments.outliers == "-" && ::isatty(STDOUT_FILENO) != 0) {
+    throw spansort::invalid_argument("--outliers: standard output is a terminal, which keys would garble; give a file");
+  }
+  return request;
+}
+
+key_summary summarize_keys(const summary_arguments& arguments, const summary_request& request,
+                           spansort::const_key_span keys) {
+  if (keys.num_keys == 0) {
+    throw spansort::bad_input(fmt::format("{}: no keys, so there is nothing to summarize", arguments.input));
+  }
+  key_summary s = describe_keys(arguments.input, keys, request.options);
+  s.caption = printable(arguments.caption);
+  return s;
+}
+
+/// Why there is no picture.
+std::string no_picture_text(const key_summary& s) {
+  if (s.box.nan_count != 0 && s.options.nans == spansort::nan_policy::propagate) {
+    return fmt::format("{} of {} keys are NaN, and so is every statistic; --nan omit leaves them out", s.box.nan_count,
+                       s.box.nan_count + s.box.count);
+  }
+  if (s.box.count == 0) return "all keys are NaN";
+  return "quartiles or whiskers are infinite";
+}
+
+std::string picture_bytes(const summary_arguments& arguments, const summary_request& request,
+                          spansort::const_key_span keys, const key_summary& s,
+                          const std::optional<picture_data>& data) {
+  if (!data)
+    throw spansort::bad_input(fmt::format("{}: --plot: nothing to draw: {}", arguments.input, no_picture_text(s)));
+  return draw_summary(s, *data, find_outlier_marks(keys, s, data->value_axis, num_picture_cells), request.format);
+}
+
+std::string printed_text(spansort::const_key_span keys, const key_summary& s, const std::optional<picture_data>& data) {
+  if (!data) return summary_table(s) + fmt::format("\nNo box plot: {}.\n", no_picture_text(s));
+  const text_style style = detect_text_style();
+  const std::vector<outlier_mark> marks = find_outlier_marks(keys, s, data->value_axis, num_plot_cells(style));
+  return summary_table(s) + "\n" + text_box_plot(s, data->value_axis, marks, style);
+}
+
+int run_summary(const summary_arguments& arguments) {
+  const summary_request request = check_flags(arguments);
+  const spansort::key_file file(arguments.input, request.type);
+  const spansort::const_key_span keys = file.keys();
+  const key_summary s = summarize_keys(arguments, request, keys);
+  const std::optional<picture_data> data = make_picture_data(keys, s, request.scale);
+
+  // All is made before anything is written.
+  std::string picture;
+  if (!arguments.plot.empty()) picture = picture_bytes(arguments, request, keys, s, data);
+  const bool is_output_taken = arguments.json == "-" || arguments.outliers == "-";
+  const std::string text = is_output_taken ? "" : printed_text(keys, s, data);
+  const spansort::temporary_file_callback on_temporary = remove_temporary_on_signals();
+  if (!arguments.outliers.empty()) spansort::write_outliers(arguments.outliers, keys, s.box, on_temporary);
+  if (!arguments.plot.empty()) spansort::write_file(arguments.plot, picture, on_temporary);
+  if (!arguments.json.empty()) spansort::write_file(arguments.json, summary_json(s, data), on_temporary);
+  print(text);
+  return status_ok;
+}
+
+void add_statistics_flags(CLI::App& command, summary_arguments& arguments) {
+  command
+      .add_option("--method", arguments.method,
+                  "What a quantile is: linear, hazen, weibull, median_unbiased, ... as NumPy names them, or tukey")
+      ->type_name("M")
+      ->capture_default_str();
+  command.add_option("--nan", arguments.nans, "NaN keys: propagate (all statistics are NaN), omit, error")
+      ->type_name("POLICY")
+      ->capture_default_str();
+  command
+      .add_option("--whis", arguments.whiskers,
+                  "How far whiskers reach: X interquartile ranges beyond the box, or percentiles LO,HI")
+      ->type_name("X | LO,HI")
+      ->capture_default_str();
+  command.add_option("--devices", arguments.devices, "auto, cpu, cpu:4 (four host devices) ...")
+      ->type_name("LIST")
+      ->capture_default_str();
+}
+
+void add_output_flags(CLI::App& command, summary_arguments& arguments) {
+  command
+      .add_option("--json", arguments.json,
+                  "Write all as JSON that matplotlib's Axes.bxp takes; - is standard output, in place of the table")
+      ->type_name("FILE");
+  command.add_option("--plot", arguments.plot, "Draw box plot and histogram into a file .svg or .png")
+      ->type_name("FILE");
+  command
+      .add_option("--outliers", arguments.outliers,
+                  "Write all outliers, in input order: .npy or raw by its name; - is standard output, raw")
+      ->type_name("FILE");
+  command.add_option("--scale", arguments.scale, "Axis of plots: auto, linear, log, symlog (linear around 0)")
+      ->type_name("SCALE")
+      ->capture_default_str();
+  command.add_option("--caption", arguments.caption, "What the keys are and in what unit, for the axis of plots")
+      ->type_name("TEXT");
+}
+
+}  // namespace
+
+void add_summary_command(CLI::App& app, command_action& action) {
+  CLI::App* const command =
+      app.add_subcommand("summary", "Quantiles, box plot and outliers of a file's keys, without sorting them");
+  const auto arguments = std::make_shared<summary_arguments>();
+  add_input_flags(*command, arguments->input, arguments->type);
+  add_statistics_flags(*command, *arguments);
+  add_output_flags(*command, *arguments);
+  command->callback([arguments, &action] { action = [arguments] { return run_summary(*arguments); }; });
+}
+
+}  // namespace cli

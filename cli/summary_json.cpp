@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/summary_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace cli {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+template <class Numbers>
+json numbers(const Numbers& values) {
+  json list = json::array();
+  for (const double v : values) list.push_back(number(v));
+  return list;
+}
+
+template <class Q, class Values>
+json quantile_table(const Q& q, const Values& values) {
+  return {{"q", q}, {"values", numbers(values)}};
+}
+
+void add_box(const key_summary& summary, json& object) {
+  const spansort::summary& box = summary.box;
+  const median_interval notch = notch_of(box);
+  object["label"] = summary.name;
+  object["mean"] = number(box.mean);
+  object["iqr"] = number(box.iqr);
+  object["cilo"] = number(notch.low);
+  object["cihi"] = number(notch.high);
+  object["whishi"] = number(box.whisker_high);
+  object["whislo"] = number(box.whisker_low);
+  object["fliers"] = numbers(box.outliers);
+  object["q1"] = number(box.lower_quartile);
+  object["med"] = number(box.median);
+  object["q3"] = number(box.upper_quartile);
+}
+
+json histogram_json(const std::optional<picture_data>& picture) {
+  if (!picture) return nullptr;
+  return {{"scale", name(picture->value_axis.scale)},
+          {"edges", numbers(picture->edges)},
+          {"counts", picture->counts},
+          {"num_not_shown", picture->num_not_shown}};
+}
+
+}  // namespace
+
+std::string summary_json(const key_summary& summary, const std::optional<picture_data>& picture) {
+  const spansort::summary& box = summary.box;
+  json object;
+  add_box(summary, object);
+  object["type"] = spansort::name(summary.type);
+  object["method"] = spansort::name(summary.options.method);
+  object["nan_policy"] = spansort::name(summary.options.nans);
+  object["count"] = box.count;
+  object["num_nans"] = box.nan_count;
+  object["min"] = number(box.minimum);
+  object["max"] = number(box.maximum);
+  object["fence_low"] = number(box.fence_low);
+  object["fence_high"] = number(box.fence_high);
+  object["num_outliers_below"] = box.num_outliers_below;
+  object["num_outliers_above"] = box.num_outliers_above;
+  object["fliers_complete"] = box.outliers.size() == box.num_outliers_below + box.num_outliers_above;
+  object["five_numbers"] = numbers(box.five_numbers());
+  object["bowley_seven"] = quantile_table(spansort::bowley_seven_q, box.bowley_seven);
+  object["normal_seven"] = quantile_table(spansort::normal_seven_q, box.normal_seven);
+  object["deciles"] = quantile_table(decile_q, summary.deciles);
+  object["histogram"] = histogram_json(picture);
+  return object.dump(1) + "\n";
+}
+
+}  // namespace cli

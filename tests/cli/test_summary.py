@@ -1,0 +1,412 @@
+# SPDX-License-Identifier: Apache-2.0
+"""summary: numbers equal to NumPy's and to those of matplotlib's boxplot_stats, text that fits, pictures that are
+whole, outliers in a file, and what is refused."""
+import json
+import os
+import struct
+import unittest
+import xml.etree.ElementTree
+
+import numpy as np
+
+from support import FLOATS, IS_SMALL, TYPES, CommandTest, main, random_bits, run, values_of
+
+NUM_KEYS = 2003 if IS_SMALL else 20011
+# closest_observation is another one in old versions of NumPy; tests/statistics has it from a new one.
+METHODS = ("inverted_cdf", "averaged_inverted_cdf", "interpolated_inverted_cdf", "hazen", "weibull", "linear",
+           "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest")
+
+
+def box_of(values, method="linear", whis=1.5):
+    """matplotlib 3.11, cbook.boxplot_stats, written down again; quartiles by any method, as ours."""
+    values = np.asarray(values, "f8")
+    q1, med, q3 = np.quantile(values, [0.25, 0.5, 0.75], method=method)
+    iqr = q3 - q1
+    low, high = np.percentile(values, whis) if isinstance(whis, tuple) else (q1 - whis * iqr, q3 + whis * iqr)
+    below, above = values[values >= low], values[values <= high]
+    whislo = q1 if len(below) == 0 or below.min() > q1 else below.min()
+    whishi = q3 if len(above) == 0 or above.max() < q3 else above.max()
+    notch = 1.57 * iqr / np.sqrt(len(values))
+    return {"q1": q1, "med": med, "q3": q3, "iqr": iqr, "whislo": whislo, "whishi": whishi, "cilo": med - notch,
+            "cihi": med + notch}
+
+
+def as_doubles(bits, key_type):
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        return values_of(bits, key_type).astype("f8")
+
+
+def has_cairo():
+    """Whether this build draws: the refusal of one that does not says so."""
+    done = run("summary", "/dev/null", "--type", "u8", "--plot", "/nowhere/x.svg")
+    return "built without cairo" not in done.stderr
+
+
+class SummaryTest(CommandTest):
+    def summary(self, *args, **rest):
+        """The JSON."""
+        return json.loads(self.assert_ok("summary", *args, "--json", "-", **rest).stdout)
+
+    def assert_box(self, found, values, method="linear", whis=1.5):
+        for key, expected in box_of(values, method, whis).items():
+            self.assertEqual(found[key], expected, key)
+        values = np.asarray(values, "f8")
+        outliers = np.sort(values[(values < found["whislo"]) | (values > found["whishi"])])
+        np.testing.assert_array_equal(found["fliers"], outliers)
+        self.assertEqual(found["num_outliers_below"] + found["num_outliers_above"], len(outliers))
+        self.assertTrue(found["fliers_complete"])
+        self.assertEqual((found["min"], found["max"], found["count"]), (values.min(), values.max(), len(values)))
+        np.testing.assert_allclose(found["mean"], values.mean(), rtol=1e-12, atol=1e-12 * np.abs(values).max())
+        for name in ("deciles", "bowley_seven", "normal_seven"):
+            table = found[name]
+            np.testing.assert_array_equal(table["values"], np.quantile(values, table["q"], method=method), name)
+
+
+class Numbers(SummaryTest):
+    def test_every_type(self):
+        for key_type in TYPES:
+            with self.subTest(type=key_type):
+                bits = random_bits(key_type, NUM_KEYS, self.rng)
+                values = as_doubles(bits, key_type)
+                if key_type in FLOATS:
+                    # Bit patterns at random are nearly all huge; sums of their differences would not be finite.
+                    bits = bits[np.abs(values) < 1e4]
+                    values = values[np.abs(values) < 1e4]
+                path = self.save("x.npy", bits.view(TYPES[key_type][1]))
+                self.assert_box(self.summary(path, "--type", key_type), values)
+                raw = self.write("x.bin", bits.tobytes())
+                found = self.summary(raw, "--type", key_type, "--devices", "cpu:3")
+                self.assertEqual(found["label"], "x.bin")
+                self.assertEqual(found | {"label": "x.npy"}, self.summary(path, "--type", key_type))
+
+    def test_every_method(self):
+        values = self.rng.exponential(size=NUM_KEYS)
+        path = self.save("x.npy", values)
+        for method in METHODS:
+            with self.subTest(method=method):
+                found = self.summary(path, "--method", method)
+                self.assertEqual(found["method"], method)
+                self.assert_box(found, values, method)
+
+    def test_tukey(self):
+        found = self.summary(self.save("x.npy", np.array([1.0, 2, 3, 4, 5, 6, 7, 8, 9, 10])), "--method", "tukey")
+        self.assertEqual((found["q1"], found["med"], found["q3"]), (3, 5.5, 8))
+
+    def test_whiskers(self):
+        values = self.rng.standard_cauchy(NUM_KEYS)
+        path = self.save("x.npy", values)
+        for text, whis in (("0", 0), ("1.5", 1.5), ("3", 3), ("1e300", 1e300), ("5,95", (5, 95)), ("0,100", (0, 100)),
+                           ("2.5,97.5", (2.5, 97.5)), ("50,50", (50, 50))):
+            with self.subTest(whis=text):
+                self.assert_box(self.summary(path, "--whis", text), values, whis=whis)
+
+    def test_few_keys(self):
+        for values in ([7.5], [1, 2], [3, 3, 3], [0.0, -0.0], [5e-324, 1e-323], [1e308, -1e308, 1], [1e15, 1e15 + 1]):
+            with self.subTest(values=values):
+                path = self.save("x.npy", np.array(values, "<f8"))
+                if values != [1e308, -1e308, 1]:
+                    self.assert_box(self.summary(path), values)
+                self.assertIn(b"median", self.assert_ok("summary", path).stdout)
+
+    def test_stream(self):
+        values = self.rng.integers(0, 1000, NUM_KEYS, dtype="<u4")
+        found = self.summary("-", "--type", "u32", stdin=values.tobytes())
+        self.assertEqual(found["label"], "standard input")
+        self.assert_box(found, values)
+        self.save("x.npy", values)
+        self.assert_box(self.summary("-", stdin=self.read("x.npy")), values)
+
+    def test_big_endian(self):
+        values = self.rng.normal(size=NUM_KEYS)
+        self.assert_box(self.summary(self.save("x.npy", values.astype(">f8"))), values)
+
+    def test_integers_of_64_bits(self):
+        keys = np.array([np.iinfo("i8").min, -1, 0, 1, np.iinfo("i8").max])
+        found = self.summary(self.save("x.npy", keys))
+        self.assertEqual((found["min"], found["med"], found["max"]), (-2.0**63, 0, 2.0**63))
+
+    def test_nan(self):
+        values = np.array([1, 2, np.nan, 3, 4, 50.0])
+        path = self.save("x.npy", values)
+        found = self.summary(path)
+        self.assertEqual((found["count"], found["num_nans"]), (5, 1))
+        for key in ("q1", "med", "q3", "mean", "whislo", "cilo", "min"):
+            self.assertIsNone(found[key], key)
+        self.assertIsNone(found["histogram"])
+        found = self.summary(path, "--nan", "omit")
+        self.assertEqual(found["num_nans"], 1)
+        self.assert_box(found, values[~np.isnan(values)])
+        text = self.assert_ok("summary", path).stdout.decode()
+        self.assertIn("No box plot: 1 of 6 keys are NaN", text)
+        self.assertIn("nan", text)
+        self.assert_refused(3, ["x.npy", "1 of 6 keys are NaN"], "summary", path, "--nan", "error")
+        if has_cairo():
+            self.assert_refused(3, ["--plot", "NaN", "--nan omit"], "summary", path, "--plot", self.path("x.svg"))
+
+    def test_nan_alone(self):
+        path = self.save("x.npy", np.full(3, np.nan))
+        self.assertIn("all keys are NaN", self.assert_ok("summary", path, "--nan", "omit").stdout.decode())
+        self.assertIsNone(self.summary(path, "--nan", "omit")["med"])
+
+    def test_infinite_keys(self):
+        values = np.concatenate([self.rng.normal(size=1000), [np.inf] * 3, [-np.inf]])
+        path = self.save("x.npy", values)
+        found = self.summary(path)
+        self.assertEqual((found["max"], found["mean"], found["histogram"]["num_not_shown"]), (None, None, 4))
+        self.assertEqual(found["fliers"].count(None), 4)
+        self.assertEqual(found["num_outliers_above"], (values > found["whishi"]).sum())
+        self.assertIn(b"outliers", self.assert_ok("summary", path).stdout)
+        half = self.save("half.npy", np.array([np.inf] * 3 + [1.0]))
+        self.assertIn("quartiles or whiskers are infinite", self.assert_ok("summary", half).stdout.decode())
+
+
+class Histogram(SummaryTest):
+    def test_counts_are_those_of_numpy(self):
+        cases = {
+            "normal": (self.rng.normal(size=NUM_KEYS), "linear"),
+            "cauchy": (self.rng.standard_cauchy(NUM_KEYS), "symlog"),
+            "lognormal": (np.exp(self.rng.normal(0, 4, NUM_KEYS)), "log"),
+            "sizes": (np.floor(np.exp(self.rng.normal(8, 4, NUM_KEYS))).astype("u8"), "symlog"),
+            "dice": (self.rng.integers(1, 7, NUM_KEYS), "linear"),
+            "bytes": (self.rng.integers(0, 256, NUM_KEYS).astype("u1"), "linear"),
+            "equal": (np.full(100, 42, "i4"), "linear"),
+        }
+        for name, (values, scale) in cases.items():
+            with self.subTest(name=name):
+                found = self.summary(self.save("x.npy", values))["histogram"]
+                self.assertEqual(found["scale"], scale)
+                np.testing.assert_array_equal(found["counts"], np.histogram(values, found["edges"])[0])
+                self.assertEqual(sum(found["counts"]), len(values))
+                self.assertLessEqual(len(found["counts"]), 100)
+                if name == "normal":
+                    np.testing.assert_array_equal(found["edges"], np.histogram(values, len(found["counts"]))[1])
+                if name == "dice":
+                    np.testing.assert_array_equal(found["edges"], np.arange(0.5, 7))
+
+    def test_scale_by_name(self):
+        values = self.rng.exponential(size=1000) + 1
+        path = self.save("x.npy", values)
+        for scale in ("linear", "log", "symlog"):
+            found = self.summary(path, "--scale", scale)["histogram"]
+            self.assertEqual(found["scale"], scale)
+            np.testing.assert_array_equal(found["counts"], np.histogram(values, found["edges"])[0])
+        self.assert_refused(2, ["--scale log", "symlog"], "summary", self.save("y.npy", values - 3), "--scale", "log")
+
+
+class Text(SummaryTest):
+    def test_table(self):
+        values = np.arange(101, dtype="f8")
+        lines = self.assert_ok("summary", self.save("x.npy", values)).stdout.decode().splitlines()
+        for label, number in (("count", "101"), ("NaN", "0"), ("mean", "50"), ("minimum", "0"), ("median", "50"),
+                              ("lower quartile", "25"), ("upper quartile", "75"), ("maximum", "100"), (" 2 %", "2"),
+                              (" 9 %", "9"), ("91 %", "91"), ("98 %", "98"), ("10 %", "10"), ("90 %", "90"),
+                              ("IQR", "50"), ("fence, low", "-50"), ("whisker, high", "100"), ("outliers", "0")):
+            row = [line for line in lines if label in line]
+            self.assertEqual(row[0].split()[-1], number, label)
+        # Numbers end in the same column.
+        rows = [line for line in lines[2:lines.index(row[0]) + 3] if line]
+        self.assertEqual((len(rows), len({len(line) for line in rows})), (28, 1))
+
+    def test_box_plot_fits_and_has_its_parts(self):
+        values = np.concatenate([self.rng.normal(size=1000), [9.0, -8.0]])
+        path = self.save("x.npy", values)
+        for columns, expected in (("40", 40), ("80", 80), ("133", 133), ("7", 40), ("100000", 200), ("x", 80)):
+            for locale in ("C", "C.UTF-8"):
+                with self.subTest(columns=columns, locale=locale):
+                    done = self.assert_ok("summary", path, env={"COLUMNS": columns, "LC_ALL": locale})
+                    lines = done.stdout.decode().splitlines()
+                    plot = lines[-6:]
+                    self.assertEqual(max(len(line) for line in plot), expected - 2)
+                    outlier, mean = ("○", "◆") if locale == "C.UTF-8" else ("o", "x")
+                    self.assertTrue(plot[1].lstrip().startswith(outlier) and plot[1].endswith(outlier), plot[1])
+                    self.assertIn(mean, plot[1])
+                    self.assertIn("0", plot[4].split())
+                    if locale == "C":
+                        done.stdout.decode("ascii")
+
+    def test_parts_are_where_they_belong(self):
+        """Of 0 to 100 on an axis of 101 cells and a little: each sign at its cell."""
+        values = np.concatenate([np.linspace(40, 60, 101), [0.0, 100.0]])
+        done = self.assert_ok("summary", self.save("x.npy", values), env={"COLUMNS": "104", "LC_ALL": "C"})
+        line = done.stdout.decode().splitlines()[-5][2:]
+        quartiles = np.quantile(values, [0.25, 0.75])
+        self.assertEqual((line[0], line[99]), ("o", "o"))
+        self.assertEqual((line.index("|"), line.rindex("|")), (40, 60))
+        self.assertEqual([line[int(q)] for q in quartiles], ["|", "|"])
+        self.assertEqual(line[50], "x")
+
+    def test_many_outliers_are_all_found(self):
+        """More than are listed: the places come from the keys."""
+        values = np.concatenate([np.full(400_000, 50.0), np.linspace(0, 100, 120_001)])
+        path = self.save("x.npy", values)
+        found = self.summary(path)
+        self.assertFalse(found["fliers_complete"])
+        self.assertEqual(len(found["fliers"]), 100_000)
+        self.assertEqual(found["num_outliers_below"], (values < 50).sum())
+        done = self.assert_ok("summary", path, env={"COLUMNS": "104", "LC_ALL": "C"})
+        line = done.stdout.decode().splitlines()[-5][2:]
+        self.assertEqual(line.count("o"), 99)
+        self.assert_ok("summary", path, "--outliers", self.path("o.npy"))
+        np.testing.assert_array_equal(np.load(self.path("o.npy")), values[values != 50])
+
+    def test_names_are_harmless(self):
+        path = self.save("\x1b[31m\xff.npy".encode("latin1").decode("utf8", "surrogateescape"), np.arange(10.0))
+        done = self.assert_ok("summary", path)
+        self.assertNotIn(b"\x1b", done.stdout)
+        done.stdout.decode("utf8")
+        json.loads(self.assert_ok("summary", path, "--json", "-").stdout)
+
+
+class Outputs(SummaryTest):
+    def test_outliers_keep_type_and_order(self):
+        for key_type in TYPES:
+            with self.subTest(type=key_type):
+                bits = random_bits(key_type, NUM_KEYS, self.rng)
+                path = self.save("x.npy", bits.view(TYPES[key_type][1]))
+                flags = ["--type", key_type, "--nan", "omit", "--whis", "10,90"]
+                found = self.summary(path, *flags)
+                self.assert_ok("summary", path, *flags, "--outliers", self.path("o.npy"))
+                values = as_doubles(bits, key_type)
+                expected = bits[(values < found["whislo"]) | (values > found["whishi"])]
+                outliers = np.load(self.path("o.npy"))
+                self.assertEqual(outliers.dtype, np.dtype(TYPES[key_type][1]))
+                np.testing.assert_array_equal(outliers.view(bits.dtype), expected)
+                self.assertGreater(len(expected), 0)
+                raw = self.assert_ok("summary", path, *flags, "--outliers", "-").stdout
+                self.assertEqual(raw, expected.tobytes())
+
+    def test_json_into_a_file(self):
+        path = self.save("x.npy", self.rng.normal(size=1000))
+        self.write("s.json", b"old")
+        done = self.assert_ok("summary", path, "--json", self.path("s.json"))
+        self.assertIn(b"median", done.stdout)
+        self.assertEqual(json.loads(self.read("s.json")), self.summary(path))
+        # The keys that matplotlib's bxp reads.
+        self.assertLessEqual({"med", "q1", "q3", "whislo", "whishi", "mean", "fliers", "iqr", "cilo", "cihi", "label"},
+                             set(self.summary(path)))
+
+    def test_pictures_are_whole(self):
+        if not has_cairo():
+            path = self.save("x.npy", np.arange(10.0))
+            self.assert_refused(2, ["--plot", "cairo"], "summary", path, "--plot", self.path("x.svg"))
+            raise unittest.SkipTest("this build has no cairo")
+        cases = {
+            "normal": self.rng.normal(size=NUM_KEYS), "sizes": np.floor(np.exp(self.rng.normal(8, 4, NUM_KEYS))),
+            "one": np.array([3.0]), "equal": np.full(10, 7, "u1"), "huge": np.array([-1.7e308, 0, 1, 1.7e308]),
+            "infinite": np.append(self.rng.normal(size=100), np.inf), "tiny": np.array([0, 5e-324]),
+            "large": np.arange(2**62, 2**62 + 100_000, 1000), "bool": np.array([0, 1, 1], "u1"),
+        }
+        for name, values in cases.items():
+            with self.subTest(name=name):
+                path = self.save("x.npy", values)
+                self.assert_ok("summary", path, "--plot", self.path("x.svg"), "--caption", "<&\"ä\x01\udcff")
+                root = xml.etree.ElementTree.fromstring(self.read("x.svg"))
+                self.assertTrue(root.tag.endswith("svg"))
+                self.assertGreater(len(list(root.iter())), 100)
+                self.assert_ok("summary", path, "--plot", self.path("x.png"))
+                png = self.read("x.png")
+                self.assertEqual((png[:8], png[-8:-4]), (b"\x89PNG\r\n\x1a\n", b"IEND"))
+                self.assertEqual(struct.unpack(">II", png[16:24]), (1600, 1000))
+
+    def test_a_picture_shows_the_data(self):
+        """Other data, another picture; the same data, the same bytes."""
+        if not has_cairo():
+            raise unittest.SkipTest("this build has no cairo")
+        pictures = []
+        for seed in (1, 1, 2):
+            path = self.save("x.npy", np.random.default_rng(seed).normal(size=1000))
+            self.assert_ok("summary", path, "--plot", self.path("x.png"))
+            pictures.append(self.read("x.png"))
+        self.assertEqual(pictures[0], pictures[1])
+        self.assertNotEqual(pictures[0], pictures[2])
+
+
+class BesideASort(SummaryTest):
+    def test_same_as_of_the_input(self):
+        values = np.append(self.rng.standard_cauchy(NUM_KEYS), self.rng.integers(0, 9, 1000))
+        path = self.save("x.npy", values)
+        expected = self.summary(path)
+        for flags in ([], ["-r"], ["-u"], ["-r", "--devices", "cpu:3", "--algorithm", "rmg", "--verify"]):
+            with self.subTest(flags=flags):
+                self.assert_ok("sort", path, "-o", self.path("y.npy"), "--summary", self.path("s.json"), *flags)
+                found = json.loads(self.read("s.json"))
+                mean = found["mean"]
+                np.testing.assert_allclose(mean, expected["mean"], rtol=1e-9)  # sums of another order
+                self.assertEqual(found | {"mean": expected["mean"]}, expected)
+
+    def test_of_nothing_and_of_nan(self):
+        for values in ([], [np.nan, np.nan]):
+            path = self.save("x.npy", np.array(values, "f8"))
+            self.assert_ok("sort", path, "-o", path, "--summary", self.path("s.json"))
+            found = json.loads(self.read("s.json"))
+            self.assertEqual((found["num_nans"], found["med"], found["fliers"]), (len(values), None, []))
+            os.remove(self.path("s.json"))
+
+    def test_refused(self):
+        path = self.save("x.npy", np.arange(10.0))
+        out = self.path("y.npy")
+        self.assert_refused(2, ["--summary", "twice"], "sort", path, "-o", out, "--summary", out)
+        self.assert_refused(2, ["--summary"], "argsort", path, "-o", out, "--summary", self.path("s.json"))
+
+
+class Refused(SummaryTest):
+    def test_files(self):
+        good = self.save("x.npy", np.arange(10.0))
+        self.assert_refused(4, ["missing.npy"], "summary", self.path("missing.npy"))
+        self.assert_refused(3, ["empty.npy"], "summary", self.write("empty.npy", b""))
+        self.assert_refused(3, ["empty.bin", "no keys"], "summary", self.write("empty.bin", b""), "--type", "f32")
+        self.assert_refused(3, ["none.npy", "no keys"], "summary", self.save("none.npy", np.array([], "f4")))
+        self.assert_refused(3, ["odd.bin"], "summary", self.write("odd.bin", b"abc"), "--type", "f32")
+        self.assert_refused(2, ["--type"], "summary", self.write("raw.bin", bytes(8)))
+        self.assert_refused(3, ["directory"], "summary", self.folder, "--type", "u8")
+        self.assert_refused(4, ["nowhere"], "summary", good, "--json", self.path("nowhere/s.json"))
+        self.assert_refused(4, ["nowhere"], "summary", good, "--outliers", self.path("nowhere/o.npy"))
+
+    def test_flags(self):
+        path = self.save("x.npy", np.arange(10.0))
+        for flags, words in ((["--method", "median"], ["--method", "median", "hazen"]),
+                             (["--nan", "maybe"], ["--nan", "maybe", "omit"]),
+                             (["--scale", "cubic"], ["--scale", "cubic", "symlog"]),
+                             (["--plot", self.path("x.gif")], ["--plot", ".svg", ".png"]),
+                             (["--plot", "-"], ["--plot", ".svg", ".png"]),
+                             (["--devices", "cpu:0"], ["cpu:0"]), (["--devices", "gpu"], []),
+                             (["--type", "u4"], ["--type", "u4"])):
+            with self.subTest(flags=flags):
+                self.assertIn(run("summary", path, *flags).returncode, (2, 5))
+                self.assert_refused(run("summary", path, *flags).returncode, words, "summary", path, *flags)
+        for whis in ("", "x", "-1", "nan", "inf", "1.5x", "1,", ",1", "5,1", "-5,95", "5,101", "1,2,3", "0,nan", " 1"):
+            with self.subTest(whis=whis):
+                self.assert_refused(2, ["--whis"], "summary", path, f"--whis={whis}")
+
+    def test_unknown_flags_before_the_input_is_read(self):
+        self.assert_refused(2, ["--whis"], "summary", self.path("missing.npy"), "--whis", "x")
+        self.assert_refused(2, ["--plot"], "summary", self.path("missing.npy"), "--plot", "x.gif")
+
+    def test_places_that_collide(self):
+        path = self.save("x.npy", np.arange(10.0))
+        os.symlink(path, self.path("link.npy"))
+        same = self.path("same")
+        for flags in (["--json", same, "--outliers", same], ["--json", "-", "--outliers", "-"]):
+            self.assert_refused(2, ["--json", "--outliers", "twice"], "summary", path, *flags)
+        for name in (path, self.path("link.npy")):
+            self.assert_refused(2, ["--outliers", "is the input"], "summary", path, "--outliers", name)
+            self.assert_refused(2, ["--json", "is the input"], "summary", path, "--json", name)
+
+    def test_outliers_do_not_garble_a_terminal(self):
+        path = self.save("x.npy", np.arange(10.0))
+        leader, follower = os.openpty()
+        try:
+            self.assert_refused(2, ["terminal"], "summary", path, "--outliers", "-", stdout=follower)
+        finally:
+            os.close(leader)
+            os.close(follower)
+
+    def test_full_disk(self):
+        path = self.save("x.npy", np.arange(10.0))
+        with open("/dev/full", "wb") as full:
+            done = run("summary", path, stdout=full)
+        self.assertEqual((done.returncode, "cannot write standard output" in done.stderr), (4, True), done.stderr)
+
+
+if __name__ == "__main__":
+    main()

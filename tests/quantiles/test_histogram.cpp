@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// histogram() against a count of every key, and its edges.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "spansort/errors.hpp"
+#include "spansort/statistics.hpp"
+#include "support/environment.hpp"
+
+namespace spansort::test {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// numpy.histogram's definition: half-open bins, the last one closed.
+template <class K>
+std::vector<std::uint64_t> counted(const std::vector<K>& keys, const std::vector<double>& edges) {
+  std::vector<std::uint64_t> counts(edges.size() - 1);
+  for (const K key : keys) {
+    const auto value = static_cast<double>(key);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const bool is_last = i + 1 == counts.size();
+      if (value >= edges[i] && (value < edges[i + 1] || (is_last && value == edges[i + 1]))) ++counts[i];
+    }
+  }
+  return counts;
+}
+
+TEST(Histogram, CountsAsTheDefinitionForAnyNumberOfEdges) {
+  std::mt19937_64 random(seed_for(1));
+  std::vector<double> doubles;
+  std::vector<std::int8_t> small;
+  std::vector<std::uint64_t> wide;
+  for (int i = 0; i < 5003; ++i) {
+    doubles.push_back(std::normal_distribution<double>()(random));
+    small.push_back(static_cast<std::int8_t>(random()));
+    wide.push_back(random());
+  }
+  for (const double special : {nan, -nan, infinity, -infinity, 0.0, -0.0}) doubles.push_back(special);
+  // 63 borders are counted in a read: one, a little more, several reads.
+  for (const std::uint64_t num_bins : {1u, 2u, 61u, 62u, 63u, 64u, 125u, 126u, 127u, 300u}) {
+    for (const char* const devices : {"auto", "cpu:3"}) {
+      const auto of_doubles = equal_width_edges(-2, 2, num_bins);
+      EXPECT_EQ(histogram(doubles, of_doubles, {.devices = devices}), counted(doubles, of_doubles)) << num_bins;
+      const auto of_small = equal_width_edges(-128, 127, num_bins);
+      EXPECT_EQ(histogram(small, of_small, {.devices = devices}), counted(small, of_small)) << num_bins;
+      const auto of_wide = equal_width_edges(0, 18446744073709551616.0, num_bins);
+      EXPECT_EQ(histogram(wide, of_wide, {.devices = devices}), counted(wide, of_wide)) << num_bins;
+    }
+  }
+}
+
+TEST(Histogram, EdgesBelongToTheBinAboveButTheLast) {
+  const std::vector<std::int32_t> keys{0, 1, 1, 2, 2, 2, 3, 3, 3, 3};
+  const std::vector<double> edges{0, 1, 2, 3};
+  EXPECT_EQ(histogram(keys, edges), (std::vector<std::uint64_t>{1, 2, 7}));
+  const std::vector<double> inner{1, 2};
+  EXPECT_EQ(histogram(keys, inner), std::vector<std::uint64_t>{5});
+  const std::vector<double> equal{1, 1, 3, 3};
+  EXPECT_EQ(histogram(keys, equal), (std::vector<std::uint64_t>{0, 5, 4}));
+  const std::vector<double> all{-infinity, 1, infinity};
+  EXPECT_EQ(histogram(keys, all), (std::vector<std::uint64_t>{1, 9}));
+}
+
+TEST(Histogram, OfNothingAndOfNaNIsZero) {
+  const std::vector<double> edges{0, 1, 2};
+  EXPECT_EQ(histogram(std::vector<float>{}, edges), (std::vector<std::uint64_t>{0, 0}));
+  EXPECT_EQ(histogram(std::vector<double>(100, nan), edges), (std::vector<std::uint64_t>{0, 0}));
+}
+
+TEST(Histogram, RefusesWhatIsNotEdges) {
+  const std::vector<float> keys{1, 2};
+  for (const std::vector<double>& edges :
+       {std::vector<double>{}, {1.0}, {2.0, 1.0}, {0.0, nan}, {nan, 1.0}, {0.0, nan, 1.0}}) {
+    EXPECT_THROW(static_cast<void>(histogram(keys, edges)), invalid_argument);
+  }
+  const std::vector<double> edges{0, 1};
+  EXPECT_THROW(static_cast<void>(histogram(keys, edges, {.devices = "cpu:0"})), invalid_argument);
+}
+
+TEST(EqualWidthEdges, AreThoseOfLinspace) {
+  // numpy.linspace(0.1, 0.7, 8)
+  EXPECT_EQ(equal_width_edges(0.1, 0.7, 7),
+            (std::vector<double>{0.1, 0.18571428571428572, 0.27142857142857146, 0.3571428571428571, 0.44285714285714284,
+                                 0.5285714285714286, 0.6142857142857142, 0.7}));
+  EXPECT_EQ(equal_width_edges(3, 3, 2), (std::vector<double>{3, 3, 3}));
+  const double largest = std::numeric_limits<double>::max();
+  const std::vector<double> widest = equal_width_edges(-largest, largest, 4);
+  EXPECT_EQ(widest.front(), -largest);
+  EXPECT_EQ(widest[2], 0);
+  EXPECT_EQ(widest.back(), largest);
+  EXPECT_TRUE(std::ranges::is_sorted(widest));
+}
+
+TEST(EqualWidthEdges, RefusesEndsThatAreNone) {
+  EXPECT_THROW(static_cast<void>(equal_width_edges(0, 1, 0)), invalid_argument);
+  EXPECT_THROW(static_cast<void>(equal_width_edges(1, 0, 3)), invalid_argument);
+  EXPECT_THROW(static_cast<void>(equal_width_edges(nan, 1, 3)), invalid_argument);
+  EXPECT_THROW(static_cast<void>(equal_width_edges(0, infinity, 3)), invalid_argument);
+}
+
+}  // namespace
+}  // namespace spansort::test
