@@ -8,10 +8,19 @@ if(TARGET spansort_cli)
   install(TARGETS spansort_cli)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/spansort" "${spansort_generated_include_dir}/spansort"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp")
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp" PATTERN "mpi.hpp" EXCLUDE)
+# An export set of its own: find_package(Spansort) asks for MPI only where the component mpi is asked for.
+if(SPANSORT_HAS_MPI)
+  install(TARGETS spansort_mpi EXPORT SpansortMpiTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(FILES "${PROJECT_SOURCE_DIR}/include/spansort/mpi.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/spansort"
+    OPTIONAL)
+endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 install(EXPORT SpansortTargets NAMESPACE Spansort:: DESTINATION "${package_dir}")
+if(SPANSORT_HAS_MPI)
+  install(EXPORT SpansortMpiTargets NAMESPACE Spansort:: DESTINATION "${package_dir}")
+endif()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/SpansortConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/SpansortConfig.cmake" INSTALL_DESTINATION "${package_dir}")
 # Before 1.0 a minor version may change the interface.

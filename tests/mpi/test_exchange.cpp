@@ -61,7 +61,8 @@ layout cut(const std::vector<std::uint64_t>& totals, std::mt19937_64& random) {
 }
 
 /// Memory that MPI would crash on: addresses are those of the host moved by a constant. Copies happen only when asked for
-/// the fourth time whether they are done, so that what is sent or reused too early is wrong.
+/// several times whether they are done, so that what is sent or reused too early is wrong; how often is different from one
+/// to the next, so that they end in another order than they start.
 class unreachable_memory : public packer {
  public:
   explicit unreachable_memory(unsigned num_lanes) : lanes_(num_lanes) {}
@@ -73,12 +74,11 @@ class unreachable_memory : public packer {
     ASSERT_LT(lane, lanes_.size());
     EXPECT_TRUE(lanes_[lane].waiting.empty()) << "lane " << lane << " is started twice";
     lanes_[lane].waiting.assign(pieces.begin(), pieces.end());
-    lanes_[lane].looks = 0;
+    lanes_[lane].looks_needed = 1 + starts_.size() * 3 % 7;
     starts_.push_back(std::chrono::steady_clock::now());
   }
   bool is_done(unsigned lane) override {
-    constexpr unsigned looks_needed = 4;
-    if (++lanes_[lane].looks < looks_needed) return false;
+    if (--lanes_[lane].looks_needed > 0) return false;
     for (const copied_piece& piece : lanes_[lane].waiting) {
       std::memcpy(show(piece.to), show(piece.from), piece.size_bytes);
     }
@@ -90,7 +90,7 @@ class unreachable_memory : public packer {
  private:
   struct lane_state {
     std::vector<copied_piece> waiting;
-    unsigned looks = 0;
+    std::size_t looks_needed = 0;
   };
   template <typename Memory>
   static Memory* show(Memory* address) {

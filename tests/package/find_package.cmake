@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the build into a prefix of its own, then configures, builds and runs tests/package/consumer against it.
-# Given: BUILD_DIR SOURCE_DIR GENERATOR COMPILER FLAGS CONFIG VERSION.
+# Given: BUILD_DIR SOURCE_DIR GENERATOR COMPILER FLAGS CONFIG VERSION HAS_MPI.
 
 set(work "${BUILD_DIR}/package_test")
 file(REMOVE_RECURSE "${work}")
@@ -15,9 +15,17 @@ endfunction()
 run("install" "${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${work}/prefix" --config "${CONFIG}")
 run("configuring the consumer" "${CMAKE_COMMAND}" -S "${SOURCE_DIR}/tests/package/consumer" -B "${work}/consumer"
   -G "${GENERATOR}" "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DCMAKE_CXX_COMPILER=${COMPILER}"
-  "-DCMAKE_CXX_FLAGS=${FLAGS}" "-DCMAKE_BUILD_TYPE=${CONFIG}" "-DEXPECTED_VERSION=${VERSION}")
+  "-DCMAKE_CXX_FLAGS=${FLAGS}" "-DCMAKE_BUILD_TYPE=${CONFIG}" "-DEXPECTED_VERSION=${VERSION}"
+  "-DEXPECTS_MPI=${HAS_MPI}")
 run("building the consumer" "${CMAKE_COMMAND}" --build "${work}/consumer" --config "${CONFIG}")
 run("running the consumer" "${work}/consumer/bin/consumer")
+if(HAS_MPI)
+  # Without mpirun a program is one rank.
+  run("running the consumer of MPI" "${work}/consumer/bin/cluster")
+endif()
+if(NOT HAS_MPI AND EXISTS "${work}/prefix/include/spansort/mpi.hpp")
+  message(FATAL_ERROR "the header of the cluster library is installed without the library")
+endif()
 
 # Nothing of the build tree may be needed: an installed header or package file that names it would break elsewhere.
 file(GLOB_RECURSE installed_text "${work}/prefix/*.hpp" "${work}/prefix/*.cmake")
