@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/key_storage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "spansort/errors.hpp"
+
+namespace spansort::api {
+namespace {
+
+/// Below, waking threads takes longer than the reading.
+constexpr std::uint64_t keys_worth_threads = std::uint64_t{1} << 15;
+/// Of a chunk, what a selection of quartiles collects.
+constexpr std::uint64_t collected_part = 8;
+
+/// What chunks on memory `id` need there.
+std::uint64_t needed_bytes(const key_storage& storage, int id, unsigned key_bytes) {
+  std::uint64_t needed = 0;
+  for (const statistics::key_chunk& c : storage.chunks) {
+    if (c.device->memory_id() != id) continue;
+    const std::uint64_t size_bytes = c.num_keys * key_bytes;
+    needed += size_bytes + size_bytes / collected_part + c.device->scratch_bytes();
+  }
+  return needed;
+}
+
+void require_room(const key_storage& storage, unsigned key_bytes) {
+  for (const statistics::key_chunk& c : storage.chunks) {
+    const std::uint64_t needed = needed_bytes(storage, c.device->memory_id(), key_bytes);
+    const std::uint64_t available = c.device->available_bytes();
+    if (needed <= available) continue;
+    throw out_of_memory(
+        fmt::format("order statistics: {} would hold its part of the keys, which takes {} bytes, and has "
+                    "{}; take more devices, or 'cpu', which reads keys where they are",
+                    c.device->name(), needed, available),
+        needed, available, c.device->name());
+  }
+}
+
+/// Copies chunks into memory of their devices' own.
+void copy_in(key_storage& storage, unsigned key_bytes) {
+  require_room(storage, key_bytes);
+  for (statistics::key_chunk& c : storage.chunks) {
+    storage.copies.push_back(c.device->allocate(c.num_keys * key_bytes));
+    c.queue->copy(storage.copies.back().data(), c.keys, c.num_keys * key_bytes, "copy in");
+    c.keys = storage.copies.back().data();
+  }
+}
+
+}  // namespace
+
+key_storage spread_keys(const_key_span keys, const std::string& devices, const tuning_options& tuning) {
+  const device_list list = parse_device_list(devices);
+  key_storage storage;
+  storage.type = keys.type;
+  storage.host_keys = keys.data;
+  storage.num_keys = keys.num_keys;
+  storage.call = std::make_unique<gpu_call>(list, tuning);
+  if (list.gpus.empty() && list.count == 0 && keys.num_keys < keys_worth_threads) {
+    storage.ranks.push_back(algorithms::make_rank(open_calling_thread(tuning, {})));
+  } else {
+    storage.ranks = open_ranks(list, {.across_nodes = true, .tuning = tuning});
+  }
+  const unsigned key_bytes = static_cast<unsigned>(size_bytes(keys.type));
+  const std::uint64_t count = storage.ranks.size();
+  const std::uint64_t each = keys.num_keys / count;
+  const std::uint64_t longer = keys.num_keys % count;
+  for (std::uint64_t r = 0; r < count; ++r) {
+    const std::uint64_t begin = r * each + std::min(r, longer);
+    const void* const first = static_cast<const char*>(keys.data) + begin * key_bytes;
+    device::device* const device = storage.ranks[r].device.get();
+    storage.chunks.push_back({device, storage.ranks[r].queue.get(), first, each + (r < longer ? 1 : 0)});
+  }
+  if (!storage.ranks.front().device->shares_host_memory()) copy_in(storage, key_bytes);
+  for (const algorithms::rank& r : storage.ranks) r.device->prepare();
+  return storage;
+}
+
+}  // namespace spansort::api
