@@ -13,5 +13,6 @@
 #include "spansort/resident.hpp"
 #include "spansort/sort.hpp"
 #include "spansort/statistics.hpp"
+#include "spansort/top_k.hpp"
 #include "spansort/types.hpp"
 #include "spansort/version.hpp"

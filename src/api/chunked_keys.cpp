@@ -58,62 +58,79 @@ std::vector<std::uint64_t> chunked_keys::count_before(const std::vector<key_bord
   return before;
 }
 
-void chunked_keys::collect_between(std::uint64_t low, std::uint64_t high, std::uint64_t most,
-                                   std::vector<std::byte>& to) const {
-  const std::vector<std::uint64_t> splitters{low + 1, high};
-  const std::uint64_t marked = 2;  // the interval behind the first splitter
-  // A chunk after the other: no more than `most` keys are held at a time.
-  for (const statistics::key_chunk& c : storage_.chunks) {
-    const std::uint64_t capacity = std::min(most, c.num_keys);
-    const device::buffer collected = c.device->allocate(capacity * key_bytes());
-    std::vector<std::uint64_t> counts(splitters.size() + 1);
-    statistics::queued_work work({&c, 1});
-    c.queue->count_intervals({.codec = codec(),
-                              .keys = c.keys,
-                              .num_keys = c.num_keys,
-                              .splitters = splitters,
-                              .marked = marked,
-                              .counts = counts.data(),
-                              .collected = collected.data(),
-                              .capacity = capacity});
-    c.queue->synchronize();
-    SPANSORT_ASSERT(counts[1] <= capacity);
-    const std::size_t at = to.size();
-    to.resize(at + counts[1] * key_bytes());
-    c.queue->copy(to.data() + at, collected.data(), counts[1] * key_bytes(), "collected");
-    work.finish();
+void chunked_keys::collect(std::uint64_t from, std::uint64_t below, std::uint64_t most,
+                           std::vector<std::byte>& to) const {
+  std::vector<std::uint64_t> splitters{below};
+  if (from != 0) splitters.insert(splitters.begin(), from);
+  const std::size_t wanted = splitters.size() - 1;  // the interval before `below`
+  const std::vector<statistics::key_chunk>& chunks = storage_.chunks;
+  std::vector<std::vector<std::uint64_t>> counts(chunks.size(), std::vector<std::uint64_t>(splitters.size() + 1));
+  std::vector<device::buffer> collected;
+  for (const statistics::key_chunk& c : chunks) {
+    collected.push_back(c.device->allocate(std::min(most, c.num_keys) * key_bytes()));
   }
+  statistics::queued_work counting(chunks);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    chunks[i].queue->count_intervals({.codec = codec(),
+                                      .keys = chunks[i].keys,
+                                      .num_keys = chunks[i].num_keys,
+                                      .splitters = splitters,
+                                      .marked = std::uint64_t{1} << wanted,
+                                      .counts = counts[i].data(),
+                                      .collected = collected[i].data(),
+                                      .capacity = std::min(most, chunks[i].num_keys)});
+  }
+  counting.finish();
+  std::uint64_t num_collected = 0;
+  for (const std::vector<std::uint64_t>& of_chunk : counts) num_collected += of_chunk[wanted];
+  SPANSORT_ASSERT(num_collected <= most);
+  std::size_t at = to.size();
+  to.resize(at + num_collected * key_bytes());
+  statistics::queued_work copying(chunks);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const std::uint64_t size_bytes = counts[i][wanted] * key_bytes();
+    chunks[i].queue->copy(to.data() + at, collected[i].data(), size_bytes, "collected");
+    at += size_bytes;
+  }
+  copying.finish();
 }
 
 std::vector<std::byte> chunked_keys::slice(std::uint64_t begin, std::uint64_t end) const {
   SPANSORT_ASSERT(begin <= end && end <= num_keys());
   if (begin == end) return {};
-  const std::vector<std::uint64_t> ends = bits_at({begin, end - 1});
+  std::vector<std::uint64_t> ranks{end - 1};
+  if (begin != 0) ranks.push_back(begin);
+  const std::vector<std::uint64_t> ends = bits_at(ranks);
   std::vector<std::byte> keys;
   keys.reserve((end - begin) * key_bytes());
-  const std::uint64_t low = encode(ends[0]);
-  const std::uint64_t high = encode(ends[1]);
-  if (low == high) {
-    append_copies(ends[0], key_bytes(), end - begin, keys);
-    return keys;
-  }
+  const std::uint64_t last = encode(ends.front());
   // The first and the last key may have equals outside of the slice, so they are not collected but counted.
-  const std::uint64_t upto_low = count_before({{low + 1, false}})[0];
-  append_copies(ends[0], key_bytes(), upto_low - begin, keys);
+  std::uint64_t from = 0;
+  std::uint64_t num_wanted = end - begin;
+  if (begin != 0) {
+    if (ends.back() == ends.front()) {
+      append_copies(ends.front(), key_bytes(), num_wanted, keys);
+      return keys;
+    }
+    from = encode(ends.back()) + 1;
+    const std::uint64_t num_first = count_before({{from, false}})[0] - begin;
+    append_copies(ends.back(), key_bytes(), num_first, keys);
+    num_wanted -= num_first;
+  }
   const std::size_t middle = keys.size();
-  if (high - low > 1) collect_between(low, high, end - upto_low, keys);
+  if (from < last) collect(from, last, num_wanted, keys);
   const std::uint64_t num_middle = (keys.size() - middle) / key_bytes();
   sort_options options;
   options.descending = codec().descending;
   options.devices = "cpu";
   sorter(options).sort({type(), keys.data() + middle, num_middle});
-  append_copies(ends[1], key_bytes(), end - upto_low - num_middle, keys);
+  append_copies(ends.front(), key_bytes(), num_wanted - num_middle, keys);
   return keys;
 }
 
 std::vector<std::uint64_t> chunked_keys::first_places(std::uint64_t count) const {
-  SPANSORT_ASSERT(storage_.host_keys != nullptr && count <= num_keys());
   if (count == 0) return {};
+  SPANSORT_ASSERT(storage_.host_keys != nullptr && count <= num_keys());
   const tie_bounds last = ties_of(bits_at({count - 1}).front());
   return find_places({storage_.type, storage_.host_keys, storage_.num_keys}, codec(), last, count);
 }

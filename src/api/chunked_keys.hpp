@@ -23,8 +23,8 @@ class chunked_keys final : public ordered_keys {
   [[nodiscard]] double mean() const override;
 
  private:
-  /// Appends the keys between two encodings, both excluded, of which there are at most `most`, in any order.
-  void collect_between(std::uint64_t low, std::uint64_t high, std::uint64_t most, std::vector<std::byte>& to) const;
+  /// Appends the keys whose encodings are at least `from` and less than `below`, in any order; there are at most `most`.
+  void collect(std::uint64_t from, std::uint64_t below, std::uint64_t most, std::vector<std::byte>& to) const;
 
   key_storage storage_;
 };
