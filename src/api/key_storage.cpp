@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "spansort/errors.hpp"
+#include "statistics/take_sample.hpp"
 
 namespace spansort::api {
 namespace {
@@ -39,14 +40,19 @@ void require_room(const key_storage& storage, unsigned key_bytes) {
   }
 }
 
-/// Copies chunks into memory of their devices' own.
+/// Copies chunks into memory of their devices' own, side by side.
 void copy_in(key_storage& storage, unsigned key_bytes) {
   require_room(storage, key_bytes);
-  for (statistics::key_chunk& c : storage.chunks) {
+  for (const statistics::key_chunk& c : storage.chunks) {
     storage.copies.push_back(c.device->allocate(c.num_keys * key_bytes));
-    c.queue->copy(storage.copies.back().data(), c.keys, c.num_keys * key_bytes, "copy in");
-    c.keys = storage.copies.back().data();
   }
+  statistics::queued_work work(storage.chunks);
+  for (std::size_t i = 0; i < storage.chunks.size(); ++i) {
+    statistics::key_chunk& c = storage.chunks[i];
+    c.queue->copy(storage.copies[i].data(), c.keys, c.num_keys * key_bytes, "copy in");
+    c.keys = storage.copies[i].data();
+  }
+  work.finish();
 }
 
 }  // namespace

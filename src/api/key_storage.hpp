@@ -29,7 +29,7 @@ struct key_storage {
 };
 
 /// Keys in host memory, in equal chunks over the devices of a list. "auto" is the CPU: a GPU reads keys faster than the
-/// link brings them, and the CPU reads host memory faster than the link does. Copies are queued, not waited for. Throws
+/// link brings them, and the CPU reads host memory faster than the link does. Throws
 /// out_of_memory naming the bytes where a device cannot hold its chunk.
 [[nodiscard]] key_storage spread_keys(const_key_span keys, const std::string& devices, const tuning_options& tuning);
 

@@ -72,10 +72,10 @@ TEST(TopK, EveryFewOverEverySplit) {
       SCOPED_TRACE(std::to_string(n) + " keys on " + std::to_string(count) + " devices");
       const std::string devices = "cpu:" + std::to_string(count);
       const bool has_own_memory = (n + count) % 3 == 0;
-      for (const std::uint64_t k : {std::uint64_t{0}, std::uint64_t{1}, n / 3, n, n + 5}) {
-        expect_firsts(type, keys, k, (k + count) % 2 == 0,
-                      {.devices = devices, .tuning = {.host_separate_memory = has_own_memory}});
-      }
+      const std::vector<std::uint64_t> ks{0, 1, n / 3, n, n + 5};
+      const std::uint64_t k = ks[(n + count) % ks.size()];
+      expect_firsts(type, keys, k, (n / 2 + count) % 2 == 0,
+                    {.devices = devices, .tuning = {.host_separate_memory = has_own_memory}});
     }
   }
 }
