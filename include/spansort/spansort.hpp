@@ -11,6 +11,7 @@
 #include "spansort/plan.hpp"
 #include "spansort/report.hpp"
 #include "spansort/resident.hpp"
+#include "spansort/resident_statistics.hpp"
 #include "spansort/sort.hpp"
 #include "spansort/statistics.hpp"
 #include "spansort/top_k.hpp"

@@ -135,6 +135,9 @@ std::vector<std::uint64_t> chunked_keys::first_places(std::uint64_t count) const
   return find_places({storage_.type, storage_.host_keys, storage_.num_keys}, codec(), last, count);
 }
 
-double chunked_keys::mean() const { return statistics::mean({storage_.type, storage_.host_keys, storage_.num_keys}); }
+double chunked_keys::mean() const {
+  if (storage_.host_keys == nullptr) return statistics::mean(storage_.type, storage_.chunks);
+  return statistics::mean({storage_.type, storage_.host_keys, storage_.num_keys});
+}
 
 }  // namespace spansort::api

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "api/shards.hpp"
 #include "spansort/errors.hpp"
 #include "statistics/take_sample.hpp"
 
@@ -81,6 +82,26 @@ key_storage spread_keys(const_key_span keys, const std::string& devices, const t
   }
   if (!storage.ranks.front().device->shares_host_memory()) copy_in(storage, key_bytes);
   for (const algorithms::rank& r : storage.ranks) r.device->prepare();
+  return storage;
+}
+
+key_storage resident_keys(key_type type, std::span<const shard> shards, const std::string& devices,
+                          const tuning_options& tuning) {
+  const device_list list = named_devices(devices);
+  key_storage storage;
+  storage.type = type;
+  storage.call = std::make_unique<gpu_call>(list, tuning);
+  storage.ranks = open_ranks(list, {.across_nodes = false, .tuning = tuning});
+  std::vector<shard> keys_alone(shards.begin(), shards.end());
+  for (shard& s : keys_alone) s.capacity = 0;  // of no interest to who reads
+  check_shards(storage.ranks, {{type, false, keys::tie_rule::by_bits}, 0}, keys_alone);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const algorithms::rank& r = storage.ranks[i];
+    storage.chunks.push_back({r.device.get(), r.queue.get(), shards[i].keys, shards[i].num_keys});
+    storage.num_keys += shards[i].num_keys;
+    r.queue->wait_for_stream(shards[i].stream);
+    r.device->prepare();
+  }
   return storage;
 }
 

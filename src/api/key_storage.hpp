@@ -12,6 +12,7 @@
 #include "api/device_list.hpp"
 #include "api/gpu_devices.hpp"
 #include "spansort/options.hpp"
+#include "spansort/resident.hpp"
 #include "spansort/types.hpp"
 #include "statistics/select.hpp"
 
@@ -32,5 +33,10 @@ struct key_storage {
 /// link brings them, and the CPU reads host memory faster than the link does. Throws
 /// out_of_memory naming the bytes where a device cannot hold its chunk.
 [[nodiscard]] key_storage spread_keys(const_key_span keys, const std::string& devices, const tuning_options& tuning);
+
+/// Keys that are on the devices of a list already, where they are; the work on the shards' streams comes first. Throws
+/// invalid_argument for shards that are not the devices'.
+[[nodiscard]] key_storage resident_keys(key_type type, std::span<const shard> shards, const std::string& devices,
+                                        const tuning_options& tuning);
 
 }  // namespace spansort::api
