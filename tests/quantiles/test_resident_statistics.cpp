@@ -2,6 +2,7 @@
 // Order statistics of keys on host devices, with and without memory of their own, resident or copied there: the answers
 // of keys in host memory, however they are cut.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cmath>
 #include <cstdint>
@@ -77,6 +78,25 @@ TEST(ResidentStatistics, OfShardsInOrder) {
       }
     }
   }
+}
+
+/// More keys than there is memory, in address space that nobody has written to.
+TEST(ResidentStatistics, ADeviceThatCannotHoldItsChunkSaysWhatItNeeds) {
+  const std::uint64_t n = std::uint64_t{1} << 42;
+  void* const memory = mmap(nullptr, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) GTEST_SKIP() << "no address space for 4 TiB";
+  const std::vector<double> q{0.5};
+  try {
+    static_cast<void>(quantiles(const_key_span(key_type::u8, memory, n), q,
+                                {.devices = "cpu:2", .tuning = {.host_separate_memory = true}}));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const out_of_memory& e) {
+    EXPECT_GT(e.needed_bytes(), n);
+    EXPECT_LT(e.available_bytes(), n);
+    EXPECT_EQ(e.device(), "cpu:0");
+    EXPECT_NE(std::string(e.what()).find(std::to_string(e.needed_bytes())), std::string::npos) << e.what();
+  }
+  munmap(memory, n);
 }
 
 TEST(ResidentStatistics, RefusesWhatCannotBe) {
