@@ -76,7 +76,7 @@ template <class T>
   for (; i + sum_lanes <= count; i += sum_lanes) {
     for (unsigned l = 0; l < sum_lanes; ++l) lanes[l].add(keys[i + l]);
   }
-  for (unsigned l = 0; i < count; ++i, ++l) lanes[l].add(keys[i]);
+  for (unsigned l = 0; l < sum_lanes && i < count; ++l, ++i) lanes[l].add(keys[i]);
   block_sum sum;
   for (const lane_sum<T>& l : lanes) l.add_to(sum);
   return sum;
