@@ -177,8 +177,8 @@ summary summarize(const_key_span keys, const summary_options& options);
 
 /// Count, extremes, quartiles, mean, fences, whiskers and outliers of `keys`, exactly. Nothing is sorted and no key is
 /// moved. The keys are read some ten times: nearly always three for the quantiles, once each for NaN keys of floats, mean,
-/// fences, whiskers and the outliers' number, and for the outliers of either side three times. The mean is taken by all
-/// processors, whatever the devices.
+/// fences, whiskers, the outliers' number and the outliers of either side, up to three times where they are too many. The
+/// mean is taken by all processors, whatever the devices.
 /// Of keys in order (options.order) O(log n) keys and the outliers are read, and the mean takes the one read that is left:
 /// so a summary is a by-product of a sort.
 ///     spansort::sort(keys);

@@ -4,8 +4,8 @@
 // All calls block, change no key, and give the same on every device list. The border key is selected, what lies before it
 // is collected, and that is sorted on the CPU. Reads of n keys: about two, for indices three; one more for floats unless
 // NaN keys take part. Of keys in order (options.order) only the answer is read.
-// Memory: three times the answer, indices five times; while the border is selected up to 3 % of the keys for uniform ones
-// and three quarters at worst, as for one quantile. On GPUs the keys besides.
+// Memory: three times the answer and once for each further device, for indices six times; while the border is selected up
+// to 3 % of the keys for uniform ones and three quarters at worst, as for one quantile. On GPUs the keys besides.
 // Errors: invalid_argument for devices that cannot be, bad_input for NaN keys where they are an error, device_error,
 // out_of_memory.
 #pragma once

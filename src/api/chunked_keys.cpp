@@ -20,6 +20,14 @@ void append_copies(std::uint64_t key_bits, unsigned key_bytes, std::uint64_t cou
   for (; at < to.size(); at += key_bytes) std::memcpy(to.data() + at, &key_bits, key_bytes);
 }
 
+/// From a byte on.
+void sort_on_host(const keys::key_codec& codec, std::vector<std::byte>& keys, std::size_t begin) {
+  sort_options options;
+  options.descending = codec.descending;
+  options.devices = "cpu";
+  sorter(options).sort({codec.type, keys.data() + begin, (keys.size() - begin) / codec.width_bytes()});
+}
+
 }  // namespace
 
 chunked_keys::chunked_keys(key_storage storage, bool descending)
@@ -58,11 +66,12 @@ std::vector<std::uint64_t> chunked_keys::count_before(const std::vector<key_bord
   return before;
 }
 
-void chunked_keys::collect(std::uint64_t from, std::uint64_t below, std::uint64_t most,
-                           std::vector<std::byte>& to) const {
-  std::vector<std::uint64_t> splitters{below};
-  if (from != 0) splitters.insert(splitters.begin(), from);
-  const std::size_t wanted = splitters.size() - 1;  // the interval before `below`
+void chunked_keys::collect(const key_border& from, const key_border& to, std::uint64_t most,
+                           std::vector<std::byte>& keys) const {
+  std::vector<std::uint64_t> splitters;
+  if (from.encoded != 0) splitters.push_back(from.encoded);
+  const std::size_t wanted = splitters.size();  // the interval behind `from`
+  if (!to.is_end) splitters.push_back(to.encoded);
   const std::vector<statistics::key_chunk>& chunks = storage_.chunks;
   std::vector<std::vector<std::uint64_t>> counts(chunks.size(), std::vector<std::uint64_t>(splitters.size() + 1));
   std::vector<device::buffer> collected;
@@ -84,15 +93,17 @@ void chunked_keys::collect(std::uint64_t from, std::uint64_t below, std::uint64_
   std::uint64_t num_collected = 0;
   for (const std::vector<std::uint64_t>& of_chunk : counts) num_collected += of_chunk[wanted];
   SPANSORT_ASSERT(num_collected <= most);
-  std::size_t at = to.size();
-  to.resize(at + num_collected * key_bytes());
+  const std::size_t begin = keys.size();
+  std::size_t at = begin;
+  keys.resize(at + num_collected * key_bytes());
   statistics::queued_work copying(chunks);
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     const std::uint64_t size_bytes = counts[i][wanted] * key_bytes();
-    chunks[i].queue->copy(to.data() + at, collected[i].data(), size_bytes, "collected");
+    chunks[i].queue->copy(keys.data() + at, collected[i].data(), size_bytes, "collected");
     at += size_bytes;
   }
   copying.finish();
+  sort_on_host(codec(), keys, begin);
 }
 
 std::vector<std::byte> chunked_keys::slice(std::uint64_t begin, std::uint64_t end) const {
@@ -118,13 +129,16 @@ std::vector<std::byte> chunked_keys::slice(std::uint64_t begin, std::uint64_t en
     num_wanted -= num_first;
   }
   const std::size_t middle = keys.size();
-  if (from < last) collect(from, last, num_wanted, keys);
+  if (from < last) collect({from, false}, {last, false}, num_wanted, keys);
   const std::uint64_t num_middle = (keys.size() - middle) / key_bytes();
-  sort_options options;
-  options.descending = codec().descending;
-  options.devices = "cpu";
-  sorter(options).sort({type(), keys.data() + middle, num_middle});
   append_copies(ends.front(), key_bytes(), num_wanted - num_middle, keys);
+  return keys;
+}
+
+std::vector<std::byte> chunked_keys::slice_between(std::uint64_t begin, std::uint64_t end, const key_border& from,
+                                                   const key_border& to) const {
+  std::vector<std::byte> keys;
+  if (begin != end) collect(from, to, end - begin, keys);
   return keys;
 }
 

@@ -13,18 +13,20 @@ class chunked_keys final : public ordered_keys {
 
   [[nodiscard]] std::uint64_t num_keys() const noexcept override { return storage_.num_keys; }
 
-  // Each reads the keys about once; slices and places do twice.
+  // Each reads the keys about once; slices that begin behind the first key three times, others and places twice.
 
   [[nodiscard]] std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const override;
   [[nodiscard]] std::vector<std::uint64_t> count_before(const std::vector<key_border>& borders) const override;
   [[nodiscard]] std::vector<std::byte> slice(std::uint64_t begin, std::uint64_t end) const override;
+  [[nodiscard]] std::vector<std::byte> slice_between(std::uint64_t begin, std::uint64_t end, const key_border& from,
+                                                     const key_border& to) const override;
   /// Only of keys in host memory.
   [[nodiscard]] std::vector<std::uint64_t> first_places(std::uint64_t count) const override;
   [[nodiscard]] double mean() const override;
 
  private:
-  /// Appends the keys whose encodings are at least `from` and less than `below`, in any order; there are at most `most`.
-  void collect(std::uint64_t from, std::uint64_t below, std::uint64_t most, std::vector<std::byte>& to) const;
+  /// Appends the keys between two borders in order; there are at most `most`. One read.
+  void collect(const key_border& from, const key_border& to, std::uint64_t most, std::vector<std::byte>& keys) const;
 
   key_storage storage_;
 };

@@ -55,6 +55,12 @@ class ordered_keys {
   [[nodiscard]] virtual std::vector<std::uint64_t> count_before(const std::vector<key_border>& borders) const = 0;
   /// The keys of ranks from `begin` up to `end`, in order, as they are.
   [[nodiscard]] virtual std::vector<std::byte> slice(std::uint64_t begin, std::uint64_t end) const = 0;
+  /// The same for who knows the borders that these keys lie between, and that no others do: nothing is to be looked for.
+  [[nodiscard]] virtual std::vector<std::byte> slice_between(std::uint64_t begin, std::uint64_t end,
+                                                             const key_border& /*from*/,
+                                                             const key_border& /*to*/) const {
+    return slice(begin, end);
+  }
   /// Places in the input of the first `count` keys in order; of equal keys, the earlier first.
   [[nodiscard]] virtual std::vector<std::uint64_t> first_places(std::uint64_t count) const = 0;
   /// Of the keys that are not NaN, as statistics/mean.hpp has it.

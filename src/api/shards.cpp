@@ -39,8 +39,7 @@ void check_memory(const device::device& device, const void* memory, std::uint64_
 
 device_list named_devices(const std::string& list) {
   const device_list devices = parse_device_list(list);
-  if (devices.is_auto)
-    throw invalid_argument("shards need their devices by name, as gpu:0,1; found 'auto'");
+  if (devices.is_auto) throw invalid_argument("shards need their devices by name, as gpu:0,1; found 'auto'");
   return devices;
 }
 

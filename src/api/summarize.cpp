@@ -105,8 +105,9 @@ void fill_whiskers(const api::ordered_keys& keys, summary& s) {
 
 /// Counts those beyond the whiskers, and takes the outermost `most` of them.
 void fill_outliers(const api::ordered_keys& keys, std::uint64_t most, summary& s) {
-  const std::vector<std::uint64_t> before =
-      keys.count_before({keys.at_least(s.whisker_low), keys.above(s.whisker_high)});
+  const api::key_border low_end = keys.at_least(s.whisker_low);
+  const api::key_border high_begin = keys.above(s.whisker_high);
+  const std::vector<std::uint64_t> before = keys.count_before({low_end, high_begin});
   s.num_outliers_below = before[0];
   s.num_outliers_above = s.count - before[1];
   // Where there are too many, each side may have half, and what the other leaves.
@@ -114,14 +115,15 @@ void fill_outliers(const api::ordered_keys& keys, std::uint64_t most, summary& s
   const std::uint64_t num_above =
       std::min(s.num_outliers_above, std::max(half, most - std::min(most, s.num_outliers_below)));
   const std::uint64_t num_below = std::min(s.num_outliers_below, most - num_above);
-  const auto take = [&](std::uint64_t begin, std::uint64_t end) {
-    const std::vector<std::byte> taken = keys.slice(begin, end);
-    for (std::uint64_t i = 0; i < end - begin; ++i) {
+  const auto take = [&](const std::vector<std::byte>& taken) {
+    for (std::uint64_t i = 0; i < taken.size() / keys.key_bytes(); ++i) {
       s.outliers.push_back(statistics::key_value(keys.type(), api::bits_of_key(taken.data(), i, keys.key_bytes())));
     }
   };
-  take(0, num_below);
-  take(s.count - num_above, s.count);
+  const bool takes_all = num_below == s.num_outliers_below && num_above == s.num_outliers_above;
+  const std::uint64_t above = s.count - num_above;
+  take(takes_all ? keys.slice_between(0, num_below, {}, low_end) : keys.slice(0, num_below));
+  take(takes_all ? keys.slice_between(above, s.count, high_begin, keys.first_nan()) : keys.slice(above, s.count));
 }
 
 }  // namespace

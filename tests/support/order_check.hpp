@@ -21,8 +21,8 @@ namespace spansort::test {
 /// Where the keys are, and who looks at them.
 struct order_case {
   key_type type = key_type::u64;
-  std::string devices;               ///< a list that names devices
-  std::vector<std::uint64_t> sizes;  ///< of shards, one a device
+  std::string devices;                    ///< a list that names devices
+  std::vector<std::uint64_t> sizes = {};  ///< of shards, one a device; of no interest to keys in host memory
   key_order order = key_order::unknown;
   tuning_options tuning = {};
 };
