@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "spansort/options.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort {
@@ -115,12 +116,21 @@ struct summary {
   }
 };
 
+/// What the caller knows of the keys. Of keys in order, ranks are read where they are and borders are found by halving:
+/// some dozens of keys are looked at, however many there are. In both directions NaN keys are last, and equal keys may
+/// stand in any order: -0.0 among +0.0, NaN of any bits. So it is after sort(), and so is_sorted() tests it. Keys that are
+/// not in the order that the caller claims give wrong answers, made of some of the keys; nothing worse happens.
+enum class key_order : std::uint8_t { unknown, ascending, descending };
+
 struct quantile_options {
   quantile_method method = quantile_method::linear;
   nan_policy nans = nan_policy::propagate;
-  /// "auto" and "cpu" (all processors), "cpu:4" (four host devices). The answer does not depend on it. Not GPUs: keys in
-  /// host memory are read once, and the trip to a GPU takes longer.
+  key_order order = key_order::unknown;
+  /// "auto" and "cpu" (all processors), "cpu:4" (four host devices), "gpu", "gpu:0,1". The answer does not depend on it.
+  /// "auto" is the CPU: it reads host memory faster than a link brings it to a GPU. Where GPUs are named, all keys are
+  /// copied there first, and the call throws out_of_memory, naming the bytes, where they do not fit.
   std::string devices = "auto";
+  tuning_options tuning = {};  ///< of devices; for tests
 };
 
 namespace detail {
@@ -130,7 +140,8 @@ std::vector<double> quantiles(const_key_span keys, std::span<const double> q, co
 /// The quantiles of `keys` at every q of `q`, exactly, in the order of `q`. Nothing is sorted and no key is moved: all
 /// threads of the devices read the keys, nearly always once for every 8 ranks that the q need (two each at most, and the
 /// last); where NaN keys are left out, once more to count them and then again. 64-bit integers are rounded to the nearest
-/// double before they are interpolated. Memory: an eighth of the keys for quartiles, three quarters of them at most.
+/// double before they are interpolated. Memory: an eighth of the keys for quartiles, three quarters of them at most; on
+/// GPUs the keys besides. Of keys in order (options.order) O(log n) keys are read, and no memory is taken.
 /// Blocks. Throws bad_input where there are no keys or a NaN is an error, invalid_argument for q outside [0, 1] and for
 /// devices that cannot be, out_of_memory. Of NaN keys alone, left out, every quantile is NaN.
 template <std::ranges::contiguous_range R>
@@ -154,7 +165,10 @@ struct summary_options {
   whisker_rule whiskers = {};
   /// Of the outliers, the outermost: half of them from each side, and what the other side leaves.
   std::uint64_t most_outliers = 1000;
+  bool with_mean = true;  ///< false: the mean is NaN; of keys in order it is what takes a read
+  key_order order = key_order::unknown;
   std::string devices = "auto";  ///< as in quantile_options
+  tuning_options tuning = {};    ///< of devices; for tests
 };
 
 namespace detail {
@@ -163,9 +177,13 @@ summary summarize(const_key_span keys, const summary_options& options);
 
 /// Count, extremes, quartiles, mean, fences, whiskers and outliers of `keys`, exactly. Nothing is sorted and no key is
 /// moved. The keys are read some ten times: nearly always three for the quantiles, once each for NaN keys of floats, mean,
-/// fences, whiskers and the outliers' number, and for the outliers of either side, three times where they are too many. The mean is taken by all
-/// processors, whatever the devices.
-/// Memory: that of quantiles(), and of the outliers of one side with all that equal the last one taken. Blocks. Throws
+/// fences, whiskers, the outliers' number and the outliers of either side, up to three times where they are too many. The
+/// mean is taken by all processors, whatever the devices.
+/// Of keys in order (options.order) O(log n) keys and the outliers are read, and the mean takes the one read that is left:
+/// so a summary is a by-product of a sort.
+///     spansort::sort(keys);
+///     spansort::summary s = spansort::summarize(keys, {.with_mean = false, .order = spansort::key_order::ascending});
+/// Memory: that of quantiles(), and twice that of the outliers taken. Blocks. Throws
 /// bad_input where there are no keys or a NaN is an error, invalid_argument for whiskers and devices that cannot be,
 /// out_of_memory.
 template <std::ranges::contiguous_range R>
@@ -209,6 +227,42 @@ template <std::ranges::contiguous_range R>
 [[nodiscard]] inline std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double> edges,
                                                           const histogram_options& options = {}) {
   return detail::histogram(keys, edges, options);
+}
+
+/// Keys before, at and behind a value, in value order: -0.0 equals +0.0, NaN is more than any number and equals NaN.
+struct key_rank {
+  std::uint64_t num_less = 0;
+  std::uint64_t num_equal = 0;
+  std::uint64_t num_greater = 0;  ///< NaN keys are among them, unless the value is NaN
+  std::uint64_t num_nans = 0;     ///< NaN keys, counted above too
+  friend bool operator==(const key_rank&, const key_rank&) = default;
+};
+
+struct rank_options {
+  key_order order = key_order::unknown;
+  std::string devices = "auto";  ///< as in quantile_options
+  tuning_options tuning = {};    ///< of devices; for tests
+};
+
+namespace detail {
+key_rank rank_of(const_key_span keys, const void* value, const rank_options& options);
+}
+
+/// How many keys are less than `value`, equal to it, and greater. The value has the keys' type and need not be among them;
+/// num_less is where it would stand in the sorted keys, counted from 0. One read on all threads; of keys in order
+/// (options.order) O(log n) keys. No memory. Blocks. Of no keys all counts are 0. Throws invalid_argument for devices that
+/// cannot be, device_error, out_of_memory.
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+[[nodiscard]] key_rank rank_of(const R& keys, std::type_identity_t<std::ranges::range_value_t<R>> value,
+                               const rank_options& options = {}) {
+  using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+  return detail::rank_of(as_const_key_span(std::span<const key>(keys)), &value, options);
+}
+
+/// The same of keys whose type is known at run time; `value` points to one key of it.
+[[nodiscard]] inline key_rank rank_of(const_key_span keys, const void* value, const rank_options& options = {}) {
+  return detail::rank_of(keys, value, options);
 }
 
 }  // namespace spansort

@@ -2,88 +2,39 @@
 #include "api/chunked_keys.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 
-#include "api/device_list.hpp"
+#include "api/key_places.hpp"
 #include "base/assert.hpp"
-#include "base/math.hpp"
-#include "keys/dispatch.hpp"
-#include "spansort/errors.hpp"
-#include "statistics/key_value.hpp"
+#include "spansort/sort.hpp"
+#include "statistics/mean.hpp"
+#include "statistics/take_sample.hpp"
 
 namespace spansort::api {
 namespace {
 
-/// Below, waking threads takes longer than the reading.
-constexpr std::uint64_t keys_worth_threads = std::uint64_t{1} << 15;
+/// Keys that are copies of one.
+void append_copies(std::uint64_t key_bits, unsigned key_bytes, std::uint64_t count, std::vector<std::byte>& to) {
+  std::size_t at = to.size();
+  to.resize(at + count * key_bytes);
+  for (; at < to.size(); at += key_bytes) std::memcpy(to.data() + at, &key_bits, key_bytes);
+}
+
+/// From a byte on.
+void sort_on_host(const keys::key_codec& codec, std::vector<std::byte>& keys, std::size_t begin) {
+  sort_options options;
+  options.descending = codec.descending;
+  options.devices = "cpu";
+  sorter(options).sort({codec.type, keys.data() + begin, (keys.size() - begin) / codec.width_bytes()});
+}
 
 }  // namespace
 
-chunked_keys::chunked_keys(const_key_span keys, const std::string& devices)
-    : keys_(keys), codec_{keys.type, false, keys::tie_rule::by_bits} {
-  const device_list list = parse_device_list(devices);
-  if (!list.gpus.empty()) {
-    throw invalid_argument("order statistics on '" + devices + "': keys in host memory are read by CPUs");
-  }
-  if (list.count == 0 && keys.num_keys < keys_worth_threads) {
-    ranks_.push_back(algorithms::make_rank(open_calling_thread({}, {})));
-  } else {
-    ranks_ = open_ranks(list, {.across_nodes = true});
-  }
-  const std::uint64_t count = ranks_.size();
-  const std::uint64_t each = keys.num_keys / count;
-  const std::uint64_t longer = keys.num_keys % count;
-  for (std::uint64_t r = 0; r < count; ++r) {
-    const std::uint64_t begin = r * each + std::min(r, longer);
-    const void* const first = static_cast<const char*>(keys.data) + begin * codec_.width_bytes();
-    chunks_.push_back({ranks_[r].device.get(), ranks_[r].queue.get(), first, each + (r < longer ? 1 : 0)});
-    ranks_[r].device->prepare();
-  }
-}
+chunked_keys::chunked_keys(key_storage storage, bool descending)
+    : ordered_keys(storage.type, descending), storage_(std::move(storage)) {}
 
-double chunked_keys::value_of(std::uint64_t encoded) const {
-  return keys::with_width(codec_.width_bytes(), [&]<class K>() {
-    return statistics::key_value(keys_.type, codec_.of<K>().decode(static_cast<K>(encoded)));
-  });
-}
-
-key_border chunked_keys::first_nan() const {
-  if (!keys::is_float(keys_.type)) return {0, true};
-  const keys::float_format format = keys::format_of(keys_.type);
-  const std::uint64_t infinity = base::low_mask(format.exponent_bits) << format.mantissa_bits;
-  return {keys::encode_at(codec_, &infinity, 0) + 1, false};
-}
-
-key_border chunked_keys::find(double number, bool or_equal) const {
-  // Encodings ascend with the numbers that they stand for, so the border is found by halving.
-  const key_border end = first_nan();
-  std::uint64_t low = 0;
-  std::uint64_t last = end.is_end ? base::low_mask(codec_.key_bits()) : end.encoded - 1;
-  const auto is_behind = [&](std::uint64_t encoded) {
-    const double value = value_of(encoded);
-    return or_equal ? value >= number : value > number;
-  };
-  if (!is_behind(last)) return end;
-  while (low < last) {
-    const std::uint64_t middle = low + (last - low) / 2;
-    if (is_behind(middle)) {
-      last = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return {low, false};
-}
-
-key_border chunked_keys::at_least(double number) const { return find(number, true); }
-key_border chunked_keys::above(double number) const { return find(number, false); }
-
-std::vector<double> chunked_keys::at(const std::vector<std::uint64_t>& ranks) const {
-  std::vector<double> values;
-  for (const std::uint64_t bits : statistics::select_keys(codec_, chunks_, ranks)) {
-    values.push_back(statistics::key_value(keys_.type, bits));
-  }
-  return values;
+std::vector<std::uint64_t> chunked_keys::bits_at(const std::vector<std::uint64_t>& ranks) const {
+  return statistics::select_keys(codec(), storage_.chunks, ranks);
 }
 
 std::vector<std::uint64_t> chunked_keys::count_before(const std::vector<key_border>& borders) const {
@@ -91,15 +42,17 @@ std::vector<std::uint64_t> chunked_keys::count_before(const std::vector<key_bord
   for (const key_border& b : borders) {
     if (!b.is_end && (splitters.empty() || splitters.back() != b.encoded)) splitters.push_back(b.encoded);
   }
-  std::vector<std::vector<std::uint64_t>> counts(chunks_.size(), std::vector<std::uint64_t>(splitters.size() + 1));
-  for (std::size_t c = 0; c < chunks_.size(); ++c) {
-    chunks_[c].queue->count_intervals({.codec = codec_,
-                                       .keys = chunks_[c].keys,
-                                       .num_keys = chunks_[c].num_keys,
-                                       .splitters = splitters,
-                                       .counts = counts[c].data()});
+  const std::vector<statistics::key_chunk>& chunks = storage_.chunks;
+  std::vector<std::vector<std::uint64_t>> counts(chunks.size(), std::vector<std::uint64_t>(splitters.size() + 1));
+  statistics::queued_work work(chunks);
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    chunks[c].queue->count_intervals({.codec = codec(),
+                                      .keys = chunks[c].keys,
+                                      .num_keys = chunks[c].num_keys,
+                                      .splitters = splitters,
+                                      .counts = counts[c].data()});
   }
-  for (const statistics::key_chunk& c : chunks_) c.queue->synchronize();
+  work.finish();
   std::vector<std::uint64_t> before;
   for (const key_border& b : borders) {
     std::uint64_t sum = 0;
@@ -113,31 +66,92 @@ std::vector<std::uint64_t> chunked_keys::count_before(const std::vector<key_bord
   return before;
 }
 
-std::vector<double> chunked_keys::between(key_border from, key_border to, std::uint64_t most) const {
-  if (most == 0 || from.is_end || (!to.is_end && to.encoded <= from.encoded)) return {};
-  std::vector<std::uint64_t> splitters{from.encoded};
+void chunked_keys::collect(const key_border& from, const key_border& to, std::uint64_t most,
+                           std::vector<std::byte>& keys) const {
+  std::vector<std::uint64_t> splitters;
+  if (from.encoded != 0) splitters.push_back(from.encoded);
+  const std::size_t wanted = splitters.size();  // the interval behind `from`
   if (!to.is_end) splitters.push_back(to.encoded);
-  const std::uint64_t marked = 2;  // the interval behind the first splitter
-  const unsigned width = codec_.width_bytes();
-  std::vector<double> values;
-  // A chunk after the other: no more than `most` keys are held at a time.
-  const device::buffer collected = ranks_.front().device->allocate(most * width);
-  for (const statistics::key_chunk& c : chunks_) {
-    std::vector<std::uint64_t> counts(splitters.size() + 1);
-    c.queue->count_intervals({.codec = codec_,
-                              .keys = c.keys,
-                              .num_keys = c.num_keys,
-                              .splitters = splitters,
-                              .marked = marked,
-                              .counts = counts.data(),
-                              .collected = collected.data(),
-                              .capacity = most});
-    c.queue->synchronize();
-    SPANSORT_ASSERT(values.size() + counts[1] <= most);
-    for (std::uint64_t i = 0; i < counts[1]; ++i)
-      values.push_back(value_of(keys::encode_at(codec_, collected.data(), i)));
+  const std::vector<statistics::key_chunk>& chunks = storage_.chunks;
+  std::vector<std::vector<std::uint64_t>> counts(chunks.size(), std::vector<std::uint64_t>(splitters.size() + 1));
+  std::vector<device::buffer> collected;
+  for (const statistics::key_chunk& c : chunks) {
+    collected.push_back(c.device->allocate(std::min(most, c.num_keys) * key_bytes()));
   }
-  return values;
+  statistics::queued_work counting(chunks);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    chunks[i].queue->count_intervals({.codec = codec(),
+                                      .keys = chunks[i].keys,
+                                      .num_keys = chunks[i].num_keys,
+                                      .splitters = splitters,
+                                      .marked = std::uint64_t{1} << wanted,
+                                      .counts = counts[i].data(),
+                                      .collected = collected[i].data(),
+                                      .capacity = std::min(most, chunks[i].num_keys)});
+  }
+  counting.finish();
+  std::uint64_t num_collected = 0;
+  for (const std::vector<std::uint64_t>& of_chunk : counts) num_collected += of_chunk[wanted];
+  SPANSORT_ASSERT(num_collected <= most);
+  const std::size_t begin = keys.size();
+  std::size_t at = begin;
+  keys.resize(at + num_collected * key_bytes());
+  statistics::queued_work copying(chunks);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const std::uint64_t size_bytes = counts[i][wanted] * key_bytes();
+    chunks[i].queue->copy(keys.data() + at, collected[i].data(), size_bytes, "collected");
+    at += size_bytes;
+  }
+  copying.finish();
+  sort_on_host(codec(), keys, begin);
+}
+
+std::vector<std::byte> chunked_keys::slice(std::uint64_t begin, std::uint64_t end) const {
+  SPANSORT_ASSERT(begin <= end && end <= num_keys());
+  if (begin == end) return {};
+  std::vector<std::uint64_t> ranks{end - 1};
+  if (begin != 0) ranks.push_back(begin);
+  const std::vector<std::uint64_t> ends = bits_at(ranks);
+  std::vector<std::byte> keys;
+  keys.reserve((end - begin) * key_bytes());
+  const std::uint64_t last = encode(ends.front());
+  // The first and the last key may have equals outside of the slice, so they are not collected but counted.
+  std::uint64_t from = 0;
+  std::uint64_t num_wanted = end - begin;
+  if (begin != 0) {
+    if (ends.back() == ends.front()) {
+      append_copies(ends.front(), key_bytes(), num_wanted, keys);
+      return keys;
+    }
+    from = encode(ends.back()) + 1;
+    const std::uint64_t num_first = count_before({{from, false}})[0] - begin;
+    append_copies(ends.back(), key_bytes(), num_first, keys);
+    num_wanted -= num_first;
+  }
+  const std::size_t middle = keys.size();
+  if (from < last) collect({from, false}, {last, false}, num_wanted, keys);
+  const std::uint64_t num_middle = (keys.size() - middle) / key_bytes();
+  append_copies(ends.front(), key_bytes(), num_wanted - num_middle, keys);
+  return keys;
+}
+
+std::vector<std::byte> chunked_keys::slice_between(std::uint64_t begin, std::uint64_t end, const key_border& from,
+                                                   const key_border& to) const {
+  std::vector<std::byte> keys;
+  if (begin != end) collect(from, to, end - begin, keys);
+  return keys;
+}
+
+std::vector<std::uint64_t> chunked_keys::first_places(std::uint64_t count) const {
+  if (count == 0) return {};
+  SPANSORT_ASSERT(storage_.host_keys != nullptr && count <= num_keys());
+  const tie_bounds last = ties_of(bits_at({count - 1}).front());
+  return find_places({storage_.type, storage_.host_keys, storage_.num_keys}, codec(), last, count);
+}
+
+double chunked_keys::mean() const {
+  if (storage_.host_keys == nullptr) return statistics::mean(storage_.type, storage_.chunks);
+  return statistics::mean({storage_.type, storage_.host_keys, storage_.num_keys});
 }
 
 }  // namespace spansort::api

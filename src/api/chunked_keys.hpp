@@ -1,54 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of the caller in chunks over host devices, as order statistics look at them: as numbers, by rank and by value.
+// Keys in any order, in chunks over devices: ranks are found by selection, and values by counting.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "algorithms/rank.hpp"
-#include "keys/codec.hpp"
-#include "spansort/types.hpp"
-#include "statistics/select.hpp"
+#include "api/key_storage.hpp"
+#include "api/ordered_keys.hpp"
 
 namespace spansort::api {
 
-/// A place between two keys in key order: before all keys whose encoding is `encoded` or more, or behind all keys.
-struct key_border {
-  std::uint64_t encoded = 0;
-  bool is_end = false;
-};
-
-class chunked_keys {
+class chunked_keys final : public ordered_keys {
  public:
-  /// `devices`: a device list of CPUs. Throws invalid_argument for any other.
-  chunked_keys(const_key_span keys, const std::string& devices);
+  chunked_keys(key_storage storage, bool descending);
 
-  [[nodiscard]] std::uint64_t num_keys() const noexcept { return keys_.num_keys; }
-  /// Where the keys begin that are at least `number`, or more than it. NaN keys are more than any.
-  [[nodiscard]] key_border at_least(double number) const;
-  [[nodiscard]] key_border above(double number) const;
-  /// Behind +inf; the end for integers.
-  [[nodiscard]] key_border first_nan() const;
+  [[nodiscard]] std::uint64_t num_keys() const noexcept override { return storage_.num_keys; }
 
-  // Each reads the keys about once.
+  // Each reads the keys about once; slices that begin behind the first key three times, others and places twice.
 
-  /// The keys at `ranks`, from 0 in ascending order, as numbers.
-  [[nodiscard]] std::vector<double> at(const std::vector<std::uint64_t>& ranks) const;
-  /// Keys before each border; the borders ascend.
-  [[nodiscard]] std::vector<std::uint64_t> count_before(const std::vector<key_border>& borders) const;
-  /// The keys from one border up to another as numbers, in any order; there are at most `most`.
-  [[nodiscard]] std::vector<double> between(key_border from, key_border to, std::uint64_t most) const;
+  [[nodiscard]] std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const override;
+  [[nodiscard]] std::vector<std::uint64_t> count_before(const std::vector<key_border>& borders) const override;
+  [[nodiscard]] std::vector<std::byte> slice(std::uint64_t begin, std::uint64_t end) const override;
+  [[nodiscard]] std::vector<std::byte> slice_between(std::uint64_t begin, std::uint64_t end, const key_border& from,
+                                                     const key_border& to) const override;
+  /// Only of keys in host memory.
+  [[nodiscard]] std::vector<std::uint64_t> first_places(std::uint64_t count) const override;
+  [[nodiscard]] double mean() const override;
 
  private:
-  /// The first border whose keys are at least `number`, or more than it.
-  [[nodiscard]] key_border find(double number, bool or_equal) const;
-  [[nodiscard]] double value_of(std::uint64_t encoded) const;
+  /// Appends the keys between two borders in order; there are at most `most`. One read.
+  void collect(const key_border& from, const key_border& to, std::uint64_t most, std::vector<std::byte>& keys) const;
 
-  const_key_span keys_;
-  keys::key_codec codec_;
-  std::vector<algorithms::rank> ranks_;
-  std::vector<statistics::key_chunk> chunks_;
+  key_storage storage_;
 };
 
 }  // namespace spansort::api

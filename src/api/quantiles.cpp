@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // quantiles(): the room statistics/ between the arguments and the answer.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "api/arguments.hpp"
-#include "api/chunked_keys.hpp"
+#include "api/open_keys.hpp"
+#include "api/statistics_of.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/statistics.hpp"
 #include "statistics/quantile_position.hpp"
@@ -42,27 +43,33 @@ std::vector<double> values_at(const std::vector<quantile_position>& positions, c
 
 }  // namespace
 
-std::vector<double> detail::quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options) {
-  api::check_keys(keys);
-  std::vector<quantile_position> positions = positions_of(keys.num_keys, q, options.method);
-  if (keys.num_keys == 0) throw bad_input("quantiles of no keys");
-  const api::chunked_keys chunks(keys, options.devices);
-  std::vector<double> found = chunks.at(ranks_of(positions, keys.num_keys));
+std::vector<double> api::quantiles_of(const ordered_keys& keys, std::span<const double> q,
+                                      const quantile_options& options) {
+  const std::uint64_t num_keys = keys.num_keys();
+  std::vector<quantile_position> positions = positions_of(num_keys, q, options.method);
+  if (num_keys == 0) throw bad_input("quantiles of no keys");
+  std::vector<double> found = keys.at(ranks_of(positions, num_keys));
   if (!std::isnan(found.back())) return values_at(positions, found, options.method);
   // NaN keys come last: there are some if the last is one.
   const std::uint64_t num_nans =
-      options.nans == nan_policy::propagate ? 0 : keys.num_keys - chunks.count_before({chunks.first_nan()})[0];
+      options.nans == nan_policy::propagate ? 0 : num_keys - keys.count_before({keys.first_nan()})[0];
   if (options.nans == nan_policy::error) {
-    throw bad_input("quantiles: " + std::to_string(num_nans) + " of " + std::to_string(keys.num_keys) +
-                    " keys are NaN");
+    throw bad_input("quantiles: " + std::to_string(num_nans) + " of " + std::to_string(num_keys) + " keys are NaN");
   }
-  const std::uint64_t num_numbers = keys.num_keys - num_nans;
+  const std::uint64_t num_numbers = num_keys - num_nans;
   if (options.nans == nan_policy::propagate || num_numbers == 0) {
     return std::vector<double>(q.size(), std::numeric_limits<double>::quiet_NaN());
   }
   positions = positions_of(num_numbers, q, options.method);
-  found = chunks.at(ranks_of(positions, num_numbers));
+  found = keys.at(ranks_of(positions, num_numbers));
   return values_at(positions, found, options.method);
+}
+
+std::vector<double> detail::quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options) {
+  // Before devices are opened and keys copied.
+  static_cast<void>(positions_of(std::max<std::uint64_t>(keys.num_keys, 1), q, options.method));
+  const auto opened = api::open_keys(keys, {options.order, options.devices, options.tuning});
+  return api::quantiles_of(*opened, q, options);
 }
 
 }  // namespace spansort

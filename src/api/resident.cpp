@@ -4,88 +4,21 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "algorithms/registry.hpp"
 #include "algorithms/rmg_state.hpp"
 #include "api/arguments.hpp"
 #include "api/device_list.hpp"
 #include "api/gpu_devices.hpp"
 #include "api/run_reported.hpp"
+#include "api/shards.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort {
-namespace {
-
-struct memory_range {
-  std::uintptr_t begin = 0;
-  std::uint64_t size_bytes = 0;
-
-  [[nodiscard]] bool overlaps(const memory_range& other) const {
-    return begin < other.begin + other.size_bytes && other.begin < begin + size_bytes;
-  }
-};
-
-memory_range range_of(const void* memory, std::uint64_t size_bytes) {
-  return {reinterpret_cast<std::uintptr_t>(memory), memory == nullptr ? 0 : size_bytes};
-}
-
-/// "auto" cannot know whose memory the shards are.
-api::device_list named_devices(const std::string& list) {
-  const api::device_list devices = api::parse_device_list(list);
-  if (devices.is_auto)
-    throw invalid_argument("resident sorts need the shards' devices by name, as gpu:0,1; found 'auto'");
-  return devices;
-}
-
-std::uint64_t capacity_of(const shard& s) { return s.capacity == 0 ? s.num_keys : s.capacity; }
-
-void check_memory(const device::device& device, const void* memory, std::uint64_t element_bytes, std::size_t i,
-                  const char* what) {
-  if (memory == nullptr) throw invalid_argument(fmt::format("shard {}: null pointer for its {}", i, what));
-  if (reinterpret_cast<std::uintptr_t>(memory) % element_bytes != 0) {
-    throw invalid_argument(fmt::format("shard {}: {} are not aligned to {} bytes", i, what, element_bytes));
-  }
-  if (!device.owns(memory)) {
-    throw invalid_argument(fmt::format("shard {}: its {} do not lie in the memory of {}", i, what, device.name()));
-  }
-}
-
-void check_shards(const std::vector<algorithms::rank>& ranks, const device::record_shape& shape,
-                  std::span<const shard> shards) {
-  if (shards.size() != ranks.size()) {
-    throw invalid_argument(fmt::format("{} shards for {} devices: expected one a device", shards.size(), ranks.size()));
-  }
-  std::vector<memory_range> ranges;
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    const shard& s = shards[i];
-    const std::uint64_t capacity = capacity_of(s);
-    if (capacity < s.num_keys) {
-      throw invalid_argument(fmt::format("shard {}: {} keys, but room for {}", i, s.num_keys, capacity));
-    }
-    if (capacity == 0) continue;
-    if (capacity > std::numeric_limits<std::uint64_t>::max() / 64) {
-      throw invalid_argument(fmt::format("shard {}: room for {} keys cannot lie in memory", i, capacity));
-    }
-    check_memory(*ranks[i].device, s.keys, shape.codec.width_bytes(), i, "keys");
-    ranges.push_back(range_of(s.keys, capacity * shape.codec.width_bytes()));
-    if (shape.value_bytes == 0) continue;
-    check_memory(*ranks[i].device, s.values, shape.value_bytes, i, "values");
-    ranges.push_back(range_of(s.values, capacity * shape.value_bytes));
-  }
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (ranges[i].overlaps(ranges[j])) throw invalid_argument("memory of the shards overlaps");
-    }
-  }
-}
-
-}  // namespace
 
 struct resident_sorter::state {
   explicit state(sort_options sorter_options)
       : options(std::move(sorter_options)),
-        devices(named_devices(options.devices)),
+        devices(api::named_devices(options.devices)),
         algorithm(algorithms::find_algorithm(options.algorithm)),
         ranks(api::open_ranks(
             devices,
@@ -106,13 +39,13 @@ struct resident_sorter::state {
 
 void resident_sorter::state::sort(const device::record_shape& shape, std::span<shard> shards, shard_sizes sizes) {
   const api::gpu_call call(devices, options.tuning);
-  check_shards(ranks, shape, shards);
+  api::check_shards(ranks, shape, shards);
   if (options.algorithm == "single" && shards.size() != 1) {
     throw invalid_argument(fmt::format("algorithm single sorts one shard, not {}", shards.size()));
   }
   algorithms::problem problem{.shape = shape, .keeps_part_sizes = sizes == shard_sizes::as_given};
   for (const shard& s : shards) {
-    problem.parts.push_back({{s.keys, s.values}, s.num_keys, capacity_of(s)});
+    problem.parts.push_back({{s.keys, s.values}, s.num_keys, api::capacity_of(s)});
     problem.num_keys += s.num_keys;
   }
   algorithms::check_part_capacities(problem, ranks, options);

@@ -5,12 +5,12 @@
 #include <limits>
 #include <optional>
 
-#include "api/arguments.hpp"
-#include "api/chunked_keys.hpp"
+#include "api/open_keys.hpp"
+#include "api/statistics_of.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/statistics.hpp"
 #include "statistics/box.hpp"
-#include "statistics/mean.hpp"
+#include "statistics/key_value.hpp"
 #include "statistics/quantile_position.hpp"
 
 namespace spansort {
@@ -43,7 +43,7 @@ class wanted_quantiles {
     methods_.push_back(method);
     positions_.push_back(statistics::position_of(num_keys_, q, method));
   }
-  [[nodiscard]] std::vector<double> find(const api::chunked_keys& keys) const {
+  [[nodiscard]] std::vector<double> find(const api::ordered_keys& keys) const {
     std::vector<std::uint64_t> ranks;
     for (const quantile_position& p : positions_) {
       ranks.push_back(p.lower_rank);
@@ -64,7 +64,7 @@ class wanted_quantiles {
 };
 
 /// Fills in the quantiles; returns the fences.
-interval fill_quantiles(const api::chunked_keys& keys, const summary_options& options, summary& s) {
+interval fill_quantiles(const api::ordered_keys& keys, const summary_options& options, summary& s) {
   // Spafford's rule knows the quartiles alone.
   const quantile_method sevens = options.method == quantile_method::tukey ? quantile_method::linear : options.method;
   wanted_quantiles wanted(s.count);
@@ -87,7 +87,7 @@ interval fill_quantiles(const api::chunked_keys& keys, const summary_options& op
 }
 
 /// The keys that the whiskers end at, and how many lie beyond.
-void fill_whiskers(const api::chunked_keys& keys, summary& s) {
+void fill_whiskers(const api::ordered_keys& keys, summary& s) {
   const std::vector<std::uint64_t> before = keys.count_before({keys.at_least(s.fence_low), keys.above(s.fence_high)});
   const std::uint64_t num_low = before[0];
   const std::uint64_t num_upto_high = before[1];
@@ -104,9 +104,9 @@ void fill_whiskers(const api::chunked_keys& keys, summary& s) {
 }
 
 /// Counts those beyond the whiskers, and takes the outermost `most` of them.
-void fill_outliers(const api::chunked_keys& keys, std::uint64_t most, summary& s) {
-  api::key_border low_end = keys.at_least(s.whisker_low);
-  api::key_border high_begin = keys.above(s.whisker_high);
+void fill_outliers(const api::ordered_keys& keys, std::uint64_t most, summary& s) {
+  const api::key_border low_end = keys.at_least(s.whisker_low);
+  const api::key_border high_begin = keys.above(s.whisker_high);
   const std::vector<std::uint64_t> before = keys.count_before({low_end, high_begin});
   s.num_outliers_below = before[0];
   s.num_outliers_above = s.count - before[1];
@@ -115,55 +115,43 @@ void fill_outliers(const api::chunked_keys& keys, std::uint64_t most, summary& s
   const std::uint64_t num_above =
       std::min(s.num_outliers_above, std::max(half, most - std::min(most, s.num_outliers_below)));
   const std::uint64_t num_below = std::min(s.num_outliers_below, most - num_above);
-  const auto take = [&](api::key_border from, api::key_border to, std::uint64_t there, std::uint64_t wanted,
-                        bool lowest) {
-    std::vector<double> values = keys.between(from, to, there);
-    std::ranges::sort(values);
-    if (!lowest) values.erase(values.begin(), values.end() - static_cast<std::ptrdiff_t>(wanted));
-    values.resize(wanted);
-    s.outliers.insert(s.outliers.end(), values.begin(), values.end());
+  const auto take = [&](const std::vector<std::byte>& taken) {
+    for (std::uint64_t i = 0; i < taken.size() / keys.key_bytes(); ++i) {
+      s.outliers.push_back(statistics::key_value(keys.type(), api::bits_of_key(taken.data(), i, keys.key_bytes())));
+    }
   };
-  // Up to the key that is the last to be taken; its equals are too many and are cut off.
-  if (num_below != 0) {
-    std::uint64_t there = s.num_outliers_below;
-    if (num_below < there) {
-      low_end = keys.above(keys.at({num_below - 1}).front());
-      there = keys.count_before({low_end})[0];
-    }
-    take({0, false}, low_end, there, num_below, true);
-  }
-  if (num_above != 0) {
-    std::uint64_t there = s.num_outliers_above;
-    if (num_above < there) {
-      high_begin = keys.at_least(keys.at({s.count - num_above}).front());
-      there = s.count - keys.count_before({high_begin})[0];
-    }
-    take(high_begin, keys.first_nan(), there, num_above, false);
-  }
+  const bool takes_all = num_below == s.num_outliers_below && num_above == s.num_outliers_above;
+  const std::uint64_t above = s.count - num_above;
+  take(takes_all ? keys.slice_between(0, num_below, {}, low_end) : keys.slice(0, num_below));
+  take(takes_all ? keys.slice_between(above, s.count, high_begin, keys.first_nan()) : keys.slice(above, s.count));
 }
 
 }  // namespace
 
-summary detail::summarize(const_key_span keys, const summary_options& options) {
-  api::check_keys(keys);
-  statistics::require_valid(options.whiskers);
-  if (keys.num_keys == 0) throw bad_input("a summary of no keys");
-  const api::chunked_keys chunks(keys, options.devices);
-  const api::key_border first_nan = chunks.first_nan();
-  const std::uint64_t num_numbers = first_nan.is_end ? keys.num_keys : chunks.count_before({first_nan})[0];
-  const std::uint64_t num_nans = keys.num_keys - num_numbers;
+summary api::summary_of(const ordered_keys& keys, const summary_options& options) {
+  const std::uint64_t num_keys = keys.num_keys();
+  if (num_keys == 0) throw bad_input("a summary of no keys");
+  const key_border first_nan = keys.first_nan();
+  const std::uint64_t num_numbers = first_nan.is_end ? num_keys : keys.count_before({first_nan})[0];
+  const std::uint64_t num_nans = num_keys - num_numbers;
   if (num_nans != 0 && options.nans == nan_policy::error) {
-    throw bad_input("summary: " + std::to_string(num_nans) + " of " + std::to_string(keys.num_keys) + " keys are NaN");
+    throw bad_input("summary: " + std::to_string(num_nans) + " of " + std::to_string(num_keys) + " keys are NaN");
   }
   summary s = summary_of_nothing(num_numbers, num_nans);
   if (num_numbers == 0 || (num_nans != 0 && options.nans == nan_policy::propagate)) return s;
-  s.mean = statistics::mean(keys);
-  const interval fences = fill_quantiles(chunks, options, s);
+  if (options.with_mean) s.mean = keys.mean();
+  const interval fences = fill_quantiles(keys, options, s);
   s.fence_low = fences.low;
   s.fence_high = fences.high;
-  fill_whiskers(chunks, s);
-  fill_outliers(chunks, options.most_outliers, s);
+  fill_whiskers(keys, s);
+  fill_outliers(keys, options.most_outliers, s);
   return s;
+}
+
+summary detail::summarize(const_key_span keys, const summary_options& options) {
+  statistics::require_valid(options.whiskers);
+  const auto opened = api::open_keys(keys, {options.order, options.devices, options.tuning});
+  return api::summary_of(*opened, options);
 }
 
 }  // namespace spansort

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/block_sums.hpp"
 #include "keys/codec.hpp"
 #include "keys/digit.hpp"
 
@@ -139,6 +140,15 @@ struct interval_request {
   std::uint64_t capacity = 0;
 };
 
+/// Adds up keys as numbers, block after block: what a mean is made of. The same bits on every device.
+struct sum_request {
+  key_type type = key_type::u64;
+  const void* keys = nullptr;
+  std::uint64_t num_keys = 0;
+  block_sum* sums =
+      nullptr;  ///< host memory: one for every sum_block_keys keys, the last block may be short; overwritten
+};
+
 struct local_sort_outcome {
   input_shape shape = input_shape::general;  ///< of the only segment; anything but general: little or nothing was moved
   unsigned num_passes = 0;                   ///< most times that records were moved through main memory
@@ -213,6 +223,7 @@ class queue {
   virtual void copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) = 0;
   virtual void histogram(const histogram_request& request) = 0;
   virtual void count_intervals(const interval_request& request) = 0;
+  virtual void sum_blocks(const sum_request& request) = 0;
   virtual void partition(const partition_request& request) = 0;
   virtual void local_sort(const local_sort_request& request) = 0;
   virtual void swap_mirrored(const swap_mirrored_request& request) = 0;

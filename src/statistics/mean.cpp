@@ -6,112 +6,157 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "base/math.hpp"
+#include "device/block_sums.hpp"
 #include "keys/dispatch.hpp"
-#include "statistics/key_value.hpp"
+#include "statistics/take_sample.hpp"
 
 namespace spansort::statistics {
 namespace {
 
-constexpr std::uint64_t block_keys = std::uint64_t{1} << 16;
+using device::block_sum;
+using device::sum_block_keys;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 __extension__ using wide = __int128;
 
-template <class Sum>
-struct part {
-  Sum sum = 0;
-  std::uint64_t count = 0;
-};
-
-/// One part a block, each by one thread.
-template <class Sum, class Add>
-std::vector<part<Sum>> sum_blocks(std::uint64_t num_keys, const Add& add) {
-  std::vector<part<Sum>> parts(base::ceil_div(num_keys, block_keys));
-  tbb::task_group_context own(tbb::task_group_context::isolated);
-  tbb::parallel_for(
-      std::size_t{0}, parts.size(),
-      [&](std::size_t b) {
-        const std::uint64_t begin = b * block_keys;
-        parts[b] = add(begin, std::min(block_keys, num_keys - begin));
-      },
-      own);
-  return parts;
-}
-
-template <class T>
-double mean_of_integers(const T* keys, std::uint64_t num_keys) {
-  const auto parts = sum_blocks<wide>(num_keys, [&](std::uint64_t begin, std::uint64_t count) {
-    part<wide> p{0, count};
-    if constexpr (sizeof(T) < 8) {
-      std::int64_t sum = 0;  // of 2^16 keys of up to 32 bits
-      for (std::uint64_t i = begin; i < begin + count; ++i) sum += static_cast<std::int64_t>(keys[i]);
-      p.sum = sum;
-    } else {
-      for (std::uint64_t i = begin; i < begin + count; ++i) p.sum += keys[i];
-    }
-    return p;
-  });
+double mean_of_integers(std::span<const block_sum> sums) {
   wide sum = 0;
-  for (const part<wide>& p : parts) sum += p.sum;
+  std::uint64_t count = 0;
+  for (const block_sum& s : sums) {
+    sum += (wide{s.high} << 32) + s.low;
+    count += s.num_numbers;
+  }
+  if (count == 0) return nan;
   // Whole part and rest apart: the quotient is rounded once.
-  const auto divisor = static_cast<wide>(num_keys);
+  const auto divisor = static_cast<wide>(count);
   const auto whole = static_cast<long double>(sum / divisor);
-  const auto rest = static_cast<long double>(sum % divisor) / static_cast<long double>(num_keys);
+  const auto rest = static_cast<long double>(sum % divisor) / static_cast<long double>(count);
   return static_cast<double>(whole + rest);
 }
 
-/// `number_at(i)` is key i; lanes keep the order of additions fixed and let the compiler use vectors.
-template <class NumberAt>
-double mean_of_numbers(std::uint64_t num_keys, const NumberAt& number_at) {
-  constexpr unsigned lanes = 8;
-  const auto parts = sum_blocks<double>(num_keys, [&](std::uint64_t begin, std::uint64_t count) {
-    double sums[lanes] = {};
-    std::uint64_t counts[lanes] = {};
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const double number = number_at(begin + i);
-      const bool is_number = number == number;
-      sums[i % lanes] += is_number ? number : 0;
-      counts[i % lanes] += is_number ? 1 : 0;
-    }
-    part<double> p;
-    for (unsigned l = 0; l < lanes; ++l) {
-      p.sum += sums[l];
-      p.count += counts[l];
-    }
-    return p;
-  });
-  // Neumaier's compensated sum.
+/// Neumaier's compensated sum.
+double mean_of_floats(std::span<const block_sum> sums) {
   double sum = 0;
   double lost = 0;
   std::uint64_t count = 0;
-  for (const part<double>& p : parts) {
-    const double next = sum + p.sum;
-    lost += std::abs(sum) >= std::abs(p.sum) ? (sum - next) + p.sum : (p.sum - next) + sum;
+  for (const block_sum& s : sums) {
+    const double next = sum + s.of_floats;
+    lost += std::abs(sum) >= std::abs(s.of_floats) ? (sum - next) + s.of_floats : (s.of_floats - next) + sum;
     sum = next;
-    count += p.count;
+    count += s.num_numbers;
   }
-  if (count == 0) return std::numeric_limits<double>::quiet_NaN();
+  if (count == 0) return nan;
   const double total = std::isfinite(sum) ? sum + lost : sum;  // of infinities the loss is NaN
   return total / static_cast<double>(count);
 }
 
+double mean_of_blocks(key_type type, std::span<const block_sum> sums) {
+  return keys::is_float(type) ? mean_of_floats(sums) : mean_of_integers(sums);
+}
+
+/// Keys of a chunk whose block goes on in another, or begins there.
+struct remnant {
+  const key_chunk* chunk = nullptr;
+  std::uint64_t begin = 0;  ///< among all keys
+  std::uint64_t count = 0;
+  const void* keys = nullptr;
+};
+
+/// Keys of all chunks by blocks: those that are whole in a chunk are its device's to sum, the others are remnants.
+class block_division {
+ public:
+  block_division(key_type type, std::span<const key_chunk> chunks)
+      : type_(type), chunks_(chunks), sums_(base::ceil_div(num_keys_of(chunks), sum_block_keys)) {}
+
+  [[nodiscard]] std::span<const block_sum> run() {
+    const std::uint64_t num_keys = num_keys_of(chunks_);
+    queued_work work(chunks_);
+    std::uint64_t begin = 0;
+    for (const key_chunk& c : chunks_) {
+      const std::uint64_t end = begin + c.num_keys;
+      const std::uint64_t first = std::min(end, base::round_up(begin, sum_block_keys));
+      // The last block of all may be short.
+      const std::uint64_t last = std::max(first, end == num_keys ? end : end / sum_block_keys * sum_block_keys);
+      add_remnant(c, begin, begin, first);
+      if (first != last) queue_sums(c, first - begin, last - first, first / sum_block_keys);
+      add_remnant(c, begin, last, end);
+      begin = end;
+    }
+    bring_remnants();
+    work.finish();
+    sum_remnants();
+    return sums_;
+  }
+
+ private:
+  [[nodiscard]] const void* key_at(const key_chunk& chunk, std::uint64_t index) const {
+    return static_cast<const char*>(chunk.keys) + index * size_bytes(type_);
+  }
+
+  void queue_sums(const key_chunk& chunk, std::uint64_t index, std::uint64_t count, std::uint64_t block) {
+    chunk.queue->sum_blocks(
+        {.type = type_, .keys = key_at(chunk, index), .num_keys = count, .sums = sums_.data() + block});
+  }
+
+  void add_remnant(const key_chunk& chunk, std::uint64_t chunk_begin, std::uint64_t begin, std::uint64_t end) {
+    if (begin == end) return;
+    remnants_.push_back({&chunk, begin, end - begin, key_at(chunk, begin - chunk_begin)});
+    num_remaining_ += end - begin;
+  }
+
+  void bring_remnants() {
+    remaining_.resize(num_remaining_ * size_bytes(type_));
+    char* to = remaining_.data();
+    for (const remnant& r : remnants_) {
+      r.chunk->queue->copy(to, r.keys, r.count * size_bytes(type_), "remnant");
+      to += r.count * size_bytes(type_);
+    }
+  }
+
+  /// A block's remnants lie next to each other, and are all of it.
+  void sum_remnants() {
+    const char* from = remaining_.data();
+    for (std::size_t i = 0; i < remnants_.size();) {
+      const std::uint64_t block = remnants_[i].begin / sum_block_keys;
+      std::uint64_t count = 0;
+      for (; i < remnants_.size() && remnants_[i].begin / sum_block_keys == block; ++i) count += remnants_[i].count;
+      sums_[block] = keys::with_type(
+          type_, [&]<class T>() { return device::sum_of_block(reinterpret_cast<const T*>(from), count); });
+      from += count * size_bytes(type_);
+    }
+  }
+
+  key_type type_;
+  std::span<const key_chunk> chunks_;
+  std::vector<block_sum> sums_;
+  std::vector<remnant> remnants_;
+  std::uint64_t num_remaining_ = 0;
+  std::vector<char> remaining_;
+};
+
 }  // namespace
 
 double mean(const const_key_span& keys) {
-  if (keys.num_keys == 0) return std::numeric_limits<double>::quiet_NaN();
-  return keys::with_type(keys.type, [&]<class T>() {
-    const T* const first = static_cast<const T*>(keys.data);
-    if constexpr (std::is_integral_v<T>) {
-      return mean_of_integers(first, keys.num_keys);
-    } else if constexpr (std::is_floating_point_v<T>) {
-      return mean_of_numbers(keys.num_keys, [=](std::uint64_t i) { return static_cast<double>(first[i]); });
-    } else {
-      return mean_of_numbers(keys.num_keys,
-                             [first, type = keys.type](std::uint64_t i) { return key_value(type, first[i].bits); });
-    }
+  std::vector<block_sum> sums(base::ceil_div(keys.num_keys, sum_block_keys));
+  keys::with_type(keys.type, [&]<class T>() {
+    tbb::task_group_context own(tbb::task_group_context::isolated);
+    tbb::parallel_for(
+        std::size_t{0}, sums.size(),
+        [&](std::size_t b) {
+          const std::uint64_t begin = b * sum_block_keys;
+          sums[b] = device::sum_of_block(static_cast<const T*>(keys.data) + begin,
+                                         std::min(sum_block_keys, keys.num_keys - begin));
+        },
+        own);
   });
+  return mean_of_blocks(keys.type, sums);
+}
+
+double mean(key_type type, std::span<const key_chunk> chunks) {
+  return mean_of_blocks(type, block_division(type, chunks).run());
 }
 
 }  // namespace spansort::statistics

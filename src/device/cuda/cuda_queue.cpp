@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/math.hpp"
+#include "device/cuda/kernels/block_sums.hpp"
 #include "device/cuda/kernels/copy_pieces.hpp"
 #include "device/steady_clock.hpp"
 #include "keys/dispatch.hpp"
@@ -218,6 +220,25 @@ void cuda_queue::count_intervals(const interval_request& request) {
     bring_home(site_.memory.counts, num_counts * 8,
                [to = request.counts, num_counts](const void* counts) { std::memcpy(to, counts, num_counts * 8); });
     return request.num_keys * width;
+  });
+}
+
+void cuda_queue::sum_blocks(const sum_request& request) {
+  push_timed("sum", request.num_keys, [this, request] {
+    constexpr std::uint64_t most_blocks = kernel_workspace::counts_bytes / sizeof(block_sum);
+    auto* const sums = reinterpret_cast<block_sum*>(site_.memory.counts);
+    const std::uint64_t num_blocks = base::ceil_div(request.num_keys, sum_block_keys);
+    for (std::uint64_t first = 0; first < num_blocks; first += most_blocks) {
+      const std::uint64_t count = std::min(most_blocks, num_blocks - first);
+      const std::uint64_t begin = first * sum_block_keys;
+      const std::uint64_t num_keys = std::min(count * sum_block_keys, request.num_keys - begin);
+      launch_block_sums(stream_.get(), request.type,
+                        static_cast<const char*>(request.keys) + begin * size_bytes(request.type), num_keys, sums);
+      bring_home(sums, count * sizeof(block_sum), [to = request.sums + first, count](const void* landed) {
+        std::memcpy(to, landed, count * sizeof(block_sum));
+      });
+    }
+    return request.num_keys * size_bytes(request.type);
   });
 }
 

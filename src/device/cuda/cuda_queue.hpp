@@ -51,6 +51,7 @@ class cuda_queue final : public queue {
   void copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) override;
   void histogram(const histogram_request& request) override;
   void count_intervals(const interval_request& request) override;
+  void sum_blocks(const sum_request& request) override;
   void partition(const partition_request& request) override;
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/host/host_queue.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "device/host/parallel_sort.hpp"
@@ -114,6 +115,19 @@ void host_queue::count_intervals(const interval_request& request) {
     const unsigned width = request.codec.width_bytes();
     keys::with_width(width, [&]<class K>() { run_count_intervals<K>(with, request); });
     return request.num_keys * width;
+  });
+}
+
+void host_queue::sum_blocks(const sum_request& request) {
+  push_timed("sum", request.num_keys, [request](const execution& with) {
+    keys::with_type(request.type, [&]<class T>() {
+      const T* const keys = static_cast<const T*>(request.keys);
+      with.team.for_each(base::ceil_div(request.num_keys, sum_block_keys), [&](std::uint64_t b, worker_scratch&) {
+        const std::uint64_t begin = b * sum_block_keys;
+        request.sums[b] = sum_of_block(keys + begin, std::min(sum_block_keys, request.num_keys - begin));
+      });
+    });
+    return request.num_keys * size_bytes(request.type);
   });
 }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread takes one lane of one block and adds its keys in order, as the definition in device/block_sums.hpp has it: the
+// bits must be the host's, which a reduction by tree (CUB's) would not give. Neighbouring threads read neighbouring keys.
+#include "device/cuda/kernels/block_sums.hpp"
+
+#include <algorithm>
+
+#include "base/math.hpp"
+#include "device/cuda/cuda_error.hpp"
+#include "keys/dispatch.hpp"
+
+namespace spansort::device::cuda {
+namespace {
+
+/// Few, so that the blocks of small inputs spread over the multiprocessors.
+constexpr unsigned threads = 64;
+constexpr unsigned blocks_together = threads / sum_lanes;
+
+/// One read of the keys. Shared memory: a lane's sum for each thread.
+template <class T>
+__global__ void __launch_bounds__(threads)
+    block_sums_kernel(const T* __restrict__ keys, std::uint64_t num_keys, block_sum* __restrict__ sums) {
+  // Bytes, for shared memory takes nothing that initialises itself.
+  alignas(lane_sum<T>) __shared__ unsigned char lane_memory[threads * sizeof(lane_sum<T>)];
+  auto* const lanes = reinterpret_cast<lane_sum<T>*>(lane_memory);
+  const std::uint64_t block = std::uint64_t{blockIdx.x} * blocks_together + threadIdx.x / sum_lanes;
+  const std::uint64_t begin = block * sum_block_keys;
+  const unsigned lane = threadIdx.x % sum_lanes;
+  const std::uint64_t rest = begin < num_keys ? num_keys - begin : 0;
+  const auto count = static_cast<unsigned>(rest < sum_block_keys ? rest : sum_block_keys);
+  lane_sum<T> sum;
+#pragma unroll 8
+  for (unsigned i = lane; i < count; i += sum_lanes) sum.add(keys[begin + i]);
+  lanes[threadIdx.x] = sum;
+  __syncthreads();
+  if (lane != 0 || count == 0) return;
+  block_sum all;
+  for (unsigned l = 0; l < sum_lanes; ++l) lanes[threadIdx.x + l].add_to(all);
+  sums[block] = all;
+}
+
+}  // namespace
+
+void launch_block_sums(cudaStream_t stream, key_type type, const void* keys, std::uint64_t num_keys, block_sum* sums) {
+  if (num_keys == 0) return;
+  const std::uint64_t num_blocks = base::ceil_div(num_keys, sum_block_keys);
+  const auto grid = static_cast<unsigned>(base::ceil_div(num_blocks, std::uint64_t{blocks_together}));
+  keys::with_type(type, [&]<class T>() {
+    block_sums_kernel<T><<<grid, threads, 0, stream>>>(static_cast<const T*>(keys), num_keys, sums);
+  });
+  check_done(cudaGetLastError(), "block_sums_kernel");
+}
+
+}  // namespace spansort::device::cuda

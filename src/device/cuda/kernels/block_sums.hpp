@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel below sum_blocks.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "device/block_sums.hpp"
+#include "spansort/types.hpp"
+
+namespace spansort::device::cuda {
+
+/// Overwrites `sums` (device memory): one for every sum_block_keys keys, the last block may be short.
+void launch_block_sums(cudaStream_t stream, key_type type, const void* keys, std::uint64_t num_keys, block_sum* sums);
+
+}  // namespace spansort::device::cuda

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Order statistics of keys on host devices, with and without memory of their own, resident or copied there: the answers
+// of keys in host memory, however they are cut.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "spansort/errors.hpp"
+#include "spansort/generate.hpp"
+#include "spansort/resident_statistics.hpp"
+#include "spansort/sort.hpp"
+#include "support/engines.hpp"
+#include "support/environment.hpp"
+#include "support/order_check.hpp"
+#include "support/select_check.hpp"
+
+namespace spansort::test {
+namespace {
+
+TEST(ResidentStatistics, EveryFewOverEverySplit) {
+  for (std::uint64_t n = 1; n <= 64; ++n) {
+    const key_type type = all_key_types()[n % 12];
+    const std::vector<std::byte> keys = make_keys(type, n, {distribution_kind::special_floats}, seed_for(n));
+    for (std::uint64_t count = 1; count <= 8; ++count) {
+      if ((n + count) % 3 != 0 && n > 20) continue;  // opening devices is what takes the time
+      order_case c{.type = type, .devices = "cpu:" + std::to_string(count), .sizes = draw_sizes(n, count, n + count)};
+      c.tuning.host_separate_memory = n % 2 == 0;
+      EXPECT_EQ(diagnose_resident(keys, c), "") << name(type) << ", " << n << " keys, " << count << " shards";
+      EXPECT_EQ(diagnose_spread(keys, c), "") << name(type) << ", " << n << " keys, " << count << " devices";
+    }
+  }
+}
+
+/// Several blocks of the mean, cut anywhere.
+TEST(ResidentStatistics, EveryTypeInLargeShards) {
+  const std::uint64_t n = is_small_scale() ? 200'000 : 700'000;
+  std::uint64_t number = 0;
+  for (const key_type type : all_key_types()) {
+    const distribution d{++number % 2 == 0 ? distribution_kind::normal : distribution_kind::uniform};
+    const std::vector<std::byte> keys = make_keys(type, n, d, seed_for(number));
+    order_case c{.type = type, .devices = "cpu:3", .sizes = draw_sizes(n, 3, seed_for(number))};
+    c.tuning.host_separate_memory = number % 2 == 0;
+    EXPECT_EQ(diagnose_resident(keys, c), "") << name(type);
+    EXPECT_EQ(diagnose_spread(keys, c), "") << name(type);
+  }
+}
+
+TEST(ResidentStatistics, EmptyShardsAndBlocksThatEndWithThem) {
+  const std::uint64_t block = std::uint64_t{1} << 16;
+  const std::vector<std::byte> keys = make_keys(key_type::f32, 3 * block, {distribution_kind::normal}, seed_for(1));
+  for (const std::vector<std::uint64_t>& sizes : {std::vector<std::uint64_t>{block, 2 * block, 0},
+                                                  {0, 3 * block, 0},
+                                                  {1, block - 1, 2 * block},
+                                                  {block + 1, block - 2, block + 1},
+                                                  {2 * block - 5, 3, block + 2},
+                                                  {0, 0, 3 * block}}) {
+    EXPECT_EQ(diagnose_resident(keys, {.type = key_type::f32, .devices = "cpu:3", .sizes = sizes}), "") << sizes[0];
+  }
+}
+
+TEST(ResidentStatistics, OfShardsInOrder) {
+  for (const key_type type : {key_type::f64, key_type::bf16, key_type::i16}) {
+    for (const std::uint64_t n : {1, 50, 3000}) {
+      for (const key_order order : {key_order::ascending, key_order::descending}) {
+        std::vector<std::byte> keys = make_keys(type, n, {distribution_kind::special_floats}, seed_for(n));
+        sort_options options;
+        options.descending = order == key_order::descending;
+        sorter(options).sort({type, keys.data(), n});
+        order_case c{.type = type, .devices = "cpu:3", .sizes = draw_sizes(n, 3, n), .order = order};
+        c.tuning.host_separate_memory = n == 50;
+        EXPECT_EQ(diagnose_resident(keys, c), "") << name(type) << ", " << n << " keys";
+        EXPECT_EQ(diagnose_spread(keys, c), "") << name(type) << ", " << n << " keys";
+      }
+    }
+  }
+}
+
+/// More keys than there is memory, in address space that nobody has written to.
+TEST(ResidentStatistics, ADeviceThatCannotHoldItsChunkSaysWhatItNeeds) {
+  const std::uint64_t n = std::uint64_t{1} << 42;
+  void* const memory = mmap(nullptr, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) GTEST_SKIP() << "no address space for 4 TiB";
+  const std::vector<double> q{0.5};
+  try {
+    static_cast<void>(quantiles(const_key_span(key_type::u8, memory, n), q,
+                                {.devices = "cpu:2", .tuning = {.host_separate_memory = true}}));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const out_of_memory& e) {
+    EXPECT_GT(e.needed_bytes(), n);
+    EXPECT_LT(e.available_bytes(), n);
+    EXPECT_EQ(e.device(), "cpu:0");
+    EXPECT_NE(std::string(e.what()).find(std::to_string(e.needed_bytes())), std::string::npos) << e.what();
+  }
+  munmap(memory, n);
+}
+
+TEST(ResidentStatistics, RefusesWhatCannotBe) {
+  std::vector<float> keys{1, 2, 3};
+  const std::vector<shard> one{{.keys = keys.data(), .num_keys = 3}};
+  const std::vector<shard> null{{.num_keys = 3}};
+  const std::vector<double> q{0.5};
+  const auto ask = [&](const std::vector<shard>& shards, const std::string& devices) {
+    static_cast<void>(quantiles_resident(key_type::f32, shards, q, {.devices = devices}));
+  };
+  EXPECT_NO_THROW(ask(one, "cpu"));
+  EXPECT_THROW(ask(one, "auto"), invalid_argument);
+  EXPECT_THROW(ask(one, "cpu:2"), invalid_argument);
+  EXPECT_THROW(ask(null, "cpu"), invalid_argument);
+  EXPECT_THROW(ask({{.keys = keys.data(), .num_keys = 0}}, "cpu"), bad_input);
+  EXPECT_THROW(static_cast<void>(rank_of_resident(key_type::f32, one, nullptr, {.devices = "cpu"})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(top_k_resident(key_type::f32, {}, 3, {.devices = "cpu"})), invalid_argument);
+}
+
+}  // namespace
+}  // namespace spansort::test

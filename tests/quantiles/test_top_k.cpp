@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// top_k(), bottom_k() and their indices are what sort() and argsort() put first, byte for byte.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "spansort/errors.hpp"
+#include "spansort/generate.hpp"
+#include "spansort/sort.hpp"
+#include "spansort/top_k.hpp"
+#include "support/engines.hpp"
+#include "support/environment.hpp"
+#include "support/oracle.hpp"
+
+namespace spansort::test {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// The first k of a stable sort of the input, by the oracle.
+struct expected_firsts {
+  std::vector<std::byte> keys;
+  std::vector<std::uint64_t> indices;
+};
+
+std::uint64_t num_nans(key_type type, const std::vector<std::byte>& keys) {
+  if (type != key_type::f32 && type != key_type::f64 && type != key_type::f16 && type != key_type::bf16) return 0;
+  std::uint64_t count = 0;
+  const std::size_t width = size_bytes(type);
+  const unsigned mantissa = type == key_type::f64 ? 52 : type == key_type::f32 ? 23 : type == key_type::f16 ? 10 : 7;
+  const std::uint64_t magnitude = (std::uint64_t{1} << (width * 8 - 1)) - 1;
+  const std::uint64_t infinity = magnitude >> mantissa << mantissa;
+  for (std::size_t i = 0; i < keys.size(); i += width) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, keys.data() + i, width);
+    count += (bits & magnitude) > infinity ? 1 : 0;
+  }
+  return count;
+}
+
+/// Every way to ask for the first `k` of `keys`.
+void expect_firsts(key_type type, const std::vector<std::byte>& keys, std::uint64_t k, bool descending,
+                   const top_options& options) {
+  const std::size_t width = size_bytes(type);
+  const std::uint64_t n = keys.size() / width;
+  const std::uint64_t there = options.nans == nan_policy::omit ? n - num_nans(type, keys) : n;
+  const std::uint64_t count = std::min(k, there);
+  const oracle expected(const_key_span(type, keys.data(), n), descending);
+  const const_key_span span(type, keys.data(), n);
+  const std::vector<std::byte> found = descending ? top_k(span, k, options) : bottom_k(span, k, options);
+  ASSERT_EQ(found.size(), count * width);
+  EXPECT_TRUE(std::equal(found.begin(), found.end(), expected.keys_alone().begin()));
+  const std::vector<std::uint64_t> places =
+      descending ? top_k_indices(span, k, options) : bottom_k_indices(span, k, options);
+  ASSERT_EQ(places.size(), count);
+  EXPECT_TRUE(std::equal(places.begin(), places.end(), expected.order().begin()));
+}
+
+TEST(TopK, EveryFewOverEverySplit) {
+  std::uint64_t number = 0;
+  for (std::uint64_t n = 0; n <= 64; ++n) {
+    const key_type type = all_key_types()[++number % 12];
+    const std::vector<std::byte> keys =
+        make_keys(type, n, {n % 2 == 0 ? distribution_kind::uniform : distribution_kind::entropy, 4}, seed_for(n));
+    for (unsigned count = 1; count <= 8; ++count) {
+      SCOPED_TRACE(std::to_string(n) + " keys on " + std::to_string(count) + " devices");
+      const std::string devices = "cpu:" + std::to_string(count);
+      const bool has_own_memory = (n + count) % 3 == 0;
+      const std::vector<std::uint64_t> ks{0, 1, n / 3, n, n + 5};
+      const std::uint64_t k = ks[(n + count) % ks.size()];
+      expect_firsts(type, keys, k, (n / 2 + count) % 2 == 0,
+                    {.devices = devices, .tuning = {.host_separate_memory = has_own_memory}});
+    }
+  }
+}
+
+TEST(TopK, EveryTypeAndDistribution) {
+  const std::uint64_t n = is_small_scale() ? 70'000 : 140'000;
+  std::uint64_t number = 0;
+  for (const key_type type : all_key_types()) {
+    for (const distribution& d : all_distributions()) {
+      SCOPED_TRACE(std::string(name(type)) + " " + to_string(d));
+      const std::vector<std::byte> keys = make_keys(type, n, d, seed_for(++number));
+      const std::uint64_t k = number % 3 == 0 ? n / 2 : number % 3 == 1 ? 10 : n - 7;
+      expect_firsts(type, keys, k, number % 2 == 0,
+                    {.nans = number % 5 < 2 ? nan_policy::omit : nan_policy::propagate,
+                     .devices = number % 4 == 0 ? "cpu:3" : "auto"});
+    }
+  }
+}
+
+/// Sorted data, in either direction, asked for both ends.
+TEST(TopK, OfKeysInOrder) {
+  std::uint64_t number = 0;
+  for (const key_type type : {key_type::f64, key_type::f16, key_type::i32, key_type::u8}) {
+    for (const std::uint64_t n : {0, 1, 2, 63, 5000}) {
+      for (const bool is_descending : {false, true}) {
+        std::vector<std::byte> keys =
+            make_keys(type, n, {++number % 2 == 0 ? distribution_kind::special_floats : distribution_kind::entropy, 3},
+                      seed_for(number));
+        sort_options options;
+        options.descending = is_descending;
+        sorter(options).sort({type, keys.data(), n});
+        const key_order order = is_descending ? key_order::descending : key_order::ascending;
+        for (const std::uint64_t k : {std::uint64_t{0}, std::uint64_t{1}, n / 2, n + 1}) {
+          for (const bool largest : {false, true}) {
+            SCOPED_TRACE(std::string(name(type)) + ", " + std::to_string(n) + " keys, k = " + std::to_string(k));
+            expect_firsts(type, keys, k, largest, {.nans = nan_policy::omit, .order = order});
+            expect_firsts(type, keys, k, largest, {.nans = nan_policy::propagate, .order = order});
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(TopK, GivesBackTheKeysType) {
+  const std::vector<std::int64_t> keys{3, std::numeric_limits<std::int64_t>::min(), 7,
+                                       std::numeric_limits<std::int64_t>::max(), 7};
+  EXPECT_EQ(top_k(keys, 3), (std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::max(), 7, 7}));
+  EXPECT_EQ(bottom_k(keys, 2), (std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::min(), 3}));
+  EXPECT_EQ(top_k_indices(keys, 3), (std::vector<std::uint64_t>{3, 2, 4}));
+  EXPECT_EQ(bottom_k_indices(keys, 4), (std::vector<std::uint64_t>{1, 0, 2, 4}));
+}
+
+TEST(TopK, FollowsThePolicyOnNaN) {
+  const std::vector<double> keys{nan, 2, -nan, 1, 3};
+  EXPECT_EQ(top_k(keys, 4), (std::vector<double>{3, 2, 1}));
+  EXPECT_EQ(bottom_k(keys, 2), (std::vector<double>{1, 2}));
+  EXPECT_EQ(bottom_k_indices(keys, 9), (std::vector<std::uint64_t>{3, 1, 4}));
+  EXPECT_EQ(top_k_indices(keys, 9, {.nans = nan_policy::propagate}), (std::vector<std::uint64_t>{4, 1, 3, 0, 2}));
+  EXPECT_EQ(top_k(keys, 5, {.nans = nan_policy::propagate}).size(), 5u);
+  EXPECT_THROW(static_cast<void>(top_k(keys, 1, {.nans = nan_policy::error})), bad_input);
+  EXPECT_THROW(static_cast<void>(top_k_indices(keys, 0, {.nans = nan_policy::error})), bad_input);
+  EXPECT_TRUE(top_k(std::vector<double>{nan, nan}, 1).empty());
+}
+
+TEST(TopK, RefusesWhatCannotBe) {
+  const std::vector<float> keys{1, 2};
+  EXPECT_THROW(static_cast<void>(top_k(keys, 1, {.devices = "cpux"})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(bottom_k_indices(const_key_span(key_type::f32, nullptr, 5), 1)), invalid_argument);
+}
+
+TEST(TopK, AWrongClaimDoesNoHarm) {
+  random_words random(seed_for(9));
+  for (std::uint64_t i = 0; i < num_cases(300); ++i) {
+    std::vector<float> keys(random.below(100));
+    for (float& k : keys) {
+      k = random.below(6) == 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(random.below(20));
+    }
+    const key_order order = i % 2 == 0 ? key_order::ascending : key_order::descending;
+    const top_options options{.nans = i % 3 == 0 ? nan_policy::omit : nan_policy::propagate, .order = order};
+    const std::uint64_t k = random.below(120);
+    for (const std::vector<std::uint64_t>& places :
+         {top_k_indices(keys, k, options), bottom_k_indices(keys, k, options)}) {
+      EXPECT_LE(places.size(), keys.size());
+      for (const std::uint64_t p : places) EXPECT_LT(p, keys.size());
+    }
+    EXPECT_LE(top_k(keys, k, options).size(), keys.size());
+  }
+}
+
+}  // namespace
+}  // namespace spansort::test
