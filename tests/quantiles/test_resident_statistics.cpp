@@ -65,7 +65,7 @@ TEST(ResidentStatistics, EmptyShardsAndBlocksThatEndWithThem) {
 
 TEST(ResidentStatistics, OfShardsInOrder) {
   for (const key_type type : {key_type::f64, key_type::bf16, key_type::i16}) {
-    for (const std::uint64_t n : {1, 50, 3000}) {
+    for (const std::uint64_t n : {1U, 50U, 3000U}) {
       for (const key_order order : {key_order::ascending, key_order::descending}) {
         std::vector<std::byte> keys = make_keys(type, n, {distribution_kind::special_floats}, seed_for(n));
         sort_options options;

@@ -151,7 +151,7 @@ TEST(Summarize, TheMeanDoesNotDependOnTheThreads) {
   std::vector<double> keys(3'000'001);
   generate(as_key_span(std::span(keys)), {distribution_kind::uniform}, seed_for(4));
   const double expected = summarize(keys).mean;
-  for (const std::size_t count : {1, 2, 3}) {
+  for (const std::size_t count : {1U, 2U, 3U}) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, count);
     EXPECT_EQ(summarize(keys, {.devices = "cpu:3"}).mean, expected) << count << " threads";
   }

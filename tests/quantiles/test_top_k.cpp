@@ -99,10 +99,11 @@ TEST(TopK, EveryTypeAndDistribution) {
 TEST(TopK, OfKeysInOrder) {
   std::uint64_t number = 0;
   for (const key_type type : {key_type::f64, key_type::f16, key_type::i32, key_type::u8}) {
-    for (const std::uint64_t n : {0, 1, 2, 63, 5000}) {
+    for (const std::uint64_t n : {0U, 1U, 2U, 63U, 5000U}) {
       for (const bool is_descending : {false, true}) {
+        ++number;
         std::vector<std::byte> keys =
-            make_keys(type, n, {++number % 2 == 0 ? distribution_kind::special_floats : distribution_kind::entropy, 3},
+            make_keys(type, n, {number % 2 == 0 ? distribution_kind::special_floats : distribution_kind::entropy, 3},
                       seed_for(number));
         sort_options options;
         options.descending = is_descending;
