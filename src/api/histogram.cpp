@@ -54,7 +54,7 @@ std::vector<std::uint64_t> detail::histogram(const_key_span keys, std::span<cons
   api::check_keys(keys);
   require_edges(edges);
   std::vector<std::uint64_t> counts(edges.size() - 1);
-  const api::chunked_keys chunks(keys, options.devices);
+  const api::chunked_keys chunks(api::spread_keys(keys, options.devices, {}), false);
   std::uint64_t last = 0;
   for (std::size_t begin = 0; begin < edges.size(); begin += borders_per_read) {
     const std::size_t end = std::min(begin + borders_per_read, edges.size());

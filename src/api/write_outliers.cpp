@@ -69,7 +69,7 @@ files::byte_buffer outliers_of(const const_key_span& span, const summary& box) {
   // Of NaN whiskers, nothing is beyond.
   if (span.num_keys == 0 || box.whisker_low != box.whisker_low || box.whisker_high != box.whisker_high) return {};
   // Borders are arithmetic on encodings; no key is read for them.
-  const api::chunked_keys keys(span, "cpu:1");
+  const api::chunked_keys keys(api::spread_keys(span, "cpu:1", {}), false);
   const outside_test is_outside{keys.at_least(box.whisker_low), keys.above(box.whisker_high), keys.first_nan()};
   const keys::key_codec codec{span.type, false, keys::tie_rule::by_bits};
   return keys::with_width(codec.width_bytes(), [&]<class K>() {
