@@ -23,7 +23,7 @@ namespace spansort::test {
 namespace {
 
 TEST(ResidentStatistics, EveryFewOverEverySplit) {
-  for (std::uint64_t n = 1; n <= 64; ++n) {
+  for (std::uint64_t n = 1; n <= (is_small_scale() ? 20U : 64U); ++n) {
     const key_type type = all_key_types()[n % 12];
     const std::vector<std::byte> keys = make_keys(type, n, {distribution_kind::special_floats}, seed_for(n));
     for (std::uint64_t count = 1; count <= 8; ++count) {
