@@ -32,6 +32,7 @@
 #include "spansort/files.hpp"
 #include "spansort/options.hpp"
 #include "spansort/sort.hpp"
+#include "spansort/statistics.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort::mpi {
@@ -117,6 +118,28 @@ class session {
     return indices;
   }
 
+  /// Quantiles of the keys of all node ranks, which stay where they are; every node rank gets the same, those of one
+  /// process with all keys. Nearly always one read of them for 8 ranks; what node ranks tell each other is a sample of 2^16
+  /// keys and some counts. Devices are the session's, and `order` is of no use here. Throws as quantiles().
+  [[nodiscard]] std::vector<double> quantiles(const_key_span keys, std::span<const double> q,
+                                              const quantile_options& options = {});
+  /// What a box plot of the keys of all node ranks shows, likewise; all get the outliers. The mean of floats may be rounded
+  /// otherwise than in one process. Throws as summarize().
+  [[nodiscard]] summary summarize(const_key_span keys, const summary_options& options = {});
+  template <std::ranges::contiguous_range R>
+    requires radix_key<std::ranges::range_value_t<R>>
+  [[nodiscard]] std::vector<double> quantiles(const R& keys, std::span<const double> q,
+                                              const quantile_options& options = {}) {
+    using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+    return quantiles(as_const_key_span(std::span<const key>(keys)), q, options);
+  }
+  template <std::ranges::contiguous_range R>
+    requires radix_key<std::ranges::range_value_t<R>>
+  [[nodiscard]] summary summarize(const R& keys, const summary_options& options = {}) {
+    using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+    return summarize(as_const_key_span(std::span<const key>(keys)), options);
+  }
+
   /// Sorts a file that all node ranks see by this name, as sort_file() does: each reads an equal share of its keys, and
   /// writes its part of the result into one new file, which replaces `output` when all parts are written and synced. Both
   /// are regular files; `output` may be the input. Throws as sort_file(), and cluster_failure on the other node ranks;
@@ -179,6 +202,22 @@ template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
 [[nodiscard]] std::vector<std::uint64_t> argsort(const R& keys, MPI_Comm communicator, const options& options = {}) {
   return session(communicator, options).argsort(keys);
+}
+
+/// Quantiles of the keys of all node ranks; see session::quantiles().
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+[[nodiscard]] std::vector<double> quantiles(const R& keys, std::span<const double> q, MPI_Comm communicator,
+                                            const quantile_options& what = {}, const options& options = {}) {
+  return session(communicator, options).quantiles(keys, q, what);
+}
+
+/// A summary of the keys of all node ranks; see session::summarize().
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+[[nodiscard]] summary summarize(const R& keys, MPI_Comm communicator, const summary_options& what = {},
+                                const options& options = {}) {
+  return session(communicator, options).summarize(keys, what);
 }
 
 }  // namespace spansort::mpi

@@ -7,7 +7,7 @@
 
 namespace spansort::api {
 
-class chunked_keys final : public ordered_keys {
+class chunked_keys : public ordered_keys {
  public:
   chunked_keys(key_storage storage, bool descending);
 
@@ -24,10 +24,13 @@ class chunked_keys final : public ordered_keys {
   [[nodiscard]] std::vector<std::uint64_t> first_places(std::uint64_t count) const override;
   [[nodiscard]] double mean() const override;
 
- private:
+ protected:
   /// Appends the keys between two borders in order; there are at most `most`. One read.
-  void collect(const key_border& from, const key_border& to, std::uint64_t most, std::vector<std::byte>& keys) const;
+  virtual void collect(const key_border& from, const key_border& to, std::uint64_t most,
+                       std::vector<std::byte>& keys) const;
+  [[nodiscard]] const key_storage& storage() const noexcept { return storage_; }
 
+ private:
   key_storage storage_;
 };
 

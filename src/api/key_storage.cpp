@@ -56,6 +56,21 @@ void copy_in(key_storage& storage, unsigned key_bytes) {
   work.finish();
 }
 
+/// Equal chunks, copied where devices have memory of their own.
+void spread_over(const std::vector<algorithms::rank>& ranks, const const_key_span& keys, key_storage& storage) {
+  const unsigned key_bytes = static_cast<unsigned>(size_bytes(keys.type));
+  const std::uint64_t count = ranks.size();
+  const std::uint64_t each = keys.num_keys / count;
+  const std::uint64_t longer = keys.num_keys % count;
+  for (std::uint64_t r = 0; r < count; ++r) {
+    const std::uint64_t begin = r * each + std::min(r, longer);
+    const void* const first = static_cast<const char*>(keys.data) + begin * key_bytes;
+    storage.chunks.push_back({ranks[r].device.get(), ranks[r].queue.get(), first, each + (r < longer ? 1 : 0)});
+  }
+  if (!ranks.front().device->shares_host_memory()) copy_in(storage, key_bytes);
+  for (const algorithms::rank& r : ranks) r.device->prepare();
+}
+
 }  // namespace
 
 key_storage spread_keys(const_key_span keys, const std::string& devices, const tuning_options& tuning) {
@@ -70,18 +85,16 @@ key_storage spread_keys(const_key_span keys, const std::string& devices, const t
   } else {
     storage.ranks = open_ranks(list, {.across_nodes = true, .tuning = tuning});
   }
-  const unsigned key_bytes = static_cast<unsigned>(size_bytes(keys.type));
-  const std::uint64_t count = storage.ranks.size();
-  const std::uint64_t each = keys.num_keys / count;
-  const std::uint64_t longer = keys.num_keys % count;
-  for (std::uint64_t r = 0; r < count; ++r) {
-    const std::uint64_t begin = r * each + std::min(r, longer);
-    const void* const first = static_cast<const char*>(keys.data) + begin * key_bytes;
-    device::device* const device = storage.ranks[r].device.get();
-    storage.chunks.push_back({device, storage.ranks[r].queue.get(), first, each + (r < longer ? 1 : 0)});
-  }
-  if (!storage.ranks.front().device->shares_host_memory()) copy_in(storage, key_bytes);
-  for (const algorithms::rank& r : storage.ranks) r.device->prepare();
+  spread_over(storage.ranks, keys, storage);
+  return storage;
+}
+
+key_storage spread_keys(const_key_span keys, const std::vector<algorithms::rank>& ranks) {
+  key_storage storage;
+  storage.type = keys.type;
+  storage.host_keys = keys.data;
+  storage.num_keys = keys.num_keys;
+  spread_over(ranks, keys, storage);
   return storage;
 }
 

@@ -22,39 +22,35 @@ using device::sum_block_keys;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 __extension__ using wide = __int128;
 
-double mean_of_integers(std::span<const block_sum> sums) {
-  wide sum = 0;
-  std::uint64_t count = 0;
+/// Neumaier's compensated sum.
+void add(double number, number_total& to) {
+  const double next = to.of_floats + number;
+  to.lost += std::abs(to.of_floats) >= std::abs(number) ? (to.of_floats - next) + number
+                                                        : (number - next) + to.of_floats;
+  to.of_floats = next;
+}
+
+wide integer_of(const number_total& total) { return (wide{total.high} << 64) + total.low; }
+
+number_total total_of_blocks(std::span<const block_sum> sums) {
+  number_total total;
+  wide integers = 0;
   for (const block_sum& s : sums) {
-    sum += (wide{s.high} << 32) + s.low;
-    count += s.num_numbers;
+    integers += (wide{s.high} << 32) + s.low;
+    add(s.of_floats, total);
+    total.num_numbers += s.num_numbers;
   }
-  if (count == 0) return nan;
+  total.high = static_cast<std::int64_t>(integers >> 64);
+  total.low = static_cast<std::uint64_t>(integers);
+  return total;
+}
+
+double mean_of_integers(wide sum, std::uint64_t count) {
   // Whole part and rest apart: the quotient is rounded once.
   const auto divisor = static_cast<wide>(count);
   const auto whole = static_cast<long double>(sum / divisor);
   const auto rest = static_cast<long double>(sum % divisor) / static_cast<long double>(count);
   return static_cast<double>(whole + rest);
-}
-
-/// Neumaier's compensated sum.
-double mean_of_floats(std::span<const block_sum> sums) {
-  double sum = 0;
-  double lost = 0;
-  std::uint64_t count = 0;
-  for (const block_sum& s : sums) {
-    const double next = sum + s.of_floats;
-    lost += std::abs(sum) >= std::abs(s.of_floats) ? (sum - next) + s.of_floats : (s.of_floats - next) + sum;
-    sum = next;
-    count += s.num_numbers;
-  }
-  if (count == 0) return nan;
-  const double total = std::isfinite(sum) ? sum + lost : sum;  // of infinities the loss is NaN
-  return total / static_cast<double>(count);
-}
-
-double mean_of_blocks(key_type type, std::span<const block_sum> sums) {
-  return keys::is_float(type) ? mean_of_floats(sums) : mean_of_integers(sums);
 }
 
 /// Keys of a chunk whose block goes on in another, or begins there.
@@ -152,11 +148,33 @@ double mean(const const_key_span& keys) {
         },
         own);
   });
-  return mean_of_blocks(keys.type, sums);
+  const number_total total = total_of_blocks(sums);
+  return mean_of(keys.type, {&total, 1});
 }
 
 double mean(key_type type, std::span<const key_chunk> chunks) {
-  return mean_of_blocks(type, block_division(type, chunks).run());
+  const number_total total = total_of(type, chunks);
+  return mean_of(type, {&total, 1});
+}
+
+number_total total_of(key_type type, std::span<const key_chunk> chunks) {
+  return total_of_blocks(block_division(type, chunks).run());
+}
+
+double mean_of(key_type type, std::span<const number_total> totals) {
+  wide integers = 0;
+  number_total all;
+  for (const number_total& t : totals) {
+    integers += integer_of(t);
+    add(t.of_floats, all);
+    all.lost += t.lost;
+    all.num_numbers += t.num_numbers;
+  }
+  if (all.num_numbers == 0) return nan;
+  if (!keys::is_float(type)) return mean_of_integers(integers, all.num_numbers);
+  // Of infinities the loss is NaN.
+  const double sum = std::isfinite(all.of_floats) ? all.of_floats + all.lost : all.of_floats;
+  return sum / static_cast<double>(all.num_numbers);
 }
 
 }  // namespace spansort::statistics

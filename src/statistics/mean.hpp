@@ -19,4 +19,18 @@ namespace spansort::statistics {
 /// brought to the host. Memory there: 32 bytes a block, and up to two blocks a chunk. Throws what queued work throws.
 [[nodiscard]] double mean(key_type type, std::span<const key_chunk> chunks);
 
+/// What the mean of one process's keys among several is made of.
+struct number_total {
+  std::int64_t high = 0;  ///< integers: the sum is high * 2^64 + low, exactly
+  std::uint64_t low = 0;
+  double of_floats = 0;  ///< floats: the sum is of_floats + lost
+  double lost = 0;
+  std::uint64_t num_numbers = 0;
+};
+[[nodiscard]] number_total total_of(key_type type, std::span<const key_chunk> chunks);
+
+/// Of all totals together, in their order. Of one total the same bits as mean(); of several, sums of floats are rounded
+/// otherwise than those of the same keys in one process.
+[[nodiscard]] double mean_of(key_type type, std::span<const number_total> totals);
+
 }  // namespace spansort::statistics

@@ -23,16 +23,18 @@ struct remainder {
 /// One batch of ranks: searches the keys, then what was collected of them, and so on.
 class selection {
  public:
-  selection(keys::key_codec codec, std::vector<std::uint64_t>& found, select_report& report)
-      : codec_(codec), max_key_(base::low_mask(codec.key_bits())), found_(found), report_(report) {}
+  selection(keys::key_codec codec, std::vector<std::uint64_t>& found, select_report& report, key_sharers* others)
+      : codec_(codec), max_key_(base::low_mask(codec.key_bits())), found_(found), report_(report), others_(others) {}
 
   void run(remainder left) {
     bool is_first = true;
     while (!left.targets.empty()) {
       std::erase_if(left.chunks, [](const key_chunk& c) { return c.num_keys == 0; });
-      const key_sample sample = take_sample(codec_, left.chunks);
-      if (sample.keys.size() == num_keys_of(left.chunks)) return pick(sample, left.targets);
-      left = search(sample, std::move(left), is_first);
+      const key_extent extent = extent_of(num_keys_of(left.chunks), others_);
+      key_sample sample = take_sample(codec_, left.chunks, extent);
+      if (others_ != nullptr) sample.keys = others_->gather(sample.keys);
+      if (sample.keys.size() == extent.num_total) return pick(sample, left.targets);
+      left = search(sample, std::move(left), extent.num_total, is_first);
       is_first = false;
     }
   }
@@ -40,7 +42,8 @@ class selection {
  private:
   /// What one read has brought.
   struct reading {
-    std::vector<std::uint64_t> counts;  ///< of all chunks together
+    std::vector<std::uint64_t> counts;  ///< of all keys, other processes' too
+    std::uint64_t num_collected = 0;    ///< likewise
     std::vector<key_chunk> collected;
     std::vector<device::buffer> memory;
     bool is_complete = true;  ///< there was room for all that was marked
@@ -59,13 +62,13 @@ class selection {
   }
 
   /// Reads until every target that is left lies among keys that were collected.
-  remainder search(const key_sample& sample, remainder from, bool are_callers_keys) {
-    const std::uint64_t num_keys = num_keys_of(from.chunks);
+  remainder search(const key_sample& sample, remainder from, std::uint64_t num_keys, bool are_callers_keys) {
+    const std::uint64_t num_own_keys = num_keys_of(from.chunks);
     read_plan plan = plan_by_sample(sample, from.targets, num_keys, max_key_);
     while (true) {
       reading done = read(from.chunks, plan);
       if (are_callers_keys) ++report_.num_reads;
-      report_.keys_read += num_keys;
+      report_.keys_read += num_own_keys;
       if (settle(from.targets, plan, done)) {
         return {std::move(done.collected), std::move(done.memory), renumbered(from.targets, plan, done.counts)};
       }
@@ -104,9 +107,23 @@ class selection {
       }
       if (num_marked > done.collected[i].num_keys) done.is_complete = false;
       done.collected[i].num_keys = std::min(done.collected[i].num_keys, num_marked);
-      report_.keys_collected += done.collected[i].num_keys;
+      done.num_collected += done.collected[i].num_keys;
     }
+    report_.keys_collected += done.num_collected;
+    if (others_ != nullptr) add_those_of_others(done);
     return done;
+  }
+
+  void add_those_of_others(reading& done) const {
+    std::vector<std::uint64_t> mine = done.counts;
+    mine.push_back(done.num_collected);
+    mine.push_back(done.is_complete ? 0 : 1);
+    std::vector<std::uint64_t> sums = others_->sum(mine);
+    done.is_complete = sums.back() == 0;
+    sums.pop_back();
+    done.num_collected = sums.back();
+    sums.pop_back();
+    done.counts = std::move(sums);
   }
 
   /// Looks where the targets are. Those that are in intervals of one value are done and leave. Whether the others can be
@@ -125,7 +142,7 @@ class selection {
     });
     std::uint64_t num_keys = 0;
     for (const std::uint64_t count : done.counts) num_keys += count;
-    return targets.empty() || (are_collected && num_keys_of(done.collected) <= num_keys / 2);
+    return targets.empty() || (are_collected && done.num_collected <= num_keys / 2);
   }
 
   /// Targets by their ranks among the collected keys.
@@ -148,12 +165,14 @@ class selection {
   std::uint64_t max_key_;
   std::vector<std::uint64_t>& found_;
   select_report& report_;
+  key_sharers* others_;
 };
 
 }  // namespace
 
 std::vector<std::uint64_t> select_keys(keys::key_codec codec, std::span<const key_chunk> chunks,
-                                       std::span<const std::uint64_t> ranks, select_report* report) {
+                                       std::span<const std::uint64_t> ranks, select_report* report,
+                                       key_sharers* others) {
   codec.ties = keys::tie_rule::by_bits;
   select_report unseen;
   select_report& seen = report == nullptr ? unseen : *report;
@@ -161,11 +180,11 @@ std::vector<std::uint64_t> select_keys(keys::key_codec codec, std::span<const ke
   std::vector<std::uint64_t> different(ranks.begin(), ranks.end());
   std::ranges::sort(different);
   different.erase(std::unique(different.begin(), different.end()), different.end());
-  SPANSORT_ASSERT(different.empty() || different.back() < num_keys_of(chunks));
+  SPANSORT_ASSERT(others != nullptr || different.empty() || different.back() < num_keys_of(chunks));
   for (const key_chunk& c : chunks) c.device->prepare();
 
   std::vector<std::uint64_t> found(different.size());
-  selection batch(codec, found, seen);
+  selection batch(codec, found, seen, others);
   for (std::size_t begin = 0; begin < different.size(); begin += max_targets) {
     remainder all{.chunks = {chunks.begin(), chunks.end()}, .memory = {}, .targets = {}};
     for (std::size_t i = begin; i < std::min(different.size(), begin + max_targets); ++i) {

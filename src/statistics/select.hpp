@@ -9,6 +9,7 @@
 
 #include "device/device.hpp"
 #include "keys/codec.hpp"
+#include "statistics/key_sharers.hpp"
 
 namespace spansort::statistics {
 
@@ -36,12 +37,16 @@ struct select_report {
 /// sample: a read cuts what each rank is in into 5 equal parts at least. What a read collects is at most half of the keys
 /// and is searched in the same way.
 ///
+/// With `others`, the ranks count through the keys of all processes, every process asks for the same ones, and all get
+/// the same answers, those that one process with all keys would get. For each read they tell each other some dozens of
+/// numbers and the sample.
+///
 /// Memory: on each device room for collected keys, up to half as many as there are in all, though not more than are in its
 /// chunks, and half as much again while those are searched; an eighth for quartiles. On the host a sample of 2^16 keys.
 /// Takes devices' scratch (device::prepare) and waits for the chunks' queues. Throws out_of_memory, and what queued work
 /// throws.
 [[nodiscard]] std::vector<std::uint64_t> select_keys(keys::key_codec codec, std::span<const key_chunk> chunks,
                                                      std::span<const std::uint64_t> ranks,
-                                                     select_report* report = nullptr);
+                                                     select_report* report = nullptr, key_sharers* others = nullptr);
 
 }  // namespace spansort::statistics

@@ -28,15 +28,17 @@ std::uint64_t mixed(std::uint64_t x) {
 }
 
 /// The runs of each chunk: one in each of equal parts of all keys, at a different place of each part, so that no period of
-/// the data's is met.
-std::vector<std::vector<sample_run>> place_runs(std::span<const key_chunk> chunks, std::uint64_t num_runs,
-                                                std::uint64_t run_keys) {
+/// the data's is met. Runs that begin in other processes' keys are theirs.
+std::vector<std::vector<sample_run>> place_runs(std::span<const key_chunk> chunks, const key_extent& extent,
+                                                std::uint64_t num_runs, std::uint64_t run_keys) {
   std::vector<std::vector<sample_run>> runs(chunks.size());
-  const std::uint64_t part = num_keys_of(chunks) / num_runs;
+  const std::uint64_t part = extent.num_total / num_runs;
+  const std::uint64_t end = extent.first + num_keys_of(chunks);
   std::size_t chunk = 0;
-  std::uint64_t chunk_begin = 0;
+  std::uint64_t chunk_begin = extent.first;
   for (std::uint64_t i = 0; i < num_runs; ++i) {
     const std::uint64_t begin = i * part + mixed(i) % (part - run_keys + 1);
+    if (begin < extent.first || begin >= end) continue;
     while (begin >= chunk_begin + chunks[chunk].num_keys) chunk_begin += chunks[chunk++].num_keys;
     const std::uint64_t at = begin - chunk_begin;
     runs[chunk].push_back({at, std::min(run_keys, chunks[chunk].num_keys - at)});
@@ -118,16 +120,16 @@ void queued_work::finish() {
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-key_sample take_sample(const keys::key_codec& codec, std::span<const key_chunk> chunks) {
+key_sample take_sample(const keys::key_codec& codec, std::span<const key_chunk> chunks, const key_extent& extent) {
   const unsigned key_bytes = codec.width_bytes();
-  const std::uint64_t num_keys = num_keys_of(chunks);
   key_sample sample;
   sample.run_keys = line_bytes / key_bytes;
   std::vector<std::vector<sample_run>> runs;
-  if (num_keys <= most_sampled_keys) {
+  if (extent.num_total <= most_sampled_keys) {
     for (const key_chunk& c : chunks) runs.push_back({{0, c.num_keys}});
   } else {
-    runs = place_runs(chunks, std::min(most_sampled_keys, num_keys / 4) / sample.run_keys, sample.run_keys);
+    runs = place_runs(chunks, extent, std::min(most_sampled_keys, extent.num_total / 4) / sample.run_keys,
+                      sample.run_keys);
   }
   const std::vector<char> keys = gather_all(chunks, runs, key_bytes);
   sample.keys.resize(keys.size() / key_bytes);

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "statistics/key_sharers.hpp"
 #include "statistics/select.hpp"
 #include "statistics/select_plan.hpp"
 
@@ -34,7 +35,8 @@ class queued_work {
 inline constexpr std::uint64_t most_sampled_keys = std::uint64_t{1} << 16;
 
 /// Encoded keys, taken at places that depend on the number of keys alone. A cache line at a time: its other keys cost
-/// nothing more.
-[[nodiscard]] key_sample take_sample(const keys::key_codec& codec, std::span<const key_chunk> chunks);
+/// nothing more. Where `extent` says that there are keys of other processes, this process's share of the sample.
+[[nodiscard]] key_sample take_sample(const keys::key_codec& codec, std::span<const key_chunk> chunks,
+                                     const key_extent& extent);
 
 }  // namespace spansort::statistics
