@@ -224,6 +224,12 @@ class Text(SummaryTest):
                     if locale == "C":
                         done.stdout.decode("ascii")
 
+    def test_long_captions_are_cut(self):
+        path = self.save("x.npy", np.arange(10.0))
+        done = self.assert_ok("summary", path, "--caption", "Grüße " * 50, env={"COLUMNS": "50"})
+        plot = done.stdout.decode().splitlines()[-7:]
+        self.assertEqual(plot[5], "  " + ("Grüße " * 50)[:46])
+
     def test_parts_are_where_they_belong(self):
         """Of 0 to 100 on an axis of 101 cells and a little: each sign at its cell."""
         values = np.concatenate([np.linspace(40, 60, 101), [0.0, 100.0]])
@@ -248,6 +254,15 @@ class Text(SummaryTest):
         self.assertEqual(line.count("o"), 99)
         self.assert_ok("summary", path, "--outliers", self.path("o.npy"))
         np.testing.assert_array_equal(np.load(self.path("o.npy")), values[values != 50])
+
+    def test_many_outliers_in_a_picture(self):
+        """Ten places with three circles each, and none where the box is."""
+        if not has_cairo():
+            raise unittest.SkipTest("this build has no cairo")
+        values = np.concatenate([np.full(400_000, 50.0), np.repeat(np.arange(10.0), 12_000)])
+        for scale in ("linear", "symlog"):
+            self.assert_ok("summary", self.save("x.npy", values), "--plot", self.path("x.svg"), "--scale", scale)
+            self.assertEqual(self.read("x.svg").count(b"stroke-opacity:0.45"), 30)
 
     def test_names_are_harmless(self):
         path = self.save("\x1b[31m\xff.npy".encode("latin1").decode("utf8", "surrogateescape"), np.arange(10.0))
