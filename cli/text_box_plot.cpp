@@ -187,7 +187,7 @@ std::string legend(const key_summary& summary, const axis& a, int exponent, cons
   std::string text;
   if (!summary.caption.empty()) text += indent + shortened(summary.caption, num_plot_cells(style)) + "\n";
   text += indent;
-  if (exponent != 0) text += fmt::format("in 1e{}; ", exponent);
+  if (exponent != 0) text += fmt::format("in units of 1e{}; ", exponent);
   if (a.scale != axis_scale::linear) text += fmt::format("{} axis; ", name(a.scale));
   return text + fmt::format("{} mean, {} outliers\n", g.mean, g.outlier);
 }
