@@ -190,7 +190,14 @@ class Histogram(SummaryTest):
             found = self.summary(path, "--scale", scale)["histogram"]
             self.assertEqual(found["scale"], scale)
             np.testing.assert_array_equal(found["counts"], np.histogram(values, found["edges"])[0])
-        self.assert_refused(2, ["--scale log", "symlog"], "summary", self.save("y.npy", values - 3), "--scale", "log")
+        # Bins are equally wide on the axis: linear up to the bound, then decades, with one slope where they meet.
+        values = np.append(np.full(100, 0.5), np.exp(self.rng.uniform(0, 9, 1000)) * 10)
+        found = self.summary(self.save("y.npy", values), "--scale", "symlog")["histogram"]
+        ratio = np.array(found["edges"]) / found["linear_bound"]
+        self.assertTrue((ratio < 1).any() and (ratio > 1).any())
+        places = np.where(ratio <= 1, ratio, 1 + np.log(np.maximum(ratio, 1)))
+        np.testing.assert_allclose(np.diff(places), np.diff(places).mean(), rtol=1e-9)
+        self.assert_refused(2, ["--scale log", "symlog"], "summary", self.save("y.npy", values - 1), "--scale", "log")
 
 
 class Text(SummaryTest):
