@@ -85,8 +85,10 @@ void write_report(const sort_arguments& arguments, const spansort::sort_report& 
 }
 
 /// Order statistics as a by-product, as JSON.
-std::string summary_of_sorted(const std::string& input, spansort::const_key_span keys) {
-  const key_summary summary = describe_keys(input, keys, {.most_outliers = most_listed_outliers});
+std::string summary_of_sorted(const sort_arguments& arguments, spansort::const_key_span keys) {
+  const auto order = arguments.descending ? spansort::key_order::descending : spansort::key_order::ascending;
+  const key_summary summary =
+      describe_keys(arguments.input, keys, {.most_outliers = most_listed_outliers, .order = order});
   return summary_json(summary, make_picture_data(keys, summary, std::nullopt));
 }
 
@@ -152,7 +154,7 @@ int run_file_operation(const sort_arguments& arguments, file_operation operation
   std::string summary;
   spansort::sorted_keys_callback summarize;
   if (!arguments.summary.empty()) {
-    summarize = [&](spansort::const_key_span keys) { summary = summary_of_sorted(arguments.input, keys); };
+    summarize = [&](spansort::const_key_span keys) { summary = summary_of_sorted(arguments, keys); };
   }
   const spansort::file_options file{.type = parse_type_flag(arguments.type),
                                     .unique = arguments.unique,

@@ -42,7 +42,9 @@ void add_box(const key_summary& summary, json& object) {
 
 json histogram_json(const std::optional<picture_data>& picture) {
   if (!picture) return nullptr;
+  const bool is_symlog = picture->value_axis.scale == axis_scale::symlog;
   return {{"scale", name(picture->value_axis.scale)},
+          {"linear_bound", is_symlog ? number(picture->value_axis.linear_bound) : json(nullptr)},
           {"edges", numbers(picture->edges)},
           {"counts", picture->counts},
           {"num_not_shown", picture->num_not_shown}};

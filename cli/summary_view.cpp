@@ -40,14 +40,16 @@ std::vector<double> finite_values(const key_summary& summary) {
 }
 
 /// Where values become small: 1 for counts and sizes, else the quartile that is next to 0.
-double smallest_magnitude(const key_summary& summary, double low) {
+double smallest_magnitude(const key_summary& summary, double low, double high) {
   const bool are_integers = is_integer(summary.type);
   if (are_integers && low >= 0) return 1;
   const double lower = std::abs(summary.box.lower_quartile);
   const double upper = std::abs(summary.box.upper_quartile);
   const double smaller = std::min(lower, upper) > 0 ? std::min(lower, upper) : std::max(lower, upper);
-  return std::max(smaller,
-                  are_integers ? 1.0 : std::max(std::abs(summary.box.maximum), std::abs(low)) * negligible_share);
+  if (are_integers) return std::max(smaller, 1.0);
+  constexpr double least = 1e-300;
+  const double largest = std::max(std::abs(high), std::abs(low));
+  return std::max({smaller, largest * negligible_share, least});
 }
 
 std::uint64_t count_bins(const axis& a, const spansort::summary& box) {
@@ -153,6 +155,7 @@ key_summary describe_keys(const std::string& path, spansort::const_key_span keys
       spansort::quantiles(keys, decile_q,
                           {.method = is_tukey ? spansort::quantile_method::linear : options.method,
                            .nans = options.nans,
+                           .order = options.order,
                            .devices = options.devices});
   std::ranges::copy(deciles, s.deciles.begin());
   return s;
@@ -175,7 +178,7 @@ std::optional<picture_data> make_picture_data(spansort::const_key_span keys, con
                                .high = values.back(),
                                .lower_quartile = box.lower_quartile,
                                .upper_quartile = box.upper_quartile,
-                               .smallest_magnitude = smallest_magnitude(summary, values.front()),
+                               .smallest_magnitude = smallest_magnitude(summary, values.front(), values.back()),
                                .are_integers = is_integer(summary.type)},
                               scale);
   const std::uint64_t num_bins = count_bins(data.value_axis, box);
@@ -190,7 +193,7 @@ std::optional<picture_data> make_picture_data(spansort::const_key_span keys, con
   } else {
     data.edges = make_edges(data.value_axis, num_bins);
   }
-  data.counts = spansort::histogram(keys, data.edges, {.devices = summary.options.devices});
+  data.counts = spansort::histogram(keys, data.edges, {.order = summary.options.order, .devices = summary.options.devices});
   data.num_not_shown = box.count;
   for (const std::uint64_t count : data.counts) data.num_not_shown -= count;
   return data;

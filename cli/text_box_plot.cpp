@@ -105,6 +105,12 @@ std::string box_edge(const box_cells& at, unsigned num_cells, const glyphs& g, c
   return line.text();
 }
 
+const char* side_of_box(bool has_line_left, bool has_line_right, const glyphs& g) {
+  if (has_line_left && has_line_right) return g.cross;
+  if (has_line_left) return g.right_tee;
+  return has_line_right ? g.left_tee : g.vertical;
+}
+
 std::string box_middle(const box_cells& at, const std::vector<outlier_mark>& outliers, unsigned num_cells,
                        const glyphs& g) {
   cell_line line(num_cells);
@@ -113,14 +119,12 @@ std::string box_middle(const box_cells& at, const std::vector<outlier_mark>& out
   line.fill(at.upper_quartile, at.whisker_high, g.horizontal);
   line.set(at.whisker_low, g.left_tee);
   line.set(at.whisker_high, g.right_tee);
-  if (at.upper_quartile > at.lower_quartile) line.fill(at.lower_quartile, at.upper_quartile, " ");
+  line.fill(at.lower_quartile, at.upper_quartile, " ");
   const bool has_low = at.whisker_low < at.lower_quartile;
   const bool has_high = at.whisker_high > at.upper_quartile;
-  line.set(at.upper_quartile, has_high ? g.left_tee : g.vertical);
   const bool is_narrow = at.lower_quartile == at.upper_quartile;
-  line.set(at.lower_quartile, !has_low && !(is_narrow && has_high) ? g.vertical
-                              : is_narrow && has_high              ? (has_low ? g.cross : g.left_tee)
-                                                                   : g.right_tee);
+  line.set(at.lower_quartile, side_of_box(has_low, is_narrow && has_high, g));
+  line.set(at.upper_quartile, side_of_box(is_narrow && has_low, has_high, g));
   if (at.median != at.lower_quartile && at.median != at.upper_quartile) line.set(at.median, g.vertical);
   if (at.has_mean) line.set(at.mean, g.mean);
   return line.text();
@@ -167,10 +171,22 @@ std::string axis_lines(const axis& a, unsigned num_cells, const glyphs& g, int& 
   return line.text() + texts + "\n";
 }
 
-std::string legend(const key_summary& summary, const axis& a, int exponent, bool is_unicode) {
-  const glyphs& g = is_unicode ? unicode_glyphs : ascii_glyphs;
-  std::string text(margin, ' ');
-  if (!summary.caption.empty()) text += summary.caption + "; ";
+/// The first `most` characters.
+std::string shortened(const std::string& text, std::size_t most) {
+  std::size_t num_characters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins_character = (static_cast<unsigned char>(text[i]) & 0xc0u) != 0x80u;
+    if (begins_character && num_characters++ == most) return text.substr(0, i);
+  }
+  return text;
+}
+
+std::string legend(const key_summary& summary, const axis& a, int exponent, const text_style& style) {
+  const glyphs& g = style.is_unicode ? unicode_glyphs : ascii_glyphs;
+  const std::string indent(margin, ' ');
+  std::string text;
+  if (!summary.caption.empty()) text += indent + shortened(summary.caption, num_plot_cells(style)) + "\n";
+  text += indent;
   if (exponent != 0) text += fmt::format("in units of 1e{}; ", exponent);
   if (a.scale != axis_scale::linear) text += fmt::format("{} axis; ", name(a.scale));
   return text + fmt::format("{} mean, {} outliers\n", g.mean, g.outlier);
@@ -214,7 +230,7 @@ std::string text_box_plot(const key_summary& summary, const axis& value_axis, co
   text += box_middle(at, outliers, num_cells, g);
   text += box_edge(at, num_cells, g, g.bottom_left, g.bottom_middle, g.bottom_right);
   text += axis_lines(value_axis, num_cells, g, exponent);
-  return text + legend(summary, value_axis, exponent, style.is_unicode);
+  return text + legend(summary, value_axis, exponent, style);
 }
 
 }  // namespace cli

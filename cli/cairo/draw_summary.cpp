@@ -127,7 +127,10 @@ tick_row fitting_ticks(const sheet& s) {
       free_from = x + half + least_gap;
     }
     if (fits) return row;
-    if (most == 3) return {{row.ticks.front()}, row.exponent};
+    if (most == 3) {
+      row.ticks.resize(std::min<std::size_t>(row.ticks.size(), 1));
+      return row;
+    }
   }
 }
 

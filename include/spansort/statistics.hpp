@@ -203,7 +203,9 @@ template <std::ranges::contiguous_range R>
 [[nodiscard]] std::vector<double> equal_width_edges(double low, double high, std::uint64_t num_bins);
 
 struct histogram_options {
+  key_order order = key_order::unknown;
   std::string devices = "auto";  ///< as in quantile_options
+  tuning_options tuning = {};    ///< of devices; for tests
 };
 
 namespace detail {
@@ -213,7 +215,8 @@ std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double
 
 /// How many keys lie between each two neighbours of `edges`, as numpy.histogram counts: edge i belongs to bin i, the last
 /// edge to the last bin. Keys beyond the edges and NaN are not counted. 64-bit integers are compared as the nearest
-/// double. Edges need not be equally far apart. A read of the keys for every 63 edges; no memory. Blocks. Throws
+/// double. Edges need not be equally far apart. A read of the keys for every 63 edges; of keys in order
+/// (options.order) O(log n) keys an edge. No memory. Blocks. Throws
 /// invalid_argument for fewer than two edges, edges that fall or are NaN, and devices that cannot be.
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>

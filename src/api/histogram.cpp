@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "api/arguments.hpp"
-#include "api/chunked_keys.hpp"
+#include "api/open_keys.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/statistics.hpp"
 
@@ -51,18 +50,17 @@ std::vector<double> equal_width_edges(double low, double high, std::uint64_t num
 
 std::vector<std::uint64_t> detail::histogram(const_key_span keys, std::span<const double> edges,
                                              const histogram_options& options) {
-  api::check_keys(keys);
   require_edges(edges);
   std::vector<std::uint64_t> counts(edges.size() - 1);
-  const api::chunked_keys chunks(api::spread_keys(keys, options.devices, {}), false);
+  const auto opened = api::open_keys(keys, {options.order, options.devices, options.tuning});
   std::uint64_t last = 0;
   for (std::size_t begin = 0; begin < edges.size(); begin += borders_per_read) {
     const std::size_t end = std::min(begin + borders_per_read, edges.size());
     std::vector<api::key_border> borders;
     for (std::size_t i = begin; i < end; ++i) {
-      borders.push_back(i + 1 == edges.size() ? chunks.above(edges[i]) : chunks.at_least(edges[i]));
+      borders.push_back(i + 1 == edges.size() ? opened->above(edges[i]) : opened->at_least(edges[i]));
     }
-    const std::vector<std::uint64_t> before = chunks.count_before(borders);
+    const std::vector<std::uint64_t> before = opened->count_before(borders);
     for (std::size_t i = begin; i < end; ++i) {
       if (i != 0) counts[i - 1] = before[i - begin] - last;
       last = before[i - begin];

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/arguments.hpp"
-#include "api/chunked_keys.hpp"
+#include "api/open_keys.hpp"
 #include "base/math.hpp"
 #include "files/byte_buffer.hpp"
 #include "files/key_writer.hpp"
@@ -69,8 +69,9 @@ files::byte_buffer outliers_of(const const_key_span& span, const summary& box) {
   // Of NaN whiskers, nothing is beyond.
   if (span.num_keys == 0 || box.whisker_low != box.whisker_low || box.whisker_high != box.whisker_high) return {};
   // Borders are arithmetic on encodings; no key is read for them.
-  const api::chunked_keys keys(api::spread_keys(span, "cpu:1", {}), false);
-  const outside_test is_outside{keys.at_least(box.whisker_low), keys.above(box.whisker_high), keys.first_nan()};
+  const summary_options defaults{.devices = "cpu:1"};
+  const auto keys = api::open_keys(span, {defaults.order, defaults.devices, defaults.tuning});
+  const outside_test is_outside{keys->at_least(box.whisker_low), keys->above(box.whisker_high), keys->first_nan()};
   const keys::key_codec codec{span.type, false, keys::tie_rule::by_bits};
   return keys::with_width(codec.width_bytes(), [&]<class K>() {
     return collect_outside(std::span(static_cast<const K*>(span.data), span.num_keys), codec.of<K>(), is_outside);

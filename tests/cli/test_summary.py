@@ -190,7 +190,14 @@ class Histogram(SummaryTest):
             found = self.summary(path, "--scale", scale)["histogram"]
             self.assertEqual(found["scale"], scale)
             np.testing.assert_array_equal(found["counts"], np.histogram(values, found["edges"])[0])
-        self.assert_refused(2, ["--scale log", "symlog"], "summary", self.save("y.npy", values - 3), "--scale", "log")
+        # Bins are equally wide on the axis: linear up to the bound, then decades, with one slope where they meet.
+        values = np.append(np.full(100, 0.5), np.exp(self.rng.uniform(0, 9, 1000)) * 10)
+        found = self.summary(self.save("y.npy", values), "--scale", "symlog")["histogram"]
+        ratio = np.array(found["edges"]) / found["linear_bound"]
+        self.assertTrue((ratio < 1).any() and (ratio > 1).any())
+        places = np.where(ratio <= 1, ratio, 1 + np.log(np.maximum(ratio, 1)))
+        np.testing.assert_allclose(np.diff(places), np.diff(places).mean(), rtol=1e-9)
+        self.assert_refused(2, ["--scale log", "symlog"], "summary", self.save("y.npy", values - 1), "--scale", "log")
 
 
 class Text(SummaryTest):
@@ -224,6 +231,12 @@ class Text(SummaryTest):
                     if locale == "C":
                         done.stdout.decode("ascii")
 
+    def test_long_captions_are_cut(self):
+        path = self.save("x.npy", np.arange(10.0))
+        done = self.assert_ok("summary", path, "--caption", "Grüße " * 50, env={"COLUMNS": "50"})
+        plot = done.stdout.decode().splitlines()[-7:]
+        self.assertEqual(plot[5], "  " + ("Grüße " * 50)[:46])
+
     def test_parts_are_where_they_belong(self):
         """Of 0 to 100 on an axis of 101 cells and a little: each sign at its cell."""
         values = np.concatenate([np.linspace(40, 60, 101), [0.0, 100.0]])
@@ -248,6 +261,15 @@ class Text(SummaryTest):
         self.assertEqual(line.count("o"), 99)
         self.assert_ok("summary", path, "--outliers", self.path("o.npy"))
         np.testing.assert_array_equal(np.load(self.path("o.npy")), values[values != 50])
+
+    def test_many_outliers_in_a_picture(self):
+        """Ten places with three circles each, and none where the box is."""
+        if not has_cairo():
+            raise unittest.SkipTest("this build has no cairo")
+        values = np.concatenate([np.full(400_000, 50.0), np.repeat(np.arange(10.0), 12_000)])
+        for scale in ("linear", "symlog"):
+            self.assert_ok("summary", self.save("x.npy", values), "--plot", self.path("x.svg"), "--scale", scale)
+            self.assertEqual(self.read("x.svg").count(b"stroke-opacity:0.45"), 30)
 
     def test_names_are_harmless(self):
         path = self.save("\x1b[31m\xff.npy".encode("latin1").decode("utf8", "surrogateescape"), np.arange(10.0))

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Order statistics over node ranks are those of one process with all keys.
+#include <bit>
+#include <cmath>
+
+#include "mpi/cluster_case.hpp"
+
+namespace spansort::test {
+namespace {
+
+mpi::options one_thread() { return {.devices = "cpu:1"}; }
+
+/// The same bits; any NaN is as good as another.
+bool same(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
+void expect_same(const summary& one, const summary& all, bool has_exact_mean) {
+  EXPECT_EQ(one.count, all.count);
+  EXPECT_EQ(one.nan_count, all.nan_count);
+  EXPECT_EQ(one.num_outliers_below, all.num_outliers_below);
+  EXPECT_EQ(one.num_outliers_above, all.num_outliers_above);
+  EXPECT_TRUE(same(one.minimum, all.minimum) && same(one.lower_quartile, all.lower_quartile) &&
+              same(one.median, all.median) && same(one.upper_quartile, all.upper_quartile) &&
+              same(one.maximum, all.maximum));
+  EXPECT_TRUE(same(one.whisker_low, all.whisker_low) && same(one.whisker_high, all.whisker_high));
+  EXPECT_TRUE(std::ranges::equal(one.normal_seven, all.normal_seven, same));
+  EXPECT_TRUE(std::ranges::equal(one.outliers, all.outliers, same));
+  if (has_exact_mean || !std::isfinite(one.mean)) {
+    EXPECT_TRUE(same(one.mean, all.mean)) << one.mean << ' ' << all.mean;
+  } else {
+    EXPECT_NEAR(one.mean, all.mean, std::abs(one.mean) * 1e-12);
+  }
+}
+
+class cluster_statistics : public testing::TestWithParam<key_type> {};
+
+INSTANTIATE_TEST_SUITE_P(of, cluster_statistics,
+                         testing::Values(key_type::u8, key_type::i32, key_type::f32, key_type::u64, key_type::f64),
+                         [](const auto& tested) { return std::string(name(tested.param)); });
+
+TEST_P(cluster_statistics, AreThoseOfOneProcess) {
+  mpi::session session(MPI_COMM_WORLD, one_thread());
+  const std::vector<double> q{0, 0.01, 0.25, 0.3, 0.5, 0.75, 0.999, 1};
+  for (const distribution& d : all_distributions()) {
+    // Less than the sample, and more.
+    for (const std::uint64_t num_keys : {1, 2, 7, 1001, 150'000}) {
+      const cluster_case c{.type = GetParam(), .keys = d, .num_keys = num_keys, .sizes = spread::rising};
+      spread_input input(c);
+      if (input.total() == 0) continue;  // one node rank that rises from nothing
+      const const_key_span whole{c.type, input.expected().input().data(), input.total()};
+      const std::vector<std::byte> before = input.keys;
+      for (const nan_policy nans : {nan_policy::propagate, nan_policy::omit}) {
+        const std::vector<double> one = quantiles(whole, q, {.method = quantile_method::median_unbiased, .nans = nans});
+        const std::vector<double> all =
+            session.quantiles(input.span(), q, {.method = quantile_method::median_unbiased, .nans = nans});
+        EXPECT_TRUE(std::ranges::equal(one, all, same)) << to_string(d) << ' ' << num_keys;
+        const summary_options options{.nans = nans, .most_outliers = 20};
+        const bool has_exact_mean = c.type != key_type::f32 && c.type != key_type::f64;
+        expect_same(summarize(whole, options), session.summarize(input.span(), options), has_exact_mean);
+      }
+      EXPECT_EQ(input.keys, before);
+    }
+  }
+}
+
+TEST(cluster_statistics_spread, AnySpreadGivesTheSame) {
+  mpi::session session(MPI_COMM_WORLD, one_thread());
+  const std::vector<double> q{0.25, 0.5, 0.75};
+  for (const spread sizes : {spread::even, spread::one_has_all, spread::last_has_none}) {
+    spread_input input({key_type::f64, {distribution_kind::normal}, 200'000, sizes, 0});
+    if (input.total() == 0) continue;
+    const const_key_span whole{key_type::f64, input.expected().input().data(), input.total()};
+    EXPECT_EQ(quantiles(whole, q), session.quantiles(input.span(), q));
+  }
+}
+
+TEST(cluster_statistics_spread, SeveralDevicesWithMemoryOfTheirOwn) {
+  mpi::options options{.devices = "cpu:2"};
+  options.tuning.host_separate_memory = true;
+  mpi::session session(MPI_COMM_WORLD, options);
+  spread_input input({key_type::u32, {distribution_kind::zipf, 1.0}, 200'000, spread::rising, 0});
+  if (input.total() == 0) GTEST_SKIP() << "one node rank that rises from nothing";
+  const const_key_span whole{key_type::u32, input.expected().input().data(), input.total()};
+  expect_same(summarize(whole), session.summarize(input.span()), true);
+}
+
+TEST(cluster_statistics_trouble, AllAreTold) {
+  std::vector<double> keys;
+  const std::vector<double> q{0.5};
+  EXPECT_THROW(static_cast<void>(mpi::quantiles(keys, q, MPI_COMM_WORLD)), bad_input);
+  keys = {1, 2, std::nan("")};
+  mpi::session session(MPI_COMM_WORLD, one_thread());
+  EXPECT_THROW(static_cast<void>(session.quantiles(keys, q, {.nans = nan_policy::error})), bad_input);
+  const std::vector<double> wrong{2.0};
+  EXPECT_THROW(static_cast<void>(session.quantiles(keys, wrong)), invalid_argument);
+  EXPECT_EQ(session.quantiles(keys, q, {.nans = nan_policy::omit}), std::vector<double>{1.5});
+  if (world_size() == 1) return;
+  const std::vector<double> differs{world_rank() == 1 ? 0.25 : 0.5};
+  EXPECT_THROW(static_cast<void>(session.quantiles(keys, differs)), invalid_argument);
+}
+
+}  // namespace
+}  // namespace spansort::test
