@@ -53,6 +53,10 @@ struct options {
   /// over processes). "distributed_lsd": Spafford's Algorithm 1, least significant digits first and an exchange a digit,
   /// on one CPU device; for comparison.
   std::string algorithm = "auto";
+  /// How keys travel between GPUs of different node ranks. "nccl": from GPU to GPU, where every node rank has one GPU, all
+  /// different, and libnccl.so.2 can be loaded. "host": through host memory and MPI. "auto": the first where it can be had
+  /// on all, else the second. The same on all node ranks.
+  std::string exchange = "auto";
   /// Digit width of distributed_lsd, 1 to 16; wider means fewer exchanges. 16 is the paper's.
   unsigned radix_bits = 16;
   /// Ceiling on workspace beside the caller's arrays, on this node rank. 0: what the machine has.

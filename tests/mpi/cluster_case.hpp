@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <numeric>
@@ -40,6 +41,14 @@ inline unsigned world_size() {
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   return static_cast<unsigned>(size);
+}
+
+/// The devices of a test: `usual`, unless SPANSORT_TEST_MPI_DEVICES names GPUs: "gpu:0" the same on every node rank,
+/// "gpu:each" the one of the node rank's number.
+inline std::string test_devices(const std::string& usual) {
+  const char* const named = std::getenv("SPANSORT_TEST_MPI_DEVICES");
+  if (named == nullptr) return usual;
+  return std::string_view(named) == "gpu:each" ? "gpu:" + std::to_string(world_rank()) : named;
 }
 
 /// num_ranks + 1 positions in the whole.

@@ -14,7 +14,8 @@ constexpr key_type all_types[] = {key_type::u8,  key_type::i8,  key_type::u16,  
 
 /// A small world: many messages, several passes.
 mpi::options small_world(const std::string& algorithm) {
-  mpi::options options{.devices = "cpu:1", .algorithm = algorithm, .radix_bits = 8, .message_bytes = 1000};
+  const std::string devices = algorithm == "distributed_lsd" ? "cpu:1" : test_devices("cpu:1");
+  mpi::options options{.devices = devices, .algorithm = algorithm, .radix_bits = 8, .message_bytes = 1000};
   options.tuning.radix_bits = 4;
   return options;
 }
@@ -128,6 +129,18 @@ TEST(cluster_sort_devices, SeveralOnEachNodeRank) {
         EXPECT_EQ(input.diagnose(), "") << to_string(d) << (is_separate ? ", separate" : "");
       }
       expect_balanced<std::uint64_t>(session, {distribution_kind::zipf, 1.0}, spread::rising);
+    }
+  }
+}
+
+TEST(cluster_sort_devices, LargeMessages) {
+  for (const char* const exchange : {"auto", "host"}) {
+    mpi::options options{.devices = test_devices("cpu:1"), .exchange = exchange};
+    mpi::session session(MPI_COMM_WORLD, options);
+    for (const distribution_kind kind : {distribution_kind::uniform, distribution_kind::zipf}) {
+      spread_input input({key_type::u64, {kind, 1.0}, 1'000'000, spread::even, 8});
+      session.sort_pairs(input.span(), input.values.data(), 8);
+      EXPECT_EQ(input.diagnose(), "") << exchange;
     }
   }
 }

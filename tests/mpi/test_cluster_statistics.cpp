@@ -8,7 +8,7 @@
 namespace spansort::test {
 namespace {
 
-mpi::options one_thread() { return {.devices = "cpu:1"}; }
+mpi::options one_thread() { return {.devices = test_devices("cpu:1")}; }
 
 /// The same bits; any NaN is as good as another.
 bool same(double a, double b) {

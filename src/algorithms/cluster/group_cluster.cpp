@@ -86,15 +86,15 @@ class part_list {
 }  // namespace
 
 group_cluster::group_cluster(exchange::node_group& group, exchange::exchange_limits limits, std::vector<rank>& ranks,
-                             std::vector<unsigned> first_ranks)
-    : group_(group), limits_(std::move(limits)), ranks_(ranks), first_ranks_(std::move(first_ranks)) {}
+                             std::vector<unsigned> first_ranks, exchange::nccl_link* link)
+    : group_(group), limits_(std::move(limits)), ranks_(ranks), first_ranks_(std::move(first_ranks)), link_(link) {}
 
 bool group_cluster::has_own_memory() const {
   return std::ranges::any_of(ranks_, [](const rank& r) { return !r.device->shares_host_memory(); });
 }
 
 void group_cluster::reserve_slots() {
-  if (!has_own_memory() || slots_.size_bytes() != 0) return;
+  if (link_ != nullptr || !has_own_memory() || slots_.size_bytes() != 0) return;
   slots_ = ranks_.front().device->allocate_staging(2 * limits_.in_flight * limits_.message_bytes);
 }
 
@@ -125,6 +125,7 @@ exchange::exchanged group_cluster::push(const device::record_shape& shape, std::
       parts.add_incoming(source, endpoints[t.destination_rank - first_rank], t.destination_offset, t.count);
     }
   }
+  if (link_ != nullptr) return {.bytes = link_->exchange(parts.outgoing, parts.incoming).sent};
   exchange::packed_memory packed;
   queue_packer packer(std::move(parts.ranges), 2 * limits_.in_flight + 1);
   if (has_own_memory()) {

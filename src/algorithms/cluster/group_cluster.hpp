@@ -9,14 +9,16 @@
 #include "algorithms/rank.hpp"
 #include "exchange/mpi/exchange_over_mpi.hpp"
 #include "exchange/mpi/node_group.hpp"
+#include "exchange/nccl/nccl_link.hpp"
 
 namespace spansort::algorithms {
 
 class group_cluster : public cluster {
  public:
   /// `ranks`: this process's. `first_ranks` as in cluster_sort. Group and ranks outlive this.
+  /// `link`: between the GPUs of all processes, where there is one.
   group_cluster(exchange::node_group& group, exchange::exchange_limits limits, std::vector<rank>& ranks,
-                std::vector<unsigned> first_ranks);
+                std::vector<unsigned> first_ranks, exchange::nccl_link* link);
 
   void enter_phase(std::string_view phase) override { group_.set_phase(phase); }
   [[nodiscard]] std::vector<std::uint64_t> gather(std::span<const std::uint64_t> mine) override;
@@ -41,6 +43,7 @@ class group_cluster : public cluster {
   exchange::exchange_limits limits_;
   std::vector<rank>& ranks_;
   std::vector<unsigned> first_ranks_;
+  exchange::nccl_link* link_;
   device::buffer slots_;
 };
 

@@ -52,6 +52,9 @@ void check(const options& given) {
   if (given.radix_bits < 1 || given.radix_bits > 16) {
     throw invalid_argument(fmt::format("radix_bits {}: expected 1 to 16", given.radix_bits));
   }
+  if (given.exchange != "auto" && given.exchange != "nccl" && given.exchange != "host") {
+    throw invalid_argument(fmt::format("unknown exchange '{}'; known: auto, nccl, host", given.exchange));
+  }
   if (given.message_bytes < 1 || given.message_bytes > std::uint64_t{1} << 30) {
     throw invalid_argument(fmt::format("message_bytes {}: expected 1 to 2^30", given.message_bytes));
   }
@@ -100,10 +103,19 @@ session::state::state(MPI_Comm communicator, options session_options)
   const unsigned num_sharing = processes_of_this_machine(communicator);
   try {
     together("opening devices", [&] { open(num_sharing); });
+    connect();
   } catch (...) {
     leave_if_agreed();
     throw;
   }
+}
+
+void session::state::connect() {
+  group->set_phase("connecting GPUs");
+  const bool wants_link = given.exchange != "host";
+  gpus = exchange::connect_gpus(*group, wants_link && devices.gpus.size() == 1 ? devices.gpus.front() : -1);
+  if (given.exchange != "nccl" || gpus.link != nullptr) return;
+  agree([&] { throw device_error("exchange 'nccl' cannot be had: " + gpus.why_not); });
 }
 
 void session::state::open(unsigned num_sharing) {
@@ -130,6 +142,7 @@ algorithms::cluster_sort session::state::begin(std::string_view operation, const
                                {"radix_bits", std::to_string(tuning.radix_bits)},
                                {"epsilon", std::to_string(tuning.epsilon)},
                                {"fuse_threshold", std::to_string(tuning.fuse_threshold)},
+                               {"exchange", given.exchange},
                                {"message_bytes", std::to_string(given.message_bytes)}});
   });
   return meet(shape, num_keys, is_balanced);
@@ -184,7 +197,7 @@ std::uint64_t session::state::most_records(const device::record_shape& shape,
 std::uint64_t session::state::run(algorithms::problem problem, algorithms::cluster_sort& others,
                                   const api::operation& what) {
   algorithms::group_cluster cluster(*group, {.message_bytes = given.message_bytes, .on_progress = {}}, ranks,
-                                    others.first_ranks);
+                                    others.first_ranks, gpus.link.get());
   others.group = &cluster;
   problem.others = &others;
   const algorithms::entry* driver = algorithm;
@@ -208,6 +221,7 @@ std::uint64_t session::state::run(algorithms::problem problem, algorithms::clust
   sort_report unseen;
   sort_report& report = given.report == nullptr ? unseen : *given.report;
   api::run_reported(*driver, ranks, sort_settings, problem, what, {}, report);
+  if (report.staged_bytes != 0 && report.staged_because.empty()) report.staged_because = "over MPI: " + gpus.why_not;
   std::uint64_t num_records = 0;
   for (const rank_report& r : report.ranks) num_records += r.num_keys_out;
   return num_records;

@@ -14,6 +14,7 @@
 #include "api/mpi/agreement.hpp"
 #include "api/run_reported.hpp"
 #include "exchange/mpi/node_group.hpp"
+#include "exchange/nccl/nccl_link.hpp"
 #include "spansort/mpi.hpp"
 
 namespace spansort::mpi {
@@ -30,6 +31,8 @@ struct session::state {
   state& operator=(const state&) = delete;
 
   void open(unsigned num_sharing);
+  /// The GPUs of all node ranks, where that can be.
+  void connect();
   /// Otherwise the group would tell those that have not heard of it yet that this node rank failed.
   void leave_if_agreed() noexcept {
     if (all_know_of_failure) group->leave();
@@ -70,6 +73,7 @@ struct session::state {
   options given;
   sort_options sort_settings;
   std::unique_ptr<exchange::node_group> group;
+  exchange::nccl_connection gpus;  ///< ends before the group
   const algorithms::entry* algorithm = nullptr;
   api::device_list devices;
   std::uint64_t num_allocations = 0;

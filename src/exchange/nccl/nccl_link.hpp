@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPUs of different processes that reach each other by NCCL, so that what they exchange does not pass through the host.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "exchange/mpi/exchange_over_mpi.hpp"
+#include "exchange/mpi/node_group.hpp"
+
+namespace spansort::exchange {
+
+class nccl_link {
+ public:
+  virtual ~nccl_link() = default;
+  nccl_link(const nccl_link&) = delete;
+  nccl_link& operator=(const nccl_link&) = delete;
+
+  /// As exchange_over_mpi(), of memory of the GPUs; of a pair of ranks, parts are cut alike on both sides. No work is queued
+  /// on this memory. Grouped sends and receives; polls the group's failure watch while it waits.
+  virtual exchanged_bytes exchange(std::span<const outgoing_part> outgoing, std::span<const incoming_part> incoming) = 0;
+
+ protected:
+  nccl_link() = default;
+};
+
+/// A link, or why there is none.
+struct nccl_connection {
+  std::unique_ptr<nccl_link> link;
+  std::string why_not;
+};
+
+/// Collective. A link on all ranks, where each of them has one GPU, all different, and NCCL; else none on any. `ordinal`:
+/// this rank's GPU, -1 where it has none or several devices. The link ends before the group. Throws cluster_failure.
+[[nodiscard]] nccl_connection connect_gpus(node_group& group, int ordinal);
+
+}  // namespace spansort::exchange
