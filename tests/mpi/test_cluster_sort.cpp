@@ -135,10 +135,10 @@ TEST(cluster_sort_devices, SeveralOnEachNodeRank) {
 
 TEST(cluster_sort_devices, LargeMessages) {
   for (const char* const exchange : {"auto", "host"}) {
-    mpi::options options{.devices = test_devices("cpu:1"), .exchange = exchange};
+    mpi::options options{.devices = test_devices("cpu:1"), .exchange = exchange, .message_bytes = 1 << 17};
     mpi::session session(MPI_COMM_WORLD, options);
     for (const distribution_kind kind : {distribution_kind::uniform, distribution_kind::zipf}) {
-      spread_input input({key_type::u64, {kind, 1.0}, 1'000'000, spread::even, 8});
+      spread_input input({key_type::u64, {kind, 1.0}, 200'000, spread::even, 8});
       session.sort_pairs(input.span(), input.values.data(), 8);
       EXPECT_EQ(input.diagnose(), "") << exchange;
     }

@@ -44,7 +44,7 @@ TEST_P(cluster_statistics, AreThoseOfOneProcess) {
   const std::vector<double> q{0, 0.01, 0.25, 0.3, 0.5, 0.75, 0.999, 1};
   for (const distribution& d : all_distributions()) {
     // Less than the sample; and more, which takes seconds where all node ranks share a few cores.
-    std::vector<std::uint64_t> sizes{1, 2, 7, 1001};
+    std::vector<std::uint64_t> sizes{1, 2, 1001};
     if (d.kind == distribution_kind::zipf || d.kind == distribution_kind::special_floats) sizes.push_back(150'000);
     for (const std::uint64_t num_keys : sizes) {
       const cluster_case c{.type = GetParam(), .keys = d, .num_keys = num_keys, .sizes = spread::rising};
@@ -52,7 +52,9 @@ TEST_P(cluster_statistics, AreThoseOfOneProcess) {
       if (input.total() == 0) continue;  // one node rank that rises from nothing
       const const_key_span whole{c.type, input.expected().input().data(), input.total()};
       const std::vector<std::byte> before = input.keys;
-      for (const nan_policy nans : {nan_policy::propagate, nan_policy::omit}) {
+      std::vector<nan_policy> policies{nan_policy::propagate};
+      if (d.kind == distribution_kind::special_floats) policies.push_back(nan_policy::omit);
+      for (const nan_policy nans : policies) {
         const std::vector<double> one = quantiles(whole, q, {.method = quantile_method::median_unbiased, .nans = nans});
         const std::vector<double> all =
             session.quantiles(input.span(), q, {.method = quantile_method::median_unbiased, .nans = nans});
