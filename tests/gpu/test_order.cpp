@@ -28,7 +28,10 @@ class gpu_order_test : public gpu_test {
   /// Every GPU of the machine once.
   static std::string all_gpus() {
     std::string list = "gpu:0";
-    for (int i = 1; i < device::cuda::num_gpus(); ++i) list += "," + std::to_string(i);
+    for (int i = 1; i < device::cuda::num_gpus(); ++i) {
+      list += ",";
+      list += std::to_string(i);
+    }
     return list;
   }
 };
