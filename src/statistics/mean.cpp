@@ -25,8 +25,8 @@ __extension__ using wide = __int128;
 /// Neumaier's compensated sum.
 void add(double number, number_total& to) {
   const double next = to.of_floats + number;
-  to.lost += std::abs(to.of_floats) >= std::abs(number) ? (to.of_floats - next) + number
-                                                        : (number - next) + to.of_floats;
+  to.lost +=
+      std::abs(to.of_floats) >= std::abs(number) ? (to.of_floats - next) + number : (number - next) + to.of_floats;
   to.of_floats = next;
 }
 

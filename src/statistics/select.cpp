@@ -30,8 +30,9 @@ class selection {
     bool is_first = true;
     while (!left.targets.empty()) {
       std::erase_if(left.chunks, [](const key_chunk& c) { return c.num_keys == 0; });
+      if (!is_first && is_worth_sorting(left.chunks)) return sort_and_pick(left);
       const key_extent extent = extent_of(num_keys_of(left.chunks), others_);
-      key_sample sample = take_sample(codec_, left.chunks, extent);
+      key_sample sample = take_sample(codec_, left.chunks, extent, keys_to_sample(left.chunks));
       if (others_ != nullptr) sample.keys = others_->gather(sample.keys);
       if (sample.keys.size() == extent.num_total) return pick(sample, left.targets);
       left = search(sample, std::move(left), extent.num_total, is_first);
@@ -48,6 +49,40 @@ class selection {
     std::vector<device::buffer> memory;
     bool is_complete = true;  ///< there was room for all that was marked
   };
+
+  /// So few on one GPU that sorting them takes less time than another sample and its trip to the host. What a CPU has is
+  /// searched further, whose sort takes ten times as long as a read.
+  [[nodiscard]] bool is_worth_sorting(const std::vector<key_chunk>& chunks) const {
+    constexpr std::uint64_t most_keys = std::uint64_t{1} << 21;
+    return others_ == nullptr && chunks.size() == 1 && chunks[0].num_keys <= most_keys &&
+           !chunks[0].device->shares_host_memory();
+  }
+
+  /// Processes sample alike, whatever devices they have.
+  [[nodiscard]] std::uint64_t keys_to_sample(const std::vector<key_chunk>& chunks) const {
+    const auto has_own_memory = [](const key_chunk& c) { return !c.device->shares_host_memory(); };
+    return others_ == nullptr && std::ranges::all_of(chunks, has_own_memory) ? keys_of_gpu_sample : keys_of_sample;
+  }
+
+  /// What was collected is the selection's own.
+  void sort_and_pick(const remainder& left) {
+    const key_chunk& chunk = left.chunks.front();
+    const unsigned width = codec_.width_bytes();
+    void* const keys = const_cast<void*>(chunk.keys);
+    const device::buffer alternate = chunk.device->allocate(chunk.num_keys * width);
+    std::vector<std::uint64_t> bits(left.targets.size());
+    queued_work work(left.chunks);
+    chunk.queue->local_sort({.shape = {codec_, 0},
+                             .source = {keys, nullptr},
+                             .alternate = {alternate.data(), nullptr},
+                             .segments = {{0, chunk.num_keys, {0, codec_.key_bits()}}},
+                             .looks_for_order = false});
+    for (std::size_t i = 0; i < bits.size(); ++i) {
+      chunk.queue->copy(&bits[i], static_cast<char*>(keys) + left.targets[i].rank * width, width, "selected");
+    }
+    work.finish();
+    for (std::size_t i = 0; i < bits.size(); ++i) found_[left.targets[i].slot] = encode_at(codec_, &bits[i], 0);
+  }
 
   /// The sample is all there is.
   void pick(const key_sample& sample, const std::vector<target>& targets) {

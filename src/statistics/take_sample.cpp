@@ -120,16 +120,16 @@ void queued_work::finish() {
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-key_sample take_sample(const keys::key_codec& codec, std::span<const key_chunk> chunks, const key_extent& extent) {
+key_sample take_sample(const keys::key_codec& codec, std::span<const key_chunk> chunks, const key_extent& extent,
+                       std::uint64_t most_keys) {
   const unsigned key_bytes = codec.width_bytes();
   key_sample sample;
   sample.run_keys = line_bytes / key_bytes;
   std::vector<std::vector<sample_run>> runs;
-  if (extent.num_total <= most_sampled_keys) {
+  if (extent.num_total <= most_keys) {
     for (const key_chunk& c : chunks) runs.push_back({{0, c.num_keys}});
   } else {
-    runs = place_runs(chunks, extent, std::min(most_sampled_keys, extent.num_total / 4) / sample.run_keys,
-                      sample.run_keys);
+    runs = place_runs(chunks, extent, std::min(most_keys, extent.num_total / 4) / sample.run_keys, sample.run_keys);
   }
   const std::vector<char> keys = gather_all(chunks, runs, key_bytes);
   sample.keys.resize(keys.size() / key_bytes);

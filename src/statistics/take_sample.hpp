@@ -31,12 +31,13 @@ class queued_work {
   std::span<const key_chunk> chunks_;
 };
 
-/// Up to this many keys are sampled completely.
-inline constexpr std::uint64_t most_sampled_keys = std::uint64_t{1} << 16;
+/// Keys of a sample; up to this many are taken all. GPUs read so fast that a large sample costs more than it saves.
+inline constexpr std::uint64_t keys_of_sample = std::uint64_t{1} << 16;
+inline constexpr std::uint64_t keys_of_gpu_sample = std::uint64_t{1} << 14;
 
 /// Encoded keys, taken at places that depend on the number of keys alone. A cache line at a time: its other keys cost
 /// nothing more. Where `extent` says that there are keys of other processes, this process's share of the sample.
 [[nodiscard]] key_sample take_sample(const keys::key_codec& codec, std::span<const key_chunk> chunks,
-                                     const key_extent& extent);
+                                     const key_extent& extent, std::uint64_t most_keys = keys_of_sample);
 
 }  // namespace spansort::statistics
