@@ -35,6 +35,7 @@ class shared_files {
   files::loaded_keys read(std::uint64_t extra_bytes_per_key) {
     const auto begin = clock::now();
     files::loaded_keys keys;
+    require_same_request();
     session_.together("reading", [&] {
       files::key_reader reader(input_, file_.type);
       target_ = files::find_output(output_);
@@ -48,8 +49,8 @@ class shared_files {
       const std::uint64_t rank = session_.group->node_rank();
       std::uint64_t first = 0;
       for (std::uint64_t i = 0; i < rank; ++i) first += even_part(num_keys_, num_nodes, i);
-      const files::memory_policy memory{
-          [=](key_type type) { return size_bytes(type) + extra_bytes_per_key; }, session_.given.memory_limit_bytes};
+      const files::memory_policy memory{[=](key_type type) { return size_bytes(type) + extra_bytes_per_key; },
+                                        session_.given.memory_limit_bytes};
       keys = reader.read_part(first, even_part(num_keys_, num_nodes, rank), memory);
     });
     end_phase("read", begin, keys.bytes.size());
@@ -90,10 +91,11 @@ class shared_files {
         session_.group->all_gather_strings(whole ? whole->temporary_path() : std::string()).front();
     // Whoever is left of the node ranks can remove it.
     if (!whole && file_.on_temporary) file_.on_temporary(path);
-    session_.together("writing", [&] {
-      files::write_file_part(path, target_.name, header.size() + num_before * width, part);
-    });
+    session_.together("writing",
+                      [&] { files::write_file_part(path, target_.name, header.size() + num_before * width, part); });
     session_.together("replacing the output", [&] {
+      // A node rank that fails with its part written still keeps the output from being replaced.
+      session_.group->barrier();
       if (whole) whole->commit();
     });
     if (!whole && file_.on_temporary) file_.on_temporary("");
@@ -104,6 +106,17 @@ class shared_files {
   [[nodiscard]] std::uint64_t num_keys() const noexcept { return num_keys_; }
 
  private:
+  /// Node ranks that differ would read one file and write another.
+  void require_same_request() {
+    session_.agree([&] {
+      api::require_same(*session_.group, {{"input", input_},
+                                          {"output", output_},
+                                          {"type", file_.type ? std::string(name(*file_.type)) : "of the file"},
+                                          {"unique", file_.unique ? "yes" : "no"},
+                                          {"verify", file_.verify ? "yes" : "no"}});
+    });
+  }
+
   void end_phase(const char* name, clock::time_point begin, std::uint64_t bytes_moved) {
     const double elapsed_ms = std::chrono::duration<double, std::milli>(clock::now() - begin).count();
     phases_.push_back({name, elapsed_ms, elapsed_ms, bytes_moved, 1});
@@ -175,12 +188,14 @@ void verify(session::state& session, const std::string& input, const_key_span ke
   session.together("verifying", [&] {
     const char* what = nullptr;
     if (here.first_disorder) what = "its keys are out of order";
-    if (left && keys.num_keys != 0 && *left > ends[group.node_rank()].first) what = "it begins before its predecessor ends";
+    if (left && keys.num_keys != 0 && *left > ends[group.node_rank()].first)
+      what = "it begins before its predecessor ends";
     if (!has_same_keys) what = "the sorted keys are not the keys that were read";
     if (what == nullptr) return;
-    throw internal_error(fmt::format("{}: verification failed on node rank {}: {}; the output was withheld; please report "
-                                     "this",
-                                     input, group.node_rank(), what));
+    throw internal_error(
+        fmt::format("{}: verification failed on node rank {}: {}; the output was withheld; please report "
+                    "this",
+                    input, group.node_rank(), what));
   });
 }
 
