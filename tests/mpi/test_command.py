@@ -110,7 +110,7 @@ class SameBytes(ClusterTest):
         sort = ["sort", "--mpi", source, "-o", self.path("y.npy"), "--report", self.path("r.json"), "--devices"]
         self.run_ok(*sort, "cpu:2", ":", *sort, "cpu", num_ranks=2)
         report = json.loads(self.read("r.json"))
-        self.assertEqual((report["algorithm"], report["num_keys"]), ("rmg", 2_667), report)
+        self.assertEqual((report["algorithm"], report["num_keys"]), ("distributed_rmg", 2_667), report)
         self.assertEqual([r["num_threads"] for r in report["ranks"]], [1, 1], report)
 
 
@@ -140,9 +140,13 @@ class Refused(ClusterTest):
 
     def test_output_that_cannot_be(self):
         self.refused(4, ["no/such"], "sort", "--mpi", self.input, "-o", self.path("no/such/y.npy"))
-        done = self.refused(4, ["no/report.json"], *self.sort[:-1], self.path("new.npy"), "--report",
-                            self.path("no/report.json")) if False else None
-        self.assertIsNone(done)
+
+    def test_report_that_one_rank_cannot_write(self):
+        done = mpirun(*self.sort, "--report", self.path("no/report.json"))
+        self.assertEqual((done.returncode, len(self.messages(done))), (4, 1), done.stderr)
+        self.assertIn("node rank 0: ", done.stderr)
+        self.assertIn("no/report.json", done.stderr)
+        self.assertTrue(np.array_equal(np.load(self.output), np.arange(99)))
 
     def test_memory_of_one_rank(self):
         big = self.save("big.npy", np.zeros(100_000, "<u8"))
