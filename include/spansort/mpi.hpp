@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
@@ -131,6 +132,13 @@ class session {
   file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {});
   /// The stable order of a file's keys likewise, as argsort_file() writes it. Not with `unique` or `verify`.
   file_result argsort_file(const std::string& input, const std::string& output, const file_options& file = {});
+
+  /// This node rank's share of the keys of a regular file that all see by this name: shares of equal size (± 1), in the
+  /// order of node ranks. Throws as key_file, and cluster_failure on the other node ranks.
+  [[nodiscard]] key_file read_share(const std::string& input, std::optional<key_type> type = {});
+  /// How many keys of all node ranks lie between the edges, as histogram() counts them; the same for all. On the CPU. Throws
+  /// as histogram().
+  [[nodiscard]] std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double> edges);
 
   struct state;
 
