@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,9 +32,11 @@ class shared_files {
   shared_files(session::state& session, const std::string& input, const std::string& output, const file_options& file)
       : session_(session), input_(input), output_(output), file_(file) {}
 
-  /// This node rank's share of the keys.
-  files::loaded_keys read(std::uint64_t extra_bytes_per_key) {
+  /// This node rank's share of the keys. Refused where there is no room beside it for the workspace of records with
+  /// `value_bytes` more, and for `other_bytes(type)` a key.
+  files::loaded_keys read(std::uint64_t value_bytes, const std::function<std::uint64_t(key_type)>& other_bytes) {
     const auto begin = clock::now();
+    const std::uint64_t num_copies = session_.given.algorithm == "distributed_lsd" ? 2 : 1;
     files::loaded_keys keys;
     require_same_request();
     session_.together("reading", [&] {
@@ -49,8 +52,9 @@ class shared_files {
       const std::uint64_t rank = session_.group->node_rank();
       std::uint64_t first = 0;
       for (std::uint64_t i = 0; i < rank; ++i) first += even_part(num_keys_, num_nodes, i);
-      const files::memory_policy memory{[=](key_type type) { return size_bytes(type) + extra_bytes_per_key; },
-                                        session_.given.memory_limit_bytes};
+      const files::memory_policy memory{
+          [&](key_type type) { return num_copies * (size_bytes(type) + value_bytes) + other_bytes(type); },
+          session_.given.memory_limit_bytes};
       keys = reader.read_part(first, even_part(num_keys_, num_nodes, rank), memory);
     });
     end_phase("read", begin, keys.bytes.size());
@@ -221,7 +225,7 @@ key_span keep_unique(session::state& session, key_span keys) {
 file_result session::sort_file(const std::string& input, const std::string& output, const file_options& file) {
   state& s = *state_;
   shared_files files(s, input, output, file);
-  files::loaded_keys keys = files.read(0);
+  files::loaded_keys keys = files.read(0, [](key_type) { return std::uint64_t{0}; });
   key_span span = keys.span();
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
   sort(span);
@@ -242,7 +246,8 @@ file_result session::argsort_file(const std::string& input, const std::string& o
     if (file.unique || file.verify) throw invalid_argument("argsort over MPI: -u and --verify are not available");
   });
   shared_files files(s, input, output, file);
-  const files::loaded_keys keys = files.read(24);
+  const files::loaded_keys keys = files.read(
+      sizeof(std::uint64_t), [](key_type type) { return sizeof(std::uint64_t) + size_bytes(type); });  // result, copy
   files::byte_buffer order;
   s.together("taking memory", [&] { order = files::byte_buffer(keys.num_keys * sizeof(std::uint64_t)); });
   argsort(keys.span(), reinterpret_cast<std::uint64_t*>(order.data()));
