@@ -46,11 +46,6 @@ std::uint64_t memory_bytes() {
   return sum;
 }
 
-std::uint64_t parse_memory_limit(const std::string& text) {
-  if (text.empty()) return 0;
-  return parse_size("-S", text, text.ends_with('%') ? memory_bytes() : 0);
-}
-
 // Standard input without -o goes to standard output, as GNU sort's; a file needs to be told where to.
 std::string output_of(const sort_arguments& arguments) {
   if (!arguments.output.empty()) return arguments.output;
@@ -130,6 +125,20 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
       ->capture_default_str();
   command.add_option("--seed", arguments.seed, "Seed of random choices; none of the algorithms makes any so far")
       ->type_name("N");
+  add_mpi_flag(command);
+}
+
+void add_mpi_flag(CLI::App& command) {
+  command.add_flag("--mpi")
+      ->description(
+          "Over the processes that mpirun starts, each with a share of IN: mpirun -n 4 spansort ... --mpi; with "
+          "--help: the flags there")
+      ->disable_flag_override();
+}
+
+std::uint64_t parse_memory_limit(const std::string& text) {
+  if (text.empty()) return 0;
+  return parse_size("-S", text, text.ends_with('%') ? memory_bytes() : 0);
 }
 
 std::optional<spansort::key_type> parse_type_flag(const std::string& text) {

@@ -2,6 +2,7 @@
 // Flags that several subcommands share, and what becomes of them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,11 +49,17 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments);
 /// Adds IN and --type.
 void add_input_flags(CLI::App& command, std::string& input, std::string& type);
 
+/// Adds --mpi, for help's sake: whoever gets it past the start of spansort runs over MPI already.
+void add_mpi_flag(CLI::App& command);
+
 /// Adds -r / --reverse.
 void add_reverse_flag(CLI::App& command, bool& descending);
 
 /// Throws invalid_argument naming --type; nothing for "".
 [[nodiscard]] std::optional<spansort::key_type> parse_type_flag(const std::string& text);
+
+/// Of -S; nothing for "". Throws invalid_argument.
+[[nodiscard]] std::uint64_t parse_memory_limit(const std::string& text);
 
 /// sort_file or argsort_file.
 using file_operation = spansort::file_result (*)(const std::string& input, const std::string& output,

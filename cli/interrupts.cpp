@@ -20,7 +20,7 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 // SA_RESETHAND has restored the default action, which raise() now takes.
 extern "C" void remove_and_raise(int signal_number) {
-  if (has_temporary.load()) ::unlink(temporary_path.data());
+  cli::remove_temporary_now();
   ::raise(signal_number);
 }
 
@@ -32,6 +32,10 @@ void announce(const std::string& path) {
 }
 
 }  // namespace
+
+void remove_temporary_now() noexcept {
+  if (has_temporary.load()) ::unlink(temporary_path.data());
+}
 
 spansort::temporary_file_callback remove_temporary_on_signals() {
   for (const int signal_number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU}) {

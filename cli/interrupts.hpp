@@ -11,4 +11,7 @@ namespace cli {
 /// Signals that were ignored stay ignored.
 [[nodiscard]] spansort::temporary_file_callback remove_temporary_on_signals();
 
+/// Removes the file last announced. For a thread that is about to end the process.
+void remove_temporary_now() noexcept;
+
 }  // namespace cli

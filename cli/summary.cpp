@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // spansort summary: order statistics of a file's keys as a table, a box plot, JSON and a picture.
+#include "cli/summary.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,37 +11,12 @@
 #include <system_error>
 
 #include "cli/common.hpp"
-#include "cli/draw_summary.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/summary_json.hpp"
-#include "cli/summary_text.hpp"
 #include "spansort/errors.hpp"
 
 namespace cli {
 namespace {
-
-/// Flags as typed.
-struct summary_arguments {
-  std::string input;
-  std::string type;
-  std::string method = "linear";
-  std::string nans = "propagate";
-  std::string whiskers = "1.5";
-  std::string json;
-  std::string plot;
-  std::string scale = "auto";
-  std::string caption;
-  std::string outliers;
-  std::string devices = "auto";
-};
-
-/// What is to be done, checked.
-struct summary_request {
-  std::optional<spansort::key_type> type;
-  spansort::summary_options options;
-  std::optional<axis_scale> scale;
-  picture_format format = picture_format::svg;
-};
 
 /// Calls the parser; what it throws then names the flag.
 template <class Parser>
@@ -120,36 +97,6 @@ void require_distinct_files(const summary_arguments& arguments) {
   }
 }
 
-summary_request check_flags(const summary_arguments& arguments) {
-  summary_request request;
-  request.type = parse_type_flag(arguments.type);
-  request.options.method = parse_named("--method", arguments.method, spansort::parse_quantile_method);
-  request.options.nans = parse_named("--nan", arguments.nans, spansort::parse_nan_policy);
-  request.options.whiskers = parse_whiskers(arguments.whiskers);
-  request.options.most_outliers = most_listed_outliers;
-  request.options.devices = arguments.devices;
-  request.scale = parse_scale(arguments.scale);
-  if (!arguments.plot.empty()) {
-    request.format = parse_picture_name(arguments.plot);
-    require_drawing();
-  }
-  require_distinct_files(arguments);
-  if (arguments.outliers == "-" && ::isatty(STDOUT_FILENO) != 0) {
-    throw spansort::invalid_argument("--outliers: standard output is a terminal, which keys would garble; give a file");
-  }
-  return request;
-}
-
-key_summary summarize_keys(const summary_arguments& arguments, const summary_request& request,
-                           spansort::const_key_span keys) {
-  if (keys.num_keys == 0) {
-    throw spansort::bad_input(fmt::format("{}: no keys, so there is nothing to summarize", arguments.input));
-  }
-  key_summary s = describe_keys(arguments.input, keys, request.options);
-  s.caption = printable(arguments.caption);
-  return s;
-}
-
 /// Why there is no picture.
 std::string no_picture_text(const key_summary& s) {
   if (s.box.nan_count != 0 && s.options.nans == spansort::nan_policy::propagate) {
@@ -160,38 +107,26 @@ std::string no_picture_text(const key_summary& s) {
   return "quartiles or whiskers are infinite";
 }
 
-std::string picture_bytes(const summary_arguments& arguments, const summary_request& request,
-                          spansort::const_key_span keys, const key_summary& s,
-                          const std::optional<picture_data>& data) {
-  if (!data)
-    throw spansort::bad_input(fmt::format("{}: --plot: nothing to draw: {}", arguments.input, no_picture_text(s)));
-  return draw_summary(s, *data, find_outlier_marks(keys, s, data->value_axis, num_picture_cells), request.format);
-}
+bool prints_text(const summary_arguments& arguments) { return arguments.json != "-" && arguments.outliers != "-"; }
 
-std::string printed_text(spansort::const_key_span keys, const key_summary& s, const std::optional<picture_data>& data) {
-  if (!data) return summary_table(s) + fmt::format("\nNo box plot: {}.\n", no_picture_text(s));
-  const text_style style = detect_text_style();
-  const std::vector<outlier_mark> marks = find_outlier_marks(keys, s, data->value_axis, num_plot_cells(style));
-  return summary_table(s) + "\n" + text_box_plot(s, data->value_axis, marks, style);
+std::string printed_text(const summary_findings& found, const text_style& style) {
+  const std::string table = summary_table(found.summary);
+  if (!found.picture) return table + fmt::format("\nNo box plot: {}.\n", no_picture_text(found.summary));
+  return table + "\n" + text_box_plot(found.summary, found.picture->value_axis, found.text_marks, style);
 }
 
 int run_summary(const summary_arguments& arguments) {
-  const summary_request request = check_flags(arguments);
+  const summary_request request = check_summary_flags(arguments);
   const spansort::key_file file(arguments.input, request.type);
-  const spansort::const_key_span keys = file.keys();
-  const key_summary s = summarize_keys(arguments, request, keys);
-  const std::optional<picture_data> data = make_picture_data(keys, s, request.scale);
-
+  const text_style style = detect_text_style();
+  const summary_findings found = find_summary(arguments, request, file.keys(), style);
   // All is made before anything is written.
-  std::string picture;
-  if (!arguments.plot.empty()) picture = picture_bytes(arguments, request, keys, s, data);
-  const bool is_output_taken = arguments.json == "-" || arguments.outliers == "-";
-  const std::string text = is_output_taken ? "" : printed_text(keys, s, data);
+  const summary_outputs outputs = make_outputs(arguments, request, found, style);
   const spansort::temporary_file_callback on_temporary = remove_temporary_on_signals();
-  if (!arguments.outliers.empty()) spansort::write_outliers(arguments.outliers, keys, s.box, on_temporary);
-  if (!arguments.plot.empty()) spansort::write_file(arguments.plot, picture, on_temporary);
-  if (!arguments.json.empty()) spansort::write_file(arguments.json, summary_json(s, data), on_temporary);
-  print(text);
+  if (!arguments.outliers.empty()) {
+    spansort::write_outliers(arguments.outliers, file.keys(), found.summary.box, on_temporary);
+  }
+  write_outputs(arguments, outputs, on_temporary);
   return status_ok;
 }
 
@@ -234,13 +169,80 @@ void add_output_flags(CLI::App& command, summary_arguments& arguments) {
 
 }  // namespace
 
+summary_request check_summary_flags(const summary_arguments& arguments) {
+  summary_request request;
+  request.type = parse_type_flag(arguments.type);
+  request.options.method = parse_named("--method", arguments.method, spansort::parse_quantile_method);
+  request.options.nans = parse_named("--nan", arguments.nans, spansort::parse_nan_policy);
+  request.options.whiskers = parse_whiskers(arguments.whiskers);
+  request.options.most_outliers = most_listed_outliers;
+  request.options.devices = arguments.devices;
+  request.scale = parse_scale(arguments.scale);
+  if (!arguments.plot.empty()) {
+    request.format = parse_picture_name(arguments.plot);
+    require_drawing();
+  }
+  require_distinct_files(arguments);
+  if (arguments.outliers == "-" && ::isatty(STDOUT_FILENO) != 0) {
+    throw spansort::invalid_argument("--outliers: standard output is a terminal, which keys would garble; give a file");
+  }
+  return request;
+}
+
+summary_findings find_summary(const summary_arguments& arguments, const summary_request& request,
+                              const key_source& keys, const text_style& style) {
+  if (keys.num_keys == 0) {
+    throw spansort::bad_input(fmt::format("{}: no keys, so there is nothing to summarize", arguments.input));
+  }
+  summary_findings found;
+  found.summary = describe_keys(arguments.input, keys, request.options);
+  found.summary.caption = printable(arguments.caption);
+  found.picture = make_picture_data(keys, found.summary, request.scale);
+  if (!found.picture) {
+    if (arguments.plot.empty()) return found;
+    throw spansort::bad_input(
+        fmt::format("{}: --plot: nothing to draw: {}", arguments.input, no_picture_text(found.summary)));
+  }
+  const axis& value_axis = found.picture->value_axis;
+  if (!arguments.plot.empty()) {
+    found.picture_marks = find_outlier_marks(keys, found.summary, value_axis, num_picture_cells);
+  }
+  if (prints_text(arguments)) {
+    found.text_marks = find_outlier_marks(keys, found.summary, value_axis, num_plot_cells(style));
+  }
+  return found;
+}
+
+summary_outputs make_outputs(const summary_arguments& arguments, const summary_request& request,
+                             const summary_findings& found, const text_style& style) {
+  summary_outputs outputs;
+  if (!arguments.plot.empty()) {
+    outputs.picture = draw_summary(found.summary, *found.picture, found.picture_marks, request.format);
+  }
+  if (!arguments.json.empty()) outputs.json = summary_json(found.summary, found.picture);
+  if (prints_text(arguments)) outputs.text = printed_text(found, style);
+  return outputs;
+}
+
+void write_outputs(const summary_arguments& arguments, const summary_outputs& outputs,
+                   const spansort::temporary_file_callback& on_temporary) {
+  if (!arguments.plot.empty()) spansort::write_file(arguments.plot, outputs.picture, on_temporary);
+  if (!arguments.json.empty()) spansort::write_file(arguments.json, outputs.json, on_temporary);
+  print(outputs.text);
+}
+
+void add_summary_flags(CLI::App& command, summary_arguments& arguments) {
+  add_input_flags(command, arguments.input, arguments.type);
+  add_statistics_flags(command, arguments);
+  add_output_flags(command, arguments);
+  add_mpi_flag(command);
+}
+
 void add_summary_command(CLI::App& app, command_action& action) {
   CLI::App* const command =
       app.add_subcommand("summary", "Quantiles, box plot and outliers of a file's keys, without sorting them");
   const auto arguments = std::make_shared<summary_arguments>();
-  add_input_flags(*command, arguments->input, arguments->type);
-  add_statistics_flags(*command, *arguments);
-  add_output_flags(*command, *arguments);
+  add_summary_flags(*command, *arguments);
   command->callback([arguments, &action] { action = [arguments] { return run_summary(*arguments); }; });
 }
 

@@ -104,8 +104,8 @@ std::size_t character_bytes(std::string_view text) {
 }
 
 /// Marks of the keys in [low, high], counted.
-void append_counted_marks(spansort::const_key_span keys, const std::string& devices, const axis& a, double low,
-                          double high, unsigned num_cells, std::vector<outlier_mark>& marks) {
+void append_counted_marks(const key_source& keys, const std::string& devices, const axis& a, double low, double high,
+                          unsigned num_cells, std::vector<outlier_mark>& marks) {
   if (!(low <= high)) return;
   const unsigned first = cell_of(a.place_of(low), num_cells);
   const unsigned last = cell_of(a.place_of(high), num_cells);
@@ -114,7 +114,7 @@ void append_counted_marks(spansort::const_key_span keys, const std::string& devi
     edges.push_back(std::clamp(a.value_at((cell + 1.0) / num_cells), edges.back(), high));
   }
   edges.push_back(high);
-  const std::vector<std::uint64_t> counts = spansort::histogram(keys, edges, {.devices = devices});
+  const std::vector<std::uint64_t> counts = keys.histogram(edges, {.devices = devices});
   for (unsigned i = 0; i < counts.size(); ++i) {
     if (counts[i] != 0) marks.push_back({middle_of(first + i, num_cells), counts[i]});
   }
@@ -135,8 +135,7 @@ spansort::summary summary_of_nothing() {
 
 }  // namespace
 
-key_summary describe_keys(const std::string& path, spansort::const_key_span keys,
-                          const spansort::summary_options& options) {
+key_summary describe_keys(const std::string& path, const key_source& keys, const spansort::summary_options& options) {
   key_summary s;
   s.name = path == "-" ? "standard input" : printable(std::filesystem::path(path).filename().string());
   s.type = keys.type;
@@ -145,18 +144,16 @@ key_summary describe_keys(const std::string& path, spansort::const_key_span keys
   s.box = summary_of_nothing();
   if (keys.num_keys == 0) return s;
   try {
-    s.box = spansort::summarize(keys, options);
+    s.box = keys.summarize(options);
   } catch (const spansort::bad_input& failure) {
     throw spansort::bad_input(fmt::format("{}: {}", path, failure.what()));
   }
   // Spafford's rule knows the quartiles alone.
   const bool is_tukey = options.method == spansort::quantile_method::tukey;
   const std::vector<double> deciles =
-      spansort::quantiles(keys, decile_q,
-                          {.method = is_tukey ? spansort::quantile_method::linear : options.method,
-                           .nans = options.nans,
-                           .order = options.order,
-                           .devices = options.devices});
+      keys.quantiles(decile_q, {.method = is_tukey ? spansort::quantile_method::linear : options.method,
+                                .nans = options.nans,
+                                .devices = options.devices});
   std::ranges::copy(deciles, s.deciles.begin());
   return s;
 }
@@ -166,7 +163,7 @@ median_interval notch_of(const spansort::summary& box) {
   return {box.median - half, box.median + half};
 }
 
-std::optional<picture_data> make_picture_data(spansort::const_key_span keys, const key_summary& summary,
+std::optional<picture_data> make_picture_data(const key_source& keys, const key_summary& summary,
                                               std::optional<axis_scale> scale) {
   const spansort::summary& box = summary.box;
   for (const double v : {box.whisker_low, box.lower_quartile, box.median, box.upper_quartile, box.whisker_high}) {
@@ -193,14 +190,14 @@ std::optional<picture_data> make_picture_data(spansort::const_key_span keys, con
   } else {
     data.edges = make_edges(data.value_axis, num_bins);
   }
-  data.counts = spansort::histogram(keys, data.edges, {.order = summary.options.order, .devices = summary.options.devices});
+  data.counts = keys.histogram(data.edges, {.order = summary.options.order, .devices = summary.options.devices});
   data.num_not_shown = box.count;
   for (const std::uint64_t count : data.counts) data.num_not_shown -= count;
   return data;
 }
 
-std::vector<outlier_mark> find_outlier_marks(spansort::const_key_span keys, const key_summary& summary,
-                                             const axis& value_axis, unsigned num_cells) {
+std::vector<outlier_mark> find_outlier_marks(const key_source& keys, const key_summary& summary, const axis& value_axis,
+                                             unsigned num_cells) {
   const spansort::summary& box = summary.box;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   std::vector<outlier_mark> marks;

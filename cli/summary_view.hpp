@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/axis.hpp"
+#include "cli/key_source.hpp"
 #include "spansort/statistics.hpp"
 #include "spansort/types.hpp"
 
@@ -31,7 +32,7 @@ inline constexpr std::uint64_t most_listed_outliers = 100'000;
 
 /// Summary and deciles of a file's keys. Of no keys, every statistic is NaN. Throws what summarize() throws; bad_input
 /// names the file.
-[[nodiscard]] key_summary describe_keys(const std::string& path, spansort::const_key_span keys,
+[[nodiscard]] key_summary describe_keys(const std::string& path, const key_source& keys,
                                         const spansort::summary_options& options);
 
 /// Median ± 1.57 iqr / sqrt(count): where medians of such samples differ. McGill, Tukey and Larsen, Variations of Box
@@ -60,12 +61,12 @@ struct picture_data {
 /// Diaconis's and Sturges's), 100 at most. On a linear axis the edges are numpy.linspace's. Integers that would get bins
 /// of less than four have bins of whole integers instead, which end halfway between them. Nothing where quartiles or
 /// whiskers are NaN or infinite.
-[[nodiscard]] std::optional<picture_data> make_picture_data(spansort::const_key_span keys, const key_summary& summary,
+[[nodiscard]] std::optional<picture_data> make_picture_data(const key_source& keys, const key_summary& summary,
                                                             std::optional<axis_scale> scale);
 
 /// Outliers by cells of the axis, of which there are `num_cells`, ascending. Where the summary holds too few of them,
 /// all are counted in the keys.
-[[nodiscard]] std::vector<outlier_mark> find_outlier_marks(spansort::const_key_span keys, const key_summary& summary,
+[[nodiscard]] std::vector<outlier_mark> find_outlier_marks(const key_source& keys, const key_summary& summary,
                                                            const axis& value_axis, unsigned num_cells);
 
 /// The name as valid UTF-8 without control characters; '?' in their place.

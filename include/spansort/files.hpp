@@ -62,15 +62,26 @@ file_result sort_file(const std::string& input, const std::string& output, const
 file_result argsort_file(const std::string& input, const std::string& output, const file_options& file = {},
                          const sort_options& options = {});
 
+/// A share of a file's keys: they are cut into `count` consecutive shares of equal size (± 1), the larger ones first.
+struct file_share {
+  std::uint64_t index = 0;
+  std::uint64_t count = 1;
+};
+
 /// Keys of a file, in memory, in native byte order.
 class key_file {
  public:
   /// Reads `path`. Throws bad_input naming the file, what was expected and what was found.
   explicit key_file(const std::string& path, std::optional<key_type> type = {});
+  /// Reads no more than the share of a regular file. Throws as above, and invalid_argument for streams and for a share that
+  /// cannot be.
+  key_file(const std::string& path, std::optional<key_type> type, const file_share& share);
   ~key_file();
   key_file(key_file&&) noexcept;
   key_file& operator=(key_file&&) noexcept;
   [[nodiscard]] const_key_span keys() const noexcept;
+  /// Of the whole file.
+  [[nodiscard]] std::uint64_t num_keys_in_file() const noexcept;
 
  private:
   struct state;

@@ -23,9 +23,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spansort/errors.hpp"
@@ -68,6 +70,9 @@ struct options {
   /// Called on a thread of the library's, once, as soon as another node rank is known to have failed, also while the
   /// calling thread computes. It must not throw and may end the process.
   std::function<void(const failure&)> on_failure = {};
+  /// Called on the calling thread when this node rank enters a phase of its work, of which the others have been told. What
+  /// it throws is a failure of this node rank.
+  std::function<void(std::string_view phase)> on_phase = {};
   /// Largest MPI message, up to 2^30. Where devices have memory of their own, 8 such are pinned on the host. Tests set a
   /// thousand.
   std::uint64_t message_bytes = std::uint64_t{8} << 20;
@@ -87,6 +92,9 @@ class session {
 
   [[nodiscard]] unsigned node_rank() const noexcept;
   [[nodiscard]] unsigned num_nodes() const noexcept;
+  /// After a call has thrown: whether all node ranks have thrown from it together, so that the communicator can go on
+  /// being used. Otherwise the process can do nothing more with it, nor call MPI_Finalize.
+  [[nodiscard]] bool all_know_of_failure() const noexcept;
 
   /// Sorts keys of a run-time type; every node rank ends with as many as it began with, in the same memory. Keys that tie
   /// are ordered by bits: the same bytes as one machine's sort().
@@ -151,6 +159,13 @@ class session {
   file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {});
   /// The stable order of a file's keys likewise, as argsort_file() writes it. Not with `unique` or `verify`.
   file_result argsort_file(const std::string& input, const std::string& output, const file_options& file = {});
+
+  /// This node rank's share of the keys of a regular file that all see by this name: shares of equal size (± 1), in the
+  /// order of node ranks. Throws as key_file, and cluster_failure on the other node ranks.
+  [[nodiscard]] key_file read_share(const std::string& input, std::optional<key_type> type = {});
+  /// How many keys of all node ranks lie between the edges, as histogram() counts them; the same for all. On the CPU. Throws
+  /// as histogram().
+  [[nodiscard]] std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double> edges);
 
   struct state;
 

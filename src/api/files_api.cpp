@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort_file, argsort_file, key_file, generate_file, write_file: the room files/ around the public sort. Cheap refusals
+// sort_file, argsort_file, generate_file, write_file: the room files/ around the public sort. Cheap refusals
 // come first: header, devices, output, free space, memory; then the keys are read, sorted where they lie, and written.
 #include "spansort/files.hpp"
 
@@ -249,24 +249,6 @@ file_result argsort_file(const std::string& input, const std::string& output, co
   operation.write(target, layout, {key_type::i64, indices.data(), result.num_keys_out}, file.on_temporary);
   return result;
 }
-
-struct key_file::state {
-  files::loaded_keys keys;
-};
-
-key_file::key_file(const std::string& path, std::optional<key_type> type)
-    : state_(new state{files::key_reader(path, type).read({})}) {}
-
-key_file::~key_file() { delete state_; }
-
-key_file::key_file(key_file&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-
-key_file& key_file::operator=(key_file&& other) noexcept {
-  std::swap(state_, other.state_);
-  return *this;
-}
-
-const_key_span key_file::keys() const noexcept { return std::as_const(state_->keys).span(); }
 
 void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
                    std::uint64_t seed, const temporary_file_callback& on_temporary) {

@@ -27,6 +27,7 @@ namespace {
 exchange::group_options group_options_of(const options& given) {
   exchange::group_options group;
   group.watch.silence_limit = given.silence_limit;
+  group.on_phase = given.on_phase;
   if (given.on_failure) {
     group.watch.on_failure = [tell = given.on_failure](const exchange::node_failure& f) {
       tell({f.node_rank, f.phase, f.message()});
@@ -205,7 +206,8 @@ std::uint64_t session::state::run(algorithms::problem problem, algorithms::clust
     // Nobody else: the one device sorts where the result is to be.
     driver = &algorithms::find_algorithm("auto");
     if (others.result.keys != problem.data.keys) {
-      device::copy_parallel(others.result.keys, problem.data.keys, problem.num_keys * problem.shape.codec.width_bytes());
+      device::copy_parallel(others.result.keys, problem.data.keys,
+                            problem.num_keys * problem.shape.codec.width_bytes());
       device::copy_parallel(others.result.values, problem.data.values, problem.num_keys * problem.shape.value_bytes);
     }
     problem.data = others.result;
@@ -247,8 +249,8 @@ std::uint64_t session::state::sort_pairs(key_span keys, void* values, std::uint6
 }
 
 /// What travels is the value widened, or its index among those of all node ranks, by which it is fetched afterwards.
-std::uint64_t session::state::sort_with_substitute(const algorithms::problem& problem,
-                                                   algorithms::cluster_sort& others, std::uint64_t value_bytes) {
+std::uint64_t session::state::sort_with_substitute(const algorithms::problem& problem, algorithms::cluster_sort& others,
+                                                   std::uint64_t value_bytes) {
   const unsigned width = problem.shape.value_bytes;
   const bool is_fetched = value_bytes > width;
   const std::uint64_t most = std::max(problem.num_keys, most_records(problem.shape, others));
@@ -288,6 +290,7 @@ session& session::operator=(session&&) noexcept = default;
 
 unsigned session::node_rank() const noexcept { return state_->group->node_rank(); }
 unsigned session::num_nodes() const noexcept { return state_->group->num_nodes(); }
+bool session::all_know_of_failure() const noexcept { return state_->all_know_of_failure; }
 
 void session::sort(key_span keys) {
   state_->together("checking arguments", [&] { api::check_keys(keys); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,10 +32,13 @@ class shared_files {
   shared_files(session::state& session, const std::string& input, const std::string& output, const file_options& file)
       : session_(session), input_(input), output_(output), file_(file) {}
 
-  /// This node rank's share of the keys.
-  files::loaded_keys read(std::uint64_t extra_bytes_per_key) {
+  /// This node rank's share of the keys. Refused where there is no room beside it for the workspace of records with
+  /// `value_bytes` more, and for `other_bytes(type)` a key.
+  files::loaded_keys read(std::uint64_t value_bytes, const std::function<std::uint64_t(key_type)>& other_bytes) {
     const auto begin = clock::now();
+    const std::uint64_t num_copies = session_.given.algorithm == "distributed_lsd" ? 2 : 1;
     files::loaded_keys keys;
+    require_same_request();
     session_.together("reading", [&] {
       files::key_reader reader(input_, file_.type);
       target_ = files::find_output(output_);
@@ -49,7 +53,8 @@ class shared_files {
       std::uint64_t first = 0;
       for (std::uint64_t i = 0; i < rank; ++i) first += even_part(num_keys_, num_nodes, i);
       const files::memory_policy memory{
-          [=](key_type type) { return size_bytes(type) + extra_bytes_per_key; }, session_.given.memory_limit_bytes};
+          [&](key_type type) { return num_copies * (size_bytes(type) + value_bytes) + other_bytes(type); },
+          session_.given.memory_limit_bytes};
       keys = reader.read_part(first, even_part(num_keys_, num_nodes, rank), memory);
     });
     end_phase("read", begin, keys.bytes.size());
@@ -90,10 +95,11 @@ class shared_files {
         session_.group->all_gather_strings(whole ? whole->temporary_path() : std::string()).front();
     // Whoever is left of the node ranks can remove it.
     if (!whole && file_.on_temporary) file_.on_temporary(path);
-    session_.together("writing", [&] {
-      files::write_file_part(path, target_.name, header.size() + num_before * width, part);
-    });
+    session_.together("writing",
+                      [&] { files::write_file_part(path, target_.name, header.size() + num_before * width, part); });
     session_.together("replacing the output", [&] {
+      // A node rank that fails with its part written still keeps the output from being replaced.
+      session_.group->barrier();
       if (whole) whole->commit();
     });
     if (!whole && file_.on_temporary) file_.on_temporary("");
@@ -104,6 +110,17 @@ class shared_files {
   [[nodiscard]] std::uint64_t num_keys() const noexcept { return num_keys_; }
 
  private:
+  /// Node ranks that differ would read one file and write another.
+  void require_same_request() {
+    session_.agree([&] {
+      api::require_same(*session_.group, {{"input", input_},
+                                          {"output", output_},
+                                          {"type", file_.type ? std::string(name(*file_.type)) : "of the file"},
+                                          {"unique", file_.unique ? "yes" : "no"},
+                                          {"verify", file_.verify ? "yes" : "no"}});
+    });
+  }
+
   void end_phase(const char* name, clock::time_point begin, std::uint64_t bytes_moved) {
     const double elapsed_ms = std::chrono::duration<double, std::milli>(clock::now() - begin).count();
     phases_.push_back({name, elapsed_ms, elapsed_ms, bytes_moved, 1});
@@ -175,12 +192,14 @@ void verify(session::state& session, const std::string& input, const_key_span ke
   session.together("verifying", [&] {
     const char* what = nullptr;
     if (here.first_disorder) what = "its keys are out of order";
-    if (left && keys.num_keys != 0 && *left > ends[group.node_rank()].first) what = "it begins before its predecessor ends";
+    if (left && keys.num_keys != 0 && *left > ends[group.node_rank()].first)
+      what = "it begins before its predecessor ends";
     if (!has_same_keys) what = "the sorted keys are not the keys that were read";
     if (what == nullptr) return;
-    throw internal_error(fmt::format("{}: verification failed on node rank {}: {}; the output was withheld; please report "
-                                     "this",
-                                     input, group.node_rank(), what));
+    throw internal_error(
+        fmt::format("{}: verification failed on node rank {}: {}; the output was withheld; please report "
+                    "this",
+                    input, group.node_rank(), what));
   });
 }
 
@@ -206,7 +225,7 @@ key_span keep_unique(session::state& session, key_span keys) {
 file_result session::sort_file(const std::string& input, const std::string& output, const file_options& file) {
   state& s = *state_;
   shared_files files(s, input, output, file);
-  files::loaded_keys keys = files.read(0);
+  files::loaded_keys keys = files.read(0, [](key_type) { return std::uint64_t{0}; });
   key_span span = keys.span();
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
   sort(span);
@@ -227,7 +246,8 @@ file_result session::argsort_file(const std::string& input, const std::string& o
     if (file.unique || file.verify) throw invalid_argument("argsort over MPI: -u and --verify are not available");
   });
   shared_files files(s, input, output, file);
-  const files::loaded_keys keys = files.read(24);
+  const files::loaded_keys keys = files.read(
+      sizeof(std::uint64_t), [](key_type type) { return sizeof(std::uint64_t) + size_bytes(type); });  // result, copy
   files::byte_buffer order;
   s.together("taking memory", [&] { order = files::byte_buffer(keys.num_keys * sizeof(std::uint64_t)); });
   argsort(keys.span(), reinterpret_cast<std::uint64_t*>(order.data()));

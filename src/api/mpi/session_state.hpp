@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -47,7 +48,7 @@ struct session::state {
     all_know_of_failure = false;
     try {
       f();
-    } catch (const error&) {
+    } catch (const std::exception&) {
       all_know_of_failure = !group->watch().failure().has_value();
       throw;
     }

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "exchange/mpi/failure_watch.hpp"
@@ -38,6 +39,7 @@ struct node_group::state {
   unsigned node_rank = 0;
   unsigned num_nodes = 0;
   std::uint64_t max_elements = 0;
+  std::function<void(std::string_view phase)> on_phase;
   int exceptions_before = 0;
   std::unique_ptr<failure_watch> watch;
 };

@@ -95,7 +95,7 @@ void backoff::pause() {
 }
 
 node_group::state::state(MPI_Comm original, const group_options& options)
-    : max_elements(options.max_elements), exceptions_before(std::uncaught_exceptions()) {
+    : max_elements(options.max_elements), on_phase(options.on_phase), exceptions_before(std::uncaught_exceptions()) {
   check_mpi(MPI_Comm_dup(original, &communicator), "MPI_Comm_dup");
   check_mpi(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   int rank = 0;

@@ -133,7 +133,10 @@ unsigned node_group::node_rank() const noexcept { return state_->node_rank; }
 unsigned node_group::num_nodes() const noexcept { return state_->num_nodes; }
 failure_watch& node_group::watch() noexcept { return *state_->watch; }
 void node_group::check() const { state_->watch->check(); }
-void node_group::set_phase(std::string_view phase) { state_->watch->set_phase(phase); }
+void node_group::set_phase(std::string_view phase) {
+  state_->watch->set_phase(phase);
+  if (state_->on_phase) state_->on_phase(phase);
+}
 void node_group::announce_failure(std::string_view reason) noexcept { state_->watch->announce_failure(reason); }
 void node_group::leave() noexcept { state_->watch->leave(); }
 

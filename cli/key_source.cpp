@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/key_source.hpp"
+
+namespace cli {
+
+key_source::key_source(spansort::const_key_span keys)
+    : type(keys.type),
+      num_keys(keys.num_keys),
+      summarize([keys](const spansort::summary_options& options) { return spansort::summarize(keys, options); }),
+      quantiles([keys](std::span<const double> q, const spansort::quantile_options& options) {
+        return spansort::quantiles(keys, q, options);
+      }),
+      histogram([keys](std::span<const double> edges, const spansort::histogram_options& options) {
+        return spansort::histogram(keys, edges, options);
+      }) {}
+
+}  // namespace cli

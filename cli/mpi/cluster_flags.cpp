@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/mpi/cluster_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <limits>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "cli/common.hpp"
+#include "cli/mpi/termination.hpp"
+#include "cli/numbers.hpp"
+#include "spansort/errors.hpp"
+
+namespace cli {
+namespace {
+
+constexpr std::uint64_t longest_silence_s = 86'400;
+
+std::chrono::seconds parse_silence_limit(const std::string& text) {
+  const std::uint64_t seconds = parse_count("--silence-limit", text);
+  if (seconds == 0 || seconds > longest_silence_s) {
+    throw spansort::invalid_argument(
+        fmt::format("--silence-limit: {} is not 1 to {} seconds", text, longest_silence_s));
+  }
+  return std::chrono::seconds(seconds);
+}
+
+/// Stops the process where the test wants to kill it, or to see it silent.
+std::function<void(std::string_view)> parse_test_pause(const std::string& text) {
+  if (text.empty()) return {};
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) throw spansort::invalid_argument("--test-pause-in: PHASE:RANK expected");
+  const std::uint64_t victim = parse_count("--test-pause-in", text.substr(colon + 1));
+  int node_rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &node_rank);
+  if (victim != static_cast<std::uint64_t>(node_rank)) return {};
+  return [phase = text.substr(0, colon)](std::string_view entered) {
+    if (entered == phase) std::raise(SIGSTOP);
+  };
+}
+
+/// MPI may see that another is gone before the watch has heard of it, which knows who it is and ends this process.
+void wait_for_the_watch(const spansort::cluster_failure& failure) {
+  constexpr std::chrono::milliseconds limit{500};
+  if (failure.node_rank() < 0) std::this_thread::sleep_for(limit);
+}
+
+/// Whether all node ranks saw what was thrown, if anything was.
+struct session_end {
+  bool is_shared = true;
+  bool is_echo = false;
+};
+
+void call_in_session(spansort::mpi::session& session, const std::function<void(spansort::mpi::session&)>& f,
+                     session_end& end) {
+  try {
+    f(session);
+  } catch (const spansort::cluster_failure& failure) {
+    end.is_shared = session.all_know_of_failure();
+    if (!end.is_shared) wait_for_the_watch(failure);
+    throw;
+  } catch (...) {
+    end.is_shared = session.all_know_of_failure();
+    throw;
+  }
+}
+
+}  // namespace
+
+void add_cluster_flags(CLI::App& command, cluster_arguments& arguments) {
+  command
+      .add_option("--silence-limit", arguments.silence_limit,
+                  "Seconds after which a node rank of which nothing was heard has failed")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  command.add_option("--test-pause-in", arguments.test_pause)->group("");
+}
+
+void apply_cluster_flags(const cluster_arguments& arguments, spansort::mpi::options& options) {
+  options.silence_limit = parse_silence_limit(arguments.silence_limit);
+  options.on_phase = parse_test_pause(arguments.test_pause);
+}
+
+std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
+
+outcome run_in_session(const mpi_world& world, spansort::mpi::options options,
+                       const std::function<void(spansort::mpi::session&)>& f, const std::function<void()>& last) {
+  options.on_failure = [node_rank = world.node_rank()](const spansort::mpi::failure& failed) {
+    end_after_failure_of(failed, node_rank);
+  };
+  session_end end;
+  const outcome mine = run_caught([&] {
+    try {
+      // Unwound before the message: while an exception is on its way, its end tells the others of the failure. That of a
+      // session that heard of another's failure waits for on_failure.
+      spansort::mpi::session session(MPI_COMM_WORLD, std::move(options));
+      call_in_session(session, f, end);
+    } catch (const spansort::cluster_failure&) {
+      end.is_echo = true;
+      throw;
+    }
+    if (last) last();
+    return status_ok;
+  });
+  if (!end.is_shared) end_alone(mine, world.node_rank());
+  return agree_on_outcome(world, {mine, end.is_echo});
+}
+
+}  // namespace cli

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// spansort sort --mpi and argsort --mpi: a file into order over all node ranks.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "cli/common.hpp"
+#include "cli/interrupts.hpp"
+#include "cli/mpi/cluster_flags.hpp"
+#include "cli/numbers.hpp"
+#include "spansort/errors.hpp"
+
+namespace cli {
+namespace {
+
+/// Flags as typed.
+struct cluster_sort_arguments {
+  sort_arguments sort;
+  std::string radix_bits = "16";
+  cluster_arguments cluster;
+};
+
+using session_operation = spansort::file_result (spansort::mpi::session::*)(const std::string& input,
+                                                                            const std::string& output,
+                                                                            const spansort::file_options& file);
+
+/// What one machine alone can do.
+void refuse_local_flags(const sort_arguments& arguments) {
+  struct local_flag {
+    const char* name;
+    bool is_given;
+  };
+  const local_flag flags[] = {{"-T", !arguments.temporary_directory.empty()},
+                              {"--device-memory", !arguments.device_memory.empty()},
+                              {"--trace", !arguments.trace.empty()},
+                              {"--summary", !arguments.summary.empty()},
+                              {"--progress", arguments.progress != "auto" && arguments.progress != "never"}};
+  std::string given;
+  for (const local_flag& flag : flags) {
+    if (flag.is_given) given += (given.empty() ? "" : ", ") + std::string(flag.name);
+  }
+  if (!given.empty()) throw spansort::invalid_argument(given + ": not available over MPI");
+}
+
+void require_files(const sort_arguments& arguments) {
+  if (arguments.output.empty()) {
+    throw spansort::invalid_argument("-o: an output is needed: -o FILE, or the input's own name to sort in place");
+  }
+  if (arguments.input == "-" || arguments.output == "-") {
+    throw spansort::invalid_argument(
+        fmt::format("{}: over MPI every node rank reads and writes its part of a file; '-' is a stream",
+                    arguments.input == "-" ? "IN" : "-o"));
+  }
+  if (arguments.report == arguments.output) {
+    throw spansort::invalid_argument(
+        fmt::format("-o and --report: '{}' is named twice, each needs a place of its own", arguments.output));
+  }
+}
+
+unsigned parse_radix_bits(const std::string& text) {
+  const std::uint64_t bits = parse_count("--radix-bits", text);
+  if (bits < 1 || bits > 16) throw spansort::invalid_argument(fmt::format("--radix-bits: {} is not 1 to 16", bits));
+  return static_cast<unsigned>(bits);
+}
+
+spansort::mpi::options options_of(const cluster_sort_arguments& arguments) {
+  spansort::mpi::options options{.descending = arguments.sort.descending,
+                                 .devices = arguments.sort.devices,
+                                 .algorithm = arguments.sort.algorithm,
+                                 .radix_bits = parse_radix_bits(arguments.radix_bits),
+                                 .memory_limit_bytes = parse_memory_limit(arguments.sort.memory)};
+  apply_cluster_flags(arguments.cluster, options);
+  return options;
+}
+
+/// Of the sort on node rank 0, once no other can fail any more.
+void write_report(const std::string& path, const spansort::sort_report& report) {
+  spansort::write_file(path, spansort::to_json(report) + "\n", remove_temporary_on_signals());
+}
+
+outcome run_operation(const mpi_world& world, const sort_arguments& arguments, session_operation operation,
+                      spansort::mpi::options options, const spansort::file_options& file) {
+  spansort::sort_report report;
+  std::function<void()> last;
+  if (!arguments.report.empty() && world.node_rank() == 0) {
+    options.report = &report;
+    last = [&] { write_report(arguments.report, report); };
+  }
+  return run_in_session(
+      world, std::move(options),
+      [&](spansort::mpi::session& session) { (session.*operation)(arguments.input, arguments.output, file); }, last);
+}
+
+/// Devices and the ceiling on memory are each machine's own affair, the report is that of node rank 0.
+std::vector<agreed_setting> settings_of(const cluster_sort_arguments& arguments, const char* name) {
+  const sort_arguments& sort = arguments.sort;
+  return {{"command", name},
+          {"IN", sort.input},
+          {"-o", sort.output},
+          {"--type", sort.type},
+          {"-r", yes_or_no(sort.descending)},
+          {"-u", yes_or_no(sort.unique)},
+          {"--algorithm", sort.algorithm},
+          {"--radix-bits", arguments.radix_bits},
+          {"--verify", yes_or_no(sort.verify)},
+          {"--silence-limit", arguments.cluster.silence_limit}};
+}
+
+cluster_request make_request(const std::shared_ptr<cluster_sort_arguments>& arguments, const char* name,
+                             session_operation operation) {
+  const sort_arguments& sort = arguments->sort;
+  refuse_local_flags(sort);
+  require_files(sort);
+  if (!sort.seed.empty()) static_cast<void>(parse_count("--seed", sort.seed));
+  const spansort::mpi::options options = options_of(*arguments);
+  const spansort::file_options file{.type = parse_type_flag(sort.type),
+                                    .unique = sort.unique,
+                                    .verify = sort.verify,
+                                    .on_temporary = remove_temporary_on_signals()};
+  return {settings_of(*arguments, name), [arguments, operation, options, file](const mpi_world& world) {
+            return run_operation(world, arguments->sort, operation, options, file);
+          }};
+}
+
+/// Says of the flags of one machine what they are over MPI.
+void describe_flags(CLI::App& command) {
+  command.get_option("IN")->description(
+      "File of keys that all node ranks see: .npy, or raw little-endian keys of --type");
+  command.get_option("--output")->description("Output; may be IN");
+  command.get_option("--devices")
+      ->description("Of each node rank, may differ: auto and cpu are its share of the machine; cpu:2, gpu:0 ...");
+  command.get_option("--algorithm")->description("auto, distributed_rmg, distributed_lsd");
+  command.get_option("--buffer-size")
+      ->description("Ceiling on each node rank's memory: bytes, with K M G T for powers of 1024, or % of memory");
+  command.get_option("--report")
+      ->description("Write phases, bytes, balance of node rank 0 as JSON; - is standard output");
+  for (const char* const name : {"--device-memory", "--temporary-directory", "--trace", "--progress"}) {
+    command.get_option(name)->group("");
+  }
+}
+
+void add_command(CLI::App& app, cluster_action& action, const char* name, const char* description,
+                 session_operation operation) {
+  CLI::App* const command = app.add_subcommand(name, description);
+  const auto arguments = std::make_shared<cluster_sort_arguments>();
+  add_sort_flags(*command, arguments->sort);
+  command->add_option("--summary", arguments->sort.summary)->group("");
+  command
+      ->add_option("--radix-bits", arguments->radix_bits,
+                   "Width of distributed_lsd's digits, 1 to 16; wider: fewer exchanges")
+      ->type_name("BITS")
+      ->capture_default_str();
+  add_cluster_flags(*command, arguments->cluster);
+  describe_flags(*command);
+  command->callback([=, &action] { action = [=] { return make_request(arguments, name, operation); }; });
+}
+
+}  // namespace
+
+void add_cluster_sort_command(CLI::App& app, cluster_action& action) {
+  add_command(app, action, "sort", "Sort the keys of a file over all node ranks", &spansort::mpi::session::sort_file);
+}
+
+void add_cluster_argsort_command(CLI::App& app, cluster_action& action) {
+  add_command(app, action, "argsort", "Write the stable order of a file's keys as 64-bit indices, over all node ranks",
+              &spansort::mpi::session::argsort_file);
+}
+
+}  // namespace cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs spansort and spansort-mpi have in common around their subcommands: help, exceptions to messages and
+// exit statuses, standard streams.
+#pragma once
+
+#include <string>
+
+#include "cli/commands.hpp"
+
+namespace cli {
+
+/// How a program ends. The message says why it is not well, and is empty otherwise.
+struct outcome {
+  int status = 0;
+  std::string message;
+};
+
+/// --version, --help's last words, and that a subcommand is needed.
+void add_program_texts(CLI::App& app);
+
+/// Runs it; an exception becomes its exit status and message.
+[[nodiscard]] outcome run_caught(const command_action& action);
+
+/// Status 2, what was wrong, and whose help to ask.
+[[nodiscard]] outcome usage_outcome(const CLI::App& app, const CLI::ParseError& failure);
+
+/// "spansort: ..." on standard error.
+void print_message(const std::string& message);
+
+/// What was printed may still fail to arrive: then a message, and the status of that where `status` is none of trouble.
+[[nodiscard]] int flush_output(int status);
+
+/// A file opened while 0, 1 or 2 are closed would get that number, and be written or read for a standard stream. Each
+/// is filled with what fails when it is used.
+void fill_standard_descriptors();
+
+}  // namespace cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/start_mpi.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "cli/common.hpp"
+#include "cli/program.hpp"
+
+namespace cli {
+namespace {
+
+/// As far as can be told without MPI; what each starter of processes sets, Open MPI's, PMIx and those of MPICH.
+bool is_first_rank() {
+  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    const char* const rank = std::getenv(name);
+    if (rank != nullptr) return std::string_view(rank) == "0";
+  }
+  return true;
+}
+
+}  // namespace
+
+bool wants_mpi(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--") return false;
+    if (argument == "--mpi") return true;
+  }
+  return false;
+}
+
+int start_mpi_program(char** argv) {
+  std::error_code failure;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failure);
+  const std::string program = self.parent_path() / "spansort-mpi";
+  if (!failure) ::execv(program.c_str(), argv);
+  const int code = failure ? failure.value() : errno;
+  if (!is_first_rank()) return status_usage;
+  print_message(
+      code == ENOENT
+          ? fmt::format("--mpi: this build cannot sort over MPI: there is no {}; install MPI (Debian, Ubuntu: "
+                        "libopenmpi-dev openmpi-bin) and build with -DSPANSORT_MPI=ON",
+                        program)
+          : fmt::format("--mpi: cannot start {}: {}", program, std::generic_category().message(code)));
+  return status_usage;
+}
+
+}  // namespace cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file's keys as shares of the node ranks, and counts of keys that lie with all of them.
+#include <fmt/format.h>
+
+#include <bit>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/mpi/session_state.hpp"
+#include "spansort/files.hpp"
+#include "spansort/statistics.hpp"
+
+namespace spansort::mpi {
+
+key_file session::read_share(const std::string& input, std::optional<key_type> type) {
+  state& s = *state_;
+  s.agree([&] {
+    api::require_same(*s.group, {{"input", input}, {"type", type ? std::string(name(*type)) : "of the file"}});
+  });
+  std::optional<key_file> share;
+  s.together("reading", [&] { share.emplace(input, type, file_share{s.group->node_rank(), s.group->num_nodes()}); });
+  return std::move(*share);
+}
+
+std::vector<std::uint64_t> session::histogram(const_key_span keys, std::span<const double> edges) {
+  state& s = *state_;
+  std::string edge_bits;
+  for (const double edge : edges) edge_bits += fmt::format("{:x} ", std::bit_cast<std::uint64_t>(edge));
+  s.agree([&] {
+    api::require_same(*s.group,
+                      {{"operation", "histogram"}, {"type", std::string(name(keys.type))}, {"edges", edge_bits}});
+  });
+  std::vector<std::uint64_t> counts;
+  s.together("counting", [&] { counts = spansort::histogram(keys, edges); });
+  return s.group->all_reduce_sum(counts);
+}
+
+}  // namespace spansort::mpi
