@@ -1,0 +1,408 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Computes what sorts of 64-bit pairs would cost on 16 to 4,096 nodes: docs/design/0008-cluster-model.md says how.
+
+usage: scripts/cluster_model.py bench/results/<machine>/mpi.json --plans build/release/bin/spansort_bench_plan
+         --json bench/results/<machine>/cluster-model.json    plans, simulates and computes (minutes)
+       scripts/cluster_model.py --page bench/results/<machine>/cluster-model.json [--check]
+         writes the tables of the page, or exits with 1 if the page does not say what the file says
+       scripts/cluster_model.py --plot docs/plots/cluster-model.svg bench/results/<machine>/cluster-model.json
+All figures are computed, none is measured but the local rates.
+"""
+import argparse
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from message_simulation import MESSAGE_BYTES, Network, simulate
+from mpi_results import LSD, RMG, Results, count_text, result_of
+
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "design" / "0008-cluster-model.md"
+BEGIN = "<!-- cluster-model: made by scripts/cluster_model.py from bench/results -->"
+END = "<!-- end cluster-model -->"
+
+PAIR_BYTES, COUNT_BYTES = 16, 8
+NODES = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096]
+MOST_PLANNED, MOST_SIMULATED = 512, 256
+WEAK_LOG2, STRONG_LOG2 = 28, 36
+# A node is assumed: what one core was measured to do, times cores, but no more than memory gives.
+CORES, MEMORY_BYTES_PER_S = 64, 300e9
+LATENCY_S = 3e-6
+GROUP_NODES = 32
+NETWORKS = {"100 Gbit/s": Network(LATENCY_S, 12.5e9), "400 Gbit/s": Network(LATENCY_S, 50e9),
+            "400 Gbit/s, 2:1": Network(LATENCY_S, 50e9, GROUP_NODES, 2.0)}
+EPSILON = 0.005
+MOST_PLANNED_COUNTS, ADVISED_BITS = 1 << 22, 12
+SPARSE_BITS = 8
+
+
+# ---- what was measured
+
+def per_core_rates(results):
+    """Bytes read plus written per second and core, by phase, and the pairs that a core sorted: from two node ranks of a
+    thread each, which are no more than the processors. The fastest run of uniform pairs."""
+    cases = [case for case in results.suite("figure6", "uniform") if case["num_ranks"] == 2]
+    if not cases:
+        sys.exit(f"{results.path}: no figure6 of uniform pairs on 2 node ranks, where the local rates come from")
+    result = result_of(cases[0], RMG)
+    if result["threads_of_a_rank"] != 1:
+        sys.exit(f"{results.path}: node ranks of {result['threads_of_a_rank']} threads; rates of one are needed")
+    rates = {}
+    for phase in result["phases_of_median_run"]:
+        if phase["bytes_moved"] and phase["name"] in ("histogram", "partition", "local sort"):
+            rates[phase["name"]] = phase["bytes_moved"] / 2 / (phase["mean_busy_ms"] / 1e3)
+    sort_ms = next(p["mean_busy_ms"] for p in result["phases_of_median_run"] if p["name"] == "local sort")
+    part = cases[0]["num_pairs"] // 2
+    return {"histogram": rates["histogram"], "partition": rates["partition"], "sorted_pairs": part / (sort_ms / 1e3),
+            "sorted_part": part, "local sort": rates["local sort"]}
+
+
+class Machine:
+    """A node of the cluster."""
+
+    def __init__(self, rates):
+        self.rates = rates
+
+    def stream_s(self, phase, num_bytes):
+        return num_bytes / min(CORES * self.rates[phase], MEMORY_BYTES_PER_S)
+
+    def sort_s(self, pairs):
+        """As long per pair as measured, times the digits that larger parts have more."""
+        if pairs <= 1:
+            return 0.0
+        per_core = self.rates["sorted_pairs"] * math.log2(self.rates["sorted_part"]) / max(8.0, math.log2(pairs))
+        # Memory: the measured bytes per pair at the measured rate, cores together no faster than it.
+        bytes_of_pair = self.rates["local sort"] / self.rates["sorted_pairs"]
+        return pairs / min(CORES * per_core, MEMORY_BYTES_PER_S / bytes_of_pair)
+
+
+# ---- what distributed_rmg plans
+
+def radix_bits_of(num_nodes):
+    """widest_planned_bits() of src/algorithms/rmg_state.cpp."""
+    buckets = MOST_PLANNED_COUNTS // num_nodes // num_nodes
+    return min(ADVISED_BITS, max(4, buckets.bit_length() - 1))
+
+
+def expected_passes(num_nodes, part_pairs, is_balanced):
+    """What the planner does with uniform keys on average, where it was not run: compared with it in the JSON file."""
+    bits, total = radix_bits_of(num_nodes), num_nodes * part_pairs
+    passes, examined = [], 0
+    while examined < 64:
+        bucket_pairs = total / 2**examined
+        # As many buckets as hold a border of two parts.
+        borders = 1 if examined == 0 else num_buckets_with_border(num_nodes, 2**examined)
+        if examined and (bucket_pairs < 1 or (is_balanced and bucket_pairs / 2 <= EPSILON * part_pairs)):
+            break
+        slices = num_nodes * -math.expm1(-bucket_pairs / num_nodes)
+        digit = min(bits, 64 - examined)
+        keys = min(total, borders * bucket_pairs)
+        passes.append({"num_refinements": borders, "digit_bits": digit,
+                       "gathered_counts": round(borders * slices * 2**digit),
+                       "keys_partitioned": round(keys), "most_keys_partitioned_of_a_node": round(keys / num_nodes)})
+        examined += digit
+    return passes
+
+
+def num_buckets_with_border(num_nodes, num_buckets):
+    return min(num_buckets, num_nodes - 1)
+
+
+def run_plans(program, cases, folder):
+    """{(nodes, log2 of a part, sizes): plan}, with matrices up to MOST_SIMULATED nodes."""
+    found = {}
+    for num_nodes, log2_part, sizes in cases:
+        path = pathlib.Path(folder) / "plan.json"
+        command = [program, "--nodes", str(num_nodes), "--log2-parts", str(log2_part), "--sizes", sizes, "--json", str(path)]
+        if num_nodes <= MOST_SIMULATED:
+            command.append("--matrix")
+        subprocess.run(command, check=True)
+        document = json.loads(path.read_text())
+        found[num_nodes, log2_part, sizes] = document["cases"][0]
+    return found
+
+
+# ---- time on the network
+
+def rounds(num_nodes):
+    return math.ceil(math.log2(num_nodes))
+
+
+def gather_s(network, num_nodes, gathered_bytes):
+    """All to all nodes by recursive doubling: every node receives everything but its own."""
+    return rounds(num_nodes) * network.latency_s + gathered_bytes * (num_nodes - 1) / num_nodes / network.link_bytes_per_s
+
+
+def sum_s(network, num_nodes, summed_bytes):
+    """Element by element over all nodes, halving and doubling."""
+    return 2 * rounds(num_nodes) * network.latency_s + 2 * summed_bytes / network.link_bytes_per_s
+
+
+def scan_s(network, num_nodes, scanned_bytes):
+    """Exclusive scan, and likewise a broadcast, of the whole histogram in each round."""
+    return rounds(num_nodes) * (network.latency_s + scanned_bytes / network.link_bytes_per_s)
+
+
+def exchange_s(network, num_nodes, part_pairs):
+    """By formula: the links' bytes, what crosses tapered trunks, and a latency a message of which IN_FLIGHT overlap."""
+    sent = part_pairs * PAIR_BYTES * (num_nodes - 1) / num_nodes
+    bandwidth = sent / network.link_bytes_per_s
+    if network.group_nodes and num_nodes > network.group_nodes:
+        leaving = part_pairs * PAIR_BYTES * (num_nodes - network.group_nodes) / num_nodes
+        bandwidth = max(bandwidth, leaving * network.group_nodes / network.trunk_bytes_per_s())
+    messages = (num_nodes - 1) * math.ceil(part_pairs * PAIR_BYTES / num_nodes / MESSAGE_BYTES)
+    return max(bandwidth, messages * network.latency_s) + network.latency_s
+
+
+def two_stage_exchange_s(network, num_nodes, part_pairs):
+    """Within groups of the square root of the nodes, then between them: all bytes twice, few messages."""
+    side = math.isqrt(num_nodes - 1) + 1
+    return 2 * exchange_s(network, side, part_pairs)
+
+
+# ---- the algorithms
+
+def rmg_s(machine, network, num_nodes, part_pairs, passes, exchange):
+    local = machine.sort_s(part_pairs)
+    index = 0.0
+    for number, one in enumerate(passes):
+        keys = one["most_keys_partitioned_of_a_node"]
+        local += machine.stream_s("histogram", keys * 8)
+        # A later pass partitions out of the first one's buffer and copies back.
+        local += machine.stream_s("partition", keys * PAIR_BYTES * 2 * (2 if number else 1))
+        index += gather_s(network, num_nodes, one["gathered_counts"] * COUNT_BYTES)
+    return {"local": local, "index": index, "exchange": exchange}
+
+
+def lsd_s(machine, network, num_nodes, part_pairs, exchange, radix_bits=16):
+    """Algorithm 1: in each pass two steps of a local sort by the digit before the exchange, two after it."""
+    num_passes = math.ceil(64 / radix_bits)
+    steps = 2 * math.ceil(radix_bits / ADVISED_BITS)
+    table = 2**radix_bits * COUNT_BYTES
+    local = num_passes * steps * (machine.stream_s("histogram", part_pairs * 8) +
+                                  machine.stream_s("partition", part_pairs * PAIR_BYTES * 2))
+    index = num_passes * (2 * scan_s(network, num_nodes, table) + scan_s(network, num_nodes, num_nodes * COUNT_BYTES / 2))
+    return {"local": local, "index": index, "exchange": num_passes * exchange}
+
+
+def fixed_rmg_s(machine, network, num_nodes, part_pairs, exchange):
+    """The remedy: only borders of parts are looked for, their counts summed instead of gathered; keys are partitioned once,
+    by the borders found, and what each node sends each other one is told in one small exchange."""
+    passes = math.ceil(math.log2(max(2, num_nodes * part_pairs)) / SPARSE_BITS)
+    counts = (num_nodes - 1) * 2**SPARSE_BITS * COUNT_BYTES
+    index = passes * sum_s(network, num_nodes, counts) + scan_s(network, num_nodes, num_nodes * COUNT_BYTES / 2)
+    # Keys in order of the first digits are counted by reading those near borders alone after the first pass.
+    local = machine.sort_s(part_pairs) + 2 * machine.stream_s("histogram", part_pairs * 8)
+    local += machine.stream_s("partition", part_pairs * PAIR_BYTES * 2)
+    best = min(exchange, two_stage_exchange_s(network, num_nodes, part_pairs))
+    return {"local": local, "index": index, "exchange": best}
+
+
+def simulated_exchange_s(plan, network):
+    matrix = [[keys * PAIR_BYTES for keys in row] for row in plan["keys_from_to"]]
+    seconds, num_messages = simulate(matrix, network)
+    return {"seconds": seconds, "num_messages": num_messages}
+
+
+def compute_case(machine, scaling, num_nodes, part_pairs, plan):
+    case = {"scaling": scaling, "num_nodes": num_nodes, "part_pairs": part_pairs, "radix_bits": radix_bits_of(num_nodes),
+            "is_planned": plan is not None, "networks": {}}
+    expected = expected_passes(num_nodes, part_pairs, False)
+    passes = plan["passes"] if plan else expected
+    case["num_passes"] = len(passes)
+    case["gathered_bytes"] = sum(one["gathered_counts"] for one in passes) * COUNT_BYTES
+    case["expected_gathered_bytes"] = sum(one["gathered_counts"] for one in expected) * COUNT_BYTES
+    case["partitioned_times"] = sum(one["keys_partitioned"] for one in passes) / (num_nodes * part_pairs)
+    case["pair_message_bytes"] = part_pairs * PAIR_BYTES / num_nodes
+    if plan:
+        case["planner_ms"] = plan["planner_ms"]
+    for name, network in NETWORKS.items():
+        formula = exchange_s(network, num_nodes, part_pairs)
+        one = {"exchange_by_formula_s": formula}
+        exchange = formula
+        if plan and "keys_from_to" in plan:
+            one["exchange_simulated"] = simulated_exchange_s(plan, network)
+            exchange = one["exchange_simulated"]["seconds"]
+        one[RMG] = rmg_s(machine, network, num_nodes, part_pairs, passes, exchange)
+        one[LSD] = lsd_s(machine, network, num_nodes, part_pairs, exchange)
+        one["summed"] = fixed_rmg_s(machine, network, num_nodes, part_pairs, exchange)
+        case["networks"][name] = one
+    return case
+
+
+def compute(results, program, nodes):
+    rates = per_core_rates(results)
+    machine = Machine(rates)
+    wanted = [("weak", n, 1 << WEAK_LOG2) for n in nodes] + [("strong", n, (1 << STRONG_LOG2) // n) for n in nodes]
+    with tempfile.TemporaryDirectory() as folder:
+        planned = {(n, part.bit_length() - 1, "as given") for _, n, part in wanted if n <= MOST_PLANNED}
+        plans = run_plans(program, sorted(planned), folder)
+    cases = []
+    for scaling, num_nodes, part in wanted:
+        cases.append(compute_case(machine, scaling, num_nodes, part, plans.get((num_nodes, part.bit_length() - 1, "as given"))))
+        print(f"{scaling} {num_nodes}", file=sys.stderr, flush=True)
+    meta = {"model": "cluster", "computed": True, "rates_from": pathlib.Path(results.path).name, "commit": results.meta["commit"],
+            "device": results.meta["device"], "rates_of_a_core": rates, "cores": CORES,
+            "memory_bytes_per_s": MEMORY_BYTES_PER_S, "latency_s": LATENCY_S, "group_nodes": GROUP_NODES,
+            "most_planned": MOST_PLANNED, "most_simulated": MOST_SIMULATED}
+    return {"meta": meta, "cases": cases}
+
+
+# ---- tables and a picture
+
+def seconds_text(seconds):
+    if seconds >= 9.95:
+        return f"{seconds:.0f} s"
+    if seconds >= 0.995:
+        return f"{seconds:.1f} s"
+    return f"{seconds * 1e3:.0f} ms" if seconds >= 0.00995 else f"{seconds * 1e3:.1f} ms"
+
+
+def bytes_text(count):
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return None
+
+
+def markdown(header, rows):
+    lines = [header, ["---"] * len(header)] + rows
+    return ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
+
+
+def total(parts):
+    return sum(parts.values())
+
+
+def time_rows(document, scaling, network):
+    rows = []
+    for case in document["cases"]:
+        if case["scaling"] != scaling:
+            continue
+        one = case["networks"][network]
+        rmg, lsd, summed = one[RMG], one[LSD], one["summed"]
+        rows.append([case["num_nodes"], count_text(case["part_pairs"]), seconds_text(rmg["local"]), seconds_text(rmg["index"]),
+                     seconds_text(rmg["exchange"]), seconds_text(total(rmg)), seconds_text(lsd["index"]),
+                     seconds_text(total(lsd)), seconds_text(total(summed))])
+    return rows
+
+
+def plan_rows(document):
+    rows = []
+    for case in document["cases"]:
+        if case["scaling"] != "weak":
+            continue
+        rows.append([case["num_nodes"], case["radix_bits"], case["num_passes"], f"{case['partitioned_times']:.2f}",
+                     bytes_text(case["gathered_bytes"]), bytes_text(case["expected_gathered_bytes"]),
+                     f"{case['planner_ms']:.0f} ms" if "planner_ms" in case else "not run"])
+    return rows
+
+
+def exchange_rows(document):
+    rows = []
+    for case in document["cases"]:
+        if not any("exchange_simulated" in one for one in case["networks"].values()):
+            continue
+        cells = [case["scaling"], case["num_nodes"], bytes_text(case["pair_message_bytes"])]
+        for name in NETWORKS:
+            one = case["networks"][name]
+            cells += [seconds_text(one["exchange_simulated"]["seconds"]), seconds_text(one["exchange_by_formula_s"])]
+        rows.append(cells)
+    return rows
+
+
+def tables(document, path):
+    meta = document["meta"]
+    rates = meta["rates_of_a_core"]
+    parts = [f"Local rates, measured on one core ({meta['device']}, commit {meta['commit']}): histogram {rates['histogram'] / 1e9:.1f} GB/s, "
+             f"partition {rates['partition'] / 1e9:.1f} GB/s read plus written, local sort {rates['sorted_pairs'] / 1e6:.0f} million pairs a "
+             f"second. All below is computed from them (`{path}`)."]
+    header = ["nodes", "digit bits", "passes", "times each key is partitioned", "counts received by each node", "by formula", "planner"]
+    parts.append("\n".join([f"Plans of `distributed_rmg`, {count_text(1 << WEAK_LOG2)} uniform pairs a node, sizes as given:", ""] +
+                           markdown(header, plan_rows(document))))
+    header = ["nodes", "pairs a node", "rmg: local", "index", "exchange", "rmg", "lsd: index", "lsd", "rmg, counts summed"]
+    for scaling, title in (("weak", f"Weak scaling, {count_text(1 << WEAK_LOG2)} pairs (4 GiB) a node"),
+                           ("strong", f"Strong scaling, {count_text(1 << STRONG_LOG2)} pairs (1 TiB)")):
+        for network in ("100 Gbit/s", "400 Gbit/s, 2:1"):
+            parts.append("\n".join([f"{title}, {network}:", ""] + markdown(header, time_rows(document, scaling, network))))
+    header = ["scaling", "nodes", "bytes of a pair of nodes"]
+    header += [text for name in NETWORKS for text in (f"{name}: simulated", "formula")]
+    parts.append("\n".join(["The exchange alone:", ""] + markdown(header, exchange_rows(document))))
+    return "\n\n".join(parts)
+
+
+def write_page(path, is_check):
+    document = json.loads(pathlib.Path(path).read_text())
+    if not document["meta"].get("computed") or document["meta"]["model"] != "cluster":
+        sys.exit(f"{path}: not a result of scripts/cluster_model.py")
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    wanted = f"{before}{BEGIN}\n{tables(document, path)}\n{END}{after}"
+    if is_check:
+        sys.exit(0 if wanted == text else f"{PAGE.name} does not show {path}; run scripts/cluster_model.py --page {path}")
+    PAGE.write_text(wanted)
+
+
+def plot(path, picture):
+    import matplotlib  # the computation itself needs no more than Python
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+                         "legend.frameon": False, "svg.hashsalt": "spansort", "svg.fonttype": "none",
+                         "figure.constrained_layout.use": True})
+    document = json.loads(pathlib.Path(path).read_text())
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4.6))
+    for axes, scaling in zip(panels, ("weak", "strong")):
+        cases = [case for case in document["cases"] if case["scaling"] == scaling]
+        nodes = [case["num_nodes"] for case in cases]
+        for network, dash in (("100 Gbit/s", "-"), ("400 Gbit/s, 2:1", "--")):
+            for algorithm, color, name in ((RMG, "#0b6e99", "rmg as it is"), (LSD, "#b0569a", "lsd, r = 16"),
+                                           ("summed", "#5aa469", "rmg, counts summed")):
+                axes.plot(nodes, [total(case["networks"][network][algorithm]) for case in cases], dash, marker="o",
+                          markersize=3, color=color, label=f"{name}; {network}")
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda seconds, _: f"{seconds:g}"))
+        axes.set_xticks(nodes, [str(count) for count in nodes])
+        axes.minorticks_off()
+        axes.set_xlabel("nodes")
+        axes.set_ylabel("seconds, computed")
+        axes.grid(color="#e5e8ea")
+    panels[0].set_title(f"weak scaling, {count_text(1 << WEAK_LOG2)} pairs a node")
+    panels[1].set_title(f"strong scaling, {count_text(1 << STRONG_LOG2)} pairs")
+    panels[1].legend(fontsize=8)
+    figure.suptitle("Computed, not measured: 16-byte pairs, uniform keys, nodes of 64 cores", fontsize=10)
+    is_svg = picture.endswith(".svg")
+    figure.savefig(picture, dpi=110, metadata={"Date": None} if is_svg else None)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
+    parser.add_argument("--plans")
+    parser.add_argument("--json")
+    parser.add_argument("--nodes", type=lambda text: [int(part) for part in text.split(",")], default=NODES)
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--plot")
+    arguments = parser.parse_args()
+    if arguments.page:
+        write_page(arguments.file, arguments.check)
+    elif arguments.plot:
+        plot(arguments.file, arguments.plot)
+    elif arguments.plans and arguments.json:
+        document = compute(Results(arguments.file), arguments.plans, arguments.nodes)
+        pathlib.Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n")
+    else:
+        parser.error("--plans and --json to compute, or --page, or --plot")
+
+
+if __name__ == "__main__":
+    main()
