@@ -41,7 +41,7 @@ def stacked(axes, bars, labels):
         axes.bar(range(len(bars)), heights, 0.7, bottom=bottoms, color=color, label=group)
         bottoms = [bottom + height for bottom, height in zip(bottoms, heights)]
     for place, (top, result) in enumerate(zip(bottoms, bars)):
-        axes.text(place, top, f" {result['median_ms']:.0f}", ha="center", va="bottom", fontsize=8)
+        axes.text(place, top, f" {result['fastest_ms']:.0f}", ha="center", va="bottom", fontsize=8)
     axes.set_xticks(range(len(bars)), labels, fontsize=8)
     axes.set_ylabel("ms per node rank")
     axes.margins(y=0.12)

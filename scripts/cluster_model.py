@@ -26,7 +26,7 @@ END = "<!-- end cluster-model -->"
 
 PAIR_BYTES, COUNT_BYTES = 16, 8
 NODES = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096]
-MOST_PLANNED, MOST_SIMULATED = 512, 256
+MOST_PLANNED = 256  # the planner itself and every message up to here; beyond it what they do on average
 WEAK_LOG2, STRONG_LOG2 = 28, 36
 # A node is assumed: what one core was measured to do, times cores, but no more than memory gives.
 CORES, MEMORY_BYTES_PER_S = 64, 300e9
@@ -37,6 +37,7 @@ NETWORKS = {"100 Gbit/s": Network(LATENCY_S, 12.5e9), "400 Gbit/s": Network(LATE
 EPSILON = 0.005
 MOST_PLANNED_COUNTS, ADVISED_BITS = 1 << 22, 12
 SPARSE_BITS = 8
+SIZES = ("as given", "balanced")
 
 
 # ---- what was measured
@@ -51,10 +52,10 @@ def per_core_rates(results):
     if result["threads_of_a_rank"] != 1:
         sys.exit(f"{results.path}: node ranks of {result['threads_of_a_rank']} threads; rates of one are needed")
     rates = {}
-    for phase in result["phases_of_median_run"]:
+    for phase in result["phases_of_fastest_run"]:
         if phase["bytes_moved"] and phase["name"] in ("histogram", "partition", "local sort"):
             rates[phase["name"]] = phase["bytes_moved"] / 2 / (phase["mean_busy_ms"] / 1e3)
-    sort_ms = next(p["mean_busy_ms"] for p in result["phases_of_median_run"] if p["name"] == "local sort")
+    sort_ms = next(p["mean_busy_ms"] for p in result["phases_of_fastest_run"] if p["name"] == "local sort")
     part = cases[0]["num_pairs"] // 2
     return {"histogram": rates["histogram"], "partition": rates["partition"], "sorted_pairs": part / (sort_ms / 1e3),
             "sorted_part": part, "local sort": rates["local sort"]}
@@ -90,7 +91,7 @@ def radix_bits_of(num_nodes):
 def expected_passes(num_nodes, part_pairs, is_balanced):
     """What the planner does with uniform keys on average, where it was not run: compared with it in the JSON file."""
     bits, total = radix_bits_of(num_nodes), num_nodes * part_pairs
-    passes, examined = [], 0
+    passes, examined, num_buckets = [], 0, 1
     while examined < 64:
         bucket_pairs = total / 2**examined
         # As many buckets as hold a border of two parts.
@@ -100,8 +101,9 @@ def expected_passes(num_nodes, part_pairs, is_balanced):
         slices = num_nodes * -math.expm1(-bucket_pairs / num_nodes)
         digit = min(bits, 64 - examined)
         keys = min(total, borders * bucket_pairs)
+        num_buckets += borders * (2**digit * -math.expm1(-bucket_pairs / 2**digit) - 1)
         passes.append({"num_refinements": borders, "digit_bits": digit,
-                       "gathered_counts": round(borders * slices * 2**digit),
+                       "gathered_counts": round(borders * slices * 2**digit), "num_buckets": round(num_buckets),
                        "keys_partitioned": round(keys), "most_keys_partitioned_of_a_node": round(keys / num_nodes)})
         examined += digit
     return passes
@@ -112,14 +114,12 @@ def num_buckets_with_border(num_nodes, num_buckets):
 
 
 def run_plans(program, cases, folder):
-    """{(nodes, log2 of a part, sizes): plan}, with matrices up to MOST_SIMULATED nodes."""
+    """{(nodes, log2 of a part, sizes): plan}, with matrices."""
     found = {}
     for num_nodes, log2_part, sizes in cases:
         path = pathlib.Path(folder) / "plan.json"
-        command = [program, "--nodes", str(num_nodes), "--log2-parts", str(log2_part), "--sizes", sizes, "--json", str(path)]
-        if num_nodes <= MOST_SIMULATED:
-            command.append("--matrix")
-        subprocess.run(command, check=True)
+        subprocess.run([program, "--nodes", str(num_nodes), "--log2-parts", str(log2_part), "--sizes", sizes, "--matrix",
+                        "--json", str(path)], check=True)
         document = json.loads(path.read_text())
         found[num_nodes, log2_part, sizes] = document["cases"][0]
     return found
@@ -165,16 +165,15 @@ def two_stage_exchange_s(network, num_nodes, part_pairs):
 
 # ---- the algorithms
 
-def rmg_s(machine, network, num_nodes, part_pairs, passes, exchange):
-    local = machine.sort_s(part_pairs)
-    index = 0.0
-    for number, one in enumerate(passes):
+def rmg_s(machine, network, num_nodes, plan, part_pairs, exchange):
+    local, index = machine.sort_s(part_pairs), 0.0
+    for number, one in enumerate(plan["passes"]):
         keys = one["most_keys_partitioned_of_a_node"]
         local += machine.stream_s("histogram", keys * 8)
         # A later pass partitions out of the first one's buffer and copies back.
         local += machine.stream_s("partition", keys * PAIR_BYTES * 2 * (2 if number else 1))
         index += gather_s(network, num_nodes, one["gathered_counts"] * COUNT_BYTES)
-    return {"local": local, "index": index, "exchange": exchange}
+    return {"local": local, "planner": plan["planner_ms"] / 1e3, "index": index, "exchange": exchange}
 
 
 def lsd_s(machine, network, num_nodes, part_pairs, exchange, radix_bits=16):
@@ -185,7 +184,7 @@ def lsd_s(machine, network, num_nodes, part_pairs, exchange, radix_bits=16):
     local = num_passes * steps * (machine.stream_s("histogram", part_pairs * 8) +
                                   machine.stream_s("partition", part_pairs * PAIR_BYTES * 2))
     index = num_passes * (2 * scan_s(network, num_nodes, table) + scan_s(network, num_nodes, num_nodes * COUNT_BYTES / 2))
-    return {"local": local, "index": index, "exchange": num_passes * exchange}
+    return {"local": local, "planner": 0.0, "index": index, "exchange": num_passes * exchange}
 
 
 def fixed_rmg_s(machine, network, num_nodes, part_pairs, exchange):
@@ -198,35 +197,53 @@ def fixed_rmg_s(machine, network, num_nodes, part_pairs, exchange):
     local = machine.sort_s(part_pairs) + 2 * machine.stream_s("histogram", part_pairs * 8)
     local += machine.stream_s("partition", part_pairs * PAIR_BYTES * 2)
     best = min(exchange, two_stage_exchange_s(network, num_nodes, part_pairs))
-    return {"local": local, "index": index, "exchange": best}
+    return {"local": local, "planner": 0.0, "index": index, "exchange": best}
 
 
-def simulated_exchange_s(plan, network):
+def simulated_exchange(plan, network):
     matrix = [[keys * PAIR_BYTES for keys in row] for row in plan["keys_from_to"]]
     seconds, num_messages = simulate(matrix, network)
     return {"seconds": seconds, "num_messages": num_messages}
 
 
-def compute_case(machine, scaling, num_nodes, part_pairs, plan):
+def cells_of(num_nodes, passes):
+    """Counts that the planner works on: every bucket of every pass has one for each node."""
+    return num_nodes * sum(one["num_buckets"] for one in passes)
+
+
+def plan_of(num_nodes, part_pairs, sizes, planned, planner_ms_of_a_cell):
+    """Facts of a plan: from the planner where it was run, on average where not."""
+    passes = expected_passes(num_nodes, part_pairs, sizes == "balanced")
+    found = {"is_planned": planned is not None, "expected_gathered_bytes": gathered_bytes(passes)}
+    if planned:
+        passes = planned["passes"]
+        found["num_transfers"] = planned["num_transfers"]
+    found["passes"] = passes
+    found["gathered_bytes"] = gathered_bytes(passes)
+    found["partitioned_times"] = sum(one["keys_partitioned"] for one in passes) / (num_nodes * part_pairs)
+    found["planner_cells"] = cells_of(num_nodes, passes)
+    found["planner_ms"] = planned["planner_ms"] if planned else planner_ms_of_a_cell * found["planner_cells"]
+    return found
+
+
+def gathered_bytes(passes):
+    return sum(one["gathered_counts"] for one in passes) * COUNT_BYTES
+
+
+def compute_case(machine, what, plans, planner_ms_of_a_cell):
+    scaling, num_nodes, part_pairs = what
+    planned = {sizes: plans.get((num_nodes, part_pairs.bit_length() - 1, sizes)) for sizes in SIZES}
     case = {"scaling": scaling, "num_nodes": num_nodes, "part_pairs": part_pairs, "radix_bits": radix_bits_of(num_nodes),
-            "is_planned": plan is not None, "networks": {}}
-    expected = expected_passes(num_nodes, part_pairs, False)
-    passes = plan["passes"] if plan else expected
-    case["num_passes"] = len(passes)
-    case["gathered_bytes"] = sum(one["gathered_counts"] for one in passes) * COUNT_BYTES
-    case["expected_gathered_bytes"] = sum(one["gathered_counts"] for one in expected) * COUNT_BYTES
-    case["partitioned_times"] = sum(one["keys_partitioned"] for one in passes) / (num_nodes * part_pairs)
-    case["pair_message_bytes"] = part_pairs * PAIR_BYTES / num_nodes
-    if plan:
-        case["planner_ms"] = plan["planner_ms"]
+            "pair_message_bytes": part_pairs * PAIR_BYTES / num_nodes, "networks": {},
+            "plans": {sizes: plan_of(num_nodes, part_pairs, sizes, planned[sizes], planner_ms_of_a_cell) for sizes in SIZES}}
     for name, network in NETWORKS.items():
-        formula = exchange_s(network, num_nodes, part_pairs)
-        one = {"exchange_by_formula_s": formula}
-        exchange = formula
-        if plan and "keys_from_to" in plan:
-            one["exchange_simulated"] = simulated_exchange_s(plan, network)
+        exchange = exchange_s(network, num_nodes, part_pairs)
+        one = {"exchange_by_formula_s": exchange}
+        if planned["as given"]:
+            one["exchange_simulated"] = simulated_exchange(planned["as given"], network)
             exchange = one["exchange_simulated"]["seconds"]
-        one[RMG] = rmg_s(machine, network, num_nodes, part_pairs, passes, exchange)
+        for sizes in SIZES:
+            one[sizes] = rmg_s(machine, network, num_nodes, case["plans"][sizes], part_pairs, exchange)
         one[LSD] = lsd_s(machine, network, num_nodes, part_pairs, exchange)
         one["summed"] = fixed_rmg_s(machine, network, num_nodes, part_pairs, exchange)
         case["networks"][name] = one
@@ -235,19 +252,20 @@ def compute_case(machine, scaling, num_nodes, part_pairs, plan):
 
 def compute(results, program, nodes):
     rates = per_core_rates(results)
-    machine = Machine(rates)
     wanted = [("weak", n, 1 << WEAK_LOG2) for n in nodes] + [("strong", n, (1 << STRONG_LOG2) // n) for n in nodes]
+    planned = {(n, part.bit_length() - 1, sizes) for _, n, part in wanted if n <= MOST_PLANNED for sizes in SIZES}
     with tempfile.TemporaryDirectory() as folder:
-        planned = {(n, part.bit_length() - 1, "as given") for _, n, part in wanted if n <= MOST_PLANNED}
         plans = run_plans(program, sorted(planned), folder)
+    largest = max(plans.values(), key=lambda plan: cells_of(plan["num_nodes"], plan["passes"]))
+    ms_of_a_cell = largest["planner_ms"] / cells_of(largest["num_nodes"], largest["passes"])
     cases = []
-    for scaling, num_nodes, part in wanted:
-        cases.append(compute_case(machine, scaling, num_nodes, part, plans.get((num_nodes, part.bit_length() - 1, "as given"))))
-        print(f"{scaling} {num_nodes}", file=sys.stderr, flush=True)
+    for what in wanted:
+        cases.append(compute_case(Machine(rates), what, plans, ms_of_a_cell))
+        print(*what, file=sys.stderr, flush=True)
     meta = {"model": "cluster", "computed": True, "rates_from": pathlib.Path(results.path).name, "commit": results.meta["commit"],
             "device": results.meta["device"], "rates_of_a_core": rates, "cores": CORES,
             "memory_bytes_per_s": MEMORY_BYTES_PER_S, "latency_s": LATENCY_S, "group_nodes": GROUP_NODES,
-            "most_planned": MOST_PLANNED, "most_simulated": MOST_SIMULATED}
+            "most_planned": MOST_PLANNED, "planner_ns_of_a_cell": ms_of_a_cell * 1e6}
     return {"meta": meta, "cases": cases}
 
 
@@ -284,10 +302,10 @@ def time_rows(document, scaling, network):
         if case["scaling"] != scaling:
             continue
         one = case["networks"][network]
-        rmg, lsd, summed = one[RMG], one[LSD], one["summed"]
-        rows.append([case["num_nodes"], count_text(case["part_pairs"]), seconds_text(rmg["local"]), seconds_text(rmg["index"]),
-                     seconds_text(rmg["exchange"]), seconds_text(total(rmg)), seconds_text(lsd["index"]),
-                     seconds_text(total(lsd)), seconds_text(total(summed))])
+        given = one["as given"]
+        cells = [seconds_text(given[part]) for part in ("local", "planner", "index", "exchange")]
+        cells += [seconds_text(total(one[which])) for which in ("as given", "balanced", LSD, "summed")]
+        rows.append([case["num_nodes"], count_text(case["part_pairs"]), *cells])
     return rows
 
 
@@ -296,9 +314,12 @@ def plan_rows(document):
     for case in document["cases"]:
         if case["scaling"] != "weak":
             continue
-        rows.append([case["num_nodes"], case["radix_bits"], case["num_passes"], f"{case['partitioned_times']:.2f}",
-                     bytes_text(case["gathered_bytes"]), bytes_text(case["expected_gathered_bytes"]),
-                     f"{case['planner_ms']:.0f} ms" if "planner_ms" in case else "not run"])
+        for sizes in SIZES:
+            plan = case["plans"][sizes]
+            rows.append([case["num_nodes"], sizes, case["radix_bits"], len(plan["passes"]), f"{plan['partitioned_times']:.2f}",
+                         bytes_text(plan["gathered_bytes"]), bytes_text(plan["expected_gathered_bytes"]),
+                         f"{plan['planner_cells'] / 1e6:.1f}",
+                         seconds_text(plan["planner_ms"] / 1e3) + ("" if plan["is_planned"] else " (extrapolated)")])
     return rows
 
 
@@ -321,10 +342,12 @@ def tables(document, path):
     parts = [f"Local rates, measured on one core ({meta['device']}, commit {meta['commit']}): histogram {rates['histogram'] / 1e9:.1f} GB/s, "
              f"partition {rates['partition'] / 1e9:.1f} GB/s read plus written, local sort {rates['sorted_pairs'] / 1e6:.0f} million pairs a "
              f"second. All below is computed from them (`{path}`)."]
-    header = ["nodes", "digit bits", "passes", "times each key is partitioned", "counts received by each node", "by formula", "planner"]
-    parts.append("\n".join([f"Plans of `distributed_rmg`, {count_text(1 << WEAK_LOG2)} uniform pairs a node, sizes as given:", ""] +
+    header = ["nodes", "sizes", "digit bits", "passes", "times a key is partitioned", "counts to each node", "by formula",
+              "million cells", "planner"]
+    parts.append("\n".join([f"Plans of `distributed_rmg`, {count_text(1 << WEAK_LOG2)} uniform pairs a node:", ""] +
                            markdown(header, plan_rows(document))))
-    header = ["nodes", "pairs a node", "rmg: local", "index", "exchange", "rmg", "lsd: index", "lsd", "rmg, counts summed"]
+    header = ["nodes", "pairs a node", "rmg: local", "planner", "index", "exchange", "rmg", "rmg, balanced", "lsd, r = 16",
+              "borders alone"]
     for scaling, title in (("weak", f"Weak scaling, {count_text(1 << WEAK_LOG2)} pairs (4 GiB) a node"),
                            ("strong", f"Strong scaling, {count_text(1 << STRONG_LOG2)} pairs (1 TiB)")):
         for network in ("100 Gbit/s", "400 Gbit/s, 2:1"):
@@ -363,8 +386,8 @@ def plot(path, picture):
         cases = [case for case in document["cases"] if case["scaling"] == scaling]
         nodes = [case["num_nodes"] for case in cases]
         for network, dash in (("100 Gbit/s", "-"), ("400 Gbit/s, 2:1", "--")):
-            for algorithm, color, name in ((RMG, "#0b6e99", "rmg as it is"), (LSD, "#b0569a", "lsd, r = 16"),
-                                           ("summed", "#5aa469", "rmg, counts summed")):
+            for algorithm, color, name in (("as given", "#0b6e99", "rmg"), ("balanced", "#e0a030", "rmg, balanced"),
+                                           (LSD, "#b0569a", "lsd, r = 16"), ("summed", "#5aa469", "borders alone")):
                 axes.plot(nodes, [total(case["networks"][network][algorithm]) for case in cases], dash, marker="o",
                           markersize=3, color=color, label=f"{name}; {network}")
         axes.set_xscale("log", base=2)

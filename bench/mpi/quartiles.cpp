@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/mpi/quartiles.hpp"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <spansort/mpi.hpp>
@@ -29,9 +30,14 @@ bool are_quartiles(const node_ranks& nodes, const std::vector<double>& found, co
 
 json result_of(const std::string& algorithm, const std::vector<double>& runs_ms, std::uint64_t num_keys,
                bool verified) {
-  return {{"algorithm", algorithm},       {"radix_bits", 0},
-          {"median_ms", median(runs_ms)}, {"million_keys_per_s", static_cast<double>(num_keys) / median(runs_ms) / 1e3},
-          {"verified", verified},         {"runs_ms", runs_ms}};
+  const double fastest_ms = std::ranges::min(runs_ms);
+  return {{"algorithm", algorithm},
+          {"radix_bits", 0},
+          {"median_ms", median(runs_ms)},
+          {"fastest_ms", fastest_ms},
+          {"million_keys_per_s", static_cast<double>(num_keys) / fastest_ms / 1e3},
+          {"verified", verified},
+          {"runs_ms", runs_ms}};
 }
 
 }  // namespace

@@ -130,6 +130,7 @@ json run_case(unsigned num_nodes, unsigned log2_part, const std::string& sizes, 
   const auto begin = std::chrono::steady_clock::now();
   const plan::sort_plan made = std::move(planner).finish();
   planner_ms += ms_since(begin);
+  for (std::size_t i = 0; i < passes.size(); ++i) passes[i]["num_buckets"] = made.passes[i].buckets.size();
   const std::vector<counts> traffic = traffic_of(made);
   std::uint64_t num_pairs_of_nodes = 0, keys_sent = 0;
   for (unsigned from = 0; from < num_nodes; ++from) {
