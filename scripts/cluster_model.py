@@ -35,7 +35,8 @@ GROUP_NODES = 32
 NETWORKS = {"100 Gbit/s": Network(LATENCY_S, 12.5e9), "400 Gbit/s": Network(LATENCY_S, 50e9),
             "400 Gbit/s, 2:1": Network(LATENCY_S, 50e9, GROUP_NODES, 2.0)}
 EPSILON = 0.005
-MOST_PLANNED_COUNTS, ADVISED_BITS = 1 << 22, 12
+# widest_planned_bits() of src/algorithms/rmg_state.cpp; what a host device advises for pairs, and the most it can.
+MOST_PLANNED_COUNTS, ADVISED_BITS, MOST_BITS = 1 << 22, 11, 12
 SPARSE_BITS = 8
 SIZES = ("as given", "balanced")
 
@@ -83,7 +84,7 @@ class Machine:
 # ---- what distributed_rmg plans
 
 def radix_bits_of(num_nodes):
-    """widest_planned_bits() of src/algorithms/rmg_state.cpp."""
+    """Every node may hold a slice of every bucket, and as many buckets as nodes may be refined in a pass."""
     buckets = MOST_PLANNED_COUNTS // num_nodes // num_nodes
     return min(ADVISED_BITS, max(4, buckets.bit_length() - 1))
 
@@ -96,13 +97,15 @@ def expected_passes(num_nodes, part_pairs, is_balanced):
         bucket_pairs = total / 2**examined
         # As many buckets as hold a border of two parts.
         borders = 1 if examined == 0 else num_buckets_with_border(num_nodes, 2**examined)
-        if examined and (bucket_pairs < 1 or (is_balanced and bucket_pairs / 2 <= EPSILON * part_pairs)):
+        if examined and is_balanced:
+            borders *= max(0.0, 1 - 2 * EPSILON * part_pairs / bucket_pairs)  # the others are within the slack
+        if borders == 0 or (examined and bucket_pairs < 1):
             break
         slices = num_nodes * -math.expm1(-bucket_pairs / num_nodes)
         digit = min(bits, 64 - examined)
         keys = min(total, borders * bucket_pairs)
         num_buckets += borders * (2**digit * -math.expm1(-bucket_pairs / 2**digit) - 1)
-        passes.append({"num_refinements": borders, "digit_bits": digit,
+        passes.append({"num_refinements": round(borders), "digit_bits": digit,
                        "gathered_counts": round(borders * slices * 2**digit), "num_buckets": round(num_buckets),
                        "keys_partitioned": round(keys), "most_keys_partitioned_of_a_node": round(keys / num_nodes)})
         examined += digit
@@ -179,7 +182,7 @@ def rmg_s(machine, network, num_nodes, plan, part_pairs, exchange):
 def lsd_s(machine, network, num_nodes, part_pairs, exchange, radix_bits=16):
     """Algorithm 1: in each pass two steps of a local sort by the digit before the exchange, two after it."""
     num_passes = math.ceil(64 / radix_bits)
-    steps = 2 * math.ceil(radix_bits / ADVISED_BITS)
+    steps = 2 * math.ceil(radix_bits / MOST_BITS)
     table = 2**radix_bits * COUNT_BYTES
     local = num_passes * steps * (machine.stream_s("histogram", part_pairs * 8) +
                                   machine.stream_s("partition", part_pairs * PAIR_BYTES * 2))
@@ -216,6 +219,8 @@ def plan_of(num_nodes, part_pairs, sizes, planned, planner_ms_of_a_cell):
     passes = expected_passes(num_nodes, part_pairs, sizes == "balanced")
     found = {"is_planned": planned is not None, "expected_gathered_bytes": gathered_bytes(passes)}
     if planned:
+        if planned["radix_bits"] != radix_bits_of(num_nodes):
+            sys.exit(f"{num_nodes} nodes: the sort takes digits of {planned['radix_bits']} bits, radix_bits_of() says otherwise")
         passes = planned["passes"]
         found["num_transfers"] = planned["num_transfers"]
     found["passes"] = passes

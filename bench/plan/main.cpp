@@ -6,9 +6,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <bit>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -39,38 +38,68 @@ struct settings {
   std::string json_file;
 };
 
-double ms_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-}
+/// Of the processor, so that what else runs on the machine does not count. One thread.
+double cpu_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// Histograms of uniform keys: every key falls to the left or right half of its bucket with the same probability.
+/// Of the keys in the lower half of all key values. Were it a half, buckets of uniform keys would end where the parts of
+/// a power of two of nodes do, and nothing would span two nodes: luck that no data has.
+constexpr double share_of_lower_half = 0.618;
+
+/// Histograms of keys that are uniform in the lower half of all key values, and in the upper one.
 class random_histograms {
  public:
   explicit random_histograms(std::uint64_t seed) : random_(seed) {}
 
-  /// How `num_keys` keys spread over `num_buckets` buckets, a power of two.
+  /// How `num_keys` keys of the root spread over the buckets of its first digit, a power of two of them.
+  void fill_root(std::span<std::uint64_t> buckets, std::uint64_t num_keys) {
+    const std::uint64_t left = lower_of(num_keys, share_of_lower_half);
+    fill(buckets.first(buckets.size() / 2), left);
+    fill(buckets.last(buckets.size() / 2), num_keys - left);
+  }
   void fill(std::span<std::uint64_t> buckets, std::uint64_t num_keys) {
     if (buckets.size() == 1) {
       buckets[0] = num_keys;
       return;
     }
-    const std::uint64_t left = left_half_of(num_keys);
+    const std::uint64_t left = lower_of(num_keys, 0.5);
     fill(buckets.first(buckets.size() / 2), left);
     fill(buckets.last(buckets.size() / 2), num_keys - left);
   }
 
  private:
-  /// Binomial: exact up to 64 keys, then by the normal distribution, whose error is far below its deviation.
-  std::uint64_t left_half_of(std::uint64_t num_keys) {
-    if (num_keys == 0) return 0;
-    if (num_keys <= 64) return static_cast<std::uint64_t>(std::popcount(random_() >> (64 - num_keys)));
+  /// Binomial: exact for few keys, then by the normal distribution, whose error is far below its deviation.
+  std::uint64_t lower_of(std::uint64_t num_keys, double share) {
+    if (num_keys <= 64) {
+      std::uint64_t lower = 0;
+      for (std::uint64_t i = 0; i < num_keys; ++i) lower += unit_(random_) < share ? 1 : 0;
+      return lower;
+    }
     const auto n = static_cast<double>(num_keys);
-    return static_cast<std::uint64_t>(std::clamp(std::round(n / 2 + normal_(random_) * std::sqrt(n) / 2), 0.0, n));
+    const double deviation = std::sqrt(n * share * (1 - share));
+    return static_cast<std::uint64_t>(std::clamp(std::round(n * share + normal_(random_) * deviation), 0.0, n));
   }
 
   std::mt19937_64 random_;
   std::normal_distribution<double> normal_;
+  std::uniform_real_distribution<double> unit_;
 };
+
+/// One for every slice of every refinement.
+std::vector<std::vector<counts>> draw_histograms(random_histograms& random,
+                                                 const std::vector<plan::refinement>& pending) {
+  std::vector<std::vector<counts>> histograms;
+  for (const plan::refinement& bucket : pending) {
+    histograms.emplace_back(bucket.slices.size(), counts(bucket.digit.num_buckets()));
+    for (std::size_t i = 0; i < bucket.slices.size(); ++i) {
+      if (bucket.prefix.bit_count == 0) {
+        random.fill_root(histograms.back()[i], bucket.slices[i].count);
+      } else {
+        random.fill(histograms.back()[i], bucket.slices[i].count);
+      }
+    }
+  }
+  return histograms;
+}
 
 /// What the sort of one CPU device a node would give the planner, for pairs of 64-bit keys and values.
 plan::parameters parameters_of(unsigned num_nodes, std::uint64_t part_keys, bool is_balanced) {
@@ -118,28 +147,15 @@ json run_case(unsigned num_nodes, unsigned log2_part, const std::string& sizes, 
   double planner_ms = 0;
   while (!planner.pending().empty()) {
     passes.push_back(describe_pass(planner.pending(), num_nodes));
-    std::vector<std::vector<counts>> histograms;
-    for (const plan::refinement& bucket : planner.pending()) {
-      histograms.emplace_back(bucket.slices.size(), counts(bucket.digit.num_buckets()));
-      for (std::size_t i = 0; i < bucket.slices.size(); ++i) random.fill(histograms.back()[i], bucket.slices[i].count);
-    }
-    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<std::vector<counts>> histograms = draw_histograms(random, planner.pending());
+    const double begin_ms = cpu_ms();
     planner.add_pass(histograms);
-    planner_ms += ms_since(begin);
+    planner_ms += cpu_ms() - begin_ms;
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin_ms = cpu_ms();
   const plan::sort_plan made = std::move(planner).finish();
-  planner_ms += ms_since(begin);
+  planner_ms += cpu_ms() - begin_ms;
   for (std::size_t i = 0; i < passes.size(); ++i) passes[i]["num_buckets"] = made.passes[i].buckets.size();
-  const std::vector<counts> traffic = traffic_of(made);
-  std::uint64_t num_pairs_of_nodes = 0, keys_sent = 0;
-  for (unsigned from = 0; from < num_nodes; ++from) {
-    for (unsigned to = 0; to < num_nodes; ++to) {
-      if (from == to || traffic[from][to] == 0) continue;
-      ++num_pairs_of_nodes;
-      keys_sent += traffic[from][to];
-    }
-  }
   json result = {{"num_nodes", num_nodes},
                  {"part_pairs", std::uint64_t{1} << log2_part},
                  {"sizes", sizes},
@@ -148,17 +164,15 @@ json run_case(unsigned num_nodes, unsigned log2_part, const std::string& sizes, 
                  {"passes", passes},
                  {"num_transfers", made.transfers.size()},
                  {"num_local_sorts", made.local_sorts.size()},
-                 {"num_pairs_of_nodes", num_pairs_of_nodes},
-                 {"keys_sent", keys_sent},
                  {"imbalance", made.imbalance()},
                  {"planner_ms", planner_ms}};
-  if (s.wants_matrix) result["keys_from_to"] = traffic;
+  if (s.wants_matrix) result["keys_from_to"] = traffic_of(made);
   return result;
 }
 
 int run(const settings& s) {
   json document = {{"meta",
-                    {{"simulation", "plans of distributed_rmg on random histograms of uniform keys"},
+                    {{"simulation", "plans of distributed_rmg on random histograms"},
                      {"version", SPANSORT_VERSION},
                      {"seed", s.seed}}},
                    {"cases", json::array()}};
@@ -182,7 +196,7 @@ int run(const settings& s) {
 
 int main(int argc, char** argv) {
   bench::settings s;
-  CLI::App app{"Plans of distributed_rmg on many nodes, from random histograms of uniform 64-bit keys, as JSON."};
+  CLI::App app{"Plans of distributed_rmg on many nodes, from random histograms of 64-bit keys, as JSON."};
   app.add_option("--nodes", s.num_nodes, "2,4,8,16,32,64,128,256")->delimiter(',')->check(CLI::Range(2U, 4096U));
   app.add_option("--log2-parts", s.log2_parts, "pairs of each node: 28")->delimiter(',')->check(CLI::Range(0U, 40U));
   app.add_option("--sizes", s.sizes, "of the nodes' parts of the result: \"as given\", balanced")
