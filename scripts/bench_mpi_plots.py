@@ -45,6 +45,7 @@ def stacked(axes, bars, labels):
     axes.set_xticks(range(len(bars)), labels, fontsize=8)
     axes.set_ylabel("ms per node rank")
     axes.margins(y=0.12)
+    axes.autoscale_view()
 
 
 def plot_sizes(results):
@@ -60,7 +61,8 @@ def plot_sizes(results):
             top.plot([case["num_pairs"] for case in cases], rates, marker="o", markersize=4, color=color,
                      label=algorithm + (", r = 16" if algorithm == LSD else ""))
         top.set_xscale("log", base=2)
-        top.set_ylim(0, None)
+        top.set_yscale("log")
+        top.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda rate, _: f"{rate:g}"))
         top.set_title(f"{name} pairs")
         top.set_xlabel("pairs")
         largest = cases[-2:]
@@ -97,15 +99,17 @@ def plot_scaling(results, suite, title):
     for name, dash in zip(inputs, ("-", "--")):
         cases = sorted(results.suite(suite, name), key=lambda case: case["num_ranks"])
         for algorithm, color in LINES.items():
+            if result_of(cases[0], algorithm)["input_shape"] == "sorted":
+                continue  # one node rank alone saw that nothing was to be done: no measure for the others
             columns[0].plot([case["num_ranks"] for case in cases],
                             [efficiency(case, cases[0], algorithm) for case in cases], dash, marker="o", markersize=4,
                             color=color, label=f"{'rmg' if algorithm == RMG else 'lsd r = 16'}, {name}")
     columns[0].axhline(1, color="black", linewidth=0.8, linestyle=":")
     columns[0].set_ylim(0, None)
     columns[0].set_xlabel("node ranks")
-    columns[0].set_ylabel("time of one node rank, same work and cores, over time")
-    columns[0].legend(fontsize=8)
-    columns[0].set_title("efficiency")
+    columns[0].set_ylabel("efficiency")
+    columns[0].legend(fontsize=8, loc="lower left")
+    columns[0].set_title("time of one node rank, same work, over time", fontsize=10)
     for axes, name in zip(columns[1:], inputs):
         cases = sorted(results.suite(suite, name), key=lambda case: case["num_ranks"])
         bars = [result_of(case, algorithm) for case in cases for algorithm in (RMG, LSD)]

@@ -59,6 +59,12 @@ def width_table(results):
     return [title, ""] + markdown(header, rows) if rows else []
 
 
+def efficiency_text(case, base, algorithm):
+    """One node rank alone looks whether its input is sorted, and is done then: no measure for the others."""
+    is_found_sorted = result_of(base, algorithm)["input_shape"] == "sorted"
+    return "-" if is_found_sorted else f"{efficiency(case, base, algorithm):.2f}"
+
+
 def efficiency(case, base, algorithm):
     """Time of the same work on one node rank over the time on all; all have the same processors."""
     one, many = result_of(base, algorithm)["fastest_ms"], result_of(case, algorithm)["fastest_ms"]
@@ -73,8 +79,8 @@ def scaling_table(results, suite, title):
             cells = [distribution, case["num_ranks"], count_text(case["num_pairs"])]
             for algorithm in (RMG, LSD):
                 result = result_of(case, algorithm)
-                cells += [f"{result['fastest_ms']:.0f} ({result['median_ms']:.0f})", f"{efficiency(case, cases[0], algorithm):.2f}",
-                          f"{result['sent_bytes_per_pair']:.2f}"]
+                cells += [f"{result['fastest_ms']:.0f} ({result['median_ms']:.0f})",
+                          efficiency_text(case, cases[0], algorithm), f"{result['sent_bytes_per_pair']:.2f}"]
             rows.append([*cells, f"{result_of(case, RMG)['floor_bytes_per_pair']:.2f}"])
     header = ["input", "node ranks", "pairs", "rmg, ms (median)", "efficiency", "bytes sent", "lsd r = 16, ms (median)", "efficiency",
               "bytes sent", "floor"]
