@@ -10,6 +10,7 @@ usage: scripts/cluster_model.py bench/results/<machine>/mpi.json --plans build/r
 All figures are computed, none is measured but the local rates.
 """
 import argparse
+import dataclasses
 import json
 import math
 import pathlib
@@ -34,6 +35,7 @@ LATENCY_S = 3e-6
 GROUP_NODES = 32
 NETWORKS = {"100 Gbit/s": Network(LATENCY_S, 12.5e9), "400 Gbit/s": Network(LATENCY_S, 50e9),
             "400 Gbit/s, 2:1": Network(LATENCY_S, 50e9, GROUP_NODES, 2.0)}
+SHOWN_NETWORKS = ("100 Gbit/s", "400 Gbit/s, 2:1")
 EPSILON = 0.005
 # widest_planned_bits() of src/algorithms/rmg_state.cpp; what a host device advises for pairs, and the most it can.
 MOST_PLANNED_COUNTS, ADVISED_BITS, MOST_BITS = 1 << 22, 11, 12
@@ -206,7 +208,8 @@ def fixed_rmg_s(machine, network, num_nodes, part_pairs, exchange):
 def simulated_exchange(plan, network):
     matrix = [[keys * PAIR_BYTES for keys in row] for row in plan["keys_from_to"]]
     seconds, num_messages = simulate(matrix, network)
-    return {"seconds": seconds, "num_messages": num_messages}
+    blocked, _ = simulate(matrix, dataclasses.replace(network, is_blocking=True))
+    return {"seconds": seconds, "blocking_seconds": blocked, "num_messages": num_messages}
 
 
 def cells_of(num_nodes, passes):
@@ -214,7 +217,7 @@ def cells_of(num_nodes, passes):
     return num_nodes * sum(one["num_buckets"] for one in passes)
 
 
-def plan_of(num_nodes, part_pairs, sizes, planned, planner_ms_of_a_cell):
+def plan_of(num_nodes, part_pairs, sizes, planned, ms_of_a_cell):
     """Facts of a plan: from the planner where it was run, on average where not."""
     passes = expected_passes(num_nodes, part_pairs, sizes == "balanced")
     found = {"is_planned": planned is not None, "expected_gathered_bytes": gathered_bytes(passes)}
@@ -227,7 +230,7 @@ def plan_of(num_nodes, part_pairs, sizes, planned, planner_ms_of_a_cell):
     found["gathered_bytes"] = gathered_bytes(passes)
     found["partitioned_times"] = sum(one["keys_partitioned"] for one in passes) / (num_nodes * part_pairs)
     found["planner_cells"] = cells_of(num_nodes, passes)
-    found["planner_ms"] = planned["planner_ms"] if planned else planner_ms_of_a_cell * found["planner_cells"]
+    found["planner_ms"] = planned["planner_ms"] if planned else ms_of_a_cell * found["planner_cells"]
     return found
 
 
@@ -235,12 +238,12 @@ def gathered_bytes(passes):
     return sum(one["gathered_counts"] for one in passes) * COUNT_BYTES
 
 
-def compute_case(machine, what, plans, planner_ms_of_a_cell):
+def compute_case(machine, what, plans, ms_of_a_cell):
     scaling, num_nodes, part_pairs = what
     planned = {sizes: plans.get((num_nodes, part_pairs.bit_length() - 1, sizes)) for sizes in SIZES}
     case = {"scaling": scaling, "num_nodes": num_nodes, "part_pairs": part_pairs, "radix_bits": radix_bits_of(num_nodes),
             "pair_message_bytes": part_pairs * PAIR_BYTES / num_nodes, "networks": {},
-            "plans": {sizes: plan_of(num_nodes, part_pairs, sizes, planned[sizes], planner_ms_of_a_cell) for sizes in SIZES}}
+            "plans": {sizes: plan_of(num_nodes, part_pairs, sizes, planned[sizes], ms_of_a_cell[sizes]) for sizes in SIZES}}
     for name, network in NETWORKS.items():
         exchange = exchange_s(network, num_nodes, part_pairs)
         one = {"exchange_by_formula_s": exchange}
@@ -255,14 +258,20 @@ def compute_case(machine, what, plans, planner_ms_of_a_cell):
     return case
 
 
+def planner_ms_of_a_cell(plans, sizes):
+    """Of the largest plan that was made."""
+    largest = max((plan for key, plan in plans.items() if key[2] == sizes),
+                  key=lambda plan: cells_of(plan["num_nodes"], plan["passes"]))
+    return largest["planner_ms"] / cells_of(largest["num_nodes"], largest["passes"])
+
+
 def compute(results, program, nodes):
     rates = per_core_rates(results)
     wanted = [("weak", n, 1 << WEAK_LOG2) for n in nodes] + [("strong", n, (1 << STRONG_LOG2) // n) for n in nodes]
     planned = {(n, part.bit_length() - 1, sizes) for _, n, part in wanted if n <= MOST_PLANNED for sizes in SIZES}
     with tempfile.TemporaryDirectory() as folder:
         plans = run_plans(program, sorted(planned), folder)
-    largest = max(plans.values(), key=lambda plan: cells_of(plan["num_nodes"], plan["passes"]))
-    ms_of_a_cell = largest["planner_ms"] / cells_of(largest["num_nodes"], largest["passes"])
+    ms_of_a_cell = {sizes: planner_ms_of_a_cell(plans, sizes) for sizes in SIZES}
     cases = []
     for what in wanted:
         cases.append(compute_case(Machine(rates), what, plans, ms_of_a_cell))
@@ -270,7 +279,7 @@ def compute(results, program, nodes):
     meta = {"model": "cluster", "computed": True, "rates_from": pathlib.Path(results.path).name, "commit": results.meta["commit"],
             "device": results.meta["device"], "rates_of_a_core": rates, "cores": CORES,
             "memory_bytes_per_s": MEMORY_BYTES_PER_S, "latency_s": LATENCY_S, "group_nodes": GROUP_NODES,
-            "most_planned": MOST_PLANNED, "planner_ns_of_a_cell": ms_of_a_cell * 1e6}
+            "most_planned": MOST_PLANNED, "planner_ns_of_a_cell": {sizes: ms * 1e6 for sizes, ms in ms_of_a_cell.items()}}
     return {"meta": meta, "cases": cases}
 
 
@@ -334,9 +343,11 @@ def exchange_rows(document):
         if not any("exchange_simulated" in one for one in case["networks"].values()):
             continue
         cells = [case["scaling"], case["num_nodes"], bytes_text(case["pair_message_bytes"])]
-        for name in NETWORKS:
+        for name in SHOWN_NETWORKS:
             one = case["networks"][name]
-            cells += [seconds_text(one["exchange_simulated"]["seconds"]), seconds_text(one["exchange_by_formula_s"])]
+            simulated = one["exchange_simulated"]
+            cells += [seconds_text(seconds) for seconds in (one["exchange_by_formula_s"], simulated["seconds"],
+                                                            simulated["blocking_seconds"])]
         rows.append(cells)
     return rows
 
@@ -355,10 +366,10 @@ def tables(document, path):
               "borders alone"]
     for scaling, title in (("weak", f"Weak scaling, {count_text(1 << WEAK_LOG2)} pairs (4 GiB) a node"),
                            ("strong", f"Strong scaling, {count_text(1 << STRONG_LOG2)} pairs (1 TiB)")):
-        for network in ("100 Gbit/s", "400 Gbit/s, 2:1"):
+        for network in SHOWN_NETWORKS:
             parts.append("\n".join([f"{title}, {network}:", ""] + markdown(header, time_rows(document, scaling, network))))
     header = ["scaling", "nodes", "bytes of a pair of nodes"]
-    header += [text for name in NETWORKS for text in (f"{name}: simulated", "formula")]
+    header += [text for name in SHOWN_NETWORKS for text in (f"{name}: formula", "simulated", "blocking")]
     parts.append("\n".join(["The exchange alone:", ""] + markdown(header, exchange_rows(document))))
     return "\n\n".join(parts)
 

@@ -3,9 +3,10 @@
 the time until the last message has arrived comes out. For cluster_model.py.
 
 A node's messages start in the order {index, distance of the nodes}, a few at a time in each direction; a message begins
-when both its ends have come to it. It then holds its sender's and its receiver's link until it has passed, one message at
-a time (so this is an upper bound: real links share), and the up and down links of the two groups where the network is
-tapered. Before that it waits for the latency.
+when both its ends have come to it, and after the latency it queues for its sender's and its receiver's link, and for the up
+and down links of the two groups where the network is tapered. Real networks are between two extremes:
+- switches hold what a link cannot take yet: every link is a queue of its own, and a busy receiver delays no other message;
+- nothing is held: a message waits until all its links are free, and then takes them all (blocking).
 """
 import heapq
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ class Network:
     link_bytes_per_s: float
     group_nodes: int = 0  # nodes below one switch; 0: full bisection, no matter where nodes are
     taper: float = 1.0  # what goes into a group's nodes over what goes in and out of the group
+    is_blocking: bool = False
 
     def group(self, node):
         return node // self.group_nodes
@@ -48,10 +50,12 @@ class State:
         if network.group_nodes and network.group(source) != network.group(destination):
             trunk = network.trunk_bytes_per_s()
             links += [("up", network.group(source), trunk), ("down", network.group(destination), trunk)]
-        start = max([now + network.latency_s] + [self.free_at.get(link[:2], 0.0) for link in links])
-        for name, which, rate in links:
-            self.free_at[name, which] = start + size_bytes / rate
-        return start + max(size_bytes / rate for _, _, rate in links)
+        starts = [max(now + network.latency_s, self.free_at.get(link[:2], 0.0)) for link in links]
+        if network.is_blocking:
+            starts = [max(starts)] * len(links)
+        ends = [start + size_bytes / rate for start, (_, _, rate) in zip(starts, links)]
+        self.free_at.update({link[:2]: end for link, end in zip(links, ends)})
+        return max(ends)
 
 
 def schedule(bytes_from_to, node, sends):

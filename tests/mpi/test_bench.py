@@ -112,6 +112,14 @@ class Simulation(unittest.TestCase):
         seconds, _ = message_simulation.simulate([[0, 0, 0], [10**8, 0, 0], [10**8, 0, 0]], WITHOUT_LATENCY)
         self.assertAlmostEqual(seconds, 0.2)
 
+    def test_a_blocked_message_holds_its_sender_up(self):
+        # 1 is the first to send to 2; the message of 0 waits for that, and 0's message to 3 behind it.
+        matrix = [[0, 0, 8 << 20, 8 << 20], [0, 0, 8 << 20, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+        free, _ = message_simulation.simulate(matrix, WITHOUT_LATENCY)
+        blocking, _ = message_simulation.simulate(matrix, message_simulation.Network(0.0, 1e9, is_blocking=True))
+        self.assertAlmostEqual(free, 2 * (8 << 20) / 1e9)
+        self.assertAlmostEqual(blocking, 3 * (8 << 20) / 1e9)
+
     def test_a_taper_halves_what_leaves_a_group(self):
         bytes_from_to = [[0 if row // 2 == column // 2 else 10**8 for column in range(4)] for row in range(4)]
         full, _ = message_simulation.simulate(bytes_from_to, WITHOUT_LATENCY)
@@ -134,7 +142,9 @@ class Simulation(unittest.TestCase):
                 matrix[node][node] = 0
             busiest = max(max(sum(row) for row in matrix), max(sum(column) for column in zip(*matrix)))
             seconds, num_messages = message_simulation.simulate(matrix, WITHOUT_LATENCY)
-            self.assertGreaterEqual(seconds * 1e9 + 1, busiest, f"seed {seed}")
+            blocking, _ = message_simulation.simulate(matrix, message_simulation.Network(0.0, 1e9, is_blocking=True))
+            for what in (seconds, blocking):
+                self.assertGreaterEqual(what * 1e9 + 1, busiest, f"seed {seed}")
             self.assertEqual(num_messages, sum(-(-size // message_simulation.MESSAGE_BYTES) for row in matrix for size in row))
 
 
