@@ -3,7 +3,7 @@
 """Runs spansort_bench_mpi under mpirun with several numbers of node ranks, and merges what they say into one JSON file.
 
 usage: scripts/bench_mpi.py PROGRAM --json bench/results/<machine>/mpi.json [--commit C] [--ranks 1,2,3,4,6,8] ...
-Figures 4 and 5 and the quartiles are measured with --figure-ranks node ranks, figures 6 and 7 with each number of --ranks.
+Figures 4 and 5 and the quartiles are measured with --figure-ranks node ranks, figures 6 and 7 with each of --ranks.
 Arguments after -- go to the program (--help lists them), as in: ... -- --log2-size 20 --repeats 2
 """
 import argparse

@@ -21,26 +21,33 @@ def markdown(header, rows):
 
 def head(results):
     meta, loads = results.meta, results.load_averages()
-    return [f"{meta['device']}, {meta['num_threads']} processors, which all node ranks share; {meta['mpi']}, GCC "
-            f"{meta['compiler']}, {meta['date']}, commit {meta['commit']}, seed {meta['seed']}, the fastest of "
-            f"{meta['repeats']} runs, as the machine was not quiet; load average {min(loads):.1f} to {max(loads):.1f} (`{results.path}`)."]
+    return [f"{meta['device']}, {meta['num_threads']} processors, which all node ranks share; {meta['mpi']}, "
+            f"compiler {meta['compiler']}, {meta['date']}, commit {meta['commit']}, seed {meta['seed']}, the fastest "
+            f"of {meta['repeats']} runs; load average {min(loads):.1f} to {max(loads):.1f} (`{results.path}`)."]
 
 
-def split_cells(result):
+def time_cells(result, digits):
+    """Fastest and median run, and where the fastest one's time went."""
     parts = split_time(result)
-    return [f"{parts[group]:.0f}" for group in ("local", "index", "exchange", "other")]
+    times = [f"{result[field]:.{digits}f}" for field in ("fastest_ms", "median_ms")]
+    return times + [f"{parts[group]:.0f}" for group in ("local", "index", "exchange", "other")]
+
+
+TIME_HEADER = ["ms", "median", "local", "index", "exchange", "other"]
 
 
 def size_table(results):
     rows = []
     for case in results.suite("figure4"):
         for result in case["results"]:
-            rows.append([case["distribution"], count_text(case["num_pairs"]), name_of(result),
-                         f"{result['fastest_ms']:.1f}", f"{result['median_ms']:.1f}", *split_cells(result), f"{result['million_pairs_per_s']:.1f}"])
-    ranks = {case["num_ranks"] for case in results.suite("figure4")}
-    title = f"Problem size (the paper's figure 4), {' '.join(map(str, sorted(ranks)))} node ranks; ms, of it per node rank in each phase."
-    header = ["input", "pairs", "algorithm", "ms", "median", "local", "index", "exchange", "other", "M pairs/s"]
-    return [title, ""] + markdown(header, rows) if rows else []
+            rows.append([case["distribution"], count_text(case["num_pairs"]), name_of(result), *time_cells(result, 1),
+                         f"{result['million_pairs_per_s']:.1f}"])
+    if not rows:
+        return []
+    num_ranks = results.suite("figure4")[0]["num_ranks"]
+    title = (f"Problem size (the paper's figure 4), {num_ranks} node ranks; ms, and of them "
+             "each node rank's in each phase.")
+    return [title, "", *markdown(["input", "pairs", "algorithm", *TIME_HEADER, "M pairs/s"], rows)]
 
 
 def width_table(results):
@@ -48,15 +55,16 @@ def width_table(results):
     for case in results.suite("figure5"):
         rmg = result_of(case, RMG)
         for result in case["results"]:
-            rows.append([case["distribution"], name_of(result), result["num_passes"], f"{result['fastest_ms']:.0f}",
-                         f"{result['median_ms']:.0f}",
-                         *split_cells(result), f"{result['sent_bytes_per_pair']:.2f}",
-                         f"{result['floor_bytes_per_pair']:.2f}", f"{result['fastest_ms'] / rmg['fastest_ms']:.1f}"])
-    cases = results.suite("figure5")
-    title = (f"Radix width (figure 5), {count_text(cases[0]['num_pairs'])} pairs, {cases[0]['num_ranks']} node ranks. Bytes: sent "
-             "between node ranks, per pair of 16 bytes; the floor is what no sort can avoid." if cases else "")
-    header = ["input", "algorithm", "passes", "ms", "median", "local", "index", "exchange", "other", "bytes sent", "floor", "over rmg"]
-    return [title, ""] + markdown(header, rows) if rows else []
+            rows.append([case["distribution"], name_of(result), result["num_passes"], *time_cells(result, 0),
+                         f"{result['sent_bytes_per_pair']:.2f}", f"{result['floor_bytes_per_pair']:.2f}",
+                         f"{result['fastest_ms'] / rmg['fastest_ms']:.1f}"])
+    if not rows:
+        return []
+    case = results.suite("figure5")[0]
+    title = (f"Radix width (figure 5), {count_text(case['num_pairs'])} pairs, {case['num_ranks']} node ranks. Bytes: "
+             "sent between node ranks, per pair of 16 bytes; the floor is what no sort can avoid.")
+    header = ["input", "algorithm", "passes", *TIME_HEADER, "bytes sent", "floor", "over rmg"]
+    return [title, "", *markdown(header, rows)]
 
 
 def efficiency_text(case, base, algorithm):
@@ -82,8 +90,8 @@ def scaling_table(results, suite, title):
                 cells += [f"{result['fastest_ms']:.0f} ({result['median_ms']:.0f})",
                           efficiency_text(case, cases[0], algorithm), f"{result['sent_bytes_per_pair']:.2f}"]
             rows.append([*cells, f"{result_of(case, RMG)['floor_bytes_per_pair']:.2f}"])
-    header = ["input", "node ranks", "pairs", "rmg, ms (median)", "efficiency", "bytes sent", "lsd r = 16, ms (median)", "efficiency",
-              "bytes sent", "floor"]
+    header = ["input", "node ranks", "pairs", "rmg, ms (median)", "efficiency", "bytes sent",
+              "lsd r = 16, ms (median)", "efficiency", "bytes sent", "floor"]
     return [title, ""] + markdown(header, rows) if rows else []
 
 
@@ -100,7 +108,7 @@ def quartile_table(results):
 def section(results):
     parts = [head(results), size_table(results), width_table(results),
              scaling_table(results, "figure6", "Strong scaling (figure 6). Efficiency: the time on one node rank over "
-                           "this one; the processors are the same two, so 1 is no overhead and speed-up there is none."),
+                           "this one; the processors are the same two, so 1 is no overhead; there is no speed-up."),
              scaling_table(results, "figure7", "Weak scaling (figure 7): as many pairs on every node rank. Efficiency: "
                            "the time that one node rank would take for all the pairs over this one."),
              quartile_table(results)]

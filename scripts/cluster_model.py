@@ -3,11 +3,9 @@
 """Computes what sorts of 64-bit pairs would cost on 16 to 4,096 nodes: docs/design/0008-cluster-model.md says how.
 
 usage: scripts/cluster_model.py bench/results/<machine>/mpi.json --plans build/release/bin/spansort_bench_plan
-         --json bench/results/<machine>/cluster-model.json    plans, simulates and computes (minutes)
-       scripts/cluster_model.py --page bench/results/<machine>/cluster-model.json [--check]
-         writes the tables of the page, or exits with 1 if the page does not say what the file says
-       scripts/cluster_model.py --plot docs/plots/cluster-model.svg bench/results/<machine>/cluster-model.json
-All figures are computed, none is measured but the local rates.
+         --json bench/results/<machine>/cluster-model.json
+Plans, simulates and computes for some minutes; cluster_model_page.py makes tables and a picture of it. All times are
+computed, none is measured but the local rates and the planner's.
 """
 import argparse
 import dataclasses
@@ -19,11 +17,7 @@ import sys
 import tempfile
 
 from message_simulation import MESSAGE_BYTES, Network, simulate
-from mpi_results import LSD, RMG, Results, count_text, result_of
-
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "design" / "0008-cluster-model.md"
-BEGIN = "<!-- cluster-model: made by scripts/cluster_model.py from bench/results -->"
-END = "<!-- end cluster-model -->"
+from mpi_results import LSD, RMG, Results, result_of
 
 PAIR_BYTES, COUNT_BYTES = 16, 8
 NODES = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096]
@@ -35,7 +29,6 @@ LATENCY_S = 3e-6
 GROUP_NODES = 32
 NETWORKS = {"100 Gbit/s": Network(LATENCY_S, 12.5e9), "400 Gbit/s": Network(LATENCY_S, 50e9),
             "400 Gbit/s, 2:1": Network(LATENCY_S, 50e9, GROUP_NODES, 2.0)}
-SHOWN_NETWORKS = ("100 Gbit/s", "400 Gbit/s, 2:1")
 EPSILON = 0.005
 # widest_planned_bits() of src/algorithms/rmg_state.cpp; what a host device advises for pairs, and the most it can.
 MOST_PLANNED_COUNTS, ADVISED_BITS, MOST_BITS = 1 << 22, 11, 12
@@ -46,8 +39,8 @@ SIZES = ("as given", "balanced")
 # ---- what was measured
 
 def per_core_rates(results):
-    """Bytes read plus written per second and core, by phase, and the pairs that a core sorted: from two node ranks of a
-    thread each, which are no more than the processors. The fastest run of uniform pairs."""
+    """Bytes read plus written per second and core, by phase, and the pairs that a core sorted: from the fastest run of
+    uniform pairs on two node ranks of a thread each, which are no more than the processors."""
     cases = [case for case in results.suite("figure6", "uniform") if case["num_ranks"] == 2]
     if not cases:
         sys.exit(f"{results.path}: no figure6 of uniform pairs on 2 node ranks, where the local rates come from")
@@ -60,8 +53,7 @@ def per_core_rates(results):
             rates[phase["name"]] = phase["bytes_moved"] / 2 / (phase["mean_busy_ms"] / 1e3)
     sort_ms = next(p["mean_busy_ms"] for p in result["phases_of_fastest_run"] if p["name"] == "local sort")
     part = cases[0]["num_pairs"] // 2
-    return {"histogram": rates["histogram"], "partition": rates["partition"], "sorted_pairs": part / (sort_ms / 1e3),
-            "sorted_part": part, "local sort": rates["local sort"]}
+    return {**rates, "sorted_pairs": part / (sort_ms / 1e3), "sorted_part": part}
 
 
 class Machine:
@@ -92,7 +84,7 @@ def radix_bits_of(num_nodes):
 
 
 def expected_passes(num_nodes, part_pairs, is_balanced):
-    """What the planner does with uniform keys on average, where it was not run: compared with it in the JSON file."""
+    """What the planner does on average, where it was not run. Compared with it where it was."""
     bits, total = radix_bits_of(num_nodes), num_nodes * part_pairs
     passes, examined, num_buckets = [], 0, 1
     while examined < 64:
@@ -108,8 +100,9 @@ def expected_passes(num_nodes, part_pairs, is_balanced):
         keys = min(total, borders * bucket_pairs)
         num_buckets += borders * (2**digit * -math.expm1(-bucket_pairs / 2**digit) - 1)
         passes.append({"num_refinements": round(borders), "digit_bits": digit,
-                       "gathered_counts": round(borders * slices * 2**digit), "num_buckets": round(num_buckets),
-                       "keys_partitioned": round(keys), "most_keys_partitioned_of_a_node": round(keys / num_nodes)})
+                       "gathered_counts": round(borders * slices * 2**digit),
+                       "num_buckets": round(num_buckets), "keys_partitioned": round(keys),
+                       "most_keys_partitioned_of_a_node": round(keys / num_nodes)})
         examined += digit
     return passes
 
@@ -123,8 +116,8 @@ def run_plans(program, cases, folder):
     found = {}
     for num_nodes, log2_part, sizes in cases:
         path = pathlib.Path(folder) / "plan.json"
-        subprocess.run([program, "--nodes", str(num_nodes), "--log2-parts", str(log2_part), "--sizes", sizes, "--matrix",
-                        "--json", str(path)], check=True)
+        subprocess.run([program, "--nodes", str(num_nodes), "--log2-parts", str(log2_part), "--sizes", sizes,
+                        "--matrix", "--json", str(path)], check=True)
         document = json.loads(path.read_text())
         found[num_nodes, log2_part, sizes] = document["cases"][0]
     return found
@@ -138,7 +131,8 @@ def rounds(num_nodes):
 
 def gather_s(network, num_nodes, gathered_bytes):
     """All to all nodes by recursive doubling: every node receives everything but its own."""
-    return rounds(num_nodes) * network.latency_s + gathered_bytes * (num_nodes - 1) / num_nodes / network.link_bytes_per_s
+    received = gathered_bytes * (num_nodes - 1) / num_nodes
+    return rounds(num_nodes) * network.latency_s + received / network.link_bytes_per_s
 
 
 def sum_s(network, num_nodes, summed_bytes):
@@ -188,13 +182,14 @@ def lsd_s(machine, network, num_nodes, part_pairs, exchange, radix_bits=16):
     table = 2**radix_bits * COUNT_BYTES
     local = num_passes * steps * (machine.stream_s("histogram", part_pairs * 8) +
                                   machine.stream_s("partition", part_pairs * PAIR_BYTES * 2))
-    index = num_passes * (2 * scan_s(network, num_nodes, table) + scan_s(network, num_nodes, num_nodes * COUNT_BYTES / 2))
+    index = 2 * scan_s(network, num_nodes, table) + scan_s(network, num_nodes, num_nodes * COUNT_BYTES / 2)
+    index *= num_passes
     return {"local": local, "planner": 0.0, "index": index, "exchange": num_passes * exchange}
 
 
 def fixed_rmg_s(machine, network, num_nodes, part_pairs, exchange):
-    """The remedy: only borders of parts are looked for, their counts summed instead of gathered; keys are partitioned once,
-    by the borders found, and what each node sends each other one is told in one small exchange."""
+    """The remedy: only borders of parts are looked for, their counts summed instead of gathered. Keys are partitioned
+    once, by the borders found, and what each node sends each other one is told in one small exchange."""
     passes = math.ceil(math.log2(max(2, num_nodes * part_pairs)) / SPARSE_BITS)
     counts = (num_nodes - 1) * 2**SPARSE_BITS * COUNT_BYTES
     index = passes * sum_s(network, num_nodes, counts) + scan_s(network, num_nodes, num_nodes * COUNT_BYTES / 2)
@@ -223,7 +218,7 @@ def plan_of(num_nodes, part_pairs, sizes, planned, ms_of_a_cell):
     found = {"is_planned": planned is not None, "expected_gathered_bytes": gathered_bytes(passes)}
     if planned:
         if planned["radix_bits"] != radix_bits_of(num_nodes):
-            sys.exit(f"{num_nodes} nodes: the sort takes digits of {planned['radix_bits']} bits, radix_bits_of() says otherwise")
+            sys.exit(f"{num_nodes} nodes: the sort takes {planned['radix_bits']} bits, radix_bits_of() says otherwise")
         passes = planned["passes"]
         found["num_transfers"] = planned["num_transfers"]
     found["passes"] = passes
@@ -241,9 +236,9 @@ def gathered_bytes(passes):
 def compute_case(machine, what, plans, ms_of_a_cell):
     scaling, num_nodes, part_pairs = what
     planned = {sizes: plans.get((num_nodes, part_pairs.bit_length() - 1, sizes)) for sizes in SIZES}
-    case = {"scaling": scaling, "num_nodes": num_nodes, "part_pairs": part_pairs, "radix_bits": radix_bits_of(num_nodes),
-            "pair_message_bytes": part_pairs * PAIR_BYTES / num_nodes, "networks": {},
-            "plans": {sizes: plan_of(num_nodes, part_pairs, sizes, planned[sizes], ms_of_a_cell[sizes]) for sizes in SIZES}}
+    made = {sizes: plan_of(num_nodes, part_pairs, sizes, planned[sizes], ms_of_a_cell[sizes]) for sizes in SIZES}
+    case = {"scaling": scaling, "num_nodes": num_nodes, "part_pairs": part_pairs, "plans": made, "networks": {},
+            "radix_bits": radix_bits_of(num_nodes), "pair_message_bytes": part_pairs * PAIR_BYTES / num_nodes}
     for name, network in NETWORKS.items():
         exchange = exchange_s(network, num_nodes, part_pairs)
         one = {"exchange_by_formula_s": exchange}
@@ -276,171 +271,24 @@ def compute(results, program, nodes):
     for what in wanted:
         cases.append(compute_case(Machine(rates), what, plans, ms_of_a_cell))
         print(*what, file=sys.stderr, flush=True)
-    meta = {"model": "cluster", "computed": True, "rates_from": pathlib.Path(results.path).name, "commit": results.meta["commit"],
-            "device": results.meta["device"], "rates_of_a_core": rates, "cores": CORES,
+    meta = {"model": "cluster", "computed": True, "rates_from": pathlib.Path(results.path).name,
+            "commit": results.meta["commit"], "device": results.meta["device"], "rates_of_a_core": rates,
+            "cores": CORES,
             "memory_bytes_per_s": MEMORY_BYTES_PER_S, "latency_s": LATENCY_S, "group_nodes": GROUP_NODES,
-            "most_planned": MOST_PLANNED, "planner_ns_of_a_cell": {sizes: ms * 1e6 for sizes, ms in ms_of_a_cell.items()}}
+            "most_planned": MOST_PLANNED,
+            "planner_ns_of_a_cell": {sizes: ms * 1e6 for sizes, ms in ms_of_a_cell.items()}}
     return {"meta": meta, "cases": cases}
-
-
-# ---- tables and a picture
-
-def seconds_text(seconds):
-    if seconds >= 9.95:
-        return f"{seconds:.0f} s"
-    if seconds >= 0.995:
-        return f"{seconds:.1f} s"
-    return f"{seconds * 1e3:.0f} ms" if seconds >= 0.00995 else f"{seconds * 1e3:.1f} ms"
-
-
-def bytes_text(count):
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return None
-
-
-def markdown(header, rows):
-    lines = [header, ["---"] * len(header)] + rows
-    return ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
-
-
-def total(parts):
-    return sum(parts.values())
-
-
-def time_rows(document, scaling, network):
-    rows = []
-    for case in document["cases"]:
-        if case["scaling"] != scaling:
-            continue
-        one = case["networks"][network]
-        given = one["as given"]
-        cells = [seconds_text(given[part]) for part in ("local", "planner", "index", "exchange")]
-        cells += [seconds_text(total(one[which])) for which in ("as given", "balanced", LSD, "summed")]
-        rows.append([case["num_nodes"], count_text(case["part_pairs"]), *cells])
-    return rows
-
-
-def plan_rows(document):
-    rows = []
-    for case in document["cases"]:
-        if case["scaling"] != "weak":
-            continue
-        for sizes in SIZES:
-            plan = case["plans"][sizes]
-            rows.append([case["num_nodes"], sizes, case["radix_bits"], len(plan["passes"]), f"{plan['partitioned_times']:.2f}",
-                         bytes_text(plan["gathered_bytes"]), bytes_text(plan["expected_gathered_bytes"]),
-                         f"{plan['planner_cells'] / 1e6:.1f}",
-                         seconds_text(plan["planner_ms"] / 1e3) + ("" if plan["is_planned"] else " (extrapolated)")])
-    return rows
-
-
-def exchange_rows(document):
-    rows = []
-    for case in document["cases"]:
-        if not any("exchange_simulated" in one for one in case["networks"].values()):
-            continue
-        cells = [case["scaling"], case["num_nodes"], bytes_text(case["pair_message_bytes"])]
-        for name in SHOWN_NETWORKS:
-            one = case["networks"][name]
-            simulated = one["exchange_simulated"]
-            cells += [seconds_text(seconds) for seconds in (one["exchange_by_formula_s"], simulated["seconds"],
-                                                            simulated["blocking_seconds"])]
-        rows.append(cells)
-    return rows
-
-
-def tables(document, path):
-    meta = document["meta"]
-    rates = meta["rates_of_a_core"]
-    parts = [f"Local rates, measured on one core ({meta['device']}, commit {meta['commit']}): histogram {rates['histogram'] / 1e9:.1f} GB/s, "
-             f"partition {rates['partition'] / 1e9:.1f} GB/s read plus written, local sort {rates['sorted_pairs'] / 1e6:.0f} million pairs a "
-             f"second. All below is computed from them (`{path}`)."]
-    header = ["nodes", "sizes", "digit bits", "passes", "times a key is partitioned", "counts to each node", "by formula",
-              "million cells", "planner"]
-    parts.append("\n".join([f"Plans of `distributed_rmg`, {count_text(1 << WEAK_LOG2)} uniform pairs a node:", ""] +
-                           markdown(header, plan_rows(document))))
-    header = ["nodes", "pairs a node", "rmg: local", "planner", "index", "exchange", "rmg", "rmg, balanced", "lsd, r = 16",
-              "borders alone"]
-    for scaling, title in (("weak", f"Weak scaling, {count_text(1 << WEAK_LOG2)} pairs (4 GiB) a node"),
-                           ("strong", f"Strong scaling, {count_text(1 << STRONG_LOG2)} pairs (1 TiB)")):
-        for network in SHOWN_NETWORKS:
-            parts.append("\n".join([f"{title}, {network}:", ""] + markdown(header, time_rows(document, scaling, network))))
-    header = ["scaling", "nodes", "bytes of a pair of nodes"]
-    header += [text for name in SHOWN_NETWORKS for text in (f"{name}: formula", "simulated", "blocking")]
-    parts.append("\n".join(["The exchange alone:", ""] + markdown(header, exchange_rows(document))))
-    return "\n\n".join(parts)
-
-
-def write_page(path, is_check):
-    document = json.loads(pathlib.Path(path).read_text())
-    if not document["meta"].get("computed") or document["meta"]["model"] != "cluster":
-        sys.exit(f"{path}: not a result of scripts/cluster_model.py")
-    text = PAGE.read_text()
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    wanted = f"{before}{BEGIN}\n{tables(document, path)}\n{END}{after}"
-    if is_check:
-        sys.exit(0 if wanted == text else f"{PAGE.name} does not show {path}; run scripts/cluster_model.py --page {path}")
-    PAGE.write_text(wanted)
-
-
-def plot(path, picture):
-    import matplotlib  # the computation itself needs no more than Python
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
-                         "legend.frameon": False, "svg.hashsalt": "spansort", "svg.fonttype": "none",
-                         "figure.constrained_layout.use": True})
-    document = json.loads(pathlib.Path(path).read_text())
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4.6))
-    for axes, scaling in zip(panels, ("weak", "strong")):
-        cases = [case for case in document["cases"] if case["scaling"] == scaling]
-        nodes = [case["num_nodes"] for case in cases]
-        for network, dash in (("100 Gbit/s", "-"), ("400 Gbit/s, 2:1", "--")):
-            for algorithm, color, name in (("as given", "#0b6e99", "rmg"), ("balanced", "#e0a030", "rmg, balanced"),
-                                           (LSD, "#b0569a", "lsd, r = 16"), ("summed", "#5aa469", "borders alone")):
-                axes.plot(nodes, [total(case["networks"][network][algorithm]) for case in cases], dash, marker="o",
-                          markersize=3, color=color, label=f"{name}; {network}")
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda seconds, _: f"{seconds:g}"))
-        axes.set_xticks(nodes, [str(count) for count in nodes])
-        axes.minorticks_off()
-        axes.set_xlabel("nodes")
-        axes.set_ylabel("seconds, computed")
-        axes.grid(color="#e5e8ea")
-    panels[0].set_title(f"weak scaling, {count_text(1 << WEAK_LOG2)} pairs a node")
-    panels[1].set_title(f"strong scaling, {count_text(1 << STRONG_LOG2)} pairs")
-    panels[1].legend(fontsize=8)
-    figure.suptitle("Computed, not measured: 16-byte pairs, uniform keys, nodes of 64 cores", fontsize=10)
-    is_svg = picture.endswith(".svg")
-    figure.savefig(picture, dpi=110, metadata={"Date": None} if is_svg else None)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
-    parser.add_argument("--plans")
-    parser.add_argument("--json")
+    parser.add_argument("--plans", required=True)
+    parser.add_argument("--json", required=True)
     parser.add_argument("--nodes", type=lambda text: [int(part) for part in text.split(",")], default=NODES)
-    parser.add_argument("--page", action="store_true")
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--plot")
     arguments = parser.parse_args()
-    if arguments.page:
-        write_page(arguments.file, arguments.check)
-    elif arguments.plot:
-        plot(arguments.file, arguments.plot)
-    elif arguments.plans and arguments.json:
-        document = compute(Results(arguments.file), arguments.plans, arguments.nodes)
-        pathlib.Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n")
-    else:
-        parser.error("--plans and --json to compute, or --page, or --plot")
+    document = compute(Results(arguments.file), arguments.plans, arguments.nodes)
+    pathlib.Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n")
 
 
 if __name__ == "__main__":

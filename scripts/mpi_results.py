@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the JSON of ./dev bench mpi, one file a machine, for bench_mpi_plots.py, bench_mpi_table.py and cluster_model.py."""
+"""Reads the JSON of ./dev bench mpi, one file a machine, for the scripts bench_mpi_* and cluster_model.py."""
 import json
 import pathlib
 import sys
@@ -55,7 +55,8 @@ def name_of(result):
 
 
 def result_of(case, algorithm, radix_bits=None):
-    return next((r for r in case["results"] if r["algorithm"] == algorithm and radix_bits in (None, r["radix_bits"])), None)
+    fitting = (r for r in case["results"] if r["algorithm"] == algorithm and radix_bits in (None, r["radix_bits"]))
+    return next(fitting, None)
 
 
 def split_time(result):

@@ -17,6 +17,7 @@ sys.path.insert(0, str(SCRIPTS))
 
 import bench_mpi_table  # noqa: E402
 import cluster_model  # noqa: E402
+import cluster_model_page  # noqa: E402
 import message_simulation  # noqa: E402
 import mpi_results  # noqa: E402
 
@@ -46,7 +47,8 @@ class Benchmark(unittest.TestCase):
         results = mpi_results.Results(self.path)
         self.assertEqual({case["num_ranks"] for case in results.suite("figure6")}, {1, 2, 3})
         self.assertEqual({case["num_ranks"] for case in results.suite("figure5")}, {3})
-        widths = {result["radix_bits"]: result["num_passes"] for result in results.suite("figure5", "uniform")[0]["results"]
+        case = results.suite("figure5", "uniform")[0]
+        widths = {result["radix_bits"]: result["num_passes"] for result in case["results"]
                   if result["algorithm"] == mpi_results.LSD}
         self.assertEqual(widths, {4: 16, 8: 8, 12: 6, 16: 4})
         self.assertEqual(len(results.suite("quartiles")), 2)
@@ -69,12 +71,13 @@ class Benchmark(unittest.TestCase):
 
     def test_wrong_figures_are_refused(self):
         document = json.loads(self.path.read_text())
-        for damage in (("verified", False), ("median_ms", 0.0), ("floor_bytes_per_pair", 1e9), ("phases_of_fastest_run", [])):
+        damages = {"verified": False, "median_ms": 0.0, "floor_bytes_per_pair": 1e9, "phases_of_fastest_run": []}
+        for field, value in damages.items():
             copy = json.loads(json.dumps(document))
-            copy["cases"][0]["results"][0][damage[0]] = damage[1]
+            copy["cases"][0]["results"][0][field] = value
             path = pathlib.Path(self.folder.name) / "damaged.json"
             path.write_text(json.dumps(copy))
-            with self.assertRaises(SystemExit, msg=damage[0]):
+            with self.assertRaises(SystemExit, msg=field):
                 mpi_results.Results(path)
 
     def test_a_wrong_result_ends_with_status_8(self):
@@ -90,7 +93,8 @@ class Benchmark(unittest.TestCase):
             for result in case["results"]:
                 names = {phase["name"] for phase in result["phases_of_fastest_run"]}
                 missing = {"histogram", "partition", "local sort"} - names
-                result["phases_of_fastest_run"] += [{"name": name, "mean_busy_ms": 1.0, "bytes_moved": 1000} for name in missing]
+                result["phases_of_fastest_run"] += [{"name": name, "mean_busy_ms": 1.0, "bytes_moved": 1000}
+                                                    for name in missing]
                 result["threads_of_a_rank"] = 1
         document = cluster_model.compute(results, os.environ["BENCH_PLAN"], [4, 16])
         for case in document["cases"]:
@@ -99,7 +103,7 @@ class Benchmark(unittest.TestCase):
                 self.assertTrue(plan["is_planned"], what)
                 self.assertLess(abs(plan["expected_gathered_bytes"] / plan["gathered_bytes"] - 1), 0.5, what)
                 self.assertGreaterEqual(plan["partitioned_times"], 1.0, what)
-        self.assertIn("| 16 | as given |", cluster_model.tables(document, "cluster-model.json"))
+        self.assertIn("| 16 | as given |", cluster_model_page.tables(document, "cluster-model.json"))
 
 
 class Simulation(unittest.TestCase):
@@ -137,7 +141,8 @@ class Simulation(unittest.TestCase):
         draw = random.Random(seed)
         for _ in range(20):
             num_nodes = draw.randrange(2, 9)
-            matrix = [[draw.choice([0, draw.randrange(1, 40 << 20)]) for _ in range(num_nodes)] for _ in range(num_nodes)]
+            matrix = [[draw.choice([0, draw.randrange(1, 40 << 20)]) for _ in range(num_nodes)]
+                      for _ in range(num_nodes)]
             for node in range(num_nodes):
                 matrix[node][node] = 0
             busiest = max(max(sum(row) for row in matrix), max(sum(column) for column in zip(*matrix)))
@@ -145,7 +150,8 @@ class Simulation(unittest.TestCase):
             blocking, _ = message_simulation.simulate(matrix, message_simulation.Network(0.0, 1e9, is_blocking=True))
             for what in (seconds, blocking):
                 self.assertGreaterEqual(what * 1e9 + 1, busiest, f"seed {seed}")
-            self.assertEqual(num_messages, sum(-(-size // message_simulation.MESSAGE_BYTES) for row in matrix for size in row))
+            expected = sum(-(-size // message_simulation.MESSAGE_BYTES) for row in matrix for size in row)
+            self.assertEqual(num_messages, expected)
 
 
 if __name__ == "__main__":
