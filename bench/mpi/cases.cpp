@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/mpi/cases.hpp"
+
+#include <fmt/format.h>
+
+#include <spansort/errors.hpp>
+
+namespace bench {
+namespace {
+
+const std::vector<contender> both{{"distributed_rmg", 0}, {"distributed_lsd", 16}};
+const std::vector<contender> all_widths{{"distributed_rmg", 0},
+                                        {"distributed_lsd", 4},
+                                        {"distributed_lsd", 8},
+                                        {"distributed_lsd", 12},
+                                        {"distributed_lsd", 16}};
+
+constexpr unsigned sizes_of_figure4 = 4;  ///< each four times the one before
+
+void add_figure4(const settings& s, std::vector<sort_case>& cases) {
+  for (const char* const distribution : {"uniform", "sorted", "sequential"}) {
+    for (unsigned below = 2 * sizes_of_figure4; below != 0; below -= 2) {
+      const unsigned smaller = below - 2;
+      if (smaller > s.log2_size) continue;
+      cases.push_back({"figure4", distribution, std::uint64_t{1} << (s.log2_size - smaller), both});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<sort_case> make_cases(const settings& s, unsigned num_nodes) {
+  const std::uint64_t whole = std::uint64_t{1} << s.log2_size;
+  std::vector<sort_case> cases;
+  for (const std::string& suite : s.suites) {
+    if (suite == "figure4") {
+      add_figure4(s, cases);
+    } else if (suite == "figure5") {
+      for (const char* const distribution : {"uniform", "sorted"})
+        cases.push_back({suite, distribution, whole, all_widths});
+    } else if (suite == "figure6") {
+      for (const char* const distribution : {"uniform", "sorted"}) cases.push_back({suite, distribution, whole, both});
+    } else if (suite == "figure7") {
+      const std::uint64_t num_keys = num_nodes * (std::uint64_t{1} << s.log2_part);
+      for (const char* const distribution : {"uniform", "sorted"})
+        cases.push_back({suite, distribution, num_keys, both});
+    } else if (suite == "quartiles") {
+      for (const char* const distribution : {"uniform", "sorted"}) {
+        cases.push_back({suite, distribution, std::uint64_t{1} << s.log2_keys, {}});
+      }
+    } else {
+      throw spansort::invalid_argument(
+          fmt::format("unknown suite '{}'; known: figure4, figure5, figure6, figure7, quartiles", suite));
+    }
+  }
+  return cases;
+}
+
+}  // namespace bench
