@@ -10,8 +10,10 @@
 // differ) ends the call on all of them with the data untouched: the one in trouble throws what happened, the others
 // cluster_failure, and of settings that differ all throw invalid_argument. When a node rank fails later, is killed or
 // stops answering, all others throw cluster_failure within `silence_limit` and some seconds, naming it and the phase it
-// was in; their data is then as it was or lost (neither input nor result), the communicator must not be used again, and
-// MPI_Finalize may not return. For this, beside MPI, every node rank holds a TCP connection to node rank 0 during the call.
+// was in; their data is then as it was or lost (neither input nor result). After that only the process's end is sure to
+// work: MPI may still write to the arrays of the call, so that they must stay where they are, and neither the communicator
+// nor MPI_Finalize should be called. Where MPI's messages go over TCP, MPI itself may end a process whose peer is gone before
+// the exception is thrown; `on_failure` is called all the same. For this, beside MPI, every node rank holds a TCP connection to node rank 0 during the call.
 //
 // Memory beside the caller's arrays, on each node rank: that of sort() for the larger of its parts before and after, on
 // GPUs too; distributed_lsd twice that. Node rank 0 to n-1 of a machine share its processors between them.
@@ -105,6 +107,7 @@ class session {
   /// The stable order of all keys: `indices`, as many as keys, get this node rank's part of it. An index counts through
   /// the parts of all node ranks in their order. Keys are not changed.
   void argsort(const_key_span keys, std::uint64_t* indices);
+  [[nodiscard]] std::vector<std::uint64_t> argsort(const_key_span keys);
 
   template <std::ranges::contiguous_range R>
     requires radix_key<std::ranges::range_value_t<R>>
@@ -112,11 +115,11 @@ class session {
   template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
     requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
   void sort_pairs(R&& keys, S&& values) {
-    detail::require_same_count(std::ranges::size(keys), std::ranges::size(values), "values");
-    sort_pairs(as_key_span(std::span(keys)), std::ranges::data(values), sizeof(std::ranges::range_value_t<S>));
+    sort_pairs(as_key_span(std::span(keys)), std::ranges::data(values), sizeof(std::ranges::range_value_t<S>),
+               std::ranges::size(values));
   }
-  /// Sorts, and evens the sizes out: afterwards `keys` holds at most 1.05 n/p + 1 of the n keys of p node ranks, whatever
-  /// they were and also when all are equal. A new vector, beside the workspace.
+  /// Sorts, and evens the sizes out: afterwards `keys` holds at most 1.05 n/p + 1 of the n keys of p node ranks, however
+  /// they were spread and also when all are equal (with the default `tuning.epsilon`). A new vector, beside the workspace.
   template <radix_key K>
   void sort_balanced(std::vector<K>& keys);
   template <radix_key K, sortable_value V>
@@ -125,9 +128,7 @@ class session {
     requires radix_key<std::ranges::range_value_t<R>>
   [[nodiscard]] std::vector<std::uint64_t> argsort(const R& keys) {
     using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
-    std::vector<std::uint64_t> indices(std::ranges::size(keys));
-    argsort(as_const_key_span(std::span<const key>(keys)), indices.data());
-    return indices;
+    return argsort(as_const_key_span(std::span<const key>(keys)));
   }
 
   /// Quantiles of the keys of all node ranks, which stay where they are; every node rank gets the same, those of one
@@ -170,32 +171,41 @@ class session {
   struct state;
 
  private:
-  /// Keys, and values where `value_bytes` is not 0, into arrays with room for them; in no order in the old ones. Returns
-  /// how many there are.
-  std::uint64_t sort_into(key_span keys, void* values, std::uint64_t value_bytes, void* sorted_keys,
-                          void* sorted_values, bool is_balanced);
-  /// Room for as many as sort_into() may bring.
-  [[nodiscard]] std::uint64_t balanced_capacity(key_span keys, std::uint64_t value_bytes);
+  struct arrays {
+    void* keys = nullptr;
+    void* values = nullptr;
+  };
+  void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values);
+  /// Into arrays that `make_room` makes for at most so many elements, called where a failure is seen by all. Returns how
+  /// many there are. `value_bytes` 0: keys alone.
+  std::uint64_t sort_balanced(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values,
+                              const std::function<arrays(std::uint64_t)>& make_room);
 
   std::unique_ptr<state> state_;
 };
 
 template <radix_key K>
 void session::sort_balanced(std::vector<K>& keys) {
-  const key_span before = as_key_span(std::span(keys));
-  std::vector<K> sorted(balanced_capacity(before, 0));
-  sorted.resize(sort_into(before, nullptr, 0, sorted.data(), nullptr, true));
+  std::vector<K> sorted;
+  sorted.resize(sort_balanced(as_key_span(std::span(keys)), nullptr, 0, 0, [&](std::uint64_t most) {
+    sorted.resize(most);
+    return arrays{sorted.data(), nullptr};
+  }));
   keys = std::move(sorted);
 }
 
 template <radix_key K, sortable_value V>
 void session::sort_pairs_balanced(std::vector<K>& keys, std::vector<V>& values) {
-  detail::require_same_count(keys.size(), values.size(), "values");
-  const key_span before = as_key_span(std::span(keys));
-  std::vector<K> sorted_keys(balanced_capacity(before, sizeof(V)));
-  std::vector<V> sorted_values(sorted_keys.size());
-  sorted_keys.resize(sort_into(before, values.data(), sizeof(V), sorted_keys.data(), sorted_values.data(), true));
-  sorted_values.resize(sorted_keys.size());
+  std::vector<K> sorted_keys;
+  std::vector<V> sorted_values;
+  const std::uint64_t count =
+      sort_balanced(as_key_span(std::span(keys)), values.data(), sizeof(V), values.size(), [&](std::uint64_t most) {
+        sorted_keys.resize(most);
+        sorted_values.resize(most);
+        return arrays{sorted_keys.data(), sorted_values.data()};
+      });
+  sorted_keys.resize(count);
+  sorted_values.resize(count);
   keys = std::move(sorted_keys);
   values = std::move(sorted_values);
 }

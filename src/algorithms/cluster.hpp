@@ -15,7 +15,7 @@
 namespace spansort::algorithms {
 
 /// The processes of a sort. Each calls the same functions in the same order; all block until the others have come as far
-/// as the call needs. They throw peer_failure when another process is known to have failed.
+/// as the call needs. They throw cluster_failure when another process is known to have failed.
 class cluster {
  public:
   virtual ~cluster() = default;
@@ -31,7 +31,8 @@ class cluster {
   /// `mine[i]` goes to process i; the result is what each process had for this one.
   [[nodiscard]] virtual std::vector<std::uint64_t> all_to_all(std::span<const std::uint64_t> mine) = 0;
   /// Executes those of the plan's transfers that leave this process or come to it. Ranks are those of all processes, the
-  /// first of `endpoints` is `first_rank`. The endpoints' queues are empty.
+  /// first of `endpoints` is `first_rank`. What the sources
+  /// hold is complete; other copies may be queued.
   virtual exchange::exchanged push(const device::record_shape& shape, std::span<const plan::transfer> transfers,
                                    std::span<const exchange::endpoint> endpoints, unsigned first_rank) = 0;
 };

@@ -252,7 +252,8 @@ void rmg_state::count_slices() {
 void rmg_state::fill_in_counts_of_others() {
   const cluster_sort& others = *sort_.others;
   const auto process_of = [&](unsigned rank) {
-    return static_cast<std::size_t>(std::ranges::upper_bound(others.first_ranks, rank) - others.first_ranks.begin() - 1);
+    return static_cast<std::size_t>(std::ranges::upper_bound(others.first_ranks, rank) - others.first_ranks.begin() -
+                                    1);
   };
   std::vector<std::uint64_t> mine;
   std::vector<std::uint64_t> next(others.first_ranks.size());  // next[process + 1]: how many counts that process gives
@@ -451,9 +452,8 @@ void rmg_state::exchange_buckets() {
 
 void rmg_state::push_to_others(std::span<const exchange::endpoint> endpoints) {
   exchange::exchanged moved;
-  run_.time_on_host("exchange", sort_.num_keys * sort_.shape.bytes(), [&] {
-    moved = sort_.others->group->push(sort_.shape, plan_.transfers, endpoints, first_rank_);
-  });
+  run_.time_on_host("exchange", sort_.num_keys * sort_.shape.bytes(),
+                    [&] { moved = sort_.others->group->push(sort_.shape, plan_.transfers, endpoints, first_rank_); });
   run_.report().exchanged_bytes += moved.bytes;
   run_.report().staged_bytes += moved.staged_bytes;
 }

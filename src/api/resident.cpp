@@ -20,11 +20,9 @@ struct resident_sorter::state {
       : options(std::move(sorter_options)),
         devices(api::named_devices(options.devices)),
         algorithm(algorithms::find_algorithm(options.algorithm)),
-        ranks(api::open_ranks(
-            devices,
-            {.tuning = options.tuning,
-             .hook = api::failing_allocations(options.tuning, num_allocations),
-             .gpu_memory = options.gpu_memory})) {
+        ranks(api::open_ranks(devices, {.tuning = options.tuning,
+                                        .hook = api::failing_allocations(options.tuning, num_allocations),
+                                        .gpu_memory = options.gpu_memory})) {
     api::check_tuning(options.tuning);
   }
 

@@ -8,8 +8,8 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <numeric>
+#include <optional>
 #include <spansort/generate.hpp>
 #include <spansort/mpi.hpp>
 #include <string>

@@ -27,7 +27,8 @@ constexpr std::array<entry, 3> entries{{{"auto", run_distributed_rmg, rmg_worksp
 const entry& find_cluster_algorithm(std::string_view name) {
   const auto found = std::ranges::find(entries, name, &entry::name);
   if (found != entries.end()) return *found;
-  throw invalid_argument(fmt::format("unknown algorithm '{}'; known over MPI: auto, distributed_rmg, distributed_lsd", name));
+  throw invalid_argument(
+      fmt::format("unknown algorithm '{}'; known over MPI: auto, distributed_rmg, distributed_lsd", name));
 }
 
 }  // namespace spansort::algorithms

@@ -74,8 +74,7 @@ class lsd_state {
       const exchange::endpoint here{self_.queue.get(), keys_, arrived,
                                     [&]() -> device::event& { return self_.take_event(); }};
       const std::vector<plan::transfer> blocks = list_blocks(num_sent, num_received, arrived);
-      run_.report().exchanged_bytes +=
-          others_.group->push(shape_, blocks, {&here, 1}, others_.process).bytes;
+      run_.report().exchanged_bytes += others_.group->push(shape_, blocks, {&here, 1}, others_.process).bytes;
       keys_ = arrived;
       num_keys_ = std::accumulate(num_received.begin(), num_received.end(), std::uint64_t{0});
     });
@@ -111,11 +110,8 @@ class lsd_state {
 
   void partition(keys::digit_position digit, device::records to) {
     counts_.assign(digit.num_buckets(), 0);
-    self_.queue->histogram({.shape = shape_,
-                            .keys = keys_.keys,
-                            .num_keys = num_keys_,
-                            .digits = {digit},
-                            .counts = counts_.data()});
+    self_.queue->histogram(
+        {.shape = shape_, .keys = keys_.keys, .num_keys = num_keys_, .digits = {digit}, .counts = counts_.data()});
     self_.queue->synchronize();
     std::vector<device::records> destinations(counts_.size());
     std::uint64_t offset = 0;
@@ -123,11 +119,8 @@ class lsd_state {
       destinations[d] = advance(shape_, to, offset);
       offset += counts_[d];
     }
-    self_.queue->partition({.shape = shape_,
-                            .source = keys_,
-                            .num_keys = num_keys_,
-                            .digit = digit,
-                            .destinations = destinations.data()});
+    self_.queue->partition(
+        {.shape = shape_, .source = keys_, .num_keys = num_keys_, .digit = digit, .destinations = destinations.data()});
     keys_ = to;
   }
 
@@ -234,8 +227,7 @@ std::vector<slot_request> distributed_lsd_workspace(const std::vector<rank>& ran
     throw invalid_argument("algorithm distributed_lsd takes one CPU device in each process, as in --devices cpu");
   }
   const cluster_sort& others = *sort.others;
-  const std::vector<std::uint64_t>& parts =
-      others.target_counts.empty() ? others.source_counts : others.target_counts;
+  const std::vector<std::uint64_t>& parts = others.target_counts.empty() ? others.source_counts : others.target_counts;
   const std::uint64_t most = std::max(sort.num_keys, parts[others.process]);
   return {{0, 0, most}, {0, 1, most}};
 }

@@ -98,6 +98,12 @@ void group_cluster::reserve_slots() {
   slots_ = ranks_.front().device->allocate_staging(2 * limits_.in_flight * limits_.message_bytes);
 }
 
+void group_cluster::abandon_memory() {
+  // On purpose never freed.
+  static_cast<void>(new device::buffer(std::move(slots_)));
+  for (rank& r : ranks_) static_cast<void>(new std::vector<device::buffer>(std::move(r.slots)));
+}
+
 std::vector<std::uint64_t> group_cluster::gather(std::span<const std::uint64_t> mine) {
   std::vector<std::uint64_t> all;
   for (const std::vector<std::uint64_t>& its : group_.all_gather_varying(mine)) {
@@ -132,8 +138,13 @@ exchange::exchanged group_cluster::push(const device::record_shape& shape, std::
     reserve_slots();
     packed = {&packer, {static_cast<std::byte*>(slots_.data()), slots_.size_bytes()}};
   }
-  const exchange::exchanged_bytes moved =
-      exchange::exchange_over_mpi(group_, parts.outgoing, parts.incoming, limits_, packed);
+  exchange::exchanged_bytes moved;
+  try {
+    moved = exchange::exchange_over_mpi(group_, parts.outgoing, parts.incoming, limits_, packed);
+  } catch (...) {
+    abandon_memory();
+    throw;
+  }
   return {.bytes = moved.sent, .staged_bytes = has_own_memory() ? moved.sent + moved.received : 0};
 }
 

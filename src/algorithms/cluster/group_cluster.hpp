@@ -38,6 +38,8 @@ class group_cluster : public cluster {
  private:
   [[nodiscard]] unsigned process_of(unsigned rank) const;
   [[nodiscard]] bool has_own_memory() const;
+  /// After a failure in the midst of an exchange: MPI cannot be made to forget memory that it is given.
+  void abandon_memory();
 
   exchange::node_group& group_;
   exchange::exchange_limits limits_;

@@ -46,12 +46,14 @@ std::string difference(std::string_view theirs, std::string_view ours) {
 
 }  // namespace
 
-void require_same(exchange::node_group& group, const std::vector<setting>& settings) {
+std::string exactly(double number) { return fmt::format("{:a}", number); }
+
+std::string differences_of(exchange::node_group& group, const std::vector<setting>& settings) {
   group.set_phase("settings");
   const std::string mine = to_text(settings);
   const std::uint64_t hash = hash_of(mine);
   const std::vector<std::uint64_t> hashes = group.all_gather({&hash, 1});
-  if (std::ranges::all_of(hashes, [&](std::uint64_t h) { return h == hashes.front(); })) return;
+  if (std::ranges::all_of(hashes, [&](std::uint64_t h) { return h == hashes.front(); })) return {};
   const std::vector<std::string> all = group.all_gather_strings(mine);
   std::string differences;
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -59,10 +61,11 @@ void require_same(exchange::node_group& group, const std::vector<setting>& setti
     differences += fmt::format("; node rank {} has {} where node rank 0 has {}", i, difference(all[i], all[0]),
                                difference(all[0], all[i]));
   }
-  throw invalid_argument("the node ranks were given different settings" + differences);
+  return "the node ranks were given different settings" + differences;
 }
 
-void try_together(exchange::node_group& group, std::string_view phase, const std::function<void()>& f) {
+bool try_together(exchange::node_group& group, std::string_view phase, const std::function<void()>& f,
+                  std::exception_ptr& failure_of_all) {
   group.set_phase(phase);
   std::exception_ptr mine;
   std::string message;
@@ -74,12 +77,14 @@ void try_together(exchange::node_group& group, std::string_view phase, const std
     if (message.empty()) message = "it does not say why";
   }
   const std::vector<std::string> messages = group.all_gather_strings(message);
-  if (mine != nullptr) std::rethrow_exception(mine);
-  for (std::size_t i = 0; i < messages.size(); ++i) {
+  failure_of_all = mine;
+  for (std::size_t i = 0; i < messages.size() && failure_of_all == nullptr; ++i) {
     if (messages[i].empty()) continue;
-    throw cluster_failure(fmt::format("node rank {} failed in phase {}: {}", i, phase, messages[i]),
-                          static_cast<int>(i), std::string(phase));
+    failure_of_all = std::make_exception_ptr(
+        cluster_failure(fmt::format("node rank {} failed in phase {}: {}", i, phase, messages[i]), static_cast<int>(i),
+                        std::string(phase)));
   }
+  return failure_of_all == nullptr;
 }
 
 }  // namespace spansort::api

@@ -12,18 +12,22 @@
 
 namespace spansort::api {
 
+/// As the bits of the number: what looks alike may not be.
+[[nodiscard]] std::string exactly(double number);
+
 /// A setting that must be the same on all node ranks.
 struct setting {
   std::string_view name;
   std::string value;
 };
 
-/// Throws invalid_argument on all node ranks, naming what differs and where, unless all have the same settings. Compares
-/// hashes; the settings themselves travel only when those differ.
-void require_same(exchange::node_group& group, const std::vector<setting>& settings);
+/// What differs and where, the same text on all node ranks; "" when all have the same settings. Compares hashes; the
+/// settings themselves travel only when those differ.
+[[nodiscard]] std::string differences_of(exchange::node_group& group, const std::vector<setting>& settings);
 
-/// Calls f() on every node rank. Where it throws, the exception goes on, and all others throw cluster_failure with its
-/// message. `phase`: what f does, half a sentence.
-void try_together(exchange::node_group& group, std::string_view phase, const std::function<void()>& f);
+/// Calls f() on every node rank; true where it returned on all. Elsewhere the exception is kept in `failure`, and on
+/// all others a cluster_failure with its message. `phase`: what f does, half a sentence.
+[[nodiscard]] bool try_together(exchange::node_group& group, std::string_view phase, const std::function<void()>& f,
+                                std::exception_ptr& failure);
 
 }  // namespace spansort::api

@@ -27,10 +27,10 @@ void exchange_blocks(node_group& group, const exchange::exchange_limits& limits,
   std::vector<exchange::outgoing_part> outgoing;
   std::vector<exchange::incoming_part> incoming;
   for (unsigned p = 0; p < sent.counts.size(); ++p) {
-    outgoing.push_back({p, static_cast<const std::byte*>(from) + sent.begins[p] * element_bytes,
-                        sent.counts[p] * element_bytes});
-    incoming.push_back({p, static_cast<std::byte*>(to) + received.begins[p] * element_bytes,
-                        received.counts[p] * element_bytes});
+    outgoing.push_back(
+        {p, static_cast<const std::byte*>(from) + sent.begins[p] * element_bytes, sent.counts[p] * element_bytes});
+    incoming.push_back(
+        {p, static_cast<std::byte*>(to) + received.begins[p] * element_bytes, received.counts[p] * element_bytes});
   }
   exchange::exchange_over_mpi(group, outgoing, incoming, limits);
 }

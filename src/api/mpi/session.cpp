@@ -56,6 +56,10 @@ void check(const options& given) {
   if (given.exchange != "auto" && given.exchange != "nccl" && given.exchange != "host") {
     throw invalid_argument(fmt::format("unknown exchange '{}'; known: auto, nccl, host", given.exchange));
   }
+  if (given.silence_limit < std::chrono::milliseconds(100)) {
+    throw invalid_argument(
+        fmt::format("silence_limit of {} ms: expected 100 ms at least", given.silence_limit.count()));
+  }
   if (given.message_bytes < 1 || given.message_bytes > std::uint64_t{1} << 30) {
     throw invalid_argument(fmt::format("message_bytes {}: expected 1 to 2^30", given.message_bytes));
   }
@@ -69,10 +73,6 @@ unsigned processes_of_this_machine(MPI_Comm communicator) {
   MPI_Comm_free(&here);
   return static_cast<unsigned>(count);
 }
-
-}  // namespace
-
-namespace {
 
 /// What a node rank tells the others before a sort.
 struct introduction {
@@ -103,6 +103,7 @@ session::state::state(MPI_Comm communicator, options session_options)
       group(exchange::make_node_group(communicator, group_options_of(given))) {
   const unsigned num_sharing = processes_of_this_machine(communicator);
   try {
+    require_same({{"version", SPANSORT_VERSION}, {"exchange", given.exchange}});
     together("opening devices", [&] { open(num_sharing); });
     connect();
   } catch (...) {
@@ -116,7 +117,24 @@ void session::state::connect() {
   const bool wants_link = given.exchange != "host";
   gpus = exchange::connect_gpus(*group, wants_link && devices.gpus.size() == 1 ? devices.gpus.front() : -1);
   if (given.exchange != "nccl" || gpus.link != nullptr) return;
-  agree([&] { throw device_error("exchange 'nccl' cannot be had: " + gpus.why_not); });
+  all_know_of_failure = true;
+  throw device_error("exchange 'nccl' cannot be had: " + gpus.why_not);
+}
+
+void session::state::together(std::string_view phase, const std::function<void()>& f) {
+  all_know_of_failure = false;
+  std::exception_ptr failure;
+  if (api::try_together(*group, phase, f, failure)) return;
+  all_know_of_failure = true;
+  std::rethrow_exception(failure);
+}
+
+void session::state::require_same(const std::vector<api::setting>& settings) {
+  all_know_of_failure = false;
+  const std::string differences = api::differences_of(*group, settings);
+  if (differences.empty()) return;
+  all_know_of_failure = true;
+  throw invalid_argument(differences);
 }
 
 void session::state::open(unsigned num_sharing) {
@@ -132,20 +150,16 @@ void session::state::open(unsigned num_sharing) {
 algorithms::cluster_sort session::state::begin(std::string_view operation, const device::record_shape& shape,
                                                std::uint64_t num_keys, bool is_balanced) {
   const tuning_options& tuning = sort_settings.tuning;
-  agree([&] {
-    api::require_same(*group, {{"version", SPANSORT_VERSION},
-                               {"operation", std::string(operation)},
-                               {"type", std::string(name(shape.codec.type))},
-                               {"value_bytes", std::to_string(shape.value_bytes)},
-                               {"order", given.descending ? "descending" : "ascending"},
-                               {"sizes", is_balanced ? "balanced" : "as given"},
-                               {"algorithm", given.algorithm},
-                               {"radix_bits", std::to_string(tuning.radix_bits)},
-                               {"epsilon", std::to_string(tuning.epsilon)},
-                               {"fuse_threshold", std::to_string(tuning.fuse_threshold)},
-                               {"exchange", given.exchange},
-                               {"message_bytes", std::to_string(given.message_bytes)}});
-  });
+  require_same({{"operation", std::string(operation)},
+                {"type", std::string(name(shape.codec.type))},
+                {"value_bytes", std::to_string(shape.value_bytes)},
+                {"order", given.descending ? "descending" : "ascending"},
+                {"sizes", is_balanced ? "balanced" : "as given"},
+                {"algorithm", given.algorithm},
+                {"radix_bits", std::to_string(tuning.radix_bits)},
+                {"epsilon", api::exactly(tuning.epsilon)},
+                {"fuse_threshold", api::exactly(tuning.fuse_threshold)},
+                {"message_bytes", std::to_string(given.message_bytes)}});
   return meet(shape, num_keys, is_balanced);
 }
 
@@ -222,7 +236,7 @@ std::uint64_t session::state::run(algorithms::problem problem, algorithms::clust
   });
   sort_report unseen;
   sort_report& report = given.report == nullptr ? unseen : *given.report;
-  api::run_reported(*driver, ranks, sort_settings, problem, what, {}, report);
+  alone([&] { api::run_reported(*driver, ranks, sort_settings, problem, what, {}, report); });
   if (report.staged_bytes != 0 && report.staged_because.empty()) report.staged_because = "over MPI: " + gpus.why_not;
   std::uint64_t num_records = 0;
   for (const rank_report& r : report.ranks) num_records += r.num_keys_out;
@@ -236,16 +250,21 @@ device::buffer session::state::scratch(std::uint64_t size_bytes) {
   return calling_thread.front().device->allocate(size_bytes);
 }
 
-std::uint64_t session::state::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, bool is_balanced,
-                                         device::records result) {
-  const keys::key_codec codec{keys.type, given.descending, keys::tie_rule::by_input_order};
-  const unsigned width = value_bytes > 16 ? 8 : api::travelling_width(value_bytes);
-  const algorithms::problem problem{.shape = {codec, width}, .data = {keys.data, values}, .num_keys = keys.num_keys};
-  algorithms::cluster_sort others =
-      begin(fmt::format("sort_pairs, values of {} bytes", value_bytes), problem.shape, keys.num_keys, is_balanced);
-  others.result = result;
-  return width == value_bytes ? run(problem, others, {.name = "sort_pairs"})
-                              : sort_with_substitute(problem, others, value_bytes);
+std::uint64_t session::state::sort(key_span keys, void* values, std::uint64_t value_bytes, bool is_balanced,
+                                   const room_maker& make_room) {
+  const bool has_values = value_bytes != 0;
+  const auto ties = has_values ? keys::tie_rule::by_input_order : keys::tie_rule::by_bits;
+  unsigned width = 0;  // of what travels
+  if (has_values) width = value_bytes > 16 ? sizeof(std::uint64_t) : api::travelling_width(value_bytes);
+  const algorithms::problem problem{.shape = {{keys.type, given.descending, ties}, width},
+                                    .data = {keys.data, has_values ? values : nullptr},
+                                    .num_keys = keys.num_keys};
+  const std::string operation =
+      has_values ? fmt::format("sort_pairs, values of {} bytes", value_bytes) : std::string("sort");
+  algorithms::cluster_sort others = begin(operation, problem.shape, keys.num_keys, is_balanced);
+  together("taking memory", [&] { others.result = make_room(most_records(problem.shape, others)); });
+  if (width != value_bytes) return sort_with_substitute(problem, others, value_bytes);
+  return run(problem, others, {.name = has_values ? "sort_pairs" : "sort"});
 }
 
 /// What travels is the value widened, or its index among those of all node ranks, by which it is fetched afterwards.
@@ -273,9 +292,11 @@ std::uint64_t session::state::sort_with_substitute(const algorithms::problem& pr
   const std::uint64_t num_records =
       run(sort, others, {.name = "sort_pairs", .scratch_bytes = most * width + num_fetched_bytes});
   if (is_fetched) {
-    api::fetch_values(*group, {.message_bytes = given.message_bytes, .on_progress = {}},
-                      {.values = originals.data(), .value_bytes = value_bytes, .num_values = problem.num_keys},
-                      {static_cast<const std::uint64_t*>(substitutes.data()), num_records}, result.values);
+    alone([&] {
+      api::fetch_values(*group, {.message_bytes = given.message_bytes, .on_progress = {}},
+                        {.values = originals.data(), .value_bytes = value_bytes, .num_values = problem.num_keys},
+                        {static_cast<const std::uint64_t*>(substitutes.data()), num_records}, result.values);
+    });
   } else {
     api::repack(result.values, value_bytes, substitutes.data(), width, num_records);
   }
@@ -294,15 +315,34 @@ bool session::all_know_of_failure() const noexcept { return state_->all_know_of_
 
 void session::sort(key_span keys) {
   state_->together("checking arguments", [&] { api::check_keys(keys); });
-  sort_into(keys, nullptr, 0, keys.data, nullptr, false);
+  state_->sort(keys, nullptr, 0, false, [&](std::uint64_t) { return device::records{keys.data, nullptr}; });
 }
 
 void session::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) {
+  sort_pairs(keys, values, value_bytes, keys.num_keys);
+}
+
+void session::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values) {
   state_->together("checking arguments", [&] {
     api::check_keys(keys);
+    detail::require_same_count(keys.num_keys, num_values, "values");
     api::check_values(keys, values, value_bytes);
   });
-  state_->sort_pairs(keys, values, value_bytes, false, {keys.data, values});
+  state_->sort(keys, values, value_bytes, false, [&](std::uint64_t) { return device::records{keys.data, values}; });
+}
+
+std::uint64_t session::sort_balanced(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values,
+                                     const std::function<arrays(std::uint64_t)>& make_room) {
+  state_->together("checking arguments", [&] {
+    api::check_keys(keys);
+    if (value_bytes == 0) return;
+    detail::require_same_count(keys.num_keys, num_values, "values");
+    api::check_values(keys, values, value_bytes);
+  });
+  return state_->sort(keys, values, value_bytes, true, [&](std::uint64_t most) {
+    const arrays made = make_room(most);
+    return device::records{made.keys, made.values};
+  });
 }
 
 void session::argsort(const_key_span keys, std::uint64_t* indices) {
@@ -323,24 +363,11 @@ void session::argsort(const_key_span keys, std::uint64_t* indices) {
   s.run(problem, others, {.name = "argsort", .scratch_bytes = keys_bytes});
 }
 
-std::uint64_t session::sort_into(key_span keys, void* values, std::uint64_t value_bytes, void* sorted_keys,
-                                 void* sorted_values, bool is_balanced) {
-  state& s = *state_;
-  const device::records result{sorted_keys, sorted_values};
-  if (value_bytes != 0) return s.sort_pairs(keys, values, value_bytes, is_balanced, result);
-  const keys::key_codec codec{keys.type, s.given.descending, keys::tie_rule::by_bits};
-  const algorithms::problem problem{.shape = {codec, 0}, .data = {keys.data, nullptr}, .num_keys = keys.num_keys};
-  algorithms::cluster_sort others = s.begin("sort", problem.shape, keys.num_keys, is_balanced);
-  others.result = result;
-  return s.run(problem, others, {.name = "sort"});
-}
-
-std::uint64_t session::balanced_capacity(key_span keys, std::uint64_t value_bytes) {
-  state& s = *state_;
-  const auto ties = value_bytes == 0 ? keys::tie_rule::by_bits : keys::tie_rule::by_input_order;
-  const unsigned width = value_bytes == 0 ? 0 : value_bytes > 16 ? 8 : api::travelling_width(value_bytes);
-  const device::record_shape shape{{keys.type, s.given.descending, ties}, width};
-  return s.most_records(shape, s.begin("sizes", shape, keys.num_keys, true));
+std::vector<std::uint64_t> session::argsort(const_key_span keys) {
+  std::vector<std::uint64_t> indices;
+  state_->together("taking memory", [&] { indices.resize(keys.num_keys); });
+  argsort(keys, indices.data());
+  return indices;
 }
 
 }  // namespace spansort::mpi

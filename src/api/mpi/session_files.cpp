@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
@@ -25,6 +26,31 @@ namespace spansort::mpi {
 namespace {
 
 using clock = std::chrono::steady_clock;
+
+/// A file that another node rank has made; removed unless that has given it its name.
+class shared_temporary {
+ public:
+  shared_temporary(std::string path, const temporary_file_callback& tell) : path_(std::move(path)), tell_(tell) {
+    if (!path_.empty() && tell_) tell_(path_);
+  }
+  ~shared_temporary() {
+    if (path_.empty()) return;
+    std::error_code is_gone_already;
+    std::filesystem::remove(path_, is_gone_already);
+    is_gone();
+  }
+  shared_temporary(const shared_temporary&) = delete;
+  shared_temporary& operator=(const shared_temporary&) = delete;
+
+  void is_gone() {
+    if (!path_.empty() && tell_) tell_("");
+    path_.clear();
+  }
+
+ private:
+  std::string path_;
+  const temporary_file_callback& tell_;
+};
 
 /// One file operation of all node ranks.
 class shared_files {
@@ -57,6 +83,8 @@ class shared_files {
           session_.given.memory_limit_bytes};
       keys = reader.read_part(first, even_part(num_keys_, num_nodes, rank), memory);
     });
+    // Not all of them may see the same file by its name.
+    session_.require_same({{"number of keys", std::to_string(num_keys_)}, {"type", std::string(name(layout_.type))}});
     end_phase("read", begin, keys.bytes.size());
     return keys;
   }
@@ -93,8 +121,8 @@ class shared_files {
     });
     const std::string path =
         session_.group->all_gather_strings(whole ? whole->temporary_path() : std::string()).front();
-    // Whoever is left of the node ranks can remove it.
-    if (!whole && file_.on_temporary) file_.on_temporary(path);
+    // Node rank 0 may be killed: whoever is left removes it.
+    shared_temporary temporary(whole ? std::string() : path, file_.on_temporary);
     session_.together("writing",
                       [&] { files::write_file_part(path, target_.name, header.size() + num_before * width, part); });
     session_.together("replacing the output", [&] {
@@ -102,7 +130,7 @@ class shared_files {
       session_.group->barrier();
       if (whole) whole->commit();
     });
-    if (!whole && file_.on_temporary) file_.on_temporary("");
+    temporary.is_gone();
     end_phase("write", begin, part.size());
     add_phases();
   }
@@ -112,13 +140,11 @@ class shared_files {
  private:
   /// Node ranks that differ would read one file and write another.
   void require_same_request() {
-    session_.agree([&] {
-      api::require_same(*session_.group, {{"input", input_},
-                                          {"output", output_},
-                                          {"type", file_.type ? std::string(name(*file_.type)) : "of the file"},
-                                          {"unique", file_.unique ? "yes" : "no"},
-                                          {"verify", file_.verify ? "yes" : "no"}});
-    });
+    session_.require_same({{"input", input_},
+                           {"output", output_},
+                           {"type", file_.type ? std::string(name(*file_.type)) : "of the file"},
+                           {"unique", file_.unique ? "yes" : "no"},
+                           {"verify", file_.verify ? "yes" : "no"}});
   }
 
   void end_phase(const char* name, clock::time_point begin, std::uint64_t bytes_moved) {

@@ -15,9 +15,7 @@ namespace spansort::mpi {
 
 key_file session::read_share(const std::string& input, std::optional<key_type> type) {
   state& s = *state_;
-  s.agree([&] {
-    api::require_same(*s.group, {{"input", input}, {"type", type ? std::string(name(*type)) : "of the file"}});
-  });
+  s.require_same({{"input", input}, {"type", type ? std::string(name(*type)) : "of the file"}});
   std::optional<key_file> share;
   s.together("reading", [&] { share.emplace(input, type, file_share{s.group->node_rank(), s.group->num_nodes()}); });
   return std::move(*share);
@@ -27,10 +25,7 @@ std::vector<std::uint64_t> session::histogram(const_key_span keys, std::span<con
   state& s = *state_;
   std::string edge_bits;
   for (const double edge : edges) edge_bits += fmt::format("{:x} ", std::bit_cast<std::uint64_t>(edge));
-  s.agree([&] {
-    api::require_same(*s.group,
-                      {{"operation", "histogram"}, {"type", std::string(name(keys.type))}, {"edges", edge_bits}});
-  });
+  s.require_same({{"operation", "histogram"}, {"type", std::string(name(keys.type))}, {"edges", edge_bits}});
   std::vector<std::uint64_t> counts;
   s.together("counting", [&] { counts = spansort::histogram(keys, edges); });
   return s.group->all_reduce_sum(counts);

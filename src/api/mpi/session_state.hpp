@@ -39,19 +39,43 @@ struct session::state {
     if (all_know_of_failure) group->leave();
   }
 
-  /// A failure that all node ranks hear of in the same place is no failure of the group.
-  void together(std::string_view phase, const std::function<void()>& f) {
-    agree([&] { api::try_together(*group, phase, f); });
-  }
+  // A failure that all node ranks hear of in the same place is no failure of the group: the session can be used further.
+
+  /// Calls f() on every node rank. Where it throws, the exception goes on; all others throw cluster_failure.
+  void together(std::string_view phase, const std::function<void()>& f);
+  /// Throws invalid_argument on all node ranks unless they have the same settings.
+  void require_same(const std::vector<api::setting>& settings);
+  /// Calls f(), whose failures are this node rank's own: the others, who wait for it, are told, and the group ends.
   template <class F>
-  void agree(F&& f) {
+  void alone(F&& f) {
     all_know_of_failure = false;
     try {
       f();
-    } catch (const std::exception&) {
-      all_know_of_failure = !group->watch().failure().has_value();
+    } catch (const cluster_failure&) {
+      throw;
+    } catch (const std::exception& failure) {
+      group->announce_failure(failure.what());
       throw;
     }
+  }
+  /// The same for f() that asks for the same on all node ranks and gets the same: what is wrong with the request or the keys
+  /// is thrown on all.
+  template <class F>
+  void agreed(F&& f) {
+    all_know_of_failure = false;
+    std::exception_ptr refused;
+    alone([&] {
+      try {
+        f();
+      } catch (const bad_input&) {
+        refused = std::current_exception();
+      } catch (const invalid_argument&) {
+        refused = std::current_exception();
+      }
+    });
+    if (refused == nullptr) return;
+    all_know_of_failure = true;
+    std::rethrow_exception(refused);
   }
 
   /// Agrees on what is to be done, tells the others of this node rank's keys and devices, and learns theirs.
@@ -61,8 +85,11 @@ struct session::state {
                                               bool is_balanced);
   /// Sorts the problem's records to `others.result`. Returns how many there are then.
   std::uint64_t run(algorithms::problem problem, algorithms::cluster_sort& others, const api::operation& what);
-  std::uint64_t sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, bool is_balanced,
-                           device::records result);
+  /// Keys, and values where `value_bytes` is not 0. `make_room` gives memory for the result, of which there is at most as
+  /// much as it is asked for.
+  using room_maker = std::function<device::records(std::uint64_t most_records)>;
+  std::uint64_t sort(key_span keys, void* values, std::uint64_t value_bytes, bool is_balanced,
+                     const room_maker& make_room);
   std::uint64_t sort_with_substitute(const algorithms::problem& problem, algorithms::cluster_sort& others,
                                      std::uint64_t value_bytes);
   /// Records that this node rank may end with.

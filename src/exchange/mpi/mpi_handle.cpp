@@ -119,10 +119,11 @@ node_group::state::~state() {
 void node_group::state::wait(MPI_Request& request, std::string_view call) {
   backoff waiting;
   while (true) {
+    // First: MPI's own way to learn of a lost peer ends the process.
+    watch->check();
     int done = 0;
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
     if (done != 0) return;
-    watch->check();
     waiting.pause();
   }
 }

@@ -89,42 +89,51 @@ class current_gpu {
 
 class gpu_link final : public nccl_link {
  public:
-  gpu_link(node_group& group, int ordinal, const ncclUniqueId& id) : group_(group), ordinal_(ordinal) {
+  gpu_link(node_group& group, int ordinal) : group_(group), ordinal_(ordinal) {}
+
+  /// Collective. Apart from the constructor: when it fails, what has begun is ended by the destructor.
+  void connect(const ncclUniqueId& id) {
     const current_gpu here(ordinal_);
     check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
     // A rank that fails meanwhile must not leave the others waiting inside the library.
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    wait(nccl().init_rank(&communicator_, static_cast<int>(group.num_nodes()), id,
-                          static_cast<int>(group.node_rank()), &config),
+    wait(nccl().init_rank(&communicator_, static_cast<int>(group_.num_nodes()), id,
+                          static_cast<int>(group_.node_rank()), &config),
          "ncclCommInitRankConfig");
   }
   ~gpu_link() override {
     // All that was queued is done, or will never be: nothing is lost, and nobody is waited for.
     if (communicator_ != nullptr) nccl().abort(communicator_);
-    cudaStreamDestroy(stream_);
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
 
   exchanged_bytes exchange(std::span<const outgoing_part> outgoing, std::span<const incoming_part> incoming) override {
     const current_gpu here(ordinal_);
     exchanged_bytes moved;
-    check(nccl().group_start(), "ncclGroupStart");
+    ncclResult_t failure = nccl().group_start();
+    const auto note = [&](ncclResult_t result) {
+      if (failure == ncclSuccess && result != ncclInProgress) failure = result;
+    };
     for (const outgoing_part& part : outgoing) {
       if (part.size_bytes == 0) continue;
-      check(nccl().send(part.memory, part.size_bytes, ncclUint8, static_cast<int>(part.peer), communicator_, stream_),
-            "ncclSend");
+      note(nccl().send(part.memory, part.size_bytes, ncclUint8, static_cast<int>(part.peer), communicator_, stream_));
       moved.sent += part.size_bytes;
       ++moved.num_messages;
     }
     for (const incoming_part& part : incoming) {
       if (part.size_bytes == 0) continue;
-      check(nccl().receive(part.memory, part.size_bytes, ncclUint8, static_cast<int>(part.peer), communicator_, stream_),
-            "ncclRecv");
+      note(
+          nccl().receive(part.memory, part.size_bytes, ncclUint8, static_cast<int>(part.peer), communicator_, stream_));
       moved.received += part.size_bytes;
     }
-    wait(nccl().group_end(), "ncclGroupEnd");
+    // The group is this thread's, and ends whatever failed in it.
+    const ncclResult_t ended = nccl().group_end();
+    check(failure, "ncclSend or ncclRecv");
+    wait(ended, "ncclGroupEnd");
     cudaError_t state = cudaStreamQuery(stream_);
     while (state == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());  // "not ready" is not left to the caller
       group_.check();
       std::this_thread::sleep_for(poll_interval);
       state = cudaStreamQuery(stream_);
@@ -163,7 +172,8 @@ std::string identity_of(int ordinal, std::string& why_not) {
   if (ordinal < 0) why_not = "its device is not one GPU";
   if (why_not.empty()) why_not = nccl().why_not;
   cudaDeviceProp properties{};
-  if (why_not.empty() && cudaGetDeviceProperties(&properties, ordinal) != cudaSuccess) why_not = "its GPU cannot be asked";
+  if (why_not.empty() && cudaGetDeviceProperties(&properties, ordinal) != cudaSuccess)
+    why_not = "its GPU cannot be asked";
   if (!why_not.empty()) return {};
   return {properties.uuid.bytes, sizeof(properties.uuid.bytes)};
 }
@@ -192,7 +202,9 @@ nccl_connection connect_gpus(node_group& group, int ordinal) {
   group.broadcast(words, 0);
   if (words.back() != 0) return {nullptr, "node rank 0: ncclGetUniqueId failed"};
   std::memcpy(&id, words.data(), sizeof(id));
-  return {std::make_unique<gpu_link>(group, ordinal, id), {}};
+  auto link = std::make_unique<gpu_link>(group, ordinal);
+  link->connect(id);
+  return {std::move(link), {}};
 }
 
 #else

@@ -17,9 +17,10 @@ class nccl_link {
   nccl_link(const nccl_link&) = delete;
   nccl_link& operator=(const nccl_link&) = delete;
 
-  /// As exchange_over_mpi(), of memory of the GPUs; of a pair of ranks, parts are cut alike on both sides. No work is queued
-  /// on this memory. Grouped sends and receives; polls the group's failure watch while it waits.
-  virtual exchanged_bytes exchange(std::span<const outgoing_part> outgoing, std::span<const incoming_part> incoming) = 0;
+  /// As exchange_over_mpi(), of memory of the GPUs; of a pair of ranks, parts are cut alike on both sides. Work queued on
+  /// other memory of these GPUs goes on. Grouped sends and receives; polls the group's failure watch while it waits.
+  virtual exchanged_bytes exchange(std::span<const outgoing_part> outgoing,
+                                   std::span<const incoming_part> incoming) = 0;
 
  protected:
   nccl_link() = default;
