@@ -25,10 +25,10 @@ SMALL = ["--log2-size", "10", "--log2-part", "8", "--log2-keys", "10", "--repeat
 WITHOUT_LATENCY = message_simulation.Network(0.0, 1e9)
 
 
-def bench(folder, extra=()):
+def bench(folder, runs=("--ranks", "1,2,3", "--figure-ranks", "3"), extra=()):
     path = pathlib.Path(folder) / "mpi.json"
     command = [sys.executable, "-B", str(SCRIPTS / "bench_mpi.py"), os.environ["BENCH_MPI"], "--json", str(path),
-               "--ranks", "1,2,3", "--figure-ranks", "3", "--", *SMALL, *extra]
+               *runs, "--", *SMALL, *extra]
     return subprocess.run(command, capture_output=True, text=True, timeout=250), path
 
 
@@ -81,11 +81,12 @@ class Benchmark(unittest.TestCase):
                 mpi_results.Results(path)
 
     def test_a_wrong_result_ends_with_status_8(self):
-        with tempfile.TemporaryDirectory() as folder:
-            done, _ = bench(folder, ["--spoil"])
-        self.assertIn("WRONG RESULT", done.stdout)
-        self.assertIn("status 8", done.stderr)
-        self.assertEqual(done.returncode, 1)
+        for suite in ("figure6", "quartiles"):
+            with tempfile.TemporaryDirectory() as folder:
+                done, _ = bench(folder, ("--ranks", "2", "--figure-ranks", "2", "--suites", suite), ["--spoil"])
+            self.assertIn("WRONG RESULT", done.stdout, suite)
+            self.assertIn("status 8", done.stderr, suite)
+            self.assertEqual(done.returncode, 1, suite)
 
     def test_the_estimate_agrees_with_the_planner(self):
         results = mpi_results.Results(self.path)
