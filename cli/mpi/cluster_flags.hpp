@@ -30,6 +30,7 @@ using cluster_action = std::function<cluster_request()>;
 
 void add_cluster_sort_command(CLI::App& app, cluster_action& action);
 void add_cluster_argsort_command(CLI::App& app, cluster_action& action);
+void add_cluster_summary_command(CLI::App& app, cluster_action& action);
 
 void add_cluster_flags(CLI::App& command, cluster_arguments& arguments);
 
