@@ -168,7 +168,7 @@ TEST_F(select_test, SampleThatKnowsNothing) {
   const auto device = device::host::make_host_device({.num_threads = 1});
   const auto queue = device->make_queue();
   const std::vector<statistics::key_chunk> chunk{{device.get(), queue.get(), places.data(), n}};
-  const statistics::key_sample sample = statistics::take_sample({key_type::u64}, chunk);
+  const statistics::key_sample sample = statistics::take_sample({key_type::u64}, chunk, {0, chunk[0].num_keys});
   ASSERT_LT(sample.keys.size(), n);
   random_words random(seed_for(8));
   for (const std::uint64_t said : {std::uint64_t{0}, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
