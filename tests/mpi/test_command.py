@@ -38,6 +38,7 @@ class SameBytes(ClusterTest):
             with self.subTest(num_keys=num_keys):
                 self.check("sort", self.save("x.npy", self.keys("f64", num_keys)))
         self.check("argsort", self.save("x.npy", self.keys("u32", 1)))
+        self.check("sort", self.write("x.raw", b""), "--type", "u64", local=["--type", "u64"], name="y.raw")
         self.check("sort", self.save("x.npy", self.keys("u32", 0)), "-u", local=["-u"])
 
     def test_other_numbers_of_ranks(self):
