@@ -29,17 +29,27 @@ std::chrono::seconds parse_silence_limit(const std::string& text) {
   return std::chrono::seconds(seconds);
 }
 
-/// Stops the process where the test wants to kill it, or to see it silent.
-std::function<void(std::string_view)> parse_test_pause(const std::string& text) {
+/// Stopped by a signal, the process is silent, and the test may kill it; one that waits answers signals.
+void suffer_test_fault(std::string_view kind) {
+  if (kind == "fail") throw spansort::out_of_memory("the failure that a test asked for", 0, 0);
+  if (kind == "stop") std::raise(SIGSTOP);
+  while (kind == "wait") std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+/// What befalls the given node rank in the given phase.
+std::function<void(std::string_view)> parse_test_fault(const std::string& text) {
   if (text.empty()) return {};
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos) throw spansort::invalid_argument("--test-pause-in: PHASE:RANK expected");
-  const std::uint64_t victim = parse_count("--test-pause-in", text.substr(colon + 1));
+  const std::size_t first = text.find(':');
+  const std::size_t last = text.rfind(':');
+  const std::string kind = text.substr(0, first);
+  if (first == last || (kind != "stop" && kind != "fail" && kind != "wait")) {
+    throw spansort::invalid_argument("--test-fault: stop, fail or wait:PHASE:RANK expected");
+  }
   int node_rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &node_rank);
-  if (victim != static_cast<std::uint64_t>(node_rank)) return {};
-  return [phase = text.substr(0, colon)](std::string_view entered) {
-    if (entered == phase) std::raise(SIGSTOP);
+  if (parse_count("--test-fault", text.substr(last + 1)) != static_cast<std::uint64_t>(node_rank)) return {};
+  return [kind, phase = text.substr(first + 1, last - first - 1)](std::string_view entered) {
+    if (entered == phase) suffer_test_fault(kind);
   };
 }
 
@@ -77,12 +87,15 @@ void add_cluster_flags(CLI::App& command, cluster_arguments& arguments) {
                   "Seconds after which a node rank of which nothing was heard has failed")
       ->type_name("SECONDS")
       ->capture_default_str();
-  command.add_option("--test-pause-in", arguments.test_pause)->group("");
+  command.add_option("--test-fault", arguments.test_fault)->group("");
 }
 
 void apply_cluster_flags(const cluster_arguments& arguments, spansort::mpi::options& options) {
   options.silence_limit = parse_silence_limit(arguments.silence_limit);
-  options.on_phase = parse_test_pause(arguments.test_pause);
+  options.on_phase = [fault = parse_test_fault(arguments.test_fault)](std::string_view phase) {
+    if (fault) fault(phase);
+    stay_if_terminated();
+  };
 }
 
 std::string yes_or_no(bool value) { return value ? "yes" : "no"; }

@@ -16,7 +16,7 @@ namespace cli {
 /// Flags as typed.
 struct cluster_arguments {
   std::string silence_limit = "20";
-  std::string test_pause;  ///< PHASE:RANK
+  std::string test_fault;  ///< stop, fail or wait:PHASE:RANK
 };
 
 /// What one subcommand is to do, with its arguments checked.
@@ -30,10 +30,11 @@ using cluster_action = std::function<cluster_request()>;
 
 void add_cluster_sort_command(CLI::App& app, cluster_action& action);
 void add_cluster_argsort_command(CLI::App& app, cluster_action& action);
+void add_cluster_summary_command(CLI::App& app, cluster_action& action);
 
 void add_cluster_flags(CLI::App& command, cluster_arguments& arguments);
 
-/// Takes over --silence-limit and --test-pause-in. Throws invalid_argument.
+/// Takes over --silence-limit and --test-fault. Throws invalid_argument.
 void apply_cluster_flags(const cluster_arguments& arguments, spansort::mpi::options& options);
 
 /// "yes" or "no".

@@ -37,12 +37,13 @@ parsed_arguments parse(int argc, char** argv, const cli::mpi_world& world) {
   cli::add_program_texts(app);
   cli::add_cluster_sort_command(app, action);
   cli::add_cluster_argsort_command(app, action);
+  cli::add_cluster_summary_command(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& failure) {
     if (failure.get_exit_code() == 0) return answer(app, failure, world);
     if (runs_over_mpi(app)) return {cli::usage_outcome(app, failure), {}};
-    return {{cli::status_usage, fmt::format("{}: --mpi goes with sort and argsort", app.remaining()[0])}, {}};
+    return {{cli::status_usage, fmt::format("{}: --mpi goes with sort, argsort and summary", app.remaining()[0])}, {}};
   }
   parsed_arguments parsed;
   parsed.end = cli::run_caught([&] {

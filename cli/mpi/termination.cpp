@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -16,6 +17,9 @@ namespace cli {
 namespace {
 
 constexpr std::chrono::milliseconds time_to_explain{700};
+
+// Of the process, as signals are.
+std::atomic<bool> is_terminated{false};
 
 sigset_t only_sigterm() {
   sigset_t set;
@@ -29,6 +33,7 @@ void wait_for_sigterm() {
   int number = 0;
   while (::sigwait(&sigterm, &number) != 0) {
   }
+  is_terminated.store(true);
   std::this_thread::sleep_for(time_to_explain);
   remove_temporary_now();
   std::signal(SIGTERM, SIG_DFL);
@@ -52,6 +57,10 @@ void delay_sigterm() {
   const sigset_t sigterm = only_sigterm();
   ::pthread_sigmask(SIG_BLOCK, &sigterm, nullptr);
   std::thread(wait_for_sigterm).detach();
+}
+
+void stay_if_terminated() {
+  while (is_terminated.load()) std::this_thread::sleep_for(time_to_explain);
 }
 
 void end_after_failure_of(const spansort::mpi::failure& failed, unsigned node_rank) noexcept {

@@ -13,6 +13,9 @@ namespace cli {
 /// after 0.7 s: the time to learn which node rank failed and to say so. Where it was ignored it stays so.
 void delay_sigterm();
 
+/// Does not return once SIGTERM has come: what has not been done by then is left undone.
+void stay_if_terminated();
+
 /// Message, and status 7.
 [[noreturn]] void end_after_failure_of(const spansort::mpi::failure& failed, unsigned node_rank) noexcept;
 

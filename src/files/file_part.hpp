@@ -7,11 +7,18 @@
 #include <span>
 #include <string>
 
+#include "files/output_target.hpp"
+
 namespace spansort::files {
 
-/// Writes `bytes` at `offset` of the file at `path`, which exists, and syncs them. `shown_name`: for messages. Throws
-/// io_error.
-void write_file_part(const std::string& path, const std::string& shown_name, std::uint64_t offset,
-                     std::span<const std::byte> bytes);
+/// A file that exists at `path` and is to become `target`, of `size_bytes` bytes, when all its parts are written.
+struct shared_file {
+  std::string path;
+  const output_target& target;
+  std::uint64_t size_bytes = 0;
+};
+
+/// Writes `bytes` at `offset` and syncs them. Throws io_error naming the target.
+void write_file_part(const shared_file& whole, std::uint64_t offset, std::span<const std::byte> bytes);
 
 }  // namespace spansort::files

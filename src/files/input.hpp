@@ -27,6 +27,7 @@ class input_file {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// Bytes of a regular file from the current offset on; nothing for streams.
   [[nodiscard]] std::optional<std::uint64_t> size_bytes() const noexcept { return size_bytes_; }
+  [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(status_.st_mode); }
 
   /// Reads until `into` is full or the input ends; returns the bytes read. Throws io_error.
   std::size_t read(std::span<std::byte> into, const transfer_progress& progress = {});

@@ -81,7 +81,9 @@ void key_reader::read_header(std::optional<key_type> type) {
 }
 
 std::optional<std::uint64_t> key_reader::num_keys() const noexcept {
-  if (!input_.size_bytes()) return std::nullopt;
+  // A regular file of size 0 is empty, or one of the kernel's; what was read of it tells.
+  const bool is_empty = layout_.format == file_format::raw && head_.empty() && input_.is_regular();
+  if (!input_.size_bytes()) return is_empty ? std::optional<std::uint64_t>(0) : std::nullopt;
   return claimed_bytes_.value_or(*input_.size_bytes()) / size_bytes(layout_.type);
 }
 

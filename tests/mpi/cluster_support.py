@@ -14,12 +14,12 @@ ENVIRONMENT = dict(os.environ, LC_ALL="C", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLO
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
 
 
-def mpirun(*args, num_ranks=3):
+def mpirun(*args, num_ranks=3, **rest):
     """Runs the command on so many ranks. An argument ":" begins those of further ranks, as mpirun has it."""
     launch = [MPIEXEC, "-n", str(num_ranks), BIN]
     for argument in map(str, args):
         launch += [":", "-n", "1", BIN] if argument == ":" else [argument]
-    return subprocess.run(launch, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    return subprocess.run(launch, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, **rest)
 
 
 class ClusterTest(support.CommandTest):

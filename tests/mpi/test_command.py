@@ -2,6 +2,7 @@
 """`mpirun -n 3 spansort sort --mpi` and argsort give the bytes of `spansort sort`; what is wrong is said once."""
 import json
 import os
+import resource
 import shutil
 import subprocess
 
@@ -37,6 +38,7 @@ class SameBytes(ClusterTest):
             with self.subTest(num_keys=num_keys):
                 self.check("sort", self.save("x.npy", self.keys("f64", num_keys)))
         self.check("argsort", self.save("x.npy", self.keys("u32", 1)))
+        self.check("sort", self.write("x.raw", b""), "--type", "u64", local=["--type", "u64"], name="y.raw")
         self.check("sort", self.save("x.npy", self.keys("u32", 0)), "-u", local=["-u"])
 
     def test_other_numbers_of_ranks(self):
@@ -113,6 +115,14 @@ class Refused(ClusterTest):
                             "sort", "--mpi", big, "-o", self.output, "-S", "1K", num_ranks=2)
         self.assertNotIn("node rank 1: ", done.stderr)
 
+    def test_limit_on_file_size_that_one_part_exceeds(self):
+        big = self.save("big.npy", self.keys("u32", 6_000_000))  # 24 MB: the third part ends beyond 20 MB
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20 << 20, 20 << 20))
+        done = self.refused(4, ["node rank 2: cannot write", "ulimit -f"], "sort", "--mpi", big, "-o", self.output,
+                            preexec_fn=limit)
+        self.assertNotIn("node rank 0: ", done.stderr)
+
     def test_different_arguments(self):
         for other, words in ((["-r"], ["-r yes", "-r no"]), (["--algorithm", "distributed_lsd"], ["distributed_lsd"])):
             self.refused(2, ["different arguments", "node rank 1 has", *words], *self.sort, ":", *self.sort, *other,
@@ -123,7 +133,7 @@ class Refused(ClusterTest):
     def test_help_is_printed_once(self):
         done = self.run_ok("sort", "--mpi", "--help")
         self.assertEqual(done.stdout.count("--silence-limit"), 1, done.stdout)
-        self.assertNotIn("--test-pause-in", done.stdout)
+        self.assertNotIn("--test-fault", done.stdout)
 
     def test_without_the_program_beside_it(self):
         alone = self.path("bin")

@@ -2,7 +2,7 @@
 """`spansort sort --mpi` on three node ranks, of which one is killed or stopped as it enters a phase: every other ends with
 status 7 and names it and the phase, the old output is intact, and nothing else is left in the folder.
 
-Environment: MPIEXEC, SPANSORT_BIN. The victim stops itself (--test-pause-in); what runs above it, this script called as
+Environment: MPIEXEC, SPANSORT_BIN. The victim stops itself (--test-fault); what runs above it, this script called as
 `test_command_failure.py --watch FOLDER FATE PROGRAM ...`, then kills it or not, and writes down how it ended and when.
 SPANSORT_TEST_FULL=1: each of the ranks in each of the phases; otherwise one for each phase, taken in turns.
 """
@@ -79,12 +79,15 @@ class FailureOfARank(support.CommandTest):
         return {int(path.name): json.loads(path.read_text()) for path in self.outcomes.glob("[0-9]")}, done.stderr
 
     def check_files(self, about):
-        self.assertEqual({path.name: path.read_bytes() for path in self.data.iterdir()},
-                         {"x.npy": self.input, "y.npy": OLD_OUTPUT}, about)
+        self.assertEqual(sorted(path.name for path in self.data.iterdir()), ["x.npy", "y.npy"], about)
+        self.assertEqual((self.data / "y.npy").read_bytes()[:100], OLD_OUTPUT, about)
+        self.assertTrue((self.data / "x.npy").read_bytes() == self.input, about)
 
     def check(self, fate, victim, phase, *flags, command="sort"):
-        outcomes, messages = self.run_command(fate, command, "--mpi", self.data / "x.npy", "-o", self.data / "y.npy",
-                                              "--silence-limit", SILENCE_S, "--test-pause-in", f"{phase}:{victim}", *flags)
+        (self.data / "y.npy").write_bytes(OLD_OUTPUT)
+        output = "--json" if command == "summary" else "-o"
+        outcomes, messages = self.run_command(fate, command, "--mpi", self.data / "x.npy", output, self.data / "y.npy",
+                                              "--silence-limit", SILENCE_S, "--test-fault", f"stop:{phase}:{victim}", *flags)
         about = f"{fate} node rank {victim} in {phase} {flags}: {outcomes}\n{messages}"
         self.assertEqual(sorted(outcomes), list(range(NUM_RANKS)), about)
         self.assertEqual(outcomes[victim]["status"], -signal.SIGKILL if fate == "KILL" else "stopped", about)
@@ -116,8 +119,47 @@ class FailureOfARank(support.CommandTest):
     def test_argsort(self):
         self.for_all_phases("KILL", ["exchange", "writing"], first=1, command="argsort")
 
+    def test_summary(self):
+        # Short whiskers: else there would be no outliers to collect.
+        phases = ["reading", "select", "count", "collect", "mean", "counting"]
+        self.for_all_phases("KILL", phases, "--whis", "0.1", command="summary")
+        self.for_all_phases("STOP", ["select", "counting"], command="summary")
+
     def test_failure_of_its_own(self):
-        """Told by the rank itself, with its status, which all have: they heard of it together."""
+        """A rank fails where the others do not wait to hear of it: its own status and message; theirs are as ever."""
+        # What fails while the result is being written counts as the device's failure.
+        for number, (phase, status) in enumerate([("settings", 6), ("exchange", 5), ("replacing the output", 6)]):
+            victim = number % NUM_RANKS
+            with self.subTest(phase=phase, victim=victim):
+                outcomes, messages = self.run_command("none", "sort", "--mpi", self.data / "x.npy", "-o",
+                                                      self.data / "y.npy", "--test-fault", f"fail:{phase}:{victim}")
+                statuses = [outcomes[r]["status"] for r in range(NUM_RANKS)]
+                self.assertEqual(statuses, [status if r == victim else 7 for r in range(NUM_RANKS)], messages)
+                self.assertIn(f"spansort: node rank {victim}: the failure that a test asked for", messages)
+                for rank in set(range(NUM_RANKS)) - {victim}:
+                    self.assertIn(f"spansort: node rank {rank}: node rank {victim} failed in phase '{phase}': the failure",
+                                  messages)
+                self.check_files(messages)
+
+    def test_mpirun_is_told_to_end(self):
+        """While the temporary file has a name: it is removed within the second that mpirun leaves."""
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number=number):
+                launch = [os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe", "-n", str(NUM_RANKS), BIN, "sort", "--mpi",
+                          self.data / "x.npy", "-o", self.data / "y.npy", "--test-fault", "wait:writing:1"]
+                command = subprocess.Popen(launch, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                deadline = time.monotonic() + 30
+                while len(list(self.data.iterdir())) != 3 and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                self.assertEqual(len(list(self.data.iterdir())), 3, "no temporary file was made")
+                time.sleep(0.2)
+                command.send_signal(number)
+                self.assertNotEqual(command.wait(timeout=30), 0)
+                self.check_files(f"signal {number}")
+
+    def test_failure_that_all_hear_of(self):
+        """Told by the rank itself, with its status, which all have."""
         (self.data / "x.npy").write_bytes(self.input[:-4])
         self.input = self.input[:-4]
         outcomes, messages = self.run_command("none", "sort", "--mpi", self.data / "x.npy", "-o", self.data / "y.npy")

@@ -123,8 +123,10 @@ class shared_files {
         session_.group->all_gather_strings(whole ? whole->temporary_path() : std::string()).front();
     // Node rank 0 may be killed: whoever is left removes it.
     shared_temporary temporary(whole ? std::string() : path, file_.on_temporary);
-    session_.together("writing",
-                      [&] { files::write_file_part(path, target_.name, header.size() + num_before * width, part); });
+    session_.together("writing", [&] {
+      files::write_file_part({path, target_, header.size() + num_keys * width}, header.size() + num_before * width,
+                             part);
+    });
     session_.together("replacing the output", [&] {
       // A node rank that fails with its part written still keeps the output from being replaced.
       session_.group->barrier();

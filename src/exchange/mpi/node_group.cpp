@@ -2,6 +2,7 @@
 #include "exchange/mpi/node_group.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -135,7 +136,13 @@ failure_watch& node_group::watch() noexcept { return *state_->watch; }
 void node_group::check() const { state_->watch->check(); }
 void node_group::set_phase(std::string_view phase) {
   state_->watch->set_phase(phase);
-  if (state_->on_phase) state_->on_phase(phase);
+  if (!state_->on_phase) return;
+  try {
+    state_->on_phase(phase);
+  } catch (const std::exception& failure) {
+    announce_failure(failure.what());
+    throw;
+  }
 }
 void node_group::announce_failure(std::string_view reason) noexcept { state_->watch->announce_failure(reason); }
 void node_group::leave() noexcept { state_->watch->leave(); }

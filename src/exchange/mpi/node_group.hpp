@@ -20,7 +20,8 @@ namespace spansort::exchange {
 
 struct group_options {
   watch_options watch;
-  /// Called by set_phase(), when the others have been sent the phase. What it throws surfaces there.
+  /// Called by set_phase(), when the others have been sent the phase. What it throws is told
+  /// to the others as this rank's failure, and surfaces there.
   std::function<void(std::string_view phase)> on_phase = {};
   /// The most elements that one MPI operation moves; MPI 3 counts with an int. Tests set a few.
   std::uint64_t max_elements = std::uint64_t{1} << 28;

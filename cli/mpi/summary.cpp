@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// spansort summary --mpi: each node rank reads its share of the file, all ask the keys together, node rank 0 writes.
+#include "cli/summary.hpp"
+
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "cli/common.hpp"
+#include "cli/interrupts.hpp"
+#include "cli/mpi/cluster_flags.hpp"
+#include "spansort/errors.hpp"
+
+namespace cli {
+namespace {
+
+/// Flags as typed.
+struct cluster_summary_arguments {
+  summary_arguments summary;
+  cluster_arguments cluster;
+};
+
+/// Calls f; remembers in `has_thrown` that what surfaces comes from a session, whose business it is.
+template <class F>
+auto watched(bool& has_thrown, F f) {
+  has_thrown = true;
+  auto result = f();
+  has_thrown = false;
+  return result;
+}
+
+/// The keys of all node ranks, of which this one has a share.
+key_source keys_of_all(spansort::mpi::session& session, const spansort::key_file& share, bool& has_thrown) {
+  key_source keys;
+  keys.type = share.keys().type;
+  keys.num_keys = share.num_keys_in_file();
+  keys.summarize = [&](const spansort::summary_options& options) {
+    return watched(has_thrown, [&] { return session.summarize(share.keys(), options); });
+  };
+  keys.quantiles = [&](std::span<const double> q, const spansort::quantile_options& options) {
+    return watched(has_thrown, [&] { return session.quantiles(share.keys(), q, options); });
+  };
+  keys.histogram = [&](std::span<const double> edges, const spansort::histogram_options&) {
+    return watched(has_thrown, [&] { return session.histogram(share.keys(), edges); });
+  };
+  return keys;
+}
+
+/// What the node ranks found together, or why there is nothing to find: the same on all of them.
+struct shared_findings {
+  summary_findings found;
+  std::exception_ptr failure;
+};
+
+shared_findings find_together(spansort::mpi::session& session, const summary_arguments& arguments,
+                              const summary_request& request, const text_style& style) {
+  const spansort::key_file share = session.read_share(arguments.input, request.type);
+  shared_findings result;
+  bool has_session_thrown = false;
+  try {
+    result.found = find_summary(arguments, request, keys_of_all(session, share, has_session_thrown), style);
+  } catch (const spansort::error&) {
+    if (has_session_thrown && !session.all_know_of_failure()) throw;
+    result.failure = std::current_exception();
+  }
+  return result;
+}
+
+/// Node rank 0 prints, so all ask for what its columns need.
+text_style style_of_first(const mpi_world& world) {
+  text_style style = detect_text_style();
+  style.num_columns = static_cast<unsigned>(std::stoul(world.gather(std::to_string(style.num_columns)).front()));
+  return style;
+}
+
+outcome run_cluster_summary(const mpi_world& world, const summary_arguments& arguments, const summary_request& request,
+                            const spansort::mpi::options& options) {
+  const text_style style = style_of_first(world);
+  shared_findings result;
+  return run_in_session(
+      world, options,
+      [&](spansort::mpi::session& session) { result = find_together(session, arguments, request, style); },
+      [&] {
+        if (result.failure != nullptr) std::rethrow_exception(result.failure);
+        if (world.node_rank() != 0) return;
+        write_outputs(arguments, make_outputs(arguments, request, result.found, style), remove_temporary_on_signals());
+      });
+}
+
+void require_available(const summary_arguments& arguments) {
+  if (arguments.input == "-") {
+    throw spansort::invalid_argument("IN: over MPI every node rank reads its part of a file; '-' is a stream");
+  }
+  if (!arguments.outliers.empty()) throw spansort::invalid_argument("--outliers: not available over MPI");
+}
+
+std::vector<agreed_setting> settings_of(const cluster_summary_arguments& arguments) {
+  const summary_arguments& summary = arguments.summary;
+  return {{"command", "summary"},
+          {"IN", summary.input},
+          {"--type", summary.type},
+          {"--method", summary.method},
+          {"--nan", summary.nans},
+          {"--whis", summary.whiskers},
+          {"--json", summary.json},
+          {"--plot", summary.plot},
+          {"--scale", summary.scale},
+          {"--caption", summary.caption},
+          {"--silence-limit", arguments.cluster.silence_limit}};
+}
+
+cluster_request make_request(const std::shared_ptr<cluster_summary_arguments>& arguments) {
+  const summary_arguments& summary = arguments->summary;
+  require_available(summary);
+  const summary_request request = check_summary_flags(summary);
+  spansort::mpi::options options{.devices = summary.devices};
+  apply_cluster_flags(arguments->cluster, options);
+  return {settings_of(*arguments), [arguments, request, options](const mpi_world& world) {
+            return run_cluster_summary(world, arguments->summary, request, options);
+          }};
+}
+
+}  // namespace
+
+void add_cluster_summary_command(CLI::App& app, cluster_action& action) {
+  CLI::App* const command = app.add_subcommand(
+      "summary", "Quantiles and box plot of a file's keys over all node ranks, without sorting them");
+  const auto arguments = std::make_shared<cluster_summary_arguments>();
+  add_summary_flags(*command, arguments->summary);
+  add_cluster_flags(*command, arguments->cluster);
+  command->get_option("--outliers")->group("");
+  command->callback([=, &action] { action = [=] { return make_request(arguments); }; });
+}
+
+}  // namespace cli
