@@ -46,6 +46,9 @@ class lsd_state {
   void sort_locally_by(keys::digit_position digit) {
     others_.group->enter_phase("local sort");
     order_by(digit, false);
+    run_.finish_phase("local sort", double(digit.shift) / shape_.codec.key_bits(), num_keys_);
+    // A digit that took several partitions has not been counted as a whole.
+    if (counts_.size() != digit.num_buckets()) run_.time_on_host("index", 0, [&] { count_ordered(digit); });
   }
 
   /// Steps 2 to 4: the global position of this process's first key of every value.
@@ -105,7 +108,6 @@ class lsd_state {
       const device::records to = is_last && ends_in_result ? others_.result : beside(keys_);
       partition({digit.shift + done, std::min(step_bits, digit.bits - done)}, to);
     }
-    if (num_steps > 1) count_ordered(digit);
   }
 
   void partition(keys::digit_position digit, device::records to) {
@@ -126,7 +128,6 @@ class lsd_state {
 
   /// As the paper's implementation does: by binary searches.
   void count_ordered(keys::digit_position digit) {
-    self_.queue->synchronize();
     counts_.assign(digit.num_buckets(), 0);
     std::uint64_t begin = 0;
     while (begin < num_keys_) {
@@ -142,8 +143,7 @@ class lsd_state {
     }
   }
 
-  [[nodiscard]] std::vector<std::uint64_t> count_by_destination() {
-    self_.queue->synchronize();
+  [[nodiscard]] std::vector<std::uint64_t> count_by_destination() const {
     std::vector<std::uint64_t> num_sent(part_begins_.size() - 1);
     for (std::size_t value = 0; value < counts_.size(); ++value) {
       std::uint64_t position = positions_[value];

@@ -22,7 +22,7 @@ class interval_block {
 
   struct shared_memory {
     K splitters[max_splitters];
-    std::uint32_t counts[max_splitters + 1][32];  ///< by lane: most keys of a warp are in a few intervals
+    std::uint32_t counts[max_splitters + 1];
     std::uint32_t warp_collected[interval_threads / 32];
     unsigned long long begin;  ///< of the tile's room
   };
@@ -33,9 +33,7 @@ class interval_block {
 
   __device__ __forceinline__ void run() {
     if (threadIdx.x < a_.num_splitters) shared_.splitters[threadIdx.x] = a_.splitters[threadIdx.x];
-    for (unsigned i = threadIdx.x; i < (a_.num_splitters + 1) * 32; i += interval_threads) {
-      shared_.counts[i / 32][i % 32] = 0;
-    }
+    if (threadIdx.x <= a_.num_splitters) shared_.counts[threadIdx.x] = 0;
     __syncthreads();
     const std::uint64_t stride = std::uint64_t{gridDim.x} * tile_keys;
     for (std::uint64_t begin = std::uint64_t{blockIdx.x} * tile_keys; begin < a_.num_keys; begin += stride) {
@@ -46,12 +44,8 @@ class interval_block {
       collect(keys, count(keys, num_valid));
     }
     __syncthreads();
-    for (unsigned i = threadIdx.x / 32; i <= a_.num_splitters; i += interval_threads / 32) {
-      std::uint32_t sum = shared_.counts[i][threadIdx.x % 32];
-      for (unsigned distance = 16; distance != 0; distance /= 2) sum += __shfl_down_sync(0xffffffffU, sum, distance);
-      if (threadIdx.x % 32 == 0 && sum != 0) {
-        atomicAdd(reinterpret_cast<unsigned long long*>(a_.counts + i), static_cast<unsigned long long>(sum));
-      }
+    if (threadIdx.x <= a_.num_splitters && shared_.counts[threadIdx.x] != 0) {
+      atomicAdd(reinterpret_cast<unsigned long long*>(a_.counts + threadIdx.x), shared_.counts[threadIdx.x]);
     }
   }
 
@@ -74,15 +68,15 @@ class interval_block {
     return interval;
   }
 
-  /// Counts the tile's keys; returns which of this thread's are to be collected. A lane has counters of its own, in a bank
-  /// of its own: increments of one counter by several lanes would wait for each other.
+  /// Counts the tile's keys; returns which of this thread's are to be collected. Increments by one are added up by the
+  /// hardware before they reach a counter.
   __device__ __forceinline__ unsigned count(const K (&keys)[items], unsigned num_valid) {
     unsigned wanted = 0;
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       if (i * interval_threads + threadIdx.x >= num_valid) continue;
       const unsigned interval = interval_of(order_.rank(order_.take(keys[i])));
-      atomicAdd(&shared_.counts[interval][threadIdx.x % 32], 1U);
+      atomicAdd(shared_.counts + interval, 1U);
       wanted |= static_cast<unsigned>(a_.marked >> interval & 1) << i;
     }
     return wanted;
