@@ -49,7 +49,6 @@ std::string difference(std::string_view theirs, std::string_view ours) {
 std::string exactly(double number) { return fmt::format("{:a}", number); }
 
 std::string differences_of(exchange::node_group& group, const std::vector<setting>& settings) {
-  group.set_phase("settings");
   const std::string mine = to_text(settings);
   const std::uint64_t hash = hash_of(mine);
   const std::vector<std::uint64_t> hashes = group.all_gather({&hash, 1});

@@ -103,6 +103,7 @@ session::state::state(MPI_Comm communicator, options session_options)
       group(exchange::make_node_group(communicator, group_options_of(given))) {
   const unsigned num_sharing = processes_of_this_machine(communicator);
   try {
+    group->set_phase("meeting");
     require_same({{"version", SPANSORT_VERSION}, {"exchange", given.exchange}});
     together("opening devices", [&] { open(num_sharing); });
     connect();
@@ -150,6 +151,7 @@ void session::state::open(unsigned num_sharing) {
 algorithms::cluster_sort session::state::begin(std::string_view operation, const device::record_shape& shape,
                                                std::uint64_t num_keys, bool is_balanced) {
   const tuning_options& tuning = sort_settings.tuning;
+  group->set_phase("settings");
   require_same({{"operation", std::string(operation)},
                 {"type", std::string(name(shape.codec.type))},
                 {"value_bytes", std::to_string(shape.value_bytes)},

@@ -142,6 +142,7 @@ class shared_files {
  private:
   /// Node ranks that differ would read one file and write another.
   void require_same_request() {
+    session_.group->set_phase("settings");
     session_.require_same({{"input", input_},
                            {"output", output_},
                            {"type", file_.type ? std::string(name(*file_.type)) : "of the file"},
