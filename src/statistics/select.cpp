@@ -53,7 +53,7 @@ class selection {
   /// So few on one GPU that sorting them takes less time than another sample and its trip to the host. What a CPU has is
   /// searched further, whose sort takes ten times as long as a read.
   [[nodiscard]] bool is_worth_sorting(const std::vector<key_chunk>& chunks) const {
-    constexpr std::uint64_t most_keys = std::uint64_t{1} << 21;
+    constexpr std::uint64_t most_keys = std::uint64_t{1} << 25;
     return others_ == nullptr && chunks.size() == 1 && chunks[0].num_keys <= most_keys &&
            !chunks[0].device->shares_host_memory();
   }

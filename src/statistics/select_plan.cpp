@@ -165,7 +165,7 @@ read_plan plan_by_sample(const key_sample& sample, std::span<const target> targe
     expected_places += 2 * (reach + margin);
   }
   const std::uint64_t expected = scaled(num_keys, expected_places, sample.keys.size());
-  return plan.finish(std::min(num_keys / 2, 2 * expected));
+  return plan.finish(std::min(num_keys / 2, expected + expected / 2));
 }
 
 read_plan plan_by_ranges(const key_sample& sample, std::span<const target> targets, std::uint64_t num_keys,
