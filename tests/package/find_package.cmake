@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the build into a prefix of its own, then configures, builds and runs tests/package/consumer against it.
 # Given: BUILD_DIR SOURCE_DIR GENERATOR COMPILER FLAGS CONFIG VERSION HAS_MPI.
+cmake_minimum_required(VERSION 3.25)
 
 set(work "${BUILD_DIR}/package_test")
 file(REMOVE_RECURSE "${work}")

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links the component mpi of the installed library, and starts MPI as a program that uses it would.
+// Uses the component mpi of the installed library as a program would, on as many node ranks as it is started with.
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
-
-#include <spansort/spansort.hpp>
+#include <spansort/mpi.hpp>
+#include <spansort/version.hpp>
+#include <vector>
 
 int main(int argc, char** argv) {
   if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
-  int num_nodes = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &num_nodes);
-  std::printf("Spansort %s on %d node ranks\n", SPANSORT_VERSION, num_nodes);
+  std::vector<double> keys{3, 1, 2};
+  spansort::mpi::sort(keys, MPI_COMM_WORLD);
+  const std::vector<double> q{0.5};
+  const double median = spansort::mpi::quantiles(keys, q, MPI_COMM_WORLD).front();
   MPI_Finalize();
-  return num_nodes == 1 ? 0 : 1;
+  std::printf("Spansort %s: the median is %g\n", SPANSORT_VERSION, median);
+  return std::is_sorted(keys.begin(), keys.end()) && median == 2 ? 0 : 1;
 }
