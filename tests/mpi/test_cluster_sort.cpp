@@ -45,7 +45,7 @@ TEST_P(cluster_sort, PairsAreStable) {
   mpi::session up(MPI_COMM_WORLD, world());
   mpi::session down(MPI_COMM_WORLD, descending);
   for (const key_type type : {key_type::u8, key_type::f32, key_type::i64}) {
-    for (const std::uint64_t value_bytes : {1, 4, 7, 8, 16, 24}) {
+    for (const std::uint64_t value_bytes : {1U, 4U, 7U, 8U, 16U, 24U}) {
       const cluster_case c{type, {distribution_kind::entropy, 4}, 2500, spread::even, value_bytes};
       spread_input ascending(c);
       up.sort_pairs(ascending.span(), ascending.values.data(), value_bytes);
@@ -60,7 +60,7 @@ TEST_P(cluster_sort, PairsAreStable) {
 TEST_P(cluster_sort, AllSizesAndSpreads) {
   mpi::session session(MPI_COMM_WORLD, world());
   for (const spread sizes : {spread::even, spread::rising, spread::one_has_all, spread::last_has_none}) {
-    for (const std::uint64_t num_keys : {0, 1, 2, 3, 6, 7, 8, 100, 1000}) {
+    for (const std::uint64_t num_keys : {0U, 1U, 2U, 3U, 6U, 7U, 8U, 100U, 1000U}) {
       for (const distribution_kind kind : {distribution_kind::uniform, distribution_kind::zero}) {
         spread_input input({.type = key_type::u32, .keys = {kind}, .num_keys = num_keys, .sizes = sizes});
         session.sort(input.span());
