@@ -83,6 +83,11 @@ void call_in_session(spansort::mpi::session& session, const std::function<void(s
 
 void add_cluster_flags(CLI::App& command, cluster_arguments& arguments) {
   command
+      .add_option("--exchange", arguments.exchange,
+                  "How GPUs of different node ranks exchange: nccl, host, or auto, which is nccl where it can be had")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
       .add_option("--silence-limit", arguments.silence_limit,
                   "Seconds after which a node rank of which nothing was heard has failed")
       ->type_name("SECONDS")
@@ -92,6 +97,7 @@ void add_cluster_flags(CLI::App& command, cluster_arguments& arguments) {
 
 void apply_cluster_flags(const cluster_arguments& arguments, spansort::mpi::options& options) {
   options.silence_limit = parse_silence_limit(arguments.silence_limit);
+  options.exchange = arguments.exchange;
   options.on_phase = [fault = parse_test_fault(arguments.test_fault)](std::string_view phase) {
     if (fault) fault(phase);
     stay_if_terminated();

@@ -15,6 +15,7 @@ namespace cli {
 
 /// Flags as typed.
 struct cluster_arguments {
+  std::string exchange = "auto";
   std::string silence_limit = "20";
   std::string test_fault;  ///< stop, fail or wait:PHASE:RANK
 };

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting over the processes of an MPI communicator: component `mpi` of the package, target Spansort::mpi.
 //
-// Every process (a node rank) holds a part of the data and calls the same function with the same settings; parts may have
-// any sizes, none too. The sorted whole is laid over the node ranks in their order. All calls are collective and block.
-// MPI must have been initialised, by the caller, and any thread level will do: only the calling thread calls MPI. The
-// communicator is left as it was: work is done on a duplicate.
+// Every process (a node rank) holds a part of the data and calls the same function with the same settings; parts may
+// have any sizes, none too. The sorted whole is laid over the node ranks in their order. All calls are collective and
+// block. MPI must have been initialised, by the caller, and any thread level will do: only the calling thread calls
+// MPI. The communicator is left as it was: work is done on a duplicate.
 //
 // Failure. What all node ranks can see together (an argument that cannot be, memory that is not there, settings that
 // differ) ends the call on all of them with the data untouched: the one in trouble throws what happened, the others
 // cluster_failure, and of settings that differ all throw invalid_argument. When a node rank fails later, is killed or
 // stops answering, all others throw cluster_failure within `silence_limit` and some seconds, naming it and the phase it
 // was in; their data is then as it was or lost (neither input nor result). After that only the process's end is sure to
-// work: MPI may still write to the arrays of the call, so that they must stay where they are, and neither the communicator
-// nor MPI_Finalize should be called. Where MPI's messages go over TCP, MPI itself may end a process whose peer is gone before
-// the exception is thrown; `on_failure` is called all the same. For this, beside MPI, every node rank holds a TCP connection to node rank 0 during the call.
+// work: MPI may still write to the arrays of the call, so that they must stay where they are, and neither the
+// communicator nor MPI_Finalize should be called. Where MPI's messages go over TCP, MPI itself may end a process whose
+// peer is gone before the exception is thrown; `on_failure` is called all the same. For this, beside MPI, every node
+// rank holds a TCP connection to node rank 0 during the call.
 //
 // Memory beside the caller's arrays, on each node rank: that of sort() for the larger of its parts before and after, on
-// GPUs too; distributed_lsd twice that. Node rank 0 to n-1 of a machine share its processors between them.
+// GPUs too; distributed_lsd twice that. Values of more than 16 bytes take 32 bytes and three values a pair besides.
+// Node rank 0 to n-1 of a machine share its processors between them.
 #pragma once
 
 #include <mpi.h>

@@ -117,6 +117,7 @@ void session::state::connect() {
   group->set_phase("connecting GPUs");
   const bool wants_link = given.exchange != "host";
   gpus = exchange::connect_gpus(*group, wants_link && devices.gpus.size() == 1 ? devices.gpus.front() : -1);
+  if (!wants_link) gpus.why_not = "asked for (exchange 'host')";
   if (given.exchange != "nccl" || gpus.link != nullptr) return;
   all_know_of_failure = true;
   throw device_error("exchange 'nccl' cannot be had: " + gpus.why_not);
@@ -291,8 +292,10 @@ std::uint64_t session::state::sort_with_substitute(const algorithms::problem& pr
   });
   algorithms::problem sort = problem;
   sort.data.values = others.result.values = substitutes.data();
+  // fetch_values(): questions, places and values, and what others ask for.
+  const std::uint64_t fetching_bytes = is_fetched ? most * (3 * sizeof(std::uint64_t) + 2 * value_bytes) : 0;
   const std::uint64_t num_records =
-      run(sort, others, {.name = "sort_pairs", .scratch_bytes = most * width + num_fetched_bytes});
+      run(sort, others, {.name = "sort_pairs", .scratch_bytes = most * width + num_fetched_bytes + fetching_bytes});
   if (is_fetched) {
     alone([&] {
       api::fetch_values(*group, {.message_bytes = given.message_bytes, .on_progress = {}},
