@@ -67,8 +67,8 @@ void spread_over(const std::vector<algorithms::rank>& ranks, const const_key_spa
     const void* const first = static_cast<const char*>(keys.data) + begin * key_bytes;
     storage.chunks.push_back({ranks[r].device.get(), ranks[r].queue.get(), first, each + (r < longer ? 1 : 0)});
   }
-  if (!ranks.front().device->shares_host_memory()) copy_in(storage, key_bytes);
   for (const algorithms::rank& r : ranks) r.device->prepare();
+  if (!ranks.front().device->shares_host_memory()) copy_in(storage, key_bytes);
 }
 
 }  // namespace

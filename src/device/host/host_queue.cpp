@@ -73,7 +73,7 @@ void host_queue::copy(void* destination, const void* source, std::uint64_t size_
   if (size_bytes == 0 || destination == source) return;
   push_timed(label, 0, [=](const execution& with) {
     const std::uint64_t num_pieces = base::ceil_div(size_bytes, copy_piece_bytes);
-    with.team.for_each(num_pieces, [&](std::uint64_t i, worker_scratch&) {
+    with.team.for_each(num_pieces, [&](std::uint64_t i) {
       const std::uint64_t begin = i * copy_piece_bytes;
       std::memcpy(static_cast<char*>(destination) + begin, static_cast<const char*>(source) + begin,
                   std::min(copy_piece_bytes, size_bytes - begin));
@@ -95,9 +95,8 @@ void host_queue::copy_pieces(std::vector<copy_piece> pieces, unsigned, std::stri
   }
   if (parts.empty()) return;
   push_timed(label, 0, [parts = std::move(parts), size_bytes](const execution& with) {
-    with.team.for_each(parts.size(), [&](std::uint64_t i, worker_scratch&) {
-      std::memcpy(parts[i].to, parts[i].from, parts[i].size_bytes);
-    });
+    with.team.for_each(parts.size(),
+                       [&](std::uint64_t i) { std::memcpy(parts[i].to, parts[i].from, parts[i].size_bytes); });
     return 2 * size_bytes;
   });
 }
@@ -122,7 +121,7 @@ void host_queue::sum_blocks(const sum_request& request) {
   push_timed("sum", request.num_keys, [request](const execution& with) {
     keys::with_type(request.type, [&]<class T>() {
       const T* const keys = static_cast<const T*>(request.keys);
-      with.team.for_each(base::ceil_div(request.num_keys, sum_block_keys), [&](std::uint64_t b, worker_scratch&) {
+      with.team.for_each(base::ceil_div(request.num_keys, sum_block_keys), [&](std::uint64_t b) {
         const std::uint64_t begin = b * sum_block_keys;
         request.sums[b] = sum_of_block(keys + begin, std::min(sum_block_keys, request.num_keys - begin));
       });

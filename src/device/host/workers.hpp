@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,8 @@ class workers {
   void prepare_scratch();
   void release_scratch() noexcept;
 
-  /// Calls task(i, scratch) for i in [0, num_tasks), in any order, on all threads; returns when all are done.
+  /// Calls task(i, scratch), or task(i) where that is what it takes, for i in [0, num_tasks), in any order, on all threads;
+  /// returns when all are done. Tasks that take no scratch need none to be prepared.
   template <class Task>
   void for_each(std::uint64_t num_tasks, const Task& task) {
     if (num_tasks == 0) return;
@@ -39,8 +41,8 @@ class workers {
       tbb::parallel_for(
           tbb::blocked_range<std::uint64_t>(0, num_tasks, 1),
           [&](const tbb::blocked_range<std::uint64_t>& range) {
-            worker_scratch& scratch = *scratch_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
-            for (std::uint64_t i = range.begin(); i != range.end(); ++i) task(i, scratch);
+            const auto thread = static_cast<std::size_t>(tbb::this_task_arena::current_thread_index());
+            for (std::uint64_t i = range.begin(); i != range.end(); ++i) run_task(task, i, thread);
           },
           tbb::simple_partitioner());
     });
@@ -51,7 +53,16 @@ class workers {
 
   template <class Task>
   void run_here(std::uint64_t num_tasks, const Task& task) {
-    for (std::uint64_t i = 0; i < num_tasks; ++i) task(i, *scratch_[0]);
+    for (std::uint64_t i = 0; i < num_tasks; ++i) run_task(task, i, 0);
+  }
+
+  template <class Task>
+  void run_task(const Task& task, std::uint64_t i, std::size_t thread) {
+    if constexpr (std::is_invocable_v<const Task&, std::uint64_t>) {
+      task(i);
+    } else {
+      task(i, *scratch_[thread]);
+    }
   }
 
   unsigned num_threads_;
