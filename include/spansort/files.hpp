@@ -15,10 +15,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "spansort/check.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/options.hpp"
+#include "spansort/records.hpp"
 #include "spansort/statistics.hpp"
 #include "spansort/types.hpp"
 
@@ -32,6 +34,12 @@ using temporary_file_callback = std::function<void(const std::string& path)>;
 using sorted_keys_callback = std::function<void(const_key_span sorted_keys)>;
 
 struct file_options {
+  /// Fixed-width records in the place of keys; `type` is of no meaning then.
+  std::optional<record_format> records = {};
+  /// Folders for what does not fit in memory; several share it evenly. Empty: $TMPDIR, else /tmp.
+  std::vector<std::string> temporary_directories = {};
+  /// Only so many elements of the sorted whole, from its begin on.
+  std::optional<std::uint64_t> head = {};
   /// Type of raw keys; required for raw input. With .npy input it must agree with the header (bf16 is read from u16).
   std::optional<key_type> type = {};
   bool unique = false;  ///< keep the first of equal keys only

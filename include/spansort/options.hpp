@@ -40,8 +40,12 @@ struct tuning_options {
   bool cub_local_sort = false;  ///< GPUs' local sorts by CUB: keys of 4 and 8 bytes, values up to 8, no float pairs
   bool exchange_through_host = false;      ///< as if no device reached another's memory
   std::uint64_t several_devices_keys = 0;  ///< from this many keys on `auto` uses all devices of the list
-  bool damage_result = false;            ///< sort_file and argsort_file flip a bit of the result before they verify it
-  std::uint64_t fail_allocation_at = 0;  ///< 1: the first workspace allocation fails, 2: the second ... 0: none
+  std::uint64_t file_chunk_elements =
+      0;  ///< sorts of files larger than memory: elements that one run or range holds at a time
+  std::uint64_t file_block_elements = 0;  ///< elements that are spilled, checked and read at a time
+  unsigned file_fan_in = 0;               ///< runs merged at a time, at least 2
+  bool damage_result = false;             ///< sort_file and argsort_file flip a bit of the result before they verify it
+  std::uint64_t fail_allocation_at = 0;   ///< 1: the first workspace allocation fails, 2: the second ... 0: none
   /// 1: the first call of a sort to its GPUs' runtime fails without being made, 2: the second ... 0: none. Sorts that run
   /// beside it may meet the fault in its place.
   std::uint64_t fail_device_call_at = 0;
@@ -69,6 +73,9 @@ struct sort_options {
   std::string algorithm = "auto";
   /// Ceiling on workspace beside the caller's arrays, all devices. 0: what the machine has.
   std::uint64_t memory_limit_bytes = 0;
+  /// Ceiling on workspace on each device of the list. Inputs that need more are sorted in parts (`out_of_core`). 0: what
+  /// the device has.
+  std::uint64_t device_memory_bytes = 0;
   progress_callback on_progress = {};
   sort_report* report = nullptr;
   /// Outlives the sorter. Null: the runtime's allocator. Small buffers that are pinned for copies do not come from here.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where elements come from, and where they go: files of any size and streams, one piece after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace spansort::external {
+
+/// Elements of an input, read once from begin to end, as native elements of an element_order.
+class element_source {
+ public:
+  virtual ~element_source() = default;
+  /// Nothing for streams.
+  [[nodiscard]] virtual std::optional<std::uint64_t> num_elements() const = 0;
+  /// Reads up to `most` elements; fewer only at the end, where it throws bad_input if the input is not what it was when
+  /// it was opened, or not whole. Throws io_error. One thread at a time.
+  [[nodiscard]] virtual std::uint64_t read(std::byte* elements, std::uint64_t most) = 0;
+};
+
+/// Takes elements in their final order.
+class element_sink {
+ public:
+  virtual ~element_sink() = default;
+  /// How many elements will come, once that is known and before the first one; nothing is said where it never is.
+  virtual void expect(std::uint64_t num_elements) = 0;
+  /// May overwrite `elements`. Throws io_error. One thread at a time.
+  virtual void write(std::byte* elements, std::uint64_t count) = 0;
+  /// All have come: the output appears. Throws io_error; it is then as it was.
+  virtual void finish() = 0;
+};
+
+}  // namespace spansort::external
