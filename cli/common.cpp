@@ -31,6 +31,19 @@ void refuse_later_flags(const sort_arguments& arguments) {
   }
 }
 
+/// CHUNK,BLOCK,FANIN: tests shrink the world of sorts of files larger than memory, as the options' tuning does.
+spansort::tuning_options parse_test_world(const std::string& text) {
+  spansort::tuning_options tuning;
+  if (text.empty()) return tuning;
+  const std::size_t first = text.find(',');
+  const std::size_t last = text.rfind(',');
+  if (first == last) throw spansort::invalid_argument("--test-world: CHUNK,BLOCK,FANIN expected");
+  tuning.file_chunk_elements = parse_count("--test-world", text.substr(0, first));
+  tuning.file_block_elements = parse_count("--test-world", text.substr(first + 1, last - first - 1));
+  tuning.file_fan_in = static_cast<unsigned>(parse_count("--test-world", text.substr(last + 1)));
+  return tuning;
+}
+
 progress_mode parse_progress(const std::string& text) {
   if (text == "auto") return progress_mode::automatic;
   if (text == "always") return progress_mode::always;
@@ -125,6 +138,7 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
       ->capture_default_str();
   command.add_option("--seed", arguments.seed, "Seed of random choices; none of the algorithms makes any so far")
       ->type_name("N");
+  command.add_option("--test-world", arguments.test_world)->group("");
   add_mpi_flag(command);
 }
 
@@ -175,7 +189,8 @@ int run_file_operation(const sort_arguments& arguments, file_operation operation
                                        .algorithm = arguments.algorithm,
                                        .memory_limit_bytes = parse_memory_limit(arguments.memory),
                                        .on_progress = bar.callback(),
-                                       .report = wants_report ? &report : nullptr};
+                                       .report = wants_report ? &report : nullptr,
+                                       .tuning = parse_test_world(arguments.test_world)};
   operation(arguments.input, output, file, options);
   write_report(arguments, report, file.on_temporary);
   if (!arguments.summary.empty()) spansort::write_file(arguments.summary, summary, file.on_temporary);

@@ -35,6 +35,7 @@ struct sort_arguments {
   std::string memory;
   std::string device_memory;
   std::string temporary_directory;
+  std::string test_world;
   bool verify = false;
   std::string report;
   std::string trace;
