@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 
-from support import BIN, CommandTest, IS_SMALL, TYPES, is_sanitized, main, random_bits, run
+from support import BIN, CommandTest, IS_SMALL, is_sanitized, main, random_bits, run
 
 MEMORY_KB = 64 << 10  # ceiling on what gen and check may take, whatever the number of keys
 NUM_LARGE = (9 if IS_SMALL else 16) * 1_000_000
@@ -95,7 +95,7 @@ class Pieces(CommandTest):
 
 class SortCheck(CommandTest):
     def test_says_what_check_says_and_writes_nothing(self):
-        for key_type in TYPES:
+        for key_type in ("u8", "i32", "u64", "bf16", "f64"):
             keys = random_bits(key_type, 500, self.rng)
             path = self.write("x.bin", keys.tobytes())
             for flags in ([], ["-r"], ["-u"], ["-r", "-u"]):
