@@ -267,8 +267,12 @@ class WrongFiles(CommandTest):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
         self.assert_out_of_memory("sort", path, "-o", self.output, "--type", "u32", preexec_fn=limit)
-        self.assert_out_of_memory("gen", 1 << 30, "-o", self.output, "--type", "u32", preexec_fn=limit)
-        self.assert_out_of_memory("gen", 2**64 - 1, "-o", self.output, "--type", "u64")
+
+    def test_more_keys_than_a_file_can_hold(self):
+        for count in (2**64 - 1, 2**61, 2**60):
+            for output in (self.output, "-"):
+                self.assert_refused(2, ["2^63 bytes", str(count)], "gen", count, "-o", output, "--type", "u64")
+        self.assert_refused(4, ["No space left on device"], "gen", 2**59, "-o", self.output, "--type", "u64")
 
     def assert_out_of_memory(self, *args, **rest):
         done = run(*args, **rest)
