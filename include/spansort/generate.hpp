@@ -2,9 +2,7 @@
 // The named distributions, shared by tests, `spansort gen` and benchmarks.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,14 +43,5 @@ struct distribution {
 
 /// Fills `keys`. Same seed, type, count: same bytes on every machine with IEEE floats, whatever the number of threads.
 void generate(key_span keys, const distribution& d, std::uint64_t seed);
-
-inline constexpr std::uint64_t generated_record_bytes = 100;
-
-/// Fills `records` with records `first_record`, first_record + 1 ..., 100 bytes each, in the layout of the Sort
-/// Benchmark's binary records (sortbenchmark.org): 10 random bytes that are the key, 00 11, the record's number as 32
-/// hexadecimal digits, 88 99 aa bb, 12 random hexadecimal digits four times each, cc dd ee ff. The random numbers are this
-/// library's own: the records are not those of gensort. Same seed and number: same bytes on every machine. Throws
-/// invalid_argument unless whole records fit.
-void generate_records(std::span<std::byte> records, std::uint64_t first_record, std::uint64_t seed);
 
 }  // namespace spansort

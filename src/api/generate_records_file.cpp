@@ -10,7 +10,7 @@
 #include "files/output_target.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/files.hpp"
-#include "spansort/generate.hpp"
+#include "spansort/records.hpp"
 
 namespace spansort {
 namespace {

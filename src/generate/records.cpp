@@ -8,7 +8,7 @@
 
 #include "generate/random.hpp"
 #include "spansort/errors.hpp"
-#include "spansort/generate.hpp"
+#include "spansort/records.hpp"
 
 namespace spansort {
 namespace {
