@@ -143,9 +143,14 @@ std::uint64_t slot_bytes(const device::record_shape& shape, std::uint64_t num_re
 
 std::uint64_t records_of_slot(const device::record_shape& shape, std::uint64_t size_bytes) noexcept {
   if (shape.value_bytes == 0) return size_bytes / array_alignment_bytes * array_alignment_bytes / shape.bytes();
-  const std::uint64_t most = size_bytes / shape.bytes();
-  if (slot_bytes(shape, most) <= size_bytes) return most;
-  return (size_bytes - std::min(size_bytes, array_alignment_bytes)) / shape.bytes();
+  // The more pages for keys, the less is left for values: the most records are where both are about full.
+  const std::uint64_t pages = size_bytes / shape.bytes() * shape.codec.width_bytes() / array_alignment_bytes;
+  std::uint64_t most = 0;
+  for (const std::uint64_t key_bytes : {pages * array_alignment_bytes, (pages + 1) * array_alignment_bytes}) {
+    const std::uint64_t left = size_bytes - std::min(size_bytes, key_bytes);
+    most = std::max(most, std::min(key_bytes / shape.codec.width_bytes(), left / shape.value_bytes));
+  }
+  return most;
 }
 
 device::records slot_records(const rank& of, unsigned slot, const device::record_shape& shape,

@@ -62,9 +62,9 @@ TEST_P(device_limit_test, EveryLimitGivesTheSameBytes) {
   unsigned case_number = 0;
   for (const operation& op : all_operations) {
     const key_type type = all_key_types()[case_number++ % 12];
-    const oracle expected = make_oracle(type, n, {distribution_kind::zipf, 0.7}, seed_for(1), false);
+    const oracle expected = make_oracle(type, n / 8, {distribution_kind::zipf, 0.7}, seed_for(1), false);
     const std::uint64_t least = asked_for(limited(GetParam(), "out_of_core", 1), expected, op);
-    for (const std::uint64_t spare : {0, 1 << 16, 1 << 19, 1 << 22, 1 << 26}) {
+    for (const std::uint64_t spare : {0, 1 << 14, 1 << 18, 1 << 22}) {
       for (const char* algorithm : {"out_of_core", "auto"}) {
         ASSERT_EQ(diagnose(limited(GetParam(), algorithm, least + spare), expected, op), "")
             << describe(op) << " of " << name(type) << ", " << algorithm << ", limit " << least << " + " << spare;
@@ -131,13 +131,13 @@ INSTANTIATE_TEST_SUITE_P(Sort, device_limit_test, testing::Values("cpu:1", "cpu:
 
 /// Chunks as large as the input, of a few keys, of one; every distribution.
 TEST(OutOfCore, EveryChunkSizeSortsEveryDistribution) {
-  const std::uint64_t n = 1000;
+  const std::uint64_t n = 300;
   std::uint64_t case_number = 0;
   for (const distribution& d : all_distributions()) {
     const key_type type = all_key_types()[case_number % 12];
     const bool descending = case_number % 2 == 1;
     const oracle expected = make_oracle(type, n, d, seed_for(case_number), descending);
-    for (const std::uint64_t chunk : {1, 2, 31, 333, 999, 1000, 5000}) {
+    for (const std::uint64_t chunk : {1, 2, 31, 100, 299, 300, 5000}) {
       sort_options options = limited("cpu:" + std::to_string(1 + case_number % 4), "out_of_core", 0);
       options.descending = descending;
       options.tuning.device_chunk_keys = chunk;
@@ -158,7 +158,8 @@ TEST(OutOfCore, RangesInOrderAreNotSorted) {
     const oracle expected = make_oracle(key_type::u32, 1000, {kind}, seed_for(1), false);
     ASSERT_EQ(diagnose(options, expected, all_operations[0]), "");
     for (const phase_report& phase : report.phases) {
-      if (phase.name == "local sort") EXPECT_EQ(phase.num_activities, 10u) << "those of the chunks alone";
+      if (phase.name != "local sort") continue;
+      EXPECT_EQ(phase.num_activities, 10u) << "those of the chunks alone";
     }
   }
 }
