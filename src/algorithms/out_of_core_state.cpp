@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/out_of_core_state.hpp"
 
+#include <oneapi/tbb/parallel_for.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -126,8 +128,7 @@ std::vector<plan::sorted_run> out_of_core_state::all_runs() const {
   return runs;
 }
 
-out_of_core_state::range out_of_core_state::cut_range(const std::vector<std::uint64_t>& begins,
-                                                      const std::vector<std::uint64_t>& ends) const {
+out_of_core_state::range out_of_core_state::cut_range(const cuts& begins, const cuts& ends) const {
   range cut;
   std::uint64_t first_key = ~std::uint64_t{0};
   std::uint64_t last_key = 0;
@@ -147,17 +148,27 @@ out_of_core_state::range out_of_core_state::cut_range(const std::vector<std::uin
   return cut;
 }
 
+std::vector<out_of_core_state::cuts> out_of_core_state::cut_runs(std::uint64_t first_part, const cuts& begins) const {
+  const std::vector<plan::sorted_run> runs = all_runs();
+  std::vector<cuts> ends(std::min<std::uint64_t>(run_.num_ranks(), num_parts_ - first_part));
+  tbb::parallel_for(std::size_t{0}, ends.size(), [&](std::size_t i) {
+    ends[i] = split_runs(sort_.shape.codec, runs, part_begin(first_part + i + 1), begins);
+  });
+  return ends;
+}
+
 void out_of_core_state::merge_ranges() {
   run_.no_way_back();
   std::vector<conveyor> conveyors = make_conveyors();
-  const std::vector<plan::sorted_run> runs = all_runs();
-  std::vector<std::uint64_t> begins(runs.size());
-  for (std::uint64_t part = 0; part < num_parts_; ++part) {
+  cuts begins(num_parts_);
+  for (std::uint64_t part = 0; part < num_parts_;) {
     // Found while the devices are at work on the ranges before.
-    const std::vector<std::uint64_t> ends = split_runs(sort_.shape.codec, runs, part_begin(part + 1), begins);
-    const range next = cut_range(begins, ends);
-    conveyors[rank_of(part)].pass(next.slices, next.bits, advance(sort_.shape, sort_.data, part_begin(part)));
-    begins = ends;
+    for (const cuts& ends : cut_runs(part, begins)) {
+      const range next = cut_range(begins, ends);
+      conveyors[rank_of(part)].pass(next.slices, next.bits, advance(sort_.shape, sort_.data, part_begin(part)));
+      begins = ends;
+      ++part;
+    }
   }
   run_.finish_phase("sort ranges", 1.0, sort_.num_keys);
 }

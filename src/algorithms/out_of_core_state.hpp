@@ -64,6 +64,8 @@ class out_of_core_state {
   void fill_report();
 
  private:
+  using cuts = std::vector<std::uint64_t>;  ///< positions, one in each run
+
   /// The slices of all runs that make up a range of the result.
   struct range {
     std::vector<host_slice> slices;  ///< none is empty
@@ -76,7 +78,9 @@ class out_of_core_state {
   }
   [[nodiscard]] unsigned rank_of(std::uint64_t part) const { return static_cast<unsigned>(part % run_.num_ranks()); }
   [[nodiscard]] std::vector<plan::sorted_run> all_runs() const;
-  [[nodiscard]] range cut_range(const std::vector<std::uint64_t>& begins, const std::vector<std::uint64_t>& ends) const;
+  [[nodiscard]] range cut_range(const cuts& begins, const cuts& ends) const;
+  /// Where the next range of every device ends, in all runs; the first of them begins at `begins`.
+  [[nodiscard]] std::vector<cuts> cut_runs(std::uint64_t first_part, const cuts& begins) const;
 
   run_context& run_;
   const problem& sort_;
