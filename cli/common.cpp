@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <sstream>
@@ -24,10 +25,6 @@ void refuse_later_flags(const sort_arguments& arguments) {
   if (!arguments.temporary_directory.empty()) {
     throw spansort::invalid_argument(
         "-T: not available yet: files larger than memory cannot be sorted yet, so nothing is written to DIR");
-  }
-  if (!arguments.device_memory.empty()) {
-    throw spansort::invalid_argument(
-        "--device-memory: not available yet: it comes with sorts larger than the devices; use -S to limit workspace");
   }
 }
 
@@ -57,6 +54,22 @@ std::uint64_t memory_bytes() {
     if (device.name.starts_with("cpu")) sum += device.memory_bytes;
   }
   return sum;
+}
+
+/// Of the smallest device that `devices`, a device list, may mean.
+std::uint64_t device_memory_bytes(std::string_view devices) {
+  std::uint64_t least_gpu = 0;
+  for (const spansort::device_description& device : spansort::list_devices()) {
+    if (!device.name.starts_with("gpu") || device.memory_bytes == 0) continue;
+    least_gpu = least_gpu == 0 ? device.memory_bytes : std::min(least_gpu, device.memory_bytes);
+  }
+  return devices.starts_with("cpu") || least_gpu == 0 ? memory_bytes() : least_gpu;
+}
+
+std::uint64_t parse_device_memory(const sort_arguments& arguments) {
+  const std::string& text = arguments.device_memory;
+  if (text.empty()) return 0;
+  return parse_size("--device-memory", text, text.ends_with('%') ? device_memory_bytes(arguments.devices) : 0);
 }
 
 // Standard input without -o goes to standard output, as GNU sort's; a file needs to be told where to.
@@ -121,12 +134,18 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
   command.add_option("--devices", arguments.devices, "auto, cpu, cpu:4 (four host devices), gpu, gpu:0,1 ...")
       ->type_name("LIST")
       ->capture_default_str();
-  command.add_option("--algorithm", arguments.algorithm, "auto, single, rmg")->type_name("NAME")->capture_default_str();
+  command.add_option("--algorithm", arguments.algorithm, "auto, single, rmg, out_of_core")
+      ->type_name("NAME")
+      ->capture_default_str();
   command
       .add_option("-S,--buffer-size", arguments.memory,
                   "Ceiling on memory, keys included: bytes, with K M G T for powers of 1024, or % of memory")
       ->type_name("SIZE");
-  command.add_option("--device-memory", arguments.device_memory, "Not available yet")->type_name("SIZE");
+  command
+      .add_option(
+          "--device-memory", arguments.device_memory,
+          "Ceiling on memory of each device; what needs more is sorted in parts: as -S, % of the device's memory")
+      ->type_name("SIZE");
   command.add_option("-T,--temporary-directory", arguments.temporary_directory, "Not available yet")->type_name("DIR");
   command.add_flag("--verify", arguments.verify, "Check order, count and checksum before the output is written");
   command.add_option("--report", arguments.report, "Write phases, bytes, balance as JSON; - is standard output")
@@ -189,6 +208,7 @@ int run_file_operation(const sort_arguments& arguments, file_operation operation
                                        .devices = arguments.devices,
                                        .algorithm = arguments.algorithm,
                                        .memory_limit_bytes = parse_memory_limit(arguments.memory),
+                                       .device_memory_bytes = parse_device_memory(arguments),
                                        .on_progress = bar.callback(),
                                        .report = wants_report ? &report : nullptr,
                                        .tuning = parse_test_world(arguments.test_world)};

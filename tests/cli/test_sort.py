@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import subprocess
 import threading
 
@@ -288,6 +289,19 @@ class Reports(CommandTest):
         self.assertEqual(slow.returncode, 0)
         self.assertIn(b"%", drawn)
         self.assertTrue(drawn.endswith(b"\r\x1b[K"), "the line is cleared")
+
+    def test_device_memory_that_sorts_in_parts(self):
+        keys = self.rng.integers(0, 2**64, 150_000 if IS_SMALL else 1_000_000, dtype="<u8")
+        path = self.save("large.npy", keys)
+        self.save("expected.npy", np.sort(keys))
+        flags = ["--devices", "cpu:3", "--algorithm", "out_of_core", "--report", self.path("r.json")]
+        refused = self.assert_refused(6, ["device_memory_bytes"], "sort", path, "-o", self.path("y.npy"), *flags,
+                                      "--device-memory", "1K")
+        needed = int(re.search(r"needs (\d+) bytes", refused.stderr)[1])
+        for memory in (f"{needed}", f"{needed // 1024 + 512}K", "60%"):
+            self.assert_ok("sort", path, "-o", self.path("y.npy"), *flags, "--device-memory", memory, "--verify")
+            self.assertEqual(self.read("y.npy"), self.read("expected.npy"))
+            self.assertEqual(json.loads(self.read("r.json"))["algorithm"], "out_of_core")
 
     def test_memory_limit_that_fits(self):
         self.assert_ok("sort", self.input, "-o", self.path("y.npy"), "-S", "1G")

@@ -46,6 +46,12 @@ tuning_options with_own_memory(tuning_options t) {
   return t;
 }
 
+/// Sorts larger than the devices, which hold this many keys at a time.
+tuning_options in_parts_of(std::uint64_t num_keys, tuning_options t) {
+  t.device_chunk_keys = num_keys;
+  return t;
+}
+
 /// And none that reaches another's.
 tuning_options staged(tuning_options t) {
   t.exchange_through_host = true;
@@ -116,7 +122,7 @@ std::string engine::describe() const {
        << ", .fuse_threshold = " << tuning.fuse_threshold << ", .host_inline_keys = " << tuning.host_inline_keys
        << ", .host_bucket_bytes = " << tuning.host_bucket_bytes << ", .host_radix_bits = " << tuning.host_radix_bits
        << ", .host_tile_keys = " << tuning.host_tile_keys << ", .host_separate_memory = " << tuning.host_separate_memory
-       << ", .copy_piece_bytes = " << tuning.copy_piece_bytes
+       << ", .copy_piece_bytes = " << tuning.copy_piece_bytes << ", .device_chunk_keys = " << tuning.device_chunk_keys
        << ", .exchange_through_host = " << tuning.exchange_through_host
        << ", .several_devices_keys = " << tuning.several_devices_keys << "}";
   return text.str();
@@ -151,6 +157,10 @@ const std::vector<engine>& all_engines() {
       {"cpu:3", "rmg", staged(tuning(small, 8, 0))},
       {"cpu:7", "rmg", staged(with_own_memory(tuning(small, 3, 0.2)))},
       {"cpu", "auto", with_own_memory({})},
+      {"cpu", "out_of_core", in_parts_of(300, tuning(small))},
+      {"cpu:3", "out_of_core", in_parts_of(100, with_own_memory(tuning(small)))},
+      {"cpu:7", "out_of_core", in_parts_of(977, with_own_memory(tuning(tiny)))},
+      {"cpu:2", "out_of_core", with_own_memory({})},
   };
   return engines;
 }
