@@ -240,10 +240,10 @@ void cuda_queue::bracket_now(const bracket_request& request) {
   const auto sample = sample_memory<K>::in(site.memory.tile_states + site.memory.tile_capacity * max_partition_buckets);
   launch_gather_sample<K>(site, request.codec.template of<K>(), request, sample);
   const std::uint64_t num_sampled = request.num_runs * (sample_run_bytes / sizeof(K));
-  const local_sort_request sort{.shape = {request.codec, 0},
-                                .source = {sample.sorted, nullptr},
-                                .alternate = {sample.spare, nullptr},
-                                .looks_for_order = false};
+  local_sort_request sort;
+  sort.shape = {request.codec, 0};
+  sort.source.keys = sample.sorted;
+  sort.alternate.keys = sample.spare;
   launch_local_sort<K>(site, {}, sort, {0, num_sampled, {0, request.codec.key_bits()}}, false);
   launch_pick_brackets<K>(site, request, sample);
   const std::uint64_t num_bytes = request.places.size() * sizeof(rank_bracket);
