@@ -73,7 +73,7 @@ struct bracket_request {
 /// results there after synchronize().
 class rank_sampler {
  public:
-  static constexpr std::uint64_t most_sampled_keys = std::uint64_t{1} << 18;
+  static constexpr std::uint64_t most_sampled_keys = std::uint64_t{1} << 19;
   static constexpr std::size_t most_places = 8;
 
   virtual ~rank_sampler() = default;

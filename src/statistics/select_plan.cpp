@@ -182,7 +182,7 @@ read_plan plan_by_brackets(std::span<const device::rank_bracket> brackets, std::
     expected_places += 2 * (b.reach + b.margin());
   }
   const std::uint64_t expected = scaled(num_keys, expected_places, num_sampled);
-  return plan.finish(std::min(num_keys / 2, expected + expected / 2));
+  return plan.finish(std::min(num_keys / 2, expected + expected / 4));
 }
 
 read_plan plan_by_ranges(const key_sample& sample, std::span<const target> targets, std::uint64_t num_keys,

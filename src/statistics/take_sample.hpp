@@ -32,7 +32,8 @@ class queued_work {
   std::span<const key_chunk> chunks_;
 };
 
-/// Keys of a sample; up to this many are taken all. GPUs read so fast that a large sample costs more than it saves.
+/// Keys of a sample; up to this many are taken all. GPUs read so fast that a large sample
+/// costs more on its way to the host than it saves.
 inline constexpr std::uint64_t keys_of_sample = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t keys_of_gpu_sample = std::uint64_t{1} << 14;
 

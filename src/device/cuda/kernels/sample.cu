@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some 2^18 keys: each kernel takes about as long as its launch. What counts is that the host is not asked in between.
+// Some 2^19 keys: each kernel takes about as long as its launch. What counts is that the host is not asked in between.
 #include "device/cuda/kernels/sample.hpp"
 
 #include <algorithm>
