@@ -11,14 +11,15 @@
 #include "base/assert.hpp"
 #include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/kernels/border_arithmetic.cuh"
 #include "device/cuda/kernels/key_order.cuh"
 
 namespace spansort::device::cuda {
 namespace {
 
 constexpr unsigned threads = 256;
-constexpr unsigned blocks_each =
-    5;  ///< on a multiprocessor: 40 warps, 80 KB on the way; of 6 the registers are short of all loads
+/// On a multiprocessor: 40 warps with 80 KB on the way. With 6 there are too few registers for all loads of a step.
+constexpr unsigned blocks_each = 5;
 constexpr unsigned all_lanes = 0xffffffffU;
 
 template <class K>
@@ -27,11 +28,10 @@ struct few_arguments {
   std::uint64_t num_keys = 0;
   unsigned num_lead = 0;          ///< keys before the first whole vector
   std::uint64_t num_vectors = 0;  ///< whole ones, of 16 bytes
-  // Marked intervals, as encoded keys. Those past `num_marked` repeat the last one.
   unsigned num_marked = 0;
-  K low[most_few_intervals] = {};              ///< none is 0
-  K minus_low[most_few_intervals] = {};        ///< wraps around
-  K reach[most_few_intervals] = {};            ///< from the lowest to the highest
+  // Of marked intervals; those past num_marked repeat the last one.
+  K low[most_few_intervals] = {};  ///< encoded, none is 0
+  interval_borders<K> borders;
   unsigned interval[most_few_intervals] = {};  ///< its number
   unsigned num_intervals = 0;
   std::uint64_t marked = 0;
@@ -40,72 +40,6 @@ struct few_arguments {
   unsigned long long* counts = nullptr;         ///< device memory, zeroed before: num_intervals
   unsigned long long* num_collected = nullptr;  ///< the same: one
 };
-
-/// Counts a key from the lower border of each of three intervals on, and sets `bit` of `wanted` if it is within one: what is
-/// left when the border is taken off is compared with the interval's reach, and the carry of that is what is counted. Left
-/// to itself the compiler keeps predicates in bits of registers, and takes 30 operations instead of 10.
-__device__ __forceinline__ void look_at(std::uint32_t rank, const few_arguments<std::uint32_t>& a,
-                                        unsigned (&from_low)[most_few_intervals], unsigned& wanted, unsigned bit) {
-  asm volatile(
-      "{\n\t"
-      ".reg .pred within;\n\t"
-      ".reg .u32 above;\n\t"
-      "add.cc.u32 above, %4, %5;\n\t"
-      "addc.u32 %0, %0, 0;\n\t"
-      "setp.le.u32 within, above, %6;\n\t"
-      "add.cc.u32 above, %4, %7;\n\t"
-      "addc.u32 %1, %1, 0;\n\t"
-      "setp.le.or.u32 within, above, %8, within;\n\t"
-      "add.cc.u32 above, %4, %9;\n\t"
-      "addc.u32 %2, %2, 0;\n\t"
-      "setp.le.or.u32 within, above, %10, within;\n\t"
-      "@within or.b32 %3, %3, %11;\n\t"
-      "}"
-      : "+r"(from_low[0]), "+r"(from_low[1]), "+r"(from_low[2]), "+r"(wanted)
-      : "r"(rank), "r"(a.minus_low[0]), "r"(a.reach[0]), "r"(a.minus_low[1]), "r"(a.reach[1]), "r"(a.minus_low[2]),
-        "r"(a.reach[2]), "r"(bit));
-}
-
-/// The same in two halves.
-__device__ __forceinline__ void look_at(std::uint64_t rank, const few_arguments<std::uint64_t>& a,
-                                        unsigned (&from_low)[most_few_intervals], unsigned& wanted, unsigned bit) {
-  asm volatile(
-      "{\n\t"
-      ".reg .pred within;\n\t"
-      ".reg .u64 above;\n\t"
-      ".reg .u32 low, high, border_low, border_high, above_low, above_high;\n\t"
-      "mov.b64 {low, high}, %4;\n\t"
-      "mov.b64 {border_low, border_high}, %5;\n\t"
-      "add.cc.u32 above_low, low, border_low;\n\t"
-      "addc.cc.u32 above_high, high, border_high;\n\t"
-      "addc.u32 %0, %0, 0;\n\t"
-      "mov.b64 above, {above_low, above_high};\n\t"
-      "setp.le.u64 within, above, %6;\n\t"
-      "mov.b64 {border_low, border_high}, %7;\n\t"
-      "add.cc.u32 above_low, low, border_low;\n\t"
-      "addc.cc.u32 above_high, high, border_high;\n\t"
-      "addc.u32 %1, %1, 0;\n\t"
-      "mov.b64 above, {above_low, above_high};\n\t"
-      "setp.le.or.u64 within, above, %8, within;\n\t"
-      "mov.b64 {border_low, border_high}, %9;\n\t"
-      "add.cc.u32 above_low, low, border_low;\n\t"
-      "addc.cc.u32 above_high, high, border_high;\n\t"
-      "addc.u32 %2, %2, 0;\n\t"
-      "mov.b64 above, {above_low, above_high};\n\t"
-      "setp.le.or.u64 within, above, %10, within;\n\t"
-      "@within or.b32 %3, %3, %11;\n\t"
-      "}"
-      : "+r"(from_low[0]), "+r"(from_low[1]), "+r"(from_low[2]), "+r"(wanted)
-      : "l"(rank), "l"(a.minus_low[0]), "l"(a.reach[0]), "l"(a.minus_low[1]), "l"(a.reach[1]), "l"(a.minus_low[2]),
-        "l"(a.reach[2]), "r"(bit));
-}
-
-/// In the order of the program, so that all loads of a step are on their way before the first is waited for.
-__device__ __forceinline__ uint4 load_early(const uint4* from) {
-  uint4 v;
-  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
-  return v;
-}
 
 /// What one warp does. A lane takes `vectors` of 16 bytes at a time, 32 of them after the other.
 template <class K, class Order>
@@ -156,7 +90,7 @@ class few_intervals_warp {
       if (!IsWhole && begin + i * 32 + lane_ >= a_.num_vectors) continue;
 #pragma unroll
       for (unsigned j = 0; j < vector_keys; ++j) {
-        look_at(rank_of(v[i].keys[j]), a_, from_low, wanted, 1U << (i * vector_keys + j));
+        look_at(rank_of(v[i].keys[j]), a_.borders, from_low, wanted, 1U << (i * vector_keys + j));
       }
     }
     // Few lanes have any, so their keys are read again, from the cache: registers cannot be indexed.
@@ -177,7 +111,7 @@ class few_intervals_warp {
     K key{};
     if (has_one) key = a_.keys[lane_ < a_.num_lead ? lane_ : in_vectors + lane_];
     unsigned wanted = 0;
-    if (has_one) look_at(rank_of(key), a_, from_low, wanted, 1);
+    if (has_one) look_at(rank_of(key), a_.borders, from_low, wanted, 1);
     append(wanted != 0, key);
   }
 
@@ -285,15 +219,15 @@ void launch_count_few_intervals(const launch_site& site, const keys::codec_of<K>
     a.marked |= std::uint64_t{1} << i;
     a.low[a.num_marked] = static_cast<K>(request.splitters[i - 1]);
     const K high = static_cast<K>(i + 1 == a.num_intervals ? ~K{0} : request.splitters[i] - 1);
-    a.reach[a.num_marked] = high - a.low[a.num_marked];
+    a.borders.reach[a.num_marked] = high - a.low[a.num_marked];
     a.interval[a.num_marked++] = i;
   }
   for (unsigned m = 0; m < most_few_intervals; ++m) {
     if (m >= a.num_marked) {
       a.low[m] = a.low[m - 1];
-      a.reach[m] = a.reach[m - 1];
+      a.borders.reach[m] = a.borders.reach[m - 1];
     }
-    a.minus_low[m] = K{0} - a.low[m];
+    a.borders.minus_low[m] = K{0} - a.low[m];
   }
   a.collected = static_cast<K*>(request.collected);
   a.capacity = request.capacity;
