@@ -20,6 +20,8 @@ namespace {
 constexpr unsigned threads = 256;
 /// On a multiprocessor: 40 warps with 80 KB on the way. With 6 there are too few registers for all loads of a step.
 constexpr unsigned blocks_each = 5;
+/// What the compiler must leave room for: no more threads than compute capability 7.5 has on a multiprocessor.
+constexpr unsigned least_blocks = 1024 / threads;
 constexpr unsigned all_lanes = 0xffffffffU;
 
 template <class K>
@@ -157,7 +159,7 @@ class few_intervals_warp {
 
 /// One read; 8 KiB of shared memory; any number of blocks.
 template <class K, class Order>
-__global__ void __launch_bounds__(threads, blocks_each)
+__global__ void __launch_bounds__(threads, least_blocks)
     few_intervals_kernel(Order order, __grid_constant__ const few_arguments<K> a) {
   using warp_work = few_intervals_warp<K, Order>;
   __shared__ K held[threads / 32][warp_work::held_keys];
