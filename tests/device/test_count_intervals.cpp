@@ -42,6 +42,18 @@ TEST(count_intervals_test, EveryTypeAndSize) {
   }
 }
 
+TEST(count_intervals_test, KeysThatBeginAnywhere) {
+  const auto device = device::host::make_host_device({.num_threads = 2});
+  for (const key_type type : {key_type::u8, key_type::f16, key_type::u32, key_type::f64}) {
+    const std::vector<std::byte> keys = make_keys(type, 5000, {}, seed_for(1));
+    for (std::uint64_t first_key = 0; first_key < 5; ++first_key) {
+      interval_case c{.type = type, .splitters = {}, .marked = 0b010, .capacity = 5000, .first_key = first_key};
+      c.splitters = draw_splitters(type, false, keys, 2, seed_for(2));
+      EXPECT_EQ(diagnose_intervals(*device, keys, c), "") << name(type) << " from key " << first_key;
+    }
+  }
+}
+
 TEST(count_intervals_test, OneValueAlone) {
   const auto device = device::host::make_host_device({.num_threads = 2});
   std::vector<std::byte> keys(100'000, std::byte{7});
