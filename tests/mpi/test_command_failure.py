@@ -108,7 +108,8 @@ class FailureOfARank(support.CommandTest):
         self.for_all_phases("KILL", PHASES, "--verify")
 
     def test_stopped(self):
-        self.for_all_phases("STOP", PHASES, "--verify", first=1)
+        # Silence is noticed alike in all phases; it takes long.
+        self.for_all_phases("STOP", PHASES if IS_FULL else PHASES[::3], "--verify", first=1)
 
     def test_other_algorithm(self):
         lsd = ["--algorithm", "distributed_lsd", "--radix-bits", "8"]
