@@ -9,17 +9,17 @@ import threading
 
 import numpy as np
 
-from support import (BIN, IS_SMALL, TYPES, CommandTest, expected_argsort, expected_sort, main, random_bits,
-                     tie_ranks)
+from support import (BIN, IS_SMALL, TYPES, VARIED_TYPES, CommandTest, expected_argsort, expected_sort, main, random_bits,
+                     some, tie_ranks)
 
 NUM_KEYS = 2003 if IS_SMALL else 20011
 
 
 def for_every_type(test):
-    """Calls test(self, key_type, keys) for all twelve, each a subtest."""
+    """Calls test(self, key_type, keys) for all twelve, each a subtest; for four of different width at small scale."""
     @functools.wraps(test)
     def run_all(self):
-        for key_type in TYPES:
+        for key_type in VARIED_TYPES:
             with self.subTest(type=key_type):
                 test(self, key_type, random_bits(key_type, NUM_KEYS, self.rng))
     return run_all
@@ -63,7 +63,7 @@ class EveryType(CommandTest):
         path = self.write("x.bin", keys.tobytes())
         for flags in ([], ["-r"]):
             expected = expected_sort(keys, key_type, bool(flags)).tobytes()
-            for way in ways:
+            for way in some(ways):
                 self.assert_ok("sort", path, "-o", self.path("y.bin"), "--type", key_type, *flags, *way)
                 self.assertEqual(self.read("y.bin"), expected, f"{way} {flags}")
 
@@ -93,7 +93,7 @@ class EveryType(CommandTest):
         np.testing.assert_array_equal(np.load(self.path("y.npy")), first)
 
     def test_few_keys(self):
-        for key_type in TYPES:
+        for key_type in VARIED_TYPES:
             for num_keys in (0, 1, 2, 3):
                 keys = random_bits(key_type, 8, self.rng)[:num_keys]
                 path = self.save("x.npy", keys.view(TYPES[key_type][1]))

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from support import BIN, CommandTest, IS_SMALL, is_sanitized, main, run
+from support import BIN, CommandTest, IS_SMALL, is_sanitized, main, run, some
 
 MAX_SECONDS = 10 if is_sanitized() else 1
 MAX_RESIDENT_BYTES = 64 << 20
@@ -141,11 +141,12 @@ class HostileHeaders(CommandTest):
     def test_table(self):
         self.assertGreaterEqual(len(HOSTILE), 40)
         self.write("out.npy", b"old")
+        piped = some(HOSTILE)
         for name, (content, words) in HOSTILE.items():
             with self.subTest(name=name):
                 path = self.write("x.npy", content)
                 self.refused(path, ["x.npy", *words])
-                if content[:6] == MAGIC:
+                if name in piped and content[:6] == MAGIC:
                     with open(path, "rb") as file:
                         pipe = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
                         self.refused("-", [word for word in words if "file holds" not in word], pipe.stdout)

@@ -222,6 +222,7 @@ std::vector<std::vector<std::uint32_t>> keys_that_tie_at_borders(unsigned num_ra
 
 TEST(AutoOverSeveralDevices, IsStableWhereChunksLookReversed) {
   for (const unsigned num_ranks : {2u, 3u, 6u}) {
+    if (is_small_scale() && num_ranks != 3) continue;
     for (const std::vector<std::uint32_t>& keys : keys_that_tie_at_borders(num_ranks)) {
       for (const bool descending : {false, true}) {
         std::vector<std::uint32_t> expected(n);

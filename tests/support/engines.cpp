@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "spansort/devices.hpp"
+#include "support/environment.hpp"
 #include "support/guarded_array.hpp"
 
 namespace spansort::test {
@@ -199,6 +200,11 @@ oracle make_oracle(key_type type, std::uint64_t num_keys, const distribution& d,
 std::vector<key_type> all_key_types() {
   return {key_type::u8,  key_type::i8,  key_type::u16, key_type::i16,  key_type::u32, key_type::i32,
           key_type::u64, key_type::i64, key_type::f16, key_type::bf16, key_type::f32, key_type::f64};
+}
+
+std::vector<key_type> varied_key_types() {
+  if (!is_small_scale()) return all_key_types();
+  return {key_type::u8, key_type::f16, key_type::i32, key_type::f64};
 }
 
 std::string test_name(std::string text) {

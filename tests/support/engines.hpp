@@ -51,6 +51,8 @@ struct operation {
                                  bool descending);
 
 [[nodiscard]] std::vector<key_type> all_key_types();
+/// All types; at small scale one of each width, for what sees no more of a type than its width and its encoding.
+[[nodiscard]] std::vector<key_type> varied_key_types();
 
 /// A distribution's or another thing's text as a test name: letters, digits and underscores.
 [[nodiscard]] std::string test_name(std::string text);
