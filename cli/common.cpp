@@ -21,13 +21,6 @@ namespace {
 
 constexpr const char* types_text = "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64";
 
-void refuse_later_flags(const sort_arguments& arguments) {
-  if (!arguments.temporary_directory.empty()) {
-    throw spansort::invalid_argument(
-        "-T: not available yet: files larger than memory cannot be sorted yet, so nothing is written to DIR");
-  }
-}
-
 /// CHUNK,BLOCK,FANIN: tests shrink the world of sorts of files larger than memory, as the options' tuning does.
 spansort::tuning_options parse_test_world(const std::string& text) {
   spansort::tuning_options tuning;
@@ -39,6 +32,11 @@ spansort::tuning_options parse_test_world(const std::string& text) {
   tuning.file_block_elements = parse_count("--test-world", text.substr(first + 1, last - first - 1));
   tuning.file_fan_in = static_cast<unsigned>(parse_count("--test-world", text.substr(last + 1)));
   return tuning;
+}
+
+std::optional<std::uint64_t> parse_head(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return parse_count("--head", text);
 }
 
 progress_mode parse_progress(const std::string& text) {
@@ -139,14 +137,14 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
       ->capture_default_str();
   command
       .add_option("-S,--buffer-size", arguments.memory,
-                  "Ceiling on memory, keys included: bytes, with K M G T for powers of 1024, or % of memory")
+                  "Ceiling on the memory of the process: bytes, with K M G T for powers of 1024, or % of memory; "
+                  "default: half of what is free. Larger files are sorted in parts")
       ->type_name("SIZE");
   command
       .add_option(
           "--device-memory", arguments.device_memory,
           "Ceiling on memory of each device; what needs more is sorted in parts: as -S, % of the device's memory")
       ->type_name("SIZE");
-  command.add_option("-T,--temporary-directory", arguments.temporary_directory, "Not available yet")->type_name("DIR");
   command.add_flag("--verify", arguments.verify, "Check order, count and checksum before the output is written");
   command.add_option("--report", arguments.report, "Write phases, bytes, balance as JSON; - is standard output")
       ->type_name("FILE");
@@ -183,8 +181,7 @@ std::optional<spansort::key_type> parse_type_flag(const std::string& text) {
   }
 }
 
-int run_file_operation(const sort_arguments& arguments, file_operation operation) {
-  refuse_later_flags(arguments);
+int run_file_operation(const sort_arguments& arguments, const file_operation& operation) {
   const std::string output = output_of(arguments);
   require_distinct_outputs(output, arguments);
   require_not_terminal(output);
@@ -199,6 +196,8 @@ int run_file_operation(const sort_arguments& arguments, file_operation operation
     summarize = [&](spansort::const_key_span keys) { summary = summary_of_sorted(arguments, keys); };
   }
   const spansort::file_options file{.records = parse_record_flags(arguments.records, arguments.type),
+                                    .temporary_directories = arguments.temporary_directories,
+                                    .head = parse_head(arguments.head),
                                     .type = parse_type_flag(arguments.type),
                                     .unique = arguments.unique,
                                     .verify = arguments.verify,
@@ -213,6 +212,7 @@ int run_file_operation(const sort_arguments& arguments, file_operation operation
                                        .report = wants_report ? &report : nullptr,
                                        .tuning = parse_test_world(arguments.test_world)};
   operation(arguments.input, output, file, options);
+  if (arguments.dry_run) return status_ok;
   write_report(arguments, report, file.on_temporary);
   if (!arguments.summary.empty()) spansort::write_file(arguments.summary, summary, file.on_temporary);
   return status_ok;
