@@ -179,7 +179,8 @@ int run_file_operation(const sort_arguments& arguments, file_operation operation
   if (!arguments.summary.empty()) {
     summarize = [&](spansort::const_key_span keys) { summary = summary_of_sorted(arguments, keys); };
   }
-  const spansort::file_options file{.type = parse_type_flag(arguments.type),
+  const spansort::file_options file{.records = parse_record_flags(arguments.records, arguments.type),
+                                    .type = parse_type_flag(arguments.type),
                                     .unique = arguments.unique,
                                     .verify = arguments.verify,
                                     .on_temporary = remove_temporary_on_signals(),

@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
+#include "cli/records.hpp"
 #include "spansort/files.hpp"
 #include "spansort/options.hpp"
 #include "spansort/report.hpp"
@@ -28,6 +29,7 @@ struct sort_arguments {
   std::string input;
   std::string output;
   std::string type;
+  record_arguments records = {};
   bool descending = false;
   bool unique = false;
   std::string devices = "auto";

@@ -32,9 +32,10 @@ int check_only(const sort_arguments& arguments) {
 }  // namespace
 
 void add_sort_command(CLI::App& app, command_action& action) {
-  CLI::App* const command = app.add_subcommand("sort", "Sort the keys of a file");
+  CLI::App* const command = app.add_subcommand("sort", "Sort the keys or records of a file");
   const auto arguments = std::make_shared<sort_arguments>();
   add_sort_flags(*command, *arguments);
+  add_record_flags(*command, arguments->records);
   command
       ->add_option("--summary", arguments->summary,
                    "Write quantiles, whiskers and outliers of the keys as JSON, as `spansort summary --json` does")
