@@ -179,7 +179,11 @@ int run_file_operation(const sort_arguments& arguments, file_operation operation
   if (!arguments.summary.empty()) {
     summarize = [&](spansort::const_key_span keys) { summary = summary_of_sorted(arguments, keys); };
   }
-  const spansort::file_options file{.records = parse_record_flags(arguments.records, arguments.type),
+  const auto records = parse_record_flags(arguments.records, arguments.type);
+  if (records && !arguments.summary.empty()) {
+    throw spansort::invalid_argument("--summary: summarises keys, and records are not; leave it out with --record");
+  }
+  const spansort::file_options file{.records = records,
                                     .type = parse_type_flag(arguments.type),
                                     .unique = arguments.unique,
                                     .verify = arguments.verify,

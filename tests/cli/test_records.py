@@ -205,7 +205,7 @@ class WrongFlags(CommandTest):
 
 
 # Of the first 1,000 records of seed 1, noted when they were first made: they must never change.
-EXPECTED_SHA256 = ""
+EXPECTED_SHA256 = "a65b2df789bb9a76fc6829ab6f54a1dcfe2d4f75cb109ca623ca387cab4296a1"
 
 if __name__ == "__main__":
     main()
