@@ -195,7 +195,11 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
   if (!arguments.summary.empty()) {
     summarize = [&](spansort::const_key_span keys) { summary = summary_of_sorted(arguments, keys); };
   }
-  const spansort::file_options file{.records = parse_record_flags(arguments.records, arguments.type),
+  const auto records = parse_record_flags(arguments.records, arguments.type);
+  if (records && !arguments.summary.empty()) {
+    throw spansort::invalid_argument("--summary: summarises keys, and records are not; leave it out with --record");
+  }
+  const spansort::file_options file{.records = records,
                                     .temporary_directories = arguments.temporary_directories,
                                     .head = parse_head(arguments.head),
                                     .type = parse_type_flag(arguments.type),

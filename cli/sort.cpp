@@ -35,7 +35,7 @@ int check_only(const sort_arguments& arguments) {
     throw spansort::invalid_argument(
         fmt::format("-c: checks and writes nothing, {} {} cannot be given with it", output.flag, output.path));
   }
-  return run_check({arguments.input, arguments.type, arguments.descending, arguments.unique}, false);
+  return run_check({arguments.input, arguments.type, arguments.records, arguments.descending, arguments.unique}, false);
 }
 
 int merge_inputs(const sort_arguments& arguments, const sort_modes& modes) {

@@ -100,14 +100,53 @@ class Sorted(CommandTest):
             self.assert_ok("sort", path, "-o", self.path("out.dat"), *KEY, "--verify")
             self.assertEqual(self.read("out.dat"), b"".join(sorted(self.records[:count], key=lambda r: r[:10])))
 
-    def test_the_name_of_the_output_means_nothing(self):
-        self.assert_ok("sort", self.path("in.dat"), "-o", self.path("out.npy"), *KEY)
-        self.assertEqual(self.read("out.npy"), b"".join(sorted(self.records, key=lambda record: record[:10])))
+    def test_names_of_npy_files_are_refused(self):
+        self.assert_refused(2, ["out.npy"], "sort", self.path("in.dat"), "-o", self.path("out.npy"), *KEY)
+        self.assert_refused(2, ["out.npy"], "gen", "10", "--records", "-o", self.path("out.npy"))
+        path = self.write("in.npy", b"".join(self.records))
+        self.assert_refused(3, ["in.npy"], "sort", path, "-o", self.path("out.dat"), *KEY)
 
     def test_odd_length(self):
         path = self.write("odd.dat", b"x" * 250)
         self.assert_refused(3, ["odd.dat", "250", "100"], "sort", path, "-o", self.path("out.dat"), *KEY)
         self.assert_refused(3, ["250", "100"], "sort", "-", "-o", self.path("out.dat"), *KEY, stdin=b"x" * 250)
+
+
+class Checked(CommandTest):
+    """check and sort -c."""
+
+    def setUp(self):
+        super().setUp()
+        self.assert_ok("gen", NUM_RECORDS, "--records", "-o", self.path("in.dat"))
+        records = sorted(split(self.read("in.dat")), key=lambda record: record[:10])
+        self.sorted = self.write("sorted.dat", b"".join(records))
+        records[500], records[700] = records[700], records[500]
+        self.disordered = self.write("disordered.dat", b"".join(records))
+        self.after = records[500][:10].hex(), records[501][:10].hex()
+
+    def test_in_order(self):
+        done = self.assert_ok("check", self.sorted, *KEY)
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(lines[:3], [f"keys: {NUM_RECORDS}", "type: record of 100 bytes by 0:10", "duplicates: 0"])
+        self.assertEqual(done.stdout, run("check", self.path("in.dat"), *KEY).stdout)
+        self.assertEqual(self.assert_ok("sort", "-c", self.sorted, *KEY).stdout, b"")
+
+    def test_disorder(self):
+        done = run("check", self.disordered, *KEY)
+        self.assertEqual(done.returncode, 1)
+        before, first = self.after
+        self.assertIn(f"disordered.dat:501: disorder: 0x{first} after 0x{before}", done.stderr)
+        self.assertEqual(run("sort", "-c", self.disordered, *KEY).returncode, 1)
+        self.assertEqual(run("check", self.sorted, "-r", *KEY).returncode, 1)
+
+    def test_duplicates_and_another_byte(self):
+        content = self.read("sorted.dat")
+        path = self.write("twice.dat", content[:100] + content)
+        self.assertIn(b"duplicates: 1\n", self.assert_ok("check", path, *KEY).stdout)
+        self.assertEqual(run("check", path, "-u", *KEY).returncode, 1)
+        changed = self.write("changed.dat", content[:-1] + b"x")
+        self.assertNotEqual(self.assert_ok("check", changed, *KEY).stdout,
+                            self.assert_ok("check", self.sorted, *KEY).stdout)
 
 
 class Fields(CommandTest):
@@ -166,7 +205,7 @@ class WrongFlags(CommandTest):
 
 
 # Of the first 1,000 records of seed 1, noted when they were first made: they must never change.
-EXPECTED_SHA256 = ""
+EXPECTED_SHA256 = "a65b2df789bb9a76fc6829ab6f54a1dcfe2d4f75cb109ca623ca387cab4296a1"
 
 if __name__ == "__main__":
     main()

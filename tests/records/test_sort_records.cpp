@@ -2,6 +2,7 @@
 // sort_records() against std::stable_sort with fields compared one by one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 
@@ -94,6 +95,18 @@ TEST(SortRecords, WideRecordsAreGatheredInStripes) {
       sort_records(records.data(), c.num_records, c.format, {.descending = true});
     };
     ASSERT_EQ(diagnose(c, sort, 1), "") << c.describe();
+  }
+}
+
+TEST(SortRecords, RecordsThatAreInOrderButForTwo) {
+  const record_case c{parse_record_format(100, "0:10"), record_contents::random, 3000, false, seed_for(8)};
+  const bytes ordered = sorted_records(c.format, false, c.make());
+  for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{1500}, c.num_records - 2}) {
+    bytes records = ordered;
+    const auto at = [&](std::uint64_t i) { return records.begin() + static_cast<std::ptrdiff_t>(i * 100); };
+    std::swap_ranges(at(first), at(first + 1), at(first + 1));
+    sort_records(records.data(), c.num_records, c.format);
+    EXPECT_EQ(records, ordered) << first;
   }
 }
 
