@@ -8,7 +8,7 @@ import subprocess
 
 import numpy as np
 
-from external import BIN, IS_FULL, IS_SMALL, FaultTest, run, spread, world
+from external import BIN, IS_FULL, IS_SMALL, OLD, FaultTest, run, spread, world
 from support import main
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT)
@@ -57,6 +57,19 @@ class Failures(FaultTest):
 
     def test_each_call_where_files_need_a_name(self):
         self.fail_each(",no-tmpfile")
+
+    def test_no_call_for_the_output_can_be_done_without(self):
+        self.count_calls(folders=["out"])
+        for name, count in self.counts().items():
+            if name not in (*FATAL, "close"):
+                continue
+            for nth in spread(count, PLACES_A_CALL):
+                with self.subTest(call=name, nth=nth):
+                    self.old_output()
+                    done = self.sort(env=self.with_fault(f"{name}:{nth}:{errno.EIO}", ["out"]))
+                    self.assertEqual(done.returncode, 4, done.stderr)
+                    self.assertIn("out/y.bin", done.stderr)
+                    self.assertEqual(self.read("out/y.bin") != OLD, "written and in place" in done.stderr)
 
     def test_quota_is_no_success(self):
         for name in ("pwrite", "write"):
