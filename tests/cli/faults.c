@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded before the C library by tests of the command: makes file calls fail, fall short, lie or end the process, as
 // SPANSORT_FAULT says. Several faults are separated by commas:
-//   no-tmpfile, no-direct  open(O_TMPFILE) is not supported, as on NFS; nor is open(O_DIRECT)
+//   no-tmpfile, no-direct  open(O_TMPFILE) is not supported, as on NFS; nor is O_DIRECT
 //   short                  reads and writes move few bytes, and every third call is interrupted
 //   CALL:N:ERRNO           the N-th CALL fails; CALL:N+:ERRNO: all from the N-th on. Calls have the names of call_names
 //   kill:N[:SIGNAL]        the process gets SIGKILL, or SIGNAL, before the N-th call of any name
@@ -211,6 +211,25 @@ static mode_t mode_of(int flags, va_list rest) {
   }
 DEFINE_OPENS(open, openat)
 DEFINE_OPENS(open64, openat64)
+
+// O_DIRECT may be asked for when a file is open already.
+int fcntl(int fd, int command, ...) {
+  REAL("fcntl", int, int, int, ...);
+  va_list rest;
+  va_start(rest, command);
+  void* argument = va_arg(rest, void*);
+  va_end(rest);
+  const int asks_for_direct = command == F_SETFL && ((long)argument & O_DIRECT) != 0;
+  if (asks_for_direct && fault("no-direct") != NULL) return errno = EINVAL, -1;
+  return real(fd, command, argument);
+}
+int fcntl64(int fd, int command, ...) {
+  va_list rest;
+  va_start(rest, command);
+  void* argument = va_arg(rest, void*);
+  va_end(rest);
+  return fcntl(fd, command, argument);
+}
 
 ssize_t read(int fd, void* into, size_t count) {
   REAL("read", ssize_t, int, void*, size_t);
