@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // spansort check: order, count, duplicates and checksum of a file's keys.
-#include "spansort/check.hpp"
+#include "cli/check.hpp"
 
 #include <fmt/format.h>
 
@@ -8,32 +8,23 @@
 #include <memory>
 
 #include "cli/common.hpp"
+#include "spansort/check.hpp"
 
 namespace cli {
-namespace {
 
-struct check_arguments {
-  std::string input;
-  std::string type;
-  bool descending = false;
-  bool unique = false;
-};
-
-int run_check(const check_arguments& arguments) {
-  const spansort::key_file file(arguments.input, parse_type_flag(arguments.type));
-  const spansort::const_key_span keys = file.keys();
-  const spansort::check_result result =
-      spansort::check(keys, {.descending = arguments.descending, .unique = arguments.unique});
-  print(fmt::format("keys: {}\ntype: {}\nduplicates: {}\nchecksum: {}\n", result.num_keys, spansort::name(keys.type),
-                    result.num_duplicates, spansort::to_string(result.checksum)));
-  if (!result.first_disorder) return status_ok;
-  const std::uint64_t index = *result.first_disorder;
-  fmt::print(stderr, "spansort: {}:{}: disorder: {} after {}\n", arguments.input, index,
-             spansort::key_to_string(keys, index), spansort::key_to_string(keys, index - 1));
+int run_check(const check_arguments& arguments, bool prints_counts) {
+  const spansort::file_check found =
+      spansort::check_file(arguments.input, parse_type_flag(arguments.type),
+                           {.descending = arguments.descending, .unique = arguments.unique});
+  if (prints_counts) {
+    print(fmt::format("keys: {}\ntype: {}\nduplicates: {}\nchecksum: {}\n", found.keys.num_keys,
+                      spansort::name(found.type), found.keys.num_duplicates, spansort::to_string(found.keys.checksum)));
+  }
+  if (!found.keys.first_disorder) return status_ok;
+  fmt::print(stderr, "spansort: {}:{}: disorder: {} after {}\n", arguments.input, *found.keys.first_disorder,
+             found.disordered, found.left_neighbour);
   return status_disorder;
 }
-
-}  // namespace
 
 void add_check_command(CLI::App& app, command_action& action) {
   CLI::App* const command =
@@ -42,7 +33,7 @@ void add_check_command(CLI::App& app, command_action& action) {
   add_input_flags(*command, arguments->input, arguments->type);
   add_reverse_flag(*command, arguments->descending);
   command->add_flag("-u,--unique", arguments->unique, "Equal neighbours are disorder, too");
-  command->callback([arguments, &action] { action = [arguments] { return run_check(*arguments); }; });
+  command->callback([arguments, &action] { action = [arguments] { return run_check(*arguments, true); }; });
 }
 
 }  // namespace cli

@@ -9,3 +9,10 @@ find_package(fmt REQUIRED CONFIG)
 find_package(nlohmann_json REQUIRED CONFIG)
 find_package(Highway REQUIRED)
 find_package(Hwloc REQUIRED)
+
+# xxHash is compiled in: its header is all that is needed, and nobody who links Spansort needs it.
+find_path(SPANSORT_XXHASH_INCLUDE_DIR xxhash.h)
+mark_as_advanced(SPANSORT_XXHASH_INCLUDE_DIR)
+if(NOT SPANSORT_XXHASH_INCLUDE_DIR)
+  message(FATAL_ERROR "xxhash.h was not found: install libxxhash-dev (Debian, Ubuntu)")
+endif()

@@ -96,7 +96,21 @@ class key_file {
   state* state_;
 };
 
-/// Generates `num_keys` keys into `output`.
+/// What check_file() found.
+struct file_check {
+  key_type type = key_type::u8;
+  check_result keys = {};
+  std::string disordered = {};      ///< the key at keys.first_disorder as text; "" where all are in order
+  std::string left_neighbour = {};  ///< the key before it
+};
+
+/// What check() says of the keys of `path`, without holding them: 16 MiB of memory whatever the size, streams too. Order is
+/// order in value. Throws as key_file(), also when the input changes while it is read.
+[[nodiscard]] file_check check_file(const std::string& path, std::optional<key_type> type = {},
+                                    const check_options& options = {});
+
+/// Generates `num_keys` keys into `output`, the bytes of generate(): 16 MiB of memory whatever the number. Throws io_error,
+/// and invalid_argument for a distribution that cannot be and for more keys than a file can hold.
 void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
                    std::uint64_t seed, const temporary_file_callback& on_temporary = {});
 

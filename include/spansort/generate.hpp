@@ -44,4 +44,9 @@ struct distribution {
 /// Fills `keys`. Same seed, type, count: same bytes on every machine with IEEE floats, whatever the number of threads.
 void generate(key_span keys, const distribution& d, std::uint64_t seed);
 
+/// Fills `part` with the keys at `first` and behind it, of the `num_keys_in_all` keys that generate() makes: parts of any
+/// size, in any order, make up the same bytes. Throws invalid_argument when the part is not inside the whole.
+void generate_part(key_span part, const distribution& d, std::uint64_t seed, std::uint64_t first,
+                   std::uint64_t num_keys_in_all);
+
 }  // namespace spansort

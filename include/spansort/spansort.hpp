@@ -9,6 +9,7 @@
 #include "spansort/generate.hpp"
 #include "spansort/options.hpp"
 #include "spansort/plan.hpp"
+#include "spansort/records.hpp"
 #include "spansort/report.hpp"
 #include "spansort/resident.hpp"
 #include "spansort/resident_statistics.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort_file, argsort_file, generate_file, write_file: the room files/ around the public sort. Cheap refusals
+// sort_file, argsort_file, write_file: the room files/ around the public sort. Cheap refusals
 // come first: header, devices, output, free space, memory; then the keys are read, sorted where they lie, and written.
 #include "spansort/files.hpp"
 
@@ -248,18 +248,6 @@ file_result argsort_file(const std::string& input, const std::string& output, co
 
   operation.write(target, layout, {key_type::i64, indices.data(), result.num_keys_out}, file.on_temporary);
   return result;
-}
-
-void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
-                   std::uint64_t seed, const temporary_file_callback& on_temporary) {
-  const files::output_target target = files::find_output(output);
-  files::require_memory(output, num_keys, {.key_bytes = size_bytes(type)});
-  const files::key_layout layout = files::output_layout(target, output, {files::file_format::raw, type});
-  require_space(target, layout, num_keys);
-  files::byte_buffer bytes(num_keys * size_bytes(type));
-  const key_span keys{type, bytes.data(), num_keys};
-  generate(keys, d, seed);
-  files::write_keys(target, layout, keys, on_temporary);
 }
 
 void write_file(const std::string& path, std::string_view contents, const temporary_file_callback& on_temporary) {

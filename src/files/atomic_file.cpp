@@ -127,8 +127,22 @@ void atomic_file::write(std::span<const std::byte> bytes, const transfer_progres
     const transfer_result done = write_fully(file_.get(), bytes.subspan(at, std::min(piece_bytes, bytes.size() - at)));
     bytes_written_ += done.num_bytes;
     if (done.error_code != 0) fail("write", done.error_code);
+    start_writeback();
     if (progress) progress(bytes_written_, size_bytes_);
   }
+}
+
+void atomic_file::start_writeback() {
+  if (target_.is_stream) return;
+  if (const int code = behind_.advance(file_.get(), bytes_written_); code != 0) fail("write", code);
+}
+
+void atomic_file::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (target_.is_stream) {
+    throw invalid_argument(fmt::format("{}: a stream cannot be written out of order", target_.name));
+  }
+  const transfer_result done = write_fully_at(file_.get(), offset, bytes);
+  if (done.error_code != 0) fail("write", done.error_code);
 }
 
 void atomic_file::commit() {

@@ -16,6 +16,7 @@
 #include "files/file_descriptor.hpp"
 #include "files/input.hpp"
 #include "files/output_target.hpp"
+#include "files/write_behind.hpp"
 
 namespace spansort::files {
 
@@ -27,7 +28,7 @@ class atomic_file {
   /// Whether the file has a name from the start, under which other processes can open it and write parts of it.
   enum class naming : std::uint8_t { at_the_end, from_the_start };
 
-  /// Opens the target for `size_bytes` bytes. Throws io_error.
+  /// Opens the target for `size_bytes` bytes, 0 where nobody knows. Throws io_error.
   atomic_file(output_target target, std::uint64_t size_bytes, temporary_callback on_temporary = {},
               naming when = naming::at_the_end);
   /// Removes what was written unless commit() succeeded.
@@ -37,6 +38,10 @@ class atomic_file {
 
   /// Throws io_error naming the path, the bytes needed and what to do.
   void write(std::span<const std::byte> bytes, const transfer_progress& progress = {});
+  /// Writes once more what has been written already, from `offset` on. Throws as write(), and invalid_argument for a stream.
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+  /// What is written from now on is dropped from the page cache: for files that would fill it.
+  void drop_written_pages() noexcept { behind_.drop_pages(); }
   /// Path of the file while it is not the target yet; "" where it has none.
   [[nodiscard]] std::string temporary_path() const;
   /// Makes the file appear. Throws io_error; the old file is then intact, unless the error says that only the folder could
@@ -47,6 +52,7 @@ class atomic_file {
   void open_stream();
   bool open_nameless();
   void open_named();
+  void start_writeback();
   void keep_permissions();
   void name_and_rename();
   void announce(const std::string& path) const;
@@ -59,6 +65,7 @@ class atomic_file {
   temporary_callback on_temporary_;
   file_descriptor directory_;
   file_descriptor file_;
+  write_behind behind_;
   std::string temporary_name_;  ///< in the directory; empty while the file has no name
 };
 

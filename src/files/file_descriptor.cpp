@@ -40,6 +40,12 @@ transfer_result transfer(int fd, std::size_t num_bytes, short events, Call call)
   return done;
 }
 
+// A device that takes nothing and reports nothing would otherwise pass for success.
+transfer_result all_or_error(std::size_t num_bytes, transfer_result done) noexcept {
+  if (done.error_code == 0 && done.num_bytes < num_bytes) done.error_code = EIO;
+  return done;
+}
+
 }  // namespace
 
 file_descriptor& file_descriptor::operator=(file_descriptor&& other) noexcept {
@@ -71,12 +77,15 @@ transfer_result read_fully(int fd, std::span<std::byte> into) noexcept {
 }
 
 transfer_result write_fully(int fd, std::span<const std::byte> from) noexcept {
-  transfer_result done = transfer(fd, from.size(), POLLOUT, [&](std::size_t at, std::size_t count) {
-    return ::write(fd, from.data() + at, count);
-  });
-  // A device that takes nothing and reports nothing would otherwise pass for success.
-  if (done.error_code == 0 && done.num_bytes < from.size()) done.error_code = EIO;
-  return done;
+  return all_or_error(from.size(), transfer(fd, from.size(), POLLOUT, [&](std::size_t at, std::size_t count) {
+                        return ::write(fd, from.data() + at, count);
+                      }));
+}
+
+transfer_result write_fully_at(int fd, std::uint64_t offset, std::span<const std::byte> from) noexcept {
+  return all_or_error(from.size(), transfer(fd, from.size(), POLLOUT, [&](std::size_t at, std::size_t count) {
+                        return ::pwrite(fd, from.data() + at, count, static_cast<off_t>(offset + at));
+                      }));
 }
 
 std::string error_text(int error_code) { return std::generic_category().message(error_code); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -41,6 +42,9 @@ struct transfer_result {
 
 /// Writes all of `from`.
 [[nodiscard]] transfer_result write_fully(int fd, std::span<const std::byte> from) noexcept;
+
+/// Writes all of `from` at `offset` of a file.
+[[nodiscard]] transfer_result write_fully_at(int fd, std::uint64_t offset, std::span<const std::byte> from) noexcept;
 
 /// "No such file or directory".
 [[nodiscard]] std::string error_text(int error_code);

@@ -72,10 +72,18 @@ std::size_t input_file::read(std::span<std::byte> into, const transfer_progress&
     done += got.num_bytes;
     bytes_read_ += got.num_bytes;
     if (got.error_code != 0) throw_io(name_, "read", got.error_code);
+    if (drops_pages_ && size_bytes_) drop_pages_behind();
     if (progress) progress(bytes_read_, size_bytes_.value_or(0));
     if (got.num_bytes < wanted) break;
   }
   return done;
+}
+
+// The last piece and the one before it: the kernel keeps pages that a range cuts, and large ones may be megabytes.
+void input_file::drop_pages_behind() noexcept {
+  const off_t end = ::lseek(fd_, 0, SEEK_CUR);
+  const off_t first = std::max<off_t>(end - static_cast<off_t>(2 * piece_bytes), 0);
+  if (end > first) ::posix_fadvise(fd_, first, end - first, POSIX_FADV_DONTNEED);
 }
 
 void input_file::require_unchanged() {

@@ -29,6 +29,9 @@ class input_file {
   [[nodiscard]] std::optional<std::uint64_t> size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(status_.st_mode); }
 
+  /// What has been read is dropped from the page cache: for files that would fill it. No matter for streams.
+  void drop_read_pages() noexcept { drops_pages_ = true; }
+
   /// Reads until `into` is full or the input ends; returns the bytes read. Throws io_error.
   std::size_t read(std::span<std::byte> into, const transfer_progress& progress = {});
 
@@ -41,6 +44,7 @@ class input_file {
 
  private:
   void classify();
+  void drop_pages_behind() noexcept;
   [[noreturn]] void throw_changed(const struct stat& now) const;
 
   std::string name_;
@@ -49,6 +53,7 @@ class input_file {
   struct stat status_ {};
   std::optional<std::uint64_t> size_bytes_;
   std::uint64_t bytes_read_ = 0;
+  bool drops_pages_ = false;
 };
 
 /// Whether two paths name one existing file.

@@ -68,6 +68,8 @@ key_reader::key_reader(const std::string& path, std::optional<key_type> type) : 
         fmt::format("{}: the type of raw keys is needed (--type); only .npy files name theirs", input_.name()));
   }
   layout_ = {file_format::raw, *type, std::endian::little};
+  // A regular file of size 0 is empty, or one of the kernel's; what was read of it tells.
+  is_empty_ = head_.empty() && input_.is_regular();
   if (input_.size_bytes()) require_whole_keys(*input_.size_bytes());
 }
 
@@ -81,9 +83,7 @@ void key_reader::read_header(std::optional<key_type> type) {
 }
 
 std::optional<std::uint64_t> key_reader::num_keys() const noexcept {
-  // A regular file of size 0 is empty, or one of the kernel's; what was read of it tells.
-  const bool is_empty = layout_.format == file_format::raw && head_.empty() && input_.is_regular();
-  if (!input_.size_bytes()) return is_empty ? std::optional<std::uint64_t>(0) : std::nullopt;
+  if (!input_.size_bytes()) return is_empty_ ? std::optional<std::uint64_t>(0) : std::nullopt;
   return claimed_bytes_.value_or(*input_.size_bytes()) / size_bytes(layout_.type);
 }
 
@@ -95,12 +95,24 @@ loaded_keys key_reader::read(const memory_policy& memory, const transfer_progres
   loaded_keys keys;
   keys.layout = layout_;
   keys.bytes = input_.size_bytes() ? read_known(memory, progress) : read_stream(memory, progress);
-  input_.require_unchanged();
-  if (claimed_bytes_) require_claimed_size(keys.bytes.size());
-  require_whole_keys(keys.bytes.size());
+  require_complete(keys.bytes.size());
   keys.num_keys = keys.bytes.size() / size_bytes(layout_.type);
   if (layout_.byte_order != std::endian::native) swap_bytes(keys.bytes.bytes(), size_bytes(layout_.type));
   return keys;
+}
+
+std::uint64_t key_reader::read_some(std::span<std::byte> into, const transfer_progress& progress) {
+  const std::uint64_t width = size_bytes(layout_.type);
+  const std::uint64_t wanted = into.size() - into.size() % width;
+  const auto part = into.first(std::min(wanted, most_bytes() - bytes_taken_));
+  const std::size_t held = std::min(head_.size(), part.size());
+  std::memcpy(part.data(), head_.data(), held);
+  head_.erase(0, held);
+  const std::uint64_t num_bytes = held + input_.read(part.subspan(held), progress);
+  bytes_taken_ += num_bytes;
+  if (num_bytes < wanted || bytes_taken_ == most_bytes()) require_complete(bytes_taken_);
+  if (layout_.byte_order != std::endian::native) swap_bytes(part.first(num_bytes), width);
+  return num_bytes / width;
 }
 
 loaded_keys key_reader::read_part(std::uint64_t first, std::uint64_t count, const memory_policy& memory,
@@ -129,10 +141,9 @@ byte_buffer key_reader::read_known(const memory_policy& memory, const transfer_p
   return bytes;
 }
 
-// Doubles as bytes arrive. One byte more than the header claims is enough to see that there is too much.
+// Doubles as bytes arrive.
 byte_buffer key_reader::read_stream(const memory_policy& memory, const transfer_progress& progress) {
-  const std::uint64_t ceiling =
-      claimed_bytes_ && *claimed_bytes_ != ~std::uint64_t{0} ? *claimed_bytes_ + 1 : ~std::uint64_t{0};
+  const std::uint64_t ceiling = most_bytes();
   byte_buffer bytes(first_stream_bytes);
   std::uint64_t held = head_.size();
   std::memcpy(bytes.data(), head_.data(), head_.size());
@@ -146,6 +157,19 @@ byte_buffer key_reader::read_stream(const memory_policy& memory, const transfer_
   require_room(held, held, memory);
   bytes.resize(held);
   return bytes;
+}
+
+// Of a stream, one byte more than its header claims: enough to see that there is too much.
+std::uint64_t key_reader::most_bytes() const noexcept {
+  if (input_.size_bytes()) return claimed_bytes_.value_or(*input_.size_bytes());
+  return claimed_bytes_ && *claimed_bytes_ != ~std::uint64_t{0} ? *claimed_bytes_ + 1 : ~std::uint64_t{0};
+}
+
+// At the end of the keys.
+void key_reader::require_complete(std::uint64_t data_bytes) {
+  input_.require_unchanged();
+  if (claimed_bytes_) require_claimed_size(data_bytes);
+  require_whole_keys(data_bytes);
 }
 
 void key_reader::require_claimed_size(std::uint64_t data_bytes) const {

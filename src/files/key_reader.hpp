@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the keys of a raw or .npy file into memory, in native byte order. The count is known from the header or the
-// file's size before anything is allocated; a stream grows with what arrives, never with what its header claims.
+// Reads the keys of a raw or .npy file, in native byte order: all of them into memory, a part, or piece after piece. The
+// count is known from the header or the file's size before anything is allocated; a stream grows with what arrives, never
+// with what its header claims.
 #pragma once
 
 #include <bit>
@@ -56,6 +57,15 @@ class key_reader {
   /// Reads the keys, once. Throws bad_input, io_error, out_of_memory, and what `progress` throws.
   [[nodiscard]] loaded_keys read(const memory_policy& memory, const transfer_progress& progress = {});
 
+  /// Reads the next keys, as many as fit, and returns how many those are; fewer only at the end. There, and as soon as the
+  /// last of a known count has been read, it throws bad_input where read() would. Not together with read() and read_part().
+  std::uint64_t read_some(std::span<std::byte> into, const transfer_progress& progress = {});
+  /// What has been read is dropped from the page cache: for files that would fill it.
+  void drop_read_pages() noexcept { input_.drop_read_pages(); }
+
+  /// Name of the input for messages.
+  [[nodiscard]] const std::string& name() const noexcept { return input_.name(); }
+
   /// Reads `count` keys from the one at `first` on; of a regular file whose number of keys is known. As read() otherwise.
   [[nodiscard]] loaded_keys read_part(std::uint64_t first, std::uint64_t count, const memory_policy& memory,
                                       const transfer_progress& progress = {});
@@ -64,6 +74,8 @@ class key_reader {
   void read_header(std::optional<key_type> type);
   void require_claimed_size(std::uint64_t data_bytes) const;
   void require_whole_keys(std::uint64_t num_bytes) const;
+  void require_complete(std::uint64_t data_bytes);
+  [[nodiscard]] std::uint64_t most_bytes() const noexcept;
   void require_room(std::uint64_t num_bytes, std::uint64_t held_bytes, const memory_policy& memory) const;
   byte_buffer read_known(const memory_policy& memory, const transfer_progress& progress);
   byte_buffer read_stream(const memory_policy& memory, const transfer_progress& progress);
@@ -73,6 +85,8 @@ class key_reader {
   std::string head_;  ///< first bytes of raw keys, read to see what they are
   std::uint64_t header_bytes_ = 0;
   std::optional<std::uint64_t> claimed_bytes_;  ///< of keys, by the header
+  bool is_empty_ = false;                       ///< a regular file of which nothing could be read
+  std::uint64_t bytes_taken_ = 0;               ///< of keys, by read_some()
 };
 
 /// Reverses the bytes of every element of 1, 2, 4 or 8 bytes.

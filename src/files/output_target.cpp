@@ -116,15 +116,17 @@ void require_free_space(const output_target& target, std::uint64_t needed_bytes)
 }
 
 std::string write_failure_advice(const output_target& target, int error_code, std::uint64_t needed_bytes) {
+  const std::string needed = needed_bytes == 0 ? "" : fmt::format("{} bytes are needed", needed_bytes);
   if (error_code == EFBIG) {
-    return fmt::format("; {} bytes are needed: raise the limit on file size (ulimit -f)", needed_bytes);
+    return fmt::format("; {}raise the limit on file size (ulimit -f)", needed.empty() ? "" : needed + ": ");
   }
   if (error_code != ENOSPC && error_code != EDQUOT) return "";
   constexpr const char* advice = "free some space or choose another place with -o";
-  if (target.is_stream) return fmt::format("; {} bytes are needed: {}", needed_bytes, advice);
+  if (target.is_stream) return fmt::format("; {}{}", needed.empty() ? "" : needed + ": ", advice);
   const free_space free = free_space_in(target.directory);
   const std::string num_free = free.is_known ? fmt::format("{}", free.num_bytes) : "an unknown number";
-  return fmt::format("; {} bytes are needed, {} are free in {}: {}", needed_bytes, num_free, target.directory, advice);
+  return fmt::format("; {}{} are free in {}: {}", needed.empty() ? "" : needed + ", ", num_free, target.directory,
+                     advice);
 }
 
 }  // namespace spansort::files

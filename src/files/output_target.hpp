@@ -32,7 +32,7 @@ struct output_target {
 /// Throws io_error, naming bytes needed and free, when the target's file system has no room for a new file.
 void require_free_space(const output_target& target, std::uint64_t needed_bytes);
 
-/// Text after the errno text when a write failed: bytes needed and free, and what to do.
+/// Text after the errno text when a write failed: bytes needed (0: not known) and free, and what to do.
 [[nodiscard]] std::string write_failure_advice(const output_target& target, int error_code, std::uint64_t needed_bytes);
 
 }  // namespace spansort::files

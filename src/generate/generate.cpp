@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// generate(): from a run-time type and distribution to the loop that fills the keys.
+// generate(), generate_part(): from a run-time type and distribution to the loop that fills the keys.
 #include "spansort/generate.hpp"
+
+#include <fmt/format.h>
 
 #include "generate/distributions.hpp"
 #include "keys/dispatch.hpp"
+#include "spansort/errors.hpp"
 
 namespace spansort {
 namespace {
@@ -22,11 +25,24 @@ bool depends_on_place(distribution_kind kind) noexcept {
 }  // namespace
 
 void generate(key_span keys, const distribution& d, std::uint64_t seed) {
+  generate_part(keys, d, seed, 0, keys.num_keys);
+}
+
+void generate_part(key_span part, const distribution& d, std::uint64_t seed, std::uint64_t first,
+                   std::uint64_t num_keys_in_all) {
   generation::require_valid(d);
-  if (keys.num_keys == 0) return;
-  keys::with_width(static_cast<unsigned>(size_bytes(keys.type)), [&]<class K>() {
-    const generation::fill_request<K> request{generation::key_space<K>(keys.type), static_cast<K*>(keys.data),
-                                              keys.num_keys, seed};
+  if (first > num_keys_in_all || part.num_keys > num_keys_in_all - first) {
+    throw invalid_argument(
+        fmt::format("{} keys from the one at {} on are not inside of {} keys", part.num_keys, first, num_keys_in_all));
+  }
+  if (part.num_keys == 0) return;
+  keys::with_width(static_cast<unsigned>(size_bytes(part.type)), [&]<class K>() {
+    const generation::fill_request<K> request{.space = generation::key_space<K>(part.type),
+                                              .keys = static_cast<K*>(part.data),
+                                              .num_keys_in_part = part.num_keys,
+                                              .first = first,
+                                              .num_keys = num_keys_in_all,
+                                              .seed = seed};
     if (depends_on_place(d.kind)) {
       generation::fill_ordered(request, d.kind);
     } else {

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sinks of elements: the file that a writer of the whole would have made, whatever the pieces, or none.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <thread>
+
+#include "api/element_sinks.hpp"
+#include "external/element_case.hpp"
+#include "external/file_folder.hpp"
+#include "files/key_writer.hpp"
+#include "spansort/errors.hpp"
+#include "support/engines.hpp"
+
+namespace spansort {
+namespace {
+
+constexpr std::array<std::uint64_t, 5> sizes{0, 1, 2, 7, 1001};
+constexpr std::array<std::uint64_t, 3> pieces{1, 64, 5000};
+constexpr std::array<files::key_layout, 3> formats{
+    files::key_layout{files::file_format::raw, key_type::u8, std::endian::little},
+    files::key_layout{files::file_format::npy, key_type::u8, std::endian::little},
+    files::key_layout{files::file_format::npy, key_type::u8, std::endian::big}};
+
+class sinks_test : public testing::TestWithParam<key_type> {
+ protected:
+  [[nodiscard]] std::uint64_t width() const { return size_bytes(GetParam()); }
+
+  /// The file's bytes as write_keys(), which has the whole in memory, writes them.
+  std::vector<std::byte> whole_file(const files::key_layout& layout, std::vector<std::byte> keys) {
+    files::write_keys(files::find_output(folder_.path("whole")), layout,
+                      {layout.type, keys.data(), keys.size() / size_bytes(layout.type)});
+    return folder_.read("whole");
+  }
+
+  test::file_folder folder_;
+};
+
+TEST_P(sinks_test, PiecesOfKeysMakeTheWholeFile) {
+  for (const std::uint64_t n : sizes) {
+    const std::vector<std::byte> keys = test::random_bytes(n * width(), test::seed_for(n));
+    for (files::key_layout layout : formats) {
+      layout.type = GetParam();
+      const std::vector<std::byte> expected = whole_file(layout, keys);
+      for (const std::uint64_t piece : pieces) {
+        for (const bool is_count_known : {true, false}) {
+          const auto sink = api::make_key_sink(files::find_output(folder_.path("y")), layout,
+                                               {.is_count_known = is_count_known, .keeps_page_cache = piece == 1});
+          if (is_count_known) sink->expect(n);
+          test::write_all(*sink, keys, width(), piece);
+          sink->finish();
+          EXPECT_EQ(folder_.read("y"), expected) << n << " keys, pieces of " << piece;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(sinks_test, PiecesOfIndicesMakeTheWholeFile) {
+  for (const std::uint64_t n : sizes) {
+    const std::vector<std::byte> keys = test::random_bytes(n * width(), test::seed_for(n));
+    std::vector<std::uint64_t> indices(n);
+    for (std::uint64_t i = 0; i < n; ++i) indices[i] = i;
+    const auto index_bytes = std::as_bytes(std::span(indices));
+    for (files::key_layout layout : formats) {
+      const std::vector<std::byte> expected =
+          whole_file({layout.format, key_type::i64, std::endian::little}, {index_bytes.begin(), index_bytes.end()});
+      layout.type = GetParam();
+      for (const std::uint64_t piece : pieces) {
+        const auto sink = api::make_index_sink(files::find_output(folder_.path("y")), layout);
+        sink->expect(n);
+        test::write_all(*sink, test::with_indices(keys, width()), width() + 8, piece);
+        sink->finish();
+        EXPECT_EQ(folder_.read("y"), expected) << n << " keys, pieces of " << piece;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, sinks_test, testing::ValuesIn(test::all_key_types()),
+                         [](const auto& param) { return std::string(name(param.param)); });
+
+class sink_test : public testing::Test {
+ protected:
+  static constexpr files::key_layout npy{files::file_format::npy, key_type::u32, std::endian::little};
+  test::file_folder folder_;
+};
+
+TEST_F(sink_test, RecordsAreWrittenAsTheyAre) {
+  const std::vector<std::byte> records = test::random_bytes(700, 1);
+  for (const bool is_count_known : {true, false}) {
+    const auto sink =
+        api::make_record_sink(files::find_output(folder_.path("y")), 7, {.is_count_known = is_count_known});
+    if (is_count_known) sink->expect(100);
+    test::write_all(*sink, records, 7, 9);
+    sink->finish();
+    EXPECT_EQ(folder_.read("y"), records);
+  }
+  EXPECT_THROW(static_cast<void>(api::make_record_sink(files::find_output(folder_.path("y.npy")), 7)),
+               invalid_argument);
+}
+
+TEST_F(sink_test, NothingAppearsWithoutFinish) {
+  folder_.write("y", test::random_bytes(10, 2));
+  const std::vector<std::byte> old = folder_.read("y");
+  {
+    const auto sink = api::make_key_sink(files::find_output(folder_.path("y")), npy);
+    sink->expect(100);
+    test::write_all(*sink, test::random_bytes(400, 3), 4, 10);
+  }
+  EXPECT_EQ(folder_.read("y"), old);
+  EXPECT_EQ(folder_.num_files(), 1u);
+}
+
+TEST_F(sink_test, CountThatWasNotKeptIsRefused) {
+  for (const std::uint64_t count : {0, 99, 101}) {
+    const auto sink = api::make_key_sink(files::find_output(folder_.path("y")), npy);
+    sink->expect(100);
+    test::write_all(*sink, test::random_bytes(4 * count, 3), 4, 10);
+    EXPECT_THROW(sink->finish(), internal_error);
+  }
+  EXPECT_EQ(folder_.num_files(), 0u);
+}
+
+TEST_F(sink_test, StreamOfNpyNeedsItsCountAhead) {
+  const files::output_target stream = files::find_output("/dev/null");
+  EXPECT_THROW(static_cast<void>(api::make_key_sink(stream, npy, {.is_count_known = false})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(api::make_index_sink(stream, npy, {.is_count_known = false})), invalid_argument);
+  EXPECT_NO_THROW(static_cast<void>(api::make_record_sink(stream, 4, {.is_count_known = false})));
+  // Promised, but not told: late, and before anything is written all the same.
+  const auto sink = api::make_key_sink(stream, npy);
+  EXPECT_THROW(test::write_all(*sink, test::random_bytes(4, 3), 4, 1), invalid_argument);
+}
+
+TEST_F(sink_test, StreamsGetTheSameBytes) {
+  const std::vector<std::byte> keys = test::random_bytes(4004, 4);
+  for (const bool is_npy : {true, false}) {
+    const files::key_layout layout{is_npy ? npy.format : files::file_format::raw, key_type::u32};
+    const auto into_file = api::make_key_sink(files::find_output(folder_.path("y")), layout);
+    into_file->expect(1001);
+    test::write_all(*into_file, keys, 4, 13);
+    into_file->finish();
+
+    ASSERT_EQ(::mkfifo(folder_.path("fifo").c_str(), 0600), 0);
+    std::vector<std::byte> piped;
+    std::thread reader([&] { piped = folder_.read("fifo"); });
+    const auto into_stream = api::make_key_sink(files::find_output(folder_.path("fifo")), layout);
+    into_stream->expect(1001);
+    test::write_all(*into_stream, keys, 4, 13);
+    into_stream->finish();
+    reader.join();
+    EXPECT_EQ(piped, folder_.read("y"));
+    std::filesystem::remove(folder_.path("fifo"));
+  }
+}
+
+TEST_F(sink_test, FullDiskSaysSo) {
+  const auto sink = api::make_key_sink(files::find_output("/dev/full"), {files::file_format::raw, key_type::u32},
+                                       {.is_count_known = false});
+  try {
+    test::write_all(*sink, test::random_bytes(4, 3), 4, 1);
+    FAIL() << "nothing was thrown";
+  } catch (const io_error& failure) {
+    EXPECT_EQ(failure.code(), ENOSPC);
+    EXPECT_EQ(std::string(failure.what()).find(" 0 bytes"), std::string::npos) << failure.what();
+  }
+}
+
+TEST_F(sink_test, LargeFileIsWholeWhenItsPagesAreDropped) {
+  const std::vector<std::byte> keys = test::random_bytes(test::is_small_scale() ? 48 << 20 : 80 << 20, 5);
+  const auto sink = api::make_key_sink(files::find_output(folder_.path("y")), {files::file_format::raw, key_type::u64},
+                                       {.is_count_known = false, .keeps_page_cache = false});
+  test::write_all(*sink, keys, 8, 100'000);
+  sink->finish();
+  EXPECT_TRUE(folder_.read("y") == keys);
+}
+
+}  // namespace
+}  // namespace spansort
