@@ -57,6 +57,15 @@ class SameBytes(ExternalTest):
             self.assertTrue(self.read("out/y.bin") == ordered[is_first].tobytes())
         self.for_every_type(test)
 
+    def test_unique_npy(self):
+        keys = random_bits("i16", NUM_KEYS, self.rng)
+        self.input = self.save("in/x.npy", keys.view("<i2"))
+        for small in random_worlds(self.rng, WORLDS_A_TYPE):
+            with self.subTest(world=small):
+                self.assert_ok("sort", self.input, "-o", self.path("out/y.npy"), "-u", "-T", self.path("temp"),
+                               *world(*small))
+                np.testing.assert_array_equal(np.load(self.path("out/y.npy")), np.unique(keys.view("<i2")))
+
     def test_unique_argsort(self):
         keys = random_bits("f32", NUM_KEYS, self.rng)
         keys[::3] &= 0x80000001

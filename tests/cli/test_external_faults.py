@@ -71,6 +71,21 @@ class Failures(FaultTest):
                     self.assertIn("out/y.bin", done.stderr)
                     self.assertEqual(self.read("out/y.bin") != OLD, "written and in place" in done.stderr)
 
+    def test_header_whose_count_comes_last(self):
+        """How many keys -u leaves is known when they have been written; the header is written once more then."""
+        output = self.path("out/y.npy")
+        arguments = ["sort", self.input, "-o", output, *self.flags, "-u"]
+        done = run(*arguments, env=self.with_fault("count", ["out"]))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        keys = np.unique(np.frombuffer(self.sorted_bytes, "<u4"))
+        np.testing.assert_array_equal(np.load(output), keys)
+        os.remove(output)
+        self.assertEqual(self.counts()["pwrite"], 1)
+        for fault in (f"pwrite:1:{errno.EIO}", "kill:1", f"fsync:1:{errno.ENOSPC}"):
+            with self.subTest(fault=fault):
+                self.assertIn(run(*arguments, env=self.with_fault(fault, ["out"])).returncode, (4, -9))
+                self.assertEqual(os.listdir(self.path("out")), [])
+
     def test_quota_is_no_success(self):
         for name in ("pwrite", "write"):
             for code in ERRORS:
