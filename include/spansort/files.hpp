@@ -6,8 +6,12 @@
 // Output appears whole or not at all: a new file in the same directory, written, synced, renamed over the name, and the
 // directory synced. Input may be the output, by any name. Links are followed, permissions of a replaced file kept;
 // devices, FIFOs and standard output are written directly.
-// Files must fit in memory: n keys plus the workspace of the sort, argsort 8 n bytes more, its verification n / 8.
-// sort_options::memory_limit_bytes is here a ceiling on all of it.
+// sort_options::memory_limit_bytes is here a ceiling S on the memory of the whole process, half of what is free where it
+// is 0. A file that fits in it together with the sort's workspace is sorted in memory. A larger one is sorted in parts:
+// sorted runs in temporary files, then ranges of their merge, each sorted in memory; "auto" devices are then the CPU. With C the
+// bytes of a part, about S / 5 for keys, and B those of a block, 16 KiB to 1 MiB, one merge does for C * C / (2 B) bytes; each pass
+// spills the input's size once. Temporary files have no name and are gone when the process ends, however it ends. A
+// ceiling below what the program itself takes, some 25 MiB, holds for keys and workspace alone, and only of what fits.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +49,7 @@ struct file_options {
   bool unique = false;  ///< keep the first of equal keys only
   bool verify = false;  ///< check order, count and multiset checksum of the result before it is written
   temporary_file_callback on_temporary = {};
-  /// sort_file calls it once, before the output is written. What it throws surfaces, and the output is as it was.
+  /// sort_file calls it once, before the output is written. What does not fit in memory is refused then. What it throws surfaces, and the output is as it was.
   sorted_keys_callback on_sorted = {};
 };
 
@@ -55,7 +59,34 @@ struct file_result {
   std::uint64_t num_keys_in = 0;
   std::uint64_t num_keys_out = 0;
   bool verified = false;
+  std::uint64_t num_runs = 0;       ///< in temporary files; 0: all was in memory at once
+  std::uint64_t spilled_bytes = 0;  ///< written to temporary files
 };
+
+/// How a file will be sorted.
+struct file_plan {
+  std::optional<std::uint64_t> num_elements = {};  ///< nothing: a stream, of which the rest is a guess
+  std::uint64_t element_bytes = 0;                 ///< of a key, a key with its index (argsort), a record
+  std::uint64_t ceiling_bytes = 0;                 ///< of memory
+  std::uint64_t memory_bytes = 0;                  ///< that the process will take, about
+  std::uint64_t chunk_elements = 0;                ///< sorted at a time
+  std::uint64_t num_runs = 0;                      ///< 0: all in memory, nothing is spilled
+  std::uint64_t fan_in = 0;                        ///< runs merged at a time
+  unsigned num_merges = 0;                         ///< times that what was spilled is read back
+  std::uint64_t block_bytes = 0;                   ///< spilled, checked and read at a time
+  std::uint64_t spilled_bytes = 0;                 ///< to temporary files, all passes together
+  std::uint64_t temporary_bytes = 0;               ///< that are there at a time, at most
+  std::uint64_t output_bytes = 0;                  ///< at most
+  std::vector<std::string> folders = {};           ///< of temporary files
+};
+
+/// What sort_file() would do, from the input's header and size. Reads and writes nothing else. Throws as sort_file()
+/// before it begins; free space is looked at where there are runs.
+[[nodiscard]] file_plan plan_sort_file(const std::string& input, const std::string& output,
+                                       const file_options& file = {}, const sort_options& options = {});
+/// The same of argsort_file().
+[[nodiscard]] file_plan plan_argsort_file(const std::string& input, const std::string& output,
+                                          const file_options& file = {}, const sort_options& options = {});
 
 /// Sorts the keys of `input` into `output`. A .npy output keeps the shape only if one-dimensional; other shapes are
 /// refused. Throws bad_input, io_error, out_of_memory, what sort() throws, and internal_error when verification fails;
@@ -69,6 +100,12 @@ file_result sort_file(const std::string& input, const std::string& output, const
 /// `unique` keeps the index of the first of equal keys.
 file_result argsort_file(const std::string& input, const std::string& output, const file_options& file = {},
                          const sort_options& options = {});
+
+/// Merges files that are sorted already, keys of one type or records, into `output`; of equal elements those of earlier
+/// files come first. Regular files. Memory and temporary files as sort_file(), though nothing is spilled as long as the
+/// files are no more than the plan's fan-in. Throws bad_input for a file that is not sorted, naming the place, and as sort_file().
+file_result merge_files(const std::vector<std::string>& inputs, const std::string& output,
+                        const file_options& file = {}, const sort_options& options = {});
 
 /// A share of a file's keys: they are cut into `count` consecutive shares of equal size (± 1), the larger ones first.
 struct file_share {

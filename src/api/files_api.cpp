@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/file_job.hpp"
 #include "files/byte_buffer.hpp"
 #include "files/key_reader.hpp"
 #include "files/key_writer.hpp"
@@ -108,19 +109,6 @@ void with_sorter(const std::string& input, const sort_options& options, const fi
   }
 }
 
-// So that a wrong device list or algorithm shows before gigabytes are read.
-void require_devices(const sort_options& options) {
-  sort_options probe = options;
-  probe.report = nullptr;
-  probe.on_progress = {};
-  static_cast<void>(sorter(std::move(probe)));
-}
-
-void require_space(const files::output_target& target, const files::key_layout& layout,
-                   std::optional<std::uint64_t> num_keys) {
-  if (num_keys) files::require_free_space(target, files::file_bytes(layout, *num_keys));
-}
-
 // What tests let verification find.
 void damage(void* result, std::uint64_t count) {
   if (count != 0) *static_cast<std::byte*>(result) ^= std::byte{1};
@@ -190,64 +178,88 @@ void verify_order(const std::string& input, std::span<const std::uint64_t> indic
   });
 }
 
-}  // namespace
-
-file_result sort_file(const std::string& input, const std::string& output, const file_options& file,
-                      const sort_options& options) {
-  require_devices(options);
-  files::key_reader reader(input, file.type);
-  const files::output_target target = files::find_output(output);
-  const files::key_layout layout = files::output_layout(target, input, reader.layout());
+file_result sort_whole(api::file_job job, const file_options& file) {
+  const sort_options& options = job.options;
   const files::memory_policy memory{[](key_type type) { return std::uint64_t{size_bytes(type)}; },
                                     options.memory_limit_bytes};
-  reader.require_memory(memory);
-  if (!file.unique) require_space(target, layout, reader.num_keys());
-
   file_operation operation(options);
-  files::loaded_keys keys = operation.read(reader, memory);
+  files::loaded_keys keys = operation.read(*job.reader, memory);
   key_span span = keys.span();
   file_result result{span.type, span.num_keys, span.num_keys, file.verify};
 
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
-  with_sorter(input, options, operation, keys.bytes.size(), [&](sorter& own) { own.sort(span); });
+  with_sorter(job.input, options, operation, keys.bytes.size(), [&](sorter& own) { own.sort(span); });
   if (options.tuning.damage_result) damage(span.data, span.num_keys);
-  if (file.verify) verify_sorted(input, span, before, options.descending);
+  if (file.verify) verify_sorted(job.input, span, before, options.descending);
   if (file.on_sorted) file.on_sorted(span);
   if (file.unique) result.num_keys_out = span.num_keys = remove_duplicates(span);
-  if (file.unique && file.verify) verify_unique(input, span, options.descending);
+  if (file.unique && file.verify) verify_unique(job.input, span, options.descending);
 
-  operation.write(target, layout, span, file.on_temporary);
+  operation.write(job.target, job.layout, span, file.on_temporary);
   return result;
 }
 
-file_result argsort_file(const std::string& input, const std::string& output, const file_options& file,
-                         const sort_options& options) {
-  require_devices(options);
-  files::key_reader reader(input, file.type);
-  const files::output_target target = files::find_output(output);
-  files::key_layout layout = files::output_layout(target, input, reader.layout());
-  layout.type = key_type::i64;
-  layout.byte_order = std::endian::little;
+file_result argsort_whole(api::file_job job, const file_options& file) {
+  const sort_options& options = job.options;
   // Beside the keys: 8 bytes an index in the result, a copy of the keys, and as much of both in the workspace.
   const files::memory_policy memory{[](key_type type) { return 16 + 2 * std::uint64_t{size_bytes(type)}; },
                                     options.memory_limit_bytes};
-  reader.require_memory(memory);
-  if (!file.unique) require_space(target, layout, reader.num_keys());
-
   file_operation operation(options);
-  const files::loaded_keys keys = operation.read(reader, memory);
+  const files::loaded_keys keys = operation.read(*job.reader, memory);
   file_result result{keys.layout.type, keys.num_keys, keys.num_keys, file.verify};
   files::byte_buffer order(keys.num_keys * sizeof(std::uint64_t));
   std::span indices(reinterpret_cast<std::uint64_t*>(order.data()), keys.num_keys);
 
-  with_sorter(input, options, operation, keys.bytes.size() + order.size(),
+  with_sorter(job.input, options, operation, keys.bytes.size() + order.size(),
               [&](sorter& own) { own.argsort(keys.span(), indices.data(), sizeof(std::uint64_t)); });
   if (options.tuning.damage_result) damage(indices.data(), indices.size());
-  if (file.verify) verify_order(input, indices, keys.span(), options.descending);
+  if (file.verify) verify_order(job.input, indices, keys.span(), options.descending);
   if (file.unique) result.num_keys_out = remove_duplicates(indices, keys.span());
 
-  operation.write(target, layout, {key_type::i64, indices.data(), result.num_keys_out}, file.on_temporary);
+  operation.write(job.target, job.layout, {key_type::i64, indices.data(), result.num_keys_out}, file.on_temporary);
   return result;
+}
+
+file_plan describe_plan(const api::file_job& job, const file_options& file) {
+  file_plan plan{.num_elements = job.num_elements,
+                 .element_bytes = job.order->element_bytes(),
+                 .ceiling_bytes = job.ceiling_bytes,
+                 .memory_bytes = job.plan.memory_bytes,
+                 .chunk_elements = job.plan.chunk_elements,
+                 .num_runs = job.plan.num_runs,
+                 .fan_in = job.plan.fan_in,
+                 .num_merges = job.plan.num_merges,
+                 .block_bytes = job.plan.block_bytes,
+                 .spilled_bytes = job.plan.spilled_bytes,
+                 .temporary_bytes = job.temporary_bytes(),
+                 .output_bytes = job.output_bytes(),
+                 .folders = job.folders};
+  if (file.head) plan.output_bytes = std::min(plan.output_bytes, *file.head * plan.element_bytes);
+  return plan;
+}
+
+}  // namespace
+
+file_result sort_file(const std::string& input, const std::string& output, const file_options& file,
+                      const sort_options& options) {
+  api::file_job job = api::make_file_job(input, output, file, options, api::file_outcome::elements);
+  return job.is_whole_in_memory ? sort_whole(std::move(job), file) : api::sort_in_parts(std::move(job), file);
+}
+
+file_result argsort_file(const std::string& input, const std::string& output, const file_options& file,
+                         const sort_options& options) {
+  api::file_job job = api::make_file_job(input, output, file, options, api::file_outcome::indices);
+  return job.is_whole_in_memory ? argsort_whole(std::move(job), file) : api::sort_in_parts(std::move(job), file);
+}
+
+file_plan plan_sort_file(const std::string& input, const std::string& output, const file_options& file,
+                         const sort_options& options) {
+  return describe_plan(api::make_file_job(input, output, file, options, api::file_outcome::elements), file);
+}
+
+file_plan plan_argsort_file(const std::string& input, const std::string& output, const file_options& file,
+                            const sort_options& options) {
+  return describe_plan(api::make_file_job(input, output, file, options, api::file_outcome::indices), file);
 }
 
 void write_file(const std::string& path, std::string_view contents, const temporary_file_callback& on_temporary) {

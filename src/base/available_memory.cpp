@@ -112,6 +112,15 @@ std::uint64_t field_bytes(std::string_view text, std::string_view key, std::uint
   return otherwise;
 }
 
+// The second number of /proc/self/statm, in pages.
+std::uint64_t resident_memory_bytes() {
+  const std::string text = text_of("/proc/self/statm");
+  const std::size_t space = text.find(' ');
+  if (space == std::string::npos) return 0;
+  return number_at(std::string_view(text).substr(space)).value_or(0) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 std::uint64_t available_memory_bytes() {
   const std::uint64_t machine = field_bytes(text_of("/proc/meminfo"), "MemAvailable", unknown);
   return std::min({machine, available_in_control_groups(), available_address_space()});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "external/external_sort.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <iterator>
@@ -10,6 +12,7 @@
 #include "base/math.hpp"
 #include "external/pipeline.hpp"
 #include "external/range_reader.hpp"
+#include "spansort/errors.hpp"
 
 namespace spansort::external {
 namespace {
@@ -29,6 +32,7 @@ class external_sorter {
     if (is_whole(source, first)) {
       sort_in_memory(first);
     } else {
+      refuse_whole();
       while (pieces_.size() < num_pieces) add_piece();
       merge(make_runs(source));
     }
@@ -60,6 +64,13 @@ class external_sorter {
     return first.count < options_.plan.chunk_elements || source.num_elements() == first.count;
   }
 
+  void refuse_whole() const {
+    if (!options_.on_whole) return;
+    throw out_of_memory(fmt::format("{}: does not fit in memory, and the statistics of a sort need all keys at once",
+                                    options_.emit.input_name),
+                        num_expected_ * order_.element_bytes(), options_.plan.memory_bytes);
+  }
+
   void sort_piece(piece& p, std::string_view phase) {
     order_.sort(p.bytes.data(), p.count);
     num_sorted_ += p.count;
@@ -69,6 +80,7 @@ class external_sorter {
   void sort_in_memory(piece& all) {
     report_progress("sort");
     sort_piece(all, "sort");
+    if (options_.on_whole) options_.on_whole(all.bytes.data(), all.count);
     expect(all.count);
     emitter_.emit(all.bytes.data(), all.count);
   }

@@ -69,6 +69,7 @@ std::string to_json(const sort_report& report) {
                          {"exchanged_bytes", report.exchanged_bytes},
                          {"staged_bytes", report.staged_bytes},
                          {"staged_because", report.staged_because},
+                         {"spilled_bytes", report.spilled_bytes},
                          {"ranks", ranks_json(report)},
                          {"phases", phases_json(report)}};
   return document.dump(2);
