@@ -49,11 +49,12 @@ std::uint64_t fitting_records(const std::vector<rank>& ranks, const rank& r, con
   const std::uint64_t least_bytes = workspace_bytes(r, sort.shape, least_records);
   if (least_bytes > room_bytes) {
     const std::uint64_t num_sharers = limit_bytes == 0 ? 1 : num_entries(ranks, r);
+    const std::uint64_t granted_bytes = limit_bytes == 0 ? room_bytes : limit_bytes;
     throw out_of_memory(
         fmt::format("sorting {} records in parts needs {} bytes of workspace on {}, but {} bytes are {}", sort.num_keys,
-                    least_bytes * num_sharers, r.device->name(), room_bytes * num_sharers,
+                    least_bytes * num_sharers, r.device->name(), granted_bytes,
                     limit_bytes == 0 ? "available" : "allowed (device_memory_bytes)"),
-        least_bytes * num_sharers, room_bytes * num_sharers);
+        least_bytes * num_sharers, granted_bytes);
   }
   const std::uint64_t slot = (room_bytes - r.device->scratch_bytes()) / num_conveyor_slots;
   return records_of_slot(sort.shape, slot);
