@@ -22,7 +22,7 @@ api::sorted_file keys_of(const std::string& path, std::optional<key_type> type, 
                                 name(layout.type), name(expected)));
   }
   if (!reader.num_keys())
-    throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", path));
+    throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", reader.name()));
   const bool is_native = layout.byte_order == std::endian::native;
   return {path, reader.header_bytes(), *reader.num_keys(), is_native ? 0 : size_bytes(layout.type)};
 }
@@ -30,7 +30,7 @@ api::sorted_file keys_of(const std::string& path, std::optional<key_type> type, 
 api::sorted_file records_of(const std::string& path, std::uint64_t record_bytes) {
   const files::input_file input(path);
   if (!input.is_regular()) {
-    throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", path));
+    throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", input.name()));
   }
   const std::uint64_t num_bytes = input.size_bytes().value_or(0);
   if (num_bytes % record_bytes != 0) {
