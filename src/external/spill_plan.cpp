@@ -54,11 +54,17 @@ std::uint64_t chunk_elements_for(const spill_demand& d) {
   return for_pieces / per_element;
 }
 
+/// More memory never holds fewer elements. A little is added: the process itself does not always take the same.
 std::uint64_t least_memory_bytes(spill_demand d) {
-  for (d.memory_bytes = std::uint64_t{1} << 20; d.memory_bytes < std::uint64_t{1} << 62; d.memory_bytes *= 2) {
-    if (chunk_elements_for(d) >= least_chunk_elements) return d.memory_bytes;
+  constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+  std::uint64_t too_few = 0;
+  std::uint64_t enough = std::uint64_t{1} << 40;  // mebibytes
+  while (enough - too_few > 1) {
+    const std::uint64_t middle = too_few + (enough - too_few) / 2;
+    d.memory_bytes = middle * mebibyte;
+    (chunk_elements_for(d) >= least_chunk_elements ? enough : too_few) = middle;
   }
-  return std::numeric_limits<std::uint64_t>::max();
+  return (enough + 1) * mebibyte;
 }
 
 void set_block(spill_plan& p, const spill_demand& d, std::uint64_t block_bytes) {
