@@ -65,6 +65,9 @@ void require_space(const file_job& job, const file_options& file);
 /// Where the elements of a job go.
 [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const file_job& job, const file_options& file);
 
+/// Throws what the input's size and the output's name are refused for when the work begins.
+void require_sound_ends(file_job job, const file_options& file);
+
 /// What external sorts are told, progress included.
 [[nodiscard]] external::external_options parts_options(const file_job& job, const file_options& file);
 

@@ -220,7 +220,7 @@ file_result argsort_whole(api::file_job job, const file_options& file) {
   return result;
 }
 
-file_plan describe_plan(const api::file_job& job) {
+file_plan describe_plan(api::file_job job, const file_options& file) {
   file_plan plan{.num_elements = job.num_elements,
                  .element_bytes = job.order->element_bytes(),
                  .ceiling_bytes = job.ceiling_bytes,
@@ -235,9 +235,11 @@ file_plan describe_plan(const api::file_job& job) {
                  .output_bytes = job.output_bytes(),
                  .folders = job.folders,
                  .keeps_head_only = job.is_bounded_head};
-  if (!job.is_bounded_head) return plan;
-  plan.num_runs = plan.fan_in = plan.spilled_bytes = 0;
-  plan.num_merges = 0;
+  if (job.is_bounded_head) {
+    plan.num_runs = plan.fan_in = plan.spilled_bytes = 0;
+    plan.num_merges = 0;
+  }
+  if (!job.is_whole_in_memory) api::require_sound_ends(std::move(job), file);
   return plan;
 }
 
@@ -257,12 +259,12 @@ file_result argsort_file(const std::string& input, const std::string& output, co
 
 file_plan plan_sort_file(const std::string& input, const std::string& output, const file_options& file,
                          const sort_options& options) {
-  return describe_plan(api::make_file_job(input, output, file, options, api::file_outcome::elements));
+  return describe_plan(api::make_file_job(input, output, file, options, api::file_outcome::elements), file);
 }
 
 file_plan plan_argsort_file(const std::string& input, const std::string& output, const file_options& file,
                             const sort_options& options) {
-  return describe_plan(api::make_file_job(input, output, file, options, api::file_outcome::indices));
+  return describe_plan(api::make_file_job(input, output, file, options, api::file_outcome::indices), file);
 }
 
 void write_file(const std::string& path, std::string_view contents, const temporary_file_callback& on_temporary) {

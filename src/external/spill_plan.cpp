@@ -102,7 +102,19 @@ std::uint64_t least_block_for_tables(const spill_plan& p, const spill_demand& d)
   const double memory = static_cast<double>(std::max<std::uint64_t>(d.memory_bytes, 1));
   const double piece = static_cast<double>(p.chunk_elements) * static_cast<double>(d.element_bytes);
   const double block = piece * std::sqrt(static_cast<double>(table_share) / 2 * entry / memory);
-  return std::bit_ceil(static_cast<std::uint64_t>(std::min(block, static_cast<double>(most_block_bytes))));
+  return std::bit_ceil(static_cast<std::uint64_t>(std::min(block, static_cast<double>(most_batch_bytes))));
+}
+
+std::uint64_t memory_bytes_of(const spill_plan& p, const spill_demand& d) {
+  return fixed_bytes(d) + p.chunk_elements * piece_bytes_per_element(d) + staging_bytes(p.batch_bytes);
+}
+
+/// Batches of large blocks are more than the part of a piece that they are thought to be.
+void make_room_for_batches(spill_plan& p, const spill_demand& d) {
+  const std::uint64_t taken = memory_bytes_of(p, d);
+  if (d.chunk_elements != 0 || taken <= d.memory_bytes) return;
+  const std::uint64_t too_many = base::ceil_div(taken - d.memory_bytes, piece_bytes_per_element(d));
+  p.chunk_elements -= std::min(too_many, p.chunk_elements - 1);
 }
 
 /// The fewest passes, then the largest blocks.
@@ -152,10 +164,14 @@ spill_plan make_spill_plan(const spill_demand& d) {
   } else {
     // A stream may be of any length: blocks that let hundreds of runs be merged at once.
     const std::uint64_t chunk_bytes = p.chunk_elements * d.element_bytes;
-    const std::uint64_t wanted = std::max(std::bit_floor(chunk_bytes / 512 + 1), least_block_for_tables(p, d));
-    set_block(p, d, std::clamp(wanted, least_block_bytes, most_block_bytes));
+    const std::uint64_t for_fan_in =
+        std::clamp(std::bit_floor(chunk_bytes / 512 + 1), least_block_bytes, most_block_bytes);
+    const std::uint64_t block_bytes = std::max(for_fan_in, least_block_for_tables(p, d));
+    set_block(p, d, block_bytes);
+    make_room_for_batches(p, d);
+    set_block(p, d, block_bytes);
   }
-  p.memory_bytes = fixed_bytes(d) + p.chunk_elements * piece_bytes_per_element(d) + staging_bytes(p.batch_bytes);
+  p.memory_bytes = memory_bytes_of(p, d);
   return p;
 }
 

@@ -163,6 +163,13 @@ class DryRun(CommandTest):
         self.assertAlmostEqual(number(r'"picked": "(\d+) runs', report), runs, delta=1 + runs // 10)
         self.assertAlmostEqual(number(r'"spilled_bytes": (\d+)', report), merges * 24_000_000, delta=merges * 2_400_000)
 
+    def test_refuses_what_the_sort_would(self):
+        path = self.write("x", bytes(105))
+        records = ["--record", "10", "--key", "0:4", "--dry-run"]
+        self.assert_refused(3, ["105 bytes", "multiple of 10"], "sort", path, "-o", self.path("y"), *records)
+        path = self.write("x", bytes(100))
+        self.assert_refused(2, [".npy"], "sort", path, "-o", self.path("y.npy"), *records)
+
     def test_in_memory(self):
         path = self.write("x", bytes(8000))
         plan = self.assert_ok("sort", path, "-o", self.path("y"), "--type", "u64", "--dry-run").stdout.decode()

@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "base/math.hpp"
 #include "spansort/errors.hpp"
 #include "support/environment.hpp"
 
@@ -81,6 +82,33 @@ TEST(SpillPlan, StreamsGetAPlanThatMergesHundreds) {
   const external::spill_plan p = external::make_spill_plan(d);
   EXPECT_GE(p.fan_in, 200u);
   EXPECT_EQ(p.num_merges, 0u) << "not known";
+}
+
+TEST(SpillPlan, TablesOfStreamsKeepToTheirShare) {
+  for (const std::uint64_t memory_bytes : {64 * mebi, 256 * mebi, 1024 * mebi}) {
+    for (const std::uint64_t key_bytes : {8u, 100u, 1000u, 4096u}) {
+      const external::spill_plan p = external::make_spill_plan({.memory_bytes = memory_bytes,
+                                                                .element_bytes = 4096,
+                                                                .key_bytes = key_bytes,
+                                                                .sort_memory = {13 * mebi, 1100}});
+      EXPECT_LE(p.memory_bytes, memory_bytes) << key_bytes;
+      // Of what one merge takes.
+      const std::uint64_t num_blocks = p.fan_in * base::ceil_div(p.chunk_elements, p.block_elements);
+      EXPECT_LE(num_blocks * (key_bytes + 8), memory_bytes / 16) << memory_bytes << " " << key_bytes;
+      EXPECT_GE(p.fan_in, 10u) << memory_bytes << " " << key_bytes;
+    }
+  }
+}
+
+TEST(SpillPlan, NamesTheLeastMemory) {
+  external::spill_demand d = keys_demand(mebi, std::uint64_t{1} << 30);
+  try {
+    static_cast<void>(external::make_spill_plan(d));
+    FAIL();
+  } catch (const out_of_memory& failure) {
+    d.memory_bytes = failure.needed_bytes() - 3 * mebi;
+    EXPECT_THROW(static_cast<void>(external::make_spill_plan(d)), out_of_memory);
+  }
 }
 
 }  // namespace
