@@ -10,8 +10,11 @@ void add_argsort_command(CLI::App& app, command_action& action) {
   CLI::App* const command = app.add_subcommand("argsort", "Write the stable order of a file's keys as 64-bit indices");
   const auto arguments = std::make_shared<sort_arguments>();
   add_sort_flags(*command, *arguments);
+  add_part_flags(*command, *arguments);
   command->callback([arguments, &action] {
-    action = [arguments] { return run_file_operation(*arguments, spansort::argsort_file); };
+    action = [arguments] {
+      return run_file_operation(*arguments, or_plan(*arguments, spansort::argsort_file, spansort::plan_argsort_file));
+    };
   });
 }
 

@@ -12,17 +12,36 @@
 
 namespace cli {
 
-int run_check(const check_arguments& arguments, bool prints_counts) {
-  const spansort::file_check found =
-      spansort::check_file(arguments.input, parse_type_flag(arguments.type),
-                           {.descending = arguments.descending, .unique = arguments.unique});
-  if (prints_counts) {
-    print(fmt::format("keys: {}\ntype: {}\nduplicates: {}\nchecksum: {}\n", found.keys.num_keys,
-                      spansort::name(found.type), found.keys.num_duplicates, spansort::to_string(found.keys.checksum)));
+namespace {
+
+/// A file's check, and what the elements are.
+struct named_check {
+  spansort::file_check found;
+  std::string elements;
+};
+
+named_check check(const check_arguments& arguments) {
+  const spansort::check_options options{.descending = arguments.descending, .unique = arguments.unique};
+  if (const auto format = parse_record_flags(arguments.records, arguments.type)) {
+    return {spansort::check_records_file(arguments.input, *format, options),
+            fmt::format("record of {} bytes by {}", format->record_bytes, spansort::to_string(format->keys))};
   }
-  if (!found.keys.first_disorder) return status_ok;
-  fmt::print(stderr, "spansort: {}:{}: disorder: {} after {}\n", arguments.input, *found.keys.first_disorder,
-             found.disordered, found.left_neighbour);
+  const spansort::file_check found = spansort::check_file(arguments.input, parse_type_flag(arguments.type), options);
+  return {found, std::string(spansort::name(found.type))};
+}
+
+}  // namespace
+
+int run_check(const check_arguments& arguments, bool prints_counts) {
+  const named_check result = check(arguments);
+  const spansort::check_result& found = result.found.keys;
+  if (prints_counts) {
+    print(fmt::format("keys: {}\ntype: {}\nduplicates: {}\nchecksum: {}\n", found.num_keys, result.elements,
+                      found.num_duplicates, spansort::to_string(found.checksum)));
+  }
+  if (!found.first_disorder) return status_ok;
+  fmt::print(stderr, "spansort: {}:{}: disorder: {} after {}\n", arguments.input, *found.first_disorder,
+             result.found.disordered, result.found.left_neighbour);
   return status_disorder;
 }
 
@@ -31,6 +50,7 @@ void add_check_command(CLI::App& app, command_action& action) {
       app.add_subcommand("check", "Print count, duplicates and checksum; status 1 if the keys are out of order");
   const auto arguments = std::make_shared<check_arguments>();
   add_input_flags(*command, arguments->input, arguments->type);
+  add_record_flags(*command, arguments->records);
   add_reverse_flag(*command, arguments->descending);
   command->add_flag("-u,--unique", arguments->unique, "Equal neighbours are disorder, too");
   command->callback([arguments, &action] { action = [arguments] { return run_check(*arguments, true); }; });

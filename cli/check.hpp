@@ -4,12 +4,15 @@
 
 #include <string>
 
+#include "cli/records.hpp"
+
 namespace cli {
 
 /// Flags as typed.
 struct check_arguments {
   std::string input;
   std::string type;
+  record_arguments records = {};
   bool descending = false;
   bool unique = false;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <sstream>
@@ -20,17 +21,6 @@ namespace {
 
 constexpr const char* types_text = "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64";
 
-void refuse_later_flags(const sort_arguments& arguments) {
-  if (!arguments.temporary_directory.empty()) {
-    throw spansort::invalid_argument(
-        "-T: not available yet: files larger than memory cannot be sorted yet, so nothing is written to DIR");
-  }
-  if (!arguments.device_memory.empty()) {
-    throw spansort::invalid_argument(
-        "--device-memory: not available yet: it comes with sorts larger than the devices; use -S to limit workspace");
-  }
-}
-
 /// CHUNK,BLOCK,FANIN: tests shrink the world of sorts of files larger than memory, as the options' tuning does.
 spansort::tuning_options parse_test_world(const std::string& text) {
   spansort::tuning_options tuning;
@@ -42,6 +32,11 @@ spansort::tuning_options parse_test_world(const std::string& text) {
   tuning.file_block_elements = parse_count("--test-world", text.substr(first + 1, last - first - 1));
   tuning.file_fan_in = static_cast<unsigned>(parse_count("--test-world", text.substr(last + 1)));
   return tuning;
+}
+
+std::optional<std::uint64_t> parse_head(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return parse_count("--head", text);
 }
 
 progress_mode parse_progress(const std::string& text) {
@@ -57,6 +52,22 @@ std::uint64_t memory_bytes() {
     if (device.name.starts_with("cpu")) sum += device.memory_bytes;
   }
   return sum;
+}
+
+/// Of the smallest device that `devices`, a device list, may mean.
+std::uint64_t device_memory_bytes(std::string_view devices) {
+  std::uint64_t least_gpu = 0;
+  for (const spansort::device_description& device : spansort::list_devices()) {
+    if (!device.name.starts_with("gpu") || device.memory_bytes == 0) continue;
+    least_gpu = least_gpu == 0 ? device.memory_bytes : std::min(least_gpu, device.memory_bytes);
+  }
+  return devices.starts_with("cpu") || least_gpu == 0 ? memory_bytes() : least_gpu;
+}
+
+std::uint64_t parse_device_memory(const sort_arguments& arguments) {
+  const std::string& text = arguments.device_memory;
+  if (text.empty()) return 0;
+  return parse_size("--device-memory", text, text.ends_with('%') ? device_memory_bytes(arguments.devices) : 0);
 }
 
 // Standard input without -o goes to standard output, as GNU sort's; a file needs to be told where to.
@@ -121,13 +132,19 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
   command.add_option("--devices", arguments.devices, "auto, cpu, cpu:4 (four host devices), gpu, gpu:0,1 ...")
       ->type_name("LIST")
       ->capture_default_str();
-  command.add_option("--algorithm", arguments.algorithm, "auto, single, rmg")->type_name("NAME")->capture_default_str();
+  command.add_option("--algorithm", arguments.algorithm, "auto, single, rmg, out_of_core")
+      ->type_name("NAME")
+      ->capture_default_str();
   command
       .add_option("-S,--buffer-size", arguments.memory,
-                  "Ceiling on memory, keys included: bytes, with K M G T for powers of 1024, or % of memory")
+                  "Ceiling on the memory of the process: bytes, with K M G T for powers of 1024, or % of memory; "
+                  "default: half of what is free. Larger files are sorted in parts")
       ->type_name("SIZE");
-  command.add_option("--device-memory", arguments.device_memory, "Not available yet")->type_name("SIZE");
-  command.add_option("-T,--temporary-directory", arguments.temporary_directory, "Not available yet")->type_name("DIR");
+  command
+      .add_option(
+          "--device-memory", arguments.device_memory,
+          "Ceiling on memory of each device; what needs more is sorted in parts: as -S, % of the device's memory")
+      ->type_name("SIZE");
   command.add_flag("--verify", arguments.verify, "Check order, count and checksum before the output is written");
   command.add_option("--report", arguments.report, "Write phases, bytes, balance as JSON; - is standard output")
       ->type_name("FILE");
@@ -164,8 +181,7 @@ std::optional<spansort::key_type> parse_type_flag(const std::string& text) {
   }
 }
 
-int run_file_operation(const sort_arguments& arguments, file_operation operation) {
-  refuse_later_flags(arguments);
+int run_file_operation(const sort_arguments& arguments, const file_operation& operation) {
   const std::string output = output_of(arguments);
   require_distinct_outputs(output, arguments);
   require_not_terminal(output);
@@ -179,7 +195,14 @@ int run_file_operation(const sort_arguments& arguments, file_operation operation
   if (!arguments.summary.empty()) {
     summarize = [&](spansort::const_key_span keys) { summary = summary_of_sorted(arguments, keys); };
   }
-  const spansort::file_options file{.type = parse_type_flag(arguments.type),
+  const auto records = parse_record_flags(arguments.records, arguments.type);
+  if (records && !arguments.summary.empty()) {
+    throw spansort::invalid_argument("--summary: summarises keys, and records are not; leave it out with --record");
+  }
+  const spansort::file_options file{.records = records,
+                                    .temporary_directories = arguments.temporary_directories,
+                                    .head = parse_head(arguments.head),
+                                    .type = parse_type_flag(arguments.type),
                                     .unique = arguments.unique,
                                     .verify = arguments.verify,
                                     .on_temporary = remove_temporary_on_signals(),
@@ -188,10 +211,12 @@ int run_file_operation(const sort_arguments& arguments, file_operation operation
                                        .devices = arguments.devices,
                                        .algorithm = arguments.algorithm,
                                        .memory_limit_bytes = parse_memory_limit(arguments.memory),
+                                       .device_memory_bytes = parse_device_memory(arguments),
                                        .on_progress = bar.callback(),
                                        .report = wants_report ? &report : nullptr,
                                        .tuning = parse_test_world(arguments.test_world)};
   operation(arguments.input, output, file, options);
+  if (arguments.dry_run) return status_ok;
   write_report(arguments, report, file.on_temporary);
   if (!arguments.summary.empty()) spansort::write_file(arguments.summary, summary, file.on_temporary);
   return status_ok;

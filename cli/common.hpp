@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
+#include "cli/records.hpp"
 #include "spansort/files.hpp"
 #include "spansort/options.hpp"
 #include "spansort/report.hpp"
@@ -28,13 +31,16 @@ struct sort_arguments {
   std::string input;
   std::string output;
   std::string type;
+  record_arguments records = {};
   bool descending = false;
   bool unique = false;
   std::string devices = "auto";
   std::string algorithm = "auto";
   std::string memory;
   std::string device_memory;
-  std::string temporary_directory;
+  std::vector<std::string> temporary_directories;
+  std::string head;
+  bool dry_run = false;
   std::string test_world;
   bool verify = false;
   std::string report;
@@ -62,13 +68,23 @@ void add_reverse_flag(CLI::App& command, bool& descending);
 /// Of -S; nothing for "". Throws invalid_argument.
 [[nodiscard]] std::uint64_t parse_memory_limit(const std::string& text);
 
-/// sort_file or argsort_file.
-using file_operation = spansort::file_result (*)(const std::string& input, const std::string& output,
-                                                 const spansort::file_options& file,
-                                                 const spansort::sort_options& options);
+/// sort_file, argsort_file or merge_files, as the flags say.
+using file_operation = std::function<void(const std::string& input, const std::string& output,
+                                          const spansort::file_options& file, const spansort::sort_options& options)>;
 
 /// Checks the flags, runs the operation, writes report and trace.
-int run_file_operation(const sort_arguments& arguments, file_operation operation);
+int run_file_operation(const sort_arguments& arguments, const file_operation& operation);
+
+/// Adds flags of sort and argsort on one machine: of files larger than memory.
+void add_part_flags(CLI::App& command, sort_arguments& arguments);
+
+/// plan_sort_file or plan_argsort_file.
+using plan_operation = spansort::file_plan (*)(const std::string& input, const std::string& output,
+                                               const spansort::file_options& file,
+                                               const spansort::sort_options& options);
+
+/// The operation, or with --dry-run the plan of it on standard output.
+[[nodiscard]] file_operation or_plan(const sort_arguments& arguments, file_operation operation, plan_operation plan);
 
 /// Throws invalid_argument when binary keys would go to a terminal.
 void require_not_terminal(const std::string& output);

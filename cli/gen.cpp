@@ -20,6 +20,7 @@ struct gen_arguments {
   std::string type;
   std::string distribution = "uniform";
   std::string seed = "0";
+  bool writes_records = false;
 };
 
 spansort::distribution parse_distribution_flag(const std::string& text) {
@@ -30,12 +31,26 @@ spansort::distribution parse_distribution_flag(const std::string& text) {
   }
 }
 
+int run_gen_records(const gen_arguments& arguments) {
+  const std::uint64_t num_records = parse_count("N", arguments.num_keys);
+  const std::uint64_t seed = parse_count("--seed", arguments.seed);
+  if (!arguments.type.empty())
+    throw spansort::invalid_argument("--type: records have none; --records makes all of them");
+  if (parse_distribution_flag(arguments.distribution).kind != spansort::distribution_kind::uniform) {
+    throw spansort::invalid_argument("--distribution: the keys of records are uniform");
+  }
+  require_not_terminal(arguments.output);
+  spansort::generate_records_file(arguments.output, num_records, seed, remove_temporary_on_signals());
+  return status_ok;
+}
+
 int run_gen(const gen_arguments& arguments) {
+  if (arguments.writes_records) return run_gen_records(arguments);
   const std::uint64_t num_keys = parse_count("N", arguments.num_keys);
   const std::uint64_t seed = parse_count("--seed", arguments.seed);
   const spansort::distribution distribution = parse_distribution_flag(arguments.distribution);
   const std::optional<spansort::key_type> type = parse_type_flag(arguments.type);
-  if (!type) throw spansort::invalid_argument("--type: a key type is needed");
+  if (!type) throw spansort::invalid_argument("--type: a key type is needed, or --records");
   require_not_terminal(arguments.output);
   spansort::generate_file(arguments.output, *type, num_keys, distribution, seed, remove_temporary_on_signals());
   return status_ok;
@@ -46,13 +61,14 @@ int run_gen(const gen_arguments& arguments) {
 void add_gen_command(CLI::App& app, command_action& action) {
   CLI::App* const command = app.add_subcommand("gen", "Generate keys; same seed, type and count: same bytes anywhere");
   const auto arguments = std::make_shared<gen_arguments>();
-  command->add_option("N", arguments->num_keys, "Number of keys")->required()->type_name("");
+  command->add_option("N", arguments->num_keys, "Number of keys or records")->required()->type_name("");
   command->add_option("-o,--output", arguments->output, "Output: .npy or raw by its name; - is standard output, raw")
       ->required()
       ->type_name("OUT");
-  command->add_option("--type", arguments->type, "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64")
-      ->required()
-      ->type_name("T");
+  command->add_option("--type", arguments->type, "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64")->type_name("T");
+  command->add_flag("--records", arguments->writes_records,
+                    "Records of 100 bytes in the layout of the Sort Benchmark, with 10 random bytes as key (--record "
+                    "100 --key 0:10); the random numbers are not those of its gensort");
   command
       ->add_option("--distribution", arguments->distribution,
                    "uniform normal zero sorted reverse nearly-sorted staggered bucket-sorted zipf:Z entropy:Q ...")

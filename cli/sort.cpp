@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// spansort sort: a file of keys into order, or only the question whether it is.
+// spansort sort: a file of keys into order, several sorted ones into one, or only the question whether one is.
 #include <fmt/format.h>
 #include <array>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/check.hpp"
 #include "cli/common.hpp"
@@ -10,6 +12,13 @@
 
 namespace cli {
 namespace {
+
+/// Flags of `sort` alone.
+struct sort_modes {
+  bool checks_only = false;
+  bool merges = false;
+  std::vector<std::string> more_inputs;
+};
 
 struct named_output {
   const char* flag;
@@ -26,26 +35,48 @@ int check_only(const sort_arguments& arguments) {
     throw spansort::invalid_argument(
         fmt::format("-c: checks and writes nothing, {} {} cannot be given with it", output.flag, output.path));
   }
-  return run_check({arguments.input, arguments.type, arguments.descending, arguments.unique}, false);
+  return run_check({arguments.input, arguments.type, arguments.records, arguments.descending, arguments.unique}, false);
+}
+
+int merge_inputs(const sort_arguments& arguments, const sort_modes& modes) {
+  if (arguments.dry_run) throw spansort::invalid_argument("--dry-run: a merge of sorted files has no plan to show");
+  if (arguments.output.empty()) throw spansort::invalid_argument("-m: an output is needed: -o FILE or -o -");
+  std::vector<std::string> inputs{arguments.input};
+  inputs.insert(inputs.end(), modes.more_inputs.begin(), modes.more_inputs.end());
+  return run_file_operation(
+      arguments, [&](const std::string&, const std::string& output, const spansort::file_options& file,
+                     const spansort::sort_options& options) { spansort::merge_files(inputs, output, file, options); });
+}
+
+int run_sort(const sort_arguments& arguments, const sort_modes& modes) {
+  if (modes.checks_only && modes.merges) throw spansort::invalid_argument("-c and -m: one of them, not both");
+  if (modes.merges) return merge_inputs(arguments, modes);
+  if (!modes.more_inputs.empty()) {
+    throw spansort::invalid_argument(
+        fmt::format("'{}': one input is expected; several are merged with -m if each is sorted", modes.more_inputs[0]));
+  }
+  if (modes.checks_only) return check_only(arguments);
+  return run_file_operation(arguments, or_plan(arguments, spansort::sort_file, spansort::plan_sort_file));
 }
 
 }  // namespace
 
 void add_sort_command(CLI::App& app, command_action& action) {
-  CLI::App* const command = app.add_subcommand("sort", "Sort the keys of a file");
+  CLI::App* const command = app.add_subcommand("sort", "Sort the keys or records of a file");
   const auto arguments = std::make_shared<sort_arguments>();
   add_sort_flags(*command, *arguments);
+  add_record_flags(*command, arguments->records);
   command
       ->add_option("--summary", arguments->summary,
                    "Write quantiles, whiskers and outliers of the keys as JSON, as `spansort summary --json` does")
       ->type_name("FILE");
-  const auto checks_only = std::make_shared<bool>(false);
-  command->add_flag("-c,--check", *checks_only, "Write nothing; status 1 and the first disorder if there is one");
-  command->callback([arguments, checks_only, &action] {
-    action = [arguments, checks_only] {
-      return *checks_only ? check_only(*arguments) : run_file_operation(*arguments, spansort::sort_file);
-    };
-  });
+  add_part_flags(*command, *arguments);
+  const auto modes = std::make_shared<sort_modes>();
+  command->add_flag("-c,--check", modes->checks_only, "Write nothing; status 1 and the first disorder if there is one");
+  command->add_flag("-m,--merge", modes->merges, "Merge inputs that are sorted already");
+  command->add_option("MORE", modes->more_inputs, "Further inputs of -m")->type_name("");
+  command->callback(
+      [arguments, modes, &action] { action = [arguments, modes] { return run_sort(*arguments, *modes); }; });
 }
 
 }  // namespace cli

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <spansort/errors.hpp>
@@ -24,11 +25,16 @@ void add_suite(const std::string& suite, const settings& s, const shared_arrays&
   if (suite == "distributions") add_distribution_cases(s, arrays, cases);
   if (suite == "breakdown") add_breakdown_cases(s, arrays, cases);
   if (suite == "small") add_small_cases(s, cases);
+  if (suite == "larger") add_larger_cases(s, arrays, cases);
 }
 
 case_list make_cases(const settings& s) {
   // The large cases of all types move as many bytes as the u32 one.
-  const auto arrays = std::make_shared<host_arrays>(static_cast<std::uint64_t>(s.num_keys) * sizeof(std::uint32_t));
+  std::uint64_t array_bytes = static_cast<std::uint64_t>(s.num_keys) * sizeof(std::uint32_t);
+  if (std::ranges::find(s.suites, "larger") != s.suites.end()) {
+    array_bytes = s.suites.size() == 1 ? larger_input_bytes(s) : std::max(array_bytes, larger_input_bytes(s));
+  }
+  const auto arrays = std::make_shared<host_arrays>(array_bytes);
   case_list cases;
   for (const std::string& suite : s.suites) add_suite(suite, s, arrays, cases);
   return cases;
@@ -57,13 +63,19 @@ std::string command_of(int argc, char** argv) {
 int main(int argc, char** argv) {
   bench::settings s;
   CLI::App app{"Races Spansort on GPUs against CUB and against the bare copies between host and GPUs."};
-  app.add_option("--suites", s.suites, "in this order; default: local,host,resident,distributions,breakdown,small")
+  app.add_option("--suites", s.suites,
+                 "in this order; default: local,host,resident,distributions,breakdown,small; and larger")
       ->delimiter(',')
-      ->check(CLI::IsMember({"local", "host", "resident", "distributions", "breakdown", "small"}));
+      ->check(CLI::IsMember({"local", "host", "resident", "distributions", "breakdown", "small", "larger"}));
   app.add_option("--devices", s.devices, "ordinals of GPUs, 0,1,2,3; one may repeat; default: all")->delimiter(',');
   app.add_option("--max-gpus", s.max_gpus, "use no more GPUs of the list")->check(CLI::PositiveNumber);
   app.add_option("--keys", s.num_keys, "u32 keys of the large cases, 2e9; fewer where memory ends")
       ->check(CLI::PositiveNumber);
+  app.add_option(
+         "--device-memory", s.device_memory_bytes,
+         "bytes that sorts of suite larger may take of a GPU, 2 GiB; their input is four times that of all GPUs")
+      ->check(CLI::PositiveNumber)
+      ->transform(CLI::AsSizeValue(false));
   app.add_option("--log2-size", s.log2_size, "of the inputs of suite local: 28")->check(CLI::Range(4U, 34U));
   app.add_option("--repeats", s.repeats, "timed runs of each case: 7")->check(CLI::PositiveNumber);
   app.add_option("--seconds", s.seconds, "begin no further case after this long, and name those left out");

@@ -53,6 +53,8 @@ void resolve_devices(settings& s) {
   if (s.devices.size() > s.max_gpus) s.devices.resize(s.max_gpus);
 }
 
+std::uint64_t larger_input_bytes(const settings& s) { return 4 * s.device_memory_bytes * s.devices.size(); }
+
 std::string shrink_to_memory(settings& s) {
   // A GPU alone: the keys, as many of workspace, slack and scratch, or a saved copy where the sort needs no workspace.
   const double gpu_keys = (free_gpu_bytes(s.devices) - 2 * gib) / (2.1 * sizeof(std::uint32_t));

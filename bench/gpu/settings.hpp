@@ -15,7 +15,8 @@ struct settings {
   double num_keys = 2e9;  ///< u32 keys of the large cases; the others move as many bytes
   unsigned log2_size = 28;
   unsigned repeats = 7;
-  double seconds = 0;  ///< no further case begins after this long; 0: no limit
+  std::uint64_t device_memory_bytes = std::uint64_t{2} << 30;  ///< of suite larger: what the sort may take of a GPU
+  double seconds = 0;                                          ///< no further case begins after this long; 0: no limit
   std::uint64_t seed = 1;
   std::string json_file;
   std::string commit = "unknown";
@@ -23,6 +24,9 @@ struct settings {
 
 /// Replaces an empty device list by all GPUs, and cuts it to max_gpus. Throws invalid_argument or device_error.
 void resolve_devices(settings& s);
+
+/// Of an input of suite larger: four times what the sort may take of all GPUs.
+[[nodiscard]] std::uint64_t larger_input_bytes(const settings& s);
 
 /// Shrinks num_keys to what the GPUs and the host can hold. Returns why, "" where nothing was shrunk.
 [[nodiscard]] std::string shrink_to_memory(settings& s);

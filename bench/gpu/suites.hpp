@@ -25,6 +25,8 @@ void add_resident_cases(const settings& s, case_list& cases);
 void add_distribution_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
 /// Who did what when, from host to host.
 void add_breakdown_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
+/// Inputs of four times what the GPUs may hold.
+void add_larger_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
 /// Where launch gaps and the trip to the GPU rule.
 void add_small_cases(const settings& s, case_list& cases);
 

@@ -31,8 +31,7 @@ void refuse_local_flags(const sort_arguments& arguments) {
     const char* name;
     bool is_given;
   };
-  const local_flag flags[] = {{"-T", !arguments.temporary_directory.empty()},
-                              {"--device-memory", !arguments.device_memory.empty()},
+  const local_flag flags[] = {{"--device-memory", !arguments.device_memory.empty()},
                               {"--trace", !arguments.trace.empty()},
                               {"--summary", !arguments.summary.empty()},
                               {"--progress", arguments.progress != "auto" && arguments.progress != "never"}};

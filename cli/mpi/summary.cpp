@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// spansort summary --mpi: each node rank reads its share of the file, all ask the keys together, node rank 0 writes.
+// spansort summary --mpi: each node rank reads its share of the file, all ask the keys together, each writes its outliers'
+// part, and node rank 0 what is left.
 #include "cli/summary.hpp"
 
 #include <exception>
@@ -46,22 +47,31 @@ key_source keys_of_all(spansort::mpi::session& session, const spansort::key_file
   return keys;
 }
 
-/// What the node ranks found together, or why there is nothing to find: the same on all of them.
-struct shared_findings {
-  summary_findings found;
+/// What the node ranks made together, or why there is nothing to make: the same on all of them.
+struct shared_outputs {
+  summary_outputs outputs;
   std::exception_ptr failure;
 };
 
-shared_findings find_together(spansort::mpi::session& session, const summary_arguments& arguments,
-                              const summary_request& request, const text_style& style) {
+/// All is made before anything is written, as on one machine; by all node ranks, so that none fails alone.
+shared_outputs summarize_together(spansort::mpi::session& session, const summary_arguments& arguments,
+                                  const summary_request& request, const text_style& style) {
   const spansort::key_file share = session.read_share(arguments.input, request.type);
-  shared_findings result;
+  shared_outputs result;
+  spansort::summary box;
   bool has_session_thrown = false;
   try {
-    result.found = find_summary(arguments, request, keys_of_all(session, share, has_session_thrown), style);
+    const summary_findings found =
+        find_summary(arguments, request, keys_of_all(session, share, has_session_thrown), style);
+    result.outputs = make_outputs(arguments, request, found, style);
+    box = found.summary.box;
   } catch (const spansort::error&) {
     if (has_session_thrown && !session.all_know_of_failure()) throw;
     result.failure = std::current_exception();
+    return result;
+  }
+  if (!arguments.outliers.empty()) {
+    session.write_outliers(arguments.outliers, share.keys(), box, remove_temporary_on_signals());
   }
   return result;
 }
@@ -76,14 +86,13 @@ text_style style_of_first(const mpi_world& world) {
 outcome run_cluster_summary(const mpi_world& world, const summary_arguments& arguments, const summary_request& request,
                             const spansort::mpi::options& options) {
   const text_style style = style_of_first(world);
-  shared_findings result;
+  shared_outputs result;
   return run_in_session(
       world, options,
-      [&](spansort::mpi::session& session) { result = find_together(session, arguments, request, style); },
+      [&](spansort::mpi::session& session) { result = summarize_together(session, arguments, request, style); },
       [&] {
         if (result.failure != nullptr) std::rethrow_exception(result.failure);
-        if (world.node_rank() != 0) return;
-        write_outputs(arguments, make_outputs(arguments, request, result.found, style), remove_temporary_on_signals());
+        if (world.node_rank() == 0) write_outputs(arguments, result.outputs, remove_temporary_on_signals());
       });
 }
 
@@ -91,22 +100,19 @@ void require_available(const summary_arguments& arguments) {
   if (arguments.input == "-") {
     throw spansort::invalid_argument("IN: over MPI every node rank reads its part of a file; '-' is a stream");
   }
-  if (!arguments.outliers.empty()) throw spansort::invalid_argument("--outliers: not available over MPI");
+  if (arguments.outliers == "-") {
+    throw spansort::invalid_argument("--outliers: over MPI every node rank writes its part of a file; '-' is a stream");
+  }
 }
 
 std::vector<agreed_setting> settings_of(const cluster_summary_arguments& arguments) {
   const summary_arguments& summary = arguments.summary;
-  return {{"command", "summary"},
-          {"IN", summary.input},
-          {"--type", summary.type},
-          {"--method", summary.method},
-          {"--nan", summary.nans},
-          {"--whis", summary.whiskers},
-          {"--json", summary.json},
-          {"--plot", summary.plot},
-          {"--scale", summary.scale},
-          {"--caption", summary.caption},
-          {"--silence-limit", arguments.cluster.silence_limit}};
+  return {{"command", "summary"},           {"IN", summary.input},
+          {"--type", summary.type},         {"--method", summary.method},
+          {"--nan", summary.nans},          {"--whis", summary.whiskers},
+          {"--json", summary.json},         {"--plot", summary.plot},
+          {"--outliers", summary.outliers}, {"--scale", summary.scale},
+          {"--caption", summary.caption},   {"--silence-limit", arguments.cluster.silence_limit}};
 }
 
 cluster_request make_request(const std::shared_ptr<cluster_summary_arguments>& arguments) {
@@ -124,11 +130,12 @@ cluster_request make_request(const std::shared_ptr<cluster_summary_arguments>& a
 
 void add_cluster_summary_command(CLI::App& app, cluster_action& action) {
   CLI::App* const command = app.add_subcommand(
-      "summary", "Quantiles and box plot of a file's keys over all node ranks, without sorting them");
+      "summary", "Quantiles, box plot and outliers of a file's keys over all node ranks, without sorting them");
   const auto arguments = std::make_shared<cluster_summary_arguments>();
   add_summary_flags(*command, arguments->summary);
   add_cluster_flags(*command, arguments->cluster);
-  command->get_option("--outliers")->group("");
+  command->get_option("--outliers")
+      ->description("Write all outliers, in input order, into a file that all node ranks see: .npy or raw by its name");
   command->callback([=, &action] { action = [=] { return make_request(arguments); }; });
 }
 

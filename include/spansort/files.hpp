@@ -146,10 +146,21 @@ struct file_check {
 [[nodiscard]] file_check check_file(const std::string& path, std::optional<key_type> type = {},
                                     const check_options& options = {});
 
+/// The same of the records of a raw file, by their fields; `type` of the result is of no meaning. Throws invalid_argument
+/// as check_record_format(), and bad_input when the size is not a multiple of a record's.
+[[nodiscard]] file_check check_records_file(const std::string& path, const record_format& format,
+                                            const check_options& options = {});
+
 /// Generates `num_keys` keys into `output`, the bytes of generate(): 16 MiB of memory whatever the number. Throws io_error,
 /// and invalid_argument for a distribution that cannot be and for more keys than a file can hold.
 void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
                    std::uint64_t seed, const temporary_file_callback& on_temporary = {});
+
+/// Writes `num_records` records of generate_records(), 100 bytes each, into `output`. Memory: 7 MiB
+/// whatever the number. Throws io_error, and invalid_argument where the name is that of .npy and for more records than a
+/// file can hold; a file `output` is then as it was.
+void generate_records_file(const std::string& output, std::uint64_t num_records, std::uint64_t seed,
+                           const temporary_file_callback& on_temporary = {});
 
 /// Writes the keys below box.whisker_low and those above box.whisker_high into `output`, all of them, with their own
 /// bits and in the order of `keys`: .npy when its name says so, else raw. NaN keys are none of them; nor is any key where

@@ -158,9 +158,12 @@ class session {
   /// Sorts a file that all node ranks see by this name, as sort_file() does: each reads an equal share of its keys, and
   /// writes its part of the result into one new file, which replaces `output` when all parts are written and synced. Both
   /// are regular files; `output` may be the input. Throws as sort_file(), and cluster_failure on the other node ranks;
-  /// `output` is then as it was. Memory on each node rank: its share of the keys and the workspace.
+  /// `output` is then as it was. Memory on each node rank: its share of the keys and the workspace. Of file_options, `type`,
+  /// `unique`, `verify` and `on_temporary` are for here; invalid_argument is thrown where another is given. (`on_sorted`
+  /// wants all keys, which no node rank has.)
   file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {});
-  /// The stable order of a file's keys likewise, as argsort_file() writes it. Not with `unique` or `verify`.
+  /// The stable order of a file's keys likewise, as argsort_file() writes it. Verification fetches the keys at the indices
+  /// from the node ranks that have read them: 24 bytes and three keys a key more.
   file_result argsort_file(const std::string& input, const std::string& output, const file_options& file = {});
 
   /// This node rank's share of the keys of a regular file that all see by this name: shares of equal size (± 1), in the
@@ -169,6 +172,13 @@ class session {
   /// How many keys of all node ranks lie between the edges, as histogram() counts them; the same for all. On the CPU. Throws
   /// as histogram().
   [[nodiscard]] std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double> edges);
+  /// Writes the outliers among the keys of all node ranks into one file, as write_outliers() does: in the order of node
+  /// ranks, each one's in their order, so that shares of a file give the bytes that the whole file gives. `box`: what
+  /// summarize() said, the same on all. `output` is no stream; each node rank writes its part, as in sort_file(). Returns
+  /// how many were written by all. Memory: this node rank's outliers. Throws as write_outliers(), and cluster_failure on
+  /// the other node ranks; `output` is then as it was.
+  std::uint64_t write_outliers(const std::string& output, const_key_span keys, const summary& box,
+                               const temporary_file_callback& on_temporary = {});
 
   struct state;
 

@@ -36,8 +36,10 @@ struct tuning_options {
   std::uint64_t host_tile_keys = 0;   ///< keys that one host task counts or partitions at a time
   bool host_separate_memory = false;  ///< host devices pretend to have memory of their own: copies in and out
   std::uint64_t copy_piece_bytes = 0;  ///< copied at a time to and from devices with memory of their own
-  bool damage_peer_probes = false;     ///< the try-out of GPUs' links finds a wrong bit, a GPU's own memory included
-  bool cub_local_sort = false;  ///< GPUs' local sorts by CUB: keys of 4 and 8 bytes, values up to 8, no float pairs
+  std::uint64_t device_chunk_keys =
+      0;                            ///< out_of_core: records that a device sorts at a time, fewer where they do not fit
+  bool damage_peer_probes = false;  ///< the try-out of GPUs' links finds a wrong bit, a GPU's own memory included
+  bool cub_local_sort = false;      ///< GPUs' local sorts by CUB: keys of 4 and 8 bytes, values up to 8, no float pairs
   bool exchange_through_host = false;      ///< as if no device reached another's memory
   std::uint64_t several_devices_keys = 0;  ///< from this many keys on `auto` uses all devices of the list
   std::uint64_t file_chunk_elements =
@@ -69,12 +71,12 @@ struct sort_options {
   bool descending = false;
   /// "auto", "cpu", "cpu:4" (four host devices), "gpu", "gpu:0,1,2,3"; a list may repeat a device.
   std::string devices = "auto";
-  /// "auto", "single", "rmg".
+  /// "auto", "single", "rmg", "out_of_core".
   std::string algorithm = "auto";
   /// Ceiling on workspace beside the caller's arrays, all devices. 0: what the machine has.
   std::uint64_t memory_limit_bytes = 0;
-  /// Ceiling on workspace on each device of the list. Inputs that need more are sorted in parts (`out_of_core`). 0: what
-  /// the device has.
+  /// Ceiling on workspace on each device of the list, the threads' scratch of CPU devices included. `auto` sorts what
+  /// needs more in parts (`out_of_core`); single and rmg throw out_of_memory. 0: what the device has.
   std::uint64_t device_memory_bytes = 0;
   progress_callback on_progress = {};
   sort_report* report = nullptr;

@@ -7,8 +7,10 @@
 // input order either way.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,12 +59,21 @@ void check_record_format(const record_format& format);
 /// The first 8 bytes of the normalised keys (all fields, encoded so that memcmp orders them) are sorted with an index by
 /// sort_pairs, on the options' devices; records that are equal in them by the next 8, and so on; then the records are
 /// gathered. Memory beside the records, n records of R bytes, an index of i = 4 bytes (8 from 2^32 records on):
-///   n * (i + max(8, s)) + the workspace of sort_pairs with keys of 8 and values of i bytes (sort.hpp)
-///   + 512 KiB a thread + n / 2048 bytes,   s = max(min(R, 64), ceil(R / 4)), what is moved of a record at a time.
-/// `options.memory_limit_bytes` is a ceiling on that. The report's phases are those of the first sort_pairs, "equal
-/// prefixes" and "gather".
+///   n * (i + max(8, s)) + the workspace of sort_pairs with keys of 8 and values of i bytes (sort.hpp),
+///   where s = ceil(R / min(4, ceil(R / 64))) is what is moved of a record at a time,
+/// on which `options.memory_limit_bytes` is a ceiling; besides, 512 KiB a thread and n / 512 bytes. The report's phases
+/// are those of the first sort_pairs, "equal prefixes" and "gather".
 /// Throws invalid_argument, device_error, out_of_memory, cancelled; the records are then untouched.
 void sort_records(void* records, std::uint64_t num_records, const record_format& format,
                   const sort_options& options = {});
+
+inline constexpr std::uint64_t generated_record_bytes = 100;
+
+/// Fills `records` with records `first_record`, first_record + 1 ..., 100 bytes each, in the layout of the Sort
+/// Benchmark's binary records (sortbenchmark.org): 10 random bytes that are the key, 00 11, the record's number as 32
+/// hexadecimal digits, 88 99 aa bb, 12 random hexadecimal digits four times each, cc dd ee ff. The random numbers are this
+/// library's own: the records are not those of gensort. Same seed and number: same bytes on every machine. Throws
+/// invalid_argument unless whole records fit.
+void generate_records(std::span<std::byte> records, std::uint64_t first_record, std::uint64_t seed);
 
 }  // namespace spansort

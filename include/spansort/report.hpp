@@ -23,7 +23,9 @@ struct phase_report {
 /// One piece of work on one device, for the trace. Times count from the start of the sort.
 struct activity {
   int rank = 0;
-  int queue = 0;  ///< of the rank: 0 its work, 1 copies in and out beside it, 2 the host's with other processes
+  /// Of the rank: 0 its work, 1 copies in and out beside it, 2 the host's with other processes, 3 copies out where 1 brings
+  /// others in at the same time.
+  int queue = 0;
   std::string_view name;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
@@ -43,7 +45,7 @@ struct rank_report {
 struct sort_report {
   std::string operation;  ///< "sort", "sort_pairs", "argsort"
   std::string key_type;
-  std::string algorithm;    ///< driver that ran: "rmg", "single"
+  std::string algorithm;    ///< driver that ran: "rmg", "single", "out_of_core"
   std::string picked;       ///< why: one sentence, also when the caller chose
   std::string input_shape;  ///< "sorted", "reversed", "constant", "general", "unknown" (the driver does not look)
   bool descending = false;
@@ -54,7 +56,7 @@ struct sort_report {
   std::uint64_t staged_bytes = 0;          ///< of them, those through host memory: the devices do not reach each other
   std::string staged_because = {};         ///< the first pair of devices that does not reach, and why; "" where all do
   std::uint64_t spilled_bytes = 0;         ///< written to temporary files: the input was larger than memory
-  unsigned num_passes = 0;                 ///< partitioning passes of the plan
+  unsigned num_passes = 0;                 ///< partitioning passes of the plan; out_of_core: trips to the devices
   std::uint64_t num_spanning_buckets = 0;  ///< refined or cut, all passes, without the root
   double imbalance = 1;                    ///< largest rank over average, after the exchange
   double elapsed_ms = 0;
@@ -68,7 +70,7 @@ struct sort_report {
 /// The report as one JSON object (without timeline and plan).
 [[nodiscard]] std::string to_json(const sort_report& report);
 
-/// Chrome trace event format, for Perfetto and chrome://tracing: one row a queue, two for devices with own memory.
+/// Chrome trace event format, for Perfetto and chrome://tracing: one row a queue, two or three for devices with own memory.
 void write_chrome_trace(const sort_report& report, std::ostream& out);
 
 }  // namespace spansort

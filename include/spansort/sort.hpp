@@ -5,6 +5,9 @@
 // Memory beside the caller's arrays, n keys of k bytes with values of v bytes travelling along (0 for keys alone):
 //   n * (k + v) + 1 MiB + 6 MiB a thread; with several devices n * (k + v) * 1.01, for the default `tuning.epsilon`.
 //   Beside it some MiB of counts. On GPUs 2 * n * (k + v), 1 % more for several of them, and 34 MiB each. argsort (v: an index) copies the keys: n * k more.
+// Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n * (k + v)
+// of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of fewer the more
+// devices), of 64 MiB where that is more, of less where the device has room for less only; at least 1/4096.
 // Values of 1 to 16 bytes travel with their keys, widened to 4, 8 or 16 bytes (a size between costs n * that width
 // more); wider values are ordered by an index of 8 bytes and moved once (n * (8 + sizeof(V)) more).
 // Failure: when a call throws, the arrays are untouched, but for two cases. An exception of the progress callback that

@@ -32,16 +32,41 @@ std::string of_one(const device::device& device) {
   return fmt::format("one device with {} thread{}", device.num_threads(), device.num_threads() == 1 ? "" : "s");
 }
 
-}  // namespace
-
-std::vector<slot_request> auto_workspace(const std::vector<rank>& ranks, const sort_options& options,
-                                         const problem& sort) {
+/// All at once, not in parts.
+std::vector<slot_request> whole_workspace(const std::vector<rank>& ranks, const sort_options& options,
+                                          const problem& sort) {
   return is_for_rmg(ranks, options, sort) ? rmg_workspace(ranks, options, sort)
                                           : single_workspace(ranks, options, sort);
 }
 
+bool may_go_in_parts(const problem& sort) { return !sort.is_resident() && sort.others == nullptr; }
+
+std::string why_in_parts(run_context& run) {
+  const std::uint64_t limit = run.options().device_memory_bytes;
+  const std::string on = run.num_ranks() == 1 ? "on " + run.ranks()[0].device->name()
+                                              : fmt::format("over the {} devices asked for", run.num_ranks());
+  return limit == 0 ? fmt::format("out_of_core {}: too large for their free memory", on)
+                    : fmt::format("out_of_core {}: too large for the {} bytes allowed on a device", on, limit);
+}
+
+}  // namespace
+
+std::vector<slot_request> auto_workspace(const std::vector<rank>& ranks, const sort_options& options,
+                                         const problem& sort) {
+  const std::vector<slot_request> whole = whole_workspace(ranks, options, sort);
+  if (!may_go_in_parts(sort) || fits_devices(ranks, sort.shape, whole, options.device_memory_bytes)) return whole;
+  return out_of_core_workspace(ranks, options, sort);
+}
+
 void run_auto(run_context& run, const problem& sort) {
   const device::device& first = *run.ranks()[0].device;
+  // What has been reserved says what was decided: the devices' free memory may be another by now.
+  if (may_go_in_parts(sort) &&
+      !is_reserved(run.ranks(), sort.shape, whole_workspace(run.ranks(), run.options(), sort))) {
+    run_out_of_core(run, sort);
+    run.report().picked = why_in_parts(run);
+    return;
+  }
   if (is_for_rmg(run.ranks(), run.options(), sort)) {
     run_rmg(run, sort);
     run.report().picked = run.num_ranks() == 1 ? fmt::format("rmg on {}: copies overlap with the work", first.name())

@@ -13,23 +13,36 @@ namespace spansort::algorithms {
 struct rank {
   std::unique_ptr<device::device> device;
   std::vector<device::buffer> slots;
+  std::vector<device::buffer>
+      host_slots;                       ///< host memory beside the caller's arrays, for copies to and from the device
   std::uint64_t scratch_bytes = 0;      ///< what the device holds for its queues
   std::unique_ptr<device::event> idle;  ///< what the host polls; apart, for an awaited event is not recorded again
   std::unique_ptr<device::event> idle_copies;          ///< the same of the second queue
+  std::unique_ptr<device::event> idle_copies_out;      ///< and of the third
   std::vector<std::unique_ptr<device::event>> events;  ///< taken in turn, free again when all queues are empty
   std::size_t num_events_taken = 0;
   std::unique_ptr<device::queue> queue;  ///< the rank's work
   /// Copies in and out beside it, and nothing else; null where the caller's memory is shared.
   std::unique_ptr<device::queue> copies;
+  /// Copies out while `copies` brings others in; null until a driver asks for it (run_context::open_copies_out()).
+  std::unique_ptr<device::queue> copies_out;
 
-  /// Calls f(queue) for the one or two queues.
+  /// Calls f(queue) for the one to three queues.
   template <class F>
   void for_each_queue(F&& f) {
     f(*queue);
     if (copies != nullptr) f(*copies);
+    if (copies_out != nullptr) f(*copies_out);
+  }
+  /// Marks what is_idle() waits for.
+  void record_idle() {
+    if (copies_out != nullptr) copies_out->record(*idle_copies_out);
+    if (copies != nullptr) copies->record(*idle_copies);
+    queue->record(*idle);
   }
   [[nodiscard]] bool is_idle() const {
-    return idle->is_complete() && (copies == nullptr || idle_copies->is_complete());
+    return idle->is_complete() && (copies == nullptr || idle_copies->is_complete()) &&
+           (copies_out == nullptr || idle_copies_out->is_complete());
   }
   [[nodiscard]] device::event& take_event() {
     if (num_events_taken == events.size()) events.push_back(device->make_event());

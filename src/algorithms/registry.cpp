@@ -9,10 +9,11 @@
 namespace spansort::algorithms {
 namespace {
 
-constexpr std::array<entry, 3> entries{{
+constexpr std::array<entry, 4> entries{{
     {"auto", run_auto, auto_workspace},        // the fastest for this input and these devices
     {"single", run_single, single_workspace},  // one device's own sort
     {"rmg", run_rmg, rmg_workspace},           // radix partitioning over several devices, one all-to-all exchange
+    {"out_of_core", run_out_of_core, out_of_core_workspace},  // in parts, data larger than the devices
 }};
 
 }  // namespace

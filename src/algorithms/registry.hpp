@@ -22,11 +22,14 @@ struct entry {
 void run_auto(run_context& run, const problem& sort);
 void run_single(run_context& run, const problem& sort);
 void run_rmg(run_context& run, const problem& sort);
+void run_out_of_core(run_context& run, const problem& sort);
 std::vector<slot_request> auto_workspace(const std::vector<rank>& ranks, const sort_options& options,
                                          const problem& sort);
 std::vector<slot_request> single_workspace(const std::vector<rank>& ranks, const sort_options& options,
                                            const problem& sort);
 std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_options& options,
                                         const problem& sort);
+std::vector<slot_request> out_of_core_workspace(const std::vector<rank>& ranks, const sort_options& options,
+                                                const problem& sort);
 
 }  // namespace spansort::algorithms

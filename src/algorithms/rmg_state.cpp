@@ -1,144 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/rmg_state.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
-#include <numeric>
 
-#include "algorithms/registry.hpp"
 #include "base/assert.hpp"
-#include "base/math.hpp"
-#include "exchange/in_memory.hpp"
-#include "spansort/errors.hpp"
 
 namespace spansort::algorithms {
 namespace {
-
-/// Copying out begins when the first bucket is sorted and ends when the last one is: `auto` refines buckets larger than
-/// this part of a chunk. Beyond the paper.
-constexpr std::uint64_t large_parts_of_a_chunk = 16;
-
-/// Host memory of a rank that staged transfers pass through.
-constexpr unsigned num_staging_slots = 4;
-constexpr std::uint64_t most_staging_slot_bytes = std::uint64_t{4} << 20;
-constexpr std::uint64_t least_staging_slot_bytes = 4096;
-
-// The caller's progress bar: how far a sort is when a phase ends.
-constexpr double fraction_after_partitioning = 0.45;
-constexpr double fraction_after_exchange = 0.6;
-
-bool devices_share_memory(const std::vector<rank>& ranks) {
-  return std::ranges::all_of(ranks, [](const rank& r) { return r.device->shares_host_memory(); });
-}
-
-/// Most records that a rank can hold before or after the exchange.
-std::uint64_t rank_capacity(const plan::parameters& p, unsigned rank) {
-  return std::max(source_count(p, rank), target_count(p, rank) + (p.num_ranks == 1 ? 0 : 2 * epsilon_keys(p)));
-}
-
-/// Every rank may hold a slice of every bucket of a pass, and as many buckets as ranks may be refined in it: the planner's
-/// counts are to stay within megabytes.
-unsigned widest_planned_bits(unsigned num_ranks) {
-  constexpr std::uint64_t most_counts = std::uint64_t{1} << 22;
-  const std::uint64_t num_buckets = most_counts / num_ranks / num_ranks;
-  return std::max(4U, static_cast<unsigned>(std::bit_width(num_buckets)) - (num_buckets == 0 ? 0U : 1U));
-}
-
-/// Enough buckets for uniform keys to leave segments of the advised size; small neighbours are fused up to it. The sizes of
-/// the parts are known.
-void follow_advice(plan::parameters& p, const device::partition_advice& advice) {
-  const unsigned widest = std::min(advice.radix_bits, widest_planned_bits(p.num_ranks));
-  p.radix_bits = std::min(p.radix_bits, widest);
-  if (advice.segment_keys == 0 || p.num_keys == 0) return;
-  const std::uint64_t num_segments = p.num_keys / advice.segment_keys;
-  p.radix_bits = std::clamp(static_cast<unsigned>(std::bit_width(num_segments)), p.radix_bits, widest);
-  const double half_segment = static_cast<double>(advice.segment_keys) / 2;
-  p.fuse_threshold = std::min(1.0, half_segment / static_cast<double>(largest_target(p)));
-}
 
 std::uint64_t rank_of_key(const problem& sort, std::uint64_t index) {
   return encode_at(sort.shape.codec, sort.data.keys, index);
 }
 
-unsigned first_rank_of(const problem& sort) { return sort.others == nullptr ? 0 : sort.others->first_rank(); }
-
-/// How many records there are, and who is to begin and end with how many.
-void set_sizes(plan::parameters& p, const problem& sort, unsigned num_own_ranks) {
-  if (sort.others != nullptr) {
-    p.source_counts = sort.others->source_counts;
-    p.target_counts = sort.others->target_counts;
-    p.num_ranks = static_cast<unsigned>(p.source_counts.size());
-    p.num_keys = std::accumulate(p.source_counts.begin(), p.source_counts.end(), std::uint64_t{0});
-    return;
-  }
-  p.num_keys = sort.num_keys;
-  p.num_ranks = num_own_ranks;
-  for (const resident_part& part : sort.parts) p.source_counts.push_back(part.num_keys);
-  if (sort.keeps_part_sizes) p.target_counts = p.source_counts;
-}
-
 }  // namespace
-
-device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape) {
-  device::partition_advice all = ranks.front().device->advise(shape);
-  for (const rank& r : ranks) {
-    const device::partition_advice its = r.device->advise(shape);
-    all.segment_keys = std::min(all.segment_keys, its.segment_keys);
-    all.radix_bits = std::min(all.radix_bits, its.radix_bits);
-    all.most_radix_bits = std::min(all.most_radix_bits, its.most_radix_bits);
-  }
-  return all;
-}
-
-input_place place_of(const std::vector<rank>& ranks, const problem& sort) {
-  if (sort.is_resident()) return input_place::resident;
-  return devices_share_memory(ranks) ? input_place::shared : input_place::separate;
-}
-
-plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks, const sort_options& options) {
-  plan::parameters p;
-  p.key_bits = sort.shape.codec.key_bits();
-  const tuning_options& tuning = options.tuning;
-  set_sizes(p, sort, static_cast<unsigned>(ranks.size()));
-  const device::partition_advice advice =
-      sort.others == nullptr ? advice_of_all(ranks, sort.shape) : sort.others->advice;
-  follow_advice(p, advice);
-  if (tuning.radix_bits != 0) p.radix_bits = std::min(tuning.radix_bits, advice.most_radix_bits);
-  if (tuning.epsilon >= 0) p.epsilon = tuning.epsilon;
-  if (tuning.fuse_threshold >= 0) p.fuse_threshold = tuning.fuse_threshold;
-  if (options.algorithm == "auto" && sort.others == nullptr && place_of(ranks, sort) == input_place::separate) {
-    p.refine_keys = std::max(largest_source(p) / large_parts_of_a_chunk, keys_of_a_piece(sort, tuning));
-  }
-  if (!p.target_counts.empty()) p.epsilon = 0;
-  return p;
-}
-
-void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_options& options) {
-  if (ranks.size() == 1) return;
-  const plan::parameters p = plan_parameters(sort, ranks, options);
-  for (unsigned r = 0; r < p.num_ranks; ++r) {
-    const std::uint64_t needed = rank_capacity(p, r);
-    if (sort.parts[r].capacity >= needed) continue;
-    throw invalid_argument(
-        fmt::format("shard {}: room for {} keys, but it may end with {}; keep the sizes as given, or "
-                    "give it more room",
-                    r, sort.parts[r].capacity, needed));
-  }
-}
-
-std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_options& options,
-                                        const problem& sort) {
-  const plan::parameters p = plan_parameters(sort, ranks, options);
-  const unsigned num_slots = sort.is_resident() || devices_share_memory(ranks) ? 1 : 2;
-  std::vector<slot_request> wishes;
-  for (unsigned r = 0; r < ranks.size(); ++r) {
-    const std::uint64_t capacity = rank_capacity(p, first_rank_of(sort) + r);
-    for (unsigned slot = 0; slot < num_slots; ++slot) wishes.push_back({r, slot, capacity});
-  }
-  return wishes;
-}
 
 rmg_state::rmg_state(run_context& run, const problem& sort)
     : run_(run),
@@ -162,57 +36,6 @@ rmg_state::rmg_state(run_context& run, const problem& sort)
     }
   }
   reserve_staging();
-}
-
-std::uint64_t rmg_state::input_begin(unsigned rank) const noexcept {
-  const plan::parameters& p = planner_.params();
-  return source_begin(p, planned(rank)) - source_begin(p, first_rank_);
-}
-
-std::uint64_t rmg_state::output_begin(unsigned rank) const noexcept {
-  return plan_.rank_begins[planned(rank)] - plan_.rank_begins[first_rank_];
-}
-
-const device::records& rmg_state::output() const noexcept {
-  return sort_.others == nullptr ? sort_.data : sort_.others->result;
-}
-
-void rmg_state::enter(std::string_view phase) {
-  if (sort_.others != nullptr) sort_.others->group->enter_phase(phase);
-}
-
-bool rmg_state::reaches(unsigned source, unsigned receiver) const {
-  if (receiver == source) return true;
-  if (run_.options().tuning.exchange_through_host) return false;
-  return run_.ranks()[source].device->reaches(*run_.ranks()[receiver].device);
-}
-
-std::string rmg_state::why_staged(unsigned source, unsigned receiver) const {
-  const device::device& from = *run_.ranks()[source].device;
-  const device::device& to = *run_.ranks()[receiver].device;
-  if (run_.options().tuning.exchange_through_host) return "asked for (tuning.exchange_through_host)";
-  return fmt::format("{} does not reach the memory of {}: {}", from.name(), to.name(), from.why_unreachable(to));
-}
-
-std::uint64_t rmg_state::staging_slot_bytes(unsigned r) const {
-  const std::uint64_t widest = std::max<std::uint64_t>(sort_.shape.codec.width_bytes(), sort_.shape.value_bytes);
-  const std::uint64_t part_bytes = rank_capacity(planner_.params(), planned(r)) * widest;
-  // All of a small part pins little memory: pinning takes longer than sorting it.
-  return std::clamp(base::round_up(part_bytes, least_staging_slot_bytes), least_staging_slot_bytes,
-                    most_staging_slot_bytes);
-}
-
-void rmg_state::reserve_staging() {
-  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    for (unsigned source = 0; source < run_.num_ranks(); ++source) {
-      if (reaches(source, r)) continue;
-      if (run_.report().staged_because.empty()) run_.report().staged_because = why_staged(source, r);
-      while (staging_.size() <= r) {
-        const auto next = static_cast<unsigned>(staging_.size());
-        staging_.push_back(run_.ranks()[next].device->allocate_staging(num_staging_slots * staging_slot_bytes(next)));
-      }
-    }
-  }
 }
 
 rmg_state::~rmg_state() { run_.drain(); }
@@ -245,31 +68,6 @@ void rmg_state::count_slices() {
     num_keys += slice.count;
   });
   run_.finish_phase("histogram", fraction_after_partitioning * 0.9, num_keys);
-}
-
-/// Every process knows all pending slices, so counts travel without saying whose they are: process by process, and of
-/// each in the order of its slices.
-void rmg_state::fill_in_counts_of_others() {
-  const cluster_sort& others = *sort_.others;
-  const auto process_of = [&](unsigned rank) {
-    return static_cast<std::size_t>(std::ranges::upper_bound(others.first_ranks, rank) - others.first_ranks.begin() -
-                                    1);
-  };
-  std::vector<std::uint64_t> mine;
-  std::vector<std::uint64_t> next(others.first_ranks.size());  // next[process + 1]: how many counts that process gives
-  for_each_slice([&](const plan::refinement&, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
-    next[process_of(slice.rank) + 1] += counts.size();
-    if (is_mine(slice.rank)) mine.insert(mine.end(), counts.begin(), counts.end());
-  });
-  std::partial_sum(next.begin(), next.end(), next.begin());  // now where each process's counts begin
-  std::vector<std::uint64_t> all;
-  run_.time_on_host("index", 0, [&] { all = others.group->gather(mine); });
-  SPANSORT_ASSERT(all.size() == next.back());
-  for_each_slice([&](const plan::refinement&, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
-    std::uint64_t& begin = next[process_of(slice.rank)];
-    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(begin), counts.size(), counts.begin());
-    begin += counts.size();
-  });
 }
 
 bool rmg_state::looks_for_order() const {
@@ -384,90 +182,6 @@ void rmg_state::make_plan() {
   report.num_spanning_buckets = plan_.num_spanning_buckets;
   report.imbalance = plan_.imbalance();
   for (unsigned r = 0; r < run_.num_ranks(); ++r) report.ranks[r].num_keys_out = plan_.rank_count(planned(r));
-}
-
-void rmg_state::find_closed_ranks() {
-  for (rank_buffers& b : buffers_) b.is_closed = true;
-  for (const plan::transfer& t : plan_.transfers) {
-    if (t.is_identity()) continue;
-    for (const unsigned rank : {t.source_rank, t.destination_rank}) {
-      if (is_mine(rank)) buffers_[rank - first_rank_].is_closed = false;
-    }
-  }
-  // An unpartitioned chunk is closed only where it is also in place.
-  for (rank_buffers& b : buffers_) {
-    if (!b.is_partitioned && b.chunk.keys != b.owned.keys) b.is_closed = false;
-  }
-}
-
-/// What the ranks of this process send from and receive into.
-std::vector<exchange::endpoint> rmg_state::clear_the_way() {
-  const device::record_shape& shape = sort_.shape;
-  std::vector<exchange::endpoint> endpoints(run_.num_ranks());
-  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    rank_buffers& b = buffers_[r];
-    device::queue& queue = *run_.ranks()[r].queue;
-    if (!b.is_partitioned && !b.is_closed) {
-      // Never partitioned, for one bucket holds it: out of the way of what arrives.
-      const std::uint64_t count = source_count(plan_.params, planned(r));
-      queue.copy(b.spare.keys, b.chunk.keys, count * shape.codec.width_bytes(), "exchange");
-      queue.copy(b.spare.values, b.chunk.values, count * shape.value_bytes, "exchange");
-      b.is_partitioned = true;
-    }
-    endpoints[r] = {&queue, b.spare, b.owned,
-                    [&self = run_.ranks()[r]]() -> device::event& { return self.take_event(); }};
-  }
-  return endpoints;
-}
-
-std::vector<plan::transfer> rmg_state::transfers_between_own() const {
-  std::vector<plan::transfer> transfers;
-  for (plan::transfer t : plan_.transfers) {
-    if (!is_mine(t.source_rank) || !is_mine(t.destination_rank)) continue;
-    t.source_rank -= first_rank_;
-    t.destination_rank -= first_rank_;
-    if (!buffers_[t.source_rank].is_closed) transfers.push_back(t);
-  }
-  return transfers;
-}
-
-void rmg_state::exchange_buckets() {
-  enter("exchange");
-  if (place_ != input_place::separate) run_.no_way_back();
-  const std::vector<exchange::endpoint> endpoints = clear_the_way();
-  run_.join_queues();
-  if (sort_.others != nullptr) run_.finish_phase("partition", fraction_after_partitioning, 0);  // the host reads next
-  const std::vector<plan::transfer> transfers = transfers_between_own();
-  push_between_own(endpoints, transfers);
-  if (sort_.others != nullptr) push_to_others(endpoints);
-  std::uint64_t num_keys = 0;
-  for (const plan::transfer& t : transfers) num_keys += t.count;
-  if (place_ == input_place::separate) {
-    run_.finish_phase("exchange", fraction_after_exchange, num_keys);  // what fails must not begin the output
-  } else {
-    run_.join_queues();
-    run_.pass_phase("exchange", fraction_after_exchange, num_keys);
-  }
-}
-
-void rmg_state::push_to_others(std::span<const exchange::endpoint> endpoints) {
-  exchange::exchanged moved;
-  run_.time_on_host("exchange", sort_.num_keys * sort_.shape.bytes(),
-                    [&] { moved = sort_.others->group->push(sort_.shape, plan_.transfers, endpoints, first_rank_); });
-  run_.report().exchanged_bytes += moved.bytes;
-  run_.report().staged_bytes += moved.staged_bytes;
-}
-
-void rmg_state::push_between_own(std::span<const exchange::endpoint> endpoints,
-                                 std::span<const plan::transfer> transfers) {
-  const auto reaches = [&](unsigned source, unsigned receiver) { return this->reaches(source, receiver); };
-  std::vector<exchange::staging_area> areas;
-  for (unsigned r = 0; r < staging_.size(); ++r) {
-    areas.push_back({static_cast<std::byte*>(staging_[r].data()), staging_slot_bytes(r), num_staging_slots});
-  }
-  const exchange::exchanged moved = exchange::push_in_memory(sort_.shape, transfers, endpoints, reaches, areas);
-  run_.report().exchanged_bytes = moved.bytes;
-  run_.report().staged_bytes = moved.staged_bytes;
 }
 
 void rmg_state::sort_buckets() {

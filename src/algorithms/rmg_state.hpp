@@ -12,6 +12,10 @@
 
 namespace spansort::algorithms {
 
+// The caller's progress bar: how far a sort is when a phase ends.
+inline constexpr double fraction_after_partitioning = 0.45;
+inline constexpr double fraction_after_exchange = 0.6;
+
 /// Whose memory the input lies in.
 enum class input_place : std::uint8_t {
   shared,    ///< the caller's, which the devices share
@@ -22,6 +26,12 @@ enum class input_place : std::uint8_t {
 
 /// What suits every rank's device.
 [[nodiscard]] device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape);
+
+/// Most records that a rank of the plan can hold before or after the exchange.
+[[nodiscard]] std::uint64_t rank_capacity(const plan::parameters& p, unsigned rank);
+
+/// The number that this process's first rank has in the plan.
+[[nodiscard]] unsigned first_rank_of(const problem& sort);
 
 /// What is copied at a time to and from devices with memory of their own.
 [[nodiscard]] std::uint64_t keys_of_a_piece(const problem& sort, const tuning_options& tuning);

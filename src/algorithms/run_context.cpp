@@ -15,6 +15,12 @@ constexpr std::chrono::milliseconds progress_interval{100};
 /// How often the queues are looked at between two calls.
 constexpr std::chrono::milliseconds poll_interval{2};
 
+// activity::queue.
+constexpr int queue_of_work = 0;
+constexpr int queue_of_copies = 1;
+constexpr int queue_of_the_host = 2;
+constexpr int queue_of_copies_out = 3;
+
 }  // namespace
 
 run_context::run_context(std::vector<rank>& ranks, const sort_options& options, sort_report& report)
@@ -69,10 +75,7 @@ void run_context::finish_phase(std::string_view phase, double fraction, std::uin
 void run_context::watch_queues(std::string_view phase, double fraction, std::uint64_t work) {
   const std::uint64_t work_before = monitor_.work_done.load(std::memory_order_relaxed);
   const double fraction_before = fraction_;
-  for (rank& r : ranks_) {
-    if (r.copies != nullptr) r.copies->record(*r.idle_copies);
-    r.queue->record(*r.idle);
-  }
+  for (rank& r : ranks_) r.record_idle();
   auto next_report = std::chrono::steady_clock::now() + progress_interval;
   while (!std::ranges::all_of(ranks_, [](const rank& r) { return r.is_idle(); })) {
     std::this_thread::sleep_for(poll_interval);
@@ -116,6 +119,15 @@ void run_context::join_queues() {
   }
 }
 
+void run_context::open_copies_out() {
+  for (rank& r : ranks_) {
+    if (r.copies == nullptr || r.copies_out != nullptr) continue;
+    r.idle_copies_out = r.device->make_event();
+    r.copies_out = r.device->make_queue();
+    r.copies_out->set_monitor(&monitor_);
+  }
+}
+
 void run_context::report_progress(std::string_view phase, double fraction) noexcept {
   fraction_ = std::max(fraction_, std::min(1.0, fraction));
   if (!options_.on_progress || callback_failure_ != nullptr) return;
@@ -131,7 +143,6 @@ void run_context::report_progress(std::string_view phase, double fraction) noexc
 
 void run_context::note_host_work(std::string_view name, std::uint64_t bytes_moved, std::int64_t begin_ns) {
   if (!monitor_.wants_intervals) return;
-  constexpr int queue_of_the_host = 2;
   report_.timeline.push_back({.rank = 0,
                               .queue = queue_of_the_host,
                               .name = name,
@@ -143,13 +154,16 @@ void run_context::note_host_work(std::string_view name, std::uint64_t bytes_move
 
 void run_context::collect_timeline() {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    int queue = 0;
-    ranks_[i].for_each_queue([&](device::queue& q) { collect_timeline(q, static_cast<int>(i), queue++); });
+    const rank& r = ranks_[i];
+    collect_timeline(r.queue.get(), static_cast<int>(i), queue_of_work);
+    collect_timeline(r.copies.get(), static_cast<int>(i), queue_of_copies);
+    collect_timeline(r.copies_out.get(), static_cast<int>(i), queue_of_copies_out);
   }
 }
 
-void run_context::collect_timeline(device::queue& q, int rank, int queue) {
-  for (const device::work_interval& w : q.take_intervals()) {
+void run_context::collect_timeline(device::queue* q, int rank, int queue) {
+  if (q == nullptr) return;
+  for (const device::work_interval& w : q->take_intervals()) {
     report_.timeline.push_back({.rank = rank,
                                 .queue = queue,
                                 .name = w.name,

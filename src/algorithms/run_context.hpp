@@ -91,6 +91,9 @@ class run_context {
   /// Every rank's work waits for what is now queued as every other rank's.
   void join_queues();
 
+  /// Gives every rank that copies beside its work a queue for copies out.
+  void open_copies_out();
+
   /// From here on the caller's arrays are overwritten: cancelling is over.
   void no_way_back() noexcept { can_cancel_ = false; }
   [[nodiscard]] bool output_has_begun() const noexcept { return !can_cancel_; }
@@ -100,7 +103,7 @@ class run_context {
   void watch_queues(std::string_view phase, double fraction, std::uint64_t work);
   void note_host_work(std::string_view name, std::uint64_t bytes_moved, std::int64_t begin_ns);
   void collect_timeline();
-  void collect_timeline(device::queue& q, int rank, int queue);
+  void collect_timeline(device::queue* q, int rank, int queue);
   /// The first failure, or null.
   [[nodiscard]] std::exception_ptr synchronize_all() noexcept;
   void throw_if_cancelled();

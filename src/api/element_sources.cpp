@@ -74,10 +74,10 @@ class indexed_key_source final : public external::element_source {
 
 class record_source final : public external::element_source {
  public:
-  record_source(const std::string& path, std::uint64_t record_bytes, source_options options)
-      : input_(path), record_bytes_(record_bytes), options_(std::move(options)) {
+  record_source(files::input_file input, std::uint64_t record_bytes, source_options options)
+      : input_(std::move(input)), record_bytes_(record_bytes), options_(std::move(options)) {
     SPANSORT_ASSERT(record_bytes != 0);
-    if (files::is_npy_name(path)) {
+    if (files::is_npy_name(input_.name())) {
       throw bad_input(
           fmt::format("{}: records are plain bytes, but the name is that of a .npy file, which has a header; "
                       "give them another name, or sort the file's keys without --record",
@@ -127,9 +127,14 @@ std::unique_ptr<external::element_source> make_indexed_key_source(files::key_rea
   return std::make_unique<indexed_key_source>(std::move(reader), std::move(options));
 }
 
+std::unique_ptr<external::element_source> make_record_source(files::input_file input, std::uint64_t record_bytes,
+                                                             source_options options) {
+  return std::make_unique<record_source>(std::move(input), record_bytes, std::move(options));
+}
+
 std::unique_ptr<external::element_source> make_record_source(const std::string& path, std::uint64_t record_bytes,
                                                              source_options options) {
-  return std::make_unique<record_source>(path, record_bytes, std::move(options));
+  return make_record_source(files::input_file(path), record_bytes, std::move(options));
 }
 
 }  // namespace spansort::api

@@ -27,8 +27,13 @@ struct source_options {
 [[nodiscard]] std::unique_ptr<external::element_source> make_indexed_key_source(files::key_reader reader,
                                                                                 source_options options = {});
 
-/// Elements are records of `record_bytes`, as they are. Throws bad_input when the size is not a multiple of that or the
-/// name is .npy's, io_error, and what input_file throws.
+/// Elements are records of `record_bytes`, as they are. Takes an input of which nothing has been read. Throws bad_input when
+/// the size is not a multiple of that or the name is .npy's.
+[[nodiscard]] std::unique_ptr<external::element_source> make_record_source(files::input_file input,
+                                                                           std::uint64_t record_bytes,
+                                                                           source_options options = {});
+
+/// The same, of the input at `path`. Throws what input_file throws, too.
 [[nodiscard]] std::unique_ptr<external::element_source> make_record_source(const std::string& path,
                                                                            std::uint64_t record_bytes,
                                                                            source_options options = {});

@@ -26,6 +26,8 @@ constexpr double gpu_start_s = 0.3;
 constexpr std::uint64_t bytes_worth_several_gpus = std::uint64_t{1} << 30;
 /// Of a GPU's free memory, what a sort may fill: twice its share of the input, slack and scratch included.
 constexpr double fillable = 0.45;
+/// Below this a GPU cannot sort larger inputs in parts either: scratch, and slots that are worth a trip.
+constexpr std::uint64_t least_gpu_bytes = std::uint64_t{256} << 20;
 
 double trip_s(std::uint64_t input_bytes) {
   return static_cast<double>(input_bytes) / gpu_trip_bytes_per_s + gpu_overhead_s;
@@ -38,9 +40,14 @@ std::uint64_t least_free_bytes(int count) {
   return least;
 }
 
+/// Of each of the first `gpus` GPUs, what a sort may take.
+std::uint64_t room_bytes(const sort_demand& sort, int gpus) {
+  const std::uint64_t room = least_free_bytes(gpus) + sort.held_gpu_bytes;
+  return sort.device_memory_bytes == 0 ? room : std::min(room, sort.device_memory_bytes);
+}
+
 bool fits(const sort_demand& sort, int gpus) {
-  const double room = fillable * static_cast<double>(least_free_bytes(gpus) + sort.held_gpu_bytes);
-  return static_cast<double>(sort.input_bytes) / gpus <= room;
+  return static_cast<double>(sort.input_bytes) / gpus <= fillable * static_cast<double>(room_bytes(sort, gpus));
 }
 
 device_choice pick_gpus(const sort_demand& sort, double gpu_s, double cpu_s) {
@@ -52,10 +59,16 @@ device_choice pick_gpus(const sort_demand& sort, double gpu_s, double cpu_s) {
   const bool wants_several = count > 1 && (sort.input_bytes >= bytes_worth_several_gpus || !fits(sort, 1));
   const int used = wants_several ? count : 1;
   const std::string gpus = fmt::format("{} GPU{}", used, used == 1 ? "" : "s");
-  if (!fits(sort, used)) return {{}, "on the CPU: too large for the free memory of " + gpus};
+  const bool in_parts = !fits(sort, used);
+  if (in_parts) {
+    gpu_s += trip_s(sort.input_bytes);  // out_of_core makes two
+    const bool may_go = sort.takes_parts && room_bytes(sort, used) >= least_gpu_bytes;
+    if (!may_go || gpu_s >= cpu_s) return {{}, "on the CPU: too large for the free memory of " + gpus};
+  }
   device_choice choice;
   for (int i = 0; i < used; ++i) choice.list.gpus.push_back(i);
-  choice.why = fmt::format("{}: about {:.0f} ms against {:.0f} on the CPU", gpus, gpu_s * 1e3, cpu_s * 1e3);
+  choice.why = fmt::format("{}{}: about {:.0f} ms against {:.0f} on the CPU", gpus, in_parts ? ", in parts" : "",
+                           gpu_s * 1e3, cpu_s * 1e3);
   return choice;
 }
 

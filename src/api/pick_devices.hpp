@@ -16,11 +16,13 @@ struct device_choice {
 
 /// What the choice depends on.
 struct sort_demand {
-  std::uint64_t input_bytes = 0;         ///< in host memory, values included
-  std::uint64_t memory_limit_bytes = 0;  ///< on workspace; 0: none
-  std::uint64_t held_gpu_bytes = 0;      ///< that the caller holds on each GPU already
-  bool gpus_are_open = false;            ///< the caller has used them: starting their runtime costs nothing any more
+  std::uint64_t input_bytes = 0;          ///< in host memory, values included
+  std::uint64_t memory_limit_bytes = 0;   ///< on workspace; 0: none
+  std::uint64_t device_memory_bytes = 0;  ///< on workspace on each device; 0: none
+  std::uint64_t held_gpu_bytes = 0;       ///< that the caller holds on each GPU already
+  bool gpus_are_open = false;             ///< the caller has used them: starting their runtime costs nothing any more
   bool takes_one_device = false;
+  bool takes_parts = false;  ///< the algorithm sorts in parts what does not fit
 };
 
 /// Does not touch the GPUs' runtime where the CPU is the answer anyway. A GPU that cannot be asked is no reason to fail.

@@ -21,10 +21,12 @@ constexpr std::uint64_t cache_line_bytes = 64;
 constexpr std::uint64_t most_stripes = 4;
 constexpr std::uint64_t lookahead_records = 16;
 
-/// Columns that are gathered together. Narrower ones save memory, and read every record's lines more often.
+/// Columns that are gathered together, about a cache line of them in records of usual size. Fewer would save memory, and
+/// read every record's lines more often. Records of 100 bytes in 1, 2, 3, 4 stripes: 779, 831, 751, 957 ms of processor
+/// time for 3 million (two threads, busy machine).
 std::uint64_t stripe_bytes(std::uint64_t record_bytes) {
-  const std::uint64_t whole_lines = std::min(record_bytes, cache_line_bytes);
-  return std::max(whole_lines, base::ceil_div(record_bytes, most_stripes));
+  const std::uint64_t num_lines = base::ceil_div(record_bytes, cache_line_bytes);
+  return base::ceil_div(record_bytes, std::min(num_lines, most_stripes));
 }
 
 std::uint64_t index_bytes(std::uint64_t num_records) { return num_records <= narrow_records ? 4 : 8; }

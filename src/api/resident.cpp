@@ -48,7 +48,7 @@ void resident_sorter::state::sort(const device::record_shape& shape, std::span<s
   }
   algorithms::check_part_capacities(problem, ranks, options);
   algorithms::reserve_workspace(ranks, shape, algorithm.workspace(ranks, options, problem), 0,
-                                options.memory_limit_bytes);
+                                options.memory_limit_bytes, options.device_memory_bytes);
   for (std::size_t i = 0; i < shards.size(); ++i) ranks[i].queue->wait_for_stream(shards[i].stream);
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;

@@ -41,7 +41,7 @@ struct sorter::state {
   /// Whether the calling thread is the fastest device: few keys, and nobody asked for several devices.
   [[nodiscard]] bool is_for_calling_thread(std::uint64_t num_keys) const {
     return devices.gpus.empty() && devices.count <= 1 && options.algorithm != "rmg" &&
-           num_keys <= api::host_limits(options.tuning).inline_keys;
+           options.algorithm != "out_of_core" && num_keys <= api::host_limits(options.tuning).inline_keys;
   }
   std::vector<algorithms::rank>& the_calling_thread();
   std::vector<algorithms::rank>& picked_ranks(std::uint64_t num_keys);
@@ -67,12 +67,14 @@ struct sorter::state {
 const api::device_list& sorter::state::pick(const device::record_shape& shape, std::uint64_t num_keys) {
   picked = {devices, {}};
   if (devices.is_auto && !is_for_calling_thread(num_keys)) {
-    const std::uint64_t held = gpu_ranks.empty() ? 0 : algorithms::held_bytes(gpu_ranks) / gpu_ranks.size();
+    const std::uint64_t held = gpu_ranks.empty() ? 0 : algorithms::held_device_bytes(gpu_ranks.front());
     picked = api::pick_devices({.input_bytes = num_keys * shape.bytes(),
                                 .memory_limit_bytes = options.memory_limit_bytes,
+                                .device_memory_bytes = options.device_memory_bytes,
                                 .held_gpu_bytes = held,
                                 .gpus_are_open = !gpu_ranks.empty(),
-                                .takes_one_device = options.algorithm == "single"});
+                                .takes_one_device = options.algorithm == "single",
+                                .takes_parts = options.algorithm == "auto" || options.algorithm == "out_of_core"});
   }
   return picked.list;
 }
@@ -119,7 +121,7 @@ void sorter::state::reserve_picked(const algorithms::problem& problem, std::uint
   }
   call_scratch_bytes = scratch_bytes;
   algorithms::reserve_workspace(*used, problem.shape, algorithm.workspace(*used, options, problem), scratch_bytes,
-                                options.memory_limit_bytes);
+                                options.memory_limit_bytes, options.device_memory_bytes);
 }
 
 void sorter::state::run(const algorithms::problem& problem, std::string_view name,

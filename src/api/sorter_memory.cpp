@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "api/device_list.hpp"
+#include "base/math.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/topology.hpp"
 
@@ -17,6 +18,16 @@ constexpr std::uint64_t page_bytes = 4096;
 /// Host devices that the list, or the CPU in its place, may be; the calling thread is one more.
 std::uint64_t num_host_devices(const device_list& list) {
   return std::max<std::uint64_t>(list.count, device::host::num_numa_nodes());
+}
+
+/// Sorts in parts keep a copy of the data, as others do, and four parts on each device: of 1/32 of the data, of 64 MiB
+/// where that is more, of less where the device has room for less only.
+external::memory_formula parts_on_host_devices(const sort_options& options, std::uint64_t num_devices,
+                                               std::uint64_t bytes) {
+  if (options.device_memory_bytes != 0) return {.fixed_bytes = num_devices * options.device_memory_bytes};
+  if (options.algorithm != "out_of_core") return {};
+  return {.fixed_bytes = num_devices * (std::uint64_t{256} << 20),
+          .element_bytes = base::ceil_div(num_devices * bytes, std::uint64_t{8})};
 }
 
 }  // namespace
@@ -38,6 +49,9 @@ external::memory_formula sorter_memory(const sort_options& options, std::uint64_
   const double epsilon = tuning.epsilon >= 0 ? tuning.epsilon : default_epsilon;
   const double slack = num_devices == 1 ? 0 : 2 * epsilon;
   memory.element_bytes = static_cast<std::uint64_t>(std::ceil(static_cast<double>(num_slots * bytes) * (1 + slack)));
+  const external::memory_formula parts = parts_on_host_devices(options, num_devices, bytes);
+  memory.fixed_bytes += parts.fixed_bytes;
+  memory.element_bytes += parts.element_bytes;
   return memory;
 }
 

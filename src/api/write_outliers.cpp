@@ -7,6 +7,7 @@
 
 #include "api/arguments.hpp"
 #include "api/open_keys.hpp"
+#include "api/outliers.hpp"
 #include "base/math.hpp"
 #include "files/byte_buffer.hpp"
 #include "files/key_writer.hpp"
@@ -65,7 +66,9 @@ files::byte_buffer collect_outside(std::span<const K> words, const keys::codec_o
   return bytes;
 }
 
-files::byte_buffer outliers_of(const const_key_span& span, const summary& box) {
+}  // namespace
+
+files::byte_buffer api::outliers_of(const const_key_span& span, const summary& box) {
   // Of NaN whiskers, nothing is beyond.
   if (span.num_keys == 0 || box.whisker_low != box.whisker_low || box.whisker_high != box.whisker_high) return {};
   // Borders are arithmetic on encodings; no key is read for them.
@@ -78,14 +81,12 @@ files::byte_buffer outliers_of(const const_key_span& span, const summary& box) {
   });
 }
 
-}  // namespace
-
 std::uint64_t write_outliers(const std::string& output, const const_key_span keys, const summary& box,
                              const temporary_file_callback& on_temporary) {
   api::check_keys(keys);
   const files::output_target target = files::find_output(output);
   const files::key_layout layout = files::output_layout(target, output, {files::file_format::raw, keys.type});
-  files::byte_buffer bytes = outliers_of(keys, box);
+  files::byte_buffer bytes = api::outliers_of(keys, box);
   const std::uint64_t num_outliers = bytes.size() / size_bytes(keys.type);
   files::require_free_space(target, files::file_bytes(layout, num_outliers));
   files::write_keys(target, layout, {keys.type, bytes.data(), num_outliers}, on_temporary);

@@ -283,6 +283,8 @@ class device {
   /// Host memory that copies between it and this device take at full speed. Not counted as the device's memory. Throws
   /// out_of_memory.
   [[nodiscard]] virtual buffer allocate_staging(std::uint64_t size_bytes) = 0;
+  /// The same for much memory: ordinary host memory, which copies take more slowly, where no more can be had of the other.
+  [[nodiscard]] virtual buffer allocate_host(std::uint64_t size_bytes) = 0;
   /// Memory that work on this device's queues needs besides, whatever the input: a fixed number of bytes of the memory
   /// that memory_id() names.
   [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;

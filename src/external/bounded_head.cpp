@@ -2,16 +2,21 @@
 #include "external/bounded_head.hpp"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "base/math.hpp"
 #include "files/byte_buffer.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::external {
 namespace {
+
+/// Looked at by one task.
+constexpr std::uint64_t slice_elements = std::uint64_t{1} << 14;
 
 /// The best elements so far, in front: sorted, at most K of them. Behind them, in input order, those that came since and
 /// may be among them.
@@ -22,15 +27,13 @@ class best_elements {
         request_(request),
         element_bytes_(order.element_bytes()),
         elements_(request.num_buffered * element_bytes_),
-        last_key_(order.key_bytes()),
-        key_(order.key_bytes()) {}
+        last_key_(order.key_bytes()) {}
 
   /// Takes the next elements of `source`; false at its end.
   bool take_from(element_source& source) {
     // Half of what is beside K: no read is shorter, and no sort has less that is new.
-    if (request_.num_buffered - num_held_ < (request_.num_buffered - request_.num_wanted) / 2 ||
-        num_held_ == request_.num_buffered)
-      cut();
+    const std::uint64_t least = std::max<std::uint64_t>((request_.num_buffered - request_.num_wanted) / 2, 1);
+    if (request_.num_buffered - num_held_ < least) cut();
     const std::uint64_t wanted = request_.num_buffered - num_held_;
     std::byte* const arrived = at(num_held_);
     const std::uint64_t count = source.read(arrived, wanted);
@@ -58,14 +61,34 @@ class best_elements {
   /// later in the input, and so in the order.
   std::uint64_t drop_late(std::byte* elements, std::uint64_t count) {
     if (request_.num_wanted == 0) return 0;
-    std::byte* end = elements;
-    for (const std::byte* element = elements; count != 0; --count, element += element_bytes_) {
-      order_.write_key(element, key_.data());
-      if (std::memcmp(key_.data(), last_key_.data(), key_.size()) >= 0) continue;
-      std::memmove(end, element, element_bytes_);
-      end += element_bytes_;
+    std::vector<std::uint64_t> num_kept(base::ceil_div(count, slice_elements));
+    tbb::task_group_context own(tbb::task_group_context::isolated);  // not cancelled with the caller's tasks
+    tbb::parallel_for(
+        std::size_t{0}, num_kept.size(),
+        [&](std::size_t s) {
+          const std::uint64_t first = s * slice_elements;
+          num_kept[s] = drop_late_of_slice(elements + first * element_bytes_, std::min(slice_elements, count - first));
+        },
+        own);
+    std::uint64_t num_joined = 0;
+    for (std::size_t s = 0; s < num_kept.size(); ++s) {
+      std::memmove(elements + num_joined * element_bytes_, elements + s * slice_elements * element_bytes_,
+                   num_kept[s] * element_bytes_);
+      num_joined += num_kept[s];
     }
-    return static_cast<std::uint64_t>(end - elements) / element_bytes_;
+    return num_joined;
+  }
+
+  [[nodiscard]] std::uint64_t drop_late_of_slice(std::byte* elements, std::uint64_t count) const {
+    std::vector<std::byte> key(last_key_.size());
+    std::uint64_t num_kept = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::byte* const element = elements + i * element_bytes_;
+      order_.write_key(element, key.data());
+      if (std::memcmp(key.data(), last_key_.data(), key.size()) >= 0) continue;
+      std::memmove(elements + num_kept++ * element_bytes_, element, element_bytes_);
+    }
+    return num_kept;
   }
 
   element_order& order_;
@@ -73,7 +96,6 @@ class best_elements {
   std::uint64_t element_bytes_;
   files::byte_buffer elements_;
   std::vector<std::byte> last_key_;  ///< of the K-th best
-  std::vector<std::byte> key_;
   std::uint64_t num_held_ = 0;
   std::uint64_t num_read_ = 0;
   bool has_last_ = false;  ///< K elements are in front

@@ -76,6 +76,12 @@ transfer_result read_fully(int fd, std::span<std::byte> into) noexcept {
                   [&](std::size_t at, std::size_t count) { return ::read(fd, into.data() + at, count); });
 }
 
+transfer_result read_fully_at(int fd, std::span<std::byte> into, std::uint64_t offset) noexcept {
+  return transfer(fd, into.size(), POLLIN, [&](std::size_t at, std::size_t count) {
+    return ::pread(fd, into.data() + at, count, static_cast<off_t>(offset + at));
+  });
+}
+
 transfer_result write_fully(int fd, std::span<const std::byte> from) noexcept {
   return all_or_error(from.size(), transfer(fd, from.size(), POLLOUT, [&](std::size_t at, std::size_t count) {
                         return ::write(fd, from.data() + at, count);

@@ -48,6 +48,8 @@ class key_reader {
   key_reader(const std::string& path, std::optional<key_type> type);
 
   [[nodiscard]] const key_layout& layout() const noexcept { return layout_; }
+  /// Bytes before the first key.
+  [[nodiscard]] std::uint64_t header_bytes() const noexcept { return header_bytes_; }
   /// Known for regular files only.
   [[nodiscard]] std::optional<std::uint64_t> num_keys() const noexcept;
 

@@ -111,9 +111,9 @@ record_format parse_record_format(std::uint64_t record_bytes, std::string_view k
 }
 
 std::string to_string(const std::vector<record_key>& keys) {
-  std::string text;
-  for (const record_key& key : keys) text += (text.empty() ? "" : ",") + to_string(key);
-  return text;
+  std::vector<std::string> texts;
+  for (const record_key& key : keys) texts.push_back(to_string(key));
+  return fmt::format("{}", fmt::join(texts, ","));
 }
 
 }  // namespace spansort

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
@@ -42,12 +43,13 @@ std::size_t row_of(const sort_report& report, std::size_t rank, int queue) {
 }
 
 json row_name(const sort_report& report, std::size_t rank, int queue) {
+  constexpr std::array<const char*, 4> queues{"", ", copies", ", other processes", ", copies out"};
   const std::string name = "rank " + std::to_string(rank) + " (" + report.ranks[rank].device + ")";
   return {{"ph", "M"},
           {"pid", 1},
           {"tid", row_of(report, rank, queue)},
           {"name", "thread_name"},
-          {"args", {{"name", queue == 0 ? name : name + ", copies"}}}};
+          {"args", {{"name", name + queues.at(static_cast<std::size_t>(queue))}}}};
 }
 
 }  // namespace
@@ -79,10 +81,11 @@ void write_chrome_trace(const sort_report& report, std::ostream& out) {
   json events = json::array();
   events.push_back({{"ph", "M"}, {"pid", 1}, {"name", "process_name"}, {"args", {{"name", "spansort"}}}});
   for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) events.push_back(row_name(report, rank, 0));
-  std::set<int> rows_of_copies;
+  std::set<std::size_t> rows_of_copies;
   for (const activity& a : report.timeline) {
-    if (a.queue == 0 || !rows_of_copies.insert(a.rank).second) continue;
-    events.push_back(row_name(report, static_cast<std::size_t>(a.rank), a.queue));
+    const auto rank = static_cast<std::size_t>(a.rank);
+    if (a.queue == 0 || !rows_of_copies.insert(row_of(report, rank, a.queue)).second) continue;
+    events.push_back(row_name(report, rank, a.queue));
   }
   for (const activity& a : report.timeline) {
     events.push_back({{"ph", "X"},

@@ -2,10 +2,12 @@
 #include "statistics/select.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/assert.hpp"
 #include "base/math.hpp"
+#include "device/rank_sampler.hpp"
 #include "keys/dispatch.hpp"
 #include "statistics/select_plan.hpp"
 #include "statistics/take_sample.hpp"
@@ -32,10 +34,16 @@ class selection {
       std::erase_if(left.chunks, [](const key_chunk& c) { return c.num_keys == 0; });
       if (!is_first && is_worth_sorting(left.chunks)) return sort_and_pick(left);
       const key_extent extent = extent_of(num_keys_of(left.chunks), others_);
-      key_sample sample = take_sample(codec_, left.chunks, extent, keys_to_sample(left.chunks));
-      if (others_ != nullptr) sample.keys = others_->gather(sample.keys);
-      if (sample.keys.size() == extent.num_total) return pick(sample, left.targets);
-      left = search(sample, std::move(left), extent.num_total, is_first);
+      std::optional<key_sample> sample;
+      read_plan plan;
+      if (device::rank_sampler* const sampler = sampler_of(left.chunks)) {
+        plan = plan_on_device(*sampler, left);
+      } else {
+        sample = sample_of(left.chunks, extent);
+        if (sample->keys.size() == extent.num_total) return pick(*sample, left.targets);
+        plan = plan_by_sample(*sample, left.targets, extent.num_total, max_key_);
+      }
+      left = search(std::move(plan), std::move(sample), std::move(left), extent, is_first);
       is_first = false;
     }
   }
@@ -50,12 +58,47 @@ class selection {
     bool is_complete = true;  ///< there was room for all that was marked
   };
 
-  /// So few on one GPU that sorting them takes less time than another sample and its trip to the host. What a CPU has is
-  /// searched further, whose sort takes ten times as long as a read.
+  /// So few on one GPU that sorting them takes less time than another read and what the host has to do with it. What a CPU
+  /// has is searched further, whose sort takes ten times as long as a read.
   [[nodiscard]] bool is_worth_sorting(const std::vector<key_chunk>& chunks) const {
-    constexpr std::uint64_t most_keys = std::uint64_t{1} << 25;
-    return others_ == nullptr && chunks.size() == 1 && chunks[0].num_keys <= most_keys &&
-           !chunks[0].device->shares_host_memory();
+    return others_ == nullptr && chunks.size() == 1 && is_worth_sorting(chunks[0]);
+  }
+  [[nodiscard]] bool is_worth_sorting(const key_chunk& chunk) const {
+    // As many passes as a key has bytes move them: 25 million keys of 4 bytes take some 0.4 ms, as do 6 million of 8.
+    constexpr std::uint64_t most_work = std::uint64_t{3} << 27;
+    const std::uint64_t width = codec_.width_bytes();
+    return !chunk.device->shares_host_memory() && chunk.num_keys <= most_work / (width * width);
+  }
+
+  /// Who takes the sample, sorts it and looks into it where the keys are; null: it is brought to the host.
+  [[nodiscard]] device::rank_sampler* sampler_of(const std::vector<key_chunk>& chunks) const {
+    const bool is_one_of_own_memory =
+        others_ == nullptr && chunks.size() == 1 && !chunks[0].device->shares_host_memory();
+    if (!is_one_of_own_memory || chunks[0].num_keys <= keys_of_gpu_sample) return nullptr;
+    return dynamic_cast<device::rank_sampler*>(chunks[0].queue);
+  }
+
+  [[nodiscard]] read_plan plan_on_device(device::rank_sampler& sampler, const remainder& from) const {
+    const key_chunk& chunk = from.chunks.front();
+    const std::uint64_t run_keys = device::sample_run_bytes / codec_.width_bytes();
+    const std::uint64_t num_runs = num_sample_runs(chunk.num_keys, device::rank_sampler::most_sampled_keys, run_keys);
+    const std::uint64_t num_sampled = num_runs * run_keys;
+    std::vector<device::rank_bracket> brackets(from.targets.size());
+    queued_work work(from.chunks);
+    sampler.bracket_ranks({.codec = codec_,
+                           .keys = chunk.keys,
+                           .num_keys = chunk.num_keys,
+                           .num_runs = num_runs,
+                           .places = places_of(from.targets, num_sampled, chunk.num_keys),
+                           .brackets = brackets.data()});
+    work.finish();
+    return plan_by_brackets(brackets, num_sampled, chunk.num_keys, max_key_);
+  }
+
+  [[nodiscard]] key_sample sample_of(const std::vector<key_chunk>& chunks, const key_extent& extent) const {
+    key_sample sample = take_sample(codec_, chunks, extent, keys_to_sample(chunks));
+    if (others_ != nullptr) sample.keys = others_->gather(sample.keys);
+    return sample;
   }
 
   /// Processes sample alike, whatever devices they have.
@@ -68,20 +111,39 @@ class selection {
   void sort_and_pick(const remainder& left) {
     const key_chunk& chunk = left.chunks.front();
     const unsigned width = codec_.width_bytes();
-    void* const keys = const_cast<void*>(chunk.keys);
-    const device::buffer alternate = chunk.device->allocate(chunk.num_keys * width);
+    auto* const keys = static_cast<char*>(const_cast<void*>(chunk.keys));
+    device::buffer more;
+    void* alternate = spare_room(left);
+    if (alternate == nullptr) {
+      more = chunk.device->allocate(chunk.num_keys * width);
+      alternate = more.data();
+    }
     std::vector<std::uint64_t> bits(left.targets.size());
     queued_work work(left.chunks);
     chunk.queue->local_sort({.shape = {codec_, 0},
                              .source = {keys, nullptr},
-                             .alternate = {alternate.data(), nullptr},
+                             .alternate = {alternate, nullptr},
                              .segments = {{0, chunk.num_keys, {0, codec_.key_bits()}}},
                              .looks_for_order = false});
     for (std::size_t i = 0; i < bits.size(); ++i) {
-      chunk.queue->copy(&bits[i], static_cast<char*>(keys) + left.targets[i].rank * width, width, "selected");
+      chunk.queue->copy(&bits[i], keys + left.targets[i].rank * width, width, "selected");
     }
     work.finish();
     for (std::size_t i = 0; i < bits.size(); ++i) found_[left.targets[i].slot] = encode_at(codec_, &bits[i], 0);
+  }
+
+  /// Behind the only chunk's keys, for as many again; null where the memory that they were collected in ends before.
+  [[nodiscard]] void* spare_room(const remainder& left) const {
+    constexpr std::uint64_t alignment_bytes = 256;
+    const key_chunk& chunk = left.chunks.front();
+    const std::uint64_t size_bytes = chunk.num_keys * codec_.width_bytes();
+    const std::uint64_t begin = base::ceil_div(size_bytes, alignment_bytes) * alignment_bytes;
+    for (const device::buffer& b : left.memory) {
+      if (b.data() == chunk.keys && begin + size_bytes <= b.size_bytes()) {
+        return static_cast<char*>(b.data()) + begin;
+      }
+    }
+    return nullptr;
   }
 
   /// The sample is all there is.
@@ -96,10 +158,11 @@ class selection {
     }
   }
 
-  /// Reads until every target that is left lies among keys that were collected.
-  remainder search(const key_sample& sample, remainder from, std::uint64_t num_keys, bool are_callers_keys) {
+  /// Reads until every target that is left lies among keys that were collected. A sample that is not here is taken when the
+  /// first plan was not enough.
+  remainder search(read_plan plan, std::optional<key_sample> sample, remainder from, const key_extent& extent,
+                   bool are_callers_keys) {
     const std::uint64_t num_own_keys = num_keys_of(from.chunks);
-    read_plan plan = plan_by_sample(sample, from.targets, num_keys, max_key_);
     while (true) {
       reading done = read(from.chunks, plan);
       if (are_callers_keys) ++report_.num_reads;
@@ -107,7 +170,8 @@ class selection {
       if (settle(from.targets, plan, done)) {
         return {std::move(done.collected), std::move(done.memory), renumbered(from.targets, plan, done.counts)};
       }
-      plan = plan_by_ranges(sample, from.targets, num_keys, max_key_);
+      if (!sample) sample = sample_of(from.chunks, extent);
+      plan = plan_by_ranges(*sample, from.targets, extent.num_total, max_key_);
     }
   }
 
@@ -117,8 +181,12 @@ class selection {
     std::vector<std::uint64_t> counts(chunks.size() * num_intervals);
     for (const key_chunk& c : chunks) {
       const std::uint64_t capacity = std::min(c.num_keys, plan.most_collected);
-      done.memory.push_back(c.device->allocate(capacity * codec_.width_bytes()));
-      done.collected.push_back({c.device, c.queue, done.memory.back().data(), capacity});
+      key_chunk collected{c.device, c.queue, nullptr, capacity};
+      // What is going to be sorted takes its second array now: a further allocation takes longer.
+      const std::uint64_t num_arrays = chunks.size() == 1 && is_worth_sorting(collected) ? 2 : 1;
+      done.memory.push_back(c.device->allocate(num_arrays * capacity * codec_.width_bytes()));
+      collected.keys = done.memory.back().data();
+      done.collected.push_back(collected);
     }
     queued_work work(chunks);
     for (std::size_t i = 0; i < chunks.size(); ++i) {

@@ -42,7 +42,8 @@ struct select_report {
 /// numbers and the sample.
 ///
 /// Memory: on each device room for collected keys, up to half as many as there are in all, though not more than are in its
-/// chunks, and half as much again while those are searched; an eighth for quartiles. On the host a sample of 2^16 keys.
+/// chunks, and as much again while those are searched; an eighth for quartiles, a fortieth on one GPU. On the host a
+/// sample of 2^16 keys; one GPU keeps its sample, of up to 2^19 keys, in its scratch.
 /// Takes devices' scratch (device::prepare) and waits for the chunks' queues. Throws out_of_memory, and what queued work
 /// throws.
 [[nodiscard]] std::vector<std::uint64_t> select_keys(keys::key_codec codec, std::span<const key_chunk> chunks,

@@ -2,7 +2,6 @@
 #include "statistics/select_plan.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "base/assert.hpp"
@@ -83,20 +82,19 @@ class ordered_sample {
   std::vector<std::size_t> known_;
 };
 
-/// By how many places a sample's share of keys below `key` may be wrong: the standard deviation, from how neighbouring
-/// runs differ. Of sorted data they hardly do, and their places are nearly exact.
-double deviation_below(const key_sample& sample, std::uint64_t key) {
-  double sum_of_squares = 0;
-  double left = 0;
+/// Of the differences between neighbouring runs' numbers of keys below `key`. Of sorted data there are hardly any.
+std::uint64_t sum_of_squares_below(const key_sample& sample, std::uint64_t key) {
+  std::uint64_t sum_of_squares = 0;
+  std::int64_t left = 0;
   for (std::size_t begin = 0; begin < sample.keys.size(); begin += sample.run_keys) {
     const std::size_t end = std::min<std::size_t>(begin + sample.run_keys, sample.keys.size());
-    unsigned below = 0;
+    std::int64_t below = 0;
     for (std::size_t i = begin; i < end; ++i) below += sample.keys[i] < key ? 1 : 0;
-    const double difference = begin == 0 ? 0 : below - left;
-    sum_of_squares += difference * difference;
+    const std::int64_t difference = begin == 0 ? 0 : below - left;
+    sum_of_squares += static_cast<std::uint64_t>(difference * difference);
     left = below;
   }
-  return std::sqrt(sum_of_squares / 2);
+  return sum_of_squares;
 }
 
 /// `count` times `part` in `whole`, roughly.
@@ -140,32 +138,51 @@ void cut_range(plan_builder& plan, const value_range& range, std::size_t num_cut
 read_plan plan_by_sample(const key_sample& sample, std::span<const target> targets, std::uint64_t num_keys,
                          std::uint64_t max_key) {
   SPANSORT_ASSERT(targets.size() <= max_targets);
-  constexpr double deviations = 3.5;  // one rank in 2,000 is missed, and costs two reads more
-  plan_builder plan(max_key);
-  ordered_sample places(sample.keys);
-  const std::uint64_t last = sample.keys.size() - 1;
-  std::uint64_t expected_places = 0;
-  for (const target& t : targets) {
-    const std::uint64_t place = std::min(last, scaled(sample.keys.size(), t.rank, num_keys));
-    const double deviation = deviation_below(sample, places.at(place));
-    const std::uint64_t reach = 2 * sample.run_keys + static_cast<std::uint64_t>(deviations * deviation);
-    const std::uint64_t margin = reach / 4;
-    // Further out by the margin and still the same key: it may go on as far as it likes.
-    std::uint64_t low = 0;
-    if (place > reach + margin) {
-      low = places.at(place - reach);
-      if (places.at(place - reach - margin) == low) plan.set_apart(low);
+  const std::vector<std::uint64_t> places = places_of(targets, sample.keys.size(), num_keys);
+  return plan_by_brackets(bracket_targets(sample, places), sample.keys.size(), num_keys, max_key);
+}
+
+std::vector<std::uint64_t> places_of(std::span<const target> targets, std::uint64_t num_sampled,
+                                     std::uint64_t num_keys) {
+  std::vector<std::uint64_t> places;
+  for (const target& t : targets) places.push_back(std::min(num_sampled - 1, scaled(num_sampled, t.rank, num_keys)));
+  return places;
+}
+
+std::vector<device::rank_bracket> bracket_targets(const key_sample& sample, std::span<const std::uint64_t> places) {
+  ordered_sample ordered(sample.keys);
+  std::vector<device::rank_bracket> brackets;
+  for (const std::uint64_t place : places) {
+    device::rank_bracket b{.place = place};
+    b.reach = device::sample_reach(sample.run_keys, sum_of_squares_below(sample, ordered.at(place)));
+    if (b.has_low()) {
+      b.far_below = ordered.at(place - b.reach - b.margin());
+      b.low = ordered.at(place - b.reach);
     }
-    std::uint64_t high = max_key;
-    if (place + reach + margin < last) {
-      high = places.at(place + reach);
-      if (places.at(place + reach + margin) == high) plan.set_apart(high);
+    if (b.has_high(sample.keys.size())) {
+      b.high = ordered.at(place + b.reach);
+      b.far_above = ordered.at(place + b.reach + b.margin());
     }
-    plan.collect(low, high);
-    expected_places += 2 * (reach + margin);
+    brackets.push_back(b);
   }
-  const std::uint64_t expected = scaled(num_keys, expected_places, sample.keys.size());
-  return plan.finish(std::min(num_keys / 2, expected + expected / 2));
+  return brackets;
+}
+
+read_plan plan_by_brackets(std::span<const device::rank_bracket> brackets, std::uint64_t num_sampled,
+                           std::uint64_t num_keys, std::uint64_t max_key) {
+  plan_builder plan(max_key);
+  std::uint64_t expected_places = 0;
+  for (const device::rank_bracket& b : brackets) {
+    // Further out by the margin and still the same key: it may go on as far as it likes.
+    const std::uint64_t low = b.has_low() ? b.low : 0;
+    if (b.has_low() && b.far_below == low) plan.set_apart(low);
+    const std::uint64_t high = b.has_high(num_sampled) ? b.high : max_key;
+    if (b.has_high(num_sampled) && b.far_above == high) plan.set_apart(high);
+    plan.collect(low, high);
+    expected_places += 2 * (b.reach + b.margin());
+  }
+  const std::uint64_t expected = scaled(num_keys, expected_places, num_sampled);
+  return plan.finish(std::min(num_keys / 2, expected + expected / 4));
 }
 
 read_plan plan_by_ranges(const key_sample& sample, std::span<const target> targets, std::uint64_t num_keys,

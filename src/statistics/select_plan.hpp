@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "device/rank_sampler.hpp"
+
 namespace spansort::statistics {
 
 /// Encoded keys between two, both included, and how many of the data are below and within.
@@ -49,6 +51,17 @@ inline constexpr std::size_t max_targets = 8;
 /// that are many are set apart and not collected. `max_key`: the highest encoding.
 [[nodiscard]] read_plan plan_by_sample(const key_sample& sample, std::span<const target> targets,
                                        std::uint64_t num_keys, std::uint64_t max_key);
+
+/// The same for a sample of which only what is around each target is known: as bracket_targets finds it.
+[[nodiscard]] read_plan plan_by_brackets(std::span<const device::rank_bracket> brackets, std::uint64_t num_sampled,
+                                         std::uint64_t num_keys, std::uint64_t max_key);
+
+/// Where each target is in a sorted sample of so many keys.
+[[nodiscard]] std::vector<std::uint64_t> places_of(std::span<const target> targets, std::uint64_t num_sampled,
+                                                   std::uint64_t num_keys);
+/// What lies around `places` in the sample.
+[[nodiscard]] std::vector<device::rank_bracket> bracket_targets(const key_sample& sample,
+                                                                std::span<const std::uint64_t> places);
 
 /// For targets whose ranges the counts have shown: collects the ranges where they are small enough together. Otherwise
 /// cuts large ones by their values, and by the sample besides, and collects nothing.

@@ -6,12 +6,11 @@
 #include <exception>
 
 #include "base/math.hpp"
+#include "device/rank_sampler.hpp"
 #include "keys/dispatch.hpp"
 
 namespace spansort::statistics {
 namespace {
-
-constexpr std::uint64_t line_bytes = 64;
 
 /// Neighbours in a chunk.
 struct sample_run {
@@ -19,16 +18,7 @@ struct sample_run {
   std::uint64_t count = 0;
 };
 
-/// A number that looks random (SplitMix64's mixing).
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
-/// The runs of each chunk: one in each of equal parts of all keys, at a different place of each part, so that no period of
-/// the data's is met. Runs that begin in other processes' keys are theirs.
+/// The runs of each chunk: one in each of equal parts of all keys. Runs that begin in other processes' keys are theirs.
 std::vector<std::vector<sample_run>> place_runs(std::span<const key_chunk> chunks, const key_extent& extent,
                                                 std::uint64_t num_runs, std::uint64_t run_keys) {
   std::vector<std::vector<sample_run>> runs(chunks.size());
@@ -37,7 +27,7 @@ std::vector<std::vector<sample_run>> place_runs(std::span<const key_chunk> chunk
   std::size_t chunk = 0;
   std::uint64_t chunk_begin = extent.first;
   for (std::uint64_t i = 0; i < num_runs; ++i) {
-    const std::uint64_t begin = i * part + mixed(i) % (part - run_keys + 1);
+    const std::uint64_t begin = device::sample_run_begin(i, part, run_keys);
     if (begin < extent.first || begin >= end) continue;
     while (begin >= chunk_begin + chunks[chunk].num_keys) chunk_begin += chunks[chunk++].num_keys;
     const std::uint64_t at = begin - chunk_begin;
@@ -124,12 +114,12 @@ key_sample take_sample(const keys::key_codec& codec, std::span<const key_chunk> 
                        std::uint64_t most_keys) {
   const unsigned key_bytes = codec.width_bytes();
   key_sample sample;
-  sample.run_keys = line_bytes / key_bytes;
+  sample.run_keys = device::sample_run_bytes / key_bytes;
   std::vector<std::vector<sample_run>> runs;
   if (extent.num_total <= most_keys) {
     for (const key_chunk& c : chunks) runs.push_back({{0, c.num_keys}});
   } else {
-    runs = place_runs(chunks, extent, std::min(most_keys, extent.num_total / 4) / sample.run_keys, sample.run_keys);
+    runs = place_runs(chunks, extent, num_sample_runs(extent.num_total, most_keys, sample.run_keys), sample.run_keys);
   }
   const std::vector<char> keys = gather_all(chunks, runs, key_bytes);
   sample.keys.resize(keys.size() / key_bytes);

@@ -2,6 +2,7 @@
 // Samples of keys that lie on devices, and work queued on all of them.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "statistics/key_sharers.hpp"
@@ -31,9 +32,16 @@ class queued_work {
   std::span<const key_chunk> chunks_;
 };
 
-/// Keys of a sample; up to this many are taken all. GPUs read so fast that a large sample costs more than it saves.
+/// Keys of a sample; up to this many are taken all. GPUs read so fast that a large sample
+/// costs more on its way to the host than it saves.
 inline constexpr std::uint64_t keys_of_sample = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t keys_of_gpu_sample = std::uint64_t{1} << 14;
+
+/// Runs of a sample of `num_keys`, which are more than most_keys.
+[[nodiscard]] constexpr std::uint64_t num_sample_runs(std::uint64_t num_keys, std::uint64_t most_keys,
+                                                      std::uint64_t run_keys) noexcept {
+  return std::min(most_keys, num_keys / 4) / run_keys;
+}
 
 /// Encoded keys, taken at places that depend on the number of keys alone. A cache line at a time: its other keys cost
 /// nothing more. Where `extent` says that there are keys of other processes, this process's share of the sample.

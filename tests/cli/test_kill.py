@@ -40,12 +40,13 @@ class Killed(CommandTest):
 
     def kill_after(self, delay, number, env=None):
         """Returns "old" or "new": what the target is afterwards."""
-        command = subprocess.Popen([BIN, "sort", self.target, "-o", self.target], stderr=subprocess.DEVNULL,
+        command = subprocess.Popen([BIN, "sort", self.target, "-o", self.target], stderr=subprocess.PIPE,
                                    env=dict(os.environ, **(env or {})))
         time.sleep(delay)
         command.send_signal(number)
-        status = command.wait(timeout=120)
-        self.assertIn(status, (0, -number))
+        message = command.communicate(timeout=120)[1]
+        status = command.returncode
+        self.assertIn(status, (0, -number), message)
         self.assertEqual(os.listdir(self.folder), ["x.npy"], f"signal {number} after {delay} s")
         found = self.allowed.get(digest(self.target))
         self.assertIsNotNone(found, f"neither old nor new: signal {number} after {delay} s")

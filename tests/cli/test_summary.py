@@ -9,7 +9,7 @@ import xml.etree.ElementTree
 
 import numpy as np
 
-from support import FLOATS, IS_SMALL, TYPES, CommandTest, main, random_bits, run, values_of
+from support import FLOATS, IS_SMALL, TYPES, VARIED_TYPES, CommandTest, main, random_bits, run, some, values_of
 
 NUM_KEYS = 2003 if IS_SMALL else 20011
 # closest_observation is another one in old versions of NumPy; tests/statistics has it from a new one.
@@ -64,7 +64,7 @@ class SummaryTest(CommandTest):
 
 class Numbers(SummaryTest):
     def test_every_type(self):
-        for key_type in TYPES:
+        for key_type in VARIED_TYPES:
             with self.subTest(type=key_type):
                 bits = random_bits(key_type, NUM_KEYS, self.rng)
                 values = as_doubles(bits, key_type)
@@ -82,7 +82,7 @@ class Numbers(SummaryTest):
     def test_every_method(self):
         values = self.rng.exponential(size=NUM_KEYS)
         path = self.save("x.npy", values)
-        for method in METHODS:
+        for method in some(METHODS):
             with self.subTest(method=method):
                 found = self.summary(path, "--method", method)
                 self.assertEqual(found["method"], method)
@@ -281,7 +281,7 @@ class Text(SummaryTest):
 
 class Outputs(SummaryTest):
     def test_outliers_keep_type_and_order(self):
-        for key_type in TYPES:
+        for key_type in VARIED_TYPES:
             with self.subTest(type=key_type):
                 bits = random_bits(key_type, NUM_KEYS, self.rng)
                 path = self.save("x.npy", bits.view(TYPES[key_type][1]))

@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 
-from support import BIN, CommandTest, FLOATS, TYPES, main, random_bits, run, special_bits
+from support import BIN, CommandTest, FLOATS, TYPES, VARIED_TYPES, main, random_bits, run, some, special_bits
 
 DISTRIBUTIONS = ["uniform", "normal", "zero", "sorted", "reverse", "nearly-sorted", "staggered", "bucket-sorted",
                  "zipf:1", "entropy:4"]
@@ -42,8 +42,8 @@ class Flags(CommandTest):
 
     def test_sizes(self):
         # Without a number, signed, fractional, with a rest, zero, too large for 64 bits with or without the unit.
-        for size in ("1e99", "-1", "0", "0K", "4Gx", "18446744073709551616", "18446744073709551615K", "16777216T",
-                     "1.5G", "4 G", " 4G", "+4G", "G", "%", "0%", "101%", "50%%", "0x10", "1,5", "4KB", "inf"):
+        for size in some(("1e99", "-1", "0", "0K", "4Gx", "18446744073709551616", "18446744073709551615K", "16777216T",
+                          "1.5G", "4 G", " 4G", "+4G", "G", "%", "0%", "101%", "50%%", "0x10", "1,5", "4KB", "inf")):
             with self.subTest(size=size):
                 for flags in ([f"-S{size}"], ["-S", size], [f"--buffer-size={size}"]):
                     self.assert_refused(2, ["-S"], "sort", self.input, "-o", self.output, *flags)
@@ -52,8 +52,15 @@ class Flags(CommandTest):
         for size in ("1G", "1048576K", "1T", "16777215T", "100%", "18446744073709551615"):
             self.assert_ok("sort", self.input, "-o", self.path("z.npy"), "-S", size)
 
+    def test_device_memory(self):
+        for size in ("0", "1.5G", "-1", "G", "101%", "1e9"):
+            self.sort_refused(2, ["--device-memory"], f"--device-memory={size}")
+        for size in ("1G", "1048576K", "100%"):
+            self.assert_ok("sort", self.input, "-o", self.path("z.npy"), "--device-memory", size, "--devices", "cpu:1")
+        self.sort_refused(6, ["device_memory_bytes"], "--device-memory", "1K", "--devices", "cpu:3")
+
     def test_counts_and_seeds(self):
-        for count in ("-1", "1e7", "10K", "0x10", "18446744073709551616", "1.0", "", " 1", "ten", "1 000"):
+        for count in some(("-1", "1e7", "10K", "0x10", "18446744073709551616", "1.0", "", " 1", "ten", "1 000")):
             with self.subTest(count=count):
                 self.assert_refused(2, ["N"], "gen", count, "--type", "u8", "-o", self.output)
                 self.assert_refused(2, ["--seed"], "gen", "1", "--type", "u8", "-o", self.output, "--seed", count)
@@ -68,7 +75,7 @@ class Flags(CommandTest):
                     self.sort_refused(2, ["--type", name, "bf16"], "--type", name)
 
     def test_devices_flag(self):
-        for devices in ("cpu:0", "cpu:99999", "cpu:-1", "cpu:", "tpu", "", "cpu:1x", "cpu:18446744073709551617"):
+        for devices in some(("cpu:0", "cpu:99999", "cpu:-1", "cpu:", "tpu", "", "cpu:1x", "cpu:18446744073709551617")):
             with self.subTest(devices=devices):
                 self.sort_refused(2, ["device"], f"--devices={devices}")
         if b"no GPU" in run("devices").stdout:
@@ -87,7 +94,6 @@ class Flags(CommandTest):
 
     def test_flags_of_later_versions_are_not_ignored(self):
         self.sort_refused(2, ["-T", "not available yet"], "-T", self.folder)
-        self.sort_refused(2, ["--device-memory", "not available yet"], "--device-memory", "1G")
 
     def test_distributions(self):
         for name in ("unknown", "zipf", "zipf:-1", "zipf:x", "zipf:nan", "entropy:0", "entropy:65", "entropy:1.5", ""):
@@ -127,7 +133,7 @@ class Check(CommandTest):
         self.assertRegex(fields["checksum"], "^[0-9a-f]{32}$")
 
     def test_checksum_is_of_the_multiset(self):
-        for key_type in TYPES:
+        for key_type in VARIED_TYPES:
             keys = random_bits(key_type, 1000, self.rng)
             sums = set()
             for order in (keys, keys[::-1], self.rng.permutation(keys)):
@@ -167,7 +173,7 @@ class Check(CommandTest):
 
     def test_every_swap_of_neighbours_shows(self):
         keys = np.arange(300, dtype="<u4")
-        for at in range(299):
+        for at in some(some(range(299))):
             swapped = keys.copy()
             swapped[[at, at + 1]] = swapped[[at + 1, at]]
             done = run("check", self.save("x.npy", swapped))
@@ -182,8 +188,9 @@ class Check(CommandTest):
 
 class Gen(CommandTest):
     def test_all_types_and_distributions(self):
-        for key_type, (_, dtype) in TYPES.items():
-            for distribution in DISTRIBUTIONS:
+        for key_type in VARIED_TYPES:
+            dtype = TYPES[key_type][1]
+            for distribution in some(DISTRIBUTIONS):
                 with self.subTest(type=key_type, distribution=distribution):
                     flags = ["1000", "--type", key_type, "--distribution", distribution, "--seed", "7"]
                     self.assert_ok("gen", *flags, "-o", self.path("x.npy"))

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from support import BIN, CommandTest, IS_SMALL, is_sanitized, main, run
+from support import BIN, CommandTest, IS_SMALL, is_sanitized, main, run, some
 
 MAX_SECONDS = 10 if is_sanitized() else 1
 MAX_RESIDENT_BYTES = 64 << 20
@@ -141,11 +141,12 @@ class HostileHeaders(CommandTest):
     def test_table(self):
         self.assertGreaterEqual(len(HOSTILE), 40)
         self.write("out.npy", b"old")
+        piped = some(HOSTILE)
         for name, (content, words) in HOSTILE.items():
             with self.subTest(name=name):
                 path = self.write("x.npy", content)
                 self.refused(path, ["x.npy", *words])
-                if content[:6] == MAGIC:
+                if name in piped and content[:6] == MAGIC:
                     with open(path, "rb") as file:
                         pipe = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
                         self.refused("-", [word for word in words if "file holds" not in word], pipe.stdout)
@@ -267,8 +268,12 @@ class WrongFiles(CommandTest):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
         self.assert_out_of_memory("sort", path, "-o", self.output, "--type", "u32", preexec_fn=limit)
-        self.assert_out_of_memory("gen", 1 << 30, "-o", self.output, "--type", "u32", preexec_fn=limit)
-        self.assert_out_of_memory("gen", 2**64 - 1, "-o", self.output, "--type", "u64")
+
+    def test_more_keys_than_a_file_can_hold(self):
+        for count in (2**64 - 1, 2**61, 2**60):
+            for output in (self.output, "-"):
+                self.assert_refused(2, ["2^63 bytes", str(count)], "gen", count, "-o", output, "--type", "u64")
+        self.assert_refused(4, ["No space left on device"], "gen", 2**59, "-o", self.output, "--type", "u64")
 
     def assert_out_of_memory(self, *args, **rest):
         done = run(*args, **rest)

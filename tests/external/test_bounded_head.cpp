@@ -84,6 +84,15 @@ TEST(BoundedHead, SortsLittleOfRandomInput) {
   EXPECT_LT(order.num_sorted, n / 10);
 }
 
+TEST(BoundedHead, KeepsInputOrderOverManySlices) {
+  // One read fills many tasks' slices, most of each is dropped.
+  constexpr std::uint64_t n = 300'000;
+  for (const shape s : {shape::random, shape::few_values, shape::descending}) {
+    expect_head(make_elements(s, n), {1000, 130'000, false});
+    expect_head(make_elements(s, n), {40'000, 80'000, false});
+  }
+}
+
 TEST(BoundedHead, DoesBoundedWorkOnTheWorstInput) {
   constexpr std::uint64_t n = 100'000;
   test::memory_source source(make_elements(shape::descending, n));

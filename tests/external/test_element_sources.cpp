@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <csignal>
 #include <thread>
 
 #include "api/element_sources.hpp"
@@ -41,6 +42,7 @@ class fed_fifo {
   fed_fifo(const std::string& path, std::vector<std::byte> bytes) : path_(path) {
     if (::mkfifo(path.c_str(), 0600) != 0) throw std::runtime_error("mkfifo failed");
     feeder_ = std::thread([this, fed = std::move(bytes)] {
+      ignore_closed_readers();
       const files::file_descriptor fifo = files::open_file(path_.c_str(), O_WRONLY);
       for (std::size_t at = 0; at < fed.size(); at += 777) {
         const std::span part = std::span(fed).subspan(at, std::min<std::size_t>(777, fed.size() - at));
@@ -54,6 +56,14 @@ class fed_fifo {
   }
 
  private:
+  /// A reader that has seen enough closes its end; the feeder's writes then fail, and no signal ends the test.
+  static void ignore_closed_readers() {
+    sigset_t broken_pipe;
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
+  }
+
   std::string path_;
   std::thread feeder_;
 };
@@ -209,6 +219,14 @@ TEST_F(source_test, RecordsComeInPieces) {
       }
     }
   }
+}
+
+TEST_F(source_test, RecordsOfAnOpenInput) {
+  const std::vector<std::byte> records = test::random_bytes(1000, 6);
+  const fed_fifo fifo(folder_.path("fifo"), records);
+  files::input_file input(folder_.path("fifo"));  // looked at first, and not opened once more
+  EXPECT_FALSE(input.size_bytes());
+  EXPECT_EQ(test::read_all(*api::make_record_source(std::move(input), 100), 100, 3), records);
 }
 
 TEST_F(source_test, RecordsThatCannotBeAreRefused) {

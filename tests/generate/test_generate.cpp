@@ -5,6 +5,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -46,6 +47,32 @@ TEST_P(generate_test, ThreadsDoNotChangeTheBytes) {
       EXPECT_EQ(test::make_keys(GetParam(), n, d, 9), expected) << to_string(d) << " " << n;
     }
   }
+}
+
+TEST_P(generate_test, PartsMakeUpTheWhole) {
+  const std::uint64_t width = size_bytes(GetParam());
+  test::random_words words(test::seed_for(1));
+  for (const distribution& d : all_distributions()) {
+    for (const std::uint64_t n : {std::uint64_t{1}, std::uint64_t{63}, std::uint64_t{20'011}}) {
+      const auto whole = test::make_keys(GetParam(), n, d, 9);
+      std::vector<std::byte> parts(n * width);
+      for (std::uint64_t first = 0, count = 0; first < n; first += count) {
+        count = std::min(n - first, words.below(n) / 3 + 1);
+        generate_part({GetParam(), parts.data() + first * width, count}, d, 9, first, n);
+      }
+      EXPECT_EQ(std::memcmp(parts.data(), whole.data(), n * width), 0) << to_string(d) << " " << n;
+    }
+  }
+}
+
+TEST(Generate, PartsOutsideOfTheWholeAreRefused) {
+  std::array<std::uint8_t, 4> keys{};
+  const key_span part = as_key_span(std::span(keys));
+  EXPECT_NO_THROW(generate_part(part, {}, 1, 6, 10));
+  EXPECT_THROW(generate_part(part, {}, 1, 7, 10), invalid_argument);
+  EXPECT_THROW(generate_part(part, {}, 1, 11, 10), invalid_argument);
+  EXPECT_THROW(generate_part(part, {}, 1, ~std::uint64_t{0}, 10), invalid_argument);
+  EXPECT_THROW(generate_part(part, {}, 1, 0, 3), invalid_argument);
 }
 
 TEST_P(generate_test, SeedChangesTheBytes) {

@@ -29,7 +29,9 @@ class SameBytes(ClusterTest):
                 self.check("sort", self.save("x.npy", self.keys(key_type, 20_011)), *flags, local=local)
 
     def test_argsort(self):
-        for key_type, flags, local in (("f32", [], []), ("u16", ["-r", "--algorithm", "distributed_lsd"], ["-r"])):
+        for key_type, flags, local in (("f32", [], []), ("u16", ["-r", "--algorithm", "distributed_lsd"], ["-r"]),
+                                       ("u8", ["-u", "--verify"], ["-u"]), ("f16", ["-u", "-r"], ["-u", "-r"]),
+                                       ("f64", ["-r", "--verify"], ["-r"])):
             with self.subTest(key_type=key_type, flags=flags):
                 self.check("argsort", self.save("x.npy", self.keys(key_type, 10_007)), *flags, local=local)
 
@@ -37,7 +39,8 @@ class SameBytes(ClusterTest):
         for num_keys in (0, 1, 2, 4):
             with self.subTest(num_keys=num_keys):
                 self.check("sort", self.save("x.npy", self.keys("f64", num_keys)))
-        self.check("argsort", self.save("x.npy", self.keys("u32", 1)))
+        for num_keys in (0, 1, 2):
+            self.check("argsort", self.save("x.npy", self.keys("u32", num_keys)), "-u", "--verify", local=["-u"])
         self.check("sort", self.write("x.raw", b""), "--type", "u64", local=["--type", "u64"], name="y.raw")
         self.check("sort", self.save("x.npy", self.keys("u32", 0)), "-u", local=["-u"])
 
@@ -47,7 +50,9 @@ class SameBytes(ClusterTest):
                 self.check("sort", self.save("x.npy", self.keys("u64", 9_999)), num_ranks=num_ranks)
 
     def test_equal_keys_over_all_ranks(self):
-        self.check("sort", self.save("x.npy", np.full(3_000, 7, "<i4")), "-u", local=["-u"])
+        same = self.save("x.npy", np.full(3_000, 7, "<i4"))
+        for command in ("sort", "argsort"):
+            self.check(command, same, "-u", "--verify", local=["-u"])
 
     def test_files(self):
         keys = self.keys("u32", 5_003)
@@ -91,7 +96,7 @@ class Refused(ClusterTest):
         self.refused(2, ["--radix-bits"], *self.sort, "--radix-bits", "17")
         self.refused(2, ["check", "--mpi goes with"], "check", "--mpi", self.input)
         self.refused(2, ["nonsense", "distributed_lsd"], *self.sort, "--algorithm", "nonsense")
-        self.refused(2, ["argsort over MPI"], "argsort", *self.sort[1:], "-u")
+        self.refused(2, ["--summary", "not available over MPI"], *self.sort, "--summary", self.path("s.json"))
 
     def test_input_that_all_find_wrong(self):
         self.refused(4, ["nothing.npy"], "sort", "--mpi", self.path("nothing.npy"), "-o", self.output)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mpirun -n 3 spansort summary --mpi` finds what `spansort summary` finds in the same file."""
 import json
+import os
 
 import numpy as np
 
@@ -52,12 +53,46 @@ class Summary(ClusterTest):
         self.assertIn("median", done.stdout)
         self.assertEqual(self.read("all.svg"), self.read("one.svg"))
 
+    def check_outliers(self, source, name, *flags, num_ranks=3):
+        """The file's bytes, and how many keys the one machine's holds."""
+        self.assert_ok("summary", source, "--outliers", self.path("one-" + name), *flags)
+        self.run_ok("summary", "--mpi", source, "--outliers", self.path(name), *flags, num_ranks=num_ranks)
+        self.assertEqual(self.read(name), self.read("one-" + name), f"{source} {flags}")
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".")], [])
+        return len(self.read(name))
+
+    def test_outliers(self):
+        normal = self.rng.normal(size=30_000)
+        self.assertGreater(self.check_outliers(self.save("x.npy", normal), "o.npy"), 128 + 100 * 8)
+        # None on some node ranks, and none at all.
+        normal.sort()
+        self.check_outliers(self.save("sorted.npy", normal), "s.npy", "--whis", "2")
+        self.assertEqual(self.check_outliers(self.save("x.npy", np.arange(99, dtype="<u2")), "o.raw"), 0)
+        self.assertEqual(self.check_outliers(self.save("x.npy", np.array([1, np.nan, 99, 1, 1])), "n.raw"), 0)
+        self.check_outliers(self.save("x.npy", self.keys("f16", 5_003)), "half.npy", "--nan", "omit", "--whis", "9,80")
+        few = self.save("few.npy", np.array([7, 7, 7, 7, 9], ">i4"))
+        self.assertEqual(self.check_outliers(few, "few.raw", num_ranks=7), 4)
+
+    def test_outliers_beside_other_outputs(self):
+        source = self.save("x.npy", self.rng.normal(size=3_000))
+        os.symlink("real.npy", self.path("link.npy"))
+        self.write("real.npy", b"the old file")
+        outputs = ["--json", self.path("s.json"), "--outliers", self.path("link.npy")]
+        self.run_ok("summary", "--mpi", source, *outputs)
+        self.assertEqual(len(np.load(self.path("real.npy"))), len(json.loads(self.read("s.json"))["fliers"]))
+        self.refused(2, ["--outliers", "is the input"], "summary", "--mpi", source, "--outliers", source)
+        self.refused(2, ["--json and --outliers"], "summary", "--mpi", source, *outputs[:3], outputs[1])
+        self.refused(4, ["no/o.npy"], "summary", "--mpi", source, *outputs[:3], self.path("no/o.npy"))
+        self.refused(2, ["/dev/full", "stream"], "summary", "--mpi", source, *outputs[:3], "/dev/full")
+        self.refused(2, ["--outliers a.npy", "--outliers b.npy"], "summary", "--mpi", source, "--outliers", "a.npy", ":",
+                     "summary", "--mpi", source, "--outliers", "b.npy", num_ranks=1)
+
     def test_wrong_input(self):
         empty = self.save("empty.npy", np.zeros(0, "<f4"))
         numbers = self.save("x.npy", np.arange(-5, 5.0))
         self.refused(3, ["no keys"], "summary", "--mpi", empty)
         self.refused(3, ["NaN"], "summary", "--mpi", self.save("n.npy", np.array([np.nan, 1])), "--nan", "error")
-        self.refused(2, ["--outliers"], "summary", "--mpi", numbers, "--outliers", self.path("o.npy"))
+        self.refused(2, ["--outliers", "stream"], "summary", "--mpi", numbers, "--outliers", "-")
         self.refused(2, ["stream"], "summary", "--mpi", "-")
         self.refused(2, ["log"], "summary", "--mpi", numbers, "--scale", "log")
         self.refused(4, ["nothing.npy"], "summary", "--mpi", self.path("nothing.npy"))

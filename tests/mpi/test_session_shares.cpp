@@ -1,45 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a session offers beside sorting: shares of a file, counts, phases, and whether all know of a failure.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
-#include <filesystem>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cluster_case.hpp"
+#include "cluster_files.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/mpi.hpp"
 
 namespace spansort {
 namespace {
 
+using test::shared_file;
 using test::world_rank;
 using test::world_size;
-
-/// A file that node rank 0 makes and removes; the others get its name.
-class shared_file {
- public:
-  explicit shared_file(std::uint64_t num_keys) {
-    int pid = ::getpid();
-    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    path = (std::filesystem::temp_directory_path() / ("spansort-shares-" + std::to_string(pid) + ".npy")).string();
-    if (world_rank() == 0) generate_file(path, key_type::f64, num_keys, {}, 3);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  ~shared_file() {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (world_rank() == 0) std::filesystem::remove(path);
-  }
-  shared_file(const shared_file&) = delete;
-  shared_file& operator=(const shared_file&) = delete;
-
-  std::string path;
-};
 
 TEST(session_shares, CountsOfAllAreThoseOfTheWholeFile) {
   for (const std::uint64_t num_keys : {0, 1, 1000}) {

@@ -11,6 +11,7 @@
 
 #include "base/math.hpp"
 #include "simulation.hpp"
+#include "support/environment.hpp"
 
 namespace spansort::plan::test {
 
@@ -30,7 +31,8 @@ std::vector<std::uint64_t> random_sizes(generator& random, const parameters& par
 void for_each_seed(std::uint64_t num_seeds, const std::function<void(generator&)>& body) {
   const char* replay = std::getenv("SPANSORT_TEST_SEED");
   const std::uint64_t first = replay != nullptr ? std::stoull(replay) : 1;
-  const std::uint64_t last = replay != nullptr ? first : num_seeds;
+  const std::uint64_t usual = spansort::test::is_small_scale() ? num_seeds / 4 : num_seeds;
+  const std::uint64_t last = replay != nullptr ? first : usual;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE("replay with SPANSORT_TEST_SEED=" + std::to_string(seed));
     generator random(seed);

@@ -102,7 +102,7 @@ TEST(Summarize, IsRightForEveryDistribution) {
                                                 {distribution_kind::zero},    {distribution_kind::zipf, 1},
                                                 {distribution_kind::sorted},  {distribution_kind::entropy, 3}};
   for (const distribution& d : distributions) {
-    std::vector<std::uint32_t> keys(100'000);
+    std::vector<std::uint32_t> keys(is_small_scale() ? 20'000 : 100'000);
     generate(as_key_span(std::span(keys)), d, seed_for(1));
     expect_right(keys, {});
     expect_right(keys, {.whiskers = {.iqr_factor = 0.2}, .most_outliers = 100, .devices = "cpu:3"});

@@ -83,10 +83,12 @@ TEST(TopK, EveryFewOverEverySplit) {
 TEST(TopK, EveryTypeAndDistribution) {
   const std::uint64_t n = is_small_scale() ? 70'000 : 140'000;
   std::uint64_t number = 0;
-  for (const key_type type : all_key_types()) {
+  for (const key_type type : varied_key_types()) {
     for (const distribution& d : all_distributions()) {
       SCOPED_TRACE(std::string(name(type)) + " " + to_string(d));
-      const std::vector<std::byte> keys = make_keys(type, n, d, seed_for(++number));
+      ++number;
+      if (is_small_scale() && (number / all_distributions().size() + number / 2) % 2 == 0) continue;
+      const std::vector<std::byte> keys = make_keys(type, n, d, seed_for(number));
       const std::uint64_t k = number % 3 == 0 ? n / 2 : number % 3 == 1 ? 10 : n - 7;
       expect_firsts(type, keys, k, number % 2 == 0,
                     {.nans = number % 5 < 2 ? nan_policy::omit : nan_policy::propagate,

@@ -80,9 +80,10 @@ TEST_F(select_test, NothingIsAskedOfNothing) {
 TEST_F(select_test, AllTypesAndDistributions) {
   const std::uint64_t n = is_small_scale() ? 70'000 : 130'000;
   std::uint64_t number = 0;
-  for (const key_type type : all_key_types()) {
+  for (const key_type type : varied_key_types()) {
     for (const distribution& d : all_distributions()) {
       const bool descending = ++number % 2 == 0;
+      if (is_small_scale() && (number / all_distributions().size() + number) % 2 == 0) continue;
       const oracle expected = make_oracle(type, n, d, seed_for(number), descending);
       const std::vector<std::uint64_t> sizes = draw_sizes(n, 1 + number % 8, seed_for(1000 + number));
       select_report report;
@@ -96,6 +97,7 @@ TEST_F(select_test, AllTypesAndDistributions) {
 TEST_F(select_test, OneReadForQuartilesOfUniformKeys) {
   const std::uint64_t n = std::uint64_t{1} << 20;
   for (const key_type type : {key_type::u32, key_type::i64, key_type::f32, key_type::f64}) {
+    if (is_small_scale() && type != key_type::f32) continue;
     const oracle expected = make_oracle(type, n, {}, seed_for(1), false);
     select_report report;
     EXPECT_EQ(diagnose(expected, {n}, {n / 4, n / 2, n / 4 * 3}, &report), "") << name(type);

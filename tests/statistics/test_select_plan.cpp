@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "base/math.hpp"
@@ -86,6 +87,44 @@ TEST(select_plan_test, HonestSampleNeedsOneRead) {
   key_sample sample{{keys.begin(), keys.begin() + 65536}, 8};
   std::ranges::sort(keys);
   EXPECT_LE(count_reads(keys, sample, targets_at({n / 4, n / 2, n / 4 * 3}), 64), 1U);
+}
+
+TEST(select_plan_test, ReachIsThreeAndAHalfDeviations) {
+  test::random_words random(test::seed_for(9));
+  for (unsigned trial = 0; trial < 1000; ++trial) {
+    const std::uint64_t sum = random() >> (24 + random.below(40));
+    const double expected = 16 + 3.5 * std::sqrt(static_cast<double>(sum) / 2);
+    EXPECT_NEAR(static_cast<double>(device::sample_reach(8, sum)), expected, 1.0) << sum;
+  }
+  EXPECT_EQ(device::sample_reach(8, 0), 16U);
+}
+
+/// What a sample says around a place, from its keys in order.
+TEST(select_plan_test, BracketsAreTheSamplesKeys) {
+  test::random_words random(test::seed_for(10));
+  key_sample sample{std::vector<std::uint64_t>(8192), 8};
+  for (std::uint64_t& key : sample.keys) key = random.below(100'000);
+  const std::vector<std::uint64_t> places{0, 2000, 4096, 8191};
+  const std::vector<device::rank_bracket> found = bracket_targets(sample, places);
+  std::vector<std::uint64_t> sorted = sample.keys;
+  std::ranges::sort(sorted);
+  ASSERT_EQ(found.size(), places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const device::rank_bracket& b = found[i];
+    EXPECT_EQ(b.place, places[i]);
+    EXPECT_GE(b.reach, 16U);
+    EXPECT_LE(b.reach, 16U + 4 * 64);  // keys at random: 3.5 deviations of 45 places, give or take
+    EXPECT_EQ(b.has_low(), i != 0);
+    EXPECT_EQ(b.has_high(sorted.size()), i != 3);
+    if (b.has_low()) {
+      EXPECT_EQ(b.low, sorted[b.place - b.reach]);
+      EXPECT_EQ(b.far_below, sorted[b.place - b.reach - b.margin()]);
+    }
+    if (b.has_high(sorted.size())) {
+      EXPECT_EQ(b.high, sorted[b.place + b.reach]);
+      EXPECT_EQ(b.far_above, sorted[b.place + b.reach + b.margin()]);
+    }
+  }
 }
 
 TEST(select_plan_test, IntervalsOfOneValueAreNotCollected) {

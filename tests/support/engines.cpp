@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "spansort/devices.hpp"
+#include "support/environment.hpp"
 #include "support/guarded_array.hpp"
 
 namespace spansort::test {
@@ -43,6 +44,12 @@ tuning_options small_for_all(tuning_options t) {
 tuning_options with_own_memory(tuning_options t) {
   t.host_separate_memory = true;
   t.copy_piece_bytes = 4096;
+  return t;
+}
+
+/// Sorts larger than the devices, which hold this many keys at a time.
+tuning_options in_parts_of(std::uint64_t num_keys, tuning_options t) {
+  t.device_chunk_keys = num_keys;
   return t;
 }
 
@@ -116,7 +123,7 @@ std::string engine::describe() const {
        << ", .fuse_threshold = " << tuning.fuse_threshold << ", .host_inline_keys = " << tuning.host_inline_keys
        << ", .host_bucket_bytes = " << tuning.host_bucket_bytes << ", .host_radix_bits = " << tuning.host_radix_bits
        << ", .host_tile_keys = " << tuning.host_tile_keys << ", .host_separate_memory = " << tuning.host_separate_memory
-       << ", .copy_piece_bytes = " << tuning.copy_piece_bytes
+       << ", .copy_piece_bytes = " << tuning.copy_piece_bytes << ", .device_chunk_keys = " << tuning.device_chunk_keys
        << ", .exchange_through_host = " << tuning.exchange_through_host
        << ", .several_devices_keys = " << tuning.several_devices_keys << "}";
   return text.str();
@@ -151,6 +158,10 @@ const std::vector<engine>& all_engines() {
       {"cpu:3", "rmg", staged(tuning(small, 8, 0))},
       {"cpu:7", "rmg", staged(with_own_memory(tuning(small, 3, 0.2)))},
       {"cpu", "auto", with_own_memory({})},
+      {"cpu", "out_of_core", in_parts_of(300, tuning(small))},
+      {"cpu:3", "out_of_core", in_parts_of(100, with_own_memory(tuning(small)))},
+      {"cpu:7", "out_of_core", in_parts_of(977, with_own_memory(tuning(tiny)))},
+      {"cpu:2", "out_of_core", with_own_memory({})},
   };
   return engines;
 }
@@ -189,6 +200,11 @@ oracle make_oracle(key_type type, std::uint64_t num_keys, const distribution& d,
 std::vector<key_type> all_key_types() {
   return {key_type::u8,  key_type::i8,  key_type::u16, key_type::i16,  key_type::u32, key_type::i32,
           key_type::u64, key_type::i64, key_type::f16, key_type::bf16, key_type::f32, key_type::f64};
+}
+
+std::vector<key_type> varied_key_types() {
+  if (!is_small_scale()) return all_key_types();
+  return {key_type::u8, key_type::f16, key_type::i32, key_type::f64};
 }
 
 std::string test_name(std::string text) {

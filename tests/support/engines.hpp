@@ -29,7 +29,7 @@ struct engine {
 /// `devices` itself, or, with SPANSORT_TEST_DEVICES=gpu, as many ranks (eight at most) dealt out over the machine's GPUs.
 [[nodiscard]] std::string devices_under_test(const std::string& devices);
 
-/// Device lists cpu, cpu:2, cpu:3, cpu:7, cpu:64; algorithms auto, single, rmg; the default world and shrunken ones in
+/// Device lists cpu, cpu:2, cpu:3, cpu:7, cpu:64; algorithms auto, single, rmg, out_of_core; the default world and shrunken ones in
 /// which a thousand keys have many tiles, buckets, passes and spanning buckets.
 [[nodiscard]] const std::vector<engine>& all_engines();
 
@@ -51,6 +51,8 @@ struct operation {
                                  bool descending);
 
 [[nodiscard]] std::vector<key_type> all_key_types();
+/// All types; at small scale one of each width, for what sees no more of a type than its width and its encoding.
+[[nodiscard]] std::vector<key_type> varied_key_types();
 
 /// A distribution's or another thing's text as a test name: letters, digits and underscores.
 [[nodiscard]] std::string test_name(std::string text);

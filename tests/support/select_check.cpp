@@ -33,12 +33,14 @@ bool is_part(const std::vector<std::uint64_t>& whole, const std::vector<std::uin
 
 }  // namespace
 
-std::string diagnose_intervals(device::device& device, std::span<const std::byte> keys, const interval_case& c) {
+std::string diagnose_intervals(device::device& device, std::span<const std::byte> all_keys, const interval_case& c) {
   const keys::key_codec codec{c.type, c.descending, keys::tie_rule::by_bits};
   const std::uint64_t guard_keys = 64;
+  const std::uint64_t skipped_bytes = std::min<std::uint64_t>(c.first_key * codec.width_bytes(), all_keys.size());
+  const std::span<const std::byte> keys = all_keys.subspan(skipped_bytes);
   const std::uint64_t num_keys = keys.size() / codec.width_bytes();
-  shard_memory input(memory_name(device), keys.size());
-  input.write(keys);
+  shard_memory input(memory_name(device), all_keys.size());
+  input.write(all_keys);
   const std::uint64_t room = (c.capacity + guard_keys) * codec.width_bytes();
   shard_memory collected(memory_name(device), room);
   const std::vector<std::byte> untouched(room, std::byte{0xa5});
@@ -48,7 +50,7 @@ std::string diagnose_intervals(device::device& device, std::span<const std::byte
   const std::unique_ptr<device::queue> queue = device.make_queue();
   queue->wait_for_stream(nullptr);  // on which the keys were written
   queue->count_intervals({.codec = codec,
-                          .keys = input.data(),
+                          .keys = static_cast<const char*>(input.data()) + skipped_bytes,
                           .num_keys = num_keys,
                           .splitters = c.splitters,
                           .marked = c.marked,

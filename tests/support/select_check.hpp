@@ -21,6 +21,7 @@ struct interval_case {
   std::vector<std::uint64_t> splitters;
   std::uint64_t marked = 0;
   std::uint64_t capacity = 0;
+  std::uint64_t first_key = 0;  ///< those before it are not asked about: the others lie as callers' keys may
 };
 
 /// "" or what is wrong: a count, the multiset of the collected keys, a key written past the capacity.

@@ -37,14 +37,14 @@ bool eventually(Condition&& condition) {
 }
 
 /// The connections of all ranks: of rank 0 first.
-std::vector<std::vector<rank_link>> connect_all(unsigned num_nodes) {
+std::vector<std::vector<node_link>> connect_all(unsigned num_nodes) {
   meeting_host host(true);
-  std::vector<std::future<rank_link>> others;
+  std::vector<std::future<node_link>> others;
   for (unsigned r = 1; r < num_nodes; ++r) {
     others.push_back(std::async(std::launch::async, [&, r] { return connect_to_host(host.point(), r, patience); }));
   }
-  std::vector<std::vector<rank_link>> all(num_nodes);
-  all[0] = host.accept_ranks(num_nodes, patience);
+  std::vector<std::vector<node_link>> all(num_nodes);
+  all[0] = host.accept_nodes(num_nodes, patience);
   for (unsigned r = 1; r < num_nodes; ++r) all[r].push_back(others[r - 1].get());
   return all;
 }
@@ -52,7 +52,7 @@ std::vector<std::vector<rank_link>> connect_all(unsigned num_nodes) {
 /// A watch of every rank.
 struct cluster {
   explicit cluster(unsigned num_nodes, const watch_options& options = {}) {
-    std::vector<std::vector<rank_link>> links = connect_all(num_nodes);
+    std::vector<std::vector<node_link>> links = connect_all(num_nodes);
     for (unsigned r = 0; r < num_nodes; ++r) {
       ranks.push_back(std::make_unique<failure_watch>(r, options));
       ranks.back()->start(std::move(links[r]));
@@ -104,13 +104,13 @@ TEST(watch, EveryRanksAnnouncementReachesAll) {
 
 TEST(watch, AConnectionThatEndsIsAFailureAndAGoodbyeIsNone) {
   for (unsigned victim = 0; victim < 3; ++victim) {
-    std::vector<std::vector<rank_link>> links = connect_all(3);
+    std::vector<std::vector<node_link>> links = connect_all(3);
     std::vector<std::unique_ptr<failure_watch>> ranks;
     for (unsigned r = 0; r < 3; ++r) {
       ranks.push_back(std::make_unique<failure_watch>(r, watch_options{}));
       if (r != victim) ranks[r]->start(std::move(links[r]));
     }
-    for (rank_link& link : links[victim]) link.connection.send(frame_kind::heartbeat, "dying");
+    for (node_link& link : links[victim]) link.connection.send(frame_kind::heartbeat, "dying");
     links[victim].clear();
     for (unsigned r = 0; r < 3; ++r) {
       if (r == victim) continue;
@@ -123,7 +123,7 @@ TEST(watch, AConnectionThatEndsIsAFailureAndAGoodbyeIsNone) {
 
 TEST(watch, SilenceIsAFailureAfterTheLimitAndNotBefore) {
   for (unsigned silent = 0; silent < 3; ++silent) {
-    std::vector<std::vector<rank_link>> links = connect_all(3);
+    std::vector<std::vector<node_link>> links = connect_all(3);
     std::vector<std::unique_ptr<failure_watch>> ranks;
     const auto begin = clock::now();
     for (unsigned r = 0; r < 3; ++r) {
@@ -142,7 +142,7 @@ TEST(watch, SilenceIsAFailureAfterTheLimitAndNotBefore) {
 
 TEST(watch, WhatIsNoMessageEndsTheConnection) {
   for (const std::string& garbage : {std::string(100, '\xff'), std::string("\2\xff\xff\xff\xff", 5)}) {
-    std::vector<std::vector<rank_link>> links = connect_all(2);
+    std::vector<std::vector<node_link>> links = connect_all(2);
     failure_watch rank_0(0, {});
     rank_0.start(std::move(links[0]));
     ASSERT_EQ(::send(links[1][0].connection.fd(), garbage.data(), garbage.size(), MSG_NOSIGNAL),
@@ -194,7 +194,7 @@ TEST(meeting, StrangersAreTurnedAwayAndDoNotHoldUp) {
     std::this_thread::sleep_for(200ms);
     return connect_to_host(host.point(), 1, patience);
   });
-  const std::vector<rank_link> links = host.accept_ranks(2, patience);
+  const std::vector<node_link> links = host.accept_nodes(2, patience);
   ASSERT_EQ(links.size(), 1);
   EXPECT_EQ(links[0].node_rank, 1);
   EXPECT_NO_THROW(rank_1.get());
@@ -205,7 +205,7 @@ TEST(meeting, StrangersAreTurnedAwayAndDoNotHoldUp) {
 TEST(meeting, RanksThatDoNotComeAreNamed) {
   meeting_host host(true);
   try {
-    static_cast<void>(host.accept_ranks(3, 100ms));
+    static_cast<void>(host.accept_nodes(3, 100ms));
     FAIL() << "nobody had connected";
   } catch (const spansort::io_error& failure) {
     EXPECT_NE(std::string(failure.what()).find("node rank 1, 2 in 100 ms"), std::string::npos) << failure.what();
@@ -226,7 +226,7 @@ TEST(meeting, EveryAddressIsTriedAndNamed) {
   }
   point.addresses.push_back("127.0.0.1");
   auto rank_1 = std::async(std::launch::async, [&] { return connect_to_host(point, 1, patience); });
-  EXPECT_EQ(host.accept_ranks(2, patience).size(), 1);
+  EXPECT_EQ(host.accept_nodes(2, patience).size(), 1);
   EXPECT_NO_THROW(rank_1.get());
 }
 
@@ -238,7 +238,7 @@ TEST(meeting, OverTheNetworkWhereThereIsOne) {
     GTEST_SKIP() << failure.what();
   }
   auto rank_1 = std::async(std::launch::async, [&] { return connect_to_host(host->point(), 1, patience); });
-  EXPECT_EQ(host->accept_ranks(2, patience).size(), 1);
+  EXPECT_EQ(host->accept_nodes(2, patience).size(), 1);
   EXPECT_NO_THROW(rank_1.get());
 }
 

@@ -214,8 +214,7 @@ std::uint64_t session::state::most_records(const device::record_shape& shape,
 
 std::uint64_t session::state::run(algorithms::problem problem, algorithms::cluster_sort& others,
                                   const api::operation& what) {
-  algorithms::group_cluster cluster(*group, {.message_bytes = given.message_bytes, .on_progress = {}}, ranks,
-                                    others.first_ranks, gpus.link.get());
+  algorithms::group_cluster cluster(*group, limits(), ranks, others.first_ranks, gpus.link.get());
   others.group = &cluster;
   problem.others = &others;
   const algorithms::entry* driver = algorithm;
@@ -298,7 +297,7 @@ std::uint64_t session::state::sort_with_substitute(const algorithms::problem& pr
       run(sort, others, {.name = "sort_pairs", .scratch_bytes = most * width + num_fetched_bytes + fetching_bytes});
   if (is_fetched) {
     alone([&] {
-      api::fetch_values(*group, {.message_bytes = given.message_bytes, .on_progress = {}},
+      api::fetch_values(*group, limits(),
                         {.values = originals.data(), .value_bytes = value_bytes, .num_values = problem.num_keys},
                         {static_cast<const std::uint64_t*>(substitutes.data()), num_records}, result.values);
     });
@@ -350,22 +349,27 @@ std::uint64_t session::sort_balanced(key_span keys, void* values, std::uint64_t 
   });
 }
 
+void session::state::argsort(const const_key_span& keys, std::uint64_t* indices, void* sorted_keys) {
+  const keys::key_codec codec{keys.type, given.descending, keys::tie_rule::by_input_order};
+  algorithms::problem problem{
+      .shape = {codec, sizeof(std::uint64_t)}, .data = {sorted_keys, indices}, .num_keys = keys.num_keys};
+  const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
+  algorithms::cluster_sort others = begin("argsort", problem.shape, keys.num_keys, false);
+  device::copy_parallel(sorted_keys, keys.data, keys_bytes);
+  api::write_indices(indices, sizeof(std::uint64_t), keys.num_keys, first_key);
+  others.result = problem.data;
+  run(problem, others, {.name = "argsort", .scratch_bytes = keys_bytes});
+}
+
 void session::argsort(const_key_span keys, std::uint64_t* indices) {
   state& s = *state_;
-  const keys::key_codec codec{keys.type, s.given.descending, keys::tie_rule::by_input_order};
-  algorithms::problem problem{.shape = {codec, sizeof(std::uint64_t)}, .num_keys = keys.num_keys};
-  const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   device::buffer copy;
   s.together("checking arguments", [&] {
     api::check_keys(keys);
     api::check_indices(keys, indices, sizeof(std::uint64_t));
-    copy = s.scratch(keys_bytes);
-    device::copy_parallel(copy.data(), keys.data, keys_bytes);
+    copy = s.scratch(keys.num_keys * size_bytes(keys.type));
   });
-  algorithms::cluster_sort others = s.begin("argsort", problem.shape, keys.num_keys, false);
-  api::write_indices(indices, sizeof(std::uint64_t), keys.num_keys, s.first_key);
-  problem.data = others.result = {copy.data(), indices};
-  s.run(problem, others, {.name = "argsort", .scratch_bytes = keys_bytes});
+  s.argsort(keys, indices, copy.data());
 }
 
 std::vector<std::uint64_t> session::argsort(const_key_span keys) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file's keys as shares of the node ranks, and counts of keys that lie with all of them.
+// A file's keys as shares of the node ranks; counts of keys that lie with all of them, and their outliers.
 #include <fmt/format.h>
 
 #include <bit>
@@ -7,7 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "api/arguments.hpp"
 #include "api/mpi/session_state.hpp"
+#include "api/mpi/shared_output.hpp"
+#include "api/outliers.hpp"
+#include "files/byte_buffer.hpp"
+#include "files/key_writer.hpp"
 #include "spansort/files.hpp"
 #include "spansort/statistics.hpp"
 
@@ -29,6 +34,25 @@ std::vector<std::uint64_t> session::histogram(const_key_span keys, std::span<con
   std::vector<std::uint64_t> counts;
   s.together("counting", [&] { counts = spansort::histogram(keys, edges); });
   return s.group->all_reduce_sum(counts);
+}
+
+std::uint64_t session::write_outliers(const std::string& output, const const_key_span keys, const summary& box,
+                                      const temporary_file_callback& on_temporary) {
+  state& s = *state_;
+  s.require_same({{"operation", "write_outliers"},
+                  {"output", output},
+                  {"type", std::string(name(keys.type))},
+                  {"whisker_low", api::exactly(box.whisker_low)},
+                  {"whisker_high", api::exactly(box.whisker_high)}});
+  shared_output to{.on_temporary = on_temporary};
+  files::byte_buffer mine;
+  s.together("collecting outliers", [&] {
+    api::check_keys(keys);
+    to.target = find_shared_output(output);
+    to.layout = files::output_layout(to.target, output, {files::file_format::raw, keys.type});
+    mine = api::outliers_of(keys, box);
+  });
+  return write_shared_output(s, to, mine.bytes());
 }
 
 }  // namespace spansort::mpi

@@ -14,6 +14,7 @@
 #include "api/device_list.hpp"
 #include "api/mpi/agreement.hpp"
 #include "api/run_reported.hpp"
+#include "exchange/mpi/exchange_over_mpi.hpp"
 #include "exchange/mpi/node_group.hpp"
 #include "exchange/nccl/nccl_link.hpp"
 #include "spansort/mpi.hpp"
@@ -92,6 +93,11 @@ struct session::state {
                      const room_maker& make_room);
   std::uint64_t sort_with_substitute(const algorithms::problem& problem, algorithms::cluster_sort& others,
                                      std::uint64_t value_bytes);
+  /// The stable order of all keys, this node rank's part: indices, and the keys at them, in memory for as many as `keys`.
+  void argsort(const const_key_span& keys, std::uint64_t* indices, void* sorted_keys);
+  [[nodiscard]] exchange::exchange_limits limits() const {
+    return {.message_bytes = given.message_bytes, .on_progress = {}};
+  }
   /// Records that this node rank may end with.
   [[nodiscard]] std::uint64_t most_records(const device::record_shape& shape,
                                            const algorithms::cluster_sort& others) const;

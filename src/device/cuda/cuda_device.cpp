@@ -3,6 +3,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
+#include <set>
+
+#include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/cuda_queue.hpp"
 #include "device/cuda/peer_access.hpp"
@@ -13,6 +17,8 @@ namespace {
 
 /// Below this, one GPU is done before several have agreed on a plan. Not measured yet.
 constexpr std::uint64_t keys_worth_several = std::uint64_t{1} << 25;
+
+constexpr std::uint64_t host_alignment_bytes = 4096;
 
 class cuda_device final : public device {
  public:
@@ -83,6 +89,18 @@ class cuda_device final : public device {
                 {size_bytes, true});
     return {*this, memory, size_bytes};
   }
+  [[nodiscard]] buffer allocate_host(std::uint64_t size_bytes) override {
+    if (size_bytes == 0) return {};
+    if (options_.before_allocation) options_.before_allocation(size_bytes);
+    try {
+      return allocate_staging(size_bytes);
+    } catch (const out_of_memory&) {
+      void* const memory = std::aligned_alloc(host_alignment_bytes, base::round_up(size_bytes, host_alignment_bytes));
+      if (memory == nullptr) throw;
+      ordinary_.insert(memory);
+      return {*this, memory, size_bytes};
+    }
+  }
   [[nodiscard]] std::uint64_t scratch_bytes() const override {
     return kernel_workspace::size_bytes + (options_.prefers_cub ? cub_memory_bytes : 0);
   }
@@ -106,6 +124,8 @@ class cuda_device final : public device {
   }
 
   void deallocate(void* data, std::uint64_t size_bytes) noexcept override {
+    // Asked first: a lost GPU's runtime cannot tell whose memory it is.
+    if (ordinary_.erase(data) != 0) return std::free(data);
     cudaPointerAttributes attributes{};
     static_cast<void>(cudaPointerGetAttributes(&attributes, data));
     if (attributes.type == cudaMemoryTypeHost) {
@@ -119,6 +139,7 @@ class cuda_device final : public device {
 
   cuda_device_options options_;
   buffer scratch_;
+  std::set<void*> ordinary_;  ///< host memory that could not be pinned
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include "base/math.hpp"
 #include "device/cuda/kernels/block_sums.hpp"
 #include "device/cuda/kernels/copy_pieces.hpp"
+#include "device/cuda/kernels/few_intervals.hpp"
+#include "device/cuda/kernels/sample.hpp"
 #include "device/steady_clock.hpp"
 #include "keys/dispatch.hpp"
 
@@ -215,11 +217,45 @@ void cuda_queue::count_intervals(const interval_request& request) {
     const std::uint64_t num_counts = request.splitters.size() + 1;
     SPANSORT_CUDA(cudaMemsetAsync(site_.memory.counts, 0, (num_counts + 1) * 8, stream_.get()));
     keys::with_width(width, [&]<class K>() {
-      launch_count_intervals<K>(site_, request.codec.template of<K>(), request, site_.memory.counts);
+      const keys::codec_of<K> codec = request.codec.template of<K>();
+      if constexpr (sizeof(K) >= 4) {
+        if (has_few_intervals(request)) {
+          return launch_count_few_intervals<K>(site_, codec, request, site_.memory.counts);
+        }
+      }
+      launch_count_intervals<K>(site_, codec, request, site_.memory.counts);
     });
     bring_home(site_.memory.counts, num_counts * 8,
                [to = request.counts, num_counts](const void* counts) { std::memcpy(to, counts, num_counts * 8); });
     return request.num_keys * width;
+  });
+}
+
+template <class K>
+void cuda_queue::bracket_now(const bracket_request& request) {
+  // The sample lies where the tile states of large sorts do; its own sort needs few, and keeps the first half.
+  launch_site site = site_;
+  site.memory.tile_capacity /= 2;
+  static_assert(sample_memory<K>::size_bytes <= workspace_tiles / 2 * kernel_workspace::tile_state_bytes);
+  const auto sample = sample_memory<K>::in(site.memory.tile_states + site.memory.tile_capacity * max_partition_buckets);
+  launch_gather_sample<K>(site, request.codec.template of<K>(), request, sample);
+  const std::uint64_t num_sampled = request.num_runs * (sample_run_bytes / sizeof(K));
+  local_sort_request sort;
+  sort.shape = {request.codec, 0};
+  sort.source.keys = sample.sorted;
+  sort.alternate.keys = sample.spare;
+  launch_local_sort<K>(site, {}, sort, {0, num_sampled, {0, request.codec.key_bits()}}, false);
+  launch_pick_brackets<K>(site, request, sample);
+  const std::uint64_t num_bytes = request.places.size() * sizeof(rank_bracket);
+  bring_home(sample.brackets, num_bytes,
+             [to = request.brackets, num_bytes](const void* from) { std::memcpy(to, from, num_bytes); });
+}
+
+void cuda_queue::bracket_ranks(const bracket_request& request) {
+  SPANSORT_ASSERT(request.codec.is_bijective() && request.num_runs != 0 && !request.places.empty());
+  push_timed("sample", 0, [this, request] {
+    keys::with_width(request.codec.width_bytes(), [&]<class K>() { bracket_now<K>(request); });
+    return request.num_runs * sample_run_bytes;
   });
 }
 

@@ -19,6 +19,7 @@
 #include "device/cuda/pinned_ring.hpp"
 #include "device/device.hpp"
 #include "device/in_order_worker.hpp"
+#include "device/rank_sampler.hpp"
 
 namespace spansort::device::cuda {
 
@@ -40,7 +41,7 @@ class cuda_event final : public event {
   std::exception_ptr failure_;
 };
 
-class cuda_queue final : public queue {
+class cuda_queue final : public queue, public rank_sampler {
  public:
   /// `scratch` outlives the queue and holds kernel_workspace::size_bytes before work is queued, with `prefers_cub`
   /// cub_memory_bytes more. Queues of one device share it: only one of them may be given anything but copies.
@@ -51,6 +52,7 @@ class cuda_queue final : public queue {
   void copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) override;
   void histogram(const histogram_request& request) override;
   void count_intervals(const interval_request& request) override;
+  void bracket_ranks(const bracket_request& request) override;
   void sum_blocks(const sum_request& request) override;
   void partition(const partition_request& request) override;
   void local_sort(const local_sort_request& request) override;
@@ -89,6 +91,8 @@ class cuda_queue final : public queue {
   // On the queue's thread.
 
   void copy_now(void* destination, const void* source, std::uint64_t size_bytes);
+  template <class K>
+  void bracket_now(const bracket_request& request);
   std::uint64_t local_sort_now(const local_sort_request& request);
   [[nodiscard]] bool sorts_by_cub(const record_shape& shape) const;
   /// The side streams start after what is now on the stream, and it goes on after them.

@@ -66,6 +66,7 @@ class host_device final : public device {
   /// Buckets that fit the cache end where they are wanted, at no cost.
   [[nodiscard]] bool prefers_alternate(const record_shape&, keys::bit_range) const override { return false; }
   [[nodiscard]] buffer allocate_staging(std::uint64_t size_bytes) override { return allocate(size_bytes); }
+  [[nodiscard]] buffer allocate_host(std::uint64_t size_bytes) override { return allocate(size_bytes); }
 
   [[nodiscard]] std::uint64_t scratch_bytes() const override {
     return options_.num_threads * worker_scratch::size_bytes;

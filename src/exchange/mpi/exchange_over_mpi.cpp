@@ -221,7 +221,8 @@ class traffic {
   std::uint64_t num_messages_ = 0;
 };
 
-/// What stays on this rank: by the packer all at once, else a little at a time, so that messages move on in between.
+/// What stays on this node rank: by the packer all at once, else a little at a time, so that messages move on in
+/// between.
 class own_copies {
  public:
   own_copies(piece_stream<const std::byte>& from, piece_stream<std::byte>& to, packer* copies, unsigned lane)

@@ -27,7 +27,7 @@ constexpr std::size_t max_phase_bytes = 1000;
 constexpr std::size_t max_reason_bytes = 3000;
 constexpr char separator = '\n';
 
-/// "rank\nphase\nreason"; a phase has no line break.
+/// "node rank\nphase\nreason"; a phase has no line break.
 std::string to_payload(const node_failure& failure) {
   return fmt::format("{}{}{}{}{}", failure.node_rank, separator, failure.phase, separator, failure.reason);
 }
@@ -76,7 +76,7 @@ class failure_watch::impl {
   impl(const impl&) = delete;
   impl& operator=(const impl&) = delete;
 
-  void start(std::vector<rank_link> links);
+  void start(std::vector<node_link> links);
   void set_phase(std::string_view phase);
   void announce(std::string_view reason);
   void leave() noexcept;
@@ -92,9 +92,9 @@ class failure_watch::impl {
   }
 
  private:
-  /// The rank at the other end of a connection, which is closed once the rank has left.
+  /// The node rank at the other end of a connection, which is closed once the node rank has left.
   struct peer {
-    rank_link link;
+    node_link link;
     clock::time_point last_heard;
     std::string phase;
   };
@@ -127,14 +127,14 @@ class failure_watch::impl {
   std::thread thread_;
 };
 
-void failure_watch::impl::start(std::vector<rank_link> links) {
+void failure_watch::impl::start(std::vector<node_link> links) {
   if (links.empty()) return;
   const std::lock_guard lock(mutex_);
   wake_ = socket_handle(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake_.is_open()) throw io_error("failure watch: no file descriptor is left", errno);
   last_look_ = clock::now();
   next_heartbeat_ = last_look_;
-  for (rank_link& link : links) peers_.push_back({std::move(link), last_look_, ""});
+  for (node_link& link : links) peers_.push_back({std::move(link), last_look_, ""});
   const signals_blocked while_starting;
   thread_ = std::thread([this] { serve(); });
 }
@@ -155,8 +155,8 @@ void failure_watch::impl::serve() {
   if (is_news && options_.on_failure) options_.on_failure(*known);
 }
 
-/// Who has told the others something, a goodbye or the news of a failure, makes sure that it has reached them before this
-/// process ends.
+/// Who has told the others something, a goodbye or the news of a failure, makes sure that it has reached them before
+/// this process ends.
 void failure_watch::impl::end_connections(bool has_told) noexcept {
   constexpr std::chrono::milliseconds limit{300};
   const clock::time_point deadline = clock::now() + limit;
@@ -166,7 +166,7 @@ void failure_watch::impl::end_connections(bool has_told) noexcept {
   }
 }
 
-/// A failure ends the watch. A clean end of rank 0 waits for the others, which hear of failures through it.
+/// A failure ends the watch. A clean end of node rank 0 waits for the others, which hear of failures through it.
 bool failure_watch::impl::is_done() const {
   if (failure_) return true;
   const auto has_left = [](const peer& other) { return !other.link.connection.is_open(); };
@@ -207,7 +207,7 @@ void failure_watch::impl::listen_to(peer& other) {
   other.last_heard = clock::now();
   for (const frame& message : frames) take(message, other);
   if (is_connected || !other.link.connection.is_open() || failure_) return;
-  // Rank 0 closes the connection when it has the goodbye.
+  // Node rank 0 closes the connection when it has the goodbye.
   if (is_leaving_ && node_rank_ != 0) return;
   fail({other.link.node_rank, other.phase, "it ended without a word (its connection is closed)"});
 }
@@ -221,7 +221,7 @@ void failure_watch::impl::take(const frame& message, peer& other) {
 
 void failure_watch::impl::look_for_silence() {
   const clock::time_point now = clock::now();
-  // This rank was stopped itself, or had no time: what the others sent meanwhile may still be on its way.
+  // This node rank was stopped itself, or had no time: what the others sent meanwhile may still be on its way.
   const bool was_away = now - last_look_ > options_.heartbeat + options_.silence_limit / 2;
   last_look_ = now;
   for (peer& other : peers_) {
@@ -286,7 +286,7 @@ failure_watch::failure_watch(unsigned node_rank, watch_options options)
     : impl_(std::make_unique<impl>(node_rank, std::move(options))) {}
 failure_watch::~failure_watch() = default;
 
-void failure_watch::start(std::vector<rank_link> links) { impl_->start(std::move(links)); }
+void failure_watch::start(std::vector<node_link> links) { impl_->start(std::move(links)); }
 std::optional<node_failure> failure_watch::failure() const { return impl_->failure(); }
 void failure_watch::set_phase(std::string_view phase) { impl_->set_phase(phase); }
 std::string failure_watch::phase() const { return impl_->phase(); }

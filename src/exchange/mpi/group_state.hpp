@@ -32,7 +32,7 @@ struct node_group::state {
   state(const state&) = delete;
   state& operator=(const state&) = delete;
 
-  /// Polls until `request` is complete; throws cluster_failure when a rank fails before.
+  /// Polls until `request` is complete; throws cluster_failure when a node rank fails before.
   void wait(MPI_Request& request, std::string_view call);
 
   MPI_Comm communicator = MPI_COMM_NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts what one rank sends, or receives, into messages and puts them in the order in which they start. No MPI here.
+// Cuts what one node rank sends, or receives, into messages and puts them in the order in which they start. No MPI
+// here.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@ struct memory_piece {
   std::uint64_t size_bytes = 0;
 };
 
-/// The bytes between this rank and one peer, in pieces of memory, taken from the front.
+/// The bytes between this node rank and one peer, in pieces of memory, taken from the front.
 template <typename Memory>
 class piece_stream {
  public:
@@ -57,18 +58,19 @@ class piece_stream {
 template <typename Memory>
 struct message {
   unsigned peer = 0;
-  std::uint64_t index = 0;  ///< among the messages of this pair of ranks
+  std::uint64_t index = 0;  ///< among the messages of this pair of node ranks
   std::uint64_t size_bytes = 0;
   std::vector<memory_piece<Memory>> pieces;
 };
 
-/// All messages of a rank in one direction: the first with each peer by its distance, then the second with each ... Sender
-/// and receiver of a message have it at the same place of that order, by {index, distance}. So the first message that is
-/// not complete anywhere has been started by both, and a limited number in flight can wait for each other but not for ever.
+/// All messages of a node rank in one direction: the first with each peer by its distance, then the second with each
+/// ... Sender and receiver of a message have it at the same place of that order, by {index, distance}. So the first
+/// message that is not complete anywhere has been started by both, and a limited number in flight can wait for each
+/// other but not for ever.
 template <typename Memory>
 class message_schedule {
  public:
-  /// `sends`: the distance is counted upwards from this rank, else downwards.
+  /// `sends`: the distance is counted upwards from this node rank, else downwards.
   message_schedule(unsigned node_rank, unsigned num_nodes, bool sends, std::uint64_t message_bytes)
       : streams_(num_nodes),
         next_index_(num_nodes),

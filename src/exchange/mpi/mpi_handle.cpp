@@ -44,8 +44,8 @@ bool all_on_one_host(node_group& group) {
   return std::ranges::all_of(names, [&](const std::string& other) { return other == names.front(); });
 }
 
-/// The connections of this rank. Rank 0's part and that of the others run at the same time.
-std::vector<rank_link> meet(node_group& group, std::chrono::milliseconds limit, std::string& problem) {
+/// The connections of this node rank. Node rank 0's part and that of the others run at the same time.
+std::vector<node_link> meet(node_group& group, std::chrono::milliseconds limit, std::string& problem) {
   const bool is_one_host = all_on_one_host(group);
   std::optional<meeting_host> host;
   try {
@@ -54,10 +54,10 @@ std::vector<rank_link> meet(node_group& group, std::chrono::milliseconds limit, 
     problem = failure.what();
   }
   const std::vector<std::string> points = group.all_gather_strings(host ? host->point().to_text() : "");
-  std::vector<rank_link> links;
+  std::vector<node_link> links;
   if (points.front().empty()) return links;
   try {
-    if (host) return host->accept_ranks(group.num_nodes(), limit);
+    if (host) return host->accept_nodes(group.num_nodes(), limit);
     links.push_back(connect_to_host(meeting_point::from_text(points.front()), group.node_rank(), limit));
   } catch (const io_error& failure) {
     problem = failure.what();
@@ -68,7 +68,7 @@ std::vector<rank_link> meet(node_group& group, std::chrono::milliseconds limit, 
 void start_watch(node_group& group, std::chrono::milliseconds limit) {
   if (group.num_nodes() == 1) return;
   std::string problem;
-  std::vector<rank_link> links = meet(group, limit, problem);
+  std::vector<node_link> links = meet(group, limit, problem);
   // All stop when one cannot connect.
   const std::vector<std::string> problems = group.all_gather_strings(problem);
   for (std::size_t r = 0; r < problems.size(); ++r) {
@@ -110,7 +110,7 @@ node_group::state::state(MPI_Comm original, const group_options& options)
 node_group::state::~state() {
   if (std::uncaught_exceptions() > exceptions_before) watch->announce_failure("it left by an exception");
   watch->leave();
-  // Freeing is collective, and after a failure not all ranks are there.
+  // Freeing is collective, and after a failure not all node ranks are there.
   int is_finalised = 0;
   MPI_Finalized(&is_finalised);
   if (!watch->failure() && is_finalised == 0) MPI_Comm_free(&communicator);

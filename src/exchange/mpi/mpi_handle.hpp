@@ -11,9 +11,9 @@
 namespace spansort::exchange {
 
 /// Collective over `communicator`, which is left as it is: the group works on a duplicate, whose errors are returned to
-/// it instead of ending the process. Blocks until all ranks have called it. Throws invalid_argument when MPI is not
-/// initialised, or finalised, or `communicator` is null or an intercommunicator; cluster_failure on all ranks when one
-/// cannot connect to rank 0.
+/// it instead of ending the process. Blocks until all node ranks have called it. Throws invalid_argument when MPI is
+/// not initialised, or finalised, or `communicator` is null or an intercommunicator; cluster_failure on all node ranks
+/// when one cannot connect to node rank 0.
 [[nodiscard]] std::unique_ptr<node_group> make_node_group(MPI_Comm communicator, const group_options& options = {});
 
 }  // namespace spansort::exchange

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
-#include <optional>
 
 #include "base/assert.hpp"
 #include "base/math.hpp"
@@ -25,9 +24,9 @@ struct operation_memory {
   std::vector<int> offsets;
 };
 
-/// Starts an operation by `start(memory, request)` and waits for its end. The caller's memory is not given to MPI, because
-/// an operation that is abandoned when a rank fails cannot be cancelled: MPI goes on with it whenever it is called again,
-/// if only to be finalised. So its memory is never freed.
+/// Starts an operation by `start(memory, request)` and waits for its end. The caller's memory is not given to MPI,
+/// because an operation that is abandoned when a node rank fails cannot be cancelled: MPI goes on with it whenever it
+/// is called again, if only to be finalised. So its memory is never freed.
 template <typename T, typename Start>
 void run(node_group::state& state, std::unique_ptr<operation_memory<T>>& memory, std::string_view call, Start&& start) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -48,7 +47,7 @@ void in_pieces(std::uint64_t num_elements, std::uint64_t max_elements, Move&& mo
   }
 }
 
-/// Sets where each rank's part of a round lies in what the round gathers; returns the sum of their sizes.
+/// Sets where each node rank's part of a round lies in what the round gathers; returns the sum of their sizes.
 template <typename T>
 std::size_t lay_out_round(operation_memory<T>& memory, std::span<const std::uint64_t> sizes, std::uint64_t first,
                           std::uint64_t most) {
@@ -64,37 +63,24 @@ std::size_t lay_out_round(operation_memory<T>& memory, std::span<const std::uint
   return num_elements;
 }
 
+/// Parts of any size by node rank. In rounds, because MPI's offsets are of type int.
 template <typename T>
-int start_gather(operation_memory<T>& memory, MPI_Datatype type, std::optional<unsigned> to, MPI_Comm communicator,
-                 MPI_Request* request) {
-  const auto count = checked_cast<int>(memory.sent.size());
-  if (!to) {
-    return MPI_Iallgatherv(memory.sent.data(), count, type, memory.received.data(), memory.counts.data(),
-                           memory.offsets.data(), type, communicator, request);
-  }
-  return MPI_Igatherv(memory.sent.data(), count, type, memory.received.data(), memory.counts.data(),
-                      memory.offsets.data(), type, checked_cast<int>(*to), communicator, request);
-}
-
-/// Parts of any size by rank, to all ranks or to the rank `to`. In rounds, because MPI's offsets are of type int.
-template <typename T>
-std::vector<std::vector<T>> gather_parts(node_group& group, std::span<const T> mine, MPI_Datatype type,
-                                         std::optional<unsigned> to) {
+std::vector<std::vector<T>> gather_parts(node_group& group, std::span<const T> mine, MPI_Datatype type) {
   node_group::state& state = group.internals();
   const std::uint64_t my_size = mine.size();
   const words sizes = group.all_gather({&my_size, 1});
   const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
   const std::uint64_t most = std::max<std::uint64_t>(1, state.max_elements / state.num_nodes);
-  const bool receives = !to || *to == state.node_rank;
-  std::vector<std::vector<T>> parts(receives ? state.num_nodes : 0);
+  std::vector<std::vector<T>> parts(state.num_nodes);
   auto memory = std::make_unique<operation_memory<T>>();
   for (std::uint64_t first = 0; first < longest; first += most) {
-    const std::size_t num_elements = lay_out_round(*memory, sizes, first, most);
-    if (receives) memory->received.resize(num_elements);
+    memory->received.resize(lay_out_round(*memory, sizes, first, most));
     const auto from = mine.begin() + static_cast<std::ptrdiff_t>(std::min(first, my_size));
     memory->sent.assign(from, from + memory->counts[state.node_rank]);
-    run(state, memory, to ? "MPI_Igatherv" : "MPI_Iallgatherv",
-        [&](auto& m, MPI_Request* request) { return start_gather(m, type, to, state.communicator, request); });
+    run(state, memory, "MPI_Iallgatherv", [&](auto& m, MPI_Request* request) {
+      return MPI_Iallgatherv(m.sent.data(), checked_cast<int>(m.sent.size()), type, m.received.data(), m.counts.data(),
+                             m.offsets.data(), type, state.communicator, request);
+    });
     for (std::size_t r = 0; r < parts.size(); ++r) {
       const T* const part = memory->received.data() + memory->offsets[r];
       parts[r].insert(parts[r].end(), part, part + memory->counts[r]);
@@ -103,7 +89,7 @@ std::vector<std::vector<T>> gather_parts(node_group& group, std::span<const T> m
   return parts;
 }
 
-/// An operation that turns as many numbers as a rank has into as many.
+/// An operation that turns as many numbers as a node rank has into as many.
 template <typename Start>
 words run_elementwise(node_group::state& state, std::span<const std::uint64_t> mine, std::string_view call,
                       Start&& start) {
@@ -169,21 +155,11 @@ words node_group::all_gather(std::span<const std::uint64_t> mine) {
 }
 
 std::vector<words> node_group::all_gather_varying(std::span<const std::uint64_t> mine) {
-  return gather_parts<std::uint64_t>(*this, mine, MPI_UINT64_T, std::nullopt);
+  return gather_parts<std::uint64_t>(*this, mine, MPI_UINT64_T);
 }
 
 std::vector<std::string> node_group::all_gather_strings(std::string_view mine) {
-  return to_strings(gather_parts<char>(*this, mine, MPI_CHAR, std::nullopt));
-}
-
-std::vector<std::vector<std::byte>> node_group::gather_bytes(std::span<const std::byte> mine, unsigned to) {
-  SPANSORT_ASSERT(to < num_nodes());
-  return gather_parts<std::byte>(*this, mine, MPI_BYTE, to);
-}
-
-std::vector<std::string> node_group::gather_strings(std::string_view mine, unsigned to) {
-  SPANSORT_ASSERT(to < num_nodes());
-  return to_strings(gather_parts<char>(*this, mine, MPI_CHAR, to));
+  return to_strings(gather_parts<char>(*this, mine, MPI_CHAR));
 }
 
 words node_group::all_reduce_sum(std::span<const std::uint64_t> mine) {
@@ -197,7 +173,7 @@ words node_group::exclusive_scan_sum(std::span<const std::uint64_t> mine) {
   words sums = run_elementwise(*state_, mine, "MPI_Iexscan", [&](auto& m, int count, MPI_Request* request) {
     return MPI_Iexscan(m.sent.data(), m.received.data(), count, MPI_UINT64_T, MPI_SUM, state_->communicator, request);
   });
-  // MPI leaves the first rank's result undefined.
+  // MPI leaves the first node rank's result undefined.
   if (node_rank() == 0) std::ranges::fill(sums, 0);
   return sums;
 }
@@ -218,23 +194,23 @@ void node_group::broadcast(std::span<std::uint64_t> values, unsigned from) {
 words node_group::all_to_all(std::span<const std::uint64_t> mine) {
   const std::size_t num_nodes = state_->num_nodes;
   SPANSORT_ASSERT(mine.size() % num_nodes == 0);
-  const std::size_t per_rank = mine.size() / num_nodes;
+  const std::size_t per_node = mine.size() / num_nodes;
   words theirs(mine.size());
   const std::uint64_t most = std::max<std::uint64_t>(1, state_->max_elements / num_nodes);
   auto memory = std::make_unique<operation_memory<std::uint64_t>>();
-  in_pieces(per_rank, most, [&](std::uint64_t first, int count) {
+  in_pieces(per_node, most, [&](std::uint64_t first, int count) {
     const auto length = static_cast<std::size_t>(count);
     memory->sent.resize(length * num_nodes);
     memory->received.resize(length * num_nodes);
     for (std::size_t r = 0; r < num_nodes; ++r) {
-      std::copy_n(mine.data() + r * per_rank + first, length, memory->sent.data() + r * length);
+      std::copy_n(mine.data() + r * per_node + first, length, memory->sent.data() + r * length);
     }
     run(*state_, memory, "MPI_Ialltoall", [&](auto& m, MPI_Request* request) {
       return MPI_Ialltoall(m.sent.data(), count, MPI_UINT64_T, m.received.data(), count, MPI_UINT64_T,
                            state_->communicator, request);
     });
     for (std::size_t r = 0; r < num_nodes; ++r) {
-      std::copy_n(memory->received.data() + r * length, length, theirs.data() + r * per_rank + first);
+      std::copy_n(memory->received.data() + r * length, length, theirs.data() + r * per_node + first);
     }
   });
   return theirs;

@@ -148,8 +148,8 @@ std::string hello_payload(const meeting_point& point, unsigned node_rank) {
   return fmt::format("{} {}", point.token, node_rank);
 }
 
-/// The rank that says hello; nothing for a stranger.
-std::optional<unsigned> rank_of_hello(const frame& greeting, const meeting_point& point, unsigned num_nodes) {
+/// The node rank that says hello; nothing for a stranger.
+std::optional<unsigned> node_of_hello(const frame& greeting, const meeting_point& point, unsigned num_nodes) {
   if (greeting.kind != frame_kind::hello) return std::nullopt;
   for (unsigned r = 1; r < num_nodes; ++r) {
     if (greeting.payload == hello_payload(point, r)) return r;
@@ -160,7 +160,7 @@ std::optional<unsigned> rank_of_hello(const frame& greeting, const meeting_point
 /// Those who have connected, in the order of coming, and those of them who have said who they are.
 struct lobby {
   std::vector<watch_link> unknown;
-  std::vector<rank_link> known;
+  std::vector<node_link> known;
 };
 
 /// Whether to keep waiting for what `caller` says.
@@ -168,11 +168,11 @@ bool listen_to(watch_link& caller, const meeting_point& point, unsigned num_node
   std::vector<frame> frames;
   const bool is_connected = caller.receive(frames);
   if (frames.empty()) return is_connected;
-  const std::optional<unsigned> rank = rank_of_hello(frames.front(), point, num_nodes);
+  const std::optional<unsigned> rank = node_of_hello(frames.front(), point, num_nodes);
   if (!rank) return false;
   caller.send(frame_kind::welcome, point.token);
-  // A rank that comes again has given up its first connection.
-  std::erase_if(all.known, [&](const rank_link& link) { return link.node_rank == *rank; });
+  // A node rank that comes again has given up its first connection.
+  std::erase_if(all.known, [&](const node_link& link) { return link.node_rank == *rank; });
   all.known.push_back({*rank, std::move(caller)});
   return false;
 }
@@ -191,10 +191,10 @@ void serve_lobby(lobby& all, const socket_handle& listener, const meeting_point&
   }
 }
 
-std::string missing_ranks(const std::vector<rank_link>& known, unsigned num_nodes) {
+std::string missing_nodes(const std::vector<node_link>& known, unsigned num_nodes) {
   std::string missing;
   for (unsigned r = 1; r < num_nodes; ++r) {
-    const auto is_r = [r](const rank_link& link) { return link.node_rank == r; };
+    const auto is_r = [r](const node_link& link) { return link.node_rank == r; };
     if (std::ranges::none_of(known, is_r)) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", r);
   }
   return missing;
@@ -231,7 +231,7 @@ std::string try_address(watch_link& link, const socket_address& address, const m
   link.send(frame_kind::hello, hello_payload(point, node_rank));
   std::vector<frame> frames;
   while (frames.empty()) {
-    if (!wait_for(fd, POLLIN, deadline)) return "connected, but rank 0 did not answer";
+    if (!wait_for(fd, POLLIN, deadline)) return "connected, but node rank 0 did not answer";
     if (!link.receive(frames) && frames.empty()) return "connected, but turned away";
   }
   const bool is_welcome = frames.front().kind == frame_kind::welcome && frames.front().payload == point.token;
@@ -258,8 +258,9 @@ meeting_host::meeting_host(bool is_one_host) {
   point_.token = random_token();
   point_.addresses = is_one_host ? std::vector<std::string>{"127.0.0.1"} : outside_addresses();
   if (point_.addresses.empty()) {
-    throw io_error("failure watch: rank 0 has no network address but the loopback, and other ranks are on other hosts",
-                   0);
+    throw io_error(
+        "failure watch: node rank 0 has no network address but the loopback, and other node ranks are on other hosts",
+        0);
   }
   for (const char* const any : {"::", "0.0.0.0"}) {
     if (!listener_.is_open()) listener_ = listen_at(*parse_address(is_one_host ? "127.0.0.1" : any, 0));
@@ -268,13 +269,13 @@ meeting_host::meeting_host(bool is_one_host) {
   point_.port = port_of(listener_.get());
 }
 
-std::vector<rank_link> meeting_host::accept_ranks(unsigned num_nodes, milliseconds limit) {
+std::vector<node_link> meeting_host::accept_nodes(unsigned num_nodes, milliseconds limit) {
   const clock::time_point deadline = clock::now() + limit;
   lobby all;
   while (all.known.size() + 1 < num_nodes) {
     if (clock::now() >= deadline) {
       throw io_error(fmt::format("failure watch: no connection from node rank {} in {} ms",
-                                 missing_ranks(all.known, num_nodes), limit.count()),
+                                 missing_nodes(all.known, num_nodes), limit.count()),
                      0);
     }
     serve_lobby(all, listener_, point_, num_nodes, milliseconds_until(deadline));
@@ -282,7 +283,7 @@ std::vector<rank_link> meeting_host::accept_ranks(unsigned num_nodes, millisecon
   return std::move(all.known);
 }
 
-rank_link connect_to_host(const meeting_point& point, unsigned node_rank, milliseconds limit) {
+node_link connect_to_host(const meeting_point& point, unsigned node_rank, milliseconds limit) {
   const clock::time_point deadline = clock::now() + limit;
   std::string problems;
   while (true) {
@@ -297,7 +298,7 @@ rank_link connect_to_host(const meeting_point& point, unsigned node_rank, millis
     if (clock::now() >= deadline) break;
     std::this_thread::sleep_for(milliseconds(100));
   }
-  throw io_error(fmt::format("failure watch: node rank {} cannot reach rank 0 ({})", node_rank, problems), 0);
+  throw io_error(fmt::format("failure watch: node rank {} cannot reach node rank 0 ({})", node_rank, problems), 0);
 }
 
 }  // namespace spansort::exchange

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TCP connection of the failure watch, and the short messages on it. Nothing here blocks: what the kernel does not take
-// waits in memory for the next flush.
+// A TCP connection of the failure watch, and the short messages on it. Nothing here blocks: what the kernel does not
+// take waits in memory for the next flush.
 #pragma once
 
 #include <chrono>
@@ -29,10 +29,10 @@ class socket_handle {
 };
 
 enum class frame_kind : std::uint8_t {
-  hello,      ///< to rank 0: the token and who connects
-  welcome,    ///< from rank 0: the token
+  hello,      ///< to node rank 0: the token and who connects
+  welcome,    ///< from node rank 0: the token
   heartbeat,  ///< the sender's phase
-  failure,    ///< a rank's failure
+  failure,    ///< a node rank's failure
   goodbye     ///< the sender leaves as all have agreed
 };
 

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <thread>
 
+#include "exchange/mpi/finish_together.hpp"
 #include "spansort/errors.hpp"
 #endif
 
@@ -25,6 +26,8 @@ namespace spansort::exchange {
 namespace {
 
 constexpr std::chrono::microseconds poll_interval{50};
+/// Thousands of GPUs connect in less.
+constexpr std::chrono::minutes longest_connect{2};
 
 /// The library's functions, loaded when they are first asked for: a machine without NCCL is none the worse.
 struct nccl_functions {
@@ -72,7 +75,7 @@ void check_cuda(cudaError_t status, const char* call) {
   if (status != cudaSuccess) throw device_error(fmt::format("NCCL: {}: {}", call, cudaGetErrorString(status)));
 }
 
-/// The rank's GPU is current for a scope.
+/// The node rank's GPU is current for a scope.
 class current_gpu {
  public:
   explicit current_gpu(int ordinal) {
@@ -91,17 +94,18 @@ class gpu_link final : public nccl_link {
  public:
   gpu_link(node_group& group, int ordinal) : group_(group), ordinal_(ordinal) {}
 
-  /// Collective. Apart from the constructor: when it fails, what has begun is ended by the destructor.
-  void connect(const ncclUniqueId& id) {
+  /// Apart from the constructor: when it fails, what has begun is ended by the destructor.
+  void begin_to_connect(const ncclUniqueId& id) {
     const current_gpu here(ordinal_);
     check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
-    // A rank that fails meanwhile must not leave the others waiting inside the library.
+    // A node rank that fails meanwhile must not leave the others waiting inside the library.
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    wait(nccl().init_rank(&communicator_, static_cast<int>(group_.num_nodes()), id,
-                          static_cast<int>(group_.node_rank()), &config),
-         "ncclCommInitRankConfig");
+    check(nccl().init_rank(&communicator_, static_cast<int>(group_.num_nodes()), id,
+                           static_cast<int>(group_.node_rank()), &config),
+          "ncclCommInitRankConfig");
   }
+  [[nodiscard]] bool is_connected() const { return !is_in_progress("ncclCommInitRankConfig"); }
   ~gpu_link() override {
     // All that was queued is done, or will never be: nothing is lost, and nobody is waited for.
     if (communicator_ != nullptr) nccl().abort(communicator_);
@@ -149,13 +153,15 @@ class gpu_link final : public nccl_link {
     if (result == ncclSuccess || result == ncclInProgress) return;
     throw device_error(fmt::format("NCCL: {}: {}", call, nccl().error_text(result)));
   }
+  [[nodiscard]] bool is_in_progress(const char* call) const {
+    ncclResult_t state = ncclSuccess;
+    check(nccl().async_error(communicator_, &state), call);
+    check(state, call);
+    return state != ncclSuccess;
+  }
   void wait(ncclResult_t result, const char* call) const {
     check(result, call);
-    while (true) {
-      ncclResult_t state = ncclSuccess;
-      check(nccl().async_error(communicator_, &state), call);
-      if (state == ncclSuccess) return;
-      check(state, call);
+    while (is_in_progress(call)) {
       group_.check();
       std::this_thread::sleep_for(poll_interval);
     }
@@ -167,7 +173,7 @@ class gpu_link final : public nccl_link {
   ncclComm_t communicator_ = nullptr;
 };
 
-/// What identifies a GPU among all machines' ones; "" and a reason where a rank cannot take part.
+/// What identifies a GPU among all machines' ones; "" and a reason where a node rank cannot take part.
 std::string identity_of(int ordinal, std::string& why_not) {
   if (ordinal < 0) why_not = "its device is not one GPU";
   if (why_not.empty()) why_not = nccl().why_not;
@@ -203,7 +209,14 @@ nccl_connection connect_gpus(node_group& group, int ordinal) {
   if (words.back() != 0) return {nullptr, "node rank 0: ncclGetUniqueId failed"};
   std::memcpy(&id, words.data(), sizeof(id));
   auto link = std::make_unique<gpu_link>(group, ordinal);
-  link->connect(id);
+  bool has_begun = false;
+  const auto is_connected = [&] {
+    if (!has_begun) link->begin_to_connect(id);
+    has_begun = true;
+    return link->is_connected();
+  };
+  std::string failure = finish_together(group, is_connected, longest_connect);
+  if (!failure.empty()) return {nullptr, std::move(failure)};
   return {std::move(link), {}};
 }
 

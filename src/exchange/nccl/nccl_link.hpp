@@ -17,8 +17,9 @@ class nccl_link {
   nccl_link(const nccl_link&) = delete;
   nccl_link& operator=(const nccl_link&) = delete;
 
-  /// As exchange_over_mpi(), of memory of the GPUs; of a pair of ranks, parts are cut alike on both sides. Work queued on
-  /// other memory of these GPUs goes on. Grouped sends and receives; polls the group's failure watch while it waits.
+  /// As exchange_over_mpi(), of memory of the GPUs; of a pair of node ranks, parts are cut alike on both sides. Work
+  /// queued on other memory of these GPUs goes on. Grouped sends and receives; polls the group's failure watch while it
+  /// waits.
   virtual exchanged_bytes exchange(std::span<const outgoing_part> outgoing,
                                    std::span<const incoming_part> incoming) = 0;
 
@@ -32,8 +33,9 @@ struct nccl_connection {
   std::string why_not;
 };
 
-/// Collective. A link on all ranks, where each of them has one GPU, all different, and NCCL; else none on any. `ordinal`:
-/// this rank's GPU, -1 where it has none or several devices. The link ends before the group. Throws cluster_failure.
+/// Collective. A link on all node ranks, where each of them has one GPU, all different, and NCCL connects them within two
+/// minutes; else none on any. `ordinal`: this node rank's GPU, -1 where it has none or several devices. The link ends
+/// before the group. Throws cluster_failure.
 [[nodiscard]] nccl_connection connect_gpus(node_group& group, int ordinal);
 
 }  // namespace spansort::exchange

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/records.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/numbers.hpp"
+#include "spansort/errors.hpp"
+
+namespace cli {
+
+void add_record_flags(CLI::App& command, record_arguments& arguments) {
+  command
+      .add_option("--record", arguments.record_bytes, "Fixed-width records of so many bytes, ordered by their --key")
+      ->type_name("BYTES");
+  command
+      .add_option("--key", arguments.keys,
+                  "Field that records are ordered by, OFFSET:SIZE[:TYPE][:r]: plain bytes or a little-endian number of "
+                  "TYPE, r for descending; several after commas or by several flags, the first counts most")
+      ->type_name("FIELD")
+      ->allow_extra_args(false);
+}
+
+std::optional<spansort::record_format> parse_record_flags(const record_arguments& arguments, const std::string& type) {
+  if (arguments.record_bytes.empty() && arguments.keys.empty()) return std::nullopt;
+  if (arguments.record_bytes.empty()) {
+    throw spansort::invalid_argument("--record: the size of a record is needed with --key, as --record 100");
+  }
+  if (arguments.keys.empty()) {
+    throw spansort::invalid_argument("--key: a field to order records by is needed, as --key 0:10");
+  }
+  if (!type.empty()) {
+    throw spansort::invalid_argument("--type: records have none; their fields may, as --key 0:4:u32");
+  }
+  const std::uint64_t record_bytes = parse_count("--record", arguments.record_bytes);
+  try {
+    return spansort::parse_record_format(record_bytes, fmt::format("{}", fmt::join(arguments.keys, ",")));
+  } catch (const spansort::invalid_argument& failure) {
+    throw spansort::invalid_argument(fmt::format("--record, --key: {}", failure.what()));
+  }
+}
+
+}  // namespace cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// How large the parts are in which data larger than the devices is sorted.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/run_context.hpp"
+
+namespace spansort::algorithms {
+
+/// Slots of every device: one receives, the sort takes two, one leaves.
+inline constexpr unsigned num_conveyor_slots = 4;
+
+/// Records of a part where device memory is no object.
+[[nodiscard]] std::uint64_t wanted_part_records(std::uint64_t num_ranks, const sort_options& options,
+                                                const problem& sort);
+
+/// Parts of equal size (± 1) and of at most `most_records`, the same number for each rank where there are more parts than
+/// ranks.
+[[nodiscard]] std::uint64_t num_parts(std::uint64_t num_records, std::uint64_t most_records, std::uint64_t num_ranks);
+
+}  // namespace spansort::algorithms

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from sizes, devices and options before RMG sort begins: the plan's parameters, and the memory it takes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "algorithms/registry.hpp"
+#include "algorithms/rmg_state.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::algorithms {
+namespace {
+
+/// Copying out begins when the first bucket is sorted and ends when the last one is: `auto` refines buckets larger than
+/// this part of a chunk. Beyond the paper.
+constexpr std::uint64_t large_parts_of_a_chunk = 16;
+
+bool devices_share_memory(const std::vector<rank>& ranks) {
+  return std::ranges::all_of(ranks, [](const rank& r) { return r.device->shares_host_memory(); });
+}
+
+/// Every rank may hold a slice of every bucket of a pass, and as many buckets as ranks may be refined in it: the planner's
+/// counts are to stay within megabytes.
+unsigned widest_planned_bits(unsigned num_ranks) {
+  constexpr std::uint64_t most_counts = std::uint64_t{1} << 22;
+  const std::uint64_t num_buckets = most_counts / num_ranks / num_ranks;
+  return std::max(4U, static_cast<unsigned>(std::bit_width(num_buckets)) - (num_buckets == 0 ? 0U : 1U));
+}
+
+/// Enough buckets for uniform keys to leave segments of the advised size; small neighbours are fused up to it. The sizes of
+/// the parts are known.
+void follow_advice(plan::parameters& p, const device::partition_advice& advice) {
+  const unsigned widest = std::min(advice.radix_bits, widest_planned_bits(p.num_ranks));
+  p.radix_bits = std::min(p.radix_bits, widest);
+  if (advice.segment_keys == 0 || p.num_keys == 0) return;
+  const std::uint64_t num_segments = p.num_keys / advice.segment_keys;
+  p.radix_bits = std::clamp(static_cast<unsigned>(std::bit_width(num_segments)), p.radix_bits, widest);
+  const double half_segment = static_cast<double>(advice.segment_keys) / 2;
+  p.fuse_threshold = std::min(1.0, half_segment / static_cast<double>(largest_target(p)));
+}
+
+/// How many records there are, and who is to begin and end with how many.
+void set_sizes(plan::parameters& p, const problem& sort, unsigned num_own_ranks) {
+  if (sort.others != nullptr) {
+    p.source_counts = sort.others->source_counts;
+    p.target_counts = sort.others->target_counts;
+    p.num_ranks = static_cast<unsigned>(p.source_counts.size());
+    p.num_keys = std::accumulate(p.source_counts.begin(), p.source_counts.end(), std::uint64_t{0});
+    return;
+  }
+  p.num_keys = sort.num_keys;
+  p.num_ranks = num_own_ranks;
+  for (const resident_part& part : sort.parts) p.source_counts.push_back(part.num_keys);
+  if (sort.keeps_part_sizes) p.target_counts = p.source_counts;
+}
+
+}  // namespace
+
+std::uint64_t rank_capacity(const plan::parameters& p, unsigned rank) {
+  return std::max(source_count(p, rank), target_count(p, rank) + (p.num_ranks == 1 ? 0 : 2 * epsilon_keys(p)));
+}
+
+unsigned first_rank_of(const problem& sort) { return sort.others == nullptr ? 0 : sort.others->first_rank(); }
+
+device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape) {
+  device::partition_advice all = ranks.front().device->advise(shape);
+  for (const rank& r : ranks) {
+    const device::partition_advice its = r.device->advise(shape);
+    all.segment_keys = std::min(all.segment_keys, its.segment_keys);
+    all.radix_bits = std::min(all.radix_bits, its.radix_bits);
+    all.most_radix_bits = std::min(all.most_radix_bits, its.most_radix_bits);
+  }
+  return all;
+}
+
+input_place place_of(const std::vector<rank>& ranks, const problem& sort) {
+  if (sort.is_resident()) return input_place::resident;
+  return devices_share_memory(ranks) ? input_place::shared : input_place::separate;
+}
+
+plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks, const sort_options& options) {
+  plan::parameters p;
+  p.key_bits = sort.shape.codec.key_bits();
+  const tuning_options& tuning = options.tuning;
+  set_sizes(p, sort, static_cast<unsigned>(ranks.size()));
+  const device::partition_advice advice =
+      sort.others == nullptr ? advice_of_all(ranks, sort.shape) : sort.others->advice;
+  follow_advice(p, advice);
+  if (tuning.radix_bits != 0) p.radix_bits = std::min(tuning.radix_bits, advice.most_radix_bits);
+  if (tuning.epsilon >= 0) p.epsilon = tuning.epsilon;
+  if (tuning.fuse_threshold >= 0) p.fuse_threshold = tuning.fuse_threshold;
+  if (options.algorithm == "auto" && sort.others == nullptr && place_of(ranks, sort) == input_place::separate) {
+    p.refine_keys = std::max(largest_source(p) / large_parts_of_a_chunk, keys_of_a_piece(sort, tuning));
+  }
+  if (!p.target_counts.empty()) p.epsilon = 0;
+  return p;
+}
+
+void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_options& options) {
+  if (ranks.size() == 1) return;
+  const plan::parameters p = plan_parameters(sort, ranks, options);
+  for (unsigned r = 0; r < p.num_ranks; ++r) {
+    const std::uint64_t needed = rank_capacity(p, r);
+    if (sort.parts[r].capacity >= needed) continue;
+    throw invalid_argument(
+        fmt::format("shard {}: room for {} keys, but it may end with {}; keep the sizes as given, or "
+                    "give it more room",
+                    r, sort.parts[r].capacity, needed));
+  }
+}
+
+std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_options& options,
+                                        const problem& sort) {
+  const plan::parameters p = plan_parameters(sort, ranks, options);
+  const unsigned num_slots = sort.is_resident() || devices_share_memory(ranks) ? 1 : 2;
+  std::vector<slot_request> wishes;
+  for (unsigned r = 0; r < ranks.size(); ++r) {
+    const std::uint64_t capacity = rank_capacity(p, first_rank_of(sort) + r);
+    for (unsigned slot = 0; slot < num_slots; ++slot) wishes.push_back({r, slot, capacity});
+  }
+  return wishes;
+}
+
+}  // namespace spansort::algorithms

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/file_run.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/math.hpp"
+#include "files/file_descriptor.hpp"
+#include "files/key_reader.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::api {
+namespace {
+
+/// What tells one state of a file from another.
+struct file_state {
+  dev_t device = 0;
+  ino_t inode = 0;
+  off_t size = 0;
+  timespec modified{};
+
+  friend bool operator==(const file_state& a, const file_state& b) {
+    return a.device == b.device && a.inode == b.inode && a.size == b.size && a.modified.tv_sec == b.modified.tv_sec &&
+           a.modified.tv_nsec == b.modified.tv_nsec;
+  }
+};
+
+class file_run final : public external::sorted_run {
+ public:
+  file_run(const sorted_file& file, const external::element_order& order, const external::spill_plan& plan)
+      : file_(file),
+        order_(order),
+        block_elements_(plan.block_elements),
+        batch_blocks_(plan.batch_bytes / plan.block_bytes) {
+    const opened_file opened = open();
+    state_ = opened.state;
+    keys_.resize(num_blocks() * order_.key_bytes());
+    std::vector<std::byte> element(order_.element_bytes());
+    for (std::uint64_t block = 0; block < num_blocks(); ++block) {
+      read_elements(opened.descriptor.get(), block * block_elements_, 1, element.data());
+      order_.write_key(element.data(), keys_.data() + block * order_.key_bytes());
+      if (block != 0 && std::memcmp(first_key(block - 1).data(), first_key(block).data(), order_.key_bytes()) > 0) {
+        throw_disorder("somewhere before", block * block_elements_);
+      }
+    }
+  }
+
+  [[nodiscard]] std::uint64_t num_elements() const noexcept override { return file_.num_elements; }
+  [[nodiscard]] std::span<const std::byte> first_key(std::uint64_t block) const noexcept override {
+    return std::span(keys_).subspan(block * order_.key_bytes(), order_.key_bytes());
+  }
+  [[nodiscard]] std::uint64_t readable_blocks(std::uint64_t block) const noexcept override {
+    return std::min(batch_blocks_, num_blocks() - block);
+  }
+
+  /// With the element behind, where there is one: blocks are in order with each other, too.
+  void read(std::uint64_t block, std::uint64_t num_blocks, std::byte* elements, std::span<std::byte>) override {
+    const std::uint64_t first = block * block_elements_;
+    const std::uint64_t count = std::min(num_blocks * block_elements_, file_.num_elements - first);
+    const opened_file opened = open();
+    if (opened.state != state_) throw bad_input(fmt::format("{}: input changed while it was read", file_.path));
+    read_elements(opened.descriptor.get(), first, count, elements);
+    if (const auto at = order_.first_disorder(nullptr, elements, count, false)) throw_disorder("at", first + *at);
+    if (first + count == file_.num_elements) return;
+    std::vector<std::byte> next(order_.element_bytes());
+    read_elements(opened.descriptor.get(), first + count, 1, next.data());
+    const std::byte* const last = elements + (count - 1) * order_.element_bytes();
+    if (order_.first_disorder(last, next.data(), 1, false)) throw_disorder("at", first + count);
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t num_blocks() const noexcept {
+    return base::ceil_div(file_.num_elements, block_elements_);
+  }
+
+  struct opened_file {
+    files::file_descriptor descriptor;
+    file_state state;
+  };
+  [[nodiscard]] opened_file open() const {
+    files::file_descriptor opened = files::open_file(file_.path.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK);
+    struct stat status {};
+    if (!opened.is_open() || ::fstat(opened.get(), &status) != 0) {
+      const int code = errno;
+      throw io_error(fmt::format("cannot read {}: {}", file_.path, files::error_text(code)), code);
+    }
+    if (!S_ISREG(status.st_mode)) {
+      throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", file_.path));
+    }
+    return {std::move(opened), {status.st_dev, status.st_ino, status.st_size, status.st_mtim}};
+  }
+
+  void read_elements(int fd, std::uint64_t first, std::uint64_t count, std::byte* to) const {
+    const std::uint64_t width = order_.element_bytes();
+    const files::transfer_result done = files::read_fully_at(fd, {to, count * width}, file_.first_byte + first * width);
+    if (done.error_code != 0) {
+      throw io_error(fmt::format("cannot read {}: {}", file_.path, files::error_text(done.error_code)),
+                     done.error_code);
+    }
+    if (done.num_bytes != count * width) {
+      throw bad_input(fmt::format("{}: input changed while it was read: it ends earlier", file_.path));
+    }
+    if (file_.swapped_bytes != 0) files::swap_bytes({to, count * width}, file_.swapped_bytes);
+  }
+
+  [[noreturn]] void throw_disorder(const char* where, std::uint64_t index) const {
+    throw bad_input(
+        fmt::format("{}: is not sorted: an element {} index {} comes before its left neighbour; sort it first",
+                    file_.path, where, index));
+  }
+
+  sorted_file file_;
+  const external::element_order& order_;
+  std::uint64_t block_elements_;
+  std::uint64_t batch_blocks_;
+  file_state state_;
+  std::vector<std::byte> keys_;
+};
+
+}  // namespace
+
+std::unique_ptr<external::sorted_run> make_file_run(const sorted_file& file, const external::element_order& order,
+                                                    const external::spill_plan& plan) {
+  return std::make_unique<file_run>(file, order, plan);
+}
+
+}  // namespace spansort::api
