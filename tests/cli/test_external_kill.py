@@ -12,8 +12,8 @@ from support import is_sanitized, main
 
 NUM_KILLS = int(os.environ.get("SPANSORT_TEST_KILLS", 4 if IS_SMALL else 12))
 MOST_PLACES = 20 if IS_SMALL else 150
-NUM_BYTES = (8 if IS_SMALL else 100) << 20
-CEILING = "8M" if IS_SMALL else "24M"
+NUM_BYTES = (16 if IS_SMALL else 100) << 20
+CEILING = "32M"
 
 
 class EveryCall(FaultTest):
