@@ -31,7 +31,10 @@ void refuse_local_flags(const sort_arguments& arguments) {
     const char* name;
     bool is_given;
   };
-  const local_flag flags[] = {{"--device-memory", !arguments.device_memory.empty()},
+  const local_flag flags[] = {{"-T", !arguments.temporary_directories.empty()},
+                              {"--head", !arguments.head.empty()},
+                              {"--dry-run", arguments.dry_run},
+                              {"--device-memory", !arguments.device_memory.empty()},
                               {"--trace", !arguments.trace.empty()},
                               {"--summary", !arguments.summary.empty()},
                               {"--progress", arguments.progress != "auto" && arguments.progress != "never"}};
@@ -144,6 +147,7 @@ void add_command(CLI::App& app, cluster_action& action, const char* name, const 
   CLI::App* const command = app.add_subcommand(name, description);
   const auto arguments = std::make_shared<cluster_sort_arguments>();
   add_sort_flags(*command, arguments->sort);
+  add_part_flags(*command, arguments->sort);
   command->add_option("--summary", arguments->sort.summary)->group("");
   command
       ->add_option("--radix-bits", arguments->radix_bits,

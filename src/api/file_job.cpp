@@ -65,10 +65,10 @@ void open_records(file_job& job, const std::string& output, const file_options& 
   }
   if (file.on_sorted) throw invalid_argument("records have no summary: they are no numbers");
   check_record_format(*file.records);
-  const files::input_file probe(job.input);  // says what is wrong with it before devices are opened
+  job.records_input.emplace(job.input);
   job.target = files::find_output(output);
   job.order = make_record_order(*file.records, job.options);
-  if (const auto size = probe.size_bytes()) job.num_elements = *size / file.records->record_bytes;
+  if (const auto size = job.records_input->size_bytes()) job.num_elements = *size / file.records->record_bytes;
 }
 
 void require_space(const file_job& job, const file_options& file) {

@@ -12,6 +12,7 @@
 #include "external/element_stream.hpp"
 #include "external/external_sort.hpp"
 #include "external/spill_plan.hpp"
+#include "files/input.hpp"
 #include "files/key_reader.hpp"
 #include "files/output_target.hpp"
 #include "spansort/files.hpp"
@@ -23,8 +24,9 @@ enum class file_outcome : std::uint8_t { elements, indices };
 struct file_job {
   std::string input;
   file_outcome outcome = file_outcome::elements;
-  std::optional<files::key_reader> reader;  ///< nothing for records
-  key_type type = key_type::u8;             ///< of no meaning for records
+  std::optional<files::key_reader> reader;         ///< nothing for records
+  std::optional<files::input_file> records_input;  ///< nothing for keys
+  key_type type = key_type::u8;                    ///< of no meaning for records
   files::output_target target;
   files::key_layout layout;  ///< of the output; of no meaning for records
   std::unique_ptr<external::element_order> order;

@@ -23,16 +23,30 @@ double milliseconds_since(clock::time_point begin) {
 
 bool fits_in_memory(const file_job& job) { return job.num_elements && job.plan.num_runs == 0; }
 
-std::unique_ptr<external::element_source> make_source(file_job& job, const file_options& file) {
-  const source_options how{.keeps_page_cache = fits_in_memory(job)};
-  if (file.records) return make_record_source(job.input, file.records->record_bytes, how);
-  if (job.outcome == file_outcome::indices) return make_indexed_key_source(std::move(*job.reader), how);
-  return make_key_source(std::move(*job.reader), how);
-}
-
 /// Whether so few elements are wanted that they are kept while the input goes by. Verification wants to see all.
 bool is_bounded_head(const file_job& job, const file_options& file) {
   return file.head && !file.verify && *file.head <= job.plan.chunk_elements / 2 && job.plan.chunk_elements >= 2;
+}
+
+void tell(const progress_callback& user, std::string_view phase, double fraction) {
+  if (user({phase, fraction})) return;
+  throw cancelled(fmt::format("cancelled (phase: {}); the output is as it was", phase));
+}
+
+/// All of the work, where sorting is none.
+files::transfer_progress reading_progress(const progress_callback& user) {
+  if (!user) return {};
+  return [user](std::uint64_t done_bytes, std::uint64_t total_bytes) {
+    tell(user, "read", total_bytes == 0 ? 0 : static_cast<double>(done_bytes) / static_cast<double>(total_bytes));
+  };
+}
+
+std::unique_ptr<external::element_source> make_source(file_job& job, const file_options& file) {
+  source_options how{.keeps_page_cache = fits_in_memory(job)};
+  if (is_bounded_head(job, file)) how.on_progress = reading_progress(job.options.on_progress);
+  if (file.records) return make_record_source(std::move(*job.records_input), file.records->record_bytes, how);
+  if (job.outcome == file_outcome::indices) return make_indexed_key_source(std::move(*job.reader), how);
+  return make_key_source(std::move(*job.reader), how);
 }
 
 external::external_result sort_head(external::element_source& source, external::element_sink& sink, file_job& job,
@@ -78,11 +92,7 @@ external::external_options parts_options(const file_job& job, const file_options
     };
   }
   if (const progress_callback& user = job.options.on_progress) {
-    how.on_progress = [user](std::string_view phase, double fraction) {
-      if (!user({phase, fraction})) {
-        throw cancelled(fmt::format("cancelled (phase: {}); the output is as it was", phase));
-      }
-    };
+    how.on_progress = [user](std::string_view phase, double fraction) { tell(user, phase, fraction); };
   }
   return how;
 }
