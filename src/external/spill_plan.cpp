@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 
 #include "base/math.hpp"
 #include "spansort/errors.hpp"
@@ -55,10 +56,13 @@ std::uint64_t chunk_elements_for(const spill_demand& d) {
 }
 
 std::uint64_t least_memory_bytes(spill_demand d) {
-  for (d.memory_bytes = std::uint64_t{1} << 20; d.memory_bytes < std::uint64_t{1} << 62; d.memory_bytes *= 2) {
-    if (chunk_elements_for(d) >= least_chunk_elements) return d.memory_bytes;
+  std::uint64_t too_little = 0;
+  std::uint64_t enough = std::uint64_t{1} << 62;
+  while (enough - too_little > 1) {
+    d.memory_bytes = std::midpoint(too_little, enough);
+    (chunk_elements_for(d) >= least_chunk_elements ? enough : too_little) = d.memory_bytes;
   }
-  return std::numeric_limits<std::uint64_t>::max();
+  return enough;
 }
 
 void set_block(spill_plan& p, const spill_demand& d, std::uint64_t block_bytes) {

@@ -103,7 +103,7 @@ static int fails(enum call which, int* nth) {
   if (is_due("kill", atomic_fetch_add(&total, 1) + 1, &rest)) end_process((int)number_after(rest, SIGKILL), which);
   char stop[32];
   snprintf(stop, sizeof stop, "stop:%s", call_names[which]);
-  if (is_due(stop, *nth, &rest)) kill(getpid(), SIGSTOP);
+  if (is_due(stop, *nth, &rest)) raise(SIGSTOP);
   if (!is_due(call_names[which], *nth, &rest)) return 0;
   errno = (int)number_after(rest, EIO);
   return 1;
