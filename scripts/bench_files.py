@@ -19,12 +19,13 @@ import resource
 import shutil
 import signal
 import statistics
+import subprocess
 import sys
 import tempfile
 
 import files_contenders as contenders
-from files_disk import describe_disk, measure_floor
-from files_process import can_import, checksum_of, forget_pages, measure, version_of
+from files_disk import describe_disk
+from files_process import RunFailed, can_import, checksum_of, forget_pages, measure, version_of
 
 SUITES = ("larger", "fits", "peers")
 # Free space that a suite needs, in sizes of its keys: input, temporary files, output. As text keys take 2.5 times as much.
@@ -45,12 +46,16 @@ def parse():
     parser.add_argument("--peer-memory", default="256M", help="-S of `peers`, for GNU sort, too")
     parser.add_argument("--duckdb-memory", default="512MB", help="DuckDB's memory_limit")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--slow-s", type=float, default=300, help="others than spansort that take longer run once")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--python", default=sys.executable, help="interpreter with NumPy and DuckDB")
     arguments = parser.parse_args()
     unknown = set(arguments.suites) - set(SUITES)
     if unknown:
         parser.error(f"unknown suites: {', '.join(sorted(unknown))}; known: {', '.join(SUITES)}")
+    for program in (arguments.program, arguments.std_sort, arguments.python):
+        if shutil.which(program) is None:
+            parser.error(f"no such program: {program}")
     if arguments.repeats < 1 or min(arguments.log2_size, arguments.log2_small) < 9:
         parser.error("at least one repeat and 2^9 keys, which are a whole block of the disk, are needed")
     return arguments
@@ -108,10 +113,28 @@ class Case:
         self.checksum = checksum_of(arguments.program, self.keys, must_be_sorted=False)
         self.results = {}
 
+    def wants_another_run(self, contender):
+        result = self.results.get(contender.name)
+        if result is None or contender.is_ours:
+            return True
+        return "failed" not in result and result["runs"][0]["elapsed_ms"] <= self.arguments.slow_s * 1e3
+
     def run(self, contender, is_first):
+        """A contender that fails is left out from then on, with its message; our own failure ends the benchmark."""
+        try:
+            self.run_once(contender, is_first)
+        except RunFailed as failure:
+            if contender.is_ours:
+                sys.exit(f"bench_files.py: {failure}")
+            print(f"{self.suite}: {contender.name}: {failure}", file=sys.stderr)
+            self.results[contender.name] = {"name": contender.name, **contender.facts, "failed": str(failure)[:500]}
+
+    def run_once(self, contender, is_first):
         forget_pages(contender.input)
         print(f"{self.suite}: {contender.name}", flush=True)
         log = self.folder / "log"
+        if contender.output:
+            contender.output.unlink(missing_ok=True)
         run = measure(contender.command, log, contender.output, contender.environment)
         run |= contender.details(log)
         is_sort = contender.output and not contender.facts.get("is_copy")
@@ -133,14 +156,18 @@ class Case:
             text.unlink()
 
     def floor(self):
-        for name, overlapped in (("disk, reading beside writing", True), ("disk, one after the other", False)):
+        # A process of its own: a sort's peak memory would begin with that of its buffers.
+        program = pathlib.Path(__file__).resolve().parent / "files_disk.py"
+        for name, way in (("disk, reading beside writing", "overlapped"), ("disk, one after the other", "in-turn")):
             forget_pages(self.keys)
             print(f"{self.suite}: {name}", flush=True)
             result = self.results.setdefault(name, {"name": name, "is_floor": True, "runs": []})
-            result["runs"].append(measure_floor(self.keys, self.folder, overlapped))
+            printed = subprocess.run([sys.executable, str(program), str(self.keys), str(self.folder), way],
+                                     stdout=subprocess.PIPE, check=True).stdout
+            result["runs"].append(json.loads(printed))
 
     def document(self, load_before):
-        for result in self.results.values():
+        for result in (result for result in self.results.values() if "failed" not in result):
             times = [run["elapsed_ms"] for run in result["runs"]]
             peaks = [run["peak_bytes"] for run in result["runs"] if "peak_bytes" in run]
             result |= {"median_ms": statistics.median(times), "fastest_ms": min(times)}
@@ -160,7 +187,7 @@ def run_suite(suite, arguments, skipped):
         for repeat in range(arguments.repeats):
             if suite == "larger":
                 case.floor()
-            for contender in field:
+            for contender in filter(case.wants_another_run, field):
                 case.run(contender, repeat == 0)
         return case.document(load_before)
 

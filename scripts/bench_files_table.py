@@ -74,6 +74,15 @@ def head(document, path):
     return lines
 
 
+def measured(case):
+    return [result for result in case["results"] if "failed" not in result]
+
+
+def failures(case):
+    return [line for result in case["results"] if "failed" in result
+            for line in ("", f"{result['name']}{version_text(result)} failed: {result['failed'].splitlines()[-1]}")]
+
+
 def larger_table(case, meta):
     rows = []
     for result in case["results"]:
@@ -97,11 +106,12 @@ def sum_of_parts_ms(case):
 def fits_table(case, meta):
     in_memory_ms, parts_ms = sum_of_parts_ms(case)
     rows = [[result["name"] + version_text(result), seconds(result["median_ms"]), runs_text(result),
-             f"{result['median_ms'] / parts_ms:.2f}", peak_text(result, meta)] for result in case["results"]]
+             f"{result['median_ms'] / parts_ms:.2f}", peak_text(result, meta)] for result in measured(case)]
     rows.insert(1, ["spansort, its sort in memory alone", seconds(in_memory_ms), "", f"{in_memory_ms / parts_ms:.2f}", ""])
     rows.append(["reading + sort in memory + writing", seconds(parts_ms), "", "1.00", ""])
     title = f"{count_text(case['num_keys'])} keys, {size_text(case['size_bytes'])}, which fit in memory."
-    return [title, "", *markdown(["", "s, median", "all runs", "over reading + sorting + writing", "peak memory"], rows)]
+    return [title, "", *markdown(["", "s, median", "all runs", "over reading + sorting + writing", "peak memory"], rows),
+            *failures(case)]
 
 
 def version_text(result):
@@ -113,10 +123,10 @@ def peers_table(case, meta):
     ours = result_of(case, "spansort")
     rows = [[result["name"] + version_text(result), size_text(result.get("input_bytes", case["size_bytes"])),
              seconds(result["median_ms"]), runs_text(result), f"{result['median_ms'] / ours['median_ms']:.1f}",
-             peak_text(result, meta), *io_cells(result)] for result in case["results"]]
+             peak_text(result, meta), *io_cells(result)] for result in measured(case)]
     title = f"{count_text(case['num_keys'])} keys, larger than the memory allowed, next to others that sort such files."
     header = ["", "input", "s, median", "all runs", "over spansort", "peak memory", "read", "written"]
-    return [title, "", *markdown(header, rows)]
+    return [title, "", *markdown(header, rows), *failures(case)]
 
 
 TABLES = {"larger": larger_table, "fits": fits_table, "peers": peers_table}

@@ -1,10 +1,17 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a disk can do at most, for scripts/bench_files.py: two reads and two writes of as many bytes as a file has, which a
 sort larger than memory cannot do without (once over the input into temporary files, once from there into the output).
-Calls of 4 MiB past the page cache from three threads each, as many as the sort has. What is written is random bytes."""
+Calls of 4 MiB past the page cache from three threads each, as many as the sort has. What is written is random bytes.
+
+usage: scripts/files_disk.py FILE FOLDER overlapped|in-turn
+Prints milliseconds as JSON; writes two files as large as FILE into FOLDER and removes them.
+"""
+import json
 import mmap
 import os
 import pathlib
+import sys
 import threading
 import time
 
@@ -115,3 +122,9 @@ def describe_disk(folder):
     if "rotational" in found:
         found["rotational"] = found["rotational"] == "1"
     return found
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4 or sys.argv[3] not in ("overlapped", "in-turn"):
+        sys.exit(__doc__)
+    print(json.dumps(measure_floor(sys.argv[1], sys.argv[2], overlapped=sys.argv[3] == "overlapped")))

@@ -9,6 +9,11 @@ import subprocess
 import sys
 import time
 
+
+class RunFailed(Exception):
+    """A program ended with another status than 0; the message has the end of what it printed."""
+
+
 KEYS_AT_A_TIME = 1 << 16  # a child's peak memory begins with its parent's, so this program stays small
 
 
@@ -42,7 +47,7 @@ def sync_file(path):
 
 
 def measure(command, log, output=None, environment=None):
-    """One run, until `output` is on the disk. `log` takes what it prints. Ends the program where the run fails."""
+    """One run, until `output` is on the disk. `log` takes what it prints. Throws RunFailed."""
     begin = time.monotonic()
     with open(log, "wb") as prints:
         child = subprocess.Popen(command, stdout=prints, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
@@ -59,7 +64,7 @@ def measure(command, log, output=None, environment=None):
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
         printed = pathlib.Path(log).read_text(errors="replace")[-2000:]
-        sys.exit(f"bench_files.py: status {child.returncode} of: {' '.join(map(str, command))}\n{printed}")
+        raise RunFailed(f"status {child.returncode} of {pathlib.Path(command[0]).name}: {printed.strip()}")
     sync_ms = sync_file(output) if output else 0.0
     return {"elapsed_ms": ended_ms + sync_ms, "sync_ms": sync_ms, "user_ms": usage.ru_utime * 1e3,
             "system_ms": usage.ru_stime * 1e3, "peak_bytes": usage.ru_maxrss * 1024, **counts}
