@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures sorts of files of 64-bit keys, and writes one JSON file. The files lie in a folder on the disk to be measured.
+"""Measures sorts of files of 64-bit keys, and writes one JSON file. The files lie in DIR, on the disk to be measured.
 
 usage: scripts/bench_files.py --program spansort --std-sort spansort_bench_std_sort --folder DIR --json FILE [...]
   larger  a file larger than the memory allowed, next to two reads and two writes of the disk
   fits    a file that fits in memory, next to reading, sorting and writing it, std::sort and numpy.sort
   peers   a file larger than the memory allowed, next to GNU sort and DuckDB
-All contenders of a suite take turns. Inputs are dropped from the page cache before each run, and a run ends when its output
-is on the disk. Every result of the first turn is checked after its run: order, and the checksum of the input's keys.
+All contenders of a suite take turns. Inputs are dropped from the page cache before each run, and a run ends when
+its output is on the disk. Every result of the first turn is checked after its run: order, and the checksum of the input's keys.
 NumPy and DuckDB are left out where --python cannot import them. Everything written into DIR is removed.
 """
 import argparse
@@ -28,7 +28,7 @@ from files_disk import describe_disk
 from files_process import RunFailed, can_import, checksum_of, forget_pages, measure, version_of
 
 SUITES = ("larger", "fits", "peers")
-# Free space that a suite needs, in sizes of its keys: input, temporary files, output. As text keys take 2.5 times as much.
+# Free space that a suite needs, in sizes of its keys: input, temporary files, output. Text is 2.5 times as large.
 SPACE_OF_SUITE = {"larger": 3, "fits": 3, "peers": 12}
 
 
@@ -91,7 +91,7 @@ def metadata(arguments):
         "disk": describe_disk(arguments.folder), "kernel": os.uname().release, "seed": arguments.seed,
         "repeats": arguments.repeats, "key_type": "u64", "distribution": "uniform",
         "statistic": "median of runs; a run ends when its output is on the disk; inputs are not in the page cache",
-        "io": "disk_*_bytes: what the kernel moved for the process; asked_*_bytes: calls of the process, page cache included",
+        "io": "disk_*_bytes: moved by the kernel for the process; asked_*_bytes: its calls, page cache included",
     }
 
 

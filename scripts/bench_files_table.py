@@ -66,8 +66,8 @@ def head(document, path):
     meta = document["meta"]
     loads = [case[field] for case in document["cases"] for field in ("load_average_before", "load_average_after")]
     disk = " ".join(filter(None, [meta["disk"]["device"], meta["disk"].get("model"), meta["disk"]["file_system"]]))
-    lines = [f"{meta['device']}, {meta['num_threads']} threads, {size_text(meta['memory_bytes'])} of memory, disk {disk}, "
-             f"Linux {meta['kernel']}, {meta['date']}, commit {meta['commit']}, seed {meta['seed']}; load average "
+    lines = [f"{meta['device']}, {meta['num_threads']} threads, {size_text(meta['memory_bytes'])} of memory, "
+             f"disk {disk}, Linux {meta['kernel']}, {meta['date']}, commit {meta['commit']}, seed {meta['seed']}; load average "
              f"{min(loads):.1f} to {max(loads):.1f} (`{path}`)."]
     if meta["not_measured"]:
         lines.append(f"Not at hand and not measured: {', '.join(meta['not_measured'])}.")
@@ -90,13 +90,14 @@ def larger_table(case, meta):
         peak = "" if result.get("is_floor") else peak_text(result, meta)
         rows.append([result["name"], seconds(result["median_ms"]), runs_text(result),
                      f"{result['median_ms'] / case['floor_ms']:.2f}", peak, *io])
-    title = (f"{count_text(case['num_keys'])} keys, {size_text(case['size_bytes'])}, larger than the memory allowed. Floor: "
-             "two reads and two writes of the disk of as many bytes, the faster of the two ways.")
-    return [title, "", *markdown(["", "s, median", "all runs", "over the floor", "peak memory", "read", "written"], rows)]
+    title = (f"{count_text(case['num_keys'])} keys, {size_text(case['size_bytes'])}, larger than the memory allowed. "
+             "Floor: two reads and two writes of the disk of as many bytes, the faster of the two ways.")
+    header = ["", "s, median", "all runs", "over the floor", "peak memory", "read", "written"]
+    return [title, "", *markdown(header, rows)]
 
 
 def sum_of_parts_ms(case):
-    """Reading, sorting and writing one after the other; the sort as spansort reports it, without its reads and writes."""
+    """Reading, sorting and writing one after the other; the sort as spansort reports it."""
     ours = result_of(case, "spansort")
     phases = [sum(ms for name, ms in run["phases_ms"].items() if name not in ("read", "write")) for run in ours["runs"]]
     parts = [result_of(case, name)["median_ms"] for name in ("dd, reading", "dd, writing")]
@@ -107,11 +108,12 @@ def fits_table(case, meta):
     in_memory_ms, parts_ms = sum_of_parts_ms(case)
     rows = [[result["name"] + version_text(result), seconds(result["median_ms"]), runs_text(result),
              f"{result['median_ms'] / parts_ms:.2f}", peak_text(result, meta)] for result in measured(case)]
-    rows.insert(1, ["spansort, its sort in memory alone", seconds(in_memory_ms), "", f"{in_memory_ms / parts_ms:.2f}", ""])
+    alone = ["spansort, its sort in memory alone", seconds(in_memory_ms), "", f"{in_memory_ms / parts_ms:.2f}", ""]
+    rows.insert(1, alone)
     rows.append(["reading + sort in memory + writing", seconds(parts_ms), "", "1.00", ""])
     title = f"{count_text(case['num_keys'])} keys, {size_text(case['size_bytes'])}, which fit in memory."
-    return [title, "", *markdown(["", "s, median", "all runs", "over reading + sorting + writing", "peak memory"], rows),
-            *failures(case)]
+    header = ["", "s, median", "all runs", "over reading + sorting + writing", "peak memory"]
+    return [title, "", *markdown(header, rows), *failures(case)]
 
 
 def version_text(result):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a disk can do at most, for scripts/bench_files.py: two reads and two writes of as many bytes as a file has, which a
-sort larger than memory cannot do without (once over the input into temporary files, once from there into the output).
+"""What a disk can do at most, for scripts/bench_files.py: two reads and two writes of as many bytes as a file has,
+which a sort larger than memory cannot do without (once over the input into temporary files, once from there into the output).
 Calls of 4 MiB past the page cache from three threads each, as many as the sort has. What is written is random bytes.
 
 usage: scripts/files_disk.py FILE FOLDER overlapped|in-turn
@@ -33,7 +33,7 @@ def all_calls(fd, size_bytes, thread, call, buffer):
 
 
 class Crew:
-    """Threads that read or write one file; they begin at once. The calls run side by side: Python lets go of its lock."""
+    """Threads that read or write one file; they begin at once. Calls run side by side: Python lets go of its lock."""
 
     def __init__(self, fd, size_bytes, call):
         self.failure = None
@@ -62,7 +62,7 @@ class Crew:
 
 
 def one_pass(source, target, size_bytes, overlapped):
-    """Milliseconds of a read of `source` and a write of a new file `target`, and of the two alone where not overlapped."""
+    """Milliseconds of a read of `source` and a write of a new file `target`; of each alone, too, where not overlapped."""
     reads, writes = direct_file(source, os.O_RDONLY), direct_file(target, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     reader, writer = Crew(reads, size_bytes, os.preadv), Crew(writes, size_bytes, os.pwritev)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program for scripts/bench_files.py and says how long it took, how much memory it had at most, and what it read and
-wrote. Keys as text, for programs that sort only that, are made and read here, too."""
+"""Runs a program for scripts/bench_files.py and says how long it took, how much memory it had at most, and what it
+read and wrote. Keys as text, for programs that sort only that, are made and read here, too."""
 import array
 import itertools
 import os

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plain program that sorts of files are measured against: reads raw 64-bit unsigned keys into memory, std::sort, writes
-// them and has the disk take them. usage: spansort_bench_std_sort IN OUT; prints the milliseconds of its phases as JSON.
+// The plain program that sorts of files are measured against: reads raw 64-bit unsigned keys into memory, std::sort,
+// writes them and has the disk take them.
+// usage: spansort_bench_std_sort IN OUT; prints the milliseconds of its phases as JSON.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
