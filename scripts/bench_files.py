@@ -7,7 +7,7 @@ usage: scripts/bench_files.py --program spansort --std-sort spansort_bench_std_s
   fits    a file that fits in memory, next to reading, sorting and writing it, std::sort and numpy.sort
   peers   a file larger than the memory allowed, next to GNU sort and DuckDB
 All contenders of a suite take turns. Inputs are dropped from the page cache before each run, and a run ends when
-its output is on the disk. Every result of the first turn is checked after its run: order, and the checksum of the input's keys.
+its output is on the disk. Every result of the first turn is checked after its run: order, and the checksum of all keys.
 NumPy and DuckDB are left out where --python cannot import them. Everything written into DIR is removed.
 """
 import argparse
@@ -126,8 +126,9 @@ class Case:
         except RunFailed as failure:
             if contender.is_ours:
                 sys.exit(f"bench_files.py: {failure}")
-            print(f"{self.suite}: {contender.name}: {failure}", file=sys.stderr)
-            self.results[contender.name] = {"name": contender.name, **contender.facts, "failed": str(failure)[:500]}
+            message = str(failure).replace(str(self.folder), "DIR")
+            print(f"{self.suite}: {contender.name}: {message}", file=sys.stderr)
+            self.results[contender.name] = {"name": contender.name, **contender.facts, "failed": message[:1000]}
 
     def run_once(self, contender, is_first):
         forget_pages(contender.input)

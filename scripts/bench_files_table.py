@@ -67,8 +67,8 @@ def head(document, path):
     loads = [case[field] for case in document["cases"] for field in ("load_average_before", "load_average_after")]
     disk = " ".join(filter(None, [meta["disk"]["device"], meta["disk"].get("model"), meta["disk"]["file_system"]]))
     lines = [f"{meta['device']}, {meta['num_threads']} threads, {size_text(meta['memory_bytes'])} of memory, "
-             f"disk {disk}, Linux {meta['kernel']}, {meta['date']}, commit {meta['commit']}, seed {meta['seed']}; load average "
-             f"{min(loads):.1f} to {max(loads):.1f} (`{path}`)."]
+             f"disk {disk}, Linux {meta['kernel']}, {meta['date']}, commit {meta['commit']}, "
+             f"seed {meta['seed']}; load average {min(loads):.1f} to {max(loads):.1f} (`{path}`)."]
     if meta["not_measured"]:
         lines.append(f"Not at hand and not measured: {', '.join(meta['not_measured'])}.")
     return lines
@@ -78,9 +78,15 @@ def measured(case):
     return [result for result in case["results"] if "failed" not in result]
 
 
+def reason_of(failure):
+    """The line that names the error, of all that a program printed."""
+    lines = failure.splitlines()
+    return next((line for line in lines if "error" in line.lower()), lines[-1])
+
+
 def failures(case):
     return [line for result in case["results"] if "failed" in result
-            for line in ("", f"{result['name']}{version_text(result)} failed: {result['failed'].splitlines()[-1]}")]
+            for line in ("", f"{result['name']}{version_text(result)} failed: {reason_of(result['failed'])}")]
 
 
 def larger_table(case, meta):

@@ -22,6 +22,7 @@ import sys, duckdb
 folder, memory, statement = sys.argv[1:]
 connection = duckdb.connect()
 connection.execute("SET threads = 2")
+connection.execute("SET enable_progress_bar = false")
 connection.execute(f"SET memory_limit = '{memory}'")
 connection.execute(f"SET temp_directory = '{folder}'")
 connection.execute(statement)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a disk can do at most, for scripts/bench_files.py: two reads and two writes of as many bytes as a file has,
-which a sort larger than memory cannot do without (once over the input into temporary files, once from there into the output).
-Calls of 4 MiB past the page cache from three threads each, as many as the sort has. What is written is random bytes.
+which a sort larger than memory cannot do without (once over the input into temporary files, once from there into the
+output). Calls of 4 MiB past the page cache from three threads each, as many as the sort has. What is written is random bytes.
 
 usage: scripts/files_disk.py FILE FOLDER overlapped|in-turn
 Prints milliseconds as JSON; writes two files as large as FILE into FOLDER and removes them.
@@ -62,7 +62,7 @@ class Crew:
 
 
 def one_pass(source, target, size_bytes, overlapped):
-    """Milliseconds of a read of `source` and a write of a new file `target`; of each alone, too, where not overlapped."""
+    """Milliseconds of a read of `source` and a write of a new file `target`; of each alone, too, if not overlapped."""
     reads, writes = direct_file(source, os.O_RDONLY), direct_file(target, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     reader, writer = Crew(reads, size_bytes, os.preadv), Crew(writes, size_bytes, os.pwritev)
     try:
