@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a disk can do at most, for scripts/bench_files.py: two reads and two writes of as many bytes as a file has,
 which a sort larger than memory cannot do without (once over the input into temporary files, once from there into the
-output). Calls of 4 MiB past the page cache from three threads each, as many as the sort has. What is written is random bytes.
+output). Calls of 4 MiB past the page cache from three threads each, as many as the sort has. Random bytes are written.
 
 usage: scripts/files_disk.py FILE FOLDER overlapped|in-turn
 Prints milliseconds as JSON; writes two files as large as FILE into FOLDER and removes them.
