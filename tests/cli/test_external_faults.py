@@ -141,9 +141,10 @@ class Failures(FaultTest):
         defined = self.symbols(reader, "--defined-only", self.library)
         used = self.symbols(reader, "--undefined-only", BIN)
         touching = {"open", "openat", "creat", "read", "readv", "pread", "preadv", "preadv2", "write", "writev",
-                    "pwrite", "pwritev", "pwritev2", "ftruncate", "fallocate", "posix_fallocate", "fsync", "fdatasync", "syncfs",
-                    "sync_file_range", "link", "linkat", "rename", "renameat", "renameat2", "unlink", "unlinkat",
-                    "close", "mkstemp", "mkostemp", "tmpfile", "copy_file_range", "sendfile", "splice", "truncate"}
+                    "pwrite", "pwritev", "pwritev2", "ftruncate", "fallocate", "posix_fallocate", "fsync",
+                    "fdatasync", "syncfs", "sync_file_range", "link", "linkat", "rename", "renameat", "renameat2",
+                    "unlink", "unlinkat", "close", "mkstemp", "mkostemp", "tmpfile", "copy_file_range", "sendfile",
+                    "splice", "truncate"}
         touching |= {name + "64" for name in touching} | {f"__{name}_chk" for name in touching} | {"__open_2"}
         self.assertEqual(used & touching - defined, set())
 
