@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared by the tests of sorts that do not fit in memory: small worlds, folders to watch, calls that fail.
 
-A test's folder has three others: in, out, temp. --test-world CHUNK,BLOCK,FANIN makes a few keys a file larger than memory.
+A test's folder has three others: in, out, temp. --test-world CHUNK,BLOCK,FANIN makes a few keys larger than memory.
 SPANSORT_TEST_FULL=1 takes every case where the default takes a few; SPANSORT_TEST_KILLS is the number of random kills.
 """
 import ctypes
@@ -27,14 +27,14 @@ def world(chunk, block, fan_in):
 
 
 def spread(last, most):
-    """1 to last; where these are more than `most`, as many of them, first and last among them."""
+    """1 to last; where these are more than `most`, as many of them, the ends among them."""
     if IS_FULL or last <= most:
         return list(range(1, last + 1))
     return sorted({1 + round(i * (last - 1) / (most - 1)) for i in range(most)})
 
 
 def private_mounts():
-    """What this process mounts from now on is seen by it and its children only, and ends with it. Says whether it can."""
+    """What this process mounts from now on only it and its children see, and it ends with it. Says whether it can."""
     new_namespace, recursive_private = 0x00020000, 0x4000 | 1 << 18
     libc = ctypes.CDLL(None, use_errno=True)
     return (libc.unshare(new_namespace) == 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorts through temporary files that are ended by signals, after every file call of a small one and at random times of a
-larger one: the output is the old one or the new one, whole, and no file is left."""
+"""Sorts through temporary files that are ended by signals, after every file call of a small one and at random times
+of a larger one: the output is the old one or the new one, whole, and no file is left."""
 import os
 import random
 import signal
