@@ -18,7 +18,9 @@ std::string plan_text(const spansort::file_plan& plan, const std::string& output
   std::string text = fmt::format("input    {} elements of {} bytes\n", elements, plan.element_bytes);
   text += fmt::format("memory   {} at most, about {} will be used\n", bytes_text(plan.ceiling_bytes),
                       bytes_text(plan.memory_bytes));
-  if (plan.num_elements && plan.num_runs == 0) {
+  if (plan.keeps_head_only) {
+    text += "parts    one read, of which the head is kept in memory; no temporary files\n";
+  } else if (plan.num_elements && plan.num_runs == 0) {
     text += "parts    one, in memory; no temporary files\n";
   } else if (!plan.num_elements) {
     text += fmt::format(

@@ -78,6 +78,7 @@ struct file_plan {
   std::uint64_t temporary_bytes = 0;               ///< that are there at a time, at most
   std::uint64_t output_bytes = 0;                  ///< at most
   std::vector<std::string> folders = {};           ///< of temporary files
+  bool keeps_head_only = false;  ///< a small head is kept while the input goes by once: nothing is spilled
 };
 
 /// What sort_file() would do, from the input's header and size. Reads and writes nothing else. Throws as sort_file()

@@ -43,7 +43,7 @@ struct rank_report {
 
 /// Filled when sort_options::report points to one. Everything that was decided by itself is named here.
 struct sort_report {
-  std::string operation;  ///< "sort", "sort_pairs", "argsort"
+  std::string operation;  ///< "sort", "sort_pairs", "argsort", "merge" (of files)
   std::string key_type;
   std::string algorithm;    ///< driver that ran: "rmg", "single", "out_of_core"
   std::string picked;       ///< why: one sentence, also when the caller chose

@@ -19,7 +19,8 @@ namespace spansort::api {
 namespace {
 
 /// What the process grows by besides what is planned: code that is paged in, stacks, the allocator's own.
-constexpr std::uint64_t unplanned_bytes = std::uint64_t{6} << 20;
+constexpr std::uint64_t unplanned_bytes = std::uint64_t{3} << 20;
+constexpr std::uint64_t no_ceiling_bytes = std::uint64_t{1} << 62;
 
 bool has_test_world(const tuning_options& tuning) {
   return tuning.file_chunk_elements != 0 || tuning.file_block_elements != 0 || tuning.file_fan_in != 0;
@@ -71,24 +72,33 @@ void open_records(file_job& job, const std::string& output, const file_options& 
   if (const auto size = job.records_input->size_bytes()) job.num_elements = *size / file.records->record_bytes;
 }
 
+/// Verification wants to see all elements go by in order.
+bool is_bounded_head(const file_job& job, const file_options& file) {
+  return file.head && !file.verify && *file.head <= job.plan.chunk_elements / 2 && job.plan.chunk_elements >= 2;
+}
+
+}  // namespace
+
 void require_space(const file_job& job, const file_options& file) {
-  if (job.plan.num_runs != 0) {
+  const bool may_spill = !job.num_elements && !file.temporary_directories.empty();
+  if (!job.is_bounded_head && (job.plan.spilled_bytes != 0 || may_spill)) {
     const std::uint64_t output_bytes = file.unique ? 0 : job.output_bytes();
     external::require_spill_space(job.folders, job.temporary_bytes(), job.target.directory, output_bytes);
   }
   if (job.num_elements && !file.unique) files::require_free_space(job.target, job.output_bytes());
 }
 
-}  // namespace
-
 std::uint64_t file_job::output_bytes() const {
-  const std::uint64_t count = num_elements.value_or(0);
+  const std::uint64_t all = num_elements.value_or(0);
+  const std::uint64_t count = std::min(all, head.value_or(all));
   return reader ? files::file_bytes(layout, count) : count * order->element_bytes();
 }
 
 std::uint64_t file_job::temporary_bytes() const {
+  if (is_bounded_head) return 0;
   // A merge into longer runs reads one pass's files while it writes the next one's.
-  return plan.num_merges > 1 ? 2 * (plan.spilled_bytes / plan.num_merges) : plan.spilled_bytes;
+  const unsigned num_spills = outcome == file_outcome::merged ? plan.num_merges - 1 : plan.num_merges;
+  return num_spills > 1 ? 2 * (plan.spilled_bytes / num_spills) : plan.spilled_bytes;
 }
 
 void plan_parts(file_job& job, std::optional<std::uint64_t> num_elements) {
@@ -99,8 +109,8 @@ void plan_parts(file_job& job, std::optional<std::uint64_t> num_elements) {
     job.plan.memory_bytes += own;
   } catch (const out_of_memory& failure) {
     if (num_elements && fits_below_the_process(job, *num_elements)) {
-      job.plan = external::make_spill_plan(demand_of(job, num_elements, failure.needed_bytes()));
-      if (job.plan.num_runs == 0) return;
+      job.plan = external::make_spill_plan(demand_of(job, num_elements, no_ceiling_bytes));
+      return;
     }
     const std::uint64_t needed = failure.needed_bytes() + own;
     throw out_of_memory(fmt::format("{}: {} bytes of memory (-S) are too few to sort it in parts; {} would do",
@@ -114,6 +124,7 @@ file_job make_file_job(const std::string& input, const std::string& output, cons
   file_job job;
   job.input = input;
   job.outcome = outcome;
+  job.head = file.head;
   job.options = options;
   job.folders = file.temporary_directories.empty() ? external::default_temporary_folders() : file.temporary_directories;
   job.ceiling_bytes = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : base::available_memory_bytes() / 2;
@@ -126,7 +137,9 @@ file_job make_file_job(const std::string& input, const std::string& output, cons
   } else {
     open_keys(job, output, file);
   }
+  if (outcome == file_outcome::merged) return job;
   plan_parts(job, job.num_elements);
+  job.is_bounded_head = is_bounded_head(job, file);
   job.is_whole_in_memory =
       job.reader && job.num_elements && job.plan.num_runs == 0 && !file.head && !has_test_world(options.tuning);
   if (job.is_whole_in_memory) job.options.devices = options.devices;

@@ -19,7 +19,11 @@
 
 namespace spansort::api {
 
-enum class file_outcome : std::uint8_t { elements, indices };
+enum class file_outcome : std::uint8_t {
+  elements,
+  indices,
+  merged,  ///< elements of several inputs that are sorted
+};
 
 struct file_job {
   std::string input;
@@ -32,24 +36,31 @@ struct file_job {
   std::unique_ptr<external::element_order> order;
   external::spill_plan plan;
   std::optional<std::uint64_t> num_elements;
+  std::optional<std::uint64_t> head;  ///< elements that are wanted at most
   std::uint64_t ceiling_bytes = 0;
   std::vector<std::string> folders;
   sort_options options;  ///< devices decided
 
   /// Keys of a known number that are sorted as they lie in memory, without elements and streams of them.
   bool is_whole_in_memory = false;
+  /// So few elements are wanted that they are kept while the input goes by: nothing is spilled, whatever its size.
+  bool is_bounded_head = false;
 
   [[nodiscard]] std::uint64_t output_bytes() const;
   [[nodiscard]] std::uint64_t temporary_bytes() const;
 };
 
 /// Opens `input` and finds `output`. Throws what is wrong with them, invalid_argument for options that do not go
-/// together, out_of_memory for a ceiling that is too low, io_error for too little space.
+/// together, out_of_memory for a ceiling that is too low, io_error for too little space. A merge's inputs are not all
+/// known here: whoever knows them plans it.
 [[nodiscard]] file_job make_file_job(const std::string& input, const std::string& output, const file_options& file,
                                      const sort_options& options, file_outcome outcome);
 
 /// Elements of keys or records that a sort in parts makes do with; `num_elements` nothing: unknown.
 void plan_parts(file_job& job, std::optional<std::uint64_t> num_elements);
+
+/// Throws io_error unless temporary files can be made and there is room for them and for the output.
+void require_space(const file_job& job, const file_options& file);
 
 /// Where the elements of a job go.
 [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const file_job& job, const file_options& file);

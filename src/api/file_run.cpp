@@ -42,6 +42,8 @@ class file_run final : public external::sorted_run {
         batch_blocks_(plan.batch_bytes / plan.block_bytes) {
     const opened_file opened = open();
     state_ = opened.state;
+    if (static_cast<std::uint64_t>(state_.size) != file_.first_byte + file_.num_elements * order_.element_bytes())
+      throw_changed();
     keys_.resize(num_blocks() * order_.key_bytes());
     std::vector<std::byte> element(order_.element_bytes());
     for (std::uint64_t block = 0; block < num_blocks(); ++block) {
@@ -66,8 +68,9 @@ class file_run final : public external::sorted_run {
     const std::uint64_t first = block * block_elements_;
     const std::uint64_t count = std::min(num_blocks * block_elements_, file_.num_elements - first);
     const opened_file opened = open();
-    if (opened.state != state_) throw bad_input(fmt::format("{}: input changed while it was read", file_.path));
+    require_unchanged(opened.state);
     read_elements(opened.descriptor.get(), first, count, elements);
+    require_unchanged(state_of(opened.descriptor.get()));
     if (const auto at = order_.first_disorder(nullptr, elements, count, false)) throw_disorder("at", first + *at);
     if (first + count == file_.num_elements) return;
     std::vector<std::byte> next(order_.element_bytes());
@@ -87,24 +90,34 @@ class file_run final : public external::sorted_run {
   };
   [[nodiscard]] opened_file open() const {
     files::file_descriptor opened = files::open_file(file_.path.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK);
+    if (!opened.is_open()) throw_unreadable(errno);
+    const file_state state = state_of(opened.get());
+    return {std::move(opened), state};
+  }
+
+  [[nodiscard]] file_state state_of(int fd) const {
     struct stat status {};
-    if (!opened.is_open() || ::fstat(opened.get(), &status) != 0) {
-      const int code = errno;
-      throw io_error(fmt::format("cannot read {}: {}", file_.path, files::error_text(code)), code);
-    }
+    if (::fstat(fd, &status) != 0) throw_unreadable(errno);
     if (!S_ISREG(status.st_mode)) {
       throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", file_.path));
     }
-    return {std::move(opened), {status.st_dev, status.st_ino, status.st_size, status.st_mtim}};
+    return {status.st_dev, status.st_ino, status.st_size, status.st_mtim};
+  }
+
+  void require_unchanged(const file_state& now) const {
+    if (now != state_) throw_changed();
+  }
+  [[noreturn]] void throw_changed() const {
+    throw bad_input(fmt::format("{}: input changed while it was read", file_.path));
+  }
+  [[noreturn]] void throw_unreadable(int code) const {
+    throw io_error(fmt::format("cannot read {}: {}", file_.path, files::error_text(code)), code);
   }
 
   void read_elements(int fd, std::uint64_t first, std::uint64_t count, std::byte* to) const {
     const std::uint64_t width = order_.element_bytes();
     const files::transfer_result done = files::read_fully_at(fd, {to, count * width}, file_.first_byte + first * width);
-    if (done.error_code != 0) {
-      throw io_error(fmt::format("cannot read {}: {}", file_.path, files::error_text(done.error_code)),
-                     done.error_code);
-    }
+    if (done.error_code != 0) throw_unreadable(done.error_code);
     if (done.num_bytes != count * width) {
       throw bad_input(fmt::format("{}: input changed while it was read: it ends earlier", file_.path));
     }

@@ -220,7 +220,7 @@ file_result argsort_whole(api::file_job job, const file_options& file) {
   return result;
 }
 
-file_plan describe_plan(const api::file_job& job, const file_options& file) {
+file_plan describe_plan(const api::file_job& job) {
   file_plan plan{.num_elements = job.num_elements,
                  .element_bytes = job.order->element_bytes(),
                  .ceiling_bytes = job.ceiling_bytes,
@@ -233,8 +233,11 @@ file_plan describe_plan(const api::file_job& job, const file_options& file) {
                  .spilled_bytes = job.plan.spilled_bytes,
                  .temporary_bytes = job.temporary_bytes(),
                  .output_bytes = job.output_bytes(),
-                 .folders = job.folders};
-  if (file.head) plan.output_bytes = std::min(plan.output_bytes, *file.head * plan.element_bytes);
+                 .folders = job.folders,
+                 .keeps_head_only = job.is_bounded_head};
+  if (!job.is_bounded_head) return plan;
+  plan.num_runs = plan.fan_in = plan.spilled_bytes = 0;
+  plan.num_merges = 0;
   return plan;
 }
 
@@ -254,12 +257,12 @@ file_result argsort_file(const std::string& input, const std::string& output, co
 
 file_plan plan_sort_file(const std::string& input, const std::string& output, const file_options& file,
                          const sort_options& options) {
-  return describe_plan(api::make_file_job(input, output, file, options, api::file_outcome::elements), file);
+  return describe_plan(api::make_file_job(input, output, file, options, api::file_outcome::elements));
 }
 
 file_plan plan_argsort_file(const std::string& input, const std::string& output, const file_options& file,
                             const sort_options& options) {
-  return describe_plan(api::make_file_job(input, output, file, options, api::file_outcome::indices), file);
+  return describe_plan(api::make_file_job(input, output, file, options, api::file_outcome::indices));
 }
 
 void write_file(const std::string& path, std::string_view contents, const temporary_file_callback& on_temporary) {

@@ -9,6 +9,9 @@
 #include "api/element_sinks.hpp"
 #include "api/file_job.hpp"
 #include "api/file_run.hpp"
+#include "api/record_order.hpp"
+#include "base/math.hpp"
+#include "keys/codec.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort {
@@ -40,6 +43,34 @@ api::sorted_file records_of(const std::string& path, std::uint64_t record_bytes)
   return {.path = path, .num_elements = num_bytes / record_bytes};
 }
 
+std::vector<api::sorted_file> describe_inputs(const std::vector<std::string>& inputs, const file_options& file,
+                                              key_type type) {
+  std::vector<api::sorted_file> described;
+  for (const std::string& path : inputs) {
+    described.push_back(file.records ? records_of(path, file.records->record_bytes) : keys_of(path, file.type, type));
+  }
+  return described;
+}
+
+/// Files may be in order by value and not by bits: +0.0 before -0.0, NaN in any order of their payloads. So keys that
+/// are equal in value stay in the order of the files, as records do; only for the others bits and values are one.
+void order_by_value(api::file_job& job) {
+  if (!job.reader || !keys::is_float(job.type)) return;
+  const auto width = static_cast<std::uint32_t>(size_bytes(job.type));
+  job.order =
+      api::make_record_order({.record_bytes = width, .keys = {{.size_bytes = width, .type = job.type}}}, job.options);
+}
+
+/// As sort_external() will do it: what is in more files than one merge takes is spilled once for each merge but the last.
+void plan_merges(api::file_job& job, std::uint64_t num_files) {
+  api::plan_parts(job, {});  // however little there is: runs are read block by block
+  job.plan.num_runs = num_files;
+  job.plan.num_merges = 1;
+  for (std::uint64_t runs = num_files; runs > job.plan.fan_in; runs = base::ceil_div(runs, job.plan.fan_in))
+    ++job.plan.num_merges;
+  job.plan.spilled_bytes = (job.plan.num_merges - 1) * *job.num_elements * job.order->element_bytes();
+}
+
 }  // namespace
 
 file_result merge_files(const std::vector<std::string>& inputs, const std::string& output, const file_options& file,
@@ -47,17 +78,15 @@ file_result merge_files(const std::vector<std::string>& inputs, const std::strin
   if (inputs.empty()) throw invalid_argument("nothing to merge: no input is named");
   if (file.on_sorted) throw invalid_argument("the keys of a merge are never in memory all at once: it has no summary");
   const auto begin = std::chrono::steady_clock::now();
-  api::file_job job = api::make_file_job(inputs.front(), output, file, options, api::file_outcome::elements);
-  api::plan_parts(job, {});  // however little there is: runs are read block by block
+  api::file_job job = api::make_file_job(inputs.front(), output, file, options, api::file_outcome::merged);
+  order_by_value(job);
+  const std::vector<api::sorted_file> sorted = describe_inputs(inputs, file, job.type);
+  job.num_elements = 0;
+  for (const api::sorted_file& input : sorted) *job.num_elements += input.num_elements;
+  plan_merges(job, inputs.size());
+  api::require_space(job, file);
   external::run_list runs;
-  std::uint64_t num_elements = 0;
-  for (const std::string& path : inputs) {
-    const api::sorted_file sorted =
-        file.records ? records_of(path, file.records->record_bytes) : keys_of(path, file.type, job.type);
-    num_elements += sorted.num_elements;
-    runs.push_back(api::make_file_run(sorted, *job.order, job.plan));
-  }
-  job.num_elements = num_elements;
+  for (const api::sorted_file& input : sorted) runs.push_back(api::make_file_run(input, *job.order, job.plan));
   const std::unique_ptr<external::element_sink> sink = api::make_sink(job, file);
   const external::external_result result =
       external::merge_external(std::move(runs), *sink, *job.order, api::parts_options(job, file));

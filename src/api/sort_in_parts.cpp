@@ -23,11 +23,6 @@ double milliseconds_since(clock::time_point begin) {
 
 bool fits_in_memory(const file_job& job) { return job.num_elements && job.plan.num_runs == 0; }
 
-/// Whether so few elements are wanted that they are kept while the input goes by. Verification wants to see all.
-bool is_bounded_head(const file_job& job, const file_options& file) {
-  return file.head && !file.verify && *file.head <= job.plan.chunk_elements / 2 && job.plan.chunk_elements >= 2;
-}
-
 void tell(const progress_callback& user, std::string_view phase, double fraction) {
   if (user({phase, fraction})) return;
   throw cancelled(fmt::format("cancelled (phase: {}); the output is as it was", phase));
@@ -43,7 +38,7 @@ files::transfer_progress reading_progress(const progress_callback& user) {
 
 std::unique_ptr<external::element_source> make_source(file_job& job, const file_options& file) {
   source_options how{.keeps_page_cache = fits_in_memory(job)};
-  if (is_bounded_head(job, file)) how.on_progress = reading_progress(job.options.on_progress);
+  if (job.is_bounded_head) how.on_progress = reading_progress(job.options.on_progress);
   if (file.records) return make_record_source(std::move(*job.records_input), file.records->record_bytes, how);
   if (job.outcome == file_outcome::indices) return make_indexed_key_source(std::move(*job.reader), how);
   return make_key_source(std::move(*job.reader), how);
@@ -61,11 +56,22 @@ external::external_result sort_head(external::element_source& source, external::
   return result;
 }
 
+std::string how_it_went(const file_job& job, const external::external_result& result) {
+  if (job.outcome == file_outcome::merged) {
+    return fmt::format("{} sorted inputs, merged {} at a time, on {}", job.plan.num_runs, job.plan.fan_in,
+                       job.options.devices);
+  }
+  if (result.num_runs == 0) return fmt::format("in memory, element by element, on {}", job.options.devices);
+  return fmt::format(
+      "{} runs of up to {} elements in temporary files, merged {} at a time, on {}: larger than {} bytes of memory",
+      result.num_runs, job.plan.chunk_elements, job.plan.fan_in, job.options.devices, job.ceiling_bytes);
+}
+
 }  // namespace
 
 std::unique_ptr<external::element_sink> make_sink(const file_job& job, const file_options& file) {
   // What the bounded head keeps is counted before it is written.
-  const sink_options how{.is_count_known = !file.unique || is_bounded_head(job, file),
+  const sink_options how{.is_count_known = !file.unique || job.is_bounded_head,
                          .keeps_page_cache = fits_in_memory(job),
                          .on_temporary = file.on_temporary};
   if (file.records) return make_record_sink(job.target, file.records->record_bytes, how);
@@ -102,8 +108,8 @@ file_result sort_in_parts(file_job job, const file_options& file) {
   const std::unique_ptr<external::element_sink> sink = make_sink(job, file);
   const std::unique_ptr<external::element_source> source = make_source(job, file);
   const external::external_result result =
-      is_bounded_head(job, file) ? sort_head(*source, *sink, job, file)
-                                 : external::sort_external(*source, *sink, *job.order, parts_options(job, file));
+      job.is_bounded_head ? sort_head(*source, *sink, job, file)
+                          : external::sort_external(*source, *sink, *job.order, parts_options(job, file));
   fill_report(job, result, milliseconds_since(begin));
   return {.type = job.type,
           .num_keys_in = result.num_in,
@@ -117,16 +123,12 @@ void fill_report(const file_job& job, const external::external_result& result, d
   sort_report* const report = job.options.report;
   if (report == nullptr) return;
   *report = {};
-  report->operation = job.outcome == file_outcome::indices ? "argsort" : "sort";
+  const bool is_merge = job.outcome == file_outcome::merged;
+  const bool is_in_memory = !is_merge && result.num_runs == 0;
+  report->operation = is_merge ? "merge" : job.outcome == file_outcome::indices ? "argsort" : "sort";
   report->key_type = job.reader ? std::string(name(job.type)) : "record";
-  report->algorithm = result.num_runs == 0 ? "in memory" : "external";
-  report->picked =
-      result.num_runs == 0
-          ? fmt::format("in memory, element by element, on {}", job.options.devices)
-          : fmt::format(
-                "{} runs of up to {} elements in temporary files, merged {} at a time, on {}: larger than {} bytes "
-                "of memory",
-                result.num_runs, job.plan.chunk_elements, job.plan.fan_in, job.options.devices, job.ceiling_bytes);
+  report->algorithm = is_in_memory ? "in memory" : "external";
+  report->picked = how_it_went(job, result);
   report->input_shape = "unknown";
   report->descending = job.options.descending;
   report->num_keys = result.num_in;

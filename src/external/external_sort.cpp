@@ -27,6 +27,7 @@ class external_sorter {
 
   external_result sort(element_source& source) {
     num_expected_ = source.num_elements().value_or(0);
+    num_passes_ = 1 + options_.plan.num_merges;
     piece& first = pieces_.front();
     read_piece(source, first);
     if (is_whole(source, first)) {
@@ -43,6 +44,7 @@ class external_sorter {
     expected_.reset();
     for (const std::unique_ptr<sorted_run>& run : runs) num_expected_ += run->num_elements();
     num_read_ = num_expected_;
+    num_passes_ = std::max(options_.plan.num_merges, 1u);
     merge(std::move(runs));
     return finish();
   }
@@ -183,7 +185,7 @@ class external_sorter {
 
   void report_progress(std::string_view phase) const {
     if (!options_.on_progress) return;
-    const double total = static_cast<double>(num_expected_) * (1 + options_.plan.num_merges);
+    const double total = static_cast<double>(num_expected_) * num_passes_;
     options_.on_progress(phase, total == 0 ? 0 : std::min(1.0, static_cast<double>(num_sorted_) / total));
   }
 
@@ -218,6 +220,7 @@ class external_sorter {
   std::uint64_t num_read_ = 0;
   std::uint64_t num_spilled_ = 0;
   std::uint64_t num_sorted_ = 0;
+  unsigned num_passes_ = 1;  ///< that every element takes part in, for progress
   std::atomic<bool> is_enough_{false};
 };
 

@@ -21,6 +21,7 @@ class piece_queue {
  public:
   void push(piece* p) {
     const std::lock_guard lock(mutex_);
+    if (is_abandoned_) return;
     waiting_.push_back(p);
     changed_.notify_one();
   }
@@ -30,10 +31,10 @@ class piece_queue {
     is_closed_ = true;
     changed_.notify_all();
   }
-  /// Nothing more is taken either.
+  /// Nothing more is taken either, nor what is pushed afterwards: work that nobody wants is not begun.
   void abandon() {
     const std::lock_guard lock(mutex_);
-    is_closed_ = true;
+    is_closed_ = is_abandoned_ = true;
     waiting_.clear();
     changed_.notify_all();
   }
@@ -52,6 +53,7 @@ class piece_queue {
   std::condition_variable changed_;
   std::deque<piece*> waiting_;
   bool is_closed_ = false;
+  bool is_abandoned_ = false;
 };
 
 class three_stages {

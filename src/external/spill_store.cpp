@@ -50,6 +50,18 @@ free_space free_space_in(const std::string& folder) {
   return found;
 }
 
+/// Before hours of work rather than in the middle of it.
+void require_writable_folder(const std::string& folder) {
+  struct stat status {};
+  int code = ::stat(folder.c_str(), &status) == 0 ? 0 : errno;
+  if (code == 0 && !S_ISDIR(status.st_mode)) code = ENOTDIR;
+  if (code == 0 && ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) code = errno;
+  if (code == 0) return;
+  throw io_error(fmt::format("cannot make a temporary file in '{}': {}; name another folder with -T", folder,
+                             files::error_text(code)),
+                 code);
+}
+
 /// A file system without nameless files: one with a name not to be guessed, which is taken away at once.
 files::file_descriptor open_named_and_unlink(const std::string& folder) {
   files::file_descriptor file;
@@ -126,6 +138,7 @@ void require_spill_space(const std::vector<std::string>& folders, std::uint64_t 
     if (d.what != what) d.what = d.what.empty() ? what : fmt::format("{} and {}", d.what, what);
   };
   for (const std::string& folder : folders) {
+    require_writable_folder(folder);
     add(folder, base::ceil_div(spilled_bytes, std::uint64_t{folders.size()}), "temporary files");
   }
   if (!output_folder.empty()) add(output_folder, output_bytes, "the output");

@@ -65,7 +65,7 @@ class spill_store {
 /// Where temporary files go when nobody says: $TMPDIR, else /tmp.
 [[nodiscard]] std::vector<std::string> default_temporary_folders();
 
-/// Throws io_error unless each folder has room for its share of `spilled_bytes`, and the one that shares a file system
+/// Throws io_error unless each folder can be written and has room for its share of `spilled_bytes`, and the one that shares a file system
 /// with `output_folder` ("" for none) for `output_bytes` besides. Unknown sizes of file systems pass.
 void require_spill_space(const std::vector<std::string>& folders, std::uint64_t spilled_bytes,
                          const std::string& output_folder, std::uint64_t output_bytes);
