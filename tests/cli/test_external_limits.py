@@ -238,7 +238,8 @@ class Ceiling(MemoryTest):
     def test_below_the_minimum(self):
         self.old_output()
         least = self.minimum()
-        for ceiling in (1, MEBIBYTE, least // 2, least - SLACK):
+        # What would do is said in whole mebibytes and one more.
+        for ceiling in (1, MEBIBYTE, least // 2, least - 2 * MEBIBYTE - SLACK):
             self.assert_old(self.sort("-S", str(ceiling)), 6, ["bytes of memory (-S)", "would do"], ceiling)
 
     def test_limits_on_addresses(self):
