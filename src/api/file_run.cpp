@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -46,12 +45,12 @@ class file_run final : public external::sorted_run {
       throw_changed();
     keys_.resize(num_blocks() * order_.key_bytes());
     std::vector<std::byte> element(order_.element_bytes());
+    std::vector<std::byte> left;
     for (std::uint64_t block = 0; block < num_blocks(); ++block) {
       read_elements(opened.descriptor.get(), block * block_elements_, 1, element.data());
       order_.write_key(element.data(), keys_.data() + block * order_.key_bytes());
-      if (block != 0 && std::memcmp(first_key(block - 1).data(), first_key(block).data(), order_.key_bytes()) > 0) {
-        throw_disorder("somewhere before", block * block_elements_);
-      }
+      if (block != 0) require_order(left.data(), element.data(), 1, "somewhere before", block * block_elements_);
+      left = element;
     }
   }
 
@@ -71,12 +70,12 @@ class file_run final : public external::sorted_run {
     require_unchanged(opened.state);
     read_elements(opened.descriptor.get(), first, count, elements);
     require_unchanged(state_of(opened.descriptor.get()));
-    if (const auto at = order_.first_disorder(nullptr, elements, count, false)) throw_disorder("at", first + *at);
+    require_order(nullptr, elements, count, "at", first);
     if (first + count == file_.num_elements) return;
     std::vector<std::byte> next(order_.element_bytes());
     read_elements(opened.descriptor.get(), first + count, 1, next.data());
     const std::byte* const last = elements + (count - 1) * order_.element_bytes();
-    if (order_.first_disorder(last, next.data(), 1, false)) throw_disorder("at", first + count);
+    require_order(last, next.data(), 1, "at", first + count);
   }
 
  private:
@@ -124,10 +123,19 @@ class file_run final : public external::sorted_run {
     if (file_.swapped_bytes != 0) files::swap_bytes({to, count * width}, file_.swapped_bytes);
   }
 
-  [[noreturn]] void throw_disorder(const char* where, std::uint64_t index) const {
-    throw bad_input(
-        fmt::format("{}: is not sorted: an element {} index {} comes before its left neighbour; sort it first",
-                    file_.path, where, index));
+  /// `first` is the index of the first of `elements`, for messages.
+  void require_order(const std::byte* left, const std::byte* elements, std::uint64_t count, const char* where,
+                     std::uint64_t first) const {
+    if (!order_.first_key_disorder(left, elements, count)) return;
+    if (const auto at = order_.first_disorder(left, elements, count, false)) {
+      throw bad_input(
+          fmt::format("{}: is not sorted: an element {} index {} comes before its left neighbour; sort it first",
+                      file_.path, where, first + *at));
+    }
+    throw tie_disorder(fmt::format(
+        "{}: keys that are equal in value, -0.0 and 0.0 or NaN, are not in the order of their bits; merge into a file "
+        "rather than a stream, or sort it first",
+        file_.path));
   }
 
   sorted_file file_;

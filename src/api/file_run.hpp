@@ -9,6 +9,7 @@
 
 #include "external/element_order.hpp"
 #include "external/runs.hpp"
+#include "spansort/errors.hpp"
 
 namespace spansort::api {
 
@@ -19,8 +20,14 @@ struct sorted_file {
   std::uint64_t swapped_bytes = 0;  ///< elements are words of so many bytes in the other byte order; 0: native
 };
 
+/// Elements that are in order by value, and not where they are equal in value: +0.0 before -0.0, NaN by NaN.
+class tie_disorder : public bad_input {
+ public:
+  using bad_input::bad_input;
+};
+
 /// Reads the first element of each block. `order` outlives the run. Throws io_error, and bad_input for a file that is no
-/// regular one or not in order, here and when it is read.
+/// regular one or not in order, tie_disorder for one that is so by value alone, here and when it is read.
 [[nodiscard]] std::unique_ptr<external::sorted_run> make_file_run(const sorted_file& file,
                                                                   const external::element_order& order,
                                                                   const external::spill_plan& plan);

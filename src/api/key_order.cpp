@@ -89,9 +89,7 @@ class key_order final : public order_by_key {
   using order_by_key::order_by_key;
 
   [[nodiscard]] std::uint64_t element_bytes() const noexcept override { return key_bytes(); }
-  void write_key(const std::byte* element, std::byte* key) const override {
-    write_encoded({type(), by_value().descending, keys::tie_rule::by_bits}, element, key);
-  }
+  void write_key(const std::byte* element, std::byte* key) const override { write_encoded(by_bits(), element, key); }
   void sort(std::byte* elements, std::uint64_t count) override { own_sorter().sort({type(), elements, count}); }
   [[nodiscard]] external::memory_formula sort_memory() const override {
     return sorter_memory(options(), key_bytes(), 0);
@@ -103,6 +101,18 @@ class key_order final : public order_by_key {
           view(left, elements, count),
           [&, most = unique ? -1 : 0](const std::byte* a, const std::byte* b) { return compare(a, b) > most; });
     });
+  }
+  [[nodiscard]] std::optional<std::uint64_t> first_key_disorder(const std::byte* left, const std::byte* elements,
+                                                                std::uint64_t count) const override {
+    return with_comparison(by_bits(), [&](const auto& compare) {
+      return first_wrong(view(left, elements, count),
+                         [&](const std::byte* a, const std::byte* b) { return compare(a, b) > 0; });
+    });
+  }
+
+ private:
+  [[nodiscard]] keys::key_codec by_bits() const noexcept {
+    return {type(), by_value().descending, keys::tie_rule::by_bits};
   }
 };
 

@@ -2,8 +2,10 @@
 // merge_files: files that are sorted are the runs; nothing is spilled unless there are more than one merge takes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include "api/element_sinks.hpp"
@@ -11,7 +13,6 @@
 #include "api/file_run.hpp"
 #include "api/record_order.hpp"
 #include "base/math.hpp"
-#include "keys/codec.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort {
@@ -52,10 +53,9 @@ std::vector<api::sorted_file> describe_inputs(const std::vector<std::string>& in
   return described;
 }
 
-/// Files may be in order by value and not by bits: +0.0 before -0.0, NaN in any order of their payloads. So keys that
-/// are equal in value stay in the order of the files, as records do; only for the others bits and values are one.
+/// For floats that are in order by value and not by bits: what is equal in value stays in the order of the files, as
+/// records do.
 void order_by_value(api::file_job& job) {
-  if (!job.reader || !keys::is_float(job.type)) return;
   const auto width = static_cast<std::uint32_t>(size_bytes(job.type));
   job.order =
       api::make_record_order({.record_bytes = width, .keys = {{.size_bytes = width, .type = job.type}}}, job.options);
@@ -71,6 +71,25 @@ void plan_merges(api::file_job& job, std::uint64_t num_files) {
   job.plan.spilled_bytes = (job.plan.num_merges - 1) * *job.num_elements * job.order->element_bytes();
 }
 
+external::external_result merge_runs(api::file_job& job, const file_options& file,
+                                     const std::vector<api::sorted_file>& sorted) {
+  plan_merges(job, sorted.size());
+  api::require_space(job, file);
+  external::run_list runs;
+  for (const api::sorted_file& input : sorted) runs.push_back(api::make_file_run(input, *job.order, job.plan));
+  const std::unique_ptr<external::element_sink> sink = api::make_sink(job, file);
+  return external::merge_external(std::move(runs), *sink, *job.order, api::parts_options(job, file));
+}
+
+/// Whoever merges twice shows no less the second time.
+progress_callback never_falling(const progress_callback& user) {
+  if (!user) return {};
+  return [user, highest = std::make_shared<double>(0)](const progress& p) {
+    *highest = std::max(*highest, p.fraction);
+    return user({p.phase, *highest});
+  };
+}
+
 }  // namespace
 
 file_result merge_files(const std::vector<std::string>& inputs, const std::string& output, const file_options& file,
@@ -79,17 +98,18 @@ file_result merge_files(const std::vector<std::string>& inputs, const std::strin
   if (file.on_sorted) throw invalid_argument("the keys of a merge are never in memory all at once: it has no summary");
   const auto begin = std::chrono::steady_clock::now();
   api::file_job job = api::make_file_job(inputs.front(), output, file, options, api::file_outcome::merged);
-  order_by_value(job);
+  job.options.on_progress = never_falling(options.on_progress);
   const std::vector<api::sorted_file> sorted = describe_inputs(inputs, file, job.type);
   job.num_elements = 0;
   for (const api::sorted_file& input : sorted) *job.num_elements += input.num_elements;
-  plan_merges(job, inputs.size());
-  api::require_space(job, file);
-  external::run_list runs;
-  for (const api::sorted_file& input : sorted) runs.push_back(api::make_file_run(input, *job.order, job.plan));
-  const std::unique_ptr<external::element_sink> sink = api::make_sink(job, file);
-  const external::external_result result =
-      external::merge_external(std::move(runs), *sink, *job.order, api::parts_options(job, file));
+  external::external_result result;
+  try {
+    result = merge_runs(job, file, sorted);
+  } catch (const api::tie_disorder&) {
+    if (job.target.is_stream) throw;  // which may have taken a part
+    order_by_value(job);
+    result = merge_runs(job, file, sorted);
+  }
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
   api::fill_report(job, result, elapsed.count());
   return {.type = job.type,

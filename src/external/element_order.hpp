@@ -41,6 +41,13 @@ class element_order {
   /// be null, is the neighbour of the first.
   [[nodiscard]] virtual std::optional<std::uint64_t> first_disorder(const std::byte* left, const std::byte* elements,
                                                                     std::uint64_t count, bool unique) const = 0;
+  /// The first element whose normalised key is less than its left neighbour's: an order may tell elements apart that are
+  /// equal in value.
+  [[nodiscard]] virtual std::optional<std::uint64_t> first_key_disorder(const std::byte* left,
+                                                                        const std::byte* elements,
+                                                                        std::uint64_t count) const {
+    return first_disorder(left, elements, count, false);
+  }
   /// Elements equal in value to their left neighbour.
   [[nodiscard]] virtual std::uint64_t num_duplicates(const std::byte* left, const std::byte* elements,
                                                      std::uint64_t count) const = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "base/math.hpp"
@@ -100,6 +101,16 @@ std::uint64_t table_bytes_of(const spill_plan& p, const spill_demand& d) {
   return blocks * (d.key_bytes + checksum_bytes) * (p.num_merges > 1 ? 2 : 1);
 }
 
+/// Of B bytes, so that the first keys and checksums of all that one merge takes, C * C / (2 B) bytes where C are those of
+/// a piece, keep to the share of tables.
+std::uint64_t least_block_for_tables(const spill_plan& p, const spill_demand& d) {
+  const double entry = static_cast<double>(d.key_bytes + checksum_bytes);
+  const double memory = static_cast<double>(std::max<std::uint64_t>(d.memory_bytes, 1));
+  const double piece = static_cast<double>(p.chunk_elements) * static_cast<double>(d.element_bytes);
+  const double block = piece * std::sqrt(static_cast<double>(table_share) / 2 * entry / memory);
+  return std::bit_ceil(static_cast<std::uint64_t>(std::min(block, static_cast<double>(most_block_bytes))));
+}
+
 /// The fewest passes, then the largest blocks.
 void choose_block(spill_plan& p, const spill_demand& d) {
   std::optional<spill_plan> best;
@@ -147,7 +158,8 @@ spill_plan make_spill_plan(const spill_demand& d) {
   } else {
     // A stream may be of any length: blocks that let hundreds of runs be merged at once.
     const std::uint64_t chunk_bytes = p.chunk_elements * d.element_bytes;
-    set_block(p, d, std::clamp(std::bit_floor(chunk_bytes / 512 + 1), least_block_bytes, most_block_bytes));
+    const std::uint64_t wanted = std::max(std::bit_floor(chunk_bytes / 512 + 1), least_block_for_tables(p, d));
+    set_block(p, d, std::clamp(wanted, least_block_bytes, most_block_bytes));
   }
   p.memory_bytes = fixed_bytes(d) + p.chunk_elements * piece_bytes_per_element(d) + staging_bytes(p.batch_bytes);
   return p;

@@ -50,6 +50,40 @@ class Merge(CommandTest):
         self.assert_ok("sort", "-m", *names, "-o", self.path("y"), "--record", "5", "--key", "0:4")
         self.assertEqual(self.read("y"), b"0001A0001C0002A0002A0002B0003A0003B0009B0009C0009C")
 
+    def test_floats_in_order_by_value_alone(self):
+        """As other programs leave them: zeros of both signs and NaN in any order of bits. Ties stay in the files' order."""
+        for dtype in ("<f4", "<f8"):
+            parts = []
+            for _ in range(3):
+                zeros = np.where(self.rng.random(3000) < 0.5, np.array(-0.0, dtype), np.array(0.0, dtype))
+                nans = (np.full(3000, np.nan, dtype).view(dtype.replace("f", "u")) | self.rng.integers(0, 99, 3000)
+                        .astype(dtype.replace("f", "u"))).view(dtype)
+                others = self.rng.normal(size=1000).astype(dtype)
+                parts.append(np.sort(np.concatenate([zeros, nans, others]), kind="stable"))
+            names = [self.write(f"part{i}", part.tobytes()) for i, part in enumerate(parts)]
+            whole = np.concatenate(parts)
+            expected = whole[np.argsort(whole, kind="stable")].tobytes()
+            flags = ["--type", "f" + str(8 * np.dtype(dtype).itemsize)]
+            for world in ("100,8,2", "1000,100,3", "100000,500,9"):
+                with self.subTest(dtype=dtype, world=world):
+                    self.assert_ok("sort", "-m", *names, "-o", self.path("y"), *flags, "--test-world", world, "--verify")
+                    self.assertTrue(self.read("y") == expected)
+            self.assert_refused(3, ["part0", "order of their bits", "into a file"], "sort", "-m", *names, "-o", "-", *flags)
+
+    def test_report(self):
+        names, _ = self.parts("u32", [1000, 900, 800])
+        self.assert_ok("sort", "-m", *names, "-o", self.path("y"), "--type", "u32", "--report", self.path("report"))
+        report = self.read("report").decode()
+        for words in ('"operation": "merge"', '"algorithm": "external"', "3 sorted inputs", '"spilled_bytes": 0'):
+            self.assertIn(words, report)
+
+    def test_folder_is_needed_only_where_something_is_spilled(self):
+        names, keys = self.parts("u32", [1000, 900, 800])
+        flags = ["-o", self.path("y"), "--type", "u32", "-T", self.path("missing")]
+        self.assert_ok("sort", "-m", *names, *flags)
+        self.assertEqual(self.read("y"), np.sort(keys).tobytes())
+        self.assert_refused(4, ["missing", "-T"], "sort", "-m", *names, *flags, "--test-world", "100,10,2")
+
     def test_output_may_be_an_input(self):
         names, keys = self.parts("u32", [1000, 900])
         self.assert_ok("sort", "-m", *names, "-o", names[0], "--type", "u32")
@@ -96,7 +130,26 @@ class Head(CommandTest):
         self.assertEqual(self.read("y"), np.unique(keys)[:100].tobytes())
 
 
+    def test_needs_no_temporary_folder(self):
+        keys = self.rng.integers(0, 3000, 20_000, dtype="<u4")
+        path = self.write("x", keys.tobytes())
+        small = [path, "-o", self.path("y"), "--type", "u32", "-T", self.path("missing"), "--test-world", "1000,20,3"]
+        plan = self.assert_ok("sort", *small, "--head", 100, "--dry-run").stdout.decode()
+        self.assertIn("no temporary files", plan)
+        self.assertIn("up to 400 bytes", plan)
+        self.assert_ok("sort", *small, "--head", 100)
+        self.assertEqual(self.read("y"), np.sort(keys)[:100].tobytes())
+        # Half of what is sorted at a time is the most that is kept.
+        self.assert_refused(4, ["missing", "-T"], "sort", *small, "--head", 501)
+
+
 class DryRun(CommandTest):
+    def test_folder_that_cannot_be(self):
+        path = self.write("x", bytes(8000))
+        small = ["-o", self.path("y"), "--type", "u64", "-T", self.path("missing"), "--test-world", "100,10,3"]
+        self.assert_refused(4, ["missing", "-T"], "sort", path, *small, "--dry-run")
+        self.assert_refused(4, ["missing", "-T"], "argsort", path, *small, "--dry-run")
+
     def test_says_what_then_happens(self):
         path = self.write("x", random_bits("u64", 3_000_000, self.rng).tobytes())
         flags = [path, "-o", self.path("y"), "--type", "u64", "-S", "48M", "-T", self.folder]
