@@ -19,7 +19,7 @@ namespace spansort::api {
 namespace {
 
 /// What the process grows by besides what is planned: code that is paged in, stacks, the allocator's own.
-constexpr std::uint64_t unplanned_bytes = std::uint64_t{6} << 20;
+constexpr std::uint64_t unplanned_bytes = std::uint64_t{3} << 20;
 constexpr std::uint64_t no_ceiling_bytes = std::uint64_t{1} << 62;
 
 bool has_test_world(const tuning_options& tuning) {

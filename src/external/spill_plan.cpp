@@ -23,7 +23,9 @@ constexpr std::uint64_t table_share = 16;
 /// Threads of input and output, their stacks and the system's buffers.
 constexpr std::uint64_t thread_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t num_pieces_at_once = 3;
+/// Smaller pieces would be merged through ever more passes.
 constexpr std::uint64_t least_chunk_elements = 1024;
+constexpr std::uint64_t least_chunk_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t checksum_bytes = 8;
 
 /// Bytes of memory for every element of a piece: three buffers, the sort's workspace, and the tails that ranges carry over,
@@ -55,6 +57,10 @@ std::uint64_t chunk_elements_for(const spill_demand& d) {
   return for_pieces / per_element;
 }
 
+bool is_enough(const spill_demand& d, std::uint64_t chunk_elements) {
+  return chunk_elements >= std::max(least_chunk_elements, least_chunk_bytes / d.element_bytes);
+}
+
 /// More memory never holds fewer elements. A little is added: the process itself does not always take the same.
 std::uint64_t least_memory_bytes(spill_demand d) {
   constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
@@ -63,7 +69,7 @@ std::uint64_t least_memory_bytes(spill_demand d) {
   while (enough - too_few > 1) {
     const std::uint64_t middle = too_few + (enough - too_few) / 2;
     d.memory_bytes = middle * mebibyte;
-    (chunk_elements_for(d) >= least_chunk_elements ? enough : too_few) = middle;
+    (is_enough(d, chunk_elements_for(d)) ? enough : too_few) = middle;
   }
   return (enough + 1) * mebibyte;
 }
@@ -150,7 +156,7 @@ spill_plan make_spill_plan(const spill_demand& d) {
     return p;
   }
   p.chunk_elements = d.chunk_elements != 0 ? d.chunk_elements : chunk_elements_for(d);
-  if (d.chunk_elements == 0 && p.chunk_elements < least_chunk_elements) {
+  if (d.chunk_elements == 0 && !is_enough(d, p.chunk_elements)) {
     const std::uint64_t needed = least_memory_bytes(d);
     throw out_of_memory(
         fmt::format("{} bytes of memory are too few to sort a file in parts; {} would do", d.memory_bytes, needed),

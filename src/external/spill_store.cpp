@@ -31,6 +31,7 @@ constexpr std::uint64_t least_direct_batch_bytes = std::uint64_t{64} << 10;
 /// Less is not worth the file system's work.
 constexpr std::uint64_t least_discarded_bytes = std::uint64_t{1} << 20;
 constexpr const char* advice = "free some space, or name other folders with -T";
+constexpr const char* output_advice = "free some space, or choose another place with -o";
 
 std::uint64_t checksum_of(std::span<const std::byte> block) { return XXH3_64bits(block.data(), block.size()); }
 
@@ -69,11 +70,8 @@ files::file_descriptor open_named_and_unlink(const std::string& folder) {
     if (::getrandom(&random, sizeof random, 0) != sizeof random) continue;
     const std::string path = fmt::format("{}/.spansort-spill-{:016x}", folder, random);
     file = files::open_file(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600);
-    if (file.is_open()) {
-      ::unlink(path.c_str());
-    } else if (errno != EEXIST) {
-      return file;
-    }
+    if (!file.is_open() && errno != EEXIST) return file;
+    if (file.is_open() && ::unlink(path.c_str()) != 0) return {};  // it would be there for all to see, and for ever
   }
   return file;
 }
@@ -89,21 +87,22 @@ files::file_descriptor open_spill_file(const std::string& folder, bool wants_dir
   return file;
 }
 
-/// Calls call(bytes done) until `size_bytes` are done; returns 0 or the errno. What ends early is no success.
+/// Calls call(bytes done) until `size_bytes` are done, or one does nothing, or fails.
 template <class Call>
-int transfer_all(std::size_t size_bytes, Call call) {
-  std::size_t done = 0;
-  while (done < size_bytes) {
-    const ssize_t count = call(done);
+files::transfer_result transfer_all(std::size_t size_bytes, Call call) {
+  files::transfer_result done;
+  while (done.num_bytes < size_bytes) {
+    const ssize_t count = call(done.num_bytes);
     if (count > 0) {
-      done += static_cast<std::size_t>(count);
+      done.num_bytes += static_cast<std::size_t>(count);
     } else if (count == 0) {
-      return EIO;
+      break;
     } else if (errno != EINTR && errno != EAGAIN) {
-      return errno;
+      done.error_code = errno;
+      break;
     }
   }
-  return 0;
+  return done;
 }
 
 /// Direct access takes aligned addresses and sizes alone; after a short count the rest may be neither.
@@ -127,26 +126,28 @@ void require_spill_space(const std::vector<std::string>& folders, std::uint64_t 
     std::uint64_t bytes = 0;
     std::uint64_t free_bytes = 0;
     std::string folder;
+    std::string what;  ///< that the bytes are for
   };
   std::map<dev_t, demand> demands;
-  const auto add = [&](const std::string& folder, std::uint64_t bytes) {
+  const auto add = [&](const std::string& folder, std::uint64_t bytes, const char* what) {
     const free_space found = free_space_in(folder);
     demand& d = demands[found.device];
     d.bytes += bytes;
     d.free_bytes = found.bytes;
     if (d.folder.empty()) d.folder = folder;
+    if (d.what != what) d.what = d.what.empty() ? what : fmt::format("{} and {}", d.what, what);
   };
   for (const std::string& folder : folders) {
     require_writable_folder(folder);
-    add(folder, base::ceil_div(spilled_bytes, std::uint64_t{folders.size()}));
+    add(folder, base::ceil_div(spilled_bytes, std::uint64_t{folders.size()}), "temporary files");
   }
-  if (!output_folder.empty()) add(output_folder, output_bytes);
+  if (!output_folder.empty()) add(output_folder, output_bytes, "the output");
   for (const auto& [device, d] : demands) {
     if (d.bytes <= d.free_bytes) continue;
-    throw io_error(
-        fmt::format("not enough space in {}: {} bytes are needed for temporary files and output, {} are free: {}",
-                    d.folder, d.bytes, d.free_bytes, advice),
-        ENOSPC);
+    const bool is_output_alone = d.what == "the output";
+    throw io_error(fmt::format("not enough space in {}: {} bytes are needed for {}, {} are free: {}", d.folder, d.bytes,
+                               d.what, d.free_bytes, is_output_alone ? output_advice : advice),
+                   ENOSPC);
   }
 }
 
@@ -171,7 +172,7 @@ void spill_store::fail(const char* action, std::size_t file, int code) const {
   } else if (code == EFBIG) {
     rest = fmt::format("; {} bytes are needed for temporary files: raise the limit on file size (ulimit -f)",
                        expected_bytes_);
-  } else if (code == ENOENT || code == EACCES || code == EROFS || code == ENOTDIR) {
+  } else if (code == ENOENT || code == EACCES || code == EPERM || code == EROFS || code == ENOTDIR || code == ELOOP) {
     rest = "; name another folder with -T";
   }
   throw io_error(fmt::format("cannot {} {}: {}{}", action, folder, files::error_text(code), rest), code);
@@ -195,25 +196,28 @@ void spill_store::write(std::uint64_t first_block, std::span<const std::byte> by
   }
   const place at = place_of(first_block);
   const int fd = files_[at.file].get();
-  const int code = transfer_all(bytes.size(), [&](std::size_t done) {
+  const files::transfer_result result = transfer_all(bytes.size(), [&](std::size_t done) {
     if (!is_aligned(done)) leave_direct_access(fd);
     return ::pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(at.offset + done));
   });
-  if (code != 0) fail("write a temporary file in", at.file, code);
+  if (result.error_code != 0) fail("write a temporary file in", at.file, result.error_code);
+  if (result.num_bytes < bytes.size()) fail("write a temporary file in", at.file, EIO);
   bytes_written_ += bytes.size();
 }
 
 void spill_store::read(std::uint64_t first_block, std::span<std::byte> bytes) {
   const place at = place_of(first_block);
   const int fd = files_[at.file].get();
-  const int code = transfer_all(bytes.size(), [&](std::size_t done) {
+  const files::transfer_result result = transfer_all(bytes.size(), [&](std::size_t done) {
     if (!is_aligned(done)) leave_direct_access(fd);
     return ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(at.offset + done));
   });
-  if (code != 0) fail("read a temporary file in", at.file, code);
+  if (result.error_code != 0) fail("read a temporary file in", at.file, result.error_code);
   bytes_read_ += bytes.size();
   for (std::uint64_t i = 0; i * sizes_.block_bytes < bytes.size(); ++i) {
-    if (checksum_of(bytes.subspan(i * sizes_.block_bytes, sizes_.block_bytes)) == checksums_[first_block + i]) continue;
+    const bool is_there = (i + 1) * sizes_.block_bytes <= result.num_bytes;  // a file may have lost its end
+    const std::span<std::byte> block = bytes.subspan(i * sizes_.block_bytes, sizes_.block_bytes);
+    if (is_there && checksum_of(block) == checksums_[first_block + i]) continue;
     throw internal_error(
         fmt::format("spill block {} of the temporary file in {} is damaged: it does not read as it was written; the "
                     "output was withheld; check that disk and the machine's memory",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared by the tests of sorts that do not fit in memory: small worlds, folders to watch, calls that fail.
 
-A test's folder has three others: in, out, temp. --test-world CHUNK,BLOCK,FANIN makes a few keys a file larger than memory.
+A test's folder has three others: in, out, temp. --test-world CHUNK,BLOCK,FANIN makes a few keys larger than memory.
 SPANSORT_TEST_FULL=1 takes every case where the default takes a few; SPANSORT_TEST_KILLS is the number of random kills.
 """
 import ctypes
@@ -27,14 +27,14 @@ def world(chunk, block, fan_in):
 
 
 def spread(last, most):
-    """1 to last; where these are more than `most`, as many of them, first and last among them."""
+    """1 to last; where these are more than `most`, as many of them, the ends among them."""
     if IS_FULL or last <= most:
         return list(range(1, last + 1))
     return sorted({1 + round(i * (last - 1) / (most - 1)) for i in range(most)})
 
 
 def private_mounts():
-    """What this process mounts from now on is seen by it and its children only, and ends with it. Says whether it can."""
+    """What this process mounts from now on only it and its children see, and it ends with it. Says whether it can."""
     new_namespace, recursive_private = 0x00020000, 0x4000 | 1 << 18
     libc = ctypes.CDLL(None, use_errno=True)
     return (libc.unshare(new_namespace) == 0
@@ -64,6 +64,12 @@ class ExternalTest(CommandTest):
 
     def sort(self, *flags, **rest):
         return run(*self.arguments(*flags), **({"timeout": LONGEST_S} | rest))
+
+    def remove_left(self):
+        """So that one case does not disturb the next."""
+        for folder in ("out", "temp"):
+            for name in set(os.listdir(self.path(folder))) - {"y.bin"}:
+                os.remove(self.path(f"{folder}/{name}"))
 
     def left_behind(self):
         """Names in out/ and temp/ beside the output."""
@@ -139,11 +145,16 @@ class FaultTest(ExternalTest):
 
 
 def random_worlds(rng, count):
-    """Worlds in which some hundred keys need several merge passes, and ones with odd ends."""
+    """Worlds in which some hundred keys need several merge passes."""
     for _ in range(count):
         chunk = int(rng.choice([2, 3, 17, 64, 100, 333, 1000]))
         yield chunk, int(rng.choice([1, 7, 64])), int(rng.choice([2, 3, 8]))
 
 
+def keys_of(small):
+    """So many keys of a small world are several passes, and no matter of seconds."""
+    return 40 * small[0] + 3
+
+
 __all__ = ["BIN", "ExternalTest", "FaultTest", "IS_FULL", "IS_SMALL", "LONGEST_S", "OLD", "SEED", "private_mounts",
-           "random_worlds", "run", "spread", "world"]
+           "keys_of", "random_worlds", "run", "spread", "world"]

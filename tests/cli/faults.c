@@ -9,7 +9,7 @@
 //   flip:N[:BYTE]          a bit of what the N-th pread returns is wrong; rot:N[:BYTE]: of what the N-th pwrite writes
 //   lose:N                 the N-th pwrite writes nothing and reports success
 // SPANSORT_FAULT_IN, paths separated by colons: only files below them count. Otherwise all regular files do.
-// SPANSORT_FAULT_COUNT: a file that gets the number of calls of each name when the process exits or is killed from here.
+// SPANSORT_FAULT_COUNT: a file that gets the number of calls of each name when the process exits or is ended from here
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -96,14 +96,14 @@ static void end_process(int signal_number, enum call which) {
   nanosleep(&moment, NULL);
 }
 
-// Counts a call and does to it what is asked; whether it is to fail, with errno set. *nth is its number among its name's.
+// Counts a call and does to it what is asked; whether it is to fail, with errno set. *nth is its number among them.
 static int fails(enum call which, int* nth) {
   *nth = atomic_fetch_add(&counts[which], 1) + 1;
   const char* rest = NULL;
   if (is_due("kill", atomic_fetch_add(&total, 1) + 1, &rest)) end_process((int)number_after(rest, SIGKILL), which);
   char stop[32];
   snprintf(stop, sizeof stop, "stop:%s", call_names[which]);
-  if (is_due(stop, *nth, &rest)) kill(getpid(), SIGSTOP);
+  if (is_due(stop, *nth, &rest)) raise(SIGSTOP);
   if (!is_due(call_names[which], *nth, &rest)) return 0;
   errno = (int)number_after(rest, EIO);
   return 1;

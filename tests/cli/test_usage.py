@@ -92,9 +92,6 @@ class Flags(CommandTest):
         self.sort_refused(2, ["algorithm", "bogo"], "--algorithm", "bogo")
         self.sort_refused(2, ["--progress", "sometimes"], "--progress", "sometimes")
 
-    def test_flags_of_later_versions_are_not_ignored(self):
-        self.sort_refused(2, ["-T", "not available yet"], "-T", self.folder)
-
     def test_distributions(self):
         for name in ("unknown", "zipf", "zipf:-1", "zipf:x", "zipf:nan", "entropy:0", "entropy:65", "entropy:1.5", ""):
             with self.subTest(name=name):
