@@ -103,10 +103,9 @@ void with_sorter(const std::string& input, const sort_options& options, const fi
     sorter own(std::move(inner));
     f(own);
   } catch (const out_of_memory& failure) {
-    throw out_of_memory(
-        fmt::format("{}: {}, with {} bytes of keys and result in memory{}", input, failure.what(), array_bytes,
-                    options.memory_limit_bytes == 0 ? "" : "; raise the ceiling (-S)"),
-        failure.needed_bytes() + array_bytes, failure.available_bytes() + array_bytes);
+    throw out_of_memory(fmt::format("{}: {}, with {} bytes of keys and result in memory{}", input, failure.what(),
+                                    array_bytes, options.memory_limit_bytes == 0 ? "" : "; raise the ceiling (-S)"),
+                        failure.needed_bytes() + array_bytes, failure.available_bytes() + array_bytes);
   }
 }
 

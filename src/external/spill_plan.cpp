@@ -101,8 +101,8 @@ std::uint64_t table_bytes_of(const spill_plan& p, const spill_demand& d) {
   return blocks * (d.key_bytes + checksum_bytes) * (p.num_merges > 1 ? 2 : 1);
 }
 
-/// Of B bytes, so that the first keys and checksums of all that one merge takes, C * C / (2 B) bytes where C are those of
-/// a piece, keep to the share of tables.
+/// Of B bytes, so that the first keys and checksums of all that one merge takes keep to the share of tables: that is
+/// C * C / (2 B) bytes, C those of a piece.
 std::uint64_t least_block_for_tables(const spill_plan& p, const spill_demand& d) {
   const double entry = static_cast<double>(d.key_bytes + checksum_bytes);
   const double memory = static_cast<double>(std::max<std::uint64_t>(d.memory_bytes, 1));
