@@ -47,7 +47,7 @@ class Merge(CommandTest):
         self.assertEqual(self.read("y"), b"0001A0001C0002A0002A0002B0003A0003B0009B0009C0009C")
 
     def test_floats_in_order_by_value_alone(self):
-        """As other programs leave them: zeros of both signs and NaN in any order of bits. They stay as the files have them."""
+        """Zeros of both signs and NaN in any order of bits, as other programs leave them, stay as the files have them."""
         for dtype in ("<f4", "<f8"):
             parts = []
             for _ in range(3):
