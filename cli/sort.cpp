@@ -20,6 +20,11 @@ struct sort_modes {
   std::vector<std::string> more_inputs;
 };
 
+struct given_flag {
+  const char* name;
+  bool is_given;
+};
+
 struct named_output {
   const char* flag;
   const std::string& path;
@@ -34,6 +39,13 @@ int check_only(const sort_arguments& arguments) {
     if (output.path.empty()) continue;
     throw spansort::invalid_argument(
         fmt::format("-c: checks and writes nothing, {} {} cannot be given with it", output.flag, output.path));
+  }
+  const std::array<given_flag, 4> sorting{{{"--head", !arguments.head.empty()},
+                                           {"-T", !arguments.temporary_directories.empty()},
+                                           {"--dry-run", arguments.dry_run},
+                                           {"--verify", arguments.verify}}};
+  for (const given_flag& flag : sorting) {
+    if (flag.is_given) throw spansort::invalid_argument(fmt::format("-c: only checks, {} is of a sort", flag.name));
   }
   return run_check({arguments.input, arguments.type, arguments.records, arguments.descending, arguments.unique}, false);
 }

@@ -112,7 +112,8 @@ class SortCheck(CommandTest):
     def test_what_it_refuses(self):
         path = self.save("x.npy", np.arange(3, dtype="<u4"))
         for flags in (["-o", self.path("y.npy")], ["-o", path], ["-o", "-"], ["--report", self.path("r.json")],
-                      ["--trace", self.path("t.json")], ["--summary", self.path("s.json")]):
+                      ["--trace", self.path("t.json")], ["--summary", self.path("s.json")], ["--head", "3"],
+                      ["-T", self.folder], ["--dry-run"], ["--verify"]):
             self.assert_refused(2, ["-c", flags[0]], "sort", "-c", path, *flags)
         self.assert_refused(2, ["--type"], "sort", "-c", self.write("x.bin", b"1234"))
         self.assert_refused(3, ["not a multiple"], "sort", "-c", self.write("x.bin", b"12345"), "--type", "u16")
