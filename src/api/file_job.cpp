@@ -49,6 +49,7 @@ void open_keys(file_job& job, const std::string& output, const file_options& fil
   job.reader.emplace(job.input, file.type);
   job.target = files::find_output(output);
   job.layout = files::output_layout(job.target, job.input, job.reader->layout());
+  job.input = job.reader->name();
   const key_type type = job.type = job.reader->layout().type;
   if (job.outcome == file_outcome::indices) {
     job.layout.type = key_type::i64;
@@ -67,6 +68,7 @@ void open_records(file_job& job, const std::string& output, const file_options& 
   if (file.on_sorted) throw invalid_argument("records have no summary: they are no numbers");
   check_record_format(*file.records);
   job.records_input.emplace(job.input);
+  job.input = job.records_input->name();
   job.target = files::find_output(output);
   job.order = make_record_order(*file.records, job.options);
   if (const auto size = job.records_input->size_bytes()) job.num_elements = *size / file.records->record_bytes;

@@ -26,7 +26,7 @@ enum class file_outcome : std::uint8_t {
 };
 
 struct file_job {
-  std::string input;
+  std::string input;  ///< its name for messages, once it is open
   file_outcome outcome = file_outcome::elements;
   std::optional<files::key_reader> reader;         ///< nothing for records
   std::optional<files::input_file> records_input;  ///< nothing for keys

@@ -171,9 +171,8 @@ class HostileHeaders(CommandTest):
         path = self.write("x.npy", header(described("'|u1'", shape=f"({2**43},)")))
         os.truncate(path, len(self.read("x.npy")) + 2**43)
         done = run("sort", path, "-o", self.path("y.npy"))
-        self.assertEqual(done.returncode, 6, done.stderr)
-        self.assertIn(f"{2 * 2**43} bytes of memory", done.stderr)
-        self.assertIn("are available", done.stderr)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertRegex(done.stderr, r"not enough space in .*: \d{14,} bytes are needed for temporary files")
 
 
 class WrongFiles(CommandTest):
@@ -259,27 +258,11 @@ class WrongFiles(CommandTest):
         self.sort_refused(6, ["bytes"], path, "-S", "7999999")
         self.sort_refused(6, ["bytes of memory", "standard input"], "-", "-S", "1M", stdin=bytes(4_000_000))
 
-    def test_no_room_in_memory(self):
-        if is_sanitized():
-            self.skipTest("sanitizers need all addresses")
-        path = self.write("x.bin", b"")
-        os.truncate(path, 3 << 30)
-
-        def limit():
-            resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-        self.assert_out_of_memory("sort", path, "-o", self.output, "--type", "u32", preexec_fn=limit)
-
     def test_more_keys_than_a_file_can_hold(self):
         for count in (2**64 - 1, 2**61, 2**60):
             for output in (self.output, "-"):
                 self.assert_refused(2, ["2^63 bytes", str(count)], "gen", count, "-o", output, "--type", "u64")
         self.assert_refused(4, ["No space left on device"], "gen", 2**59, "-o", self.output, "--type", "u64")
-
-    def assert_out_of_memory(self, *args, **rest):
-        done = run(*args, **rest)
-        self.assertEqual(done.returncode, 6, done.stderr)
-        self.assertRegex(done.stderr, r"need at least \d+ bytes of memory, \d+ are available")
-        self.assertEqual(self.read("y.bin"), b"the old output")
 
 
 if __name__ == "__main__":
