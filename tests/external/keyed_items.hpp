@@ -36,7 +36,7 @@ class item_order final : public external::element_order {
   void sort(std::byte* elements, std::uint64_t count) override {
     std::vector<keyed_item> items = items_at(elements, count);
     std::ranges::stable_sort(items, by_key);
-    std::memcpy(elements, items.data(), count * sizeof(keyed_item));
+    if (count != 0) std::memcpy(elements, items.data(), count * sizeof(keyed_item));
     most_sorted = std::max(most_sorted, count);
   }
   [[nodiscard]] external::memory_formula sort_memory() const override { return {0, sizeof(keyed_item)}; }
@@ -67,7 +67,7 @@ class item_order final : public external::element_order {
       if (kept.empty() ? left != nullptr && item_at(left).key == item.key : kept.back().key == item.key) continue;
       kept.push_back(item);
     }
-    std::memcpy(elements, kept.data(), kept.size() * sizeof(keyed_item));
+    if (!kept.empty()) std::memcpy(elements, kept.data(), kept.size() * sizeof(keyed_item));
     return kept.size();
   }
 

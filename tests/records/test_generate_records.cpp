@@ -86,7 +86,7 @@ TEST(GenerateRecords, FilesHoldTheSameRecords) {
     const std::string contents((std::istreambuf_iterator<char>(file)), {});
     const bytes expected = records_from(0, count, 5);
     ASSERT_EQ(contents.size(), expected.size());
-    EXPECT_EQ(std::memcmp(contents.data(), expected.data(), contents.size()), 0) << count;
+    EXPECT_TRUE(count == 0 || std::memcmp(contents.data(), expected.data(), contents.size()) == 0) << count;
   }
   std::filesystem::remove(path);
   EXPECT_THROW(generate_records_file(path, std::uint64_t{1} << 60, 5), invalid_argument);
