@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from support import CommandTest, expected_sort, main, random_bits
+from support import CommandTest, expected_sort, is_sanitized, main, random_bits
 
 
 class Merge(CommandTest):
