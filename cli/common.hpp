@@ -23,6 +23,7 @@ inline constexpr int status_ok = 0;
 inline constexpr int status_disorder = 1;
 inline constexpr int status_usage = 2;
 inline constexpr int status_io = 4;
+inline constexpr int status_device = 5;
 inline constexpr int status_memory = 6;
 inline constexpr int status_internal = 8;
 

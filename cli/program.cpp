@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <system_error>
 
 #include "cli/common.hpp"
@@ -59,6 +60,10 @@ outcome run_caught(const command_action& action) {
   } catch (const std::bad_alloc&) {
     return {status_memory, "out of memory"};
   } catch (const std::exception& failure) {
+    // oneTBB tells of a thread that the system refuses by a runtime_error of its own.
+    if (std::string_view(failure.what()).find("pthread_create") != std::string_view::npos) {
+      return {status_device, fmt::format("the system refuses threads: {}", failure.what())};
+    }
     return {status_internal, fmt::format("internal error: {}", failure.what())};
   }
 }
