@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "golden.hpp"
 #include "plan/planner.hpp"
 #include "random_input.hpp"
 #include "simulation.hpp"
 #include "spansort/errors.hpp"
+#include "support/golden_file.hpp"
 
 namespace spansort::plan::test {
 namespace {
@@ -282,7 +282,7 @@ TEST(EdgeCases, EqualKeysAreCutInPerfectBalance) {
   for (const local_sort& sort : plan.local_sorts) EXPECT_TRUE(sort.bits.empty());
   EXPECT_EQ(plan.local_sorts.size(), 3U);
   EXPECT_EQ(machine.execute(plan), sorted_oracle(keys));
-  expect_golden("equal_keys.json", to_json(plan));
+  spansort::test::expect_golden("equal_keys.json", to_json(plan));
 }
 
 TEST(EdgeCases, AWholeCutIsPerfectEvenWhereSlackCouldTakeAnEnd) {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "golden.hpp"
 #include "plan/planner.hpp"
 #include "simulation.hpp"
+#include "support/golden_file.hpp"
 
 namespace spansort::plan::test {
 namespace {
@@ -82,8 +82,8 @@ TEST(Figure1, BucketZeroSpansAfterPassOneAndIsResolvedByPassTwo) {
   EXPECT_EQ(plan.num_spanning_buckets, 2U);  // all keys, and [0]
   EXPECT_EQ(plan.rank_begins, (std::vector<std::uint64_t>{0, 100, 198, 300, 400}));
   EXPECT_EQ(machine.execute(plan), sorted_oracle(keys));
-  expect_golden("figure1.json", to_json(plan));
-  expect_golden("figure1.txt", draw(plan));
+  spansort::test::expect_golden("figure1.json", to_json(plan));
+  spansort::test::expect_golden("figure1.txt", draw(plan));
 }
 
 TEST(Figure1, WithoutSlackBucketZeroTwoSpans) {
@@ -130,8 +130,8 @@ TEST(Figure2, EverySliceGoesOnceToTheOwnerOfItsBucket) {
             (std::vector<local_sort>{
                 {0, 0, 30, {0, 24}, 1}, {1, 0, 30, {0, 24}, 1}, {2, 0, 30, {0, 24}, 1}, {3, 0, 30, {0, 24}, 1}}));
   EXPECT_EQ(machine.execute(plan), sorted_oracle(keys));
-  expect_golden("figure2.json", to_json(plan));
-  expect_golden("figure2.txt", draw(plan));
+  spansort::test::expect_golden("figure2.json", to_json(plan));
+  spansort::test::expect_golden("figure2.txt", draw(plan));
 }
 
 }  // namespace

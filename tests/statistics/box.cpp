@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "golden_file.hpp"
+#include "golden_words.hpp"
 #include "of_sorted.hpp"
 #include "spansort/errors.hpp"
+#include "support/golden_file.hpp"
 
 namespace spansort::statistics::test {
 namespace {
@@ -51,7 +52,7 @@ std::vector<double> box_of_sorted(const std::vector<double>& sorted, const whisk
 TEST(Box, IsThatOfMatplotlib) {
   std::vector<double> data;
   int num_compared = 0;
-  for (const words& line : read_lines(golden_path("boxes.txt"))) {
+  for (const words& line : read_lines(spansort::test::golden_path("boxes.txt"))) {
     if (line[0] == "data") {
       data = to_doubles(line, 1);
       continue;

@@ -6,8 +6,9 @@
 #include <cstdlib>
 #include <set>
 
-#include "golden_file.hpp"
+#include "golden_words.hpp"
 #include "of_sorted.hpp"
+#include "support/golden_file.hpp"
 
 namespace spansort::statistics::test {
 namespace {
@@ -20,7 +21,7 @@ TEST(NumpyQuantiles, AreTheSameBits) {
   std::vector<double> qs;
   std::uint64_t num_compared = 0;
   std::set<std::string> methods;
-  for (const words& line : read_lines(other != nullptr ? other : golden_path("quantiles.txt"))) {
+  for (const words& line : read_lines(other != nullptr ? other : spansort::test::golden_path("quantiles.txt"))) {
     if (line[0] == "exact" || line[0] == "numpy") continue;
     if (line[0] == "data" || line[0] == "q") {
       (line[0] == "q" ? qs : data) = to_doubles(line, 1);
@@ -44,7 +45,7 @@ TEST(NumpyQuantiles, AreTheSameBits) {
 
 TEST(NumpyQuantiles, RanksOfLargeCountsAreTheSame) {
   std::uint64_t num_compared = 0;
-  for (const words& line : read_lines(golden_path("quantiles.txt"))) {
+  for (const words& line : read_lines(spansort::test::golden_path("quantiles.txt"))) {
     if (line[0] != "numpy") continue;
     ASSERT_EQ(line.size(), 7U);
     const quantile_position expected{std::stoull(line[4]), std::stoull(line[5]), to_double(line[6])};
@@ -57,7 +58,7 @@ TEST(NumpyQuantiles, RanksOfLargeCountsAreTheSame) {
 
 TEST(ExactRanks, AreThoseOfFractions) {
   std::uint64_t num_compared = 0;
-  for (const words& line : read_lines(golden_path("quantiles.txt"))) {
+  for (const words& line : read_lines(spansort::test::golden_path("quantiles.txt"))) {
     if (line[0] != "exact") continue;
     ASSERT_EQ(line.size(), 7U);
     const double expected_weight = to_double(line[6]);

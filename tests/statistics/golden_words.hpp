@@ -17,10 +17,6 @@ namespace spansort::statistics::test {
 
 using words = std::vector<std::string>;
 
-[[nodiscard]] inline std::filesystem::path golden_path(const std::string& name) {
-  return std::filesystem::path(__FILE__).parent_path().parent_path() / "golden" / name;
-}
-
 /// The words of every line but comments.
 [[nodiscard]] inline std::vector<words> read_lines(const std::filesystem::path& path) {
   std::ifstream file(path);
