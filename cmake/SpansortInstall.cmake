@@ -29,7 +29,7 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/SpansortConfig.cmake.
 # Before 1.0 a minor version may change the interface.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/SpansortConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/SpansortConfig.cmake" "${PROJECT_BINARY_DIR}/SpansortConfigVersion.cmake"
-  "${PROJECT_SOURCE_DIR}/cmake/FindHighway.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
   DESTINATION "${package_dir}")
 
 set(CPACK_GENERATOR TGZ)

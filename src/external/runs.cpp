@@ -96,7 +96,9 @@ void run_writer::append(const std::byte* elements, std::uint64_t count) {
   }
   if (!rest_.empty()) {
     const std::uint64_t moved = std::min(count, block_elements_ - rest_.size() / width);
-    rest_.insert(rest_.end(), elements, elements + moved * width);
+    const std::size_t filled = rest_.size();
+    rest_.resize(filled + moved * width);
+    std::copy_n(elements, moved * width, rest_.data() + filled);
     elements += moved * width;
     count -= moved;
     if (rest_.size() < block_elements_ * width) return;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "device/device.hpp"
+#include "device/host/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "device/host/interval_kernels.cpp"
@@ -184,7 +185,7 @@ class interval_scan {
   HWY_ALIGN K counts_[max_splitters * num_lanes];
 };
 
-// Highway's dispatch tables want plain functions.
+// A choice at run time is one between plain functions.
 #define SPANSORT_INTERVAL_KERNEL(K, SUFFIX)                                                                        \
   std::uint64_t collect_intervals_##SUFFIX(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys,  \
                                            const splitter_list<K>& list, std::uint64_t* num_below, K* collected) { \
@@ -202,12 +203,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace spansort::device::host {
 
-#define SPANSORT_DISPATCH(K, SUFFIX)                                                                            \
-  HWY_EXPORT(collect_intervals_##SUFFIX);                                                                       \
-  template <>                                                                                                   \
-  std::uint64_t collect_intervals<K>(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys,     \
-                                     const splitter_list<K>& list, std::uint64_t* num_below, K* collected) {    \
-    return HWY_DYNAMIC_DISPATCH(collect_intervals_##SUFFIX)(codec, keys, num_keys, list, num_below, collected); \
+#define SPANSORT_DISPATCH(K, SUFFIX)                                                                         \
+  template <>                                                                                                \
+  std::uint64_t collect_intervals<K>(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys,  \
+                                     const splitter_list<K>& list, std::uint64_t* num_below, K* collected) { \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(collect_intervals_##SUFFIX);                           \
+    return best(codec, keys, num_keys, list, num_below, collected);                                          \
   }
 SPANSORT_DISPATCH(std::uint8_t, u8)
 SPANSORT_DISPATCH(std::uint16_t, u16)

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "device/host/vector_targets.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "device/host/vector_kernels.cpp"
 #include <hwy/foreach_target.h>
@@ -110,7 +112,7 @@ K differing_bits_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, 
   return result;
 }
 
-// Highway's dispatch tables want plain functions.
+// A choice at run time is one between plain functions.
 #define SPANSORT_VECTOR_KERNELS(K, SUFFIX)                                                            \
   order_flags scan_order_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {          \
     return c.folds_ties ? scan_order_as<K, true>(c, k, n) : scan_order_as<K, false>(c, k, n);         \
@@ -136,20 +138,20 @@ HWY_AFTER_NAMESPACE();
 namespace spansort::device::host {
 
 #define SPANSORT_DISPATCH(K, SUFFIX)                                                          \
-  HWY_EXPORT(scan_order_##SUFFIX);                                                            \
-  HWY_EXPORT(find_descent_##SUFFIX);                                                          \
-  HWY_EXPORT(differing_bits_##SUFFIX);                                                        \
   template <>                                                                                 \
   order_flags scan_order<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {     \
-    return HWY_DYNAMIC_DISPATCH(scan_order_##SUFFIX)(c, keys, n);                             \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(scan_order_##SUFFIX);                   \
+    return best(c, keys, n);                                                                  \
   }                                                                                           \
   template <>                                                                                 \
   std::uint64_t find_descent<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) { \
-    return HWY_DYNAMIC_DISPATCH(find_descent_##SUFFIX)(c, keys, n);                           \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(find_descent_##SUFFIX);                 \
+    return best(c, keys, n);                                                                  \
   }                                                                                           \
   template <>                                                                                 \
   K differing_bits<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {           \
-    return HWY_DYNAMIC_DISPATCH(differing_bits_##SUFFIX)(c, keys, n);                         \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(differing_bits_##SUFFIX);               \
+    return best(c, keys, n);                                                                  \
   }
 SPANSORT_DISPATCH(std::uint8_t, u8)
 SPANSORT_DISPATCH(std::uint16_t, u16)
@@ -157,8 +159,7 @@ SPANSORT_DISPATCH(std::uint32_t, u32)
 SPANSORT_DISPATCH(std::uint64_t, u64)
 #undef SPANSORT_DISPATCH
 
-HWY_EXPORT(target_name);
-std::string vector_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
+std::string vector_target() { return SPANSORT_CHOOSE_FUNCTION(target_name)(); }
 
 }  // namespace spansort::device::host
 #endif
