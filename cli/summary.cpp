@@ -12,7 +12,9 @@
 
 #include "cli/common.hpp"
 #include "cli/interrupts.hpp"
+#include "cli/png.hpp"
 #include "cli/summary_json.hpp"
+#include "cli/svg.hpp"
 #include "spansort/errors.hpp"
 
 namespace cli {
@@ -180,7 +182,7 @@ summary_request check_summary_flags(const summary_arguments& arguments) {
   request.scale = parse_scale(arguments.scale);
   if (!arguments.plot.empty()) {
     request.format = parse_picture_name(arguments.plot);
-    require_drawing();
+    if (request.format == picture_format::png) require_png();
   }
   require_distinct_files(arguments);
   if (arguments.outliers == "-" && ::isatty(STDOUT_FILENO) != 0) {
@@ -217,7 +219,8 @@ summary_outputs make_outputs(const summary_arguments& arguments, const summary_r
                              const summary_findings& found, const text_style& style) {
   summary_outputs outputs;
   if (!arguments.plot.empty()) {
-    outputs.picture = draw_summary(found.summary, *found.picture, found.picture_marks, request.format);
+    const drawing picture = draw_summary(found.summary, *found.picture, found.picture_marks);
+    outputs.picture = request.format == picture_format::svg ? to_svg(picture) : to_png(picture);
   }
   if (!arguments.json.empty()) outputs.json = summary_json(found.summary, found.picture);
   if (prints_text(arguments)) outputs.text = printed_text(found, style);

@@ -3,6 +3,7 @@
 // all node ranks.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ struct summary_arguments {
   std::string outliers;
   std::string devices = "auto";
 };
+
+/// Of --plot, by the name of its file.
+enum class picture_format : std::uint8_t { svg, png };
 
 /// What is to be done, checked.
 struct summary_request {

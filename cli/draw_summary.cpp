@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/cairo/canvas.hpp"
-
 namespace cli {
 namespace {
 
@@ -57,8 +55,8 @@ struct sheet {
 };
 
 /// Cut so that it fits, with an ellipsis in the middle: the end of a path says most.
-std::string fitted(canvas& paper, const std::string& text, const text_look& look, double width) {
-  if (paper.width_of(text, look) <= width) return text;
+std::string fitted(const std::string& text, const text_look& look, double width) {
+  if (text_width(text, look) <= width) return text;
   const auto is_inside_character = [&](std::size_t i) {
     return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xc0u) == 0x80u;
   };
@@ -68,7 +66,7 @@ std::string fitted(canvas& paper, const std::string& text, const text_look& look
     while (is_inside_character(head)) --head;
     while (is_inside_character(tail)) ++tail;
     const std::string shorter = text.substr(0, head) + "…" + text.substr(tail);
-    if (paper.width_of(shorter, look) <= width) return shorter;
+    if (text_width(shorter, look) <= width) return shorter;
   }
   return "…";
 }
@@ -105,11 +103,11 @@ std::string facts_text(const key_summary& s) {
 
 void draw_title(const sheet& s) {
   const double width = right_edge - s.left;
-  s.paper.text({s.left, 32}, fitted(s.paper, s.summary.name, title_look, width), title_look);
+  s.paper.text({s.left, 32}, fitted(s.summary.name, title_look, width), title_look);
   const std::string facts = facts_text(s.summary);
   text_look look = facts_look;
-  while (s.paper.width_of(facts, look) > width && look.size > 6) look.size -= 0.5;
-  s.paper.text({s.left, 53}, fitted(s.paper, facts, look, width), look);
+  while (text_width(facts, look) > width && look.size > 6) look.size -= 0.5;
+  s.paper.text({s.left, 53}, fitted(facts, look, width), look);
 }
 
 /// Ticks whose labels keep their distance, as many as fit.
@@ -121,7 +119,7 @@ tick_row fitting_ticks(const sheet& s) {
     double free_from = 0;
     bool fits = true;
     for (const tick& t : row.ticks) {
-      const double half = s.paper.width_of(t.label, tick_look) / 2;
+      const double half = text_width(t.label, tick_look) / 2;
       const double x = s.x_of(t.value);
       fits = fits && x - half >= free_from && x + half <= picture_width;
       free_from = x + half + least_gap;
@@ -159,7 +157,7 @@ void draw_value_axis(const sheet& s) {
     s.paper.line({x, bars_bottom}, {x, bars_bottom + 2.5}, 0.7, ink);
   }
   const double middle = (s.left + right_edge) / 2;
-  const std::string caption = fitted(s.paper, value_caption(s, row.exponent), axis_look, right_edge - s.left);
+  const std::string caption = fitted(value_caption(s, row.exponent), axis_look, right_edge - s.left);
   s.paper.text({middle, bars_bottom + 39}, caption, axis_look);
 }
 
@@ -263,14 +261,11 @@ void draw_legend(const sheet& s) {
 
 }  // namespace
 
-void require_drawing() {}
-
-std::string draw_summary(const key_summary& summary, const picture_data& data,
-                         const std::vector<outlier_mark>& outliers, picture_format format) {
-  canvas paper(picture_width, picture_height, format);
+drawing draw_summary(const key_summary& summary, const picture_data& data, const std::vector<outlier_mark>& outliers) {
+  canvas paper(picture_width, picture_height);
   sheet s{paper, summary, data};
   const count_axis counts = make_count_axis(data);
-  for (const tick& t : counts.row.ticks) s.left = std::max(s.left, paper.width_of(t.label, count_look) + 36);
+  for (const tick& t : counts.row.ticks) s.left = std::max(s.left, text_width(t.label, count_look) + 36);
   draw_title(s);
   draw_value_axis(s);
   draw_count_axis(s, counts);
