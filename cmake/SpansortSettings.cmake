@@ -12,7 +12,10 @@ if(PROJECT_IS_TOP_LEVEL)
     find_program(SPANSORT_CCACHE ccache)
     mark_as_advanced(SPANSORT_CCACHE)
     if(SPANSORT_CCACHE)
-      set(CMAKE_CXX_COMPILER_LAUNCHER "${SPANSORT_CCACHE}")
+      # Paths below the checkout count as relative ones, so that another checkout finds the objects of this one.
+      set(SPANSORT_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
+        CCACHE_NOHASHDIR=true "${SPANSORT_CCACHE}")
+      set(CMAKE_CXX_COMPILER_LAUNCHER "${SPANSORT_COMPILER_LAUNCHER}")
     endif()
   endif()
 endif()

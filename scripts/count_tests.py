@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adds up the result files of ctest in a folder; the last line printed is `N passed, N failed[, N skipped]`.
 
-Reads <preset>.xml (ctest --output-junit) and <preset>.broken (no build, or no results: counts as one failure).
+Reads <name>.xml (ctest --output-junit or --gtest_output) and <name>.broken (no build, or no results: counts as one failure).
 Exit status 1 when anything failed or nothing passed.
 """
 import pathlib
@@ -11,8 +11,12 @@ import xml.etree.ElementTree as xml
 
 
 def outcome(case):
-    """passed, failed or skipped; a test that could not be started has failed."""
+    """passed, failed or skipped, and None for what GoogleTest's filter left out; what could not be started has failed."""
     skipped = case.find("skipped")
+    if "result" in case.keys():  # GoogleTest's own file
+        if case.find("failure") is not None:
+            return "failed"
+        return {"completed": "passed", "skipped": "skipped"}.get(case.get("result"))
     if case.get("status") == "run":
         return "passed"
     if skipped is not None and skipped.get("message", "").startswith("SKIP_"):
@@ -20,18 +24,25 @@ def outcome(case):
     return "failed"
 
 
+def name_of(case):
+    """ctest's names are complete; GoogleTest's lack the suite's."""
+    return f"{case.get('classname')}.{case.get('name')}" if "result" in case.keys() else case.get("name")
+
+
 def main(folder):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for path in sorted(pathlib.Path(folder).glob("*.xml")):
         for case in xml.parse(path).getroot().iter("testcase"):
             result = outcome(case)
+            if result is None:
+                continue
             counts[result] += 1
             for line in (case.findtext("system-out") or "").splitlines():
                 if line.startswith("SKIPPED "):  # a part of a script, see tests/cli/support.py
                     counts["skipped"] += 1
                     print(f"skipped: {path.stem}: {case.get('name')}: {line.removeprefix('SKIPPED ')}")
             if result != "passed":
-                print(f"{result}: {path.stem}: {case.get('name')}")
+                print(f"{result}: {path.stem}: {name_of(case)}")
     for path in sorted(pathlib.Path(folder).glob("*.broken")):
         counts["failed"] += 1
         print(f"failed: {path.read_text().strip()}")
