@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # A room is a folder under src/ and a pair of targets:
-#   spansort_room_<name>  what including the room's headers needs (an interface: include path, rooms it uses)
-#   spansort_<name>       the room's object files; absent when the room has headers only
+#   spansort_room_<name>     what including the room's headers needs (an interface: include path, rooms it uses)
+#   spansort_objects_<name>  the room's object files; absent when the room has headers only
 # Sources never see src/ itself. Every room has an include directory of its own in the build tree that holds nothing but
 # a link to the room, so `#include "plan/planner.hpp"` compiles only in rooms that USE plan, directly or by a chain.
 
-# spansort_room(<name> [DIRECTORY <path under src>] [HAS_INNER_ROOMS] [USES <room>...] [LINKS <external target>...])
+# spansort_room(<name> [DIRECTORY <path under src>] [HAS_INNER_ROOMS] [USES <room>...] [PRIVATE_USES <room>...]
+#               [LINKS <external target>...])
+#   PRIVATE_USES: rooms that the room's own sources see, but not those that USE this one.
 #   HAS_INNER_ROOMS: a subfolder is a room of its own and stays invisible to those that USE this one.
 function(spansort_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "HAS_INNER_ROOMS" "DIRECTORY" "USES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "HAS_INNER_ROOMS" "DIRECTORY" "USES;PRIVATE_USES;LINKS")
   if(NOT arg_DIRECTORY)
     set(arg_DIRECTORY "${name}")
   endif()
@@ -16,6 +18,7 @@ function(spansort_room name)
   spansort_link_room_headers("${include_dir}" "${arg_DIRECTORY}" "${arg_HAS_INNER_ROOMS}")
 
   list(TRANSFORM arg_USES PREPEND spansort_room_ OUTPUT_VARIABLE used_rooms)
+  list(TRANSFORM arg_PRIVATE_USES PREPEND spansort_room_ OUTPUT_VARIABLE privately_used_rooms)
   add_library(spansort_room_${name} INTERFACE)
   target_include_directories(spansort_room_${name} INTERFACE
     "${include_dir}" "${PROJECT_SOURCE_DIR}/include" "${spansort_generated_include_dir}")
@@ -25,11 +28,11 @@ function(spansort_room name)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${arg_DIRECTORY}/*.cpp"
     "${PROJECT_SOURCE_DIR}/src/${arg_DIRECTORY}/kernels/*.cu")
   if(sources)
-    add_library(spansort_${name} OBJECT ${sources})
-    target_link_libraries(spansort_${name} PRIVATE spansort_room_${name} spansort_settings)
-    set_target_properties(spansort_${name} PROPERTIES CXX_EXTENSIONS OFF CUDA_STANDARD 20 CUDA_EXTENSIONS OFF)
+    add_library(spansort_objects_${name} OBJECT ${sources})
+    target_link_libraries(spansort_objects_${name} PRIVATE spansort_room_${name} ${privately_used_rooms} spansort_settings)
+    set_target_properties(spansort_objects_${name} PROPERTIES CXX_EXTENSIONS OFF CUDA_STANDARD 20 CUDA_EXTENSIONS OFF)
     if(BUILD_SHARED_LIBS)
-      set_target_properties(spansort_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+      set_target_properties(spansort_objects_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endif()
   endif()
   set_property(GLOBAL APPEND PROPERTY SPANSORT_ROOMS ${name})
@@ -76,8 +79,8 @@ endfunction()
 function(spansort_room_objects out)
   set(objects "")
   foreach(room IN LISTS ARGN)
-    if(TARGET spansort_${room})
-      list(APPEND objects "$<TARGET_OBJECTS:spansort_${room}>")
+    if(TARGET spansort_objects_${room})
+      list(APPEND objects "$<TARGET_OBJECTS:spansort_objects_${room}>")
     endif()
   endforeach()
   set(${out} ${objects} PARENT_SCOPE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Discrete simulation of one all-to-all exchange as src/exchange/mpi runs it: who sends how many bytes to whom goes in,
+"""Discrete simulation of one all-to-all exchange as src/mpi/transport runs it: who sends how many bytes to whom goes in,
 the time until the last message has arrived comes out. For cluster_model.py.
 
 A node's messages start in the order {index, distance of the nodes}, a few at a time in each direction; a message begins
@@ -11,7 +11,7 @@ and down links of the two groups where the network is tapered. Real networks are
 import heapq
 from dataclasses import dataclass, field
 
-IN_FLIGHT = 4  # exchange_limits of src/exchange/mpi
+IN_FLIGHT = 4  # exchange_limits of src/mpi/transport
 MESSAGE_BYTES = 8 << 20  # options of spansort/mpi.hpp
 
 

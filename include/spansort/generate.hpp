@@ -49,4 +49,13 @@ void generate(key_span keys, const distribution& d, std::uint64_t seed);
 void generate_part(key_span part, const distribution& d, std::uint64_t seed, std::uint64_t first,
                    std::uint64_t num_keys_in_all);
 
+inline constexpr std::uint64_t generated_record_bytes = 100;
+
+/// Fills `records` with records `first_record`, first_record + 1 ..., 100 bytes each, in the layout of the Sort
+/// Benchmark's binary records (sortbenchmark.org): 10 random bytes that are the key, 00 11, the record's number as 32
+/// hexadecimal digits, 88 99 aa bb, 12 random hexadecimal digits four times each, cc dd ee ff. The random numbers are this
+/// library's own: the records are not those of gensort. Same seed and number: same bytes on every machine. Throws
+/// invalid_argument unless whole records fit.
+void generate_records(std::span<std::byte> records, std::uint64_t first_record, std::uint64_t seed);
+
 }  // namespace spansort

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/exchange.hpp"
 #include "device/device.hpp"
-#include "exchange/in_memory.hpp"
 #include "plan/transfer.hpp"
 
 namespace spansort::algorithms {
@@ -33,8 +33,8 @@ class cluster {
   /// Executes those of the plan's transfers that leave this process or come to it. Ranks are those of all processes, the
   /// first of `endpoints` is `first_rank`. What the sources
   /// hold is complete; other copies may be queued.
-  virtual exchange::exchanged push(const device::record_shape& shape, std::span<const plan::transfer> transfers,
-                                   std::span<const exchange::endpoint> endpoints, unsigned first_rank) = 0;
+  virtual exchanged push(const device::record_shape& shape, std::span<const plan::transfer> transfers,
+                         std::span<const endpoint> endpoints, unsigned first_rank) = 0;
 };
 
 /// A sort over several processes. Their ranks are numbered through, process by process. What does not name this process

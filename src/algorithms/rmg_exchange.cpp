@@ -67,9 +67,9 @@ void rmg_state::find_closed_ranks() {
 }
 
 /// What the ranks of this process send from and receive into.
-std::vector<exchange::endpoint> rmg_state::clear_the_way() {
+std::vector<endpoint> rmg_state::clear_the_way() {
   const device::record_shape& shape = sort_.shape;
-  std::vector<exchange::endpoint> endpoints(run_.num_ranks());
+  std::vector<endpoint> endpoints(run_.num_ranks());
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
     rank_buffers& b = buffers_[r];
     device::queue& queue = *run_.ranks()[r].queue;
@@ -89,7 +89,7 @@ std::vector<exchange::endpoint> rmg_state::clear_the_way() {
 void rmg_state::exchange_buckets() {
   enter("exchange");
   if (place_ != input_place::separate) run_.no_way_back();
-  const std::vector<exchange::endpoint> endpoints = clear_the_way();
+  const std::vector<endpoint> endpoints = clear_the_way();
   run_.join_queues();
   if (sort_.others != nullptr) run_.finish_phase("partition", fraction_after_partitioning, 0);  // the host reads next
   const std::vector<plan::transfer> transfers = transfers_between_own();
@@ -105,14 +105,13 @@ void rmg_state::exchange_buckets() {
   }
 }
 
-void rmg_state::push_between_own(std::span<const exchange::endpoint> endpoints,
-                                 std::span<const plan::transfer> transfers) {
+void rmg_state::push_between_own(std::span<const endpoint> endpoints, std::span<const plan::transfer> transfers) {
   const auto reaches = [&](unsigned source, unsigned receiver) { return this->reaches(source, receiver); };
-  std::vector<exchange::staging_area> areas;
+  std::vector<staging_area> areas;
   for (unsigned r = 0; r < staging_.size(); ++r) {
     areas.push_back({static_cast<std::byte*>(staging_[r].data()), staging_slot_bytes(r), num_staging_slots});
   }
-  const exchange::exchanged moved = exchange::push_in_memory(sort_.shape, transfers, endpoints, reaches, areas);
+  const exchanged moved = push_in_memory(sort_.shape, transfers, endpoints, reaches, areas);
   run_.report().exchanged_bytes = moved.bytes;
   run_.report().staged_bytes = moved.staged_bytes;
 }

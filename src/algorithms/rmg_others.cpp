@@ -64,8 +64,8 @@ std::vector<plan::transfer> rmg_state::transfers_between_own() const {
   return transfers;
 }
 
-void rmg_state::push_to_others(std::span<const exchange::endpoint> endpoints) {
-  exchange::exchanged moved;
+void rmg_state::push_to_others(std::span<const endpoint> endpoints) {
+  exchanged moved;
   run_.time_on_host("exchange", sort_.num_keys * sort_.shape.bytes(),
                     [&] { moved = sort_.others->group->push(sort_.shape, plan_.transfers, endpoints, first_rank_); });
   run_.report().exchanged_bytes += moved.bytes;

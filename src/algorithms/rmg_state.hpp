@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/exchange.hpp"
 #include "algorithms/run_context.hpp"
-#include "exchange/in_memory.hpp"
 #include "plan/planner.hpp"
 
 namespace spansort::algorithms {
@@ -121,8 +121,8 @@ class rmg_state {
   }
   void fill_in_counts_of_others();
   [[nodiscard]] std::vector<plan::transfer> transfers_between_own() const;
-  void push_between_own(std::span<const exchange::endpoint> endpoints, std::span<const plan::transfer> transfers);
-  void push_to_others(std::span<const exchange::endpoint> endpoints);
+  void push_between_own(std::span<const endpoint> endpoints, std::span<const plan::transfer> transfers);
+  void push_to_others(std::span<const endpoint> endpoints);
   void copy_in(unsigned rank);
   void count_pieces();
   void count_slices();
@@ -131,7 +131,7 @@ class rmg_state {
   void sort_batch(unsigned rank, std::vector<device::sort_segment> batch, bool in_alternate, std::uint64_t num_keys);
   void partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,
                        const std::vector<std::uint64_t>& counts);
-  [[nodiscard]] std::vector<exchange::endpoint> clear_the_way();
+  [[nodiscard]] std::vector<endpoint> clear_the_way();
   /// Whether the exchange copies directly. Where it does not, `staging_` has memory for the receiver.
   [[nodiscard]] bool reaches(unsigned source, unsigned receiver) const;
   [[nodiscard]] std::uint64_t staging_slot_bytes(unsigned r) const;

@@ -8,7 +8,7 @@
 
 #include "generate/random.hpp"
 #include "spansort/errors.hpp"
-#include "spansort/records.hpp"
+#include "spansort/generate.hpp"
 
 namespace spansort {
 namespace {

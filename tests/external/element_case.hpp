@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "external/element_stream.hpp"
+#include "files/external/element_stream.hpp"
 #include "support/environment.hpp"
 
 namespace spansort::test {

@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "external/element_order.hpp"
-#include "external/element_stream.hpp"
+#include "files/external/element_order.hpp"
+#include "files/external/element_stream.hpp"
 
 namespace spansort::test {
 
@@ -39,7 +39,7 @@ class item_order final : public external::element_order {
     if (count != 0) std::memcpy(elements, items.data(), count * sizeof(keyed_item));
     most_sorted = std::max(most_sorted, count);
   }
-  [[nodiscard]] external::memory_formula sort_memory() const override { return {0, sizeof(keyed_item)}; }
+  [[nodiscard]] base::memory_formula sort_memory() const override { return {0, sizeof(keyed_item)}; }
   [[nodiscard]] multiset_checksum checksum(const std::byte* elements, std::uint64_t count) const override {
     multiset_checksum sum;
     for (const keyed_item& item : items_at(elements, count)) {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <vector>
 
-#include "external/element_order.hpp"
-#include "external/element_stream.hpp"
+#include "files/external/element_order.hpp"
+#include "files/external/element_stream.hpp"
 
 namespace spansort::test {
 
@@ -37,7 +37,7 @@ class tagged_order final : public external::element_order {
     ++num_sorts;
     num_sorted += count;
   }
-  [[nodiscard]] external::memory_formula sort_memory() const override { return {0, sizeof(tagged_number)}; }
+  [[nodiscard]] base::memory_formula sort_memory() const override { return {0, sizeof(tagged_number)}; }
 
   [[nodiscard]] multiset_checksum checksum(const std::byte* elements, std::uint64_t count) const override {
     multiset_checksum sum;

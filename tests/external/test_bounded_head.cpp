@@ -2,8 +2,8 @@
 // The first K elements, against the whole that is sorted.
 #include <gtest/gtest.h>
 
-#include "external/bounded_head.hpp"
 #include "external/simple_order.hpp"
+#include "files/external/bounded_head.hpp"
 #include "spansort/errors.hpp"
 #include "support/environment.hpp"
 

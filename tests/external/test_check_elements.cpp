@@ -2,10 +2,10 @@
 // The checker by pieces, against the checker of the whole.
 #include <gtest/gtest.h>
 
-#include "external/check_elements.hpp"
 #include "external/element_case.hpp"
 #include "external/file_folder.hpp"
 #include "external/simple_order.hpp"
+#include "files/external/check_elements.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/files.hpp"
 #include "support/engines.hpp"

@@ -8,10 +8,10 @@
 #include <numeric>
 #include <thread>
 
-#include "api/element_sinks.hpp"
 #include "external/element_case.hpp"
 #include "external/file_folder.hpp"
-#include "files/key_writer.hpp"
+#include "files/element_sinks.hpp"
+#include "files/io/key_writer.hpp"
 #include "spansort/errors.hpp"
 #include "support/engines.hpp"
 
@@ -40,8 +40,8 @@ class sinks_test : public testing::TestWithParam<key_type> {
 
   void expect_file(const files::key_layout& layout, const std::vector<std::byte>& keys, std::uint64_t piece,
                    bool is_count_known) {
-    const auto sink = api::make_key_sink(files::find_output(folder_.path("y")), layout,
-                                         {.is_count_known = is_count_known, .keeps_page_cache = is_count_known});
+    const auto sink = files::make_key_sink(files::find_output(folder_.path("y")), layout,
+                                           {.is_count_known = is_count_known, .keeps_page_cache = is_count_known});
     if (is_count_known) sink->expect(keys.size() / width());
     test::write_all(*sink, keys, width(), piece);
     sink->finish();
@@ -70,7 +70,7 @@ TEST_P(sinks_test, PiecesOfIndicesMakeTheWholeFile) {
   const auto index_bytes = std::as_bytes(std::span(indices));
   for (files::key_layout layout : formats) {
     layout.type = GetParam();
-    const auto sink = api::make_index_sink(files::find_output(folder_.path("y")), layout);
+    const auto sink = files::make_index_sink(files::find_output(folder_.path("y")), layout);
     sink->expect(n);
     test::write_all(*sink, test::with_indices(keys, width()), width() + 8, 64);
     sink->finish();
@@ -92,13 +92,13 @@ TEST_F(sink_test, RecordsAreWrittenAsTheyAre) {
   const std::vector<std::byte> records = test::random_bytes(700, 1);
   for (const bool is_count_known : {true, false}) {
     const auto sink =
-        api::make_record_sink(files::find_output(folder_.path("y")), 7, {.is_count_known = is_count_known});
+        files::make_record_sink(files::find_output(folder_.path("y")), 7, {.is_count_known = is_count_known});
     if (is_count_known) sink->expect(100);
     test::write_all(*sink, records, 7, 9);
     sink->finish();
     EXPECT_EQ(folder_.read("y"), records);
   }
-  EXPECT_THROW(static_cast<void>(api::make_record_sink(files::find_output(folder_.path("y.npy")), 7)),
+  EXPECT_THROW(static_cast<void>(files::make_record_sink(files::find_output(folder_.path("y.npy")), 7)),
                invalid_argument);
 }
 
@@ -106,7 +106,7 @@ TEST_F(sink_test, NothingAppearsWithoutFinish) {
   folder_.write("y", test::random_bytes(10, 2));
   const std::vector<std::byte> old = folder_.read("y");
   {
-    const auto sink = api::make_key_sink(files::find_output(folder_.path("y")), npy);
+    const auto sink = files::make_key_sink(files::find_output(folder_.path("y")), npy);
     sink->expect(100);
     test::write_all(*sink, test::random_bytes(400, 3), 4, 10);
   }
@@ -116,7 +116,7 @@ TEST_F(sink_test, NothingAppearsWithoutFinish) {
 
 TEST_F(sink_test, CountThatWasNotKeptIsRefused) {
   for (const std::uint64_t count : {0, 99, 101}) {
-    const auto sink = api::make_key_sink(files::find_output(folder_.path("y")), npy);
+    const auto sink = files::make_key_sink(files::find_output(folder_.path("y")), npy);
     sink->expect(100);
     test::write_all(*sink, test::random_bytes(4 * count, 3), 4, 10);
     EXPECT_THROW(sink->finish(), internal_error);
@@ -126,11 +126,11 @@ TEST_F(sink_test, CountThatWasNotKeptIsRefused) {
 
 TEST_F(sink_test, StreamOfNpyNeedsItsCountAhead) {
   const files::output_target stream = files::find_output("/dev/null");
-  EXPECT_THROW(static_cast<void>(api::make_key_sink(stream, npy, {.is_count_known = false})), invalid_argument);
-  EXPECT_THROW(static_cast<void>(api::make_index_sink(stream, npy, {.is_count_known = false})), invalid_argument);
-  EXPECT_NO_THROW(static_cast<void>(api::make_record_sink(stream, 4, {.is_count_known = false})));
+  EXPECT_THROW(static_cast<void>(files::make_key_sink(stream, npy, {.is_count_known = false})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(files::make_index_sink(stream, npy, {.is_count_known = false})), invalid_argument);
+  EXPECT_NO_THROW(static_cast<void>(files::make_record_sink(stream, 4, {.is_count_known = false})));
   // Promised, but not told: late, and before anything is written all the same.
-  const auto sink = api::make_key_sink(stream, npy);
+  const auto sink = files::make_key_sink(stream, npy);
   EXPECT_THROW(test::write_all(*sink, test::random_bytes(4, 3), 4, 1), invalid_argument);
 }
 
@@ -138,7 +138,7 @@ TEST_F(sink_test, StreamsGetTheSameBytes) {
   const std::vector<std::byte> keys = test::random_bytes(4004, 4);
   for (const bool is_npy : {true, false}) {
     const files::key_layout layout{is_npy ? npy.format : files::file_format::raw, key_type::u32};
-    const auto into_file = api::make_key_sink(files::find_output(folder_.path("y")), layout);
+    const auto into_file = files::make_key_sink(files::find_output(folder_.path("y")), layout);
     into_file->expect(1001);
     test::write_all(*into_file, keys, 4, 13);
     into_file->finish();
@@ -146,7 +146,7 @@ TEST_F(sink_test, StreamsGetTheSameBytes) {
     ASSERT_EQ(::mkfifo(folder_.path("fifo").c_str(), 0600), 0);
     std::vector<std::byte> piped;
     std::thread reader([&] { piped = folder_.read("fifo"); });
-    const auto into_stream = api::make_key_sink(files::find_output(folder_.path("fifo")), layout);
+    const auto into_stream = files::make_key_sink(files::find_output(folder_.path("fifo")), layout);
     into_stream->expect(1001);
     test::write_all(*into_stream, keys, 4, 13);
     into_stream->finish();
@@ -157,8 +157,8 @@ TEST_F(sink_test, StreamsGetTheSameBytes) {
 }
 
 TEST_F(sink_test, FullDiskSaysSo) {
-  const auto sink = api::make_key_sink(files::find_output("/dev/full"), {files::file_format::raw, key_type::u32},
-                                       {.is_count_known = false});
+  const auto sink = files::make_key_sink(files::find_output("/dev/full"), {files::file_format::raw, key_type::u32},
+                                         {.is_count_known = false});
   try {
     test::write_all(*sink, test::random_bytes(4, 3), 4, 1);
     FAIL() << "nothing was thrown";
@@ -170,8 +170,9 @@ TEST_F(sink_test, FullDiskSaysSo) {
 
 TEST_F(sink_test, LargeFileIsWholeWhenItsPagesAreDropped) {
   const std::vector<std::byte> keys = test::random_bytes(48 << 20, 5);
-  const auto sink = api::make_key_sink(files::find_output(folder_.path("y")), {files::file_format::raw, key_type::u64},
-                                       {.is_count_known = false, .keeps_page_cache = false});
+  const auto sink =
+      files::make_key_sink(files::find_output(folder_.path("y")), {files::file_format::raw, key_type::u64},
+                           {.is_count_known = false, .keeps_page_cache = false});
   test::write_all(*sink, keys, 8, 100'000);
   sink->finish();
   EXPECT_TRUE(folder_.read("y") == keys);

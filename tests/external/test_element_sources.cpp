@@ -9,10 +9,10 @@
 #include <csignal>
 #include <thread>
 
-#include "api/element_sources.hpp"
 #include "external/element_case.hpp"
 #include "external/file_folder.hpp"
-#include "files/npy.hpp"
+#include "files/element_sources.hpp"
+#include "files/io/npy.hpp"
 #include "spansort/errors.hpp"
 #include "support/engines.hpp"
 
@@ -73,7 +73,7 @@ class sources_test : public testing::TestWithParam<key_type> {
   [[nodiscard]] std::uint64_t width() const { return size_bytes(GetParam()); }
 
   void expect_elements(const std::string& path, std::span<const std::byte> keys, bool is_regular, std::uint64_t piece) {
-    const auto source = api::make_key_source({path, GetParam()}, {.keeps_page_cache = piece == 3});
+    const auto source = files::make_key_source({path, GetParam()}, {.keeps_page_cache = piece == 3});
     if (is_regular) {
       EXPECT_EQ(source->num_elements(), keys.size() / width());
     }
@@ -82,7 +82,7 @@ class sources_test : public testing::TestWithParam<key_type> {
   }
 
   void expect_indexed(const std::string& path, std::span<const std::byte> keys, std::uint64_t piece) {
-    const auto source = api::make_indexed_key_source({path, GetParam()});
+    const auto source = files::make_indexed_key_source({path, GetParam()});
     const std::vector<std::byte> found = test::read_all(*source, width() + 8, piece);
     EXPECT_EQ(found, test::with_indices(keys, width())) << path << ", pieces of " << piece;
   }
@@ -158,14 +158,14 @@ class source_test : public testing::Test {
 
 TEST_F(source_test, InputThatChangesIsRefused) {
   const std::string path = folder_.path("x");
-  expect_changes_refused([&] { return api::make_key_source({path, key_type::u64}); }, 8);
-  expect_changes_refused([&] { return api::make_indexed_key_source({path, key_type::u32}); }, 12);
-  expect_changes_refused([&] { return api::make_record_source(path, 8); }, 8);
+  expect_changes_refused([&] { return files::make_key_source({path, key_type::u64}); }, 8);
+  expect_changes_refused([&] { return files::make_indexed_key_source({path, key_type::u32}); }, 12);
+  expect_changes_refused([&] { return files::make_record_source(path, 8); }, 8);
 }
 
 TEST_F(source_test, LastPieceOfAKnownCountTellsOfAChange) {
   const std::string path = folder_.write("x", test::random_bytes(800, 1));
-  const auto source = api::make_key_source({path, key_type::u64});
+  const auto source = files::make_key_source({path, key_type::u64});
   std::filesystem::resize_file(path, 808);
   std::vector<std::byte> part(800);
   EXPECT_THROW(static_cast<void>(source->read(part.data(), 100)), bad_input);
@@ -176,12 +176,12 @@ TEST_F(source_test, StreamsThatAreNotWholeAreRefused) {
   const std::vector<std::byte> keys = test::random_bytes(804, 2);
   {
     const fed_fifo fifo(path, keys);
-    const auto source = api::make_key_source({path, key_type::u64});
+    const auto source = files::make_key_source({path, key_type::u64});
     EXPECT_THROW(static_cast<void>(test::read_all(*source, 8, 33)), bad_input);
   }
   {
     const fed_fifo fifo(path, keys);
-    const auto source = api::make_record_source(path, 100);
+    const auto source = files::make_record_source(path, 100);
     EXPECT_FALSE(source->num_elements());
     EXPECT_THROW(static_cast<void>(test::read_all(*source, 100, 3)), bad_input);
   }
@@ -190,7 +190,7 @@ TEST_F(source_test, StreamsThatAreNotWholeAreRefused) {
     for (const std::uint64_t piece : {1, 3, 99, 100, 101, 1000}) {
       const std::string header = files::make_npy_header({key_type::u64, std::endian::little, claimed});
       const fed_fifo fifo(path, joined(header, std::span(keys).first(800)));
-      const auto source = api::make_key_source({path, std::nullopt});
+      const auto source = files::make_key_source({path, std::nullopt});
       EXPECT_THROW(static_cast<void>(test::read_all(*source, 8, piece)), bad_input) << claimed << ", " << piece;
     }
   }
@@ -208,13 +208,13 @@ TEST_F(source_test, RecordsComeInPieces) {
       const std::vector<std::byte> records = test::random_bytes(n * record_bytes, test::seed_for(n));
       const std::string path = folder_.write("x", records);
       for (const std::uint64_t piece : pieces) {
-        const auto source = api::make_record_source(path, record_bytes);
+        const auto source = files::make_record_source(path, record_bytes);
         if (n != 0) {
           EXPECT_EQ(source->num_elements(), n);
         }
         EXPECT_EQ(test::read_all(*source, record_bytes, piece), records);
         const fed_fifo fifo(folder_.path("fifo"), records);
-        const auto stream = api::make_record_source(folder_.path("fifo"), record_bytes);
+        const auto stream = files::make_record_source(folder_.path("fifo"), record_bytes);
         EXPECT_EQ(test::read_all(*stream, record_bytes, piece), records);
       }
     }
@@ -226,19 +226,19 @@ TEST_F(source_test, RecordsOfAnOpenInput) {
   const fed_fifo fifo(folder_.path("fifo"), records);
   files::input_file input(folder_.path("fifo"));  // looked at first, and not opened once more
   EXPECT_FALSE(input.size_bytes());
-  EXPECT_EQ(test::read_all(*api::make_record_source(std::move(input), 100), 100, 3), records);
+  EXPECT_EQ(test::read_all(*files::make_record_source(std::move(input), 100), 100, 3), records);
 }
 
 TEST_F(source_test, RecordsThatCannotBeAreRefused) {
   folder_.write("x", test::random_bytes(101, 4));
-  EXPECT_THROW(static_cast<void>(api::make_record_source(folder_.path("x"), 100)), bad_input);
-  EXPECT_THROW(static_cast<void>(api::make_record_source(folder_.path("missing"), 100)), io_error);
+  EXPECT_THROW(static_cast<void>(files::make_record_source(folder_.path("x"), 100)), bad_input);
+  EXPECT_THROW(static_cast<void>(files::make_record_source(folder_.path("missing"), 100)), io_error);
   folder_.write("x.npy", test::random_bytes(100, 4));
-  EXPECT_THROW(static_cast<void>(api::make_record_source(folder_.path("x.npy"), 100)), bad_input);
+  EXPECT_THROW(static_cast<void>(files::make_record_source(folder_.path("x.npy"), 100)), bad_input);
 }
 
 TEST_F(source_test, FilesOfTheKernelAreStreams) {
-  const auto source = api::make_key_source({"/proc/self/maps", key_type::u8});
+  const auto source = files::make_key_source({"/proc/self/maps", key_type::u8});
   EXPECT_FALSE(source->num_elements());
   EXPECT_GT(test::read_all(*source, 1, 10).size(), 100u);
   EXPECT_FALSE(source->num_elements());
@@ -251,7 +251,7 @@ TEST_F(source_test, ProgressMayStopIt) {
     EXPECT_EQ(total, 80u);
     throw cancelled("stop");
   };
-  const auto source = api::make_key_source({folder_.path("x"), key_type::u64}, {.on_progress = stop});
+  const auto source = files::make_key_source({folder_.path("x"), key_type::u64}, {.on_progress = stop});
   EXPECT_THROW(static_cast<void>(test::read_all(*source, 8, 10)), cancelled);
 }
 

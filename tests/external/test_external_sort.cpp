@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts through temporary files in shrunken worlds: the result is that of a stable sort in memory, whatever the pieces,
 // blocks and runs.
-#include "external/external_sort.hpp"
+#include "files/external/external_sort.hpp"
 
 #include <gtest/gtest.h>
 
@@ -173,7 +173,7 @@ class refusing_order final : public external::element_order {
     if (++num_sorts == fails_at_) throw device_error("asked for");
     inner_.sort(elements, count);
   }
-  [[nodiscard]] external::memory_formula sort_memory() const override { return inner_.sort_memory(); }
+  [[nodiscard]] base::memory_formula sort_memory() const override { return inner_.sort_memory(); }
   [[nodiscard]] multiset_checksum checksum(const std::byte* elements, std::uint64_t count) const override {
     return inner_.checksum(elements, count);
   }

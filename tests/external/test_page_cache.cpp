@@ -9,11 +9,11 @@
 
 #include <algorithm>
 
-#include "api/element_sinks.hpp"
-#include "api/element_sources.hpp"
 #include "external/element_case.hpp"
 #include "external/file_folder.hpp"
-#include "files/file_descriptor.hpp"
+#include "files/element_sinks.hpp"
+#include "files/element_sources.hpp"
+#include "files/io/file_descriptor.hpp"
 
 namespace spansort {
 namespace {
@@ -31,7 +31,7 @@ class page_cache_test : public testing::Test {
 
   void write(bool keeps_page_cache) {
     const auto sink =
-        api::make_key_sink(files::find_output(folder_.path("x")), raw_keys, {.keeps_page_cache = keeps_page_cache});
+        files::make_key_sink(files::find_output(folder_.path("x")), raw_keys, {.keeps_page_cache = keeps_page_cache});
     sink->expect(file_bytes / 8);
     std::vector<std::byte> piece(std::uint64_t{1} << 20);
     for (std::uint64_t at = 0; at < file_bytes; at += piece.size()) sink->write(piece.data(), piece.size() / 8);
@@ -40,7 +40,7 @@ class page_cache_test : public testing::Test {
 
   void read(bool keeps_page_cache) {
     const auto source =
-        api::make_key_source({folder_.path("x"), key_type::u64}, {.keeps_page_cache = keeps_page_cache});
+        files::make_key_source({folder_.path("x"), key_type::u64}, {.keeps_page_cache = keeps_page_cache});
     std::vector<std::byte> piece(std::uint64_t{1} << 20);
     while (source->read(piece.data(), piece.size() / 8) != 0) {
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of sorts larger than memory keep what they promise, for any memory and any input.
-#include "external/spill_plan.hpp"
+#include "files/external/spill_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What memory is there and when too much is asked for.
-#include "files/memory.hpp"
+#include "files/io/memory.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "base/available_memory.hpp"
-#include "files/byte_buffer.hpp"
+#include "base/byte_buffer.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::files {
@@ -42,7 +42,7 @@ TEST(Memory, NeedsAreComparedWithTheLimitWithoutWrapping) {
 }
 
 TEST(ByteBuffer, GrowsAndShrinksKeepingItsBytes) {
-  byte_buffer bytes(3);
+  base::byte_buffer bytes(3);
   bytes.data()[2] = std::byte{7};
   for (const std::uint64_t size : {std::uint64_t{100}, std::uint64_t{10} << 20, std::uint64_t{3}}) {
     bytes.resize(size);
@@ -52,7 +52,7 @@ TEST(ByteBuffer, GrowsAndShrinksKeepingItsBytes) {
 }
 
 TEST(ByteBuffer, RefusesWhatCannotBe) {
-  byte_buffer bytes(8);
+  base::byte_buffer bytes(8);
   bytes.data()[0] = std::byte{1};
   EXPECT_THROW(bytes.resize(std::numeric_limits<std::uint64_t>::max()), out_of_memory);
   EXPECT_EQ(bytes.size(), 8u);

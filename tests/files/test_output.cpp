@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "files/atomic_file.hpp"
-#include "files/key_reader.hpp"
-#include "files/key_writer.hpp"
+#include "files/io/atomic_file.hpp"
+#include "files/io/key_reader.hpp"
+#include "files/io/key_writer.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::files {

@@ -7,14 +7,14 @@
 #include <string>
 #include <thread>
 
-#include "exchange/mpi/mpi_handle.hpp"
+#include "mpi/transport/mpi_handle.hpp"
 #include "spansort/errors.hpp"
 
 namespace {
 
-using spansort::exchange::group_options;
-using spansort::exchange::make_node_group;
-using spansort::exchange::node_group;
+using spansort::transport::group_options;
+using spansort::transport::make_node_group;
+using spansort::transport::node_group;
 using words = std::vector<std::uint64_t>;
 
 std::uint64_t value_of(std::size_t rank, std::size_t i) { return rank * 0x9e3779b97f4a7c15U + i * i + 1; }

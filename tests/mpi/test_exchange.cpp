@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "exchange/mpi/exchange_over_mpi.hpp"
-#include "exchange/mpi/mpi_handle.hpp"
+#include "mpi/transport/exchange_over_mpi.hpp"
+#include "mpi/transport/mpi_handle.hpp"
 #include "spansort/errors.hpp"
 #include "support/environment.hpp"
 
 namespace {
 
-using namespace spansort::exchange;
+using namespace spansort::transport;
 
 constexpr std::byte untouched{0xa5};
 

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "exchange/mpi/exchange_over_mpi.hpp"
-#include "exchange/mpi/mpi_handle.hpp"
+#include "mpi/transport/exchange_over_mpi.hpp"
+#include "mpi/transport/mpi_handle.hpp"
 #include "spansort/errors.hpp"
 
 namespace {
 
-using namespace spansort::exchange;
+using namespace spansort::transport;
 
 struct operation {
   std::string name;

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "cluster_case.hpp"
-#include "exchange/mpi/finish_together.hpp"
-#include "exchange/mpi/mpi_handle.hpp"
+#include "mpi/transport/finish_together.hpp"
+#include "mpi/transport/mpi_handle.hpp"
 
-namespace spansort::exchange {
+namespace spansort::transport {
 namespace {
 
 using std::chrono::milliseconds;
@@ -63,4 +63,4 @@ TEST_F(finish_together_test, NobodyWaitsForEver) {
 }
 
 }  // namespace
-}  // namespace spansort::exchange
+}  // namespace spansort::transport

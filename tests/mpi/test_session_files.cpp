@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "api/mpi/sorted_parts.hpp"
 #include "cluster_case.hpp"
 #include "cluster_files.hpp"
-#include "exchange/mpi/mpi_handle.hpp"
+#include "mpi/sorted_parts.hpp"
+#include "mpi/transport/mpi_handle.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/files.hpp"
 #include "spansort/mpi.hpp"
@@ -91,26 +91,26 @@ parts make_parts() {
 }
 
 /// Whether any node rank found something.
-bool any(exchange::node_group& group, const std::string& fault) {
+bool any(transport::node_group& group, const std::string& fault) {
   const std::uint64_t has_fault = fault.empty() ? 0 : 1;
   return group.all_reduce_sum({&has_fault, 1}).front() != 0;
 }
 
 TEST(sorted_parts, FaultsAreFoundWhereverTheyAre) {
-  const auto group = exchange::make_node_group(MPI_COMM_WORLD);
+  const auto group = transport::make_node_group(MPI_COMM_WORLD);
   const parts right = make_parts();
   const const_key_span keys{key_type::i32, right.keys.data(), right.keys.size()};
   const multiset_checksum sum = checksum(keys);
-  EXPECT_EQ(api::find_fault(*group, keys, false, sum), "");
-  EXPECT_EQ(api::find_fault_of_order(*group, {}, keys, right.indices, false), "");
-  EXPECT_TRUE(any(*group, api::find_duplicate(*group, keys, false)));
+  EXPECT_EQ(mpi::find_fault(*group, keys, false, sum), "");
+  EXPECT_EQ(mpi::find_fault_of_order(*group, {}, keys, right.indices, false), "");
+  EXPECT_TRUE(any(*group, mpi::find_duplicate(*group, keys, false)));
 
   const auto with = [&](const std::function<void(parts&)>& change) {
     parts changed = right;
     if (!changed.keys.empty() && world_rank() + 1 == world_size()) change(changed);
     const const_key_span changed_keys{key_type::i32, changed.keys.data(), changed.keys.size()};
-    return std::array<bool, 2>{any(*group, api::find_fault(*group, changed_keys, false, sum)),
-                               any(*group, api::find_fault_of_order(*group, {}, keys, changed.indices, false))};
+    return std::array<bool, 2>{any(*group, mpi::find_fault(*group, changed_keys, false, sum)),
+                               any(*group, mpi::find_fault_of_order(*group, {}, keys, changed.indices, false))};
   };
   if (world_size() == 2) return;  // the last has none
   EXPECT_EQ(with([](parts& p) { p.keys[4] += 1; }), (std::array{true, false})) << "another key";
@@ -123,11 +123,11 @@ TEST(sorted_parts, FaultsAreFoundWhereverTheyAre) {
 }
 
 TEST(sorted_parts, TheFirstOfEqualKeysIsKept) {
-  const auto group = exchange::make_node_group(MPI_COMM_WORLD);
+  const auto group = transport::make_node_group(MPI_COMM_WORLD);
   parts p = make_parts();
   key_span keys{key_type::i32, p.keys.data(), p.keys.size()};
-  keys.num_keys = api::keep_unique(*group, keys, false, p.indices.data());
-  EXPECT_EQ(api::find_duplicate(*group, keys, false), "");
+  keys.num_keys = mpi::keep_unique(*group, keys, false, p.indices.data());
+  EXPECT_EQ(mpi::find_duplicate(*group, keys, false), "");
   std::uint64_t next = 0;
   for (const std::uint64_t before : group->exclusive_scan_sum({&keys.num_keys, 1})) next = before;
   for (std::uint64_t i = 0; i < keys.num_keys; ++i, ++next) {
@@ -136,7 +136,7 @@ TEST(sorted_parts, TheFirstOfEqualKeysIsKept) {
   }
   // A key that the neighbour has too, at the border between two alone.
   if (world_size() > 2 && world_rank() == 2) p.keys[0] = p.keys[0] - 1;
-  EXPECT_EQ(any(*group, api::find_duplicate(*group, keys, false)), world_size() > 2);
+  EXPECT_EQ(any(*group, mpi::find_duplicate(*group, keys, false)), world_size() > 2);
 }
 
 TEST(session_files, OutliersAreThoseOfOneProcess) {

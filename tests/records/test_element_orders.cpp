@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "api/key_order.hpp"
-#include "api/record_order.hpp"
-#include "api/record_sorter.hpp"
-#include "api/sorter_memory.hpp"
+#include "files/key_order.hpp"
+#include "files/record_order.hpp"
 #include "record_case.hpp"
+#include "records/record_sorter.hpp"
+#include "sort/sorter_memory.hpp"
 #include "support/engines.hpp"
 #include "support/oracle.hpp"
 
@@ -59,7 +59,7 @@ order_case key_case(std::uint64_t number, random_words& random, std::uint64_t co
   const distribution d{number % 2 == 0 ? distribution_kind::special_floats : distribution_kind::entropy, 4};
   const bytes keys = make_keys(type, count, d, random());
   order_case c;
-  c.order = with_index ? api::make_indexed_key_order(type, options) : api::make_key_order(type, options);
+  c.order = with_index ? files::make_indexed_key_order(type, options) : files::make_key_order(type, options);
   c.elements = with_index ? with_indices(keys, size_bytes(type)) : keys;
   c.precedes_in_value = [=](const std::byte* a, const std::byte* b) {
     std::uint64_t x = 0;
@@ -80,7 +80,7 @@ order_case record_case_of(std::uint64_t number, random_words& random, std::uint6
   const record_format format = random_format(random);
   const bool descending = random.below(2) == 1;
   order_case c;
-  c.order = api::make_record_order(format, {.descending = descending, .devices = "cpu"});
+  c.order = files::make_record_order(format, {.descending = descending, .devices = "cpu"});
   c.elements = make_records(format, count, all_contents[number % std::size(all_contents)], random);
   c.precedes = [=](const std::byte* a, const std::byte* b) { return record_precedes(format, descending, a, b); };
   c.precedes_in_value = c.precedes;
@@ -211,8 +211,8 @@ TEST(ElementOrder, ChecksumsAreThoseOfKeysAndOfPairs) {
     std::iota(indices.begin(), indices.end(), std::uint64_t{0});
     const const_key_span span{type, keys.data(), 1000};
     const bytes indexed = with_indices(keys, size_bytes(type));
-    EXPECT_EQ(api::make_key_order(type, {})->checksum(keys.data(), 1000), checksum(span));
-    EXPECT_EQ(api::make_indexed_key_order(type, {})->checksum(indexed.data(), 1000),
+    EXPECT_EQ(files::make_key_order(type, {})->checksum(keys.data(), 1000), checksum(span));
+    EXPECT_EQ(files::make_indexed_key_order(type, {})->checksum(indexed.data(), 1000),
               checksum_pairs(span, indices.data(), 8));
   }
 }
@@ -220,7 +220,7 @@ TEST(ElementOrder, ChecksumsAreThoseOfKeysAndOfPairs) {
 TEST(ElementOrder, ChecksumOfRecordsCoversEveryByteAndNoOrder) {
   random_words random(seed_for(2));
   const record_format format = parse_record_format(21, "3:5");
-  const auto order = api::make_record_order(format, {});
+  const auto order = files::make_record_order(format, {});
   bytes records = make_records(format, 50, record_contents::random, random);
   const multiset_checksum before = order->checksum(records.data(), 50);
   EXPECT_EQ(order->checksum(records.data(), 20) + order->checksum(&records[20 * 21], 30), before);
@@ -247,7 +247,7 @@ TEST(ElementOrder, SorterMemoryIsABound) {
           const key_span span{type, keys.data(), n};
           value_bytes == 0 ? s.sort(span) : s.sort_pairs(span, values.data(), value_bytes);
         }
-        const external::memory_formula bound = api::sorter_memory(options, key_bytes, value_bytes);
+        const base::memory_formula bound = sorting::sorter_memory(options, key_bytes, value_bytes);
         EXPECT_LE(s.workspace_bytes(), bound.fixed_bytes + count * bound.element_bytes)
             << devices << " " << key_bytes << " " << value_bytes;
       }
@@ -262,7 +262,7 @@ TEST(ElementOrder, SorterMemoryCountsSlack) {
   bytes values(count * 8);
   sorter s(options);
   s.sort_pairs({key_type::u64, keys.data(), count}, values.data(), 8);
-  const external::memory_formula bound = api::sorter_memory(options, 8, 8);
+  const base::memory_formula bound = sorting::sorter_memory(options, 8, 8);
   EXPECT_LE(s.workspace_bytes(), bound.fixed_bytes + count * bound.element_bytes);
   EXPECT_GT(s.workspace_bytes(), bound.fixed_bytes + count * 16);
 }
@@ -273,10 +273,10 @@ TEST(ElementOrder, RecordSorterHoldsNoMoreThanItSays) {
     for (const char* devices : {"cpu", "cpu:3"}) {
       const record_format format{record_bytes, {{0, std::min(record_bytes, 10u)}}};
       const std::uint64_t count = (is_small_scale() ? 1'000'000u : 6'000'000u) / (record_bytes + 20);
-      api::record_sorter sorter(format, {.devices = devices});
+      records::record_sorter sorter(format, {.devices = devices});
       bytes records = make_records(format, count, record_contents::few_values, random);
       sorter.sort(records.data(), count);
-      const external::memory_formula bound = sorter.memory();
+      const base::memory_formula bound = sorter.memory();
       EXPECT_LE(sorter.held_bytes(), bound.fixed_bytes + count * bound.element_bytes) << record_bytes;
       // A bound of twice as much would serve nobody. Indices have 4 bytes here, where the bound has 8.
       EXPECT_GE(2 * sorter.held_bytes(), count * bound.element_bytes) << record_bytes;

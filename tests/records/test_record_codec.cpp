@@ -4,13 +4,13 @@
 
 #include <cstring>
 
-#include "keys/record_codec.hpp"
 #include "record_case.hpp"
+#include "records/record_codec.hpp"
 
 namespace spansort::test {
 namespace {
 
-bytes encoded(const keys::record_codec& codec, const std::byte* record) {
+bytes encoded(const records::record_codec& codec, const std::byte* record) {
   bytes key(codec.key_bytes());
   codec.encode(record, key.data());
   return key;
@@ -31,7 +31,7 @@ TEST(RecordCodec, OrderOfNormalisedKeysIsThatOfTheFields) {
     const record_contents contents = all_contents[i % std::size(all_contents)];
     const bool descending = random.below(2) == 1;
     const bytes records = make_records(format, num_records, contents, random);
-    const keys::record_codec codec(format, descending);
+    const records::record_codec codec(format, descending);
     for (std::uint64_t pair = 0; pair < 200; ++pair) {
       const std::byte* const a = &records[random.below(num_records) * format.record_bytes];
       const std::byte* const b = &records[random.below(num_records) * format.record_bytes];
@@ -48,7 +48,7 @@ TEST(RecordCodec, WordsAreTheKeyFilledUpWithZeros) {
     random_words random(seed_for(i));
     const record_format format = random_format(random);
     const bytes record = make_records(format, 1, record_contents::random, random);
-    const keys::record_codec codec(format, random.below(2) == 1);
+    const records::record_codec codec(format, random.below(2) == 1);
     bytes key = encoded(codec, record.data());
     key.resize(key.size() + 16);
     for (std::uint32_t offset = 0; offset < codec.key_bytes() + 8; ++offset) {
@@ -60,7 +60,7 @@ TEST(RecordCodec, WordsAreTheKeyFilledUpWithZeros) {
 }
 
 TEST(RecordCodec, NumbersAreBigEndianWithTheSignTurned) {
-  const keys::record_codec codec(parse_record_format(6, "0:4:u32,4:2:i16,4:2:i16:r"), false);
+  const records::record_codec codec(parse_record_format(6, "0:4:u32,4:2:i16,4:2:i16:r"), false);
   const bytes record{std::byte{4}, std::byte{3}, std::byte{2}, std::byte{1}, std::byte{0xfe}, std::byte{0xff}};
   const bytes expected{std::byte{1},    std::byte{2},    std::byte{3},    std::byte{4},
                        std::byte{0x7f}, std::byte{0xfe}, std::byte{0x80}, std::byte{0x01}};

@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
-#include "api/record_sorter.hpp"
 #include "record_case.hpp"
+#include "records/record_sorter.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/report.hpp"
 #include "support/engines.hpp"
@@ -67,7 +67,7 @@ TEST(SortRecords, LargeGroupsAreSortedByAllThreadsTheSameWay) {
   // Groups of more than 5 records are large here, so that every level of the recursion runs.
   for (std::uint64_t i = 0; i < num_cases(400); ++i) {
     const record_case c = random_case(1000 + i, 1500);
-    api::record_sorter sorter(c.format, {.descending = c.descending, .devices = "cpu"}, 5);
+    records::record_sorter sorter(c.format, {.descending = c.descending, .devices = "cpu"}, 5);
     const auto sort = [&](guarded_array& records) { sorter.sort(records.data(), c.num_records); };
     ASSERT_EQ(diagnose(c, sort, static_cast<unsigned>(i % 3)), "") << c.describe();
   }

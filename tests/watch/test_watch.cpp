@@ -12,14 +12,14 @@
 #include <thread>
 #include <vector>
 
-#include "exchange/mpi/failure_watch.hpp"
-#include "exchange/mpi/tcp_meeting.hpp"
-#include "exchange/mpi/watch_link.hpp"
+#include "mpi/transport/failure_watch.hpp"
+#include "mpi/transport/tcp_meeting.hpp"
+#include "mpi/transport/watch_link.hpp"
 #include "spansort/errors.hpp"
 
 namespace {
 
-using namespace spansort::exchange;
+using namespace spansort::transport;
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 

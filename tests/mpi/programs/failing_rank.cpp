@@ -12,15 +12,15 @@
 #include <string>
 #include <thread>
 
-#include "exchange/mpi/mpi_handle.hpp"
+#include "mpi/transport/mpi_handle.hpp"
 #include "spansort/errors.hpp"
 
 namespace {
 
-using spansort::exchange::group_options;
-using spansort::exchange::make_node_group;
-using spansort::exchange::node_failure;
-using spansort::exchange::node_group;
+using spansort::transport::group_options;
+using spansort::transport::make_node_group;
+using spansort::transport::node_failure;
+using spansort::transport::node_group;
 
 struct arguments {
   std::string fate;         ///< kill, stop, throw, exit: what becomes of the victim; none: of nobody

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sinks of elements: keys, indices or records into a file, which appears whole or not at all, or a stream. Constant
+// memory: what is written goes straight from the caller's memory. The file is opened when the first element comes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "files/external/element_stream.hpp"
+#include "files/io/atomic_file.hpp"
+#include "files/io/key_reader.hpp"
+#include "files/io/output_target.hpp"
+
+namespace spansort::files {
+
+struct sink_options {
+  /// expect() will be called. Where nobody can (-u), a .npy file gets its count at the end; a .npy stream cannot, and the
+  /// sink's constructor throws invalid_argument.
+  bool is_count_known = true;
+  /// false: what has been written to a file is dropped from the page cache. For files that would fill it.
+  bool keeps_page_cache = true;
+  temporary_callback on_temporary = {};
+  transfer_progress on_progress = {};
+};
+
+/// Takes keys in native byte order and writes them as `layout` says (output_layout).
+[[nodiscard]] std::unique_ptr<external::element_sink> make_key_sink(output_target target, const key_layout& layout,
+                                                                    sink_options options = {});
+
+/// Takes keys of layout.type, each followed by its 64-bit index, and writes the indices: 8 bytes each, little-endian;
+/// .npy, if layout.format says so, with dtype '<i8'.
+[[nodiscard]] std::unique_ptr<external::element_sink> make_index_sink(output_target target, const key_layout& layout,
+                                                                      sink_options options = {});
+
+/// Takes records of `record_bytes` and writes them as they are. Throws invalid_argument where the name is .npy's.
+[[nodiscard]] std::unique_ptr<external::element_sink> make_record_sink(output_target target, std::uint64_t record_bytes,
+                                                                       sink_options options = {});
+
+}  // namespace spansort::files

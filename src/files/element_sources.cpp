@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/element_sources.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "keys/dispatch.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::files {
+namespace {
+
+class key_source final : public external::element_source {
+ public:
+  key_source(key_reader reader, source_options options)
+      : reader_(std::move(reader)), options_(std::move(options)), key_bytes_(size_bytes(reader_.layout().type)) {
+    if (!options_.keeps_page_cache) reader_.drop_read_pages();
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return reader_.num_keys(); }
+
+  [[nodiscard]] std::uint64_t read(std::byte* elements, std::uint64_t most) override {
+    return reader_.read_some({elements, most * key_bytes_}, options_.on_progress);
+  }
+
+  [[nodiscard]] std::uint64_t key_bytes() const noexcept { return key_bytes_; }
+
+ private:
+  key_reader reader_;
+  source_options options_;
+  std::uint64_t key_bytes_;
+};
+
+/// Spreads `count` keys, which lie at `keys`, over elements of key and index. The keys may lie in the elements' own
+/// memory if no element is written over a key behind its own.
+template <class K>
+void add_indices(std::byte* elements, const std::byte* keys, std::uint64_t count, std::uint64_t first_index) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    K key;
+    std::memcpy(&key, keys + i * sizeof(K), sizeof(K));
+    const std::uint64_t index = first_index + i;
+    std::byte* const element = elements + i * (sizeof(K) + sizeof(index));
+    std::memcpy(element, &key, sizeof(K));
+    std::memcpy(element + sizeof(K), &index, sizeof(index));
+  }
+}
+
+class indexed_key_source final : public external::element_source {
+ public:
+  indexed_key_source(key_reader reader, source_options options) : keys_(std::move(reader), std::move(options)) {}
+
+  [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return keys_.num_elements(); }
+
+  /// The keys are read into the end of the elements' memory: spread from the begin on, element i ends where key i + 1
+  /// begins at the latest.
+  [[nodiscard]] std::uint64_t read(std::byte* elements, std::uint64_t most) override {
+    std::byte* const keys = elements + most * sizeof(std::uint64_t);
+    const std::uint64_t count = keys_.read(keys, most);
+    keys::with_width(static_cast<unsigned>(keys_.key_bytes()),
+                     [&]<class K>() { add_indices<K>(elements, keys, count, num_read_); });
+    num_read_ += count;
+    return count;
+  }
+
+ private:
+  key_source keys_;
+  std::uint64_t num_read_ = 0;
+};
+
+class record_source final : public external::element_source {
+ public:
+  record_source(input_file input, std::uint64_t record_bytes, source_options options)
+      : input_(std::move(input)), record_bytes_(record_bytes), options_(std::move(options)) {
+    SPANSORT_ASSERT(record_bytes != 0);
+    if (is_npy_name(input_.name())) {
+      throw bad_input(
+          fmt::format("{}: records are plain bytes, but the name is that of a .npy file, which has a header; "
+                      "give them another name, or sort the file's keys without --record",
+                      input_.name()));
+    }
+    if (input_.size_bytes()) require_whole_records(*input_.size_bytes());
+    if (!options_.keeps_page_cache) input_.drop_read_pages();
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> num_elements() const override {
+    if (!input_.size_bytes()) return std::nullopt;
+    return *input_.size_bytes() / record_bytes_;
+  }
+
+  [[nodiscard]] std::uint64_t read(std::byte* elements, std::uint64_t most) override {
+    const std::uint64_t wanted = most * record_bytes_;
+    const std::uint64_t to_come = input_.size_bytes() ? *input_.size_bytes() - bytes_taken_ : wanted;
+    const std::uint64_t num_bytes = input_.read(std::span(elements, std::min(wanted, to_come)), options_.on_progress);
+    bytes_taken_ += num_bytes;
+    if (num_bytes < wanted || bytes_taken_ == input_.size_bytes()) {
+      input_.require_unchanged();
+      require_whole_records(bytes_taken_);
+    }
+    return num_bytes / record_bytes_;
+  }
+
+ private:
+  void require_whole_records(std::uint64_t num_bytes) const {
+    if (num_bytes % record_bytes_ == 0) return;
+    throw bad_input(fmt::format("{}: {} bytes are not a multiple of {}, the size of a record", input_.name(), num_bytes,
+                                record_bytes_));
+  }
+
+  input_file input_;
+  std::uint64_t record_bytes_;
+  source_options options_;
+  std::uint64_t bytes_taken_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<external::element_source> make_key_source(key_reader reader, source_options options) {
+  return std::make_unique<key_source>(std::move(reader), std::move(options));
+}
+
+std::unique_ptr<external::element_source> make_indexed_key_source(key_reader reader, source_options options) {
+  return std::make_unique<indexed_key_source>(std::move(reader), std::move(options));
+}
+
+std::unique_ptr<external::element_source> make_record_source(input_file input, std::uint64_t record_bytes,
+                                                             source_options options) {
+  return std::make_unique<record_source>(std::move(input), record_bytes, std::move(options));
+}
+
+std::unique_ptr<external::element_source> make_record_source(const std::string& path, std::uint64_t record_bytes,
+                                                             source_options options) {
+  return make_record_source(input_file(path), record_bytes, std::move(options));
+}
+
+}  // namespace spansort::files

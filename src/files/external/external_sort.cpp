@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/external/external_sort.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "base/math.hpp"
+#include "files/external/pipeline.hpp"
+#include "files/external/range_reader.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::external {
+namespace {
+
+class external_sorter {
+ public:
+  external_sorter(element_sink& sink, element_order& order, const external_options& options)
+      : sink_(sink), order_(order), options_(options), emitter_(order, sink, options.emit) {
+    pieces_.reserve(num_pieces);
+    add_piece();
+  }
+
+  external_result sort(element_source& source) {
+    num_expected_ = source.num_elements().value_or(0);
+    num_passes_ = 1 + options_.plan.num_merges;
+    piece& first = pieces_.front();
+    read_piece(source, first);
+    if (is_whole(source, first)) {
+      sort_in_memory(first);
+    } else {
+      refuse_whole();
+      while (pieces_.size() < num_pieces) add_piece();
+      merge(make_runs(source));
+    }
+    return finish();
+  }
+
+  external_result merge_only(run_list runs) {
+    expected_.reset();
+    for (const std::unique_ptr<sorted_run>& run : runs) num_expected_ += run->num_elements();
+    num_read_ = num_expected_;
+    num_passes_ = std::max(options_.plan.num_merges, 1u);
+    merge(std::move(runs));
+    return finish();
+  }
+
+ private:
+  static constexpr std::size_t num_pieces = 3;
+
+  void add_piece() {
+    pieces_.emplace_back().bytes = base::byte_buffer(options_.plan.chunk_elements * order_.element_bytes());
+  }
+
+  void read_piece(element_source& source, piece& into) {
+    into.count = source.read(into.bytes.data(), options_.plan.chunk_elements);
+    if (options_.emit.verify) expected_ = *expected_ + order_.checksum(into.bytes.data(), into.count);
+    num_read_ += into.count;
+  }
+
+  [[nodiscard]] bool is_whole(const element_source& source, const piece& first) const {
+    return first.count < options_.plan.chunk_elements || source.num_elements() == first.count;
+  }
+
+  void refuse_whole() const {
+    if (!options_.on_whole) return;
+    throw out_of_memory(fmt::format("{}: does not fit in memory, and the statistics of a sort need all keys at once",
+                                    options_.emit.input_name),
+                        num_expected_ * order_.element_bytes(), options_.plan.memory_bytes);
+  }
+
+  void sort_piece(piece& p, std::string_view phase) {
+    order_.sort(p.bytes.data(), p.count);
+    num_sorted_ += p.count;
+    report_progress(phase);
+  }
+
+  void sort_in_memory(piece& all) {
+    report_progress("sort");
+    sort_piece(all, "sort");
+    if (options_.on_whole) options_.on_whole(all.bytes.data(), all.count);
+    expect(all.count);
+    emitter_.emit(all.bytes.data(), all.count);
+  }
+
+  /// Duplicates inside a run need not be spilled, unless the number of elements is to be verified at the end.
+  void drop_duplicates(piece& p) {
+    if (options_.emit.unique && !options_.emit.verify)
+      p.count = order_.remove_duplicates(nullptr, p.bytes.data(), p.count);
+  }
+
+  run_list make_runs(element_source& source) {
+    run_writer writer(order_, options_.plan, options_.folders, num_expected_ * order_.element_bytes());
+    bool first_is_waiting = true;  // it is the first in the round, and filled already
+    const stage_times times = run_pipeline(pieces_, {.fill =
+                                                         [&](piece& p) {
+                                                           if (!std::exchange(first_is_waiting, false))
+                                                             read_piece(source, p);
+                                                           return p.count != 0;
+                                                         },
+                                                     .work =
+                                                         [&](piece& p) {
+                                                           sort_piece(p, "sort runs");
+                                                           drop_duplicates(p);
+                                                         },
+                                                     .drain =
+                                                         [&](piece& p) {
+                                                           writer.append(p.bytes.data(), p.count);
+                                                           writer.finish_run();
+                                                         }});
+    note_stages({"read", "sort runs", "spill"}, times, num_read_ * order_.element_bytes());
+    run_list runs = writer.take_runs();
+    result_.num_runs = runs.size();
+    result_.spilled_bytes += writer.bytes_written();
+    return runs;
+  }
+
+  /// Merges groups of runs until one merge is enough, and that into the sink.
+  void merge(run_list runs) {
+    num_spilled_ = 0;
+    for (const std::unique_ptr<sorted_run>& run : runs) num_spilled_ += run->num_elements();
+    while (pieces_.size() < num_pieces) add_piece();
+    while (runs.size() > options_.plan.fan_in) {
+      runs = merge_groups(std::move(runs));
+      ++result_.num_merges;
+    }
+    ++result_.num_merges;
+    expect(num_spilled_);
+    range_reader ranges(order_, options_.plan, std::move(runs));
+    merge_ranges(ranges, {"read runs", "sort ranges", "write"},
+                 [&](piece& p) { emitter_.emit(p.bytes.data(), p.count); });
+  }
+
+  run_list merge_groups(run_list runs) {
+    run_writer writer(order_, options_.plan, options_.folders, num_spilled_ * order_.element_bytes());
+    // Groups of like size: the last one is not a single run that is copied for nothing.
+    const std::size_t num_groups = base::ceil_div(runs.size(), static_cast<std::size_t>(options_.plan.fan_in));
+    for (std::size_t g = 0; g < num_groups; ++g) {
+      run_list group(
+          std::make_move_iterator(runs.begin() + static_cast<std::ptrdiff_t>(runs.size() * g / num_groups)),
+          std::make_move_iterator(runs.begin() + static_cast<std::ptrdiff_t>(runs.size() * (g + 1) / num_groups)));
+      range_reader ranges(order_, options_.plan, std::move(group));
+      merge_ranges(ranges, {"read runs", "sort ranges", "spill"}, [&](piece& p) {
+        drop_duplicates(p);
+        writer.append(p.bytes.data(), p.count);
+      });
+      writer.finish_run();
+    }
+    result_.spilled_bytes += writer.bytes_written();
+    return writer.take_runs();
+  }
+
+  struct stage_names {
+    std::string_view fill;
+    std::string_view work;
+    std::string_view drain;
+  };
+
+  template <class Drain>
+  void merge_ranges(range_reader& ranges, const stage_names& names, Drain drain) {
+    std::uint64_t num_merged = 0;
+    const stage_times times = run_pipeline(pieces_, {.fill = [&](piece& p) { return !is_enough_ && ranges.next(p); },
+                                                     .work =
+                                                         [&](piece& p) {
+                                                           num_merged += p.count;
+                                                           sort_piece(p, names.work);
+                                                         },
+                                                     .drain =
+                                                         [&](piece& p) {
+                                                           drain(p);
+                                                           is_enough_ = emitter_.is_full();
+                                                         }});
+    note_stages(names, times, num_merged * order_.element_bytes());
+  }
+
+  /// Duplicates go away on the way out: how many, nobody knows before.
+  void expect(std::uint64_t num_elements) {
+    if (options_.emit.unique) return;
+    sink_.expect(options_.emit.head ? std::min(num_elements, *options_.emit.head) : num_elements);
+  }
+
+  void report_progress(std::string_view phase) const {
+    if (!options_.on_progress) return;
+    const double total = static_cast<double>(num_expected_) * num_passes_;
+    options_.on_progress(phase, total == 0 ? 0 : std::min(1.0, static_cast<double>(num_sorted_) / total));
+  }
+
+  void note_stages(const stage_names& names, const stage_times& times, std::uint64_t bytes) {
+    note_stage(names.fill, times.fill_s, bytes);
+    note_stage(names.work, times.work_s, bytes);
+    note_stage(names.drain, times.drain_s, bytes);
+  }
+  void note_stage(std::string_view name, double busy_s, std::uint64_t bytes) {
+    const auto known = std::ranges::find(result_.stages, name, &stage_report::name);
+    stage_report& stage = known == result_.stages.end() ? result_.stages.emplace_back() : *known;
+    stage.name = name;
+    stage.busy_s += busy_s;
+    stage.bytes_moved += bytes;
+  }
+
+  external_result finish() {
+    emitter_.finish(expected_, num_read_);
+    result_.num_in = num_read_;
+    result_.num_out = emitter_.num_out();
+    return result_;
+  }
+
+  element_sink& sink_;
+  element_order& order_;
+  const external_options& options_;
+  emitter emitter_;
+  std::vector<piece> pieces_;
+  external_result result_;
+  std::optional<multiset_checksum> expected_ = multiset_checksum{};  ///< of what was read, where that was looked at
+  std::uint64_t num_expected_ = 0;                                   ///< elements of the input; 0 where it does not say
+  std::uint64_t num_read_ = 0;
+  std::uint64_t num_spilled_ = 0;
+  std::uint64_t num_sorted_ = 0;
+  unsigned num_passes_ = 1;  ///< that every element takes part in, for progress
+  std::atomic<bool> is_enough_{false};
+};
+
+}  // namespace
+
+external_result sort_external(element_source& source, element_sink& sink, element_order& order,
+                              const external_options& options) {
+  return external_sorter(sink, order, options).sort(source);
+}
+
+external_result merge_external(run_list runs, element_sink& sink, element_order& order,
+                               const external_options& options) {
+  return external_sorter(sink, order, options).merge_only(std::move(runs));
+}
+
+}  // namespace spansort::external

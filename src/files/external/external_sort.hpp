@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting what is larger than memory: sorted runs on disk, then ranges of their merge, each sorted in memory. Runs and
+// ranges are sorted by whatever the element_order sorts with, so by GPUs too.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/external/element_order.hpp"
+#include "files/external/element_stream.hpp"
+#include "files/external/emitter.hpp"
+#include "files/external/runs.hpp"
+#include "files/external/spill_plan.hpp"
+
+namespace spansort::external {
+
+struct external_options {
+  spill_plan plan;
+  std::vector<std::string> folders;  ///< for temporary files
+  emit_options emit;
+  /// Called on the calling thread with the phase and how far the whole is, 0 to 1; may throw to stop.
+  std::function<void(std::string_view phase, double fraction)> on_progress = {};
+  /// Called with the sorted elements, before they go out, while all of them are in memory. Where they never are, the sort
+  /// throws out_of_memory.
+  std::function<void(std::byte* elements, std::uint64_t count)> on_whole = {};
+};
+
+/// A stage of a pass: what it did and for how long; stages of a pass overlap.
+struct stage_report {
+  std::string_view name;
+  double busy_s = 0;
+  std::uint64_t bytes_moved = 0;
+};
+
+struct external_result {
+  std::uint64_t num_in = 0;
+  std::uint64_t num_out = 0;
+  std::uint64_t spilled_bytes = 0;
+  std::uint64_t num_runs = 0;  ///< 0: all was in memory at once
+  unsigned num_merges = 0;
+  std::vector<stage_report> stages;
+};
+
+/// Sorts `source` into `sink`, which is finished. Blocks. Throws what its parts throw; the output is then as it was and
+/// nothing of the temporary files is left.
+external_result sort_external(element_source& source, element_sink& sink, element_order& order,
+                              const external_options& options);
+
+/// Merges sorted runs into `sink`. Of equal elements those of earlier runs come first.
+external_result merge_external(run_list runs, element_sink& sink, element_order& order,
+                               const external_options& options);
+
+}  // namespace spansort::external

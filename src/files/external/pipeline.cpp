@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/external/pipeline.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "spansort/errors.hpp"
+
+namespace spansort::external {
+namespace {
+
+/// Pieces waiting between two stages.
+class piece_queue {
+ public:
+  void push(piece* p) {
+    const std::lock_guard lock(mutex_);
+    if (is_abandoned_) return;
+    waiting_.push_back(p);
+    changed_.notify_one();
+  }
+  /// No more will come.
+  void close() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    changed_.notify_all();
+  }
+  /// Nothing more is taken either, nor what is pushed afterwards: work that nobody wants is not begun.
+  void abandon() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = is_abandoned_ = true;
+    waiting_.clear();
+    changed_.notify_all();
+  }
+  /// Blocks; null when none will come.
+  [[nodiscard]] piece* pop() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_closed_ || !waiting_.empty(); });
+    if (waiting_.empty()) return nullptr;
+    piece* const p = waiting_.front();
+    waiting_.pop_front();
+    return p;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<piece*> waiting_;
+  bool is_closed_ = false;
+  bool is_abandoned_ = false;
+};
+
+class three_stages {
+ public:
+  three_stages(std::vector<piece>& pieces, const pipeline_stages& stages) : stages_(stages) {
+    for (piece& p : pieces) free_.push(&p);
+  }
+
+  stage_times run() {
+    {
+      std::vector<std::jthread> threads;
+      guarded([&] {
+        threads.emplace_back([this] { guarded([this] { fill_all(); }); });
+        threads.emplace_back([this] { guarded([this] { drain_all(); }); });
+        work_on_all();
+      });
+    }
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    return times_;
+  }
+
+ private:
+  template <class F>
+  static void timed(double& sum_s, F&& f) {
+    const auto begin = std::chrono::steady_clock::now();
+    f();
+    sum_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  void fill_all() {
+    while (piece* const p = free_.pop()) {
+      bool is_filled = false;
+      timed(times_.fill_s, [&] { is_filled = stages_.fill(*p); });
+      if (!is_filled) break;
+      filled_.push(p);
+    }
+    filled_.close();
+  }
+  void work_on_all() {
+    while (piece* const p = filled_.pop()) {
+      timed(times_.work_s, [&] { stages_.work(*p); });
+      worked_on_.push(p);
+    }
+    worked_on_.close();
+  }
+  void drain_all() {
+    while (piece* const p = worked_on_.pop()) {
+      timed(times_.drain_s, [&] { stages_.drain(*p); });
+      free_.push(p);
+    }
+  }
+
+  template <class F>
+  void guarded(F&& f) noexcept {
+    try {
+      f();
+    } catch (const std::system_error& failure) {
+      fail_with(std::make_exception_ptr(device_error(std::string("the system refuses threads: ") + failure.what())));
+    } catch (...) {
+      fail_with(std::current_exception());
+    }
+  }
+  void fail_with(std::exception_ptr failure) {
+    {
+      const std::lock_guard lock(failure_mutex_);
+      if (failure_ == nullptr) failure_ = std::move(failure);
+    }
+    stop();
+  }
+  void stop() {
+    free_.abandon();
+    filled_.abandon();
+    worked_on_.abandon();
+  }
+
+  const pipeline_stages& stages_;
+  stage_times times_;  ///< each stage writes its own
+  piece_queue free_;
+  piece_queue filled_;
+  piece_queue worked_on_;
+  std::mutex failure_mutex_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+stage_times run_pipeline(std::vector<piece>& pieces, const pipeline_stages& stages) {
+  return three_stages(pieces, stages).run();
+}
+
+}  // namespace spansort::external

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers that go round through three stages, each on a thread of its own: while one is filled, the next is worked on and
+// the third is emptied. Work is done on the calling thread, in the order of filling, as is emptying.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/byte_buffer.hpp"
+
+namespace spansort::external {
+
+/// Elements on their way.
+struct piece {
+  base::byte_buffer bytes;
+  std::uint64_t count = 0;  ///< elements in it
+};
+
+struct pipeline_stages {
+  std::function<bool(piece&)> fill;  ///< false: there is no more, and nothing has been filled
+  std::function<void(piece&)> work;
+  std::function<void(piece&)> drain;
+};
+
+/// Seconds that each stage was at work.
+struct stage_times {
+  double fill_s = 0;
+  double work_s = 0;
+  double drain_s = 0;
+};
+
+/// Blocks until the last piece has been drained. The first failure of a stage stops all and is thrown; so is
+/// device_error where the system refuses threads.
+stage_times run_pipeline(std::vector<piece>& pieces, const pipeline_stages& stages);
+
+}  // namespace spansort::external

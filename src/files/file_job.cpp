@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/file_job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/available_memory.hpp"
+#include "files/external/spill_store.hpp"
+#include "files/io/input.hpp"
+#include "files/io/key_writer.hpp"
+#include "files/key_order.hpp"
+#include "files/record_order.hpp"
+#include "sort/device_list.hpp"
+#include "spansort/errors.hpp"
+#include "spansort/sort.hpp"
+
+namespace spansort::files {
+namespace {
+
+/// What the process grows by besides what is planned: code that is paged in, stacks, the allocator's own.
+constexpr std::uint64_t unplanned_bytes = std::uint64_t{3} << 20;
+constexpr std::uint64_t no_ceiling_bytes = std::uint64_t{1} << 62;
+
+bool has_test_world(const tuning_options& tuning) {
+  return tuning.file_chunk_elements != 0 || tuning.file_block_elements != 0 || tuning.file_fan_in != 0;
+}
+
+external::spill_demand demand_of(const file_job& job, std::optional<std::uint64_t> num_elements,
+                                 std::uint64_t memory_bytes) {
+  const tuning_options& tuning = job.options.tuning;
+  return {.memory_bytes = memory_bytes,
+          .num_elements = num_elements,
+          .element_bytes = job.order->element_bytes(),
+          .key_bytes = job.order->key_bytes(),
+          .sort_memory = job.order->sort_memory(),
+          .chunk_elements = tuning.file_chunk_elements,
+          .block_elements = tuning.file_block_elements,
+          .fan_in = tuning.file_fan_in};
+}
+
+/// Whether a ceiling lower than the process itself still has room for elements and what sorting them takes.
+bool fits_below_the_process(const file_job& job, std::uint64_t num_elements) {
+  const std::uint64_t per_element = job.order->element_bytes() + job.order->sort_memory().element_bytes;
+  return num_elements <= job.ceiling_bytes / per_element;
+}
+
+void open_keys(file_job& job, const std::string& output, const file_options& file) {
+  job.reader.emplace(job.input, file.type);
+  job.target = find_output(output);
+  job.layout = output_layout(job.target, job.input, job.reader->layout());
+  job.input = job.reader->name();
+  const key_type type = job.type = job.reader->layout().type;
+  if (job.outcome == file_outcome::indices) {
+    job.layout.type = key_type::i64;
+    job.layout.byte_order = std::endian::little;
+    job.order = make_indexed_key_order(type, job.options);
+  } else {
+    job.order = make_key_order(type, job.options);
+  }
+  job.num_elements = job.reader->num_keys();
+}
+
+void open_records(file_job& job, const std::string& output, const file_options& file) {
+  if (job.outcome == file_outcome::indices) {
+    throw invalid_argument("the order of records as indices cannot be written yet; sort the records themselves");
+  }
+  if (file.on_sorted) throw invalid_argument("records have no summary: they are no numbers");
+  check_record_format(*file.records);
+  job.records_input.emplace(job.input);
+  job.input = job.records_input->name();
+  job.target = find_output(output);
+  job.order = make_record_order(*file.records, job.options);
+  if (const auto size = job.records_input->size_bytes()) job.num_elements = *size / file.records->record_bytes;
+}
+
+/// Verification wants to see all elements go by in order.
+bool is_bounded_head(const file_job& job, const file_options& file) {
+  return file.head && !file.verify && *file.head <= job.plan.chunk_elements / 2 && job.plan.chunk_elements >= 2;
+}
+
+}  // namespace
+
+void require_space(const file_job& job, const file_options& file) {
+  const bool may_spill = !job.num_elements && !file.temporary_directories.empty();
+  if (!job.is_bounded_head && (job.plan.spilled_bytes != 0 || may_spill)) {
+    const std::uint64_t output_bytes = file.unique ? 0 : job.output_bytes();
+    external::require_spill_space(job.folders, job.temporary_bytes(), job.target.directory, output_bytes);
+  }
+  if (job.num_elements && !file.unique) require_free_space(job.target, job.output_bytes());
+}
+
+std::uint64_t file_job::output_bytes() const {
+  const std::uint64_t all = num_elements.value_or(0);
+  const std::uint64_t count = std::min(all, head.value_or(all));
+  return reader ? file_bytes(layout, count) : count * order->element_bytes();
+}
+
+std::uint64_t file_job::temporary_bytes() const {
+  if (is_bounded_head) return 0;
+  // A merge into longer runs reads one pass's files while it writes the next one's.
+  const unsigned num_spills = outcome == file_outcome::merged ? plan.num_merges - 1 : plan.num_merges;
+  return num_spills > 1 ? 2 * (plan.spilled_bytes / num_spills) : plan.spilled_bytes;
+}
+
+void plan_parts(file_job& job, std::optional<std::uint64_t> num_elements) {
+  const std::uint64_t own = base::resident_memory_bytes() + unplanned_bytes;
+  const std::uint64_t for_elements = job.ceiling_bytes > own ? job.ceiling_bytes - own : 0;
+  try {
+    job.plan = external::make_spill_plan(demand_of(job, num_elements, for_elements));
+    job.plan.memory_bytes += own;
+  } catch (const out_of_memory& failure) {
+    if (num_elements && fits_below_the_process(job, *num_elements)) {
+      job.plan = external::make_spill_plan(demand_of(job, num_elements, no_ceiling_bytes));
+      return;
+    }
+    const std::uint64_t needed = failure.needed_bytes() + own;
+    throw out_of_memory(fmt::format("{}: {} bytes of memory (-S) are too few to sort it in parts; {} would do",
+                                    job.input, job.ceiling_bytes, needed),
+                        needed, job.ceiling_bytes);
+  }
+}
+
+file_job make_file_job(const std::string& input, const std::string& output, const file_options& file,
+                       const sort_options& options, file_outcome outcome) {
+  file_job job;
+  job.input = input;
+  job.outcome = outcome;
+  job.head = file.head;
+  job.options = options;
+  job.folders = file.temporary_directories.empty() ? external::default_temporary_folders() : file.temporary_directories;
+  job.ceiling_bytes = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : base::available_memory_bytes() / 2;
+  static_cast<void>(sorter(options));  // a wrong device list or algorithm shows before anything is opened
+  // A GPU's runtime alone would take hundreds of megabytes of what is left.
+  const sorting::device_list devices = sorting::parse_device_list(options.devices);
+  if (devices.is_auto) job.options.devices = "cpu";
+  if (file.records) {
+    open_records(job, output, file);
+  } else {
+    open_keys(job, output, file);
+  }
+  if (outcome == file_outcome::merged) return job;
+  plan_parts(job, job.num_elements);
+  job.is_bounded_head = is_bounded_head(job, file);
+  job.is_whole_in_memory =
+      job.reader && job.num_elements && job.plan.num_runs == 0 && !file.head && !has_test_world(options.tuning);
+  if (job.is_whole_in_memory) job.options.devices = options.devices;
+  require_space(job, file);
+  return job;
+}
+
+}  // namespace spansort::files

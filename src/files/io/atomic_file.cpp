@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/io/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <utility>
+
+#include "spansort/errors.hpp"
+
+namespace spansort::files {
+namespace {
+
+constexpr int max_name_attempts = 100;
+constexpr std::size_t piece_bytes = std::size_t{8} << 20;
+
+// Hidden, short (any output name has room beside it) and not to be guessed.
+std::string random_name() {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz234567";
+  std::array<unsigned char, 16> random{};
+  while (::getrandom(random.data(), random.size(), 0) < 0 && errno == EINTR) {
+  }
+  std::string name = ".spansort-";
+  for (const unsigned char byte : random) name += letters[byte % letters.size()];
+  return name;
+}
+
+// Read, not set and restored: umask() would change it for all threads meanwhile.
+unsigned current_umask() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("Umask:")) continue;
+    unsigned mask = 0;
+    const char* const begin = line.data() + std::min(line.find_first_of("01234567"), line.size());
+    if (std::from_chars(begin, line.data() + line.size(), mask, 8).ec == std::errc{}) return mask;
+  }
+  return 077;
+}
+
+// Signals of this thread wait while the new file has a name that is not the target's: a matter of microseconds.
+class signals_held {
+ public:
+  signals_held() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~signals_held() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  signals_held(const signals_held&) = delete;
+  signals_held& operator=(const signals_held&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+std::string path_of_descriptor(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
+}  // namespace
+
+atomic_file::atomic_file(output_target target, std::uint64_t size_bytes, temporary_callback on_temporary, naming when)
+    : target_(std::move(target)), size_bytes_(size_bytes), on_temporary_(std::move(on_temporary)) {
+  if (target_.is_stream) {
+    open_stream();
+    return;
+  }
+  directory_ = open_file(target_.directory.c_str(), O_RDONLY | O_DIRECTORY);
+  // A directory that may be written but not listed can still be used, only not synced.
+  if (!directory_.is_open()) directory_ = open_file(target_.directory.c_str(), O_PATH | O_DIRECTORY);
+  if (!directory_.is_open()) fail("write", errno);
+  if (when == naming::from_the_start || !open_nameless()) open_named();
+}
+
+std::string atomic_file::temporary_path() const {
+  return temporary_name_.empty() ? std::string() : target_.directory + "/" + temporary_name_;
+}
+
+atomic_file::~atomic_file() { remove_temporary(); }
+
+void atomic_file::open_stream() {
+  if (target_.path.empty()) {
+    file_ = file_descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  } else {
+    file_ = open_file(target_.path.c_str(), O_WRONLY | O_NOCTTY);
+  }
+  if (!file_.is_open()) fail("write", errno);
+}
+
+bool atomic_file::open_nameless() {
+  // A name is given through /proc later; better to know now whether it is there.
+  if (::access("/proc/self/fd", X_OK) != 0) return false;
+  file_ = file_descriptor(::openat(directory_.get(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+  return file_.is_open();
+}
+
+void atomic_file::open_named() {
+  for (int attempt = 0; attempt < max_name_attempts; ++attempt) {
+    const std::string name = random_name();
+    const signals_held hold;
+    announce(target_.directory + "/" + name);
+    file_ = file_descriptor(
+        ::openat(directory_.get(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (file_.is_open()) {
+      temporary_name_ = name;
+      return;
+    }
+    if (errno != EEXIST && errno != EINTR) break;
+  }
+  const int code = errno;
+  announce("");
+  fail("write", code);
+}
+
+void atomic_file::write(std::span<const std::byte> bytes, const transfer_progress& progress) {
+  for (std::size_t at = 0; at < bytes.size(); at += piece_bytes) {
+    const transfer_result done = write_fully(file_.get(), bytes.subspan(at, std::min(piece_bytes, bytes.size() - at)));
+    bytes_written_ += done.num_bytes;
+    if (done.error_code != 0) fail("write", done.error_code);
+    start_writeback();
+    if (progress) progress(bytes_written_, size_bytes_);
+  }
+}
+
+void atomic_file::start_writeback() {
+  if (target_.is_stream) return;
+  if (const int code = behind_.advance(file_.get(), bytes_written_); code != 0) fail("write", code);
+}
+
+void atomic_file::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (target_.is_stream) {
+    throw invalid_argument(fmt::format("{}: a stream cannot be written out of order", target_.name));
+  }
+  const transfer_result done = write_fully_at(file_.get(), offset, bytes);
+  if (done.error_code != 0) fail("write", done.error_code);
+}
+
+void atomic_file::commit() {
+  if (target_.is_stream) {
+    if (const int code = file_.close(); code != 0) fail("write", code);
+    return;
+  }
+  keep_permissions();
+  // Not repeated: after a failed fsync the kernel may have dropped the data and a second call would report success.
+  if (::fsync(file_.get()) != 0) fail("sync", errno);
+  name_and_rename();
+  if (::fsync(directory_.get()) != 0 && errno != EBADF && errno != EINVAL) {
+    const int code = errno;
+    throw io_error(fmt::format("{} is written and in place, but its directory cannot be synced: {}; it may be lost if "
+                               "the machine fails now",
+                               target_.name, error_text(code)),
+                   code);
+  }
+}
+
+// A nameless file was made with the permissions of any new file.
+void atomic_file::keep_permissions() {
+  const bool is_named = !temporary_name_.empty();
+  if (!target_.replaced && !is_named) return;
+  // Only the superuser can give files away; for others the new file is simply theirs.
+  if (target_.replaced && ::fchown(file_.get(), target_.replaced->user, target_.replaced->group) != 0) errno = 0;
+  const unsigned mode = target_.replaced ? target_.replaced->mode : 0666u & ~current_umask();
+  if (::fchmod(file_.get(), mode) != 0) fail("set permissions of", errno);
+}
+
+void atomic_file::name_and_rename() {
+  const signals_held hold;
+  for (int attempt = 0; temporary_name_.empty(); ++attempt) {
+    const std::string name = random_name();
+    announce(target_.directory + "/" + name);
+    if (::linkat(AT_FDCWD, path_of_descriptor(file_.get()).c_str(), directory_.get(), name.c_str(),
+                 AT_SYMLINK_FOLLOW) == 0) {
+      temporary_name_ = name;
+    } else if (errno != EEXIST || attempt == max_name_attempts) {
+      const int code = errno;
+      announce("");
+      fail("write", code);
+    }
+  }
+  if (const int code = file_.close(); code != 0) fail("write", code);
+  if (::renameat(directory_.get(), temporary_name_.c_str(), directory_.get(), target_.file_name.c_str()) != 0) {
+    fail("replace", errno);
+  }
+  temporary_name_.clear();
+  announce("");
+}
+
+// Before the name exists, so that no signal can come between.
+void atomic_file::announce(const std::string& path) const {
+  if (on_temporary_) on_temporary_(path);
+}
+
+void atomic_file::remove_temporary() noexcept {
+  if (temporary_name_.empty()) return;
+  ::unlinkat(directory_.get(), temporary_name_.c_str(), 0);
+  temporary_name_.clear();
+  try {
+    announce("");
+  } catch (...) {  // a callback must not turn a failure into a crash
+  }
+}
+
+void atomic_file::fail(const char* action, int code) const {
+  throw io_error(fmt::format("cannot {} {}: {}{}", action, target_.name, error_text(code),
+                             write_failure_advice(target_, code, size_bytes_)),
+                 code);
+}
+
+}  // namespace spansort::files

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/io/input.hpp"
+
+#include <fcntl.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "spansort/errors.hpp"
+
+namespace spansort::files {
+namespace {
+
+// Between two calls of the progress function.
+constexpr std::size_t piece_bytes = std::size_t{8} << 20;
+
+[[noreturn]] void throw_io(const std::string& name, const char* action, int code) {
+  throw io_error(fmt::format("cannot {} {}: {}", action, name, error_text(code)), code);
+}
+
+// Of character devices only the terminal and /dev/null end.
+bool ends(const struct stat& status, int fd) { return ::isatty(fd) != 0 || status.st_rdev == makedev(1, 3); }
+
+// Files made up by the kernel while they are read: their sizes mean nothing.
+bool has_true_size(int fd) {
+  constexpr std::array<long, 4> made_up{0x9fa0, 0x62656572, 0x64626720, 0x74726163};  // proc, sysfs, debugfs, tracefs
+  struct statfs system {};
+  return ::fstatfs(fd, &system) != 0 ||
+         std::find(made_up.begin(), made_up.end(), static_cast<long>(system.f_type)) == made_up.end();
+}
+
+bool is_same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
+}  // namespace
+
+input_file::input_file(const std::string& path) : name_(path == "-" ? "standard input" : path) {
+  // /dev/stdin may be a socket, which cannot be opened by name.
+  if (path == "-" || path == "/dev/stdin") {
+    fd_ = STDIN_FILENO;
+  } else {
+    owned_ = open_file(path.c_str(), O_RDONLY | O_NOCTTY);
+    if (!owned_.is_open()) throw_io(name_, "open", errno);
+    fd_ = owned_.get();
+  }
+  classify();
+}
+
+void input_file::classify() {
+  if (::fstat(fd_, &status_) != 0) throw_io(name_, "read", errno);
+  if (S_ISDIR(status_.st_mode)) throw bad_input(fmt::format("{}: is a directory, a file of keys is expected", name_));
+  if (S_ISCHR(status_.st_mode) && !ends(status_, fd_)) {
+    throw bad_input(fmt::format("{}: is a device that never ends; take the bytes you want with head -c first", name_));
+  }
+  // A size of 0 may be true or unknown; reading tells.
+  if (!S_ISREG(status_.st_mode) || status_.st_size == 0 || !has_true_size(fd_)) return;
+  const off_t offset = owned_.is_open() ? 0 : std::max<off_t>(::lseek(fd_, 0, SEEK_CUR), 0);
+  size_bytes_ = static_cast<std::uint64_t>(std::max<off_t>(status_.st_size - offset, 0));
+  if (*size_bytes_ > piece_bytes) ::posix_fadvise(fd_, offset, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+std::size_t input_file::read(std::span<std::byte> into, const transfer_progress& progress) {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const std::size_t wanted = std::min(piece_bytes, into.size() - done);
+    const transfer_result got = read_fully(fd_, into.subspan(done, wanted));
+    done += got.num_bytes;
+    bytes_read_ += got.num_bytes;
+    if (got.error_code != 0) throw_io(name_, "read", got.error_code);
+    if (drops_pages_ && size_bytes_) drop_pages_behind();
+    if (progress) progress(bytes_read_, size_bytes_.value_or(0));
+    if (got.num_bytes < wanted) break;
+  }
+  return done;
+}
+
+// The last piece and the one before it: the kernel keeps pages that a range cuts, and large ones may be megabytes.
+void input_file::drop_pages_behind() noexcept {
+  const off_t end = ::lseek(fd_, 0, SEEK_CUR);
+  const off_t first = std::max<off_t>(end - static_cast<off_t>(2 * piece_bytes), 0);
+  if (end > first) ::posix_fadvise(fd_, first, end - first, POSIX_FADV_DONTNEED);
+}
+
+void input_file::require_unchanged() {
+  if (!size_bytes_) return;
+  std::array<std::byte, 1> beyond{};
+  const transfer_result more = read_fully(fd_, beyond);
+  struct stat now {};
+  if (more.error_code != 0) throw_io(name_, "read", more.error_code);
+  if (::fstat(fd_, &now) != 0) throw_io(name_, "read", errno);
+  if (bytes_read_ == *size_bytes_ && more.num_bytes == 0 && now.st_size == status_.st_size &&
+      is_same_time(now.st_mtim, status_.st_mtim)) {
+    return;
+  }
+  throw_changed(now);
+}
+
+void input_file::seek(std::uint64_t offset) {
+  if (::lseek(fd_, static_cast<off_t>(offset), SEEK_SET) < 0) throw_io(name_, "read", errno);
+}
+
+void input_file::require_same_status() const {
+  struct stat now {};
+  if (::fstat(fd_, &now) != 0) throw_io(name_, "read", errno);
+  if (now.st_size != status_.st_size || !is_same_time(now.st_mtim, status_.st_mtim)) throw_changed(now);
+}
+
+void input_file::throw_changed(const struct stat& now) const {
+  throw bad_input(fmt::format("{}: input changed while it was read ({} bytes at first, {} now)", name_, status_.st_size,
+                              now.st_size));
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  struct stat first {};
+  struct stat second {};
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+}  // namespace spansort::files

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/io/key_writer.hpp"
+
+#include <span>
+
+#include "files/io/npy.hpp"
+
+namespace spansort::files {
+
+std::string header_of(const key_layout& layout, std::uint64_t num_keys) {
+  if (layout.format == file_format::raw) return "";
+  return make_npy_header({layout.type, layout.byte_order, num_keys});
+}
+
+key_layout output_layout(const output_target& target, const std::string& input, const key_layout& layout) {
+  key_layout result = layout;
+  if (is_npy_name(target.name)) {
+    result.format = file_format::npy;
+  } else if (!target.is_stream && !is_same_file(input, target.name)) {
+    result.format = file_format::raw;
+  }
+  if (result.format == file_format::raw) result.byte_order = std::endian::little;
+  return result;
+}
+
+std::uint64_t file_bytes(const key_layout& layout, std::uint64_t num_keys) {
+  return header_of(layout, num_keys).size() + num_keys * size_bytes(layout.type);
+}
+
+void write_keys(const output_target& target, const key_layout& layout, key_span keys,
+                const temporary_callback& on_temporary, const transfer_progress& progress) {
+  const std::string header = header_of(layout, keys.num_keys);
+  const std::span data(static_cast<std::byte*>(keys.data), keys.num_keys * size_bytes(layout.type));
+  if (layout.byte_order != std::endian::native) swap_bytes(data, size_bytes(layout.type));
+  atomic_file file(target, header.size() + data.size(), on_temporary);
+  file.write(std::as_bytes(std::span(header)));
+  file.write(data, progress);
+  file.commit();
+}
+
+}  // namespace spansort::files

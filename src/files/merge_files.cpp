@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// merge_files: files that are sorted are the runs; nothing is spilled unless there are more than one merge takes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "base/math.hpp"
+#include "files/element_sinks.hpp"
+#include "files/file_job.hpp"
+#include "files/file_run.hpp"
+#include "files/record_order.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort {
+namespace {
+
+files::sorted_file keys_of(const std::string& path, std::optional<key_type> type, key_type expected) {
+  const files::key_reader reader(path, type);
+  const files::key_layout& layout = reader.layout();
+  if (layout.type != expected) {
+    throw bad_input(fmt::format("{}: holds {} keys, the files before it {}; a merge takes files of one type", path,
+                                name(layout.type), name(expected)));
+  }
+  if (!reader.num_keys())
+    throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", reader.name()));
+  const bool is_native = layout.byte_order == std::endian::native;
+  return {path, reader.header_bytes(), *reader.num_keys(), is_native ? 0 : size_bytes(layout.type)};
+}
+
+files::sorted_file records_of(const std::string& path, std::uint64_t record_bytes) {
+  const files::input_file input(path);
+  if (!input.is_regular()) {
+    throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", input.name()));
+  }
+  const std::uint64_t num_bytes = input.size_bytes().value_or(0);
+  if (num_bytes % record_bytes != 0) {
+    throw bad_input(
+        fmt::format("{}: {} bytes are not a multiple of {}, the size of a record", path, num_bytes, record_bytes));
+  }
+  return {.path = path, .num_elements = num_bytes / record_bytes};
+}
+
+std::vector<files::sorted_file> describe_inputs(const std::vector<std::string>& inputs, const file_options& file,
+                                                key_type type) {
+  std::vector<files::sorted_file> described;
+  for (const std::string& path : inputs) {
+    described.push_back(file.records ? records_of(path, file.records->record_bytes) : keys_of(path, file.type, type));
+  }
+  return described;
+}
+
+/// For floats that are in order by value and not by bits: what is equal in value stays in the order of the files, as
+/// records do.
+void order_by_value(files::file_job& job) {
+  const auto width = static_cast<std::uint32_t>(size_bytes(job.type));
+  job.order =
+      files::make_record_order({.record_bytes = width, .keys = {{.size_bytes = width, .type = job.type}}}, job.options);
+}
+
+/// As sort_external() will do it: what is in more files than one merge takes is spilled once for each merge but the last.
+void plan_merges(files::file_job& job, std::uint64_t num_files) {
+  files::plan_parts(job, {});  // however little there is: runs are read block by block
+  job.plan.num_runs = num_files;
+  job.plan.num_merges = 1;
+  for (std::uint64_t runs = num_files; runs > job.plan.fan_in; runs = base::ceil_div(runs, job.plan.fan_in))
+    ++job.plan.num_merges;
+  job.plan.spilled_bytes = (job.plan.num_merges - 1) * *job.num_elements * job.order->element_bytes();
+}
+
+external::external_result merge_runs(files::file_job& job, const file_options& file,
+                                     const std::vector<files::sorted_file>& sorted) {
+  plan_merges(job, sorted.size());
+  files::require_space(job, file);
+  external::run_list runs;
+  for (const files::sorted_file& input : sorted) runs.push_back(files::make_file_run(input, *job.order, job.plan));
+  const std::unique_ptr<external::element_sink> sink = files::make_sink(job, file);
+  return external::merge_external(std::move(runs), *sink, *job.order, files::parts_options(job, file));
+}
+
+/// Whoever merges twice shows no less the second time.
+progress_callback never_falling(const progress_callback& user) {
+  if (!user) return {};
+  return [user, highest = std::make_shared<double>(0)](const progress& p) {
+    *highest = std::max(*highest, p.fraction);
+    return user({p.phase, *highest});
+  };
+}
+
+}  // namespace
+
+file_result merge_files(const std::vector<std::string>& inputs, const std::string& output, const file_options& file,
+                        const sort_options& options) {
+  if (inputs.empty()) throw invalid_argument("nothing to merge: no input is named");
+  if (file.on_sorted) throw invalid_argument("the keys of a merge are never in memory all at once: it has no summary");
+  const auto begin = std::chrono::steady_clock::now();
+  files::file_job job = files::make_file_job(inputs.front(), output, file, options, files::file_outcome::merged);
+  job.options.on_progress = never_falling(options.on_progress);
+  const std::vector<files::sorted_file> sorted = describe_inputs(inputs, file, job.type);
+  job.num_elements = 0;
+  for (const files::sorted_file& input : sorted) *job.num_elements += input.num_elements;
+  external::external_result result;
+  try {
+    result = merge_runs(job, file, sorted);
+  } catch (const files::tie_disorder&) {
+    if (job.target.is_stream) throw;  // which may have taken a part
+    order_by_value(job);
+    result = merge_runs(job, file, sorted);
+  }
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
+  files::fill_report(job, result, elapsed.count());
+  return {.type = job.type,
+          .num_keys_in = result.num_in,
+          .num_keys_out = result.num_out,
+          .verified = file.verify,
+          .num_runs = result.num_runs,
+          .spilled_bytes = result.spilled_bytes};
+}
+
+}  // namespace spansort

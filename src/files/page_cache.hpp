@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a file may stay in the page cache after it has been read or written, or would push out what is of more use.
+#pragma once
+
+#include <cstdint>
+
+namespace spansort::files {
+
+/// Of a file that is read or written once: it takes at most half of the memory that is available.
+[[nodiscard]] bool fits_page_cache(std::uint64_t num_bytes);
+
+}  // namespace spansort::files

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys of all node ranks, in any order, as order statistics look at them. Every node rank asks the same questions in the
+// same order, and all get the same answers.
+#pragma once
+
+#include "mpi/transport/node_group.hpp"
+#include "statistics/chunked_keys.hpp"
+#include "statistics/key_sharers.hpp"
+
+namespace spansort::mpi {
+
+/// What a selection asks of the other node ranks.
+class group_sharers final : public statistics::key_sharers {
+ public:
+  explicit group_sharers(transport::node_group& group) : group_(group) {}
+
+  [[nodiscard]] unsigned process() const noexcept override { return group_.node_rank(); }
+  [[nodiscard]] std::vector<std::uint64_t> gather(std::span<const std::uint64_t> mine) override;
+  [[nodiscard]] std::vector<std::uint64_t> sum(std::span<const std::uint64_t> mine) override {
+    return group_.all_reduce_sum(mine);
+  }
+
+ private:
+  transport::node_group& group_;
+};
+
+class cluster_keys final : public statistics::chunked_keys {
+ public:
+  /// `own`: this node rank's keys. Collective.
+  cluster_keys(statistics::key_storage own, transport::node_group& group);
+
+  [[nodiscard]] std::uint64_t num_keys() const noexcept override { return num_keys_; }
+  [[nodiscard]] std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const override;
+  [[nodiscard]] std::vector<std::uint64_t> count_before(
+      const std::vector<statistics::key_border>& borders) const override;
+  /// Sums of the node ranks, added in their order: floats may be rounded otherwise than in one process.
+  [[nodiscard]] double mean() const override;
+
+ protected:
+  /// All node ranks get the keys of all.
+  void collect(const statistics::key_border& from, const statistics::key_border& to, std::uint64_t most,
+               std::vector<std::byte>& keys) const override;
+
+ private:
+  transport::node_group& group_;
+  mutable group_sharers others_;
+  std::uint64_t num_keys_;
+};
+
+}  // namespace spansort::mpi

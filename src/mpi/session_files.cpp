@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files over the node ranks of a session: each reads its share and writes its part into one new file.
+#include <fmt/format.h>
+
+#include <bit>
+#include <chrono>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/byte_buffer.hpp"
+#include "files/io/key_reader.hpp"
+#include "files/io/key_writer.hpp"
+#include "mpi/session_state.hpp"
+#include "mpi/shared_output.hpp"
+#include "mpi/sorted_parts.hpp"
+#include "spansort/check.hpp"
+#include "spansort/report.hpp"
+
+namespace spansort::mpi {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+/// One file operation of all node ranks.
+class shared_files {
+ public:
+  shared_files(session::state& session, const std::string& input, const std::string& output, const file_options& file)
+      : session_(session), input_(input), output_(output), file_(file), to_{.on_temporary = file.on_temporary} {}
+
+  /// This node rank's share of the keys. Refused where there is no room beside it for the workspace of records with
+  /// `value_bytes` more, and for `other_bytes(type)` a key.
+  files::loaded_keys read(std::uint64_t value_bytes, const std::function<std::uint64_t(key_type)>& other_bytes) {
+    const auto begin = clock::now();
+    const std::uint64_t num_copies = session_.given.algorithm == "distributed_lsd" ? 2 : 1;
+    files::loaded_keys keys;
+    require_same_request();
+    session_.together("reading", [&] {
+      files::key_reader reader(input_, file_.type);
+      if (!reader.num_keys()) {
+        throw invalid_argument(
+            fmt::format("{}: over MPI only regular files are read, in parts; this is a stream", input_));
+      }
+      to_.target = find_shared_output(output_);
+      to_.layout = files::output_layout(to_.target, input_, reader.layout());
+      num_keys_ = *reader.num_keys();
+      const std::uint64_t num_nodes = session_.group->num_nodes();
+      const std::uint64_t rank = session_.group->node_rank();
+      std::uint64_t first = 0;
+      for (std::uint64_t i = 0; i < rank; ++i) first += even_part(num_keys_, num_nodes, i);
+      const files::memory_policy memory{
+          [&](key_type type) { return num_copies * (size_bytes(type) + value_bytes) + other_bytes(type); },
+          session_.given.memory_limit_bytes};
+      keys = reader.read_part(first, even_part(num_keys_, num_nodes, rank), memory);
+    });
+    // Not all of them may see the same file by its name.
+    session_.require_same(
+        {{"number of keys", std::to_string(num_keys_)}, {"type", std::string(name(to_.layout.type))}});
+    end_phase("read", begin, keys.bytes.size());
+    return keys;
+  }
+
+  /// Indices in the place of keys. Returns how many.
+  std::uint64_t write_indices(std::span<std::byte> part) {
+    to_.layout.type = key_type::i64;
+    to_.layout.byte_order = std::endian::little;
+    return write(part);
+  }
+
+  /// `part`: this node rank's of the result, in native byte order, which may be swapped.
+  std::uint64_t write(std::span<std::byte> part) {
+    const auto begin = clock::now();
+    const std::uint64_t num_elements = write_shared_output(session_, to_, part);
+    end_phase("write", begin, part.size());
+    add_phases();
+    return num_elements;
+  }
+
+  [[nodiscard]] std::uint64_t num_keys() const noexcept { return num_keys_; }
+
+ private:
+  /// Node ranks that differ would read one file and write another.
+  void require_same_request() {
+    session_.group->set_phase("settings");
+    session_.require_same({{"input", input_},
+                           {"output", output_},
+                           {"type", file_.type ? std::string(name(*file_.type)) : "of the file"},
+                           {"unique", file_.unique ? "yes" : "no"},
+                           {"verify", file_.verify ? "yes" : "no"}});
+  }
+
+  void end_phase(const char* name, clock::time_point begin, std::uint64_t bytes_moved) {
+    const double elapsed_ms = std::chrono::duration<double, std::milli>(clock::now() - begin).count();
+    phases_.push_back({name, elapsed_ms, elapsed_ms, bytes_moved, 1});
+  }
+
+  /// Around those of the sort, which has filled the report anew.
+  void add_phases() {
+    sort_report* const report = session_.given.report;
+    if (report == nullptr) return;
+    report->phases.insert(report->phases.begin(), phases_.front());
+    report->phases.push_back(phases_.back());
+  }
+
+  session::state& session_;
+  const std::string& input_;
+  const std::string& output_;
+  const file_options& file_;
+  shared_output to_;
+  std::uint64_t num_keys_ = 0;
+  std::vector<phase_report> phases_;
+};
+
+/// What is left out of parts that no node rank sees as a whole.
+void require_available(session::state& session, const file_options& file) {
+  struct local_option {
+    const char* name;
+    bool is_given;
+  };
+  const local_option options[] = {{"records", file.records.has_value()},
+                                  {"temporary_directories", !file.temporary_directories.empty()},
+                                  {"head", file.head.has_value()},
+                                  {"on_sorted", static_cast<bool>(file.on_sorted)}};
+  session.together("checking arguments", [&] {
+    for (const local_option& option : options) {
+      if (option.is_given) throw invalid_argument(fmt::format("file_options::{}: not available over MPI", option.name));
+    }
+  });
+}
+
+/// Throws internal_error where this node rank's part has a fault, cluster_failure where another's has.
+void withhold_if_faulty(session::state& session, const std::string& input, const std::string& fault) {
+  session.together("verifying", [&] {
+    if (fault.empty()) return;
+    throw internal_error(
+        fmt::format("{}: verification failed on node rank {}: {}; the output was withheld; please report this", input,
+                    session.group->node_rank(), fault));
+  });
+}
+
+/// What tests let verification find.
+void damage(std::span<std::byte> result) {
+  if (!result.empty()) result.front() ^= std::byte{1};
+}
+
+}  // namespace
+
+file_result session::sort_file(const std::string& input, const std::string& output, const file_options& file) {
+  state& s = *state_;
+  transport::node_group& group = *s.group;
+  const bool descending = s.given.descending;
+  require_available(s, file);
+  shared_files files(s, input, output, file);
+  files::loaded_keys keys = files.read(0, [](key_type) { return std::uint64_t{0}; });
+  key_span span = keys.span();
+  const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
+  sort(span);
+  if (s.given.tuning.damage_result) damage(keys.bytes.bytes());
+  if (file.verify) withhold_if_faulty(s, input, find_fault(group, span, descending, before));
+  if (file.unique) span.num_keys = keep_unique(group, span, descending);
+  if (file.unique && file.verify) withhold_if_faulty(s, input, find_duplicate(group, span, descending));
+  const std::uint64_t num_keys_out = files.write(keys.bytes.bytes().first(span.num_keys * size_bytes(span.type)));
+  return {span.type, files.num_keys(), num_keys_out, file.verify};
+}
+
+file_result session::argsort_file(const std::string& input, const std::string& output, const file_options& file) {
+  state& s = *state_;
+  transport::node_group& group = *s.group;
+  const bool descending = s.given.descending;
+  require_available(s, file);
+  shared_files files(s, input, output, file);
+  // The result, the keys of the order, and what is fetched for verification.
+  const files::loaded_keys keys = files.read(sizeof(std::uint64_t), [&](key_type type) {
+    return sizeof(std::uint64_t) + size_bytes(type) + (file.verify ? order_check_bytes(type) : 0);
+  });
+  const std::uint64_t num_keys = keys.num_keys;
+  base::byte_buffer order;
+  device::buffer sorted_keys;
+  s.together("taking memory", [&] {
+    order = base::byte_buffer(num_keys * sizeof(std::uint64_t));
+    sorted_keys = s.scratch(keys.bytes.size());
+  });
+  const std::span indices(reinterpret_cast<std::uint64_t*>(order.data()), num_keys);
+  s.argsort(keys.span(), indices.data(), sorted_keys.data());
+  if (s.given.tuning.damage_result) damage(order.bytes());
+  if (file.verify) {
+    std::string fault;
+    s.alone([&] { fault = find_fault_of_order(group, s.limits(), keys.span(), indices, descending); });
+    withhold_if_faulty(s, input, fault);
+  }
+  key_span span{keys.layout.type, sorted_keys.data(), num_keys};
+  if (file.unique) span.num_keys = keep_unique(group, span, descending, indices.data());
+  if (file.unique && file.verify) withhold_if_faulty(s, input, find_duplicate(group, span, descending));
+  const std::uint64_t num_keys_out = files.write_indices(order.bytes().first(span.num_keys * sizeof(std::uint64_t)));
+  return {span.type, files.num_keys(), num_keys_out, file.verify};
+}
+
+}  // namespace spansort::mpi

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of arguments. All throw invalid_argument saying what was expected and what was found.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/run_context.hpp"
+#include "spansort/options.hpp"
+#include "spansort/report.hpp"
+#include "spansort/types.hpp"
+
+namespace spansort::sorting {
+
+/// Not null unless empty, aligned to a key, count times size addressable.
+void check_keys(const const_key_span& keys);
+/// Values are at least one byte each, not null unless empty, and do not overlap the keys.
+void check_values(const const_key_span& keys, const void* values, std::uint64_t value_bytes);
+/// Index width 4 or 8, wide enough for the count, no overlap with the keys.
+void check_indices(const const_key_span& keys, const void* indices, std::uint64_t index_bytes);
+/// Radix widths from 1 to 12, fractions from 0 to 1.
+void check_tuning(const tuning_options& tuning);
+
+/// A rank's line in the report.
+[[nodiscard]] rank_report describe(const device::device& device, unsigned rank, std::uint64_t num_ranks,
+                                   const algorithms::problem& problem);
+
+}  // namespace spansort::sorting

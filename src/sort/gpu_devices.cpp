@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/gpu_devices.hpp"
+
+#include <fmt/format.h>
+
+#include "spansort/devices.hpp"
+#include "spansort/errors.hpp"
+#ifdef SPANSORT_HAS_CUDA
+#include "device/cuda/cuda_device.hpp"
+#include "device/cuda/cuda_error.hpp"
+#include "device/cuda/peer_access.hpp"
+#endif
+
+namespace spansort {
+
+std::string why_no_gpu() {
+#ifdef SPANSORT_HAS_CUDA
+  if (device::cuda::num_gpus() > 0) return "";
+  return "no GPU can be used: " + device::cuda::why_none();
+#else
+  return "no GPU can be used: this build of spansort has no GPU backend";
+#endif
+}
+
+std::vector<link_description> list_links() {
+  std::vector<link_description> links;
+#ifdef SPANSORT_HAS_CUDA
+  for (int from = 0; from < device::cuda::num_gpus(); ++from) {
+    for (int to = 0; to < device::cuda::num_gpus(); ++to) {
+      if (from == to) continue;
+      const device::cuda::peer_link& link = device::cuda::probe_peer(from, to);
+      links.push_back({.from = fmt::format("gpu:{}", from),
+                       .to = fmt::format("gpu:{}", to),
+                       .works = link.works,
+                       .why_not = link.why_not,
+                       .gigabytes_per_s = link.gigabytes_per_s});
+    }
+  }
+#endif
+  return links;
+}
+
+namespace sorting {
+
+int num_gpus() noexcept {
+#ifdef SPANSORT_HAS_CUDA
+  return device::cuda::num_gpus();
+#else
+  return 0;
+#endif
+}
+
+std::uint64_t free_gpu_bytes([[maybe_unused]] int ordinal) {
+#ifdef SPANSORT_HAS_CUDA
+  return open_gpu(ordinal, {})->available_bytes();
+#else
+  return 0;
+#endif
+}
+
+std::unique_ptr<device::device> open_gpu([[maybe_unused]] int ordinal, [[maybe_unused]] const open_options& options) {
+#ifdef SPANSORT_HAS_CUDA
+  return device::cuda::make_cuda_device({.name = fmt::format("gpu:{}", ordinal),
+                                         .ordinal = ordinal,
+                                         .prefers_cub = options.tuning.cub_local_sort,
+                                         .before_allocation = options.hook,
+                                         .memory = options.gpu_memory});
+#else
+  throw device_error(why_no_gpu());
+#endif
+}
+
+gpu_call::gpu_call([[maybe_unused]] const device_list& devices, [[maybe_unused]] const tuning_options& tuning) {
+#ifdef SPANSORT_HAS_CUDA
+  if (devices.gpus.empty()) return;
+  device::cuda::require_sound_runtime();
+  has_damaged_ = tuning.damage_peer_probes;
+  if (has_damaged_) device::cuda::damage_peer_probes(true);
+  has_armed_ = tuning.fail_device_call_at != 0;
+  if (!has_armed_) return;
+  const int status = tuning.fail_device_call_with == 0 ? cudaErrorUnknown : tuning.fail_device_call_with;
+  device::cuda::arm_fault(tuning.fail_device_call_at, static_cast<cudaError_t>(status));
+#endif
+}
+
+gpu_call::~gpu_call() {
+#ifdef SPANSORT_HAS_CUDA
+  if (has_armed_) device::cuda::arm_fault(0, cudaErrorUnknown);
+  if (has_damaged_) device::cuda::damage_peer_probes(false);
+#endif
+}
+
+}  // namespace sorting
+}  // namespace spansort

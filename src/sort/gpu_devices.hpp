@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPUs of this machine, also in builds without the GPU backend: there are none then.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "device/device.hpp"
+#include "sort/device_list.hpp"
+
+namespace spansort::sorting {
+
+/// 0 where there is no backend, no driver or no GPU, and after GPUs were lost to this process.
+[[nodiscard]] int num_gpus() noexcept;
+
+/// What could be allocated on GPU `ordinal` now. Starts the runtime there.
+[[nodiscard]] std::uint64_t free_gpu_bytes(int ordinal);
+
+/// GPU `ordinal`, named as in a device list.
+[[nodiscard]] std::unique_ptr<device::device> open_gpu(int ordinal, const open_options& options);
+
+/// Stands while one call of the library works on the devices of a list. Throws device_error where their runtime is in no
+/// state to begin: GPUs were lost, or the caller left an error pending. Arms the faults that `tuning` asks for.
+class gpu_call {
+ public:
+  gpu_call(const device_list& devices, const tuning_options& tuning);
+  ~gpu_call();
+  gpu_call(const gpu_call&) = delete;
+  gpu_call& operator=(const gpu_call&) = delete;
+
+ private:
+  [[maybe_unused]] bool has_armed_ = false;
+  [[maybe_unused]] bool has_damaged_ = false;
+};
+
+}  // namespace spansort::sorting

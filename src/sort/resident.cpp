@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts of data that is on the devices: checks shards, and runs a driver on them where they lie.
+#include "spansort/resident.hpp"
+
+#include <fmt/format.h>
+
+#include "algorithms/registry.hpp"
+#include "algorithms/rmg_state.hpp"
+#include "sort/arguments.hpp"
+#include "sort/device_list.hpp"
+#include "sort/gpu_devices.hpp"
+#include "sort/run_reported.hpp"
+#include "sort/shards.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort {
+
+struct resident_sorter::state {
+  explicit state(sort_options sorter_options)
+      : options(std::move(sorter_options)),
+        devices(sorting::named_devices(options.devices)),
+        algorithm(algorithms::find_algorithm(options.algorithm)),
+        ranks(sorting::open_ranks(devices, {.tuning = options.tuning,
+                                            .hook = sorting::failing_allocations(options.tuning, num_allocations),
+                                            .gpu_memory = options.gpu_memory})) {
+    sorting::check_tuning(options.tuning);
+  }
+
+  void sort(const device::record_shape& shape, std::span<shard> shards, shard_sizes sizes);
+
+  sort_options options;
+  sorting::device_list devices;
+  const algorithms::entry& algorithm;
+  std::uint64_t num_allocations = 0;
+  std::vector<algorithms::rank> ranks;
+};
+
+void resident_sorter::state::sort(const device::record_shape& shape, std::span<shard> shards, shard_sizes sizes) {
+  const sorting::gpu_call call(devices, options.tuning);
+  sorting::check_shards(ranks, shape, shards);
+  if (options.algorithm == "single" && shards.size() != 1) {
+    throw invalid_argument(fmt::format("algorithm single sorts one shard, not {}", shards.size()));
+  }
+  algorithms::problem problem{.shape = shape, .keeps_part_sizes = sizes == shard_sizes::as_given};
+  for (const shard& s : shards) {
+    problem.parts.push_back({{s.keys, s.values}, s.num_keys, sorting::capacity_of(s)});
+    problem.num_keys += s.num_keys;
+  }
+  algorithms::check_part_capacities(problem, ranks, options);
+  algorithms::reserve_workspace(ranks, shape, algorithm.workspace(ranks, options, problem), 0,
+                                options.memory_limit_bytes, options.device_memory_bytes);
+  for (std::size_t i = 0; i < shards.size(); ++i) ranks[i].queue->wait_for_stream(shards[i].stream);
+  sort_report unseen;
+  sort_report& report = options.report == nullptr ? unseen : *options.report;
+  const char* const name = shape.value_bytes == 0 ? "sort_resident" : "sort_pairs_resident";
+  sorting::run_reported(algorithm, ranks, options, problem, {.name = name}, {}, report);
+  for (std::size_t i = 0; i < shards.size(); ++i) shards[i].num_keys = report.ranks[i].num_keys_out;
+}
+
+resident_sorter::resident_sorter(sort_options options) : state_(std::make_unique<state>(std::move(options))) {}
+resident_sorter::~resident_sorter() = default;
+resident_sorter::resident_sorter(resident_sorter&&) noexcept = default;
+resident_sorter& resident_sorter::operator=(resident_sorter&&) noexcept = default;
+
+void resident_sorter::sort(key_type type, std::span<shard> shards, shard_sizes sizes) {
+  state_->sort({{type, state_->options.descending, keys::tie_rule::by_bits}, 0}, shards, sizes);
+}
+
+void resident_sorter::sort_pairs(key_type type, std::uint64_t value_bytes, std::span<shard> shards, shard_sizes sizes) {
+  if (value_bytes != 4 && value_bytes != 8 && value_bytes != 16) {
+    throw invalid_argument(fmt::format("resident values have 4, 8 or 16 bytes each, not {}", value_bytes));
+  }
+  const keys::key_codec codec{type, state_->options.descending, keys::tie_rule::by_input_order};
+  state_->sort({codec, static_cast<unsigned>(value_bytes)}, shards, sizes);
+}
+
+void sort_resident(key_type type, std::span<shard> shards, const sort_options& options, shard_sizes sizes) {
+  resident_sorter(options).sort(type, shards, sizes);
+}
+
+void sort_pairs_resident(key_type type, std::uint64_t value_bytes, std::span<shard> shards, const sort_options& options,
+                         shard_sizes sizes) {
+  resident_sorter(options).sort_pairs(type, value_bytes, shards, sizes);
+}
+
+}  // namespace spansort

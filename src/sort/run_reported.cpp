@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/run_reported.hpp"
+
+#include <chrono>
+
+#include "report/phases.hpp"
+#include "sort/arguments.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::sorting {
+namespace {
+
+/// What a failure means for the caller's arrays.
+std::string with_state(const error& failure, bool output_has_begun) {
+  return std::string(failure.what()) + (output_has_begun
+                                            ? "; the result was being written: the data is neither input nor result"
+                                            : "; the input is untouched");
+}
+
+}  // namespace
+
+void run_reported(const algorithms::entry& algorithm, std::vector<algorithms::rank>& ranks, const sort_options& options,
+                  const algorithms::problem& problem, const operation& what, const std::function<void()>& place_values,
+                  sort_report& report) {
+  const bool wants_plan = report.wants_plan;
+  report = {};
+  report.wants_plan = wants_plan;
+  report.operation = what.name;
+  report.key_type = name(problem.shape.codec.type);
+  report.descending = problem.shape.codec.descending;
+  report.num_keys = problem.num_keys;
+  report.value_bytes = problem.shape.value_bytes;
+  const auto begin = std::chrono::steady_clock::now();
+  for (unsigned i = 0; i < ranks.size(); ++i) {
+    report.ranks.push_back(describe(*ranks[i].device, i, ranks.size(), problem));
+  }
+  {
+    algorithms::run_context context(ranks, options, report);
+    context.begin();
+    try {
+      algorithm.run(context, problem);
+    } catch (const device_memory_error& failure) {
+      throw device_memory_error(with_state(failure, context.output_has_begun()), failure.device());
+    } catch (const device_lost& failure) {
+      throw device_lost(with_state(failure, context.output_has_begun()), failure.device());
+    } catch (const device_error& failure) {
+      throw device_error(with_state(failure, context.output_has_begun()), failure.device());
+    } catch (const out_of_memory& failure) {
+      if (!context.output_has_begun()) throw;
+      // out_of_memory promises that nothing has been touched.
+      throw device_error(with_state(failure, true), failure.device());
+    }
+    if (place_values) place_values();
+    context.finish();  // last: here an exception of the progress callback surfaces
+  }
+  report.workspace_bytes = algorithms::held_bytes(ranks) + what.scratch_bytes;
+  if (report.picked.empty()) report.picked = report.algorithm + ": asked for";
+  if (!what.devices_picked.empty()) report.picked += "; " + what.devices_picked;
+  report::summarize_timeline(report);
+  report.elapsed_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace spansort::sorting

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver's run with all that is around it: progress, cancelling, the report.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/registry.hpp"
+#include "spansort/options.hpp"
+#include "spansort/report.hpp"
+
+namespace spansort::sorting {
+
+/// What a run is for, as the report says it.
+struct operation {
+  std::string_view name;            ///< "sort", "sort_pairs" ...
+  std::uint64_t scratch_bytes = 0;  ///< taken beside the driver's workspace
+  std::string devices_picked = {};  ///< why these devices, where nobody named them
+};
+
+/// Sorts what workspace has been reserved for. `place_values`, where given, moves what did not travel with the keys; the
+/// sort is complete only then.
+void run_reported(const algorithms::entry& algorithm, std::vector<algorithms::rank>& ranks, const sort_options& options,
+                  const algorithms::problem& problem, const operation& what, const std::function<void()>& place_values,
+                  sort_report& report);
+
+}  // namespace spansort::sorting

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shards of data on devices, as callers pass them. All checks throw invalid_argument.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/rank.hpp"
+#include "sort/device_list.hpp"
+#include "spansort/resident.hpp"
+
+namespace spansort::sorting {
+
+/// A device list that names devices: "auto" cannot know whose memory the shards are.
+[[nodiscard]] device_list named_devices(const std::string& list);
+
+[[nodiscard]] std::uint64_t capacity_of(const shard& s);
+
+/// One shard a device, in memory of that device, aligned, and none overlaps another.
+void check_shards(const std::vector<algorithms::rank>& ranks, const device::record_shape& shape,
+                  std::span<const shard> shards);
+
+}  // namespace spansort::sorting

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sorter takes of host memory, before it is asked to sort: for those who have to plan under a ceiling.
+#pragma once
+
+#include <cstdint>
+
+#include "base/memory_formula.hpp"
+#include "spansort/options.hpp"
+
+namespace spansort::sorting {
+
+/// An upper bound on what a sorter with these options holds after sorts of keys of `key_bytes` with values of
+/// `value_bytes` that travel as they are (0, 4, 8 or 16). Throws invalid_argument as the sorter.
+[[nodiscard]] base::memory_formula sorter_memory(const sort_options& options, std::uint64_t key_bytes,
+                                                 std::uint64_t value_bytes);
+
+/// For orders of elements, whose memory is counted by those that use them: without ceiling, report and progress.
+[[nodiscard]] sort_options for_counted_sorts(const sort_options& options);
+
+}  // namespace spansort::sorting

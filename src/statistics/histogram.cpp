@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// histogram(): keys between edges, counted as keys before borders, 63 borders a read.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "spansort/errors.hpp"
+#include "spansort/statistics.hpp"
+#include "statistics/open_keys.hpp"
+
+namespace spansort {
+namespace {
+
+/// Splitters that count_before() has room for.
+constexpr std::size_t borders_per_read = 63;
+
+void require_edges(std::span<const double> edges) {
+  if (edges.size() < 2)
+    throw invalid_argument(fmt::format("histogram: 2 edges or more expected, found {}", edges.size()));
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    // Written so that NaN is refused too.
+    if (i == 0 ? edges[i] == edges[i] : edges[i - 1] <= edges[i]) continue;
+    throw invalid_argument(
+        fmt::format("histogram: edges must ascend, found {} at {} after {}", edges[i], i, i == 0 ? 0 : edges[i - 1]));
+  }
+}
+
+}  // namespace
+
+std::vector<double> equal_width_edges(double low, double high, std::uint64_t num_bins) {
+  if (num_bins == 0 || !std::isfinite(low) || !std::isfinite(high) || low > high) {
+    throw invalid_argument(fmt::format(
+        "equal_width_edges: 1 bin or more between finite ends expected, found {} from {} to {}", num_bins, low, high));
+  }
+  // numpy.linspace's steps. Where the distance overflows, half of it twice.
+  const auto bins = static_cast<double>(num_bins);
+  const bool overflows = !std::isfinite(high - low);
+  const double distance = overflows ? high / 2 - low / 2 : high - low;
+  const double step = distance / bins;
+  std::vector<double> edges(num_bins + 1);
+  for (std::uint64_t i = 0; i < num_bins; ++i) {
+    const auto index = static_cast<double>(i);
+    const double offset = step == 0 ? index / bins * distance : index * step;
+    edges[i] = overflows ? low + offset + offset : low + offset;
+  }
+  edges.back() = high;
+  return edges;
+}
+
+std::vector<std::uint64_t> detail::histogram(const_key_span keys, std::span<const double> edges,
+                                             const histogram_options& options) {
+  require_edges(edges);
+  std::vector<std::uint64_t> counts(edges.size() - 1);
+  const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.tuning});
+  std::uint64_t last = 0;
+  for (std::size_t begin = 0; begin < edges.size(); begin += borders_per_read) {
+    const std::size_t end = std::min(begin + borders_per_read, edges.size());
+    std::vector<statistics::key_border> borders;
+    for (std::size_t i = begin; i < end; ++i) {
+      borders.push_back(i + 1 == edges.size() ? opened->above(edges[i]) : opened->at_least(edges[i]));
+    }
+    const std::vector<std::uint64_t> before = opened->count_before(borders);
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i != 0) counts[i - 1] = before[i - begin] - last;
+      last = before[i - begin];
+    }
+  }
+  return counts;
+}
+
+}  // namespace spansort

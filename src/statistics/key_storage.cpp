@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "statistics/key_storage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sort/shards.hpp"
+#include "spansort/errors.hpp"
+#include "statistics/take_sample.hpp"
+
+namespace spansort::statistics {
+namespace {
+
+/// Below, waking threads takes longer than the reading.
+constexpr std::uint64_t keys_worth_threads = std::uint64_t{1} << 15;
+/// Of a chunk, what a selection of quartiles collects.
+constexpr std::uint64_t collected_part = 8;
+
+/// What chunks on memory `id` need there.
+std::uint64_t needed_bytes(const key_storage& storage, int id, unsigned key_bytes) {
+  std::uint64_t needed = 0;
+  for (const key_chunk& c : storage.chunks) {
+    if (c.device->memory_id() != id) continue;
+    const std::uint64_t size_bytes = c.num_keys * key_bytes;
+    needed += size_bytes + size_bytes / collected_part + c.device->scratch_bytes();
+  }
+  return needed;
+}
+
+void require_room(const key_storage& storage, unsigned key_bytes) {
+  for (const key_chunk& c : storage.chunks) {
+    const std::uint64_t needed = needed_bytes(storage, c.device->memory_id(), key_bytes);
+    const std::uint64_t available = c.device->available_bytes();
+    if (needed <= available) continue;
+    throw out_of_memory(
+        fmt::format("order statistics: {} would hold its part of the keys, which takes {} bytes, and has "
+                    "{}; take more devices, or 'cpu', which reads keys where they are",
+                    c.device->name(), needed, available),
+        needed, available, c.device->name());
+  }
+}
+
+/// Copies chunks into memory of their devices' own, side by side.
+void copy_in(key_storage& storage, unsigned key_bytes) {
+  require_room(storage, key_bytes);
+  for (const key_chunk& c : storage.chunks) {
+    storage.copies.push_back(c.device->allocate(c.num_keys * key_bytes));
+  }
+  queued_work work(storage.chunks);
+  for (std::size_t i = 0; i < storage.chunks.size(); ++i) {
+    key_chunk& c = storage.chunks[i];
+    c.queue->copy(storage.copies[i].data(), c.keys, c.num_keys * key_bytes, "copy in");
+    c.keys = storage.copies[i].data();
+  }
+  work.finish();
+}
+
+/// Equal chunks, copied where devices have memory of their own.
+void spread_over(const std::vector<algorithms::rank>& ranks, const const_key_span& keys, key_storage& storage) {
+  const unsigned key_bytes = static_cast<unsigned>(size_bytes(keys.type));
+  const std::uint64_t count = ranks.size();
+  const std::uint64_t each = keys.num_keys / count;
+  const std::uint64_t longer = keys.num_keys % count;
+  for (std::uint64_t r = 0; r < count; ++r) {
+    const std::uint64_t begin = r * each + std::min(r, longer);
+    const void* const first = static_cast<const char*>(keys.data) + begin * key_bytes;
+    storage.chunks.push_back({ranks[r].device.get(), ranks[r].queue.get(), first, each + (r < longer ? 1 : 0)});
+  }
+  for (const algorithms::rank& r : ranks) r.device->prepare();
+  if (!ranks.front().device->shares_host_memory()) copy_in(storage, key_bytes);
+}
+
+}  // namespace
+
+key_storage spread_keys(const_key_span keys, const std::string& devices, const tuning_options& tuning) {
+  const sorting::device_list list = sorting::parse_device_list(devices);
+  key_storage storage;
+  storage.type = keys.type;
+  storage.host_keys = keys.data;
+  storage.num_keys = keys.num_keys;
+  storage.call = std::make_unique<sorting::gpu_call>(list, tuning);
+  if (list.gpus.empty() && list.count == 0 && keys.num_keys < keys_worth_threads) {
+    storage.ranks.push_back(algorithms::make_rank(sorting::open_calling_thread(tuning, {})));
+  } else {
+    storage.ranks = sorting::open_ranks(list, {.across_nodes = true, .tuning = tuning});
+  }
+  spread_over(storage.ranks, keys, storage);
+  return storage;
+}
+
+key_storage spread_keys(const_key_span keys, const std::vector<algorithms::rank>& ranks) {
+  key_storage storage;
+  storage.type = keys.type;
+  storage.host_keys = keys.data;
+  storage.num_keys = keys.num_keys;
+  spread_over(ranks, keys, storage);
+  return storage;
+}
+
+key_storage resident_keys(key_type type, std::span<const shard> shards, const std::string& devices,
+                          const tuning_options& tuning) {
+  const sorting::device_list list = sorting::named_devices(devices);
+  key_storage storage;
+  storage.type = type;
+  storage.call = std::make_unique<sorting::gpu_call>(list, tuning);
+  storage.ranks = sorting::open_ranks(list, {.across_nodes = false, .tuning = tuning});
+  std::vector<shard> keys_alone(shards.begin(), shards.end());
+  for (shard& s : keys_alone) s.capacity = 0;  // of no interest to who reads
+  sorting::check_shards(storage.ranks, {{type, false, keys::tie_rule::by_bits}, 0}, keys_alone);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const algorithms::rank& r = storage.ranks[i];
+    storage.chunks.push_back({r.device.get(), r.queue.get(), shards[i].keys, shards[i].num_keys});
+    storage.num_keys += shards[i].num_keys;
+    r.queue->wait_for_stream(shards[i].stream);
+    r.device->prepare();
+  }
+  return storage;
+}
+
+}  // namespace spansort::statistics

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys as order statistics look at them: by rank, by value, as numbers. Where they lie, and whether they are in order
+// already, is the derived classes' business.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "keys/codec.hpp"
+#include "spansort/types.hpp"
+
+namespace spansort::statistics {
+
+/// A place between two keys in key order: before all keys whose encoding is `encoded` or more, or behind all keys.
+struct key_border {
+  std::uint64_t encoded = 0;
+  bool is_end = false;
+};
+
+/// The keys that compare equal to one: -0.0 and +0.0, all NaNs.
+struct tie_bounds {
+  key_border begin;
+  key_border end;
+};
+
+/// Ranks count from 0 in the order of the codec; equal keys are ordered by bits, NaN keys are last.
+class ordered_keys {
+ public:
+  explicit ordered_keys(key_type type, bool descending) : codec_{type, descending, keys::tie_rule::by_bits} {}
+  virtual ~ordered_keys() = default;
+  ordered_keys(const ordered_keys&) = delete;
+  ordered_keys& operator=(const ordered_keys&) = delete;
+
+  [[nodiscard]] key_type type() const noexcept { return codec_.type; }
+  [[nodiscard]] const keys::key_codec& codec() const noexcept { return codec_; }
+  [[nodiscard]] unsigned key_bytes() const noexcept { return codec_.width_bytes(); }
+  [[nodiscard]] virtual std::uint64_t num_keys() const noexcept = 0;
+
+  // Ascending order alone: where the keys begin that are at least `number`, or more than it. NaN keys are more than any.
+
+  [[nodiscard]] key_border at_least(double number) const { return find(number, true); }
+  [[nodiscard]] key_border above(double number) const { return find(number, false); }
+
+  /// Behind the last number; the end for integers.
+  [[nodiscard]] key_border first_nan() const;
+  /// `key_bits`: a key as it is.
+  [[nodiscard]] tie_bounds ties_of(std::uint64_t key_bits) const;
+
+  /// The keys at `ranks` as numbers.
+  [[nodiscard]] std::vector<double> at(const std::vector<std::uint64_t>& ranks) const;
+  /// The same as bits, zeros above.
+  [[nodiscard]] virtual std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const = 0;
+  /// Keys before each border; the borders ascend. Of keys that compare equal none is apart.
+  [[nodiscard]] virtual std::vector<std::uint64_t> count_before(const std::vector<key_border>& borders) const = 0;
+  /// The keys of ranks from `begin` up to `end`, in order, as they are.
+  [[nodiscard]] virtual std::vector<std::byte> slice(std::uint64_t begin, std::uint64_t end) const = 0;
+  /// The same for who knows the borders that these keys lie between, and that no others do: nothing is to be looked for.
+  [[nodiscard]] virtual std::vector<std::byte> slice_between(std::uint64_t begin, std::uint64_t end,
+                                                             const key_border& /*from*/,
+                                                             const key_border& /*to*/) const {
+    return slice(begin, end);
+  }
+  /// Places in the input of the first `count` keys in order; of equal keys, the earlier first.
+  [[nodiscard]] virtual std::vector<std::uint64_t> first_places(std::uint64_t count) const = 0;
+  /// Of the keys that are not NaN, as statistics/mean.hpp has it.
+  [[nodiscard]] virtual double mean() const = 0;
+
+ protected:
+  /// Between a key's bits and its encoding.
+  [[nodiscard]] std::uint64_t encode(std::uint64_t key_bits) const;
+  [[nodiscard]] std::uint64_t decode(std::uint64_t encoded) const;
+
+ private:
+  [[nodiscard]] double value_of(std::uint64_t encoded) const;
+  /// The first border whose keys are at least `number`, or more than it.
+  [[nodiscard]] key_border find(double number, bool or_equal) const;
+
+  keys::key_codec codec_;
+};
+
+/// Bits of the key at `index` of an array, zeros above.
+[[nodiscard]] std::uint64_t bits_of_key(const void* keys, std::uint64_t index, unsigned key_bytes) noexcept;
+
+}  // namespace spansort::statistics

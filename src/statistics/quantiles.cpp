@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// quantiles(): the room statistics/ between the arguments and the answer.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "spansort/errors.hpp"
+#include "spansort/statistics.hpp"
+#include "statistics/open_keys.hpp"
+#include "statistics/quantile_position.hpp"
+#include "statistics/statistics_of.hpp"
+
+namespace spansort {
+namespace {
+
+using statistics::quantile_position;
+
+std::vector<quantile_position> positions_of(std::uint64_t num_keys, std::span<const double> q, quantile_method method) {
+  std::vector<quantile_position> positions;
+  for (const double each : q) positions.push_back(statistics::position_of(num_keys, each, method));
+  return positions;
+}
+
+/// Two ranks a position, then the last of all.
+std::vector<std::uint64_t> ranks_of(const std::vector<quantile_position>& positions, std::uint64_t num_keys) {
+  std::vector<std::uint64_t> ranks;
+  for (const quantile_position& p : positions) {
+    ranks.push_back(p.lower_rank);
+    ranks.push_back(p.upper_rank);
+  }
+  ranks.push_back(num_keys - 1);
+  return ranks;
+}
+
+std::vector<double> values_at(const std::vector<quantile_position>& positions, const std::vector<double>& keys,
+                              quantile_method method) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    values.push_back(statistics::quantile_value(method, positions[i], keys[2 * i], keys[2 * i + 1]));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<double> statistics::quantiles_of(const ordered_keys& keys, std::span<const double> q,
+                                             const quantile_options& options) {
+  const std::uint64_t num_keys = keys.num_keys();
+  std::vector<quantile_position> positions = positions_of(num_keys, q, options.method);
+  if (num_keys == 0) throw bad_input("quantiles of no keys");
+  std::vector<double> found = keys.at(ranks_of(positions, num_keys));
+  if (!std::isnan(found.back())) return values_at(positions, found, options.method);
+  // NaN keys come last: there are some if the last is one.
+  const std::uint64_t num_nans =
+      options.nans == nan_policy::propagate ? 0 : num_keys - keys.count_before({keys.first_nan()})[0];
+  if (options.nans == nan_policy::error) {
+    throw bad_input("quantiles: " + std::to_string(num_nans) + " of " + std::to_string(num_keys) + " keys are NaN");
+  }
+  const std::uint64_t num_numbers = num_keys - num_nans;
+  if (options.nans == nan_policy::propagate || num_numbers == 0) {
+    return std::vector<double>(q.size(), std::numeric_limits<double>::quiet_NaN());
+  }
+  positions = positions_of(num_numbers, q, options.method);
+  found = keys.at(ranks_of(positions, num_numbers));
+  return values_at(positions, found, options.method);
+}
+
+std::vector<double> detail::quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options) {
+  // Before devices are opened and keys copied.
+  static_cast<void>(positions_of(std::max<std::uint64_t>(keys.num_keys, 1), q, options.method));
+  const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.tuning});
+  return statistics::quantiles_of(*opened, q, options);
+}
+
+}  // namespace spansort
