@@ -1,6 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions that turn the folders of tests/ into test programs and ctest entries.
 
+# Sets <out> to an nvcc that compiles C++20 with this machine's C++ compiler, or to nothing. The GPU backend need not be
+# built: consumers of the library may have CUDA sources all the same.
+function(spansort_find_nvcc out)
+  if(NOT DEFINED SPANSORT_TEST_NVCC)
+    find_program(nvcc NAMES "${CMAKE_CUDA_COMPILER}" nvcc HINTS /usr/local/cuda/bin NO_CACHE)
+    if(nvcc)
+      spansort_try_nvcc(failure "${nvcc}")
+    endif()
+    if(NOT nvcc OR failure)
+      set(nvcc "")
+    endif()
+    set(SPANSORT_TEST_NVCC "${nvcc}" CACHE INTERNAL "nvcc for the tests of headers and package")
+  endif()
+  set(${out} "${SPANSORT_TEST_NVCC}" PARENT_SCOPE)
+endfunction()
+
 # tests/support/: oracle, distributions and the like, shared by all test programs as "support/<name>.hpp".
 function(spansort_add_test_support)
   # Without those of MPI: tests/mpi adds them to its own programs.

@@ -42,7 +42,9 @@ bool is_beyond_recovery(cudaError_t status) {
     case cudaErrorMisalignedAddress:
     case cudaErrorInvalidAddressSpace:
     case cudaErrorInvalidPc:
+#if CUDART_VERSION >= 12090
     case cudaErrorContained:
+#endif
     case cudaErrorExternalDevice:
     case cudaErrorLaunchFailure: return true;
     default: return false;
