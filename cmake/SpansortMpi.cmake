@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# The cluster library Spansort::mpi: SPANSORT_HAS_MPI says whether it is built.
-set(SPANSORT_MPI AUTO CACHE STRING "Build the cluster library: AUTO (where MPI is found), ON or OFF")
+# The cluster library Spansort::mpi: SPANSORT_HAS_MPI says whether it is built. Within another project it is left out
+# unless it is asked for.
+if(PROJECT_IS_TOP_LEVEL)
+  set(mpi_default AUTO)
+else()
+  set(mpi_default OFF)
+endif()
+set(SPANSORT_MPI ${mpi_default} CACHE STRING "Build the cluster library: AUTO (where MPI is found), ON or OFF")
 set_property(CACHE SPANSORT_MPI PROPERTY STRINGS AUTO ON OFF)
 set(SPANSORT_HAS_MPI OFF)
 if(SPANSORT_MPI STREQUAL "OFF")

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "spansort/cxx20.hpp"
+
 namespace spansort {
 
 struct device_description {

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "spansort/cxx20.hpp"
+
 namespace spansort {
 
 /// Base of all exceptions thrown by Spansort.

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "spansort/cxx20.hpp"
+
 namespace spansort {
 
 struct sort_report;

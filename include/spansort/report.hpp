@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "spansort/cxx20.hpp"
+
 namespace spansort {
 
 /// One phase of a sort, over all devices. Phases of different devices may overlap, so elapsed times need not add up to

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "spansort/cxx20.hpp"
+
 namespace spansort {
 
 /// IEEE 754 binary16, as its bits.

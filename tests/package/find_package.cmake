@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the build into a prefix of its own, then configures, builds and runs tests/package/consumer against it.
-# Given: BUILD_DIR SOURCE_DIR GENERATOR COMPILER FLAGS CONFIG VERSION HAS_MPI.
+# Given: BUILD_DIR SOURCE_DIR GENERATOR COMPILER FLAGS CONFIG VERSION HAS_MPI NVCC.
 cmake_minimum_required(VERSION 3.25)
 
 set(work "${BUILD_DIR}/package_test")
@@ -17,9 +17,12 @@ run("install" "${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${work}/pref
 run("configuring the consumer" "${CMAKE_COMMAND}" -S "${SOURCE_DIR}/tests/package/consumer" -B "${work}/consumer"
   -G "${GENERATOR}" "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DCMAKE_CXX_COMPILER=${COMPILER}"
   "-DCMAKE_CXX_FLAGS=${FLAGS}" "-DCMAKE_BUILD_TYPE=${CONFIG}" "-DEXPECTED_VERSION=${VERSION}"
-  "-DEXPECTS_MPI=${HAS_MPI}")
+  "-DEXPECTS_MPI=${HAS_MPI}" "-DCMAKE_CUDA_COMPILER=${NVCC}" "-DCMAKE_CUDA_ARCHITECTURES=90")
 run("building the consumer" "${CMAKE_COMMAND}" --build "${work}/consumer" --config "${CONFIG}")
 run("running the consumer" "${work}/consumer/bin/consumer")
+if(NVCC)
+  run("running the consumer with a CUDA source" "${work}/consumer/bin/cuda_consumer")
+endif()
 if(HAS_MPI)
   # Without mpirun a program is one rank.
   run("running the consumer of MPI" "${work}/consumer/bin/cluster")

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiles each public header alone, warnings being errors; those that do not are named at the end.
+# Given: COMPILER SOURCE_DIR GENERATED HAS_MPI MPI_DIRECTORIES WORK.
+cmake_minimum_required(VERSION 3.25)
+
+set(includes "-I${SOURCE_DIR}/include" "-I${GENERATED}")
+foreach(directory IN LISTS MPI_DIRECTORIES)
+  list(APPEND includes -isystem "${directory}")
+endforeach()
+if(COMPILER MATCHES "nvcc$")
+  set(suffix cu)
+  # -Wpedantic is left out, for what nvcc hands to the host's compiler is not free of extensions.
+  set(warnings "-Werror=all-warnings" "-Xcompiler=-Wall,-Wextra,-Wconversion,-Wshadow")
+  set(compile -c)
+else()
+  set(suffix cpp)
+  set(warnings -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror)
+  set(compile -fsyntax-only)
+endif()
+file(MAKE_DIRECTORY "${WORK}")
+
+# compile_header(<status> <output> <header> <option>...)
+function(compile_header status_out output_out header)
+  # The second time, a header must take itself for included.
+  file(WRITE "${WORK}/header.${suffix}" "#include <spansort/${header}>\n#include <spansort/${header}>\n")
+  execute_process(COMMAND "${COMPILER}" ${ARGN} ${includes} -o "${WORK}/header.out" "${WORK}/header.${suffix}"
+    RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
+  set(${status_out} "${status}" PARENT_SCOPE)
+  set(${output_out} "${output}" PARENT_SCOPE)
+endfunction()
+
+file(GLOB_RECURSE headers RELATIVE "${SOURCE_DIR}/include/spansort" "${SOURCE_DIR}/include/spansort/*.hpp")
+if(NOT headers)
+  message(FATAL_ERROR "no headers in ${SOURCE_DIR}/include/spansort")
+endif()
+if(NOT HAS_MPI)
+  list(REMOVE_ITEM headers mpi.hpp)
+endif()
+set(failures "")
+foreach(header IN LISTS headers ITEMS version.hpp)
+  compile_header(status output ${header} -std=c++20 ${compile} ${warnings})
+  if(NOT status EQUAL 0)
+    string(APPEND failures "\n${header}:\n${output}")
+  endif()
+  # nvcc preprocesses for host and device; once is enough there.
+  if(suffix STREQUAL "cu" AND NOT header STREQUAL "version.hpp")
+    continue()
+  endif()
+  compile_header(status output ${header} -std=c++17 -E)
+  if(status EQUAL 0 OR NOT output MATCHES "Spansort needs C\\+\\+20")
+    string(APPEND failures "\n${header} does not say that C++17 is too old:\n${output}")
+  endif()
+endforeach()
+if(failures)
+  message(FATAL_ERROR "${COMPILER}:${failures}")
+endif()
