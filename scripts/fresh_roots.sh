@@ -80,6 +80,7 @@ try_verb() {
   inside "$1" ./dev "$2" >"$log" 2>&1 </dev/null || status=$?
   if ((status == 0)); then
     outcome+=", $2 passed in $((SECONDS - begin)) s"
+    if [[ $2 == test ]]; then outcome+=" ($(tail -n 1 "$log"))"; fi
   else
     outcome+=", $2 FAILED with status $status after $((SECONDS - begin)) s"
     num_failed=$((num_failed + 1))
