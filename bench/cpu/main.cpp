@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ./dev bench cpu: Spansort next to the packaged CPU sorts; same input, same run, every output verified. A memory copy on
-// all threads is timed before and after each case: where the two differ, the machine was not quiet.
+// ./dev bench cpu: Spansort next to the packaged CPU sorts; same input, same run, every output verified. A memory copy
+// on all threads is timed before and after each case: where the two differ, the machine was not quiet.
 #include <fmt/format.h>
 #include <oneapi/tbb/parallel_for.h>
 

@@ -12,7 +12,7 @@ namespace bench {
 struct copy_times {
   std::vector<double> in_runs_ms;   ///< host to GPUs
   std::vector<double> out_runs_ms;  ///< GPUs to host
-  /// Of in plus out of a run.
+  /// Returns the median of in plus out of a run.
   [[nodiscard]] double median_ms() const;
   [[nodiscard]] nlohmann::ordered_json to_json() const;
 };
@@ -22,7 +22,7 @@ struct copy_times {
 [[nodiscard]] copy_times time_pinned_copies(const std::vector<int>& devices, void* host, std::uint64_t size_bytes,
                                             unsigned repeats);
 
-/// The same for pageable memory, where such a copy is done by the calling thread: cudaMemcpy, one thread a GPU.
+/// Times the same copies of pageable memory, where the calling thread makes such a copy: cudaMemcpy, one thread a GPU.
 [[nodiscard]] copy_times time_pageable_copies(const std::vector<int>& devices, void* host, std::uint64_t size_bytes,
                                               unsigned repeats);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs cases one after the other and keeps the JSON file. The file is written anew after every case and names every case
-// that it does not hold, so that a run that ends early, by its own budget or somebody else's, says what is missing.
+// Runs cases one after the other and keeps the JSON file. The file is written anew after every case and names every
+// case that it does not hold, so that a run that ends early, by its own budget or somebody else's, says what is
+// missing.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs made on a GPU, for the host would take minutes, and results looked at there. All on the current device; nothing
-// here waits unless it says so.
+// Inputs made on a GPU, for the host would take minutes, and results looked at there. All on the current device;
+// nothing here waits unless it says so.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -28,7 +28,7 @@ struct fill_request {
 void fill_device(cudaStream_t stream, void* keys, unsigned key_bytes, std::uint64_t num_keys,
                  const fill_request& request);
 
-/// The places 0, 1, 2 ... as values of 4 or 8 bytes.
+/// The positions 0, 1, 2 ... as values of 4 or 8 bytes.
 void fill_places(cudaStream_t stream, void* values, unsigned value_bytes, std::uint64_t count);
 
 /// Words of 4 bytes in which two arrays differ. Waits.
@@ -42,7 +42,7 @@ struct key_summary {
   std::uint32_t last = 0;
 };
 
-/// Of u32 keys. Waits.
+/// Summarizes u32 keys. Waits.
 [[nodiscard]] key_summary summarize(cudaStream_t stream, const std::uint32_t* keys, std::uint64_t num_keys);
 
 }  // namespace bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suite `distributions`: every input of the papers from host to host over all GPUs, as ratio to the uniform input, which
-// runs first.
+// Suite `distributions`: every input of the papers from host to host over all GPUs, as ratio to the uniform input,
+// which runs first.
 #include <fmt/format.h>
 
 #include "bench/gpu/device_list.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suite `host`: wall clock around spansort::sorter::sort from host memory to host memory, pinned buffers allocated before.
-// The bare copies of the same bytes run in the same process just before each case.
+// Suite `host`: wall clock around spansort::sorter::sort from host memory to host memory, pinned buffers allocated
+// before. The bare copies of the same bytes run in the same process just before each case.
 #include <fmt/format.h>
 
 #include "bench/gpu/bare_copies.hpp"

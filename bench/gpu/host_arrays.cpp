@@ -21,7 +21,7 @@ using range = tbb::blocked_range<std::uint64_t>;
 
 constexpr std::uint64_t huge_page_bytes = std::uint64_t{1} << 21;
 
-/// The place behind the keys where the values begin.
+/// The address behind the keys where the values begin.
 template <class Memory>
 Memory* values_in(const host_input& input, Memory* work) {
   const std::uint64_t keys_bytes = input.num_keys * spansort::size_bytes(input.key_type());
@@ -52,20 +52,20 @@ power_sums sum_words(const void* data, std::uint64_t num_words) {
                               });
 }
 
-/// Of words of 4 or 8 bytes; nothing where there are none.
+/// Returns the power sums of words of 4 or 8 bytes, and zeros where there are none.
 power_sums sum_words(const void* data, std::uint64_t num_words, std::uint64_t word_bytes) {
   if (data == nullptr) return {};
   return word_bytes == 4 ? sum_words<std::uint32_t>(data, num_words) : sum_words<std::uint64_t>(data, num_words);
 }
 
-/// Whether the places of equal keys rise: what a stable sort leaves.
+/// Returns whether the positions of equal keys rise, as a stable sort leaves them.
 template <class K, class V>
-bool places_rise_in_ties(const K* keys, const V* places, std::uint64_t num_keys) {
+bool positions_rise_in_ties(const K* keys, const V* positions, std::uint64_t num_keys) {
   return tbb::parallel_reduce(
       range(1, std::max<std::uint64_t>(num_keys, 1), std::uint64_t{1} << 16), true,
       [=](const range& part, bool rise) {
         for (std::uint64_t i = part.begin(); i != part.end(); ++i) {
-          rise = rise && (keys[i - 1] != keys[i] || places[i - 1] < places[i]);
+          rise = rise && (keys[i - 1] != keys[i] || positions[i - 1] < positions[i]);
         }
         return rise;
       },
@@ -86,16 +86,16 @@ bool is_in_order(spansort::const_key_span keys) {
   }
 }
 
-bool is_stable(const host_input& input, const void* keys, const void* places) {
+bool is_stable(const host_input& input, const void* keys, const void* positions) {
   const bool wide = spansort::size_bytes(input.key_type()) == 8;
   if (wide != (input.value_bytes() == 8)) throw spansort::invalid_argument(input.type + ": no check of its ties here");
   // Bits tell ties but for zeros of both signs and NaNs, and keys with values are integers here.
   if (wide) {
-    return places_rise_in_ties(static_cast<const std::uint64_t*>(keys), static_cast<const std::uint64_t*>(places),
-                               input.num_keys);
+    return positions_rise_in_ties(static_cast<const std::uint64_t*>(keys), static_cast<const std::uint64_t*>(positions),
+                                  input.num_keys);
   }
-  return places_rise_in_ties(static_cast<const std::uint32_t*>(keys), static_cast<const std::uint32_t*>(places),
-                             input.num_keys);
+  return positions_rise_in_ties(static_cast<const std::uint32_t*>(keys), static_cast<const std::uint32_t*>(positions),
+                                input.num_keys);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs in host memory, and the arrays in which they are sorted: allocated once, restored before every run, checked after.
+// Inputs in host memory, and the arrays in which they are sorted: allocated once, restored before every run, checked
+// after.
 #pragma once
 
 #include <cstdint>
@@ -50,13 +51,14 @@ class host_arrays {
   [[nodiscard]] void* pageable();
   void release_pageable() { pageable_.reset(); }
 
-  /// Makes `input` the one that restore() and holds_result() are about. Values are the places of their keys.
+  /// Makes `input` the one that restore() and holds_result() are about. Values are the positions of their keys.
   void set_input(const host_input& input);
   void restore(void* work);
-  /// Whether `work` is in order and the power sums of keys and values are those of the input: for every run.
+  /// Returns whether `work` is in order and the power sums of keys and values are those of the input, as after every
+  /// run.
   [[nodiscard]] bool looks_right(const void* work) const;
-  /// Whether `work` is in order and holds the records of the input, by the library's checksum of the multiset; of pairs
-  /// also whether ties kept their order. Takes several times as long.
+  /// Returns whether `work` is in order and holds the records of the input, by the library's checksum of the multiset;
+  /// of pairs also whether ties kept their order. Takes several times as long.
   [[nodiscard]] bool holds_result(const void* work) const;
 
  private:

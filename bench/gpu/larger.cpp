@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suite `larger`: inputs of four times what a GPU may hold, from host memory to host memory, next to bare copies that make
-// the same two trips, and to what the other design would take at least: the CPU splits, one trip sorts.
+// Suite `larger`: inputs of four times what a GPU may hold, from host memory to host memory, next to bare copies that
+// make the same two trips, and to what the other design would take at least: the CPU splits, one trip sorts.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 namespace bench {
 namespace {
 
-/// As large as the sort's own where neither memory nor a small input decides.
+/// This many parts are what the sort makes too where neither memory nor a small input decides.
 constexpr std::uint64_t num_parts = 32;
 
 struct trip_times {

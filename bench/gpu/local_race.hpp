@@ -30,10 +30,10 @@ struct race_result {
   std::uint64_t num_differing_words = 0;  ///< between the results: 0 where both are right
 };
 
-/// On the current device. Throws invalid_argument for types that it is not compiled for.
+/// Races on the current device. Throws invalid_argument for types that it is not compiled for.
 [[nodiscard]] race_result race(const race_request& request);
 
-/// What CUB calls its version: 300001 and the like.
+/// Returns what CUB calls its version: 300001 and the like.
 [[nodiscard]] int cub_version();
 
 }  // namespace bench

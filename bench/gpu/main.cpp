@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ./dev bench gpu: Spansort on GPUs next to CUB and to the bare copies; same input, same process, every output verified.
+// ./dev bench gpu: Spansort on GPUs next to CUB and to the bare copies; same input, same process, every output
+// verified.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 

@@ -46,7 +46,7 @@ json gpu_json(int ordinal) {
           {"num_multiprocessors", properties.multiProcessorCount}};
 }
 
-/// Whether every GPU of the list can reach every other's memory.
+/// Returns whether every GPU of the list can reach every other's memory.
 bool all_peers_reachable(const std::vector<int>& devices) {
   for (const int from : devices) {
     for (const int to : devices) {

@@ -58,7 +58,7 @@ class resident_keys {
     return shards;
   }
 
-  /// Of all shards one behind the other.
+  /// Summarizes the keys of all shards, one shard behind the other.
   [[nodiscard]] key_summary look_at(const std::vector<spansort::shard>& shards) const {
     key_summary whole;
     bool is_first = true;

@@ -17,7 +17,8 @@ namespace cuda = spansort::device::cuda;
 
 constexpr double gib = 1024.0 * 1024 * 1024;
 
-/// Bytes free on the fullest GPU of the list. One GPU alone takes all keys of a case, so the sizes of others do not help.
+/// Bytes free on the fullest GPU of the list. One GPU alone takes all keys of a case, so the sizes of others do not
+/// help.
 double free_gpu_bytes(const std::vector<int>& devices) {
   std::size_t fewest = ~std::size_t{0};
   for (const int ordinal : devices) {

@@ -25,7 +25,7 @@ struct settings {
 /// Replaces an empty device list by all GPUs, and cuts it to max_gpus. Throws invalid_argument or device_error.
 void resolve_devices(settings& s);
 
-/// Of an input of suite larger: four times what the sort may take of all GPUs.
+/// Returns the size of an input of suite larger: four times what the sort may take of all GPUs.
 [[nodiscard]] std::uint64_t larger_input_bytes(const settings& s);
 
 /// Shrinks num_keys to what the GPUs and the host can hold. Returns why, "" where nothing was shrunk.

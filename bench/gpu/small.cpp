@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suite `small`: where launch gaps and the trip to the GPU rule. Resident keys: resident_sorter next to CUB, by the host's
-// clock and, for the kernels alone, between events. Host arrays: the CPU next to one GPU, which tells where a GPU begins
-// to pay.
+// Suite `small`: where launch gaps and the trip to the GPU rule. Resident keys: resident_sorter next to CUB, by the
+// host's clock and, for the kernels alone, between events. Host arrays: the CPU next to one GPU, which tells where a
+// GPU begins to pay.
 #include <fmt/format.h>
 
 #include <spansort/resident.hpp>

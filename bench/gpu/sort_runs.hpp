@@ -20,8 +20,8 @@ struct sort_runs {
   [[nodiscard]] double median_ms() const;
 };
 
-/// `repeats` sorts at `work` by a sorter that keeps its workspace, each of the fresh input. Each is verified, the last one
-/// with the library's checksum. The first call before them warms up.
+/// `repeats` sorts at `work` by a sorter that keeps its workspace, each of the fresh input. Each is verified, the last
+/// one with the library's checksum. The first call before them warms up.
 [[nodiscard]] sort_runs run_sorts(host_arrays& arrays, const host_input& input, void* work,
                                   spansort::sort_options options, unsigned repeats);
 
@@ -29,7 +29,7 @@ struct sort_runs {
 
 [[nodiscard]] nlohmann::ordered_json to_json(const host_input& input);
 [[nodiscard]] nlohmann::ordered_json to_json(const sort_runs& runs, std::uint64_t num_keys);
-/// For every rank and phase: first start, last end, and the time in which the device was at it.
+/// Returns, for every rank and phase, its first start, its last end, and the time in which the device was at it.
 [[nodiscard]] nlohmann::ordered_json phases_by_rank(const spansort::sort_report& report);
 
 }  // namespace bench

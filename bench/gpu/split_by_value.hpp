@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other way to sort data larger than the GPUs: the CPU splits the input into ranges of values that fit, and one trip
-// sorts them. Here its first step alone, by the host device's own primitives.
+// The other way to sort data larger than the GPUs: the CPU splits the input into ranges of values that fit, and one
+// trip sorts them. Here its first step alone, by the host device's own primitives.
 #pragma once
 
 #include <vector>

@@ -17,17 +17,17 @@ using case_list = std::vector<bench_case>;
 
 /// One GPU's local sort next to CUB's, data resident.
 void add_local_cases(const settings& s, case_list& cases);
-/// From host memory to host memory, next to the bare copies.
+/// Adds sorts from host memory to host memory, next to the bare copies.
 void add_host_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
 /// Data on the GPUs.
 void add_resident_cases(const settings& s, case_list& cases);
-/// From host to host over all GPUs, next to the uniform input.
+/// Adds sorts of every distribution from host to host over all GPUs, next to the uniform input.
 void add_distribution_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
-/// Who did what when, from host to host.
+/// Adds sorts from host to host whose report tells which device did what when.
 void add_breakdown_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
 /// Inputs of four times what the GPUs may hold.
 void add_larger_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
-/// Where launch gaps and the trip to the GPU rule.
+/// Adds sorts so small that launch gaps and the trip to the GPU rule.
 void add_small_cases(const settings& s, case_list& cases);
 
 }  // namespace bench

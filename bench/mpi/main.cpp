@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ./dev bench mpi: sorts of 64-bit pairs over the node ranks that mpirun started. Every result is verified: stable order
-// across the node ranks and the checksum of all pairs. scripts/bench_mpi.py runs this for several numbers of node ranks.
+// ./dev bench mpi: sorts of 64-bit pairs over the node ranks that mpirun started. Every result is verified: stable
+// order across the node ranks and the checksum of all pairs. scripts/bench_mpi.py runs this for several numbers of node
+// ranks.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -105,7 +106,7 @@ void add_options(CLI::App& app, settings& s) {
   app.add_option("--log2-keys", s.log2_keys, "keys over all node ranks in quartiles: 26")->check(CLI::Range(4U, 36U));
   app.add_option("--repeats", s.repeats, "timed runs of each contender: 5")->check(CLI::PositiveNumber);
   app.add_option("--seed", s.seed, "of the inputs");
-  app.add_flag("--spoil", s.spoil, "damage every result before it is verified: ends with status 8");
+  app.add_flag("--spoil", s.spoil, "corrupt every result before it is verified: ends with status 8");
   app.add_option("--commit", s.commit, "what was measured, for the JSON");
   app.add_option("--json", s.json_file, "write all runs here, anew after each case");
 }

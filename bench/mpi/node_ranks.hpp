@@ -10,7 +10,7 @@
 
 namespace bench {
 
-/// Of MPI_COMM_WORLD. Failures of MPI itself end the program: that is MPI's own default.
+/// The node ranks of MPI_COMM_WORLD. Failures of MPI itself end the program: that is MPI's own default.
 class node_ranks {
  public:
   node_ranks();
@@ -19,12 +19,12 @@ class node_ranks {
   [[nodiscard]] unsigned count() const noexcept { return count_; }
   void barrier() const;
   [[nodiscard]] double max(double mine) const;
-  /// Whether it is true on every node rank.
+  /// Returns whether `mine` is true on every node rank.
   [[nodiscard]] bool all(bool mine) const;
   [[nodiscard]] spansort::multiset_checksum sum(const spansort::multiset_checksum& mine) const;
   /// Five numbers of every node rank, by rank; on all.
   [[nodiscard]] std::vector<std::array<std::uint64_t, 5>> gather(const std::array<std::uint64_t, 5>& mine) const;
-  /// By rank, on node rank 0; none elsewhere.
+  /// Returns all texts by rank on node rank 0, and none elsewhere.
   [[nodiscard]] std::vector<std::string> gather(const std::string& mine) const;
 
  private:

@@ -16,7 +16,8 @@ using json = nlohmann::ordered_json;
 
 constexpr std::array<double, 3> quartiles{0.25, 0.5, 0.75};
 
-/// Whether `found` are the keys that stand where the quartiles are in the sorted whole, of which `part` begins at `begin`.
+/// Returns whether `found` are the keys that stand where the quartiles are in the sorted whole, of which `part` begins
+/// at `begin`.
 bool are_quartiles(const node_ranks& nodes, const std::vector<double>& found, const std::vector<std::uint64_t>& part,
                    std::uint64_t begin, std::uint64_t num_keys) {
   bool is_right = found.size() == quartiles.size();

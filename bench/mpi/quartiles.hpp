@@ -10,7 +10,8 @@
 
 namespace bench {
 
-/// Collective. In each round the keys are sorted and selected from in turn; what is found is compared with the sorted keys.
+/// Collective. In each round the keys are sorted and selected from in turn; what is found is compared with the sorted
+/// keys.
 [[nodiscard]] nlohmann::ordered_json run_quartiles(const node_ranks& nodes, const sort_case& c, const settings& s);
 
 }  // namespace bench

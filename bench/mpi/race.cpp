@@ -19,7 +19,7 @@ using json = nlohmann::ordered_json;
 
 constexpr double bytes_of_a_pair = 16;
 
-/// Of one run: what all node ranks agree on, and the phases of each, which node rank 0 has.
+/// The result of one run: what all node ranks agree on, and the phases of each, which node rank 0 has.
 struct run_result {
   double elapsed_ms = 0;  ///< of the slowest node rank
   bool is_right = false;

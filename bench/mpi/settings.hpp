@@ -16,7 +16,7 @@ struct settings {
   unsigned log2_keys = 26;      ///< over all node ranks, suite quartiles
   unsigned repeats = 5;
   std::uint64_t seed = 1;
-  bool spoil = false;  ///< every result is damaged before it is verified: for the test of the verification
+  bool spoil = false;  ///< every result is corrupted before it is verified: for the test of the verification
   std::string json_file;
   std::string commit = "unknown";
 };

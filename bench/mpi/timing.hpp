@@ -12,7 +12,7 @@
 
 namespace bench {
 
-/// Of the last minute; -1 where the system does not tell.
+/// Returns the machine's load average over the last minute, or -1 where the system does not tell.
 [[nodiscard]] inline double load_average() {
   std::array<double, 1> last_minute{};
   return getloadavg(last_minute.data(), 1) == 1 ? last_minute[0] : -1;

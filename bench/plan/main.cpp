@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What distributed_rmg would plan and send on more nodes than there are: the planner itself, with the parameters that the
-// sort would give it, on histograms drawn at random instead of counted. Says how often it must refine, how many counts
-// travel, how often keys are partitioned and who sends what to whom. scripts/cluster_model.py makes times of it.
+// What distributed_rmg would plan and send on more nodes than there are: the planner itself, with the parameters that
+// the sort would give it, on histograms drawn at random instead of counted. Says how often it must refine, how many
+// counts travel, how often keys are partitioned and who sends what to whom. scripts/cluster_model.py makes times of it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -38,11 +38,11 @@ struct settings {
   std::string json_file;
 };
 
-/// Of the processor, so that what else runs on the machine does not count. One thread.
+/// Returns the processor time of the one thread, so that what else runs on the machine does not count.
 double cpu_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// Of the keys in the lower half of all key values. Were it a half, buckets of uniform keys would end where the parts of
-/// a power of two of nodes do, and nothing would span two nodes: luck that no data has.
+/// This share of the keys lies in the lower half of all key values. Were it a half, buckets of uniform keys would end
+/// where the parts of a power of two of nodes do, and nothing would span two nodes: luck that no data has.
 constexpr double share_of_lower_half = 0.618;
 
 /// Histograms of keys that are uniform in the lower half of all key values, and in the upper one.
@@ -50,7 +50,7 @@ class random_histograms {
  public:
   explicit random_histograms(std::uint64_t seed) : random_(seed) {}
 
-  /// How `num_keys` keys of the root spread over the buckets of its first digit, a power of two of them.
+  /// Spreads `num_keys` keys of the root over the buckets of its first digit, a power of two of them.
   void fill_root(std::span<std::uint64_t> buckets, std::uint64_t num_keys) {
     const std::uint64_t left = lower_of(num_keys, share_of_lower_half);
     fill(buckets.first(buckets.size() / 2), left);
@@ -101,7 +101,7 @@ std::vector<std::vector<counts>> draw_histograms(random_histograms& random,
   return histograms;
 }
 
-/// What the sort of one CPU device a node would give the planner, for pairs of 64-bit keys and values.
+/// Returns what the sort of one CPU device a node would give the planner, for pairs of 64-bit keys and values.
 plan::parameters parameters_of(unsigned num_nodes, std::uint64_t part_keys, bool is_balanced) {
   algorithms::problem problem;
   problem.shape = {{spansort::key_type::u64, false, spansort::keys::tie_rule::by_input_order}, 8};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quartiles without sorting next to sorting the same keys: spansort_bench_select. Same input, same process, runs in turn;
-// the answers are compared with the sorted keys. A read of the keys on all threads, on GPUs half of a copy, shows what
-// memory gives. Keys lie in host memory, or with --devices gpu:0,1 on GPUs, where they are sorted by sort_resident.
+// Quartiles without sorting next to sorting the same keys: spansort_bench_select. Same input, same process, runs in
+// turn; the answers are compared with the sorted keys. A read of the keys on all threads, on GPUs half of a copy, shows
+// what memory gives. Keys lie in host memory, or with --devices gpu:0,1 on GPUs, where they are sorted by
+// sort_resident.
 #include <fmt/format.h>
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_reduce.h>
@@ -66,7 +67,7 @@ class select_case {
   [[nodiscard]] virtual double read_ms() = 0;
   [[nodiscard]] virtual double sort_ms() = 0;
   [[nodiscard]] virtual double select_ms(statistics::select_report& report) = 0;
-  /// After both.
+  /// Compares the answers of sort_ms() and select_ms(), which have both been called before.
   [[nodiscard]] virtual bool is_verified() = 0;
 };
 
