@@ -59,8 +59,8 @@ struct tick_row {
   int exponent = 0;
 };
 
-/// Up to `most` + 1 ticks at round values, ascending; `most` below 3 is 3. `ascii`: 1e6 instead of superscripts, no
-/// blanks between thousands.
+/// Returns up to `most` + 1 ticks at round values, ascending; `most` below 3 is 3. `ascii` writes 1e6 instead of
+/// superscripts, and no blanks between thousands.
 [[nodiscard]] tick_row make_ticks(const axis& a, unsigned most, bool ascii);
 
 /// Values between powers of ten, twice to nine times each; none on a linear axis, or where they would touch.

@@ -17,8 +17,8 @@ struct check_arguments {
   bool unique = false;
 };
 
-/// Tells of the first disorder on standard error, and of count, type, duplicates and checksum on standard output if asked.
-/// Returns the exit status.
+/// Tells of the first disorder on standard error, and of count, type, duplicates and checksum on standard output if
+/// asked. Returns the exit status.
 int run_check(const check_arguments& arguments, bool prints_counts);
 
 }  // namespace cli

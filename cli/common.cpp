@@ -54,7 +54,7 @@ std::uint64_t memory_bytes() {
   return sum;
 }
 
-/// Of the smallest device that `devices`, a device list, may mean.
+/// Returns the memory of the smallest device that `devices`, a device list, may mean.
 std::uint64_t device_memory_bytes(std::string_view devices) {
   std::uint64_t least_gpu = 0;
   for (const spansort::device_description& device : spansort::list_devices()) {

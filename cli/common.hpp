@@ -66,7 +66,7 @@ void add_reverse_flag(CLI::App& command, bool& descending);
 /// Throws invalid_argument naming --type; nothing for "".
 [[nodiscard]] std::optional<spansort::key_type> parse_type_flag(const std::string& text);
 
-/// Of -S; nothing for "". Throws invalid_argument.
+/// Returns the bytes that -S asks for, 0 for "". Throws invalid_argument.
 [[nodiscard]] std::uint64_t parse_memory_limit(const std::string& text);
 
 /// sort_file, argsort_file or merge_files, as the flags say.

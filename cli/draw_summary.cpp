@@ -71,7 +71,8 @@ std::string fitted(const std::string& text, const text_look& look, double width)
   return "…";
 }
 
-/// As many digits as tell the box from a point, five at least; whole numbers in full unless very long.
+/// Writes as many digits as tell the box from a point, five at least, and whole numbers in full unless they are very
+/// long.
 std::string fact(double value, double iqr) {
   if (!std::isfinite(value)) return std::isnan(value) ? "undefined" : value < 0 ? "−∞" : "∞";
   constexpr double long_from = 1e10;

@@ -7,8 +7,8 @@
 
 namespace cli {
 
-/// From now on INT, TERM, HUP, QUIT, PIPE and XCPU first remove the file last announced, then do what they always do.
-/// Signals that were ignored stay ignored.
+/// Has INT, TERM, HUP, QUIT, PIPE and XCPU first remove the file last announced, then do what they always do. Signals
+/// that were ignored stay ignored.
 [[nodiscard]] spansort::temporary_file_callback remove_temporary_on_signals();
 
 /// Removes the file last announced. For a thread that is about to end the process.

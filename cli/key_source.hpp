@@ -15,7 +15,7 @@ namespace cli {
 /// A type, a number of keys, and the library's questions to them.
 struct key_source {
   key_source() = default;
-  /// Of this process. They must stay where they are.
+  /// Makes a source of keys in this process's memory, which must stay where they are.
   key_source(spansort::const_key_span keys);  // NOLINT(google-explicit-constructor): a span is one
 
   spansort::key_type type = spansort::key_type::u8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command spansort: parses, runs one subcommand, turns exceptions into messages and exit statuses. Given --mpi, it is
-// replaced by the program spansort-mpi.
+// The command spansort: parses, runs one subcommand, turns exceptions into messages and exit statuses. Given --mpi, it
+// is replaced by the program spansort-mpi.
 #include <fmt/format.h>
 
 #include <csignal>

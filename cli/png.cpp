@@ -21,7 +21,7 @@ namespace {
       reason));
 }
 
-/// Beside the command, where it is built and where it is installed.
+/// Returns the module's path, which is beside the command where it is built and where it is installed.
 std::filesystem::path module_path() {
   std::error_code failure;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failure);

@@ -27,7 +27,8 @@ void add_program_texts(CLI::App& app);
 /// "spansort: ..." on standard error.
 void print_message(const std::string& message);
 
-/// What was printed may still fail to arrive: then a message, and the status of that where `status` is none of trouble.
+/// Returns the status with which the program ends: that of output which fails to arrive, with a message, where `status`
+/// is none of trouble.
 [[nodiscard]] int flush_output(int status);
 
 /// A file opened while 0, 1 or 2 are closed would get that number, and be written or read for a standard stream. Each

@@ -19,7 +19,7 @@ class progress_bar {
   progress_bar(const progress_bar&) = delete;
   progress_bar& operator=(const progress_bar&) = delete;
 
-  /// What sort_options takes; empty when nothing is to be shown. The bar must outlive it.
+  /// Returns what sort_options takes; empty when nothing is to be shown. The bar must outlive it.
   [[nodiscard]] spansort::progress_callback callback();
 
  private:

@@ -17,7 +17,8 @@
 namespace cli {
 namespace {
 
-/// As far as can be told without MPI; what each starter of processes sets, Open MPI's, PMIx and those of MPICH.
+/// Returns whether this is node rank 0, as far as can be told without MPI: by what each starter of processes sets, Open
+/// MPI's, PMIx and those of MPICH.
 bool is_first_rank() {
   for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
     const char* const rank = std::getenv(name);

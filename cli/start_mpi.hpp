@@ -4,11 +4,11 @@
 
 namespace cli {
 
-/// Whether --mpi is among the arguments.
+/// Returns whether --mpi is among the arguments.
 [[nodiscard]] bool wants_mpi(int argc, char** argv);
 
-/// Replaces this process by the program spansort-mpi of the same folder, with the same arguments. Returns only where that
-/// cannot be, with exit status 2 after a message, of which a program under mpirun prints one.
+/// Replaces this process by the program spansort-mpi of the same folder, with the same arguments. Returns only where
+/// that cannot be, with exit status 2 after a message, of which a program under mpirun prints one.
 int start_mpi_program(char** argv);
 
 }  // namespace cli

@@ -99,7 +99,7 @@ void require_distinct_files(const summary_arguments& arguments) {
   }
 }
 
-/// Why there is no picture.
+/// Returns why there is no picture.
 std::string no_picture_text(const key_summary& s) {
   if (s.box.nan_count != 0 && s.options.nans == spansort::nan_policy::propagate) {
     return fmt::format("{} of {} keys are NaN, and so is every statistic; --nan omit leaves them out", s.box.nan_count,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of `spansort summary`, from flags to files: what one machine does with all keys, and a cluster with the keys of
-// all node ranks.
+// The steps of `spansort summary`, from flags to files: what one machine does with all keys, and a cluster with the
+// keys of all node ranks.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct summary_arguments {
   std::string devices = "auto";
 };
 
-/// Of --plot, by the name of its file.
+/// The format of --plot's picture, by the name of its file.
 enum class picture_format : std::uint8_t { svg, png };
 
 /// What is to be done, checked.

@@ -39,7 +39,7 @@ std::vector<double> finite_values(const key_summary& summary) {
   return values;
 }
 
-/// Where values become small: 1 for counts and sizes, else the quartile that is next to 0.
+/// Returns where values become small: 1 for counts and sizes, else the quartile that is next to 0.
 double smallest_magnitude(const key_summary& summary, double low, double high) {
   const bool are_integers = is_integer(summary.type);
   if (are_integers && low >= 0) return 1;

@@ -49,7 +49,7 @@ struct outlier_mark {
   std::uint64_t count = 0;
 };
 
-/// Where everything is drawn.
+/// The positions at which everything is drawn.
 struct picture_data {
   axis value_axis;
   std::vector<double> edges;  ///< of bins that are equally wide on the axis
@@ -58,9 +58,9 @@ struct picture_data {
 };
 
 /// The axis from the least to the greatest key, with bins after NumPy's rule `auto` (the narrower of Freedman and
-/// Diaconis's and Sturges's), 100 at most. On a linear axis the edges are numpy.linspace's. Integers that would get bins
-/// of less than four have bins of whole integers instead, which end halfway between them. Nothing where quartiles or
-/// whiskers are NaN or infinite.
+/// Diaconis's and Sturges's), 100 at most. On a linear axis the edges are numpy.linspace's. Integers that would get
+/// bins of less than four have bins of whole integers instead, which end halfway between them. Nothing where quartiles
+/// or whiskers are NaN or infinite.
 [[nodiscard]] std::optional<picture_data> make_picture_data(const key_source& keys, const key_summary& summary,
                                                             std::optional<axis_scale> scale);
 

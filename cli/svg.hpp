@@ -8,8 +8,8 @@
 
 namespace cli {
 
-/// The bytes of the file, which depend on the drawing alone. Text stays text, to be found and copied; where DejaVu Sans is
-/// not installed, the viewer takes another font.
+/// The bytes of the file, which depend on the drawing alone. Text stays text, to be found and copied; where DejaVu Sans
+/// is not installed, the viewer takes another font.
 [[nodiscard]] std::string to_svg(const drawing& picture);
 
 }  // namespace cli

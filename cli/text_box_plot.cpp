@@ -55,7 +55,7 @@ class cell_line {
   void fill(unsigned first, unsigned last, const char* glyph) {
     for (unsigned i = first; i <= last; ++i) cells_[i] = glyph;
   }
-  /// With the margin, without blanks at the end.
+  /// Returns the line with the margin and without blanks at the end.
   [[nodiscard]] std::string text() const {
     std::string line(margin, ' ');
     for (const std::string& cell : cells_) line += cell;

@@ -18,7 +18,8 @@ constexpr std::array<std::uint16_t, 95> ascii_widths{
 /// Bold letters are wider by this on average.
 constexpr double bold_factor = 1.11;
 
-/// In thousandths of the font's size. Of others than ASCII, those that the command itself writes are known.
+/// Returns a character's width in thousandths of the font's size. Of characters outside ASCII, those that the command
+/// itself writes are known.
 double width_of(char32_t character) {
   if (character >= U' ' && character <= U'~') return ascii_widths[character - U' '];
   switch (character) {

@@ -20,14 +20,14 @@ struct agreed_setting {
 /// Collective. Status 2 and the differences on all node ranks where their settings differ; well otherwise.
 [[nodiscard]] outcome compare_settings(const mpi_world& world, const std::vector<agreed_setting>& settings);
 
-/// How a node rank came out of what all have done together.
+/// The end of one node rank's share in what all have done together.
 struct node_outcome {
   outcome end;
   bool is_echo = false;  ///< of another's failure, which that one tells itself
 };
 
-/// Collective. The same for all: well if all are well; else the status of the first node rank with a failure of its own,
-/// and the messages of all such, with their node ranks unless all say the same.
+/// Collective. The same for all: well if all are well; else the status of the first node rank with a failure of its
+/// own, and the messages of all such, with their node ranks unless all say the same.
 [[nodiscard]] outcome agree_on_outcome(const mpi_world& world, const node_outcome& mine);
 
 }  // namespace cli

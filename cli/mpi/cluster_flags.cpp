@@ -36,7 +36,7 @@ void suffer_test_fault(std::string_view kind) {
   while (kind == "wait") std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
-/// What befalls the given node rank in the given phase.
+/// Returns what makes the fault befall the given node rank in the given phase.
 std::function<void(std::string_view)> parse_test_fault(const std::string& text) {
   if (text.empty()) return {};
   const std::size_t first = text.find(':');
@@ -59,7 +59,7 @@ void wait_for_the_watch(const spansort::cluster_failure& failure) {
   if (failure.node_rank() < 0) std::this_thread::sleep_for(limit);
 }
 
-/// Whether all node ranks saw what was thrown, if anything was.
+/// The end of a session, and whether all node ranks saw what was thrown, if anything was.
 struct session_end {
   bool is_shared = true;
   bool is_echo = false;
@@ -114,8 +114,8 @@ outcome run_in_session(const mpi_world& world, spansort::mpi::options options,
   session_end end;
   const outcome mine = run_caught([&] {
     try {
-      // Unwound before the message: while an exception is on its way, its end tells the others of the failure. That of a
-      // session that heard of another's failure waits for on_failure.
+      // Unwound before the message: while an exception is on its way, its end tells the others of the failure. That of
+      // a session that heard of another's failure waits for on_failure.
       spansort::mpi::session session(MPI_COMM_WORLD, std::move(options));
       call_in_session(session, f, end);
     } catch (const spansort::cluster_failure&) {

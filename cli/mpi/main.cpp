@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program spansort-mpi, by which spansort is replaced when it is given --mpi: a node rank of those that mpirun starts.
-// All of them parse, agree that they were asked for the same, and do it together.
+// The program spansort-mpi, by which spansort is replaced when it is given --mpi: a node rank of those that mpirun
+// starts. All of them parse, agree that they were asked for the same, and do it together.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -53,7 +53,7 @@ parsed_arguments parse(int argc, char** argv, const cli::mpi_world& world) {
   return parsed;
 }
 
-/// The same on all node ranks.
+/// Runs the subcommand if all node ranks agree on it. The outcome is the same on all of them.
 cli::outcome agree_and_run(const parsed_arguments& parsed, const cli::mpi_world& world) {
   cli::outcome end = cli::agree_on_outcome(world, {parsed.end, false});
   if (end.status != cli::status_ok) return end;

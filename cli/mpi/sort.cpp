@@ -25,7 +25,7 @@ using session_operation = spansort::file_result (spansort::mpi::session::*)(cons
                                                                             const std::string& output,
                                                                             const spansort::file_options& file);
 
-/// What one machine alone can do.
+/// Throws invalid_argument for flags that one machine alone can follow.
 void refuse_local_flags(const sort_arguments& arguments) {
   struct local_flag {
     const char* name;
@@ -76,7 +76,7 @@ spansort::mpi::options options_of(const cluster_sort_arguments& arguments) {
   return options;
 }
 
-/// Of the sort on node rank 0, once no other can fail any more.
+/// Writes the report of the sort. Node rank 0 does so, once no other can fail any more.
 void write_report(const std::string& path, const spansort::sort_report& report) {
   spansort::write_file(path, spansort::to_json(report) + "\n", remove_temporary_on_signals());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// spansort summary --mpi: each node rank reads its share of the file, all ask the keys together, each writes its outliers'
-// part, and node rank 0 what is left.
+// spansort summary --mpi: each node rank reads its share of the file, all ask the keys together, each writes its
+// outliers' part, and node rank 0 what is left.
 #include "cli/summary.hpp"
 
 #include <exception>

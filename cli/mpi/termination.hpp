@@ -9,8 +9,8 @@
 
 namespace cli {
 
-/// To be called before any thread is started. From now on SIGTERM ends the process, its temporary file removed, but only
-/// after 0.7 s: the time to learn which node rank failed and to say so. Where it was ignored it stays so.
+/// Has SIGTERM end the process, its temporary file removed, but only after 0.7 s: the time to learn which node rank
+/// failed and to say so. Where it was ignored it stays so. Call this before any thread is started.
 void delay_sigterm();
 
 /// Does not return once SIGTERM has come: what has not been done by then is left undone.

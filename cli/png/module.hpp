@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between the command and spansort-png.so, a module that draws PNG with cairo. It is loaded when a PNG is asked
-// for, so that the command itself starts without cairo and all that cairo needs: fonts, X11.
+// The seam between the command and spansort-png.so, a module that draws PNG with cairo. It is loaded when a PNG is
+// asked for, so that the command itself starts without cairo and all that cairo needs: fonts, X11.
 #pragma once
 
 #include <string>
