@@ -35,7 +35,7 @@ struct link_description {
 /// Devices that can sort on this machine: one host device per NUMA node, then the GPUs.
 [[nodiscard]] std::vector<device_description> list_devices();
 
-/// Why no GPU can be used, "" when one can.
+/// Returns why no GPU can be used, "" when one can.
 [[nodiscard]] std::string why_no_gpu();
 
 /// {"devices": [...], "links": [...], "gpu": "..."}

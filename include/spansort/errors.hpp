@@ -15,7 +15,8 @@ namespace spansort {
 class error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
-  /// Exit status of the command: 2 usage, 3 bad input, 4 I/O, 5 device, 6 memory, 7 peer, 8 internal check, 130 cancelled.
+  /// Exit status of the command: 2 usage, 3 bad input, 4 I/O, 5 device, 6 memory, 7 peer, 8 internal check, 130
+  /// cancelled.
   [[nodiscard]] virtual int exit_status() const noexcept { return 8; }
 };
 
@@ -78,7 +79,7 @@ class out_of_memory : public error {
       : error(what), needed_bytes_(needed_bytes), available_bytes_(available_bytes), device_(std::move(device)) {}
   [[nodiscard]] std::uint64_t needed_bytes() const noexcept { return needed_bytes_; }
   [[nodiscard]] std::uint64_t available_bytes() const noexcept { return available_bytes_; }
-  /// Of a GPU's runtime that refused, as in a device list; "" where it is none in particular.
+  /// Returns the GPU whose runtime refused, as in a device list; "" where it is none in particular.
   [[nodiscard]] const std::string& device() const noexcept { return device_; }
   [[nodiscard]] int exit_status() const noexcept override { return 6; }
 
@@ -92,8 +93,8 @@ class out_of_memory : public error {
 /// with this; the process can do nothing more with that communicator.
 class cluster_failure : public error {
  public:
-  /// `node_rank` of the rank that failed, -1 where MPI does not say; `phase` is the last that was heard from it, "" where
-  /// none was.
+  /// `node_rank` of the rank that failed, -1 where MPI does not say; `phase` is the last that was heard from it, ""
+  /// where none was.
   cluster_failure(const std::string& what, int node_rank, std::string phase)
       : error(what), node_rank_(node_rank), phase_(std::move(phase)) {}
   [[nodiscard]] int node_rank() const noexcept { return node_rank_; }

@@ -25,8 +25,8 @@ struct phase_report {
 /// One piece of work on one device, for the trace. Times count from the start of the sort.
 struct activity {
   int rank = 0;
-  /// Of the rank: 0 its work, 1 copies in and out beside it, 2 the host's with other processes, 3 copies out where 1 brings
-  /// others in at the same time.
+  /// The rank's queue: 0 does its work, 1 copies in and out beside it, 2 is the host's work with other processes, 3
+  /// copies out where 1 brings others in at the same time.
   int queue = 0;
   std::string_view name;
   std::int64_t begin_ns = 0;
@@ -72,7 +72,8 @@ struct sort_report {
 /// The report as one JSON object (without timeline and plan).
 [[nodiscard]] std::string to_json(const sort_report& report);
 
-/// Chrome trace event format, for Perfetto and chrome://tracing: one row a queue, two or three for devices with own memory.
+/// Chrome trace event format, for Perfetto and chrome://tracing: one row a queue, two or three for devices with own
+/// memory.
 void write_chrome_trace(const sort_report& report, std::ostream& out);
 
 }  // namespace spansort

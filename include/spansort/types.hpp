@@ -30,7 +30,8 @@ struct bfloat16 {
 /// Order of floats: -inf ... +inf, then every NaN whatever its sign, ascending and descending (NumPy 2.5).
 /// Keys alone: ties are broken by bits, so that the result is one fixed sequence of bytes: -0.0 before +0.0 ascending
 /// (after it descending); among NaNs those with sign bit clear by rising payload, then those with sign bit set by
-/// falling payload (mirrored when descending). Pairs and argsort: -0.0 ties with +0.0 and NaN with NaN, input order kept.
+/// falling payload (mirrored when descending). Pairs and argsort: -0.0 ties with +0.0 and NaN with NaN, input order
+/// kept.
 enum class key_type : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64 };
 
 /// Maps a C++ type to its key type. Specialise it for a 16-bit float type of your own that is bit-compatible.
@@ -92,7 +93,7 @@ struct key_span {
   std::uint64_t num_keys;
 };
 
-/// The same, read only.
+/// Keys like those of key_span, to be read only.
 struct const_key_span {
   key_type type;
   const void* data;
