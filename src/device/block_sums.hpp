@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of keys as numbers, so defined that every device and any number of threads give the same bits: in blocks of fixed
-// size, whose floats are added in a fixed order. For host and device code.
+// Sums of keys as numbers, so defined that every device and any number of threads give the same bits: in blocks of
+// fixed size, whose floats are added in a fixed order. For host and device code.
 #pragma once
 
 #include <concepts>
@@ -12,10 +12,12 @@
 namespace spansort::device {
 
 inline constexpr std::uint64_t sum_block_keys = std::uint64_t{1} << 16;
-/// A block's key i is added to lane i % sum_lanes, the lanes then one after the other; vectors and threads take a lane each.
+/// A block's key i is added to lane i % sum_lanes, and the lanes then one after the other, so that vectors and threads
+/// can take a lane each.
 inline constexpr unsigned sum_lanes = 8;
 
-/// Of one block. Integers: the sum is high * 2^32 + low, exactly. Floats: the sum of those that are no NaN, in double.
+/// The sum of one block. Of integers the sum is high * 2^32 + low, exactly; of floats it is the sum of those that are
+/// no NaN, in double.
 struct block_sum {
   std::int64_t high = 0;
   std::uint64_t low = 0;

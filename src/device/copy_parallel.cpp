@@ -15,7 +15,8 @@ namespace {
 /// What a thread takes at least.
 constexpr std::uint64_t block_bytes = std::uint64_t{256} << 10;
 /// Copies from this size on are written past the caches: several would not find room in them. The bound itself is not
-/// measured; at 8 MiB, into ordinary memory, streaming reached 54 GB/s and plain stores 36 (8 threads of an H100's host).
+/// measured; at 8 MiB, into ordinary memory, streaming reached 54 GB/s and plain stores 36 (8 threads of an H100's
+/// host).
 constexpr std::uint64_t streamed_bytes = std::uint64_t{1} << 20;
 
 }  // namespace

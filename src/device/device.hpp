@@ -5,9 +5,9 @@
 //   - Everything on a queue is asynchronous and in order; the caller waits only where it says so (queue::synchronize).
 //     Nothing synchronises behind the caller's back.
 //   - Pointers in requests are device memory of the queue's device, or memory that it can reach (device::reaches).
-//   - Results that the host reads (counts, outcomes) are written into host memory given by the caller and are valid once
-//     an event recorded behind the request has completed. Requests are copied when queued; the memory they point at must
-//     live until then.
+//   - Results that the host reads (counts, outcomes) are written into host memory given by the caller and are valid
+//     once an event recorded behind the request has completed. Requests are copied when queued; the memory they point
+//     at must live until then.
 //   - A failure inside queued work surfaces as an exception from the next synchronize(); work queued behind it is
 //     skipped, and events behind it complete as failed.
 //   - Keys in memory are always the caller's bits. A codec says what order they are in; primitives encode on the fly.
@@ -29,7 +29,7 @@ namespace spansort::device {
 
 class device;
 
-/// Where `n` keys and their values lie: two arrays. `values` is null when no values travel.
+/// The arrays in which `n` keys and their values lie. `values` is null when no values travel.
 struct records {
   void* keys = nullptr;
   void* values = nullptr;
@@ -107,8 +107,8 @@ struct partition_request {
   records source;
   std::uint64_t num_keys = 0;
   keys::digit_position digit;
-  /// Where each of the digit's buckets starts: num_buckets() entries, copied when queued. May lie in any memory that the
-  /// device reaches, another device's too; must not overlap the source.
+  /// These num_buckets() entries say where each of the digit's buckets starts; they are copied when queued. They may
+  /// lie in any memory that the device reaches, another device's too, and must not overlap the source.
   const records* destinations = nullptr;
 };
 
@@ -124,9 +124,9 @@ struct swap_mirrored_request {
 /// Splitters that one interval_request takes at most.
 inline constexpr unsigned max_splitters = 63;
 
-/// Counts the keys between splitters, and copies those of marked intervals, in one read. Interval i holds the keys whose
-/// encoding is at least splitters[i - 1] and less than splitters[i]; the first and the last are open to their side. So
-/// v and v + 1 as splitters hold one value alone.
+/// Counts the keys between splitters, and copies those of marked intervals, in one read. Interval i holds the keys
+/// whose encoding is at least splitters[i - 1] and less than splitters[i]; the first and the last are open to their
+/// side. So v and v + 1 as splitters hold one value alone.
 struct interval_request {
   keys::key_codec codec;  ///< bijective
   const void* keys = nullptr;
@@ -134,8 +134,8 @@ struct interval_request {
   std::vector<std::uint64_t> splitters;  ///< encoded keys, strictly ascending, at most max_splitters
   std::uint64_t marked = 0;              ///< bit i: interval i's keys are wanted
   std::uint64_t* counts = nullptr;       ///< host memory: splitters.size() + 1 entries; overwritten
-  /// Where the marked intervals' keys go, in any order, as they are. The counts say how many there are; of more than fit,
-  /// some are missing. Nothing is written past `capacity` keys.
+  /// The keys of marked intervals go here, in any order, as they are. The counts say how many there are; of more than
+  /// fit, some are missing. Nothing is written past `capacity` keys.
   void* collected = nullptr;
   std::uint64_t capacity = 0;
 };
@@ -155,8 +155,8 @@ struct local_sort_outcome {
   std::uint64_t bytes_moved = 0;
 };
 
-/// Neighbouring records that are sorted for themselves, on a bit range of their encoded keys; above the range all of them
-/// must agree. An empty range: they are in order, and only have to be where the result goes.
+/// Neighbouring records that are sorted for themselves, on a bit range of their encoded keys; above the range all of
+/// them must agree. An empty range: they are in order, and only have to be where the result goes.
 struct sort_segment {
   std::uint64_t begin = 0;
   std::uint64_t count = 0;
@@ -228,8 +228,8 @@ class queue {
   virtual void local_sort(const local_sort_request& request) = 0;
   virtual void swap_mirrored(const swap_mirrored_request& request) = 0;
 
-  /// Later work starts after what is on `stream` now: a stream of the device's runtime that is not this library's. Nothing
-  /// on devices that have none.
+  /// Later work starts after what is on `stream` now: a stream of the device's runtime that is not this library's.
+  /// Nothing on devices that have none.
   virtual void wait_for_stream(void* stream) = 0;
   virtual void record(event& e) = 0;
   /// Later work of this queue starts after `e` has completed; `e` must have been recorded. The host does not wait.
@@ -243,7 +243,7 @@ class queue {
   [[nodiscard]] virtual std::vector<work_interval> take_intervals() = 0;
 };
 
-/// For people. Costs more than a small sort to gather.
+/// A description for people. It costs more than a small sort to gather.
 struct device_info {
   std::string model;
   std::uint64_t memory_bytes = 0;
@@ -251,7 +251,7 @@ struct device_info {
   std::string vector_target;
 };
 
-/// Where the caller's arrays lie, as a memory_id.
+/// The memory_id of the memory in which the caller's arrays lie.
 inline constexpr int host_memory = -1;
 
 class device {
@@ -261,29 +261,30 @@ class device {
   [[nodiscard]] virtual const std::string& name() const noexcept = 0;  ///< "cpu:0"
   [[nodiscard]] virtual unsigned num_threads() const noexcept = 0;     ///< of the host that work for it
   [[nodiscard]] virtual device_info info() const = 0;
-  /// What could be allocated now. Asks the system: not for every small sort.
+  /// Returns how much could be allocated now. This asks the system, so it is not for every small sort.
   [[nodiscard]] virtual std::uint64_t available_bytes() const = 0;
   /// Throws out_of_memory with needed and available bytes. 0 bytes give an empty buffer.
   [[nodiscard]] virtual buffer allocate(std::uint64_t size_bytes) = 0;
   [[nodiscard]] virtual std::unique_ptr<queue> make_queue() = 0;
   [[nodiscard]] virtual std::unique_ptr<event> make_event() = 0;
-  /// Whether kernels and copies of this device can use pointers of `other` directly.
+  /// Returns whether kernels and copies of this device can use pointers of `other` directly.
   [[nodiscard]] virtual bool reaches(const device& other) const = 0;
-  /// Why it does not, for people; "" where it does.
+  /// Returns why reaches() is false, for people; "" where it is true.
   [[nodiscard]] virtual std::string why_unreachable(const device& other) const = 0;
-  /// Whether `memory` is this device's.
+  /// Returns whether `memory` is this device's.
   [[nodiscard]] virtual bool owns(const void* memory) const = 0;
   /// The caller's host memory is device memory: chunks need no copies in and out.
   [[nodiscard]] virtual bool shares_host_memory() const noexcept = 0;
   /// Devices with the same number allocate from the same memory.
   [[nodiscard]] virtual int memory_id() const noexcept = 0;
   [[nodiscard]] virtual partition_advice advise(const record_shape& shape) const = 0;
-  /// Whether a local sort over `bits` costs less with its result in the alternate.
+  /// Returns whether a local sort over `bits` costs less with its result in the alternate.
   [[nodiscard]] virtual bool prefers_alternate(const record_shape& shape, keys::bit_range bits) const = 0;
   /// Host memory that copies between it and this device take at full speed. Not counted as the device's memory. Throws
   /// out_of_memory.
   [[nodiscard]] virtual buffer allocate_staging(std::uint64_t size_bytes) = 0;
-  /// The same for much memory: ordinary host memory, which copies take more slowly, where no more can be had of the other.
+  /// Allocates much memory as allocate_staging() does, but where no more of that can be had it is ordinary host memory,
+  /// which copies take more slowly.
   [[nodiscard]] virtual buffer allocate_host(std::uint64_t size_bytes) = 0;
   /// Memory that work on this device's queues needs besides, whatever the input: a fixed number of bytes of the memory
   /// that memory_id() names.

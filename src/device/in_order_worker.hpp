@@ -15,7 +15,7 @@ class in_order_worker {
   /// Must not throw.
   using work = std::function<void()>;
 
-  /// With `on_calling_thread` there is no thread: push() runs the work at once.
+  /// Starts the thread. With `on_calling_thread` there is none: push() runs the work at once.
   explicit in_order_worker(bool on_calling_thread);
   /// Runs what is waiting first.
   ~in_order_worker();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of keys that are taken, sorted and looked into where the keys are: what queues may offer besides device.hpp. The
-// host gets a few keys around each rank, not the sample. Definitions are for host and device code: whoever takes a sample
-// takes the same.
+// Samples of keys that are taken, sorted and looked into where the keys are: what queues may offer besides device.hpp.
+// The host gets a few keys around each rank, not the sample. Definitions are for host and device code: whoever takes a
+// sample takes the same.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ inline constexpr std::uint64_t sample_run_bytes = 64;
   return x ^ (x >> 31);
 }
 
-/// Where run `i` begins: one run in each of equal parts of the keys, at a different place of each, so that no period of
-/// the data's is met.
+/// Returns where run `i` begins. There is one run in each of equal parts of the keys, at a different position in each,
+/// so that no period of the data's is met.
 [[nodiscard]] constexpr std::uint64_t sample_run_begin(std::uint64_t i, std::uint64_t part_keys,
                                                        std::uint64_t run_keys) noexcept {
   return i * part_keys + mixed(i) % (part_keys - run_keys + 1);
 }
 
-/// By how many places of the sample a rank may be off: 3.5 standard deviations, so that one rank in 2,000 is missed, which
-/// costs two reads more. `sum_of_squares`: of the differences between each run's number of keys below the rank's key and
-/// its left neighbour's. So runs of like keys are worth less than they count, and of sorted data nearly nothing is
-/// uncertain.
+/// Returns by how many positions of the sample an order rank may be off: 3.5 standard deviations, so that one order
+/// rank in 2,000 is missed, which costs two reads more. `sum_of_squares` sums the squared differences between each
+/// run's number of keys below the wanted key and its left neighbour's. So runs of like keys are worth less than they
+/// count, and of sorted data nearly nothing is uncertain.
 [[nodiscard]] constexpr std::uint64_t sample_reach(std::uint64_t run_keys, std::uint64_t sum_of_squares) noexcept {
   // 3.5 * sqrt(sum / 2), in integers: all devices come to the same.
   const std::uint64_t square = sum_of_squares * 49 / 8;
@@ -43,7 +43,7 @@ inline constexpr std::uint64_t sample_run_bytes = 64;
   return 2 * run_keys + root;
 }
 
-/// A rank's place in a sorted sample, and encoded keys of the sample on both sides.
+/// An order rank's position in a sorted sample, and encoded keys of the sample on both sides.
 struct rank_bracket {
   std::uint64_t place = 0;
   std::uint64_t reach = 0;      ///< the rank lies between `place - reach` and `place + reach`

@@ -30,8 +30,8 @@ void count_digits(const Order& outer_order, const K* __restrict keys, std::uint6
   for (; i < num_keys; ++i) ++counts[digit.of(order.rank(keys[i]))];
 }
 
-/// The same for keys in ascending or descending order: equal bits above the digit's lowest at both ends mean equal
-/// digits between.
+/// Counts as count_digits() does, for keys in ascending or descending order: equal bits above the digit's lowest at
+/// both ends mean equal digits between.
 template <class K, class Order, class Digit>
 void count_ordered_run(const Order& order, const K* keys, std::uint64_t num_keys, const Digit& digit,
                        std::uint64_t* counts) {
@@ -62,7 +62,8 @@ struct look_result {
 };
 
 /// Counts digits and looks, tile by tile. As long as the keys read so far are in some order, neighbours are compared
-/// instead of counted: an ordered input costs one read at the speed of vector compares, an unordered one its first tile.
+/// instead of counted: an ordered input costs one read at the speed of vector compares, an unordered one its first
+/// tile.
 template <class K, class Order, class Digit>
 look_result<K> count_and_look(const Order& order, const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys,
                               std::span<const Digit> digits, std::uint64_t* counts, const look_request<K>& wanted) {

@@ -34,7 +34,7 @@ template <class K>
   return list;
 }
 
-/// Where all threads put what they have collected.
+/// All threads put here what they have collected.
 template <class K>
 class collected_keys {
  public:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t huge_page_bytes = std::uint64_t{1} << 21;
-/// Below this, asking the kernel what is available costs more than it tells.
+/// An allocation smaller than this costs less than asking the kernel what is available.
 constexpr std::uint64_t worth_asking_bytes = std::uint64_t{64} << 20;
 
 /// Small mappings are rounded to pages, large ones to huge pages.
@@ -37,7 +37,7 @@ void* map_memory(std::uint64_t size_bytes, int numa_node) {
   }
   const std::uint64_t bytes = mapped_bytes(size_bytes);
   const bool huge = bytes >= huge_page_bytes;
-  // Mapped with room to spare, then trimmed to a huge page's border.
+  // Mapped with room to spare, then trimmed to where a huge page begins.
   const std::uint64_t spare = huge ? huge_page_bytes : 0;
   void* const mapped =
       mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

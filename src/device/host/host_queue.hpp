@@ -31,7 +31,8 @@ class host_event final : public event {
 
 class host_queue final : public queue {
  public:
-  /// `team` outlives the queue. With `on_calling_thread` there is no thread, and every call returns when its work is done.
+  /// `team` outlives the queue. With `on_calling_thread` there is no thread, and every call returns when its work is
+  /// done.
   host_queue(workers& team, const sort_limits& limits, bool on_calling_thread);
 
   void copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) override;

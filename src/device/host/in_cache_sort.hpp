@@ -2,8 +2,8 @@
 // Sorting one bucket on one thread, inside its caches: least significant digits first over the top of the bit range, as
 // many digits as set the keys apart (about log2 n bits), then a look for neighbours still out of order, whose few ties
 // are sorted on the bits below. Stable. The last pass, too, goes to scratch, and from there in order to the result:
-// random stores to cold memory cost a read of every line, and stall. The idea of looking at no more bits than needed is that of hybrid radix sorts
-// (Stehle and Jacobsen, SIGMOD 2017), here with LSD passes.
+// random stores to cold memory cost a read of every line, and stall. The idea of looking at no more bits than needed is
+// that of hybrid radix sorts (Stehle and Jacobsen, SIGMOD 2017), here with LSD passes.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ struct local_digits {
   unsigned count = 0;
 };
 
-/// Which digits to sort `num_keys` keys on that differ in `bits`. Four bits more than log2 n leave a tie for one key in
-/// sixteen of uniform ones; repairing those is cheaper than another pass.
+/// Returns which digits to sort `num_keys` keys on that differ in `bits`. Four bits more than log2 n leave a tie for
+/// one key in sixteen of uniform ones; repairing those is cheaper than another pass.
 [[nodiscard]] inline local_digits choose_local_digits(std::uint64_t num_keys, keys::bit_range bits) noexcept {
   constexpr unsigned widest = 10;
   constexpr unsigned spare_bits = 4;
@@ -83,7 +83,7 @@ class in_cache_sorter {
     if constexpr (value_bytes_of<V> != 0) std::memcpy(result.values, from.values, num_keys * sizeof(V));
   }
 
-  /// In registers and on the stack; ranks beside records, so that folding orders encode once.
+  /// Sorts in registers and on the stack. Encoded keys lie beside the records, so that folding orders encode once.
   void insertion_sort(split from, split result, std::uint64_t num_keys, unsigned shift) {
     K ranks[insertion_keys];
     packed_record<K, V> sorted[insertion_keys];
@@ -230,7 +230,8 @@ class in_cache_sorter {
     }
   }
 
-  /// From moved keys in scratch to the caller's bits in the result: sequential, so the result's lines are written whole.
+  /// Writes moved keys from scratch as the caller's bits into the result, sequentially, so that the result's lines are
+  /// written whole.
   void write_result(packed sorted, split result, std::uint64_t num_keys) {
     constexpr std::uint64_t block_keys = 256;
     K block[block_keys];

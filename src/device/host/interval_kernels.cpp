@@ -124,8 +124,8 @@ class interval_scan {
     return below;
   }
 
-  // Highway's CompressStore copies its table in every call, with GCC 12; and a branch for every few keys would be guessed
-  // wrong as often as not.
+  // Highway's CompressStore copies its table in every call, with GCC 12; and a branch for every few keys would be
+  // guessed wrong as often as not.
 
   static HWY_INLINE std::uint64_t bits_of(VI mark) {
     // As wide as what is stored, so that nothing passes through memory.
@@ -154,7 +154,7 @@ class interval_scan {
     }
   }
 
-  /// Up to 64 keys. Always writes `unasked`: they are seldom more.
+  /// Collects up to 64 keys. It always writes `unasked` of them, because they are seldom more.
   HWY_INLINE void collect(std::uint64_t bits, const K* keys) {
     constexpr int unasked = 6;
     if (bits == 0) return;

@@ -21,8 +21,8 @@ struct splitter_list {
 /// Keys past the collected ones that collect_intervals() may write.
 inline constexpr std::uint64_t collect_slack_keys = 256;
 
-/// Adds to num_below[s] the keys below splitter s, and writes the marked ones, as they are, to `collected`, which has room
-/// for num_keys + collect_slack_keys; returns how many. The codec is bijective. K is std::uint8_t, 16, 32 or 64.
+/// Adds to num_below[s] the keys below splitter s, and writes the marked ones, as they are, to `collected`, which has
+/// room for num_keys + collect_slack_keys; returns how many. The codec is bijective. K is std::uint8_t, 16, 32 or 64.
 template <class K>
 std::uint64_t collect_intervals(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys,
                                 const splitter_list<K>& list, std::uint64_t* num_below, K* collected);

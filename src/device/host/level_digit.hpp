@@ -25,8 +25,8 @@ struct bit_digit {
   }
 };
 
-/// Ranks from `base` on in steps of 2^shift; what lies below falls into the first bucket, what lies above into the last.
-/// `base` is a multiple of 2^shift, so all keys of a bucket between share the bits from `shift` up.
+/// Ranks from `base` on in steps of 2^shift; what lies below falls into the first bucket, what lies above into the
+/// last. `base` is a multiple of 2^shift, so all keys of a bucket between share the bits from `shift` up.
 template <class K>
 struct window_digit {
   unsigned shift = 0;
@@ -51,7 +51,7 @@ struct level_digit {
   [[nodiscard]] std::uint64_t num_buckets() const noexcept {
     return is_window ? window.num_buckets() : bits.num_buckets();
   }
-  /// Whether the keys of a bucket share the bits from shift() up.
+  /// Returns whether the keys of a bucket share the bits from shift() up.
   [[nodiscard]] bool is_exact(std::uint64_t bucket) const noexcept {
     return !is_window || (bucket != 0 && bucket != num_buckets() - 1);
   }

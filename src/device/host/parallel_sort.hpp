@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host device's local sort: most-significant-digit partition on all threads until buckets fit a thread's cache, then
-// in_cache_sort.hpp on each. Traffic per record: one read of the key (count), one read and write (partition), one read
-// and write (buckets); ordered and constant inputs cost the first read alone.
+// The host device's local sort: most-significant-digit partition on all threads until buckets fit a thread's cache,
+// then in_cache_sort.hpp on each. Traffic per record: one read of the key (count), one read and write (partition), one
+// read and write (buckets); ordered and constant inputs cost the first read alone.
 #pragma once
 
 #include <algorithm>
@@ -204,7 +204,7 @@ class parallel_sorter {
     return true;
   }
 
-  /// Where the keys of each value of the low `bits` bits end in the sorted whole.
+  /// Returns where the keys of each value of the low `bits` bits end in the sorted whole.
   std::vector<std::uint64_t> count_ends(const K* keys, std::uint64_t num_keys, level_counts<K>& level, unsigned bits) {
     const std::uint64_t num_values = std::uint64_t{1} << bits;
     if (level.digit.is_window || level.digit.shift() != 0) {

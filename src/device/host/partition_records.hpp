@@ -116,7 +116,7 @@ class record_partitioner {
   V** value_begins_;
 };
 
-/// Without combining: for digits too wide for the buffers.
+/// Scatters records without combining writes, for digits that are too wide for the buffers.
 template <class K, class V, class Order, class Digit>
 void scatter_records(const Order& order, worker_scratch& scratch, split_records<K, V> source, std::uint64_t num_keys,
                      const Digit& digit, const split_records<K, V>* destinations) {

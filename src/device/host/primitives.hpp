@@ -30,7 +30,7 @@ local_sort_outcome run_local_sort(const execution& with, const local_sort_reques
 template <class K>
 void run_swap_mirrored(const execution& with, const swap_mirrored_request& request);
 
-/// What an input with these neighbours is called.
+/// Returns what an input with these neighbours is called.
 [[nodiscard]] input_shape shape_of(order_flags flags, bool has_values) noexcept;
 
 }  // namespace spansort::device::host

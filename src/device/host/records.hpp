@@ -68,8 +68,8 @@ struct packed_records {
   void put(std::uint64_t i, packed_record<K, V> r) const noexcept { data[i] = r; }
 };
 
-// An order says what a key in memory ranks as (`rank`), what is moved inside a local sort (`load` on the way in, `store`
-// on the way out) and what a moved key ranks as (`moved_rank`).
+// An order says what a key in memory ranks as (`rank`), what is moved inside a local sort (`load` on the way in,
+// `store` on the way out) and what a moved key ranks as (`moved_rank`).
 
 /// Unsigned ascending: bits are ranks.
 template <class K>

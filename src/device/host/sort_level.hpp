@@ -91,7 +91,7 @@ template <class K>
   return digit;
 }
 
-/// Pieces in order, and each border between two of them too.
+/// Joins the orders of pieces, and compares the keys on both sides of each bound between two of them.
 template <class K, class Order>
 [[nodiscard]] order_flags join_orders(const Order& order, const K* keys, const std::vector<piece>& pieces,
                                       const std::vector<look_result<K>>& found) {
@@ -174,7 +174,7 @@ class level_counter {
   sort_limits limits_;
 };
 
-/// Where each piece's part of each bucket starts, when buckets lie one after the other: [piece][bucket].
+/// Returns where each piece's part of each bucket starts, when buckets lie one after the other: [piece][bucket].
 template <class K>
 [[nodiscard]] std::vector<std::uint64_t> positions_of(const level_counts<K>& level) {
   const std::uint64_t num_buckets = level.digit.num_buckets();

@@ -13,7 +13,7 @@ namespace spansort::device::host {
 [[nodiscard]] unsigned num_numa_nodes();
 [[nodiscard]] std::string processor_model();
 
-/// Of a node; -1: of the machine.
+/// Returns the memory of a node, or of the machine where `node` is -1.
 [[nodiscard]] std::uint64_t total_memory_bytes(int node);
 
 /// Best effort: a machine that does not allow binding works unbound.

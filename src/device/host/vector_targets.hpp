@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the functions that Highway compiles for several instruction sets runs on this machine. Included before any of
-// Highway's headers. Only those headers are used: libhwy, whose own choice this replaces, calibrates a timer whenever a
-// program that links it starts, which takes milliseconds.
+// Which of the functions that Highway compiles for several instruction sets runs on this machine. Included before any
+// of Highway's headers. Only those headers are used: libhwy, whose own choice this replaces, calibrates a timer
+// whenever a program that links it starts, which takes milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ template <class F>
 
 }  // namespace spansort::device::host
 
-/// Below HWY_ONCE, where all targets are compiled: the function of that name for this machine.
+/// Chooses the function of that name for this machine. It stands below HWY_ONCE, where all targets are compiled.
 #define SPANSORT_CHOOSE_FUNCTION(NAME)                                                                           \
   ::spansort::device::host::choose_function(HWY_CHOOSE_AVX3(NAME), HWY_CHOOSE_AVX2(NAME), HWY_CHOOSE_SSE4(NAME), \
                                             &HWY_STATIC_DISPATCH(NAME))

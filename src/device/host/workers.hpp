@@ -31,8 +31,8 @@ class workers {
   void prepare_scratch();
   void release_scratch() noexcept;
 
-  /// Calls task(i, scratch), or task(i) where that is what it takes, for i in [0, num_tasks), in any order, on all threads;
-  /// returns when all are done. Tasks that take no scratch need none to be prepared.
+  /// Calls task(i, scratch), or task(i) where that is what it takes, for i in [0, num_tasks), in any order, on all
+  /// threads; returns when all are done. Tasks that take no scratch need none to be prepared.
   template <class Task>
   void for_each(std::uint64_t num_tasks, const Task& task) {
     if (num_tasks == 0) return;
