@@ -17,7 +17,7 @@ struct box {
   std::uint64_t num_pieces = 0;
   std::uint64_t count = 0;
   bool spans = false;
-  std::size_t num_columns = 0;  // the border on its left included
+  std::size_t num_columns = 0;  // the line on its left included
 };
 
 constexpr std::size_t smallest_box = 2;
@@ -27,7 +27,7 @@ std::size_t columns_for(std::uint64_t count, std::uint64_t total, std::size_t nu
                                   static_cast<double>(num_columns));
 }
 
-/// What fits the inside of a box, the most telling first.
+/// Returns what fits the inside of a box, the most telling first.
 std::string label_of(const box& b, std::size_t inside) {
   std::vector<std::string> labels;
   if (b.num_pieces > 1) {

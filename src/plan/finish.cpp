@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of planning (RMG paper, section 3.2): final buckets become borders of ranks, transfers and local sorts.
+// The end of planning (RMG paper, section 3.2): final buckets become bounds between ranks, transfers and local sorts.
 // Stability lies in one rule: the slices of a bucket arrive in rank order.
 #include <algorithm>
 #include <utility>

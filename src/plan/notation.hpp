@@ -19,7 +19,7 @@ namespace spansort::plan {
 /// 1234567 as "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t number);
 
-/// At most six characters: "123", "12.3k", "456M".
+/// Returns the number in at most six characters: "123", "12.3k", "456M".
 [[nodiscard]] std::string abbreviated(std::uint64_t number);
 
 /// "1 key", "2,000 keys".

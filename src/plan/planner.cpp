@@ -20,7 +20,7 @@ struct rank_range {
   unsigned last = 0;
 };
 
-/// Where a chunk or part begins; no counts: all are equal.
+/// Returns where a chunk or part begins. Without counts all of them are equal.
 std::uint64_t begin_of(const parameters& p, const std::vector<std::uint64_t>& counts, unsigned rank) noexcept {
   if (!counts.empty()) {
     return std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(rank), std::uint64_t{0});
@@ -62,24 +62,24 @@ void check_parameters(const parameters& p) {
 }
 
 /// Gives the keys at either end to the neighbour where they are at most `slack_keys`: one rank a side, so that no rank
-/// gets more than the slack from either side. `borders` are those of the parts; neither end touched is an empty part.
-rank_range trim(const bucket& b, rank_range touched, const std::vector<std::uint64_t>& borders,
+/// gets more than the slack from either side. `bounds` are those of the parts; neither end touched is an empty part.
+rank_range trim(const bucket& b, rank_range touched, const std::vector<std::uint64_t>& bounds,
                 std::uint64_t slack_keys) {
   if (touched.first == touched.last) return touched;
-  const std::uint64_t head_keys = borders[touched.first + 1] - b.begin;
-  const std::uint64_t tail_keys = b.begin + b.count - borders[touched.last];
+  const std::uint64_t head_keys = bounds[touched.first + 1] - b.begin;
+  const std::uint64_t tail_keys = b.begin + b.count - bounds[touched.last];
   const bool head_fits = head_keys <= slack_keys;
   const bool tail_fits = tail_keys <= slack_keys;
 
   // Ranks without a part own nothing: step over them.
   unsigned second = touched.first + 1;
-  while (borders[second + 1] == borders[second]) ++second;
+  while (bounds[second + 1] == bounds[second]) ++second;
   if (head_fits && tail_fits && second == touched.last) {
     const unsigned owner = head_keys >= tail_keys ? touched.first : touched.last;
     return {owner, owner};
   }
   unsigned second_last = touched.last - 1;
-  while (borders[second_last + 1] == borders[second_last]) --second_last;
+  while (bounds[second_last + 1] == bounds[second_last]) --second_last;
   return {head_fits ? second : touched.first, tail_fits ? second_last : touched.last};
 }
 
@@ -135,7 +135,7 @@ double sort_plan::imbalance() const {
 planner::planner(const parameters& params) : params_(params) {
   check_parameters(params_);
   plan_.params = params_;
-  for (unsigned rank = 0; rank <= params_.num_ranks; ++rank) part_borders_.push_back(target_begin(params_, rank));
+  for (unsigned rank = 0; rank <= params_.num_ranks; ++rank) part_bounds_.push_back(target_begin(params_, rank));
   if (params_.num_keys == 0) return;
 
   bucket root;
@@ -177,10 +177,10 @@ void planner::assign_ranks() {
   for (bucket& b : buckets_) {
     b.begin = begin;
     begin += b.count;
-    while (part_borders_[rank + 1] <= b.begin) ++rank;
+    while (part_bounds_[rank + 1] <= b.begin) ++rank;
     rank_range touched{rank, rank};
-    while (part_borders_[touched.last + 1] < begin) ++touched.last;
-    rank_range range = trim(b, touched, part_borders_, slack_keys);
+    while (part_bounds_[touched.last + 1] < begin) ++touched.last;
+    rank_range range = trim(b, touched, part_bounds_, slack_keys);
     // Equal keys that do not fit one rank may be cut anywhere: cut where the parts end, without slack.
     if (range.first != range.last && b.prefix.bit_count == params_.key_bits) range = touched;
     b.first_rank = range.first;

@@ -47,8 +47,7 @@ struct parameters {
 /// Size of the largest part, likewise.
 [[nodiscard]] std::uint64_t largest_target(const parameters& p) noexcept;
 
-/// Slack at each end of a part, in keys: a border of ranks ends at most this far from target_begin.
-/// A rank ends with at most its part + 2 * epsilon_keys.
+/// Slack at each end of a part, in keys: a bound between ranks is at most this far from target_begin.
 [[nodiscard]] std::uint64_t epsilon_keys(const parameters& p) noexcept;
 
 /// A bucket's part in one rank's chunk. Offsets count from the start of that chunk, which is kept in bucket order.
@@ -130,8 +129,8 @@ class planner {
   void collect_pending();
 
   parameters params_;
-  std::vector<std::uint64_t> part_borders_;  ///< num_ranks + 1
-  std::vector<bucket> buckets_;              ///< all keys, in order; none is empty
+  std::vector<std::uint64_t> part_bounds_;  ///< num_ranks + 1
+  std::vector<bucket> buckets_;             ///< all keys, in order; none is empty
   std::vector<refinement> pending_;
   sort_plan plan_;
 };

@@ -34,7 +34,7 @@ class splitter {
   }
 
  private:
-  /// Of what is left of a run.
+  /// The middle of what is left of a run.
   struct middle {
     K key = 0;
     std::size_t run = 0;
@@ -46,7 +46,7 @@ class splitter {
     return codec_.encode(static_cast<const K*>(runs_[run].keys)[position]);
   }
 
-  /// At least a quarter of what is left lies before it, and at least a quarter behind.
+  /// Returns a pivot before which at least a quarter of what is left lies, and behind which at least a quarter lies.
   [[nodiscard]] middle choose_pivot() {
     middles_.clear();
     std::uint64_t num_left = 0;
@@ -65,7 +65,7 @@ class splitter {
     return middles_.back();
   }
 
-  /// How many keys of run `i` are before the pivot.
+  /// Returns how many keys of run `i` are before the pivot.
   [[nodiscard]] std::uint64_t before(const middle& pivot, std::size_t i) const {
     if (i == pivot.run) return pivot.position;
     const bool equal_are_before = i < pivot.run;

@@ -18,9 +18,9 @@ struct sorted_run {
   std::uint64_t num_keys = 0;
 };
 
-/// How many keys of each run are among the first `rank` keys of their merge; of equal keys those of an earlier run come
-/// first. The counts add up to `rank`, which is at most the number of all keys. `from` are the cuts of a lower rank, or
-/// empty: nothing before them is looked at. k runs of n keys together: O(log n) rounds of k binary searches.
+/// Returns how many keys of each run are among the first `rank` keys of their merge; of equal keys those of an earlier
+/// run come first. The counts add up to `rank`, which is at most the number of all keys. `from` are the cuts of a lower
+/// rank, or empty: nothing before them is looked at. k runs of n keys together: O(log n) rounds of k binary searches.
 [[nodiscard]] std::vector<std::uint64_t> split_runs(const keys::key_codec& codec, std::span<const sorted_run> runs,
                                                     std::uint64_t rank, std::span<const std::uint64_t> from = {});
 

@@ -14,28 +14,28 @@ void verifier::check_parameters() const {
   require(params_.radix_bits >= 1, "digits have no bits");
 }
 
-std::vector<std::uint64_t> verifier::borders_of(const std::vector<std::uint64_t>& counts) const {
+std::vector<std::uint64_t> verifier::bounds_of(const std::vector<std::uint64_t>& counts) const {
   require(counts.empty() || counts.size() == num_ranks_, "{} sizes are given for {} ranks", counts.size(), num_ranks_);
   const std::uint64_t quotient = params_.num_keys / num_ranks_;
   const std::uint64_t remainder = params_.num_keys % num_ranks_;
-  std::vector<std::uint64_t> borders = {0};
+  std::vector<std::uint64_t> bounds = {0};
   std::uint64_t carry = 0;
   for (unsigned rank = 0; rank < num_ranks_; ++rank) {
     carry += remainder;
     const bool one_more = carry >= num_ranks_;
     if (one_more) carry -= num_ranks_;
     const std::uint64_t count = counts.empty() ? quotient + (one_more ? 1 : 0) : counts[rank];
-    require(fits(borders.back(), count, params_.num_keys), "sizes given up to rank {} exceed {} keys", rank,
+    require(fits(bounds.back(), count, params_.num_keys), "sizes given up to rank {} exceed {} keys", rank,
             params_.num_keys);
-    borders.push_back(borders.back() + count);
+    bounds.push_back(bounds.back() + count);
   }
-  require(borders.back() == params_.num_keys, "the sizes given sum to {} of {} keys", borders.back(), params_.num_keys);
-  return borders;
+  require(bounds.back() == params_.num_keys, "the sizes given sum to {} of {} keys", bounds.back(), params_.num_keys);
+  return bounds;
 }
 
-void verifier::derive_borders() {
-  chunks_ = borders_of(params_.source_counts);
-  parts_ = borders_of(params_.target_counts);
+void verifier::derive_bounds() {
+  chunks_ = bounds_of(params_.source_counts);
+  parts_ = bounds_of(params_.target_counts);
   std::uint64_t largest = 0;
   for (unsigned rank = 0; rank < num_ranks_; ++rank) largest = std::max(largest, part_count(rank));
   const double slack = params_.epsilon * static_cast<double>(largest);
@@ -44,10 +44,10 @@ void verifier::derive_borders() {
 
 void verifier::check_ranks() const {
   const auto& begins = plan_.rank_begins;
-  require(begins.size() == num_ranks_ + std::size_t{1}, "{} rank borders for {} ranks", begins.size(), num_ranks_);
+  require(begins.size() == num_ranks_ + std::size_t{1}, "{} rank bounds for {} ranks", begins.size(), num_ranks_);
   require(begins.front() == 0, "the first rank begins at {}", begins.front());
   require(begins.back() == params_.num_keys, "ranks end at {} of {} keys", begins.back(), params_.num_keys);
-  require(std::is_sorted(begins.begin(), begins.end()), "rank borders do not ascend");
+  require(std::is_sorted(begins.begin(), begins.end()), "rank bounds do not ascend");
   for (unsigned rank = 0; rank < num_ranks_; ++rank) {
     const std::uint64_t moved = begins[rank] > parts_[rank] ? begins[rank] - parts_[rank] : parts_[rank] - begins[rank];
     require(moved <= slack_keys_, "rank {} begins at {}, its part at {}; the slack is {} at each end", rank,

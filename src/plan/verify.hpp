@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A second opinion on a finished plan. Nothing of the planner is called: where keys belong is derived by walking the
-// sorted whole, bits from the ranges of key values that buckets stand for, and equal chunks by handing out the remainder
-// one by one. Costs about buckets x ranks, as planning does.
+// sorted whole, bits from the ranges of key values that buckets stand for, and equal chunks by handing out the
+// remainder one by one. Costs about buckets x ranks, as planning does.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ void require(bool holds, fmt::format_string<Args...> message, const Args&... arg
                        "; please report it with the command that led here");
 }
 
-/// Whether [begin, begin + count) lies in [0, size), sums that wrap included.
+/// Returns whether [begin, begin + count) lies in [0, size), sums that wrap included.
 inline bool fits(std::uint64_t begin, std::uint64_t count, std::uint64_t size) {
   return begin <= size && count <= size - begin;
 }
@@ -41,7 +41,7 @@ class verifier {
 
   void run() {
     check_parameters();
-    derive_borders();
+    derive_bounds();
     check_ranks();
     for (std::size_t i = 0; i < plan_.passes.size(); ++i) check_pass(i);
     check_number_of_passes();
@@ -53,8 +53,8 @@ class verifier {
 
  private:
   void check_parameters() const;
-  [[nodiscard]] std::vector<std::uint64_t> borders_of(const std::vector<std::uint64_t>& counts) const;
-  void derive_borders();
+  [[nodiscard]] std::vector<std::uint64_t> bounds_of(const std::vector<std::uint64_t>& counts) const;
+  void derive_bounds();
   void check_ranks() const;
   void check_pass(std::size_t index) const;
   void check_bucket(const bucket& b, const pass_view& view) const;
@@ -87,18 +87,18 @@ class verifier {
   [[nodiscard]] bool meets_part(const bucket& b, unsigned rank) const {
     return part_count(rank) != 0 && parts_[rank] < b.begin + b.count && b.begin < parts_[rank + 1];
   }
-  /// Whether the rank can take the whole bucket: its part is met and the slack holds the rest.
+  /// Returns whether the rank can take the whole bucket: its part is met and the slack holds the rest.
   [[nodiscard]] bool can_own(const bucket& b, unsigned rank) const {
     return meets_part(b, rank) && (b.begin >= parts_[rank] || parts_[rank] - b.begin <= slack_keys_) &&
            (b.begin + b.count <= parts_[rank + 1] || b.begin + b.count - parts_[rank + 1] <= slack_keys_);
   }
-  /// Whether the slack holds a whole part that lies inside the bucket and is at neither end of it.
+  /// Returns whether the slack holds a whole part that lies inside the bucket and is at neither end of it.
   [[nodiscard]] bool slack_holds_inner_part(const bucket& b) const;
 
   const sort_plan& plan_;
   const parameters& params_;
   unsigned num_ranks_;
-  std::vector<std::uint64_t> chunks_;  // num_ranks + 1 borders in the input
+  std::vector<std::uint64_t> chunks_;  // num_ranks + 1 bounds in the input
   std::vector<std::uint64_t> parts_;   // as many in the sorted whole, before slack
   std::uint64_t slack_keys_ = 0;
 };

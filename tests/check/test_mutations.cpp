@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strength of the checker: correct outputs are damaged in the ways a wrong sort would damage them, 10,000 times; order,
-// count and checksum together must catch every one. This is also the proof that the checker can fail.
+// Strength of the checker: correct outputs are corrupted in the ways a wrong sort would corrupt them, 10,000 times;
+// order, count and checksum together must catch every one. This is also the proof that the checker can fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -129,12 +129,12 @@ TEST(Mutations, TenThousandDamagedOutputsAreAllCaught) {
                                        widths[random.below(widths.size())],
                                        distributions[random.below(distributions.size())], test::seed_for(number));
     const fingerprint expected = take_fingerprint(correct);
-    ASSERT_TRUE(passes(correct, expected)) << "case " << number << ": the undamaged output";
+    ASSERT_TRUE(passes(correct, expected)) << "case " << number << ": the correct output";
     for (int m = 0; m < num_mutations && num_made < goal; ++m) {
-      output damaged = correct;
-      if (!mutate(damaged, static_cast<mutation>(m), random)) continue;
+      output corrupted = correct;
+      if (!mutate(corrupted, static_cast<mutation>(m), random)) continue;
       ++num_made;
-      const bool caught = !passes(damaged, expected);
+      const bool caught = !passes(corrupted, expected);
       num_caught += caught;
       EXPECT_TRUE(caught) << "case " << number << ", mutation " << m << ", seed " << test::base_seed();
     }
@@ -142,7 +142,7 @@ TEST(Mutations, TenThousandDamagedOutputsAreAllCaught) {
   EXPECT_EQ(num_caught, goal);
 }
 
-/// Damage that order alone does not see, and damage that the checksum alone does not see.
+/// Corruption that order alone does not see, and corruption that the checksum alone does not see.
 TEST(Mutations, OrderAndChecksumNeedEachOther) {
   output o = make_output(key_type::u32, 1000, false, 4, {}, test::seed_for(1));
   const fingerprint expected = take_fingerprint(o);

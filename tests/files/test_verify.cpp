@@ -41,7 +41,7 @@ TEST_F(verify_test, ADamagedResultIsWithheld) {
     for (const auto operation : {sort_file, argsort_file}) {
       try {
         operation(input_, output_, {.unique = unique, .verify = true}, damaging_);
-        FAIL() << "the damage went unnoticed";
+        FAIL() << "the corruption went unnoticed";
       } catch (const internal_error& failure) {
         EXPECT_EQ(failure.exit_status(), 8);
         EXPECT_NE(std::string(failure.what()).find("verification failed"), std::string::npos) << failure.what();

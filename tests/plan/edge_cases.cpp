@@ -42,7 +42,7 @@ sort_plan plan_of_first_pass(const parameters& p, const std::vector<std::vector<
   return std::move(planning).finish();
 }
 
-/// Returns the borders of the ranks.
+/// Returns the bounds of the ranks.
 std::vector<std::uint64_t> expect_sorted(const parameters& p, const std::vector<std::uint64_t>& keys) {
   simulation machine(p, keys);
   const sort_plan plan = machine.make_plan();
@@ -217,7 +217,7 @@ TEST(EdgeCases, OneRankHoldsEverything) {
       EXPECT_EQ(expect_sorted(p, keys)[holder], 0U);
       p.source_counts.clear();
       EXPECT_EQ(expect_sorted(p, keys)[holder], 0U);
-      p.epsilon = 0.1;  // there is no border to move
+      p.epsilon = 0.1;  // there is no bound to move
       EXPECT_EQ(expect_sorted(p, keys)[holder + 1], 400U);
     }
   });

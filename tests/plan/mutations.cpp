@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify() must throw for every kind of damage. Each mutation is applied to many plans; one that leaves a plan valid in
-// effect (there is nothing to damage) says so and is not counted, but must have done its damage often enough.
+// verify() must throw for every kind of corruption. Each mutation is applied to many plans; one that leaves a plan
+// valid in effect (there is nothing to corrupt) says so and is not counted, but must have done its work often enough.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 struct mutation {
   std::string name;
-  std::function<bool(sort_plan&, generator&)> damage;  ///< false: nothing to damage here
+  std::function<bool(sort_plan&, generator&)> corrupt;  ///< false: nothing to corrupt here
 };
 
 template <class T>
@@ -145,7 +145,7 @@ std::vector<mutation> mutations_of_passes() {
          return true;
        }},
       {"miscount spanning buckets", [](sort_plan& p, generator&) { return p.num_spanning_buckets += 1, true; }},
-      {"move a border of ranks",
+      {"move a bound between ranks",
        [](sort_plan& p, generator&) { return p.params.num_ranks > 1 && (p.rank_begins[1] += 1, true); }},
       {"end a rank late", [](sort_plan& p, generator&) { return p.rank_begins.back() += 1, true; }},
       {"lose a rank", [](sort_plan& p, generator&) { return p.rank_begins.pop_back(), true; }},
@@ -174,7 +174,7 @@ std::vector<mutation> mutations_of_passes() {
 }
 
 void expect_all_are_found(const std::vector<mutation>& mutations) {
-  std::vector<unsigned> num_damaged(mutations.size());
+  std::vector<unsigned> num_corrupted(mutations.size());
   for_each_seed(300, [&](generator& random) {
     parameters params = random_parameters(random, 500);
     params.num_keys += 1;
@@ -183,15 +183,15 @@ void expect_all_are_found(const std::vector<mutation>& mutations) {
     const sort_plan valid = machine.make_plan();
     ASSERT_NO_THROW(verify(valid));
     for (std::size_t i = 0; i < mutations.size(); ++i) {
-      sort_plan damaged = valid;
-      if (!mutations[i].damage(damaged, random)) continue;
-      ++num_damaged[i];
-      EXPECT_THROW(verify(damaged), internal_error) << mutations[i].name << "\n" << to_json(valid);
+      sort_plan corrupted = valid;
+      if (!mutations[i].corrupt(corrupted, random)) continue;
+      ++num_corrupted[i];
+      EXPECT_THROW(verify(corrupted), internal_error) << mutations[i].name << "\n" << to_json(valid);
     }
   });
   if (std::getenv("SPANSORT_TEST_SEED") != nullptr) return;  // one plan is not many
   const unsigned often = spansort::test::is_small_scale() ? 10 : 50;
-  for (std::size_t i = 0; i < mutations.size(); ++i) EXPECT_GE(num_damaged[i], often) << mutations[i].name;
+  for (std::size_t i = 0; i < mutations.size(); ++i) EXPECT_GE(num_corrupted[i], often) << mutations[i].name;
 }
 
 TEST(Mutations, OfTransfersAreFound) { expect_all_are_found(mutations_of_transfers()); }

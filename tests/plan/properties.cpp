@@ -17,15 +17,15 @@ namespace spansort::plan::test {
 namespace {
 
 /// num_ranks + 1 positions.
-std::vector<std::uint64_t> borders_of(const parameters& p, const std::vector<std::uint64_t>& counts) {
-  std::vector<std::uint64_t> borders = {0};
+std::vector<std::uint64_t> bounds_of(const parameters& p, const std::vector<std::uint64_t>& counts) {
+  std::vector<std::uint64_t> bounds = {0};
   const std::uint64_t smallest = p.num_keys / p.num_ranks;
   for (unsigned rank = 0; rank < p.num_ranks; ++rank) {
     // Equal ones end at the whole part of (rank + 1) / num_ranks of the keys.
     const std::uint64_t equal_end = (rank + 1) * smallest + (rank + 1) * (p.num_keys % p.num_ranks) / p.num_ranks;
-    borders.push_back(counts.empty() ? equal_end : borders.back() + counts[rank]);
+    bounds.push_back(counts.empty() ? equal_end : bounds.back() + counts[rank]);
   }
-  return borders;
+  return bounds;
 }
 
 std::uint64_t largest_part(const parameters& p) {
@@ -35,7 +35,7 @@ std::uint64_t largest_part(const parameters& p) {
 
 void expect_sources_are_read_once(const sort_plan& plan) {
   const parameters& p = plan.params;
-  const std::vector<std::uint64_t> chunks = borders_of(p, p.source_counts);
+  const std::vector<std::uint64_t> chunks = bounds_of(p, p.source_counts);
   std::uint64_t position = 0;  // in the input: chunks lie in rank order
   unsigned rank = 0;
   for (const transfer& t : plan.transfers) {
@@ -65,7 +65,7 @@ void expect_destinations_are_written_once(const sort_plan& plan) {
 
 void expect_balance(const sort_plan& plan) {
   const parameters& p = plan.params;
-  const std::vector<std::uint64_t> parts = borders_of(p, p.target_counts);
+  const std::vector<std::uint64_t> parts = bounds_of(p, p.target_counts);
   if (p.epsilon == 0) {
     ASSERT_EQ(plan.rank_begins, parts);
     return;
@@ -176,7 +176,7 @@ TEST(PlanProperties, TheSamePlanTwice) {
   });
 }
 
-/// Spreads evenly with a little noise, so that without slack a bucket crosses every border in every pass.
+/// Spreads evenly with a little noise, so that without slack a bucket crosses every bound in every pass.
 sort_plan plan_of_even_histograms(const parameters& params) {
   generator random(1);
   planner p(params);

@@ -84,7 +84,7 @@ TEST(SplitRuns, CutsFromALowerRankOnAreTheSame) {
   });
 }
 
-/// What is equal by the codec is cut in run order, whatever its bits; descending runs are cut as descending ones.
+/// Keys that are equal by the codec are cut in run order, whatever their bits; descending runs are cut as such.
 TEST(SplitRuns, FollowsTheCodec) {
   const std::vector<std::vector<float>> runs{{3, 0.0F, -0.0F, -1}, {2, -0.0F, 0.0F}, {0.0F}};
   const keys::key_codec codec{key_type::f32, true, keys::tie_rule::by_input_order};
@@ -95,7 +95,7 @@ TEST(SplitRuns, FollowsTheCodec) {
   }
 }
 
-/// Whether all keys before the cuts are at most all behind them, and of equal ones none before is of a later run.
+/// Expects that no key before the cuts is more than one behind them, and of equal keys none before is of a later run.
 void expect_cuts_order(const std::vector<std::vector<u32>>& runs, const cuts& cut) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (std::size_t j = 0; j < runs.size(); ++j) {
