@@ -4,7 +4,7 @@
 #pragma once
 
 namespace spansort::base {
-/// Throws internal_error naming the condition and the place.
+/// Throws internal_error naming the condition and where it stands.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line);
 }  // namespace spansort::base
 

@@ -19,8 +19,8 @@ class byte_buffer {
 
   /// New bytes are uninitialised. Throws out_of_memory; the contents are then as before.
   void resize(std::uint64_t size_bytes);
-  /// At least `size_bytes` bytes; the contents are lost where it has to grow, for they need not both fit. Throws
-  /// out_of_memory; it is then empty.
+  /// Makes room for at least `size_bytes` bytes. The contents are lost where it has to grow, for they need not both
+  /// fit. Throws out_of_memory; the buffer is then empty.
   void make_room(std::uint64_t size_bytes) {
     if (size_bytes_ >= size_bytes) return;
     *this = byte_buffer();

@@ -74,7 +74,8 @@ check_result check_block(const K* data, const index_range& block, const Encoding
   return result;
 }
 
-// Task groups here are isolated: when the caller's own tasks are cancelled, a check must not say yes for having stopped.
+// Task groups here are isolated: when the caller's own tasks are cancelled, a check must not say yes for having
+// stopped.
 
 template <class HashAt>
 multiset_checksum sum_hashes(std::uint64_t num_keys, const HashAt& hash_at) {
@@ -88,7 +89,8 @@ multiset_checksum sum_hashes(std::uint64_t num_keys, const HashAt& hash_at) {
       [](const multiset_checksum& a, const multiset_checksum& b) { return a + b; }, own);
 }
 
-/// Whether a key of [begin, end) comes before its left neighbour. No branch in the loop: it becomes vector code.
+/// Returns whether a key of [begin, end) comes before its left neighbour. No branch in the loop: it becomes vector
+/// code.
 template <class K, class Encoding>
 bool has_disorder(const K* data, std::uint64_t begin, std::uint64_t end, const Encoding& encode) {
   unsigned found = 0;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t num_pieces = 64;
 
-/// Where piece `p` of `n` keys begins: pieces are of like size, whatever n.
+/// Returns where piece `p` of `n` keys begins. Pieces are of like size, whatever n is.
 std::uint64_t piece_begin(std::uint64_t n, std::uint64_t p) noexcept {
   return static_cast<std::uint64_t>(uint128{n} * p / num_pieces);
 }

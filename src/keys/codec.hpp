@@ -57,7 +57,7 @@ struct codec_of {
     return static_cast<K>(y ^ from_low ^ (spread_sign(y) & from_high));
   }
 
-  /// Whether encode is the identity.
+  /// Returns whether encode is the identity.
   [[nodiscard]] constexpr bool is_identity() const noexcept {
     return to_positive == 0 && to_negative == 0 && offset == 0 && !folds_ties;
   }
@@ -77,7 +77,7 @@ struct key_codec {
 
   [[nodiscard]] unsigned width_bytes() const noexcept { return static_cast<unsigned>(size_bytes(type)); }
   [[nodiscard]] unsigned key_bits() const noexcept { return width_bytes() * 8; }
-  /// Whether encode loses no bits, so that keys may be moved encoded.
+  /// Returns whether encode loses no bits, so that keys may be moved encoded.
   [[nodiscard]] bool is_bijective() const noexcept;
 
   /// The encoding for kernels of width sizeof(K) == width_bytes().
