@@ -52,7 +52,7 @@ void expect_copies(std::uint64_t size_bytes, const Copy& copy) {
       copy(to.data(), from.bytes().data(), size_bytes);
       const bool is_same = std::ranges::equal(to.bytes(), contents);
       EXPECT_TRUE(is_same) << size_bytes << " bytes, " << from_misalignment << " to " << to_misalignment;
-      EXPECT_EQ(to.damage(), "") << size_bytes << " bytes, " << from_misalignment << " to " << to_misalignment;
+      EXPECT_EQ(to.corruption(), "") << size_bytes << " bytes, " << from_misalignment << " to " << to_misalignment;
     }
   }
 }

@@ -42,7 +42,7 @@ class pinned_ring_test : public test::gpu_test {
     ring.copy_out(stream.get(), to.data(), on_gpu.get(), size_bytes);
     const bool is_same = std::ranges::equal(to.bytes(), contents);
     EXPECT_TRUE(is_same) << size_bytes << " bytes";
-    EXPECT_EQ(to.damage(), "") << size_bytes << " bytes";
+    EXPECT_EQ(to.corruption(), "") << size_bytes << " bytes";
   }
 
   /// Of the ring to the runtime, for a copy to the GPU.

@@ -47,7 +47,7 @@ std::string diagnose(const record_case& c, const std::function<void(guarded_arra
   const bytes input = c.make();
   guarded_array records(input, misalignment);
   sort(records);
-  if (!records.damage().empty()) return records.damage();
+  if (!records.corruption().empty()) return records.corruption();
   return diagnose_bytes("records", sorted_records(c.format, c.descending, input), records.bytes(),
                         c.format.record_bytes);
 }

@@ -54,14 +54,14 @@ TEST(Harness, OracleIsStable) {
 TEST(Harness, RedZonesShowWritesOnBothSides) {
   for (const std::uint64_t misalignment : {0, 1, 8}) {
     guarded_array before(100, misalignment);
-    EXPECT_EQ(before.damage(), "");
+    EXPECT_EQ(before.corruption(), "");
     std::fill_n(before.data(), 100, std::byte{0});
-    EXPECT_EQ(before.damage(), "");
+    EXPECT_EQ(before.corruption(), "");
     *(before.data() - 1) ^= std::byte{1};
-    EXPECT_EQ(before.damage(), "byte 1 before the array was written");
+    EXPECT_EQ(before.corruption(), "byte 1 before the array was written");
     guarded_array behind(100, misalignment);
     *(behind.data() + 100) ^= std::byte{1};
-    EXPECT_EQ(behind.damage(), "byte 0 behind the array was written");
+    EXPECT_EQ(behind.corruption(), "byte 0 behind the array was written");
   }
 }
 

@@ -53,7 +53,7 @@ tuning_options in_parts_of(std::uint64_t num_keys, tuning_options t) {
   return t;
 }
 
-/// And none that reaches another's.
+/// Has the exchange go through the host, as between devices that cannot reach each other's memory.
 tuning_options staged(tuning_options t) {
   t.exchange_through_host = true;
   return t;
@@ -68,7 +68,7 @@ std::string diagnose_argsort(sorter& s, const oracle& expected, unsigned index_b
   std::string wrong =
       diagnose_bytes("index", values_in_order(expected.order(), index_bytes), indices.bytes(), index_bytes);
   if (wrong.empty()) wrong = diagnose_bytes("argsort changed key", expected.input(), keys.bytes(), key_bytes);
-  return wrong + keys.damage() + indices.damage();
+  return wrong + keys.corruption() + indices.corruption();
 }
 
 std::string diagnose_pairs(sorter& s, const oracle& expected, unsigned value_bytes, unsigned misalignment_bytes) {
@@ -81,14 +81,14 @@ std::string diagnose_pairs(sorter& s, const oracle& expected, unsigned value_byt
   if (wrong.empty()) {
     wrong = diagnose_bytes("value", values_in_order(expected.order(), value_bytes), values.bytes(), value_bytes);
   }
-  return wrong + keys.damage() + values.damage();
+  return wrong + keys.corruption() + values.corruption();
 }
 
 std::string diagnose_keys(sorter& s, const oracle& expected) {
   const std::size_t key_bytes = size_bytes(expected.type());
   guarded_array keys(expected.input(), key_bytes);
   s.sort(key_span{expected.type(), keys.data(), expected.num_keys()});
-  return diagnose_bytes("key", expected.keys_alone(), keys.bytes(), key_bytes) + keys.damage();
+  return diagnose_bytes("key", expected.keys_alone(), keys.bytes(), key_bytes) + keys.corruption();
 }
 
 }  // namespace

@@ -26,11 +26,12 @@ struct engine {
   [[nodiscard]] std::string describe() const;
 };
 
-/// `devices` itself, or, with SPANSORT_TEST_DEVICES=gpu, as many ranks (eight at most) dealt out over the machine's GPUs.
+/// `devices` itself, or, with SPANSORT_TEST_DEVICES=gpu, as many ranks (eight at most) dealt out over the machine's
+/// GPUs.
 [[nodiscard]] std::string devices_under_test(const std::string& devices);
 
-/// Device lists cpu, cpu:2, cpu:3, cpu:7, cpu:64; algorithms auto, single, rmg, out_of_core; the default world and shrunken ones in
-/// which a thousand keys have many tiles, buckets, passes and spanning buckets.
+/// Device lists cpu, cpu:2, cpu:3, cpu:7, cpu:64; algorithms auto, single, rmg, out_of_core; the default world and
+/// shrunken ones in which a thousand keys have many tiles, buckets, passes and spanning buckets.
 [[nodiscard]] const std::vector<engine>& all_engines();
 
 struct operation {

@@ -26,7 +26,7 @@ guarded_array::guarded_array(std::span<const std::byte> contents, std::uint64_t 
   std::copy(contents.begin(), contents.end(), data());
 }
 
-std::string guarded_array::damage() const {
+std::string guarded_array::corruption() const {
   for (std::uint64_t i = 0; i < begin_; ++i) {
     if (storage_[i] != red_zone_byte(i)) return "byte " + std::to_string(begin_ - i) + " before the array was written";
   }

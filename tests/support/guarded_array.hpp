@@ -21,7 +21,7 @@ class guarded_array {
   [[nodiscard]] std::span<const std::byte> bytes() const { return {storage_.data() + begin_, size_bytes_}; }
 
   /// "" while the red zones are whole; otherwise which byte outside was written.
-  [[nodiscard]] std::string damage() const;
+  [[nodiscard]] std::string corruption() const;
 
  private:
   std::vector<std::byte> storage_;

@@ -14,9 +14,10 @@
 
 namespace spansort::test {
 
-/// Whether key `a` comes before key `b` in value: floats as numbers, NaN last whatever its sign. Both point at one key.
+/// Returns whether key `a` comes before key `b` in value: floats as numbers, NaN last whatever its sign. Both point at
+/// one key.
 [[nodiscard]] bool precedes_in_value(key_type type, bool descending, const void* a, const void* b);
-/// The same with ties decided by bits: the order of keys alone.
+/// Returns whether key `a` comes before key `b` where bits decide ties: the order of keys alone.
 [[nodiscard]] bool precedes_in_bits(key_type type, bool descending, const void* a, const void* b);
 
 class oracle {

@@ -57,7 +57,7 @@ std::string diagnose_answers(const answers& found, const answers& expected) {
   return found.bottom == expected.bottom ? "" : "bottom_k differs";
 }
 
-/// The same options for every function.
+/// The options that every function of a case is called with.
 struct access {
   key_order order = key_order::unknown;
   std::string devices;

@@ -18,7 +18,7 @@ namespace spansort::test {
 /// "" or the first number of two summaries that differs. NaN equals NaN.
 [[nodiscard]] std::string diagnose_summaries(const summary& found, const summary& expected);
 
-/// Where the keys are, and who looks at them.
+/// The type of the keys, the devices that look at them, and what those are told.
 struct order_case {
   key_type type = key_type::u64;
   std::string devices;                    ///< a list that names devices
@@ -30,7 +30,7 @@ struct order_case {
 /// Quantiles, summary, ranks, and both ends, of shards that hold `keys` one after the other. "" or what is wrong.
 [[nodiscard]] std::string diagnose_resident(std::span<const std::byte> keys, const order_case& c);
 
-/// The same of keys in host memory that are given to the devices of the list.
+/// Checks the answers of diagnose_resident() for keys in host memory, which are given to the devices of the list.
 [[nodiscard]] std::string diagnose_spread(std::span<const std::byte> keys, const order_case& c);
 
 }  // namespace spansort::test

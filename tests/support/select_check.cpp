@@ -26,7 +26,7 @@ std::string differs(const std::string& what, std::uint64_t expected, std::uint64
   return what + ": expected " + std::to_string(expected) + ", found " + std::to_string(actual);
 }
 
-/// Whether `part` is in `whole`, with every key at most as often. Both in order.
+/// Returns whether `part` is in `whole`, with every key at most as often. Both in order.
 bool is_part(const std::vector<std::uint64_t>& whole, const std::vector<std::uint64_t>& part) {
   return std::ranges::includes(whole, part);
 }
