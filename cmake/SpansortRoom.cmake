@@ -6,11 +6,12 @@
 # a link to the room, so `#include "plan/planner.hpp"` compiles only in rooms that USE plan, directly or by a chain.
 
 # spansort_room(<name> [DIRECTORY <path under src>] [HAS_INNER_ROOMS] [USES <room>...] [PRIVATE_USES <room>...]
-#               [LINKS <external target>...])
+#               [FOLDERS <subfolder>...] [LINKS <external target>...])
 #   PRIVATE_USES: rooms that the room's own sources see, but not those that USE this one.
+#   FOLDERS: subfolders whose sources belong to the room too.
 #   HAS_INNER_ROOMS: a subfolder is a room of its own and stays invisible to those that USE this one.
 function(spansort_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "HAS_INNER_ROOMS" "DIRECTORY" "USES;PRIVATE_USES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "HAS_INNER_ROOMS" "DIRECTORY" "USES;PRIVATE_USES;FOLDERS;LINKS")
   if(NOT arg_DIRECTORY)
     set(arg_DIRECTORY "${name}")
   endif()
@@ -25,8 +26,12 @@ function(spansort_room name)
   target_link_libraries(spansort_room_${name} INTERFACE ${used_rooms} ${arg_LINKS})
   set_property(TARGET spansort_room_${name} PROPERTY SPANSORT_USES "${arg_USES}")
 
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${arg_DIRECTORY}/*.cpp"
-    "${PROJECT_SOURCE_DIR}/src/${arg_DIRECTORY}/kernels/*.cu")
+  set(patterns "${PROJECT_SOURCE_DIR}/src/${arg_DIRECTORY}/*.cpp")
+  foreach(folder IN LISTS arg_FOLDERS)
+    list(APPEND patterns "${PROJECT_SOURCE_DIR}/src/${arg_DIRECTORY}/${folder}/*.cpp"
+      "${PROJECT_SOURCE_DIR}/src/${arg_DIRECTORY}/${folder}/*.cu")
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   if(sources)
     add_library(spansort_objects_${name} OBJECT ${sources})
     target_link_libraries(spansort_objects_${name} PRIVATE spansort_room_${name} ${privately_used_rooms} spansort_settings)

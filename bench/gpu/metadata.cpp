@@ -12,6 +12,8 @@
 
 #include "bench/gpu/local_race.hpp"
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/kernels/request.hpp"
+#include "device/cuda/tuning/tuning_report.hpp"
 
 namespace bench {
 namespace {
@@ -39,11 +41,13 @@ std::string driver_version() {
 json gpu_json(int ordinal) {
   cudaDeviceProp properties{};
   cuda::check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+  const cuda::device_guard guard(ordinal);
   return {{"ordinal", ordinal},
           {"name", properties.name},
           {"compute_capability", std::to_string(properties.major) + "." + std::to_string(properties.minor)},
           {"memory_bytes", properties.totalGlobalMem},
-          {"num_multiprocessors", properties.multiProcessorCount}};
+          {"num_multiprocessors", properties.multiProcessorCount},
+          {"tuning", json::parse(cuda::to_json(cuda::compiled_for()))}};
 }
 
 /// Returns whether every GPU of the list can reach every other's memory.

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/sizes.hpp"
 
 namespace spansort::algorithms {
 namespace {
-
-/// From so many bytes on, one device with memory of its own is faster with rmg than with its local sort alone: copies
-/// overlap with the work. Below, rmg's hundreds of launches take longer than that saves (H100).
-constexpr std::uint64_t bytes_worth_overlap = std::uint64_t{256} << 20;
 
 std::uint64_t several_devices_keys(const std::vector<rank>& ranks, const sort_options& options, const problem& sort) {
   const std::uint64_t wanted = options.tuning.several_devices_keys;
@@ -19,7 +16,7 @@ std::uint64_t several_devices_keys(const std::vector<rank>& ranks, const sort_op
 bool has_copies_to_overlap(const std::vector<rank>& ranks, const sort_options& options, const problem& sort) {
   if (sort.is_resident() || ranks.front().device->shares_host_memory()) return false;
   const std::uint64_t piece = options.tuning.copy_piece_bytes;
-  return sort.num_keys * sort.shape.bytes() >= (piece == 0 ? bytes_worth_overlap : piece);
+  return sort.num_keys * sort.shape.bytes() >= (piece == 0 ? overlap_worth_bytes : piece);
 }
 
 bool is_for_rmg(const std::vector<rank>& ranks, const sort_options& options, const problem& sort) {

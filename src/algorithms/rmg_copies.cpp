@@ -5,15 +5,9 @@
 #include <functional>
 
 #include "algorithms/rmg_state.hpp"
+#include "algorithms/sizes.hpp"
 
 namespace spansort::algorithms {
-namespace {
-
-/// What is copied at a time: long enough for the link's full speed, short enough that little is left to count when the
-/// last piece has arrived.
-constexpr std::uint64_t copy_piece_bytes = std::uint64_t{32} << 20;
-
-}  // namespace
 
 std::uint64_t keys_of_a_piece(const problem& sort, const tuning_options& tuning) {
   const std::uint64_t bytes = tuning.copy_piece_bytes == 0 ? copy_piece_bytes : tuning.copy_piece_bytes;

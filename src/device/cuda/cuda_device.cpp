@@ -15,11 +15,6 @@
 namespace spansort::device::cuda {
 namespace {
 
-/// Below this, one GPU is done before several have agreed on a plan. Not measured yet.
-constexpr std::uint64_t keys_worth_several = std::uint64_t{1} << 25;
-
-constexpr std::uint64_t host_alignment_bytes = 4096;
-
 class cuda_device final : public device {
  public:
   explicit cuda_device(cuda_device_options options) : options_(std::move(options)) {}
@@ -73,11 +68,8 @@ class cuda_device final : public device {
   [[nodiscard]] bool shares_host_memory() const noexcept override { return false; }
   [[nodiscard]] int memory_id() const noexcept override { return options_.ordinal; }
 
-  /// The paper's 256 buckets a pass (RMG sort, section 5). Fused are buckets whose sort would take no longer than its
-  /// launches: fusing larger ones, as the paper does under 1 % of a chunk, costs a pass over the bits in which they differ.
   [[nodiscard]] partition_advice advise(const record_shape&) const override {
-    constexpr std::uint64_t segment_keys = std::uint64_t{1} << 21;
-    return {segment_keys, max_partition_bits, max_partition_bits, keys_worth_several};
+    return {gpu_advice.segment_keys, max_partition_bits, max_partition_bits, gpu_advice.several_devices_keys};
   }
   [[nodiscard]] bool prefers_alternate(const record_shape&, keys::bit_range bits) const override {
     return num_local_sort_passes(bits) % 2 != 0;
@@ -102,7 +94,7 @@ class cuda_device final : public device {
     }
   }
   [[nodiscard]] std::uint64_t scratch_bytes() const override {
-    return kernel_workspace::size_bytes + (options_.prefers_cub ? cub_memory_bytes : 0);
+    return kernel_workspace::size_bytes + (options_.prefers_cub ? cub_scratch_bytes : 0);
   }
   void prepare() override {
     if (scratch_.data() != nullptr) return;

@@ -23,8 +23,6 @@ input_shape shape_of(std::uint32_t seen, bool has_values) {
   return is_reversed ? input_shape::reversed : input_shape::general;
 }
 
-constexpr std::uint64_t lane_alignment_bytes = 256;
-
 void CUDART_CB run_delivery(void* delivery) { (*static_cast<std::function<void()>*>(delivery))(); }
 
 }  // namespace
@@ -140,7 +138,7 @@ void cuda_queue::bring_home(const void* source, std::uint64_t size_bytes, std::f
 }
 
 void cuda_queue::copy_now(void* destination, const void* source, std::uint64_t size_bytes) {
-  constexpr std::uint64_t worth_the_ring = std::uint64_t{1} << 16;
+  constexpr std::uint64_t worth_the_ring = pinned_ring_tuning.sizes.least_copy_bytes;
   if (size_bytes >= worth_the_ring && is_pageable(source)) {
     ring_.copy_in(stream_.get(), destination, source, size_bytes);
   } else if (size_bytes >= worth_the_ring && is_pageable(destination)) {
@@ -163,6 +161,7 @@ void cuda_queue::copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_
   if (pieces.empty()) return;
   push_timed(label, 0, [this, pieces = std::move(pieces), alignment_bytes] {
     constexpr std::size_t most = kernel_workspace::counts_bytes / sizeof(piece_entry);
+    const copy_pieces_policy policy = copy_pieces_policy_of(site_.family).sizes;
     std::uint64_t bytes_moved = 0;
     for (std::size_t begin = 0; begin < pieces.size(); begin += most) {
       const std::size_t count = std::min(most, pieces.size() - begin);
@@ -171,14 +170,13 @@ void cuda_queue::copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_
       for (std::size_t i = 0; i < count; ++i) {
         const copy_piece& p = pieces[begin + i];
         entries[i] = {static_cast<char*>(p.to), static_cast<const char*>(p.from), p.size_bytes, num_tiles};
-        num_tiles += num_piece_tiles(p.to, p.size_bytes);
+        num_tiles += num_piece_tiles(policy, p.to, p.size_bytes);
         bytes_moved += 2 * p.size_bytes;
       }
       auto* const table = reinterpret_cast<piece_entry*>(site_.memory.counts);
       SPANSORT_CUDA(
           cudaMemcpyAsync(table, entries, count * sizeof(piece_entry), cudaMemcpyHostToDevice, stream_.get()));
-      launch_copy_pieces(stream_.get(), site_.num_multiprocessors, table, static_cast<unsigned>(count), num_tiles,
-                         alignment_bytes);
+      launch_copy_pieces(site_, table, static_cast<unsigned>(count), num_tiles, alignment_bytes);
     }
     return bytes_moved;
   });
@@ -268,8 +266,8 @@ void cuda_queue::sum_blocks(const sum_request& request) {
       const std::uint64_t count = std::min(most_blocks, num_blocks - first);
       const std::uint64_t begin = first * sum_block_keys;
       const std::uint64_t num_keys = std::min(count * sum_block_keys, request.num_keys - begin);
-      launch_block_sums(stream_.get(), request.type,
-                        static_cast<const char*>(request.keys) + begin * size_bytes(request.type), num_keys, sums);
+      launch_block_sums(site_, request.type, static_cast<const char*>(request.keys) + begin * size_bytes(request.type),
+                        num_keys, sums);
       bring_home(sums, count * sizeof(block_sum), [to = request.sums + first, count](const void* landed) {
         std::memcpy(to, landed, count * sizeof(block_sum));
       });

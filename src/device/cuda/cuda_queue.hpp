@@ -44,7 +44,7 @@ class cuda_event final : public event {
 class cuda_queue final : public queue, public rank_sampler {
  public:
   /// `scratch` outlives the queue and holds kernel_workspace::size_bytes before work is queued, with `prefers_cub`
-  /// cub_memory_bytes more. Queues of one device share it: only one of them may be given anything but copies.
+  /// cub_scratch_bytes more. Queues of one device share it: only one of them may be given anything but copies.
   cuda_queue(int ordinal, const buffer& scratch, bool prefers_cub);
   ~cuda_queue() override;
 
@@ -117,7 +117,7 @@ class cuda_queue final : public queue, public rank_sampler {
     stream_handle stream;
     event_handle done;
   };
-  std::array<lane, 4> lanes_;
+  std::array<lane, num_lanes> lanes_;
   event_handle forked_;
   pinned_ring ring_;
   // Touched by the queue's thread, or by the caller once that has nothing to do.

@@ -10,12 +10,12 @@
 
 #include "device/cuda/handles.hpp"
 #include "device/cuda/kernels/peer_pattern.hpp"
+#include "device/cuda/tuning/copy_policies.hpp"
 
 namespace spansort::device::cuda {
 namespace {
 
-constexpr std::array<std::uint64_t, 3> probe_sizes{std::uint64_t{4} << 10, std::uint64_t{1} << 20,
-                                                   std::uint64_t{64} << 20};
+constexpr std::array probe_sizes = peer_probe_tuning.sizes.sizes_bytes;
 
 std::mutex probes_mutex;
 std::map<std::pair<int, int>, peer_link> probes;
@@ -68,7 +68,7 @@ class prober {
     const device_guard guard(ordinal_);
     const event_handle begin = make_cuda_event(cudaEventDefault);
     const event_handle end = make_cuda_event(cudaEventDefault);
-    constexpr int repeats = 4;
+    constexpr int repeats = peer_probe_tuning.sizes.timed_repeats;
     SPANSORT_CUDA(cudaEventRecord(begin.get(), stream_.get()));
     for (int i = 0; i < repeats; ++i) {
       SPANSORT_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()));

@@ -11,10 +11,11 @@
 namespace spansort::device::cuda {
 
 bool pinned_ring::prepare(std::uint64_t size_bytes) {
-  const std::uint64_t wanted_bytes = std::clamp(std::bit_ceil(base::ceil_div<std::uint64_t>(size_bytes, num_buffers)),
-                                                least_buffer_bytes, most_buffer_bytes);
+  const std::uint64_t wanted_bytes =
+      std::clamp(std::bit_ceil(base::ceil_div<std::uint64_t>(size_bytes, policy.num_buffers)),
+                 policy.least_buffer_bytes, policy.most_buffer_bytes);
   if (wanted_bytes <= buffer_bytes_ || is_refused_) return memory_ != nullptr;
-  pinned_memory larger = try_allocate_pinned_memory(num_buffers * wanted_bytes);
+  pinned_memory larger = try_allocate_pinned_memory(policy.num_buffers * wanted_bytes);
   is_refused_ = larger == nullptr;
   if (is_refused_) return memory_ != nullptr;
   for (event_handle& done : done_) {
@@ -27,7 +28,7 @@ bool pinned_ring::prepare(std::uint64_t size_bytes) {
 }
 
 pinned_ring::slot pinned_ring::slot_of(std::uint64_t part) const {
-  const std::uint64_t i = part % num_buffers;
+  const std::uint64_t i = part % policy.num_buffers;
   return {static_cast<char*>(memory_.get()) + i * buffer_bytes_, done_[i].get()};
 }
 
@@ -64,12 +65,12 @@ void pinned_ring::copy_out(cudaStream_t stream, void* to_host, const void* from_
                                   cudaMemcpyDeviceToHost, stream));
     SPANSORT_CUDA(cudaEventRecord(s.done, stream));
   };
-  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(num_buffers, num_parts); ++i) fetch(i);
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(policy.num_buffers, num_parts); ++i) fetch(i);
   for (std::uint64_t i = 0; i < num_parts; ++i) {
     const slot s = slot_of(first_part + i);
     SPANSORT_CUDA(cudaEventSynchronize(s.done));
     copy_parallel(static_cast<char*>(to_host) + i * buffer_bytes_, s.memory, bytes_of(i));
-    if (i + num_buffers < num_parts) fetch(i + num_buffers);
+    if (i + policy.num_buffers < num_parts) fetch(i + policy.num_buffers);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "device/cuda/handles.hpp"
+#include "device/cuda/tuning/copy_policies.hpp"
 
 namespace spansort::device::cuda {
 
@@ -22,12 +23,7 @@ class pinned_ring {
   void ask_again() noexcept { is_refused_ = false; }
 
  private:
-  static constexpr unsigned num_buffers = 4;
-  // Of a buffer. A copy fills all four in turn, so that the link works while the next is filled, and small copies pin
-  // little. On an H100's host buffers of 8 and 16 MiB reached 52 (in) and 54 (out) of the link's 55 GB/s, smaller ones
-  // less; threads with buffers of their own, which wait for no other, were no faster.
-  static constexpr std::uint64_t least_buffer_bytes = std::uint64_t{64} << 10;
-  static constexpr std::uint64_t most_buffer_bytes = std::uint64_t{8} << 20;
+  static constexpr pinned_ring_policy policy = pinned_ring_tuning.sizes;
 
   struct slot {
     char* memory = nullptr;
@@ -39,7 +35,7 @@ class pinned_ring {
 
   pinned_memory memory_;  ///< of all buffers
   std::uint64_t buffer_bytes_ = 0;
-  std::array<event_handle, num_buffers> done_;
+  std::array<event_handle, policy.num_buffers> done_;
   std::uint64_t next_part_ = 0;  ///< of all copies so far
   bool is_refused_ = false;
 };

@@ -7,23 +7,23 @@
 
 #include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/tuning/striding_policies.hpp"
 #include "keys/dispatch.hpp"
 
 namespace spansort::device::cuda {
 namespace {
 
-/// Few, so that the blocks of small inputs spread over the multiprocessors.
-constexpr unsigned threads = 64;
-constexpr unsigned blocks_together = threads / sum_lanes;
+constexpr unsigned compiled_threads = block_sums_policy_of(compiled_family).sizes.threads;
+static_assert(compiled_threads % sum_lanes == 0);
 
 /// One read of the keys. Shared memory: a lane's sum for each thread.
 template <class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(compiled_threads)
     block_sums_kernel(const T* __restrict__ keys, std::uint64_t num_keys, block_sum* __restrict__ sums) {
   // Bytes, for shared memory takes nothing that initialises itself.
-  alignas(lane_sum<T>) __shared__ unsigned char lane_memory[threads * sizeof(lane_sum<T>)];
+  alignas(lane_sum<T>) __shared__ unsigned char lane_memory[compiled_threads * sizeof(lane_sum<T>)];
   auto* const lanes = reinterpret_cast<lane_sum<T>*>(lane_memory);
-  const std::uint64_t block = std::uint64_t{blockIdx.x} * blocks_together + threadIdx.x / sum_lanes;
+  const std::uint64_t block = std::uint64_t{blockIdx.x} * (compiled_threads / sum_lanes) + threadIdx.x / sum_lanes;
   const std::uint64_t begin = block * sum_block_keys;
   const unsigned lane = threadIdx.x % sum_lanes;
   const std::uint64_t rest = begin < num_keys ? num_keys - begin : 0;
@@ -41,12 +41,14 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-void launch_block_sums(cudaStream_t stream, key_type type, const void* keys, std::uint64_t num_keys, block_sum* sums) {
+void launch_block_sums(const launch_site& site, key_type type, const void* keys, std::uint64_t num_keys,
+                       block_sum* sums) {
   if (num_keys == 0) return;
+  const unsigned threads = block_sums_policy_of(site.family).sizes.threads;
   const std::uint64_t num_blocks = base::ceil_div(num_keys, sum_block_keys);
-  const auto grid = static_cast<unsigned>(base::ceil_div(num_blocks, std::uint64_t{blocks_together}));
+  const auto grid = static_cast<unsigned>(base::ceil_div(num_blocks, std::uint64_t{threads / sum_lanes}));
   keys::with_type(type, [&]<class T>() {
-    block_sums_kernel<T><<<grid, threads, 0, stream>>>(static_cast<const T*>(keys), num_keys, sums);
+    block_sums_kernel<T><<<grid, threads, 0, site.stream>>>(static_cast<const T*>(keys), num_keys, sums);
   });
   check_done(cudaGetLastError(), "block_sums_kernel");
 }

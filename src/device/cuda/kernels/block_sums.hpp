@@ -2,16 +2,16 @@
 // The kernel below sum_blocks.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
 #include "device/block_sums.hpp"
+#include "device/cuda/kernels/request.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort::device::cuda {
 
 /// Overwrites `sums` (device memory): one for every sum_block_keys keys, the last block may be short.
-void launch_block_sums(cudaStream_t stream, key_type type, const void* keys, std::uint64_t num_keys, block_sum* sums);
+void launch_block_sums(const launch_site& site, key_type type, const void* keys, std::uint64_t num_keys,
+                       block_sum* sums);
 
 }  // namespace spansort::device::cuda

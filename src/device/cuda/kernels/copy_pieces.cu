@@ -8,8 +8,7 @@
 namespace spansort::device::cuda {
 namespace {
 
-constexpr unsigned threads = 256;
-constexpr unsigned blocks_each = 8;
+constexpr copy_pieces_policy compiled_policy = copy_pieces_policy_of(compiled_family).sizes;
 
 /// The last piece that begins at or before `tile`.
 __device__ unsigned piece_of(const piece_entry* pieces, unsigned num_pieces, std::uint64_t tile) {
@@ -30,10 +29,11 @@ __device__ unsigned piece_of(const piece_entry* pieces, unsigned num_pieces, std
 /// A warp stores whole lines of the destination, whatever the source's alignment: a store that straddles lines costs a
 /// third of a link.
 template <class Word>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(compiled_policy.threads)
     copy_pieces_kernel(const piece_entry* pieces, unsigned num_pieces, std::uint64_t num_tiles) {
-  constexpr unsigned tile_words = piece_tile_bytes / sizeof(Word);
-  constexpr unsigned unrolled = 8;
+  constexpr unsigned threads = compiled_policy.threads;
+  constexpr unsigned unrolled = compiled_policy.unrolled;
+  constexpr unsigned tile_words = compiled_policy.tile_bytes / sizeof(Word);
   for (std::uint64_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
     const piece_entry piece = pieces[piece_of(pieces, num_pieces, tile)];
     const std::uint64_t lead = reinterpret_cast<std::uintptr_t>(piece.to) % line_bytes / sizeof(Word);
@@ -60,12 +60,13 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-void launch_copy_pieces(cudaStream_t stream, unsigned num_multiprocessors, const piece_entry* pieces,
-                        unsigned num_pieces, std::uint64_t num_tiles, unsigned alignment_bytes) {
+void launch_copy_pieces(const launch_site& site, const piece_entry* pieces, unsigned num_pieces,
+                        std::uint64_t num_tiles, unsigned alignment_bytes) {
+  const copy_pieces_policy policy = copy_pieces_policy_of(site.family).sizes;
   const auto blocks =
-      static_cast<unsigned>(std::min<std::uint64_t>(num_tiles, std::uint64_t{num_multiprocessors} * blocks_each));
+      static_cast<unsigned>(std::min(num_tiles, std::uint64_t{site.num_multiprocessors} * policy.blocks_each));
   const auto launch = [&]<class Word>() {
-    copy_pieces_kernel<Word><<<blocks, threads, 0, stream>>>(pieces, num_pieces, num_tiles);
+    copy_pieces_kernel<Word><<<blocks, policy.threads, 0, site.stream>>>(pieces, num_pieces, num_tiles);
   };
   switch (alignment_bytes) {
     case 1: launch.operator()<std::uint8_t>(); break;

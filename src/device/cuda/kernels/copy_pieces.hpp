@@ -6,6 +6,9 @@
 
 #include <cstdint>
 
+#include "device/cuda/kernels/request.hpp"
+#include "device/cuda/tuning/copy_policies.hpp"
+
 namespace spansort::device::cuda {
 
 /// A copy as the kernel sees it. Its tiles are cut along the destination's lines.
@@ -16,17 +19,15 @@ struct piece_entry {
   std::uint64_t first_tile = 0;  ///< of this piece among all tiles
 };
 
-inline constexpr std::uint64_t line_bytes = 128;
-inline constexpr std::uint64_t piece_tile_bytes = std::uint64_t{32} << 10;
-
 /// Tiles that a piece takes: from the line that it begins in.
-[[nodiscard]] inline std::uint64_t num_piece_tiles(const void* to, std::uint64_t size_bytes) noexcept {
+[[nodiscard]] inline std::uint64_t num_piece_tiles(const copy_pieces_policy& policy, const void* to,
+                                                   std::uint64_t size_bytes) noexcept {
   const std::uint64_t lead = reinterpret_cast<std::uintptr_t>(to) % line_bytes;
-  return (lead + size_bytes + piece_tile_bytes - 1) / piece_tile_bytes;
+  return (lead + size_bytes + policy.tile_bytes - 1) / policy.tile_bytes;
 }
 
 /// `pieces` in device memory, in order of first_tile; all multiples of `alignment_bytes`: 1, 2, 4, 8 or 16.
-void launch_copy_pieces(cudaStream_t stream, unsigned num_multiprocessors, const piece_entry* pieces,
-                        unsigned num_pieces, std::uint64_t num_tiles, unsigned alignment_bytes);
+void launch_copy_pieces(const launch_site& site, const piece_entry* pieces, unsigned num_pieces,
+                        std::uint64_t num_tiles, unsigned alignment_bytes);
 
 }  // namespace spansort::device::cuda

@@ -14,18 +14,18 @@ records launch_cub_sort(const launch_site& site, records source, records alterna
   cub::DoubleBuffer<V> values(static_cast<V*>(source.values), static_cast<V*>(alternate.values));
   const auto begin = static_cast<int>(bits.begin);
   const auto end = static_cast<int>(bits.end);
-  std::size_t bytes = cub_memory_bytes;
+  std::size_t bytes = cub_scratch_bytes;
   if constexpr (value_bytes_of<V> == 0) {
     SPANSORT_CUDA(cub::DeviceRadixSort::SortKeys(site.cub_memory, bytes, keys, count, begin, end, site.stream));
   } else {
-    SPANSORT_CUDA(cub::DeviceRadixSort::SortPairs(site.cub_memory, bytes, keys, values, count, begin, end, site.stream));
+    SPANSORT_CUDA(
+        cub::DeviceRadixSort::SortPairs(site.cub_memory, bytes, keys, values, count, begin, end, site.stream));
   }
   return keys.Current() == source.keys ? source : alternate;
 }
 
-#define SPANSORT_INSTANTIATE_CUB_SORT(K, V)                                                   \
-  template records launch_cub_sort<K, V>(const launch_site&, records, records, std::uint64_t, \
-                                         keys::bit_range)
+#define SPANSORT_INSTANTIATE_CUB_SORT(K, V) \
+  template records launch_cub_sort<K, V>(const launch_site&, records, records, std::uint64_t, keys::bit_range)
 
 SPANSORT_INSTANTIATE_CUB_SORT(std::uint32_t, no_value);
 SPANSORT_INSTANTIATE_CUB_SORT(std::uint32_t, value4);

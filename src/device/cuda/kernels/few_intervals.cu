@@ -17,11 +17,8 @@
 namespace spansort::device::cuda {
 namespace {
 
-constexpr unsigned threads = 256;
-/// On a multiprocessor: 40 warps with 80 KB on the way. With 6 there are too few registers for all loads of a step.
-constexpr unsigned blocks_each = 5;
-/// What the compiler must leave room for: no more threads than compute capability 7.5 has on a multiprocessor.
-constexpr unsigned least_blocks = 1024 / threads;
+constexpr few_intervals_policy compiled_policy = few_intervals_policy_of(compiled_family).sizes;
+constexpr unsigned threads = compiled_policy.threads;
 constexpr unsigned all_lanes = 0xffffffffU;
 
 template <class K>
@@ -48,10 +45,10 @@ template <class K, class Order>
 class few_intervals_warp {
  public:
   static constexpr unsigned vector_keys = 16 / sizeof(K);
-  static constexpr unsigned vectors = 4;
+  static constexpr unsigned vectors = compiled_policy.vectors;
   static constexpr unsigned step_vectors = 32 * vectors;
   /// Room for keys on their way out; each step of an append adds a warp's width at most.
-  static constexpr unsigned held_keys = 1024 / sizeof(K);
+  static constexpr unsigned held_keys = compiled_policy.held_bytes / sizeof(K);
 
   __device__ __forceinline__ few_intervals_warp(const Order& order, const few_arguments<K>& arguments, K* held,
                                                 unsigned* within)
@@ -159,7 +156,7 @@ class few_intervals_warp {
 
 /// One read; 8 KiB of shared memory; any number of blocks.
 template <class K, class Order>
-__global__ void __launch_bounds__(threads, least_blocks)
+__global__ void __launch_bounds__(compiled_policy.threads, compiled_policy.least_blocks)
     few_intervals_kernel(Order order, __grid_constant__ const few_arguments<K> a) {
   using warp_work = few_intervals_warp<K, Order>;
   __shared__ K held[threads / 32][warp_work::held_keys];
@@ -235,14 +232,15 @@ void launch_count_few_intervals(const launch_site& site, const keys::codec_of<K>
   a.capacity = request.capacity;
   a.counts = reinterpret_cast<unsigned long long*>(counts);
   a.num_collected = a.counts + a.num_intervals;
-  constexpr std::uint64_t block_vectors = threads / 32 * few_intervals_warp<K, identity_order<K>>::step_vectors;
-  const std::uint64_t most_blocks = std::uint64_t{site.num_multiprocessors} * blocks_each;
+  const few_intervals_policy policy = few_intervals_policy_of(site.family).sizes;
+  const std::uint64_t block_vectors = std::uint64_t{policy.threads} * policy.vectors;
+  const std::uint64_t most_blocks = std::uint64_t{site.num_multiprocessors} * policy.blocks_each;
   const auto blocks =
       static_cast<unsigned>(std::clamp<std::uint64_t>(base::ceil_div(a.num_vectors, block_vectors), 1, most_blocks));
   if (codec.is_identity()) {
-    few_intervals_kernel<K><<<blocks, threads, 0, site.stream>>>(identity_order<K>(codec), a);
+    few_intervals_kernel<K><<<blocks, policy.threads, 0, site.stream>>>(identity_order<K>(codec), a);
   } else {
-    few_intervals_kernel<K><<<blocks, threads, 0, site.stream>>>(encoded_order<K>(codec), a);
+    few_intervals_kernel<K><<<blocks, policy.threads, 0, site.stream>>>(encoded_order<K>(codec), a);
   }
   check_done(cudaGetLastError(), "few_intervals_kernel");
 }

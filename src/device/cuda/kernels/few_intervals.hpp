@@ -3,11 +3,9 @@
 #pragma once
 
 #include "device/cuda/kernels/request.hpp"
+#include "device/cuda/tuning/few_intervals_policy.hpp"
 
 namespace spansort::device::cuda {
-
-/// Marked intervals that the kernel keeps in registers.
-inline constexpr unsigned most_few_intervals = 3;
 
 /// Whether launch_count_few_intervals can do it: keys of 4 or 8 bytes, a marked interval or a few, and all splitters
 /// their borders.

@@ -6,6 +6,7 @@
 
 #include "device/cuda/kernels/key_order.cuh"
 #include "device/cuda/kernels/request.hpp"
+#include "device/cuda/tuning/striding_policies.hpp"
 
 namespace spansort::device::cuda {
 
@@ -16,24 +17,24 @@ struct digit_places {
   unsigned num_counters = 0;
 };
 
-inline constexpr unsigned histogram_threads = 1024;
 template <class K>
-inline constexpr unsigned histogram_items = sizeof(K) == 8 ? 8 : 16;
+inline constexpr striding_policy compiled_histogram_policy = histogram_policy_of(compiled_family, sizeof(K)).sizes;
 
 /// Loads one tile while it counts another. Skew does no harm, nor do banks: increments by one are added up by the hardware
 /// before they reach a counter, and take their time otherwise.
 template <class K, class Order>
 class histogram_block {
  public:
-  static constexpr unsigned items = histogram_items<K>;
-  static constexpr unsigned tile_keys = histogram_threads * items;
+  static constexpr unsigned threads = compiled_histogram_policy<K>.threads;
+  static constexpr unsigned items = compiled_histogram_policy<K>.items;
+  static constexpr unsigned tile_keys = threads * items;
 
   __device__ __forceinline__ histogram_block(const Order& order, const K* keys, std::uint64_t num_keys,
                                              const digit_places& places, std::uint32_t* counters)
       : order_(order), keys_(keys), num_keys_(num_keys), places_(places), counters_(counters) {}
 
   __device__ __forceinline__ void run(std::uint64_t* counts) {
-    for (unsigned c = threadIdx.x; c < places_.num_counters; c += histogram_threads) counters_[c] = 0;
+    for (unsigned c = threadIdx.x; c < places_.num_counters; c += threads) counters_[c] = 0;
     __syncthreads();
     const std::uint64_t stride = std::uint64_t{gridDim.x} * tile_keys;
     K now[items];
@@ -47,7 +48,7 @@ class histogram_block {
       for (unsigned i = 0; i < items; ++i) now[i] = next[i];
     }
     __syncthreads();
-    for (unsigned c = threadIdx.x; c < places_.num_counters; c += histogram_threads) {
+    for (unsigned c = threadIdx.x; c < places_.num_counters; c += threads) {
       if (counters_[c] != 0) atomicAdd(reinterpret_cast<unsigned long long*>(counts + c), counters_[c]);
     }
   }
@@ -56,11 +57,11 @@ class histogram_block {
   __device__ __forceinline__ void load(std::uint64_t begin, K (&to)[items]) const {
     if (begin + tile_keys <= num_keys_) {
 #pragma unroll
-      for (unsigned i = 0; i < items; ++i) to[i] = keys_[begin + i * histogram_threads + threadIdx.x];
+      for (unsigned i = 0; i < items; ++i) to[i] = keys_[begin + i * threads + threadIdx.x];
     } else {
 #pragma unroll
       for (unsigned i = 0; i < items; ++i) {
-        const std::uint64_t at = begin + i * histogram_threads + threadIdx.x;
+        const std::uint64_t at = begin + i * threads + threadIdx.x;
         to[i] = at < num_keys_ ? keys_[at] : K{0};
       }
     }
@@ -80,7 +81,7 @@ class histogram_block {
       } else {
 #pragma unroll
         for (unsigned i = 0; i < items; ++i) {
-          if (i * histogram_threads + threadIdx.x >= num_valid) continue;
+          if (i * threads + threadIdx.x >= num_valid) continue;
           atomicAdd(bins + (static_cast<unsigned>(keys[i] >> shift) & mask), 1U);
         }
       }
@@ -95,30 +96,31 @@ class histogram_block {
 };
 
 template <class K, class Order>
-__global__ void __launch_bounds__(histogram_threads)
+__global__ void __launch_bounds__(compiled_histogram_policy<K>.threads)
     histogram_kernel(Order order, const K* keys, std::uint64_t num_keys, __grid_constant__ const digit_places places,
                      std::uint64_t* counts) {
   extern __shared__ std::uint32_t counters[];
   histogram_block<K, Order>(order, keys, num_keys, places, counters).run(counts);
 }
 
-inline constexpr unsigned fingerprint_threads = 256;
-inline constexpr unsigned fingerprint_items = 8;
+inline constexpr striding_policy compiled_fingerprint_policy = fingerprint_policy_of(compiled_family).sizes;
 
 /// Compares every key with its right neighbour. General inputs show ascent and descent in the first tiles, and the other
 /// blocks then leave at once.
 template <class K, class Order>
-__global__ void __launch_bounds__(fingerprint_threads)
+__global__ void __launch_bounds__(compiled_fingerprint_policy.threads)
     fingerprint_kernel(Order order, const K* keys, std::uint64_t num_keys, std::uint32_t* seen) {
   constexpr std::uint32_t general = seen_descent | seen_ascent;
-  constexpr std::uint64_t tile_keys = fingerprint_threads * fingerprint_items;
+  constexpr unsigned threads = compiled_fingerprint_policy.threads;
+  constexpr unsigned items = compiled_fingerprint_policy.items;
+  constexpr std::uint64_t tile_keys = threads * items;
   const std::uint64_t num_tiles = (num_keys + tile_keys - 1) / tile_keys;
   for (std::uint64_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
     if ((*reinterpret_cast<volatile std::uint32_t*>(seen) & general) == general) return;
     std::uint32_t mine = 0;
 #pragma unroll
-    for (unsigned i = 0; i < fingerprint_items; ++i) {
-      const std::uint64_t at = tile * tile_keys + i * fingerprint_threads + threadIdx.x;
+    for (unsigned i = 0; i < items; ++i) {
+      const std::uint64_t at = tile * tile_keys + i * threads + threadIdx.x;
       if (at + 1 >= num_keys) continue;
       const K left = order.rank(order.take(keys[at]));
       const K right = order.rank(order.take(keys[at + 1]));

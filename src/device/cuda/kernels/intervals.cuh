@@ -7,23 +7,25 @@
 
 #include "device/cuda/kernels/key_order.cuh"
 #include "device/cuda/kernels/request.hpp"
+#include "device/cuda/tuning/striding_policies.hpp"
 
 namespace spansort::device::cuda {
 
-inline constexpr unsigned interval_threads = 512;
 template <class K>
-inline constexpr unsigned interval_items = sizeof(K) == 8 ? 8 : 16;
+inline constexpr striding_policy compiled_interval_policy = interval_policy_of(compiled_family, sizeof(K)).sizes;
 
 template <class K, class Order>
 class interval_block {
  public:
-  static constexpr unsigned items = interval_items<K>;
-  static constexpr unsigned tile_keys = interval_threads * items;
+  static constexpr unsigned threads = compiled_interval_policy<K>.threads;
+  static constexpr unsigned items = compiled_interval_policy<K>.items;
+  static constexpr unsigned tile_keys = threads * items;
+  static_assert(threads > max_splitters, "a thread loads a splitter or stores a count");
 
   struct shared_memory {
     K splitters[max_splitters];
     std::uint32_t counts[max_splitters + 1];
-    std::uint32_t warp_collected[interval_threads / 32];
+    std::uint32_t warp_collected[threads / 32];
     unsigned long long begin;  ///< of the tile's room
   };
 
@@ -53,7 +55,7 @@ class interval_block {
   __device__ __forceinline__ void load(std::uint64_t begin, unsigned num_valid, K (&to)[items]) const {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
-      const unsigned at = i * interval_threads + threadIdx.x;
+      const unsigned at = i * threads + threadIdx.x;
       to[i] = at < num_valid ? a_.keys[begin + at] : K{0};
     }
   }
@@ -74,7 +76,7 @@ class interval_block {
     unsigned wanted = 0;
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
-      if (i * interval_threads + threadIdx.x >= num_valid) continue;
+      if (i * threads + threadIdx.x >= num_valid) continue;
       const unsigned interval = interval_of(order_.rank(order_.take(keys[i])));
       atomicAdd(shared_.counts + interval, 1U);
       wanted |= static_cast<unsigned>(a_.marked >> interval & 1) << i;
@@ -119,7 +121,7 @@ class interval_block {
 };
 
 template <class K, class Order>
-__global__ void __launch_bounds__(interval_threads)
+__global__ void __launch_bounds__(compiled_interval_policy<K>.threads)
     interval_kernel(Order order, __grid_constant__ const interval_arguments<K> arguments) {
   __shared__ typename interval_block<K, Order>::shared_memory shared;
   interval_block<K, Order>(order, arguments, shared).run();

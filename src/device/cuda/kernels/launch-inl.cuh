@@ -21,14 +21,10 @@ namespace spansort::device::cuda {
 namespace {
 
 /// Blocks for a kernel whose threads stride over `count` items.
-unsigned striding_blocks(const launch_site& site, std::uint64_t count, unsigned items_of_block,
-                         unsigned blocks_each = 8) {
-  const std::uint64_t wanted = std::max<std::uint64_t>(base::ceil_div(count, std::uint64_t{items_of_block}), 1);
-  return static_cast<unsigned>(std::min<std::uint64_t>(wanted, std::uint64_t{site.num_multiprocessors} * blocks_each));
+unsigned striding_blocks(const launch_site& site, std::uint64_t count, const striding_policy& policy) {
+  const std::uint64_t wanted = std::max<std::uint64_t>(base::ceil_div(count, std::uint64_t{policy.tile_items()}), 1);
+  return static_cast<unsigned>(std::min(wanted, std::uint64_t{site.num_multiprocessors} * policy.blocks_each));
 }
-
-/// What kernels may have without asking.
-inline constexpr unsigned default_shared_bytes = 48 * 1024;
 
 template <class Kernel>
 void allow_shared_memory(Kernel* kernel, unsigned bytes) {
@@ -62,12 +58,10 @@ struct tile_sizes {
 /// Those that the code was compiled with that the site's GPU runs.
 template <class K, class V>
 tile_sizes tile_sizes_at(const launch_site& site) {
-  const auto of = []<bool IsLittle>(std::bool_constant<IsLittle>) {
-    using tuning = partition_tuning<sizeof(K), value_bytes_of<V>, IsLittle>;
-    using tile = partition_tile<K, V, identity_order<K>, tuning>;
-    return tile_sizes{tuning::threads, tile::tile_keys, sizeof(typename tile::shared_memory)};
-  };
-  return site.has_little_shared_memory ? of(std::true_type()) : of(std::false_type());
+  return with_family(site.family, []<kernel_family Family>(family_constant<Family>) {
+    using tile = partition_tile<K, V, identity_order<K>, Family>;
+    return tile_sizes{tile::threads, tile::tile_keys, sizeof(typename tile::shared_memory)};
+  });
 }
 
 template <class K, class V, class Order>
@@ -119,24 +113,26 @@ inline std::vector<keys::digit_position> passes_over(keys::bit_range bits) {
 /// Both arrays of records, under a condition.
 template <class K, class V>
 void run_copy(const launch_site& site, order_condition when, records to, records from, std::uint64_t count) {
-  const unsigned blocks = striding_blocks(site, count, rearrange_threads * 4);
-  copy_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(when, static_cast<K*>(to.keys),
-                                                             static_cast<const K*>(from.keys), count);
+  const striding_policy policy = rearrange_policy_of(site.family).sizes;
+  const unsigned blocks = striding_blocks(site, count, policy);
+  copy_kernel<<<blocks, policy.threads, 0, site.stream>>>(when, static_cast<K*>(to.keys),
+                                                          static_cast<const K*>(from.keys), count);
   if constexpr (value_bytes_of<V> != 0) {
-    copy_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(when, static_cast<V*>(to.values),
-                                                               static_cast<const V*>(from.values), count);
+    copy_kernel<<<blocks, policy.threads, 0, site.stream>>>(when, static_cast<V*>(to.values),
+                                                            static_cast<const V*>(from.values), count);
   }
   check_done(cudaGetLastError(), "copy_kernel");
 }
 
 template <class K, class V>
 void run_reverse(const launch_site& site, order_condition when, records to, records from, std::uint64_t count) {
-  const unsigned blocks = striding_blocks(site, count, rearrange_threads * 4);
-  reverse_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(when, static_cast<K*>(to.keys),
-                                                                static_cast<K*>(from.keys), count);
+  const striding_policy policy = rearrange_policy_of(site.family).sizes;
+  const unsigned blocks = striding_blocks(site, count, policy);
+  reverse_kernel<<<blocks, policy.threads, 0, site.stream>>>(when, static_cast<K*>(to.keys), static_cast<K*>(from.keys),
+                                                             count);
   if constexpr (value_bytes_of<V> != 0) {
-    reverse_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(when, static_cast<V*>(to.values),
-                                                                  static_cast<V*>(from.values), count);
+    reverse_kernel<<<blocks, policy.threads, 0, site.stream>>>(when, static_cast<V*>(to.values),
+                                                               static_cast<V*>(from.values), count);
   }
   check_done(cudaGetLastError(), "reverse_kernel");
 }
@@ -157,8 +153,9 @@ void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, c
       places.num_counters += num_buckets;
     }
     with_order<K>(codec, [&](const auto& order) {
-      const unsigned blocks = striding_blocks(site, num_keys, histogram_threads * histogram_items<K>, 1);
-      histogram_kernel<K><<<blocks, histogram_threads, places.num_counters * 4, site.stream>>>(
+      const striding_policy policy = histogram_policy_of(site.family, sizeof(K)).sizes;
+      const unsigned blocks = striding_blocks(site, num_keys, policy);
+      histogram_kernel<K><<<blocks, policy.threads, places.num_counters * 4, site.stream>>>(
           order, static_cast<const K*>(keys), num_keys, places, counts);
     });
     check_done(cudaGetLastError(), "histogram_kernel");
@@ -172,9 +169,10 @@ void launch_fingerprint(const launch_site& site, const keys::codec_of<K>& codec,
   SPANSORT_CUDA(cudaMemsetAsync(site.memory.order, 0, 4, site.stream));
   if (num_keys < 2) return;
   with_order<K>(codec, [&](const auto& order) {
-    const unsigned blocks = striding_blocks(site, num_keys, fingerprint_threads * fingerprint_items);
-    fingerprint_kernel<K><<<blocks, fingerprint_threads, 0, site.stream>>>(order, static_cast<const K*>(keys), num_keys,
-                                                                           site.memory.order);
+    const striding_policy policy = fingerprint_policy_of(site.family).sizes;
+    const unsigned blocks = striding_blocks(site, num_keys, policy);
+    fingerprint_kernel<K>
+        <<<blocks, policy.threads, 0, site.stream>>>(order, static_cast<const K*>(keys), num_keys, site.memory.order);
   });
   check_done(cudaGetLastError(), "fingerprint_kernel");
 }
@@ -195,9 +193,10 @@ void launch_count_intervals(const launch_site& site, const keys::codec_of<K>& co
   a.num_collected = counts + a.num_splitters + 1;
   std::transform(request.splitters.begin(), request.splitters.end(), a.splitters,
                  [](std::uint64_t splitter) { return static_cast<K>(splitter); });
-  const unsigned blocks = striding_blocks(site, request.num_keys, interval_threads * interval_items<K>, 4);
+  const striding_policy policy = interval_policy_of(site.family, sizeof(K)).sizes;
+  const unsigned blocks = striding_blocks(site, request.num_keys, policy);
   const auto launch = [&](const auto& order) {
-    interval_kernel<K><<<blocks, interval_threads, 0, site.stream>>>(order, a);
+    interval_kernel<K><<<blocks, policy.threads, 0, site.stream>>>(order, a);
   };
   // Encodings that fold ties are not asked for.
   if (codec.is_identity()) {
@@ -271,11 +270,12 @@ records run_cub_sort(const launch_site& site, const keys::codec_of<K>& codec, re
     SPANSORT_ASSERT(!codec.folds_ties);  // what is folded cannot be decoded
     if (codec.is_identity()) return launch_cub_sort<K, V>(site, source, alternate, count, bits);
     const encoded_order<K> order(codec);
-    const unsigned blocks = striding_blocks(site, count, rearrange_threads * 4);
-    encode_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(order, static_cast<K*>(source.keys), count);
+    const striding_policy policy = rearrange_policy_of(site.family).sizes;
+    const unsigned blocks = striding_blocks(site, count, policy);
+    encode_kernel<<<blocks, policy.threads, 0, site.stream>>>(order, static_cast<K*>(source.keys), count);
     check_done(cudaGetLastError(), "encode_kernel");
     const records end = launch_cub_sort<K, V>(site, source, alternate, count, bits);
-    decode_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(order, static_cast<K*>(end.keys), count);
+    decode_kernel<<<blocks, policy.threads, 0, site.stream>>>(order, static_cast<K*>(end.keys), count);
     check_done(cudaGetLastError(), "decode_kernel");
     return end;
   } else {
@@ -313,12 +313,13 @@ void launch_local_sort(const launch_site& site, const keys::codec_of<K>& codec, 
 
 template <class K>
 void launch_swap_mirrored(const launch_site& site, const swap_mirrored_request& request) {
-  const unsigned blocks = striding_blocks(site, request.num_records, rearrange_threads * 4);
-  swap_mirrored_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(
+  const striding_policy policy = rearrange_policy_of(site.family).sizes;
+  const unsigned blocks = striding_blocks(site, request.num_records, policy);
+  swap_mirrored_kernel<<<blocks, policy.threads, 0, site.stream>>>(
       static_cast<K*>(request.left.keys), static_cast<K*>(request.right.keys), request.num_records);
   with_value(request.shape.value_bytes, [&]<class V>() {
     if constexpr (value_bytes_of<V> != 0) {
-      swap_mirrored_kernel<<<blocks, rearrange_threads, 0, site.stream>>>(
+      swap_mirrored_kernel<<<blocks, policy.threads, 0, site.stream>>>(
           static_cast<V*>(request.left.values), static_cast<V*>(request.right.values), request.num_records);
     }
   });

@@ -5,20 +5,26 @@
 namespace spansort::device::cuda {
 namespace {
 
-/// Asked what it was compiled for: all kernels are compiled for the same architectures.
+/// compiled_for() asks this kernel, for all kernels are compiled for the same architectures.
 __global__ void asked_kernel() {}
 
 }  // namespace
+
+compute_capability compiled_for() {
+  cudaFuncAttributes code{};
+  SPANSORT_CUDA(cudaFuncGetAttributes(&code, asked_kernel));
+  const auto version = static_cast<unsigned>(code.ptxVersion);
+  return {version / 10, version % 10};
+}
 
 launch_site make_launch_site(cudaStream_t stream) {
   int ordinal = 0;
   int num_multiprocessors = 0;
   SPANSORT_CUDA(cudaGetDevice(&ordinal));
   SPANSORT_CUDA(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, ordinal));
-  // A newer GPU may run intermediate code for an older one, and that has the older one's sizes.
-  cudaFuncAttributes code{};
-  SPANSORT_CUDA(cudaFuncGetAttributes(&code, asked_kernel));
-  return {stream, static_cast<unsigned>(num_multiprocessors), code.ptxVersion < 80, nullptr, {}};
+  return {.stream = stream,
+          .num_multiprocessors = static_cast<unsigned>(num_multiprocessors),
+          .family = family_of(compiled_for())};
 }
 
 }  // namespace spansort::device::cuda

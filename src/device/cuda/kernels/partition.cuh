@@ -13,7 +13,7 @@
 
 #include "device/cuda/kernels/key_order.cuh"
 #include "device/cuda/kernels/request.hpp"
-#include "device/cuda/tuning/partition_tuning.hpp"
+#include "device/cuda/tuning/partition_policy.hpp"
 
 namespace spansort::device::cuda {
 
@@ -77,20 +77,15 @@ struct partition_arguments {
   const remedy* decision = nullptr;        ///< null, or nothing is done unless it is remedy::passes
 };
 
-/// Sizes for the code that is being compiled; the host chooses by launch_site::has_little_shared_memory, which says the same.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-inline constexpr bool compiles_for_little_shared_memory = true;
-#else
-inline constexpr bool compiles_for_little_shared_memory = false;
-#endif
-
 /// One block's work on one tile. A warp holds 32 * items neighbouring records, lane after lane and then item after item,
 /// so that ranks in input order come from ranks within warps.
-template <class K, class V, class Order, class Tuning>
+template <class K, class V, class Order, kernel_family Family>
 class partition_tile {
  public:
-  static constexpr unsigned threads = Tuning::threads;
-  static constexpr unsigned items = Tuning::items;
+  static constexpr partition_policy policy = partition_policy_of(Family, sizeof(K), value_bytes_of<V>).sizes;
+  static constexpr unsigned threads = policy.threads;
+  static constexpr unsigned items = policy.items;
+  static constexpr unsigned look_back_tiles = policy.look_back;
   static constexpr unsigned warps = threads / 32;
   static constexpr unsigned tile_keys = threads * items;
   static constexpr unsigned buckets = max_partition_buckets;
@@ -110,15 +105,12 @@ class partition_tile {
     std::uint32_t tile;
     unsigned shift;  ///< the argument again, see rank()
   };
-  /// What a block may have on every chip that runs the code: 64 KiB on compute capability 7.5, 99 KiB on 8.6, 8.9 and 12.0.
-  static constexpr unsigned most_shared_bytes = (Tuning::has_little_shared_memory ? 64 : 99) * 1024;
-
   __device__ __forceinline__ partition_tile(const Order& order, const partition_arguments<K>& arguments,
                                             shared_memory& shared)
       : order_(order), a_(arguments), shared_(shared) {}
 
   __device__ __forceinline__ void run() {
-    static_assert(sizeof(shared_memory) <= most_shared_bytes);
+    static_assert(sizeof(shared_memory) <= most_shared_bytes(Family));
     take_number();
     load_keys();
     count_in_warps();
@@ -270,14 +262,14 @@ class partition_tile {
     std::uint32_t unseen = tile_;  // tiles before this one that are not in `earlier`
     bool is_done = false;
     while (!is_done) {
-      std::uint32_t states[Tuning::look_back];
+      std::uint32_t states[look_back_tiles];
 #pragma unroll
-      for (unsigned i = 0; i < Tuning::look_back; ++i) {
+      for (unsigned i = 0; i < look_back_tiles; ++i) {
         states[i] = unseen > i ? tile_state::observe(state_of(unseen - 1 - i)) : 0;
       }
       bool is_known = true;
 #pragma unroll
-      for (unsigned i = 0; i < Tuning::look_back; ++i) {
+      for (unsigned i = 0; i < look_back_tiles; ++i) {
         is_known = is_known && states[i] != 0;
         if (is_known && !is_done) {
           earlier += states[i] & tile_state::value_mask;
@@ -357,12 +349,13 @@ class partition_tile {
 };
 
 template <class K, class V>
-using compiled_partition_tuning = partition_tuning<sizeof(K), value_bytes_of<V>, compiles_for_little_shared_memory>;
+inline constexpr partition_policy compiled_partition_policy =
+    partition_policy_of(compiled_family, sizeof(K), value_bytes_of<V>).sizes;
 
 template <class K, class V, class Order>
-__global__ void __launch_bounds__(compiled_partition_tuning<K, V>::threads, compiled_partition_tuning<K, V>::blocks)
+__global__ void __launch_bounds__(compiled_partition_policy<K, V>.threads, compiled_partition_policy<K, V>.least_blocks)
     partition_kernel(Order order, partition_arguments<K> arguments) {
-  using tile = partition_tile<K, V, Order, compiled_partition_tuning<K, V>>;
+  using tile = partition_tile<K, V, Order, compiled_family>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   if (arguments.decision != nullptr && *arguments.decision != remedy::passes) return;
   tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();

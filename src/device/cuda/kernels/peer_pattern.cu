@@ -2,12 +2,13 @@
 #include "device/cuda/kernels/peer_pattern.hpp"
 
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/tuning/copy_policies.hpp"
 
 namespace spansort::device::cuda {
 namespace {
 
-constexpr unsigned threads = 256;
-constexpr unsigned blocks = 512;
+constexpr unsigned threads = peer_probe_tuning.sizes.threads;
+constexpr unsigned blocks = peer_probe_tuning.sizes.blocks;
 
 __device__ std::uint64_t pattern_at(std::uint64_t index, std::uint64_t seed) {
   const std::uint64_t z = (index + seed) * 0x9e3779b97f4a7c15U;

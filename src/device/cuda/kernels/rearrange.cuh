@@ -6,10 +6,11 @@
 
 #include "device/cuda/kernels/key_order.cuh"
 #include "device/cuda/kernels/request.hpp"
+#include "device/cuda/tuning/striding_policies.hpp"
 
 namespace spansort::device::cuda {
 
-inline constexpr unsigned rearrange_threads = 256;
+inline constexpr unsigned rearrange_threads = rearrange_policy_of(compiled_family).sizes.threads;
 
 /// A local sort's kernel works only where the decision asks for it, or nobody decides.
 struct order_condition {

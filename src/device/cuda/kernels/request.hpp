@@ -7,20 +7,13 @@
 
 #include <cstdint>
 
+#include "device/cuda/tuning/kernel_family.hpp"
+#include "device/cuda/tuning/workspace_sizes.hpp"
 #include "device/device.hpp"
 #include "keys/codec.hpp"
 #include "keys/digit.hpp"
 
 namespace spansort::device::cuda {
-
-/// Digits that one partition kernel splits by are at most this wide.
-inline constexpr unsigned max_partition_bits = 8;
-inline constexpr unsigned max_partition_buckets = 1U << max_partition_bits;
-/// Places that one histogram kernel counts together.
-inline constexpr unsigned max_digits_together = 8;
-inline constexpr unsigned max_counters_together = 4096;
-/// Tiles whose look-back state a queue's workspace holds.
-inline constexpr std::uint64_t workspace_tiles = 32768;
 
 /// Where the next records of a bucket go. Values are null where none travel.
 struct bucket_target {
@@ -46,7 +39,7 @@ struct kernel_workspace {
   std::uint32_t* tile_states = nullptr;    ///< [tile_capacity][max_partition_buckets]
   std::uint64_t tile_capacity = 0;         ///< a longer input is taken in equal portions of at most so many tiles
 
-  static constexpr std::uint64_t counts_capacity = 32768;
+  static constexpr std::uint64_t counts_capacity = workspace_counts;
   static constexpr std::uint64_t counts_bytes = 8 * counts_capacity;
   static constexpr std::uint64_t targets_bytes =
       sizeof(bucket_target) * max_digits_together * 2 * max_partition_buckets;
@@ -78,8 +71,6 @@ struct kernel_workspace {
 [[nodiscard]] constexpr bool has_cub_sort(unsigned key_bytes, unsigned value_bytes) noexcept {
   return key_bytes >= 4 && value_bytes <= 8;
 }
-/// CUB's temporary memory: 1 KiB for a tile of some 4,000 to 8,000 keys, of which it looks at 2^28 at a time.
-inline constexpr std::uint64_t cub_memory_bytes = std::uint64_t{96} << 20;
 
 /// Partitions that a local sort over `bits` takes.
 [[nodiscard]] constexpr unsigned num_local_sort_passes(keys::bit_range bits) noexcept {
@@ -90,10 +81,14 @@ inline constexpr std::uint64_t cub_memory_bytes = std::uint64_t{96} << 20;
 struct launch_site {
   cudaStream_t stream = nullptr;
   unsigned num_multiprocessors = 1;
-  bool has_little_shared_memory = false;  ///< it runs code that was compiled for compute capability 7.5
-  void* cub_memory = nullptr;             ///< [cub_memory_bytes]: CUB's kernels sort; null: ours
+  kernel_family family = kernel_family::hopper;  ///< the sizes that the code it runs was compiled with
+  void* cub_memory = nullptr;                    ///< [cub_scratch_bytes]: CUB's kernels sort; null: ours
   kernel_workspace memory;
 };
+
+/// What the code was compiled for that the current device runs. A newer GPU may run intermediate code for an older one, and
+/// that has the older one's sizes; so the GPU's own compute capability does not tell which sizes a launch needs.
+[[nodiscard]] compute_capability compiled_for();
 
 /// On the current device, which is the stream's; without memory.
 [[nodiscard]] launch_site make_launch_site(cudaStream_t stream);

@@ -8,11 +8,12 @@
 #include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/key_order.cuh"
+#include "device/cuda/tuning/striding_policies.hpp"
 
 namespace spansort::device::cuda {
 namespace {
 
-constexpr unsigned threads = 256;
+constexpr unsigned compiled_threads = sample_policy_of(compiled_family).sizes.threads;
 
 struct place_list {
   std::uint64_t place[rank_sampler::most_places] = {};
@@ -31,10 +32,10 @@ constexpr unsigned run_keys = sample_run_bytes / sizeof(K);
 
 /// A thread a key of the sample; neighbours read neighbours. No shared memory.
 template <class K>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(compiled_threads)
     gather_sample_kernel(encoded_order<K> order, const K* __restrict__ keys, std::uint64_t part_keys,
                          std::uint64_t num_sampled, K* __restrict__ as_taken, K* __restrict__ to_sort) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * compiled_threads + threadIdx.x;
   if (i >= num_sampled) return;
   const std::uint64_t begin = sample_run_begin(i / run_keys<K>, part_keys, run_keys<K>);
   const K rank = order.take(keys[begin + i % run_keys<K>]);
@@ -44,12 +45,12 @@ __global__ void __launch_bounds__(threads)
 
 /// A thread a run, a row of blocks for each place. Adds to `deviation`, zeroed before.
 template <class K>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(compiled_threads)
     deviation_kernel(const K* __restrict__ as_taken, const K* __restrict__ sorted, std::uint64_t num_runs,
                      __grid_constant__ const place_list places, unsigned long long* __restrict__ deviation) {
-  __shared__ unsigned num_below[threads + 1];  // of each run; the first is the last of the block before
+  __shared__ unsigned num_below[compiled_threads + 1];  // of each run; the first is the last of the block before
   const K key = sorted[places.place[blockIdx.y]];
-  const std::uint64_t first = std::uint64_t{blockIdx.x} * threads;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * compiled_threads;
   const auto count_below = [&](std::uint64_t run) {
     unsigned count = 0;
 #pragma unroll 8
@@ -97,6 +98,7 @@ void launch_gather_sample(const launch_site& site, const keys::codec_of<K>& code
                           const sample_memory<K>& sample) {
   const std::uint64_t num_sampled = request.num_runs * run_keys<K>;
   SPANSORT_ASSERT(num_sampled <= rank_sampler::most_sampled_keys && num_sampled <= request.num_keys);
+  const unsigned threads = sample_policy_of(site.family).sizes.threads;
   const auto blocks = static_cast<unsigned>(base::ceil_div(num_sampled, std::uint64_t{threads}));
   gather_sample_kernel<K><<<blocks, threads, 0, site.stream>>>(
       encoded_order<K>(codec), static_cast<const K*>(request.keys), request.num_keys / request.num_runs, num_sampled,
@@ -107,6 +109,7 @@ void launch_gather_sample(const launch_site& site, const keys::codec_of<K>& code
 template <class K>
 void launch_pick_brackets(const launch_site& site, const bracket_request& request, const sample_memory<K>& sample) {
   const place_list places = list_of(request);
+  const unsigned threads = sample_policy_of(site.family).sizes.threads;
   const dim3 blocks(static_cast<unsigned>(base::ceil_div(request.num_runs, std::uint64_t{threads})), places.count);
   SPANSORT_CUDA(cudaMemsetAsync(sample.deviation, 0, places.count * sizeof(*sample.deviation), site.stream));
   deviation_kernel<K>

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes of copies: by kernels into peers' memory, through pinned host memory, and of the tries that prove a link.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "device/cuda/tuning/kernel_family.hpp"
+
+namespace spansort::device::cuda {
+
+/// A line of GPU memory. Stores that straddle lines cost a third of a link (four H200).
+inline constexpr std::uint64_t line_bytes = 128;
+
+/// One kernel for many copies. Its tiles are cut along the destination's lines.
+struct copy_pieces_policy {
+  unsigned threads = 0;
+  unsigned unrolled = 0;         ///< words that a thread loads before it stores the first
+  unsigned blocks_each = 0;      ///< blocks that are launched for each multiprocessor, at most
+  std::uint64_t tile_bytes = 0;  ///< what a block copies at a time
+
+  friend constexpr bool operator==(const copy_pieces_policy&, const copy_pieces_policy&) = default;
+};
+
+[[nodiscard]] constexpr tuned<copy_pieces_policy> copy_pieces_policy_of(kernel_family) noexcept {
+  return {{256, 8, 8, std::uint64_t{32} << 10},
+          "in use on four H200, where no sweep of it was kept; not measured elsewhere"};
+}
+static_assert(copy_pieces_policy_of(kernel_family::hopper).sizes.tile_bytes % line_bytes == 0);
+
+/// The ring of pinned buffers that copies of ordinary host memory go through. Its sizes belong to the host and its link, not
+/// to a compute capability. A copy fills all buffers in turn, so that the link takes one while the next is filled, and small
+/// copies pin little.
+struct pinned_ring_policy {
+  unsigned num_buffers = 0;
+  std::uint64_t least_buffer_bytes = 0;
+  std::uint64_t most_buffer_bytes = 0;
+  std::uint64_t least_copy_bytes = 0;  ///< smaller copies take the driver's own path
+
+  friend constexpr bool operator==(const pinned_ring_policy&, const pinned_ring_policy&) = default;
+};
+
+inline constexpr tuned<pinned_ring_policy> pinned_ring_tuning{
+    {4, std::uint64_t{64} << 10, std::uint64_t{8} << 20, std::uint64_t{1} << 16},
+    "host of an H100: buffers of 8 and 16 MiB reached 52 (in) and 54 (out) of the link's 55 GB/s, smaller ones less; "
+    "threads "
+    "with buffers of their own were no faster"};
+static_assert(pinned_ring_tuning.sizes.least_buffer_bytes <= pinned_ring_tuning.sizes.most_buffer_bytes);
+
+/// How a link between two GPUs is tried out: small enough for a cache, and large enough to go past it.
+struct peer_probe_policy {
+  unsigned threads = 0;
+  unsigned blocks = 0;
+  std::array<std::uint64_t, 3> sizes_bytes{};  ///< ascending
+  int timed_repeats = 0;                       ///< copies of the largest size that are timed together
+
+  friend constexpr bool operator==(const peer_probe_policy&, const peer_probe_policy&) = default;
+};
+
+inline constexpr tuned<peer_probe_policy> peer_probe_tuning{
+    {256, 512, {std::uint64_t{4} << 10, std::uint64_t{1} << 20, std::uint64_t{64} << 20}, 4},
+    "chosen to find wrong data, not for speed"};
+
+}  // namespace spansort::device::cuda

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes of the partition kernel by the bytes of key and value.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "device/cuda/tuning/kernel_family.hpp"
+
+namespace spansort::device::cuda {
+
+struct partition_policy {
+  unsigned threads = 0;       ///< of a block; at least the number of buckets, for each bucket has a thread
+  unsigned items = 0;         ///< records that a thread takes
+  unsigned least_blocks = 0;  ///< blocks that fit one multiprocessor at once, which bounds the registers of a thread
+  unsigned look_back = 0;     ///< earlier tiles whose states are read together
+
+  friend constexpr bool operator==(const partition_policy&, const partition_policy&) = default;
+};
+
+struct partition_entry {
+  kernel_family family = kernel_family::hopper;
+  unsigned key_bytes = 0;
+  unsigned value_bytes = 0;
+  tuned<partition_policy> policy;
+};
+
+// The figures of `hopper` are one pass over 2^27 uniform records, over 2^28 where the entry says so, on an H100 with CUDA
+// 13.0. They come from a sweep of 256 to 1,024 threads, 8 to 44 items, 1 to 5 blocks and 2 to 8 states; sizes that make the
+// compiler spill lose. The shared memory of a tile grows with threads * items, and `partition_tile` asserts that it fits.
+inline constexpr std::array<partition_entry, 32> partition_entries{{
+    {kernel_family::hopper, 1, 0, {{512, 30, 2, 4}, "sweep on an H100: 0.44 ms"}},
+    {kernel_family::hopper, 2, 0, {{512, 30, 2, 4}, "sweep on an H100: 0.47 ms"}},
+    {kernel_family::hopper, 4, 0, {{512, 34, 2, 4}, "sweep on an H100: 0.52 ms"}},
+    {kernel_family::hopper, 8, 0, {{512, 18, 2, 4}, "sweep on an H100: 1.76 ms for 2^28 records"}},
+    {kernel_family::hopper, 1, 4, {{512, 16, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
+    {kernel_family::hopper, 2, 4, {{512, 16, 2, 4}, "sweep on an H100: 0.90 ms"}},
+    {kernel_family::hopper, 4, 4, {{512, 16, 2, 4}, "sweep on an H100: 1.10 ms"}},
+    {kernel_family::hopper, 8, 4, {{512, 12, 2, 4}, "sweep on an H100: 1.55 ms"}},
+    {kernel_family::hopper, 1, 8, {{512, 12, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
+    {kernel_family::hopper, 2, 8, {{512, 12, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
+    {kernel_family::hopper, 4, 8, {{512, 12, 2, 4}, "sweep on an H100: 1.61 ms"}},
+    {kernel_family::hopper, 8, 8, {{512, 12, 2, 4}, "sweep on an H100: 2.02 ms"}},
+    {kernel_family::hopper, 1, 16, {{256, 16, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
+    {kernel_family::hopper, 2, 16, {{256, 16, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
+    {kernel_family::hopper, 4, 16, {{256, 16, 2, 4}, "sweep on an H100: 2.36 ms"}},
+    {kernel_family::hopper, 8, 16, {{512, 8, 2, 4}, "sweep on an H100: 2.70 ms"}},
+    {kernel_family::turing, 1, 0, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 2, 0, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 4, 0, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 8, 0, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 1, 4, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 2, 4, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 4, 4, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 8, 4, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 1, 8, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 2, 8, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 4, 8, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 8, 8, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 1, 16, {{384, 5, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 2, 16, {{384, 5, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 4, 16, {{384, 5, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 8, 16, {{384, 5, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+}};
+
+/// How `turing` is computed: half of the shared memory is for the records of a tile, the other half for the counters.
+static_assert(std::ranges::all_of(partition_entries, [](const partition_entry& e) {
+  const partition_policy& p = e.policy.sizes;
+  return e.family != kernel_family::turing || p.items == 32768 / p.threads / std::max({e.key_bytes, e.value_bytes, 4U});
+}));
+
+/// A combination of bytes that the table lacks does not compile where the compiler asks.
+[[nodiscard]] constexpr const tuned<partition_policy>& partition_policy_of(kernel_family family, unsigned key_bytes,
+                                                                           unsigned value_bytes) {
+  const auto found = std::ranges::find_if(partition_entries, [&](const partition_entry& e) {
+    return e.family == family && e.key_bytes == key_bytes && e.value_bytes == value_bytes;
+  });
+  return found->policy;
+}
+
+}  // namespace spansort::device::cuda

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/tuning/tuning_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "device/cuda/tuning/copy_policies.hpp"
+#include "device/cuda/tuning/few_intervals_policy.hpp"
+#include "device/cuda/tuning/partition_policy.hpp"
+#include "device/cuda/tuning/striding_policies.hpp"
+
+namespace spansort::device::cuda {
+namespace {
+
+std::string counted(std::uint64_t count, std::string_view what) {
+  return std::to_string(count) + " " + std::string(what);
+}
+
+std::string text(const partition_policy& p) {
+  return counted(p.threads, "threads, ") + counted(p.items, "items, ") + counted(p.least_blocks, "blocks, ") +
+         counted(p.look_back, "states");
+}
+std::string text(const striding_policy& p) {
+  const std::string shape = counted(p.threads, "threads, ") + counted(p.items, "items");
+  return p.blocks_each == 0 ? shape : shape + ", " + counted(p.blocks_each, "blocks a multiprocessor");
+}
+std::string text(const few_intervals_policy& p) {
+  return counted(p.threads, "threads, ") + counted(p.vectors, "vectors, ") + counted(p.held_bytes, "bytes held, ") +
+         counted(p.blocks_each, "blocks a multiprocessor, ") + counted(p.least_blocks, "at least");
+}
+std::string text(const copy_pieces_policy& p) {
+  return counted(p.threads, "threads, ") + counted(p.unrolled, "words, ") + counted(p.tile_bytes, "bytes a tile, ") +
+         counted(p.blocks_each, "blocks a multiprocessor");
+}
+std::string text(const pinned_ring_policy& p) {
+  return counted(p.num_buffers, "buffers of ") + counted(p.least_buffer_bytes, "to ") +
+         counted(p.most_buffer_bytes, "bytes, from ") + counted(p.least_copy_bytes, "bytes on");
+}
+
+template <class Policy>
+tuning_line line(std::string primitive, const tuned<Policy>& policy) {
+  return {std::move(primitive), text(policy.sizes), policy.provenance};
+}
+
+}  // namespace
+
+std::vector<tuning_line> describe(compute_capability code) {
+  const kernel_family family = family_of(code);
+  std::vector<tuning_line> lines;
+  for (const unsigned key_bytes : {4U, 8U}) {
+    lines.push_back(line("histogram, keys of " + counted(key_bytes, "bytes"), histogram_policy_of(family, key_bytes)));
+  }
+  lines.push_back(line("fingerprint", fingerprint_policy_of(family)));
+  for (const partition_entry& e : partition_entries) {
+    if (e.family != family) continue;
+    const std::string values = e.value_bytes == 0 ? "" : ", values of " + counted(e.value_bytes, "bytes");
+    lines.push_back(line("partition, keys of " + counted(e.key_bytes, "bytes") + values, e.policy));
+  }
+  lines.push_back(line("rearrange", rearrange_policy_of(family)));
+  for (const unsigned key_bytes : {4U, 8U}) {
+    lines.push_back(line("intervals, keys of " + counted(key_bytes, "bytes"), interval_policy_of(family, key_bytes)));
+  }
+  lines.push_back(line("few intervals", few_intervals_policy_of(family)));
+  lines.push_back(line("sample", sample_policy_of(family)));
+  lines.push_back(line("block sums", block_sums_policy_of(family)));
+  lines.push_back(line("copies of pieces", copy_pieces_policy_of(family)));
+  lines.push_back(line("pinned ring", pinned_ring_tuning));
+  return lines;
+}
+
+std::string to_json(compute_capability code) {
+  nlohmann::ordered_json lines = nlohmann::ordered_json::array();
+  for (const tuning_line& l : describe(code)) {
+    lines.push_back({{"primitive", l.primitive}, {"sizes", l.sizes}, {"provenance", l.provenance}});
+  }
+  const capability_entry& entry = entry_of(code);
+  return nlohmann::ordered_json{{"compiled_for", std::to_string(code.major) + "." + std::to_string(code.minor)},
+                                {"family", name(entry.family)},
+                                {"provenance", entry.provenance},
+                                {"sizes", std::move(lines)}}
+      .dump();
+}
+
+}  // namespace spansort::device::cuda
