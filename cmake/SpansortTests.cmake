@@ -74,21 +74,44 @@ function(spansort_register_gtests program label)
     PROPERTIES LABELS slow TIMEOUT 1800)
 endfunction()
 
-# tests/<directory>/*.py and *.sh: run with SPANSORT_BIN set to the command. Python's unittest, Debian's interpreter.
+# tests/<directory>/*.py and *.sh: run with SPANSORT_BIN set to the command.
 function(spansort_add_command_tests directory)
-  find_program(SPANSORT_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
-  file(GLOB scripts CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/tests/${directory}"
-    "${PROJECT_SOURCE_DIR}/tests/${directory}/test_*.py" "${PROJECT_SOURCE_DIR}/tests/${directory}/*.sh")
+  file(GLOB scripts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${directory}/test_*.py"
+    "${PROJECT_SOURCE_DIR}/tests/${directory}/*.sh")
   foreach(script IN LISTS scripts)
-    cmake_path(GET script EXTENSION extension)
-    if(extension STREQUAL ".py")
-      set(interpreter "${SPANSORT_PYTHON}" -B)
-    else()
-      set(interpreter bash)
-    endif()
-    set(name "${directory}/${script}")
-    add_test(NAME ${name} COMMAND ${interpreter} "${PROJECT_SOURCE_DIR}/tests/${directory}/${script}")
-    set_tests_properties(${name} PROPERTIES LABELS "${directory}" TIMEOUT 900
+    spansort_add_script_tests("${script}" class PROPERTIES LABELS "${directory}" TIMEOUT 900
       ENVIRONMENT "SPANSORT_BIN=$<TARGET_FILE:spansort_cli>")
+  endforeach()
+endfunction()
+
+# spansort_add_script_tests(<script> class|method PROPERTIES <property> <value>...)
+# One ctest entry for each class, or for each method, of a script of Python's unittest; one for another script. Parts
+# of a script run side by side that way: much of what they do is to wait. They begin first, for they take longest. Debian's
+# interpreter has NumPy.
+function(spansort_add_script_tests script part)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "PROPERTIES")
+  cmake_path(RELATIVE_PATH script BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/tests" OUTPUT_VARIABLE name)
+  if(NOT script MATCHES "\\.py$")
+    add_test(NAME "${name}" COMMAND bash "${script}")
+    set_tests_properties("${name}" PROPERTIES ${arg_PROPERTIES})
+    return()
+  endif()
+  find_program(SPANSORT_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
+  set(parts "")
+  file(STRINGS "${script}" lines REGEX "^(class |    def test_)")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^class ([A-Za-z0-9_]+)")
+      set(class "${CMAKE_MATCH_1}")
+    elseif(part STREQUAL "method" AND line MATCHES "def (test_[A-Za-z0-9_]+)")
+      list(APPEND parts "${class}.${CMAKE_MATCH_1}")
+    else()
+      list(APPEND parts "${class}")
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES parts)
+  foreach(each IN LISTS parts)
+    add_test(NAME "${name}/${each}" COMMAND "${SPANSORT_PYTHON}" -B "${script}" "${each}")
+    set_tests_properties("${name}/${each}" PROPERTIES COST 10 ${arg_PROPERTIES})
   endforeach()
 endfunction()

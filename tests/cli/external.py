@@ -2,7 +2,7 @@
 """Shared by the tests of sorts that do not fit in memory: small worlds, folders to watch, calls that fail.
 
 A test's folder has three others: in, out, temp. --test-world CHUNK,BLOCK,FANIN makes a few keys larger than memory.
-SPANSORT_TEST_FULL=1 takes every case where the default takes a few; SPANSORT_TEST_KILLS is the number of random kills.
+SPANSORT_TEST_KILLS is the number of random kills.
 """
 import ctypes
 import os
@@ -14,9 +14,8 @@ import time
 
 import numpy as np
 
-from support import BIN, CommandTest, IS_SMALL, SEED, build_faults, run
+from support import BIN, CommandTest, IS_FULL, IS_SMALL, SEED, build_faults, run
 
-IS_FULL = os.environ.get("SPANSORT_TEST_FULL") == "1"
 LONGEST_S = 30  # what takes longer hangs
 OLD = b"the old output"
 

@@ -2,6 +2,7 @@
 """Shared by the tests of the command: running it, key types as NumPy sees them, and the promised order.
 
 SPANSORT_BIN is the command's path. SPANSORT_TEST_SCALE=small makes cases fewer and lighter, for sanitizer builds.
+SPANSORT_TEST_FULL=1 takes every case where the default takes some in turns.
 SPANSORT_TEST_SEED replays a random run; the seed is printed when a script starts.
 """
 import os
@@ -16,6 +17,7 @@ import numpy as np
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.path.abspath(os.environ.get("SPANSORT_BIN", os.path.join(REPOSITORY, "build/host/bin/spansort")))
+IS_FULL = os.environ.get("SPANSORT_TEST_FULL") == "1"
 IS_SMALL = os.environ.get("SPANSORT_TEST_SCALE") == "small"
 SEED = int(os.environ.get("SPANSORT_TEST_SEED", random.SystemRandom().randrange(2**32)))
 
@@ -33,6 +35,11 @@ VARIED_TYPES = ("u8", "bf16", "i32", "f64") if IS_SMALL else tuple(TYPES)
 def some(cases):
     """All of them; every third at small scale, where a process takes long to start."""
     return list(cases)[::3] if IS_SMALL else cases
+
+
+def in_turn(cases, number):
+    """Of a full run all of them; else every third, beginning at `number`: three numbers that follow each other have all."""
+    return list(cases) if IS_FULL else list(cases)[number % 3::3]
 
 
 def is_sanitized():

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sort that is killed at a random moment: the old output whole or the new one complete, and no temporary file."""
+"""A sort that is killed at a random moment: the old output whole or the new one complete, and no temporary file.
+
+SPANSORT_TEST_FULL=1 takes a larger file and more moments.
+"""
 import hashlib
 import os
 import random
@@ -9,10 +12,10 @@ import subprocess
 import tempfile
 import time
 
-from support import BIN, CommandTest, IS_SMALL, SEED, build_faults, main
+from support import BIN, CommandTest, IS_FULL, IS_SMALL, SEED, build_faults, main
 
-NUM_KEYS = 2_000_000 if IS_SMALL else 25_000_000  # of 8 bytes
-NUM_KILLS = 4 if IS_SMALL else 10
+NUM_KEYS = 25_000_000 if IS_FULL else 2_000_000 if IS_SMALL else 8_000_000  # of 8 bytes
+NUM_KILLS = 40 if IS_FULL else 4 if IS_SMALL else 10
 
 
 def digest(path):
