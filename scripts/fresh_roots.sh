@@ -70,6 +70,7 @@ inside() {
     root=$1; shift
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
+    mount --rbind /sys "$root/sys"
     exec chroot "$root" "$@"' inside "$root" env -i "${settings[@]}" bash -c 'cd /spansort && exec "$@"' bash "$@"
 }
 
