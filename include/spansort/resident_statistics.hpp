@@ -3,8 +3,8 @@
 // top_k.hpp, to the bit, the mean included, however the keys are cut into shards.
 //
 // Shards are those of resident.hpp, one for each device that options.devices names ("auto" names none); `values` and
-// `capacity` are not looked at. The call begins when what is on the shards' streams is done, blocks, and leaves the keys
-// as they are. What crosses the link is samples, counts and what is asked for.
+// `capacity` are not looked at. The call begins when what is on the shards' streams is done, blocks, and leaves the
+// keys as they are. What crosses the link is samples, counts and what is asked for.
 // Memory on each device: what the function's host counterpart needs for the device's share, and 34 MiB a GPU.
 // options.order is about all shards, one after the other: so it is after sort_resident().
 //     spansort::sort_resident(type, shards, {.devices = "gpu:0,1"});

@@ -15,7 +15,7 @@ namespace {
 /// The caller's progress bar: how far a sort is when all runs are there.
 constexpr double fraction_after_runs = 0.5;
 
-/// What every device's slots hold, in records.
+/// Returns what every device's slots hold, in records.
 std::uint64_t least_slot_records(const std::vector<rank>& ranks, const device::record_shape& shape) {
   std::uint64_t least = ~std::uint64_t{0};
   for (const rank& r : ranks) {

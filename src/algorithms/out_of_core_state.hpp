@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two trips of a sort of data larger than the devices, and the conveyor that each device is in both: records come in,
-// are sorted and leave, all three at the same time.
+// The two trips of a sort of data larger than the devices, and the conveyor that each device is in both: records come
+// in, are sorted and leave, all three at the same time.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +79,7 @@ class out_of_core_state {
   [[nodiscard]] unsigned rank_of(std::uint64_t part) const { return static_cast<unsigned>(part % run_.num_ranks()); }
   [[nodiscard]] std::vector<plan::sorted_run> all_runs() const;
   [[nodiscard]] range cut_range(const cuts& begins, const cuts& ends) const;
-  /// Where the next range of every device ends, in all runs; the first of them begins at `begins`.
+  /// Returns where the next range of every device ends, in all runs; the first of the ranges begins at `begins`.
   [[nodiscard]] std::vector<cuts> cut_runs(std::uint64_t first_part, const cuts& begins) const;
 
   run_context& run_;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that drivers go by when devices have memory of their own. They belong to the link between host and device, not to a
-// kind of GPU; both come from one H100, and other machines have not been measured.
+// Sizes that drivers go by when devices have memory of their own. They belong to the link between host and device, not
+// to a kind of GPU; both come from one H100, and other machines have not been measured.
 #pragma once
 
 #include <cstdint>
 
 namespace spansort::algorithms {
 
-/// Bytes that are copied at a time: long enough for the link's full speed, short enough that little is left to count when
-/// the last piece has arrived.
+/// Bytes that are copied at a time: long enough for the link's full speed, short enough that little is left to count
+/// when the last piece has arrived.
 inline constexpr std::uint64_t copy_piece_bytes = std::uint64_t{32} << 20;
 
-/// From this size of input on, one device is faster with rmg, whose copies overlap with the work, than with its local sort
-/// alone. Below it, rmg's hundreds of launches take longer than the overlap saves.
+/// An input of this size or more is sorted faster by one device with rmg, whose copies overlap with the work, than with
+/// its local sort alone. Below it, rmg's hundreds of launches take longer than the overlap saves.
 inline constexpr std::uint64_t overlap_worth_bytes = std::uint64_t{256} << 20;
 static_assert(overlap_worth_bytes >= 2 * copy_piece_bytes, "a single piece has nothing to overlap with");
 

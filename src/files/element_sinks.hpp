@@ -14,8 +14,8 @@
 namespace spansort::files {
 
 struct sink_options {
-  /// expect() will be called. Where nobody can (-u), a .npy file gets its count at the end; a .npy stream cannot, and the
-  /// sink's constructor throws invalid_argument.
+  /// expect() will be called. Where nobody can (-u), a .npy file gets its count at the end; a .npy stream cannot, and
+  /// the sink's constructor throws invalid_argument.
   bool is_count_known = true;
   /// false: what has been written to a file is dropped from the page cache. For files that would fill it.
   bool keeps_page_cache = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources of elements: the keys of a file or stream, keys with their index, fixed-width records. Constant memory: what is
-// read goes straight into the caller's memory.
+// Sources of elements: the keys of a file or stream, keys with their index, fixed-width records. Constant memory: what
+// is read goes straight into the caller's memory.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ struct source_options {
 [[nodiscard]] std::unique_ptr<external::element_source> make_indexed_key_source(key_reader reader,
                                                                                 source_options options = {});
 
-/// Elements are records of `record_bytes`, as they are. Takes an input of which nothing has been read. Throws bad_input when
-/// the size is not a multiple of that or the name is .npy's.
+/// Elements are records of `record_bytes`, as they are. Takes an input of which nothing has been read. Throws bad_input
+/// when the size is not a multiple of that or the name is .npy's.
 [[nodiscard]] std::unique_ptr<external::element_source> make_record_source(input_file input, std::uint64_t record_bytes,
                                                                            source_options options = {});
 
-/// The same, of the input at `path`. Throws what input_file throws, too.
+/// Makes the source of records in the input at `path`. Throws what input_file throws, too.
 [[nodiscard]] std::unique_ptr<external::element_source> make_record_source(const std::string& path,
                                                                            std::uint64_t record_bytes,
                                                                            source_options options = {});

@@ -26,8 +26,8 @@ class tie_disorder : public bad_input {
   using bad_input::bad_input;
 };
 
-/// Reads the first element of each block. `order` outlives the run. Throws io_error, and bad_input for a file that is no
-/// regular one or not in order, tie_disorder for one that is so by value alone, here and when it is read.
+/// Reads the first element of each block. `order` outlives the run. Throws io_error, and bad_input for a file that is
+/// no regular one or not in order, tie_disorder for one that is so by value alone, here and when it is read.
 [[nodiscard]] std::unique_ptr<external::sorted_run> make_file_run(const sorted_file& file,
                                                                   const external::element_order& order,
                                                                   const external::spill_plan& plan);

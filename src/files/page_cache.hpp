@@ -6,7 +6,8 @@
 
 namespace spansort::files {
 
-/// Of a file that is read or written once: it takes at most half of the memory that is available.
+/// Returns whether a file that is read or written once may go to the page cache: it takes at most half of the memory
+/// that is available.
 [[nodiscard]] bool fits_page_cache(std::uint64_t num_bytes);
 
 }  // namespace spansort::files

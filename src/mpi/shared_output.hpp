@@ -12,7 +12,7 @@
 
 namespace spansort::mpi {
 
-/// The same on all node ranks, but for the callback.
+/// An output that is the same on all node ranks, but for the callback.
 struct shared_output {
   files::output_target target = {};
   files::key_layout layout = {};
@@ -23,8 +23,8 @@ struct shared_output {
 [[nodiscard]] files::output_target find_shared_output(const std::string& output);
 
 /// Collective. `part`: this node rank's keys or indices, which follow those of the node ranks before it; in native byte
-/// order, which may be swapped. Returns how many all of them are. Throws io_error, cluster_failure on the other node ranks;
-/// the target is then as it was.
+/// order, which may be swapped. Returns how many all of them are. Throws io_error, cluster_failure on the other node
+/// ranks; the target is then as it was.
 std::uint64_t write_shared_output(session::state& session, const shared_output& output, std::span<std::byte> part);
 
 }  // namespace spansort::mpi

@@ -29,8 +29,8 @@ class record_codec {
 
   /// Writes key_bytes() bytes.
   void encode(const std::byte* record, std::byte* key) const noexcept;
-  /// Bytes [key_offset, key_offset + 8) of the normalised key as a number with the order of memcmp; zeros stand for what
-  /// is beyond its end.
+  /// Bytes [key_offset, key_offset + 8) of the normalised key as a number with the order of memcmp; zeros stand for
+  /// what is beyond its end.
   [[nodiscard]] std::uint64_t word(const std::byte* record, std::uint32_t key_offset) const noexcept;
   /// -1, 0 or 1 as record `a` comes before, together with, or after `b`.
   [[nodiscard]] int compare(const std::byte* a, const std::byte* b) const noexcept;

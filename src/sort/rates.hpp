@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine is taken to do when devices are chosen. The numbers are to choose by, not to promise. Unless an entry says
-// otherwise they come from sorts of u32 on an H100 and 16 threads of its host, of 2^10 to 2e9 keys; other machines have not
-// been measured and take the same.
+// What the machine is taken to do when devices are chosen. The numbers are to choose by, not to promise. Unless an
+// entry says otherwise they come from sorts of u32 on an H100 and 16 threads of its host, of 2^10 to 2e9 keys; other
+// machines have not been measured and take the same.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,23 @@
 namespace spansort::sorting {
 
 struct machine_rates {
-  /// Bytes of keys and values that one thread of the CPU sorts in a second: 0.17e9 on that host, 0.4e9 on two cores of an AMD
-  /// Zen 3.
+  /// Bytes of keys and values that one thread of the CPU sorts in a second: 0.17e9 on that host, 0.4e9 on two cores of
+  /// an AMD Zen 3.
   double cpu_thread_bytes_per_s = 0.3e9;
-  /// Bytes of ordinary host memory that go to the GPU, are sorted and come back in a second: 11e9 at 64 MiB, 22e9 at 8 GB.
+  /// Bytes of ordinary host memory that go to the GPU, are sorted and come back in a second: 11e9 at 64 MiB, 22e9 at 8
+  /// GB.
   double gpu_trip_bytes_per_s = 15e9;
   /// What such a trip costs however short it is.
   double gpu_overhead_s = 0.5e-3;
   /// What the first use of a GPU costs a process: between 0.2 and 0.4 s.
   double gpu_start_s = 0.3;
-  /// From this size of input on, all GPUs are faster than one.
+  /// An input of this size or more is sorted faster by all GPUs than by one.
   std::uint64_t several_gpus_bytes = std::uint64_t{1} << 30;
-  /// The share of a GPU's free memory that a sort may fill with input: it needs twice its input, slack and scratch. Computed,
-  /// not measured.
-  double fillable_share = 0.45;
-  /// A GPU with less free memory cannot sort larger inputs in parts either: it needs scratch, and slots that are worth a trip.
+  /// The share of a GPU's free memory that a sort may fill with input: it needs twice its input, slack and scratch.
   /// Computed, not measured.
+  double fillable_share = 0.45;
+  /// A GPU with less free memory cannot sort larger inputs in parts either: it needs scratch, and slots that are worth
+  /// a trip. Computed, not measured.
   std::uint64_t least_gpu_bytes = std::uint64_t{256} << 20;
 };
 inline constexpr machine_rates rates{};

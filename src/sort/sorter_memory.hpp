@@ -14,7 +14,8 @@ namespace spansort::sorting {
 [[nodiscard]] base::memory_formula sorter_memory(const sort_options& options, std::uint64_t key_bytes,
                                                  std::uint64_t value_bytes);
 
-/// For orders of elements, whose memory is counted by those that use them: without ceiling, report and progress.
+/// Returns the options without ceiling, report and progress, for orders of elements, whose memory is counted by those
+/// that use them.
 [[nodiscard]] sort_options for_counted_sorts(const sort_options& options);
 
 }  // namespace spansort::sorting

@@ -7,7 +7,7 @@
 namespace spansort::statistics {
 namespace {
 
-/// Where upper - lower overflows or is NaN.
+/// Interpolates where upper - lower overflows or is NaN.
 double interpolate_far(double lower, double upper, double weight) noexcept {
   if (lower == upper || weight == 0) return lower;
   if (weight == 1) return upper;

@@ -10,13 +10,14 @@
 
 namespace spansort::statistics {
 
-/// Of the keys that are not NaN; NaN where there are none, and where +inf meets -inf. Integers are summed exactly. Floats
-/// are summed in double, in blocks of fixed size whose sums are added with compensation: the result does not depend on
-/// the number of threads. Infinite where the sum overflows. One parallel read; blocks.
+/// Returns the mean of the keys that are not NaN; NaN where there are none, and where +inf meets -inf. Integers are
+/// summed exactly. Floats are summed in double, in blocks of fixed size whose sums are added with compensation: the
+/// result does not depend on the number of threads. Infinite where the sum overflows. One parallel read; blocks.
 [[nodiscard]] double mean(const const_key_span& keys);
 
-/// The same of keys on devices, and the same bits, however the keys are cut into chunks: blocks that lie in two chunks are
-/// brought to the host. Memory there: 32 bytes a block, and up to two blocks a chunk. Throws what queued work throws.
+/// Returns the mean of keys on devices, with the same bits, however the keys are cut into chunks: blocks that lie in
+/// two chunks are brought to the host. Memory there: 32 bytes a block, and up to two blocks a chunk. Throws what queued
+/// work throws.
 [[nodiscard]] double mean(key_type type, std::span<const key_chunk> chunks);
 
 /// What the mean of one process's keys among several is made of.
@@ -29,8 +30,8 @@ struct number_total {
 };
 [[nodiscard]] number_total total_of(key_type type, std::span<const key_chunk> chunks);
 
-/// Of all totals together, in their order. Of one total the same bits as mean(); of several, sums of floats are rounded
-/// otherwise than those of the same keys in one process.
+/// Returns the mean of all totals together, in their order. One total gives the same bits as mean(); of several, sums
+/// of floats are rounded otherwise than those of the same keys in one process.
 [[nodiscard]] double mean_of(key_type type, std::span<const number_total> totals);
 
 }  // namespace spansort::statistics

@@ -37,25 +37,27 @@ class ordered_keys {
   [[nodiscard]] unsigned key_bytes() const noexcept { return codec_.width_bytes(); }
   [[nodiscard]] virtual std::uint64_t num_keys() const noexcept = 0;
 
-  // Ascending order alone: where the keys begin that are at least `number`, or more than it. NaN keys are more than any.
+  // Ascending order alone: where the keys begin that are at least `number`, or more than it. NaN keys are more than
+  // any.
 
   [[nodiscard]] key_border at_least(double number) const { return find(number, true); }
   [[nodiscard]] key_border above(double number) const { return find(number, false); }
 
-  /// Behind the last number; the end for integers.
+  /// Returns the bound behind the last number; for integers this is the end.
   [[nodiscard]] key_border first_nan() const;
   /// `key_bits`: a key as it is.
   [[nodiscard]] tie_bounds ties_of(std::uint64_t key_bits) const;
 
   /// The keys at `ranks` as numbers.
   [[nodiscard]] std::vector<double> at(const std::vector<std::uint64_t>& ranks) const;
-  /// The same as bits, zeros above.
+  /// Returns the keys at `ranks` as bits, zeros above.
   [[nodiscard]] virtual std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const = 0;
   /// Keys before each border; the borders ascend. Of keys that compare equal none is apart.
   [[nodiscard]] virtual std::vector<std::uint64_t> count_before(const std::vector<key_border>& borders) const = 0;
   /// The keys of ranks from `begin` up to `end`, in order, as they are.
   [[nodiscard]] virtual std::vector<std::byte> slice(std::uint64_t begin, std::uint64_t end) const = 0;
-  /// The same for who knows the borders that these keys lie between, and that no others do: nothing is to be looked for.
+  /// Returns what slice() does, for a caller who knows the bounds that these keys lie between, and that no others do:
+  /// nothing is to be looked for.
   [[nodiscard]] virtual std::vector<std::byte> slice_between(std::uint64_t begin, std::uint64_t end,
                                                              const key_border& /*from*/,
                                                              const key_border& /*to*/) const {
@@ -63,11 +65,11 @@ class ordered_keys {
   }
   /// Places in the input of the first `count` keys in order; of equal keys, the earlier first.
   [[nodiscard]] virtual std::vector<std::uint64_t> first_places(std::uint64_t count) const = 0;
-  /// Of the keys that are not NaN, as statistics/mean.hpp has it.
+  /// Returns the mean of the keys that are not NaN, as statistics/mean.hpp has it.
   [[nodiscard]] virtual double mean() const = 0;
 
  protected:
-  /// Between a key's bits and its encoding.
+  /// Encodes a key's bits; decode() is the inverse.
   [[nodiscard]] std::uint64_t encode(std::uint64_t key_bits) const;
   [[nodiscard]] std::uint64_t decode(std::uint64_t encoded) const;
 

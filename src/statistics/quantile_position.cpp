@@ -70,7 +70,8 @@ virtual_index index_as_numpy(const method_row& row, std::uint64_t num_keys, doub
   return {static_cast<std::int64_t>(whole), index - whole};
 }
 
-/// The same formula without rounding: q is an integer times a power of two, so 24 * index is one too.
+/// Computes the index by the same formula without rounding: q is an integer times a power of two, so 24 * index is one
+/// too.
 virtual_index index_exactly(const method_row& row, std::uint64_t num_keys, double q) {
   int exponent = 0;
   const auto mantissa = static_cast<std::uint64_t>(std::ldexp(std::frexp(q, &exponent), 53));
@@ -102,7 +103,8 @@ int128 rounded(rounding how, const virtual_index& index) {
   return is_odd == (how == rounding::half_to_odd) ? index.whole : index.whole + 1;
 }
 
-/// Of index and the next, `weight` on the next; the ends as NumPy's _get_indexes and _get_gamma have them.
+/// Returns the position between index and the next, with `weight` on the next; the ends are as NumPy's _get_indexes and
+/// _get_gamma have them.
 quantile_position between(const virtual_index& index, std::uint64_t num_keys, double weight) {
   if (index.whole < 0) return one_key(0, num_keys);
   const int128 last = int128{num_keys} - 1;

@@ -22,9 +22,9 @@ struct quantile_position {
   friend bool operator==(const quantile_position&, const quantile_position&) = default;
 };
 
-/// Up to so many keys the place is computed in double, in NumPy's order of operations, so that ranks and weight are
-/// NumPy's also where these round. Above, doubles have less than two bits left behind the point, and soon none (2^53):
-/// there ranks are exact for the q given, and the weight is good to its last bits.
+/// The position among up to so many keys is computed in double, in NumPy's order of operations, so that order ranks and
+/// weight are NumPy's also where these round. Above, doubles have less than two bits left behind the point, and soon
+/// none (2^53): there ranks are exact for the q given, and the weight is good to its last bits.
 inline constexpr std::uint64_t largest_numpy_count = std::uint64_t{1} << 51;
 
 /// Place of the q-quantile of `num_keys` keys. For one method and count, a larger q never gives an earlier place.

@@ -82,7 +82,8 @@ class ordered_sample {
   std::vector<std::size_t> known_;
 };
 
-/// Of the differences between neighbouring runs' numbers of keys below `key`. Of sorted data there are hardly any.
+/// Returns the sum of the squared differences between neighbouring runs' numbers of keys below `key`. Sorted data has
+/// hardly any.
 std::uint64_t sum_of_squares_below(const key_sample& sample, std::uint64_t key) {
   std::uint64_t sum_of_squares = 0;
   std::int64_t left = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one read of a selection cuts the keys, and what its counts say. Arithmetic only: no device, no keys but a sample.
+// Where one read of a selection cuts the keys, and what its counts say. Arithmetic only: no device, no keys but a
+// sample.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct target {
   value_range range;
 };
 
-/// Encoded keys taken evenly from the data in runs of neighbours. The runs may be alike inside: how they differ from each
-/// other says how far the sample can be trusted.
+/// Encoded keys taken evenly from the data in runs of neighbours. The runs may be alike inside: how they differ from
+/// each other says how far the sample can be trusted.
 struct key_sample {
   std::vector<std::uint64_t> keys;  ///< run after run
   std::uint64_t run_keys = 1;       ///< of each, or less
@@ -52,19 +53,20 @@ inline constexpr std::size_t max_targets = 8;
 [[nodiscard]] read_plan plan_by_sample(const key_sample& sample, std::span<const target> targets,
                                        std::uint64_t num_keys, std::uint64_t max_key);
 
-/// The same for a sample of which only what is around each target is known: as bracket_targets finds it.
+/// Plans as plan_by_sample() does, for a sample of which only what is around each target is known, as bracket_targets()
+/// finds it.
 [[nodiscard]] read_plan plan_by_brackets(std::span<const device::rank_bracket> brackets, std::uint64_t num_sampled,
                                          std::uint64_t num_keys, std::uint64_t max_key);
 
-/// Where each target is in a sorted sample of so many keys.
+/// Returns where each target is in a sorted sample of so many keys.
 [[nodiscard]] std::vector<std::uint64_t> places_of(std::span<const target> targets, std::uint64_t num_sampled,
                                                    std::uint64_t num_keys);
-/// What lies around `places` in the sample.
+/// Returns what lies around `places` in the sample.
 [[nodiscard]] std::vector<device::rank_bracket> bracket_targets(const key_sample& sample,
                                                                 std::span<const std::uint64_t> places);
 
-/// For targets whose ranges the counts have shown: collects the ranges where they are small enough together. Otherwise
-/// cuts large ones by their values, and by the sample besides, and collects nothing.
+/// Plans for targets whose ranges the counts have shown: collects the ranges where they are small enough together.
+/// Otherwise cuts large ones by their values, and by the sample besides, and collects nothing.
 [[nodiscard]] read_plan plan_by_ranges(const key_sample& sample, std::span<const target> targets,
                                        std::uint64_t num_keys, std::uint64_t max_key);
 

@@ -17,7 +17,7 @@ namespace spansort::statistics {
 [[nodiscard]] summary summary_of(const ordered_keys& keys, const summary_options& options);
 /// `value_bits`: a key as it is.
 [[nodiscard]] key_rank rank_in(const ordered_keys& keys, std::uint64_t value_bits);
-/// How many keys answer for the first `k`, under a policy on NaN.
+/// Returns how many keys answer for the first `k`, under a policy on NaN.
 [[nodiscard]] std::uint64_t num_firsts(const ordered_keys& keys, std::uint64_t k, nan_policy nans);
 
 }  // namespace spansort::statistics

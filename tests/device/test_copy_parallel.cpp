@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of sizes around the blocks that threads take, from and to any alignment: the bytes are the same, and those around
-// them are left alone.
+// Copies of sizes around the blocks that threads take, from and to any alignment: the bytes are the same, and those
+// around them are left alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction set that is chosen is the best that the kernel reports, so that no machine runs slower code than it could.
+// The instruction set that is chosen is the best that the kernel reports, so that no machine runs slower code than it
+// could.
 #include <gtest/gtest.h>
 
 #include <algorithm>

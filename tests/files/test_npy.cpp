@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The .npy header parser: what NumPy writes is read, mutations of it are read or refused with bad_input and nothing else.
+// The .npy header parser: what NumPy writes is read, mutations of it are read or refused with bad_input and nothing
+// else.
 #include "files/io/npy.hpp"
 
 #include <gtest/gtest.h>

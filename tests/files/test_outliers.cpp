@@ -27,7 +27,7 @@ class outliers_test : public testing::Test {
   void SetUp() override { std::filesystem::create_directory(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  /// What the file holds afterwards, read by the library.
+  /// Returns what the file holds afterwards, read by the library.
   template <class K>
   std::vector<K> written(const std::vector<K>& keys, const summary& box) {
     const key_span all{key_traits<K>::type, const_cast<K*>(keys.data()), keys.size()};

@@ -26,7 +26,7 @@ class gpu_test : public testing::Test {
   }
 };
 
-/// Of the current device.
+/// Returns the free bytes of the current device.
 [[nodiscard]] inline std::uint64_t free_gpu_bytes() {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;

@@ -21,7 +21,7 @@ class cuda_error_test : public testing::Test {
     ++num_calls;
     return cudaSuccess;
   }
-  /// Of the call that fails with `status`.
+  /// Returns the message of the error that a call throws which fails with `status`.
   template <class Error>
   std::string message(cudaError_t status) {
     arm_fault(1, status);

@@ -28,7 +28,7 @@ class pinned_ring_test : public test::gpu_test {
 
   enum class pinned { as_asked, refused };
 
-  /// To the GPU and back, from and to odd places.
+  /// Expects that bytes go to the GPU and back, from and to odd addresses.
   static void expect_round_trip(pinned_ring& ring, std::uint64_t size_bytes, pinned memory = pinned::as_asked) {
     std::mt19937_64 random(test::seed_for(size_bytes));
     std::vector<std::byte> contents(size_bytes);
@@ -45,7 +45,7 @@ class pinned_ring_test : public test::gpu_test {
     EXPECT_EQ(to.corruption(), "") << size_bytes << " bytes";
   }
 
-  /// Of the ring to the runtime, for a copy to the GPU.
+  /// Returns how many calls of the runtime the ring makes for a copy to the GPU.
   static std::uint64_t num_calls_of(pinned_ring& ring, std::uint64_t size_bytes) {
     const std::vector<std::byte> from(size_bytes);
     const stream_handle stream = make_stream();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order statistics without sorting on GPUs: the counting kernel against its definition, and selections of keys that lie on
-// one GPU, on several, and on CPU and GPU.
+// Order statistics without sorting on GPUs: the counting kernel against its definition, and selections of keys that lie
+// on one GPU, on several, and on CPU and GPU.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -56,7 +56,8 @@ TEST_F(gpu_select_test, CountsAndCollectsByDefinition) {
   }
 }
 
-/// What quartiles ask for has a kernel of its own: all splitters are borders of marked intervals, of which there are few.
+/// What quartiles ask for has a kernel of its own: all splitters are borders of marked intervals, of which
+/// there are few.
 TEST_F(gpu_select_test, FewIntervalsByDefinition) {
   const auto gpu = open_gpu(0);
   std::uint64_t number = 0;

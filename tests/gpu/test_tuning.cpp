@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of sizes that kernels are compiled with. No GPU is needed: what is asked is which entry a compute capability
-// gets, and that every entry says where it comes from.
+// The tables of sizes that kernels are compiled with. No GPU is needed: what is asked is which entry a compute
+// capability gets, and that every entry says where it comes from.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An input that is spread over the node ranks, and what every rank must end with: each makes the whole input from its seed,
-// sorts it by the oracle, and compares its own part.
+// An input that is spread over the node ranks, and what every rank must end with: each makes the whole input from its
+// seed, sorts it by the oracle, and compares its own part.
 #pragma once
 
 #include <gtest/gtest.h>

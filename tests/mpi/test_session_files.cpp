@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files over the node ranks of a session: what verification finds in each command's result, what is refused, and outliers.
+// Files over the node ranks of a session: what verification finds in each command's result, what is refused, and
+// outliers.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -90,7 +91,7 @@ parts make_parts() {
   return made;
 }
 
-/// Whether any node rank found something.
+/// Returns whether any node rank found something.
 bool any(transport::node_group& group, const std::string& fault) {
   const std::uint64_t has_fault = fault.empty() ? 0 : 1;
   return group.all_reduce_sum({&has_fault, 1}).front() != 0;

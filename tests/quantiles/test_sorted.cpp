@@ -100,7 +100,7 @@ TEST(Sorted, ZerosMayStandInAnyOrder) {
               (key_rank{.num_less = 1, .num_equal = 4, .num_greater = 2, .num_nans = 1}));
 }
 
-/// Of keys that fill address space but not memory: whoever read them all would not come back soon, nor fit.
+/// These keys fill address space but not memory: whoever read them all would not come back soon, nor fit.
 TEST(Sorted, FewOfManyKeysAreLookedAt) {
   const std::uint64_t n = (std::uint64_t{1} << 33) + 5;
   void* const memory = mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -128,7 +128,7 @@ TEST(Sorted, TheMeanIsThatOfAnyOtherCall) {
             std::bit_cast<std::uint64_t>(summarize(keys).mean));
 }
 
-/// What comes of a wrong claim is some key, or lies between keys; with a sanitizer: nothing outside is read.
+/// Returns what comes of a wrong claim is some key, or lies between keys; with a sanitizer: nothing outside is read.
 TEST(Sorted, AWrongClaimDoesNoHarm) {
   random_words random(seed_for(3));
   for (std::uint64_t i = 0; i < num_cases(300); ++i) {

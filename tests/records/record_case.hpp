@@ -32,10 +32,10 @@ inline constexpr record_contents all_contents[] = {record_contents::random,     
 [[nodiscard]] bytes make_records(const record_format& format, std::uint64_t num_records, record_contents contents,
                                  random_words& random);
 
-/// Whether record `a` comes before `b` in value.
+/// Returns whether record `a` comes before `b` in value.
 [[nodiscard]] bool record_precedes(const record_format& format, bool descending, const std::byte* a,
                                    const std::byte* b);
-/// By std::stable_sort.
+/// Returns the records sorted by std::stable_sort.
 [[nodiscard]] bytes sorted_records(const record_format& format, bool descending, const bytes& records);
 
 [[nodiscard]] std::string describe(const record_format& format);

@@ -25,7 +25,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr auto patience = 20s;
 
-/// Whether `condition` comes true in time.
+/// Returns whether `condition` comes true in time.
 template <typename Condition>
 bool eventually(Condition&& condition) {
   const auto deadline = clock::now() + patience;

@@ -22,7 +22,7 @@ struct cuda_device_options {
   bool prefers_cub = false;  ///< local sorts by CUB where it can
   /// Called before every allocation with its bytes; may throw out_of_memory.
   std::function<void(std::uint64_t)> before_allocation = {};
-  /// Instead of cudaMalloc, null: cudaMalloc. Outlives the device.
+  /// This memory resource is used instead of cudaMalloc unless it is null. It outlives the device.
   gpu_memory_resource* memory = nullptr;
 };
 

@@ -16,9 +16,9 @@ struct memory_need {
   bool is_pinned = false;  ///< host memory that the GPU reads; else the GPU's own
 };
 
-/// Throws out_of_memory, device_error, device_lost or device_memory_error, with the call, the device and what the runtime says; clears the runtime's last
-/// error where it can be cleared. After an error that no call recovers from, the GPUs are lost to this process: see
-/// loss(). `call` may go on with its arguments, which are left out.
+/// Throws out_of_memory, device_error, device_lost or device_memory_error, with the call, the device and what the
+/// runtime says; clears the runtime's last error where it can be cleared. After an error that no call recovers from,
+/// the GPUs are lost to this process: see loss(). `call` may go on with its arguments, which are left out.
 void check(cudaError_t status, const char* call, const memory_need& need = {});
 
 // ---- Faults for tests
@@ -44,7 +44,7 @@ void run_checked(const Call& make_call, const char* call, const memory_need& nee
   check(make_call(), call, need);
 }
 
-/// For what has happened whatever its result: kernel launches (with cudaGetLastError()), and waits that nothing may
+/// Checks what has happened whatever its result: kernel launches (with cudaGetLastError()), and waits that nothing may
 /// overtake. A fault takes the place of the result alone.
 inline void check_done(cudaError_t status, const char* call) {
   const cudaError_t fault = fault_for_this_call();
@@ -58,11 +58,12 @@ inline void check_done(cudaError_t status, const char* call) {
 
 // ---- Errors that outlive the call
 
-/// What was said when an error of the runtime made GPUs unusable until the process ends; null as long as none has.
+/// Returns what was said when an error of the runtime made GPUs unusable until the process ends; null as long as none
+/// has.
 [[nodiscard]] const std::string* loss() noexcept;
 
-/// Throws where no work may begin: device_lost when the GPUs are lost, device_error when the calling thread has an error of the runtime
-/// pending from before, which is left to it.
+/// Throws where no work may begin: device_lost when the GPUs are lost, device_error when the calling thread has an
+/// error of the runtime pending from before, which is left to it.
 void require_sound_runtime();
 
 /// The calling thread's current device, changed for a scope and put back.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs really reach each other's memory. That the driver says so is not believed: there are machines on which every
-// call succeeds and the data is wrong. Each ordered pair is tried out once a process.
+// Which GPUs really reach each other's memory. That the driver says so is not believed: there are machines on which
+// every call succeeds and the data is wrong. Each ordered pair is tried out once a process.
 #pragma once
 
 #include <string>
@@ -13,12 +13,13 @@ struct peer_link {
   double gigabytes_per_s = 0;  ///< of copies by `from` into the memory of `to`, one direction
 };
 
-/// Whether kernels and copies of GPU `from` read and write memory of GPU `to` rightly: by kernel and by copy engine, in
-/// 4 KiB, 1 MiB and 64 MiB, each checked by the memory's own GPU. Enables peer access where it works. Throws device_error
-/// when a GPU fails as such. A GPU reaches itself.
+/// Returns whether kernels and copies of GPU `from` read and write memory of GPU `to` rightly: by kernel and by copy
+/// engine, in 4 KiB, 1 MiB and 64 MiB, each checked by the memory's own GPU. Enables peer access where it works. Throws
+/// device_error when a GPU fails as such. A GPU reaches itself.
 [[nodiscard]] peer_link probe_peer(int from, int to);
 
-/// For tests: pairs probed from now on find a flipped bit, a GPU's copies to itself too. A change forgets earlier answers.
+/// Has pairs probed from now on find a flipped bit, a GPU's copies to itself too, for tests. A change forgets earlier
+/// answers.
 void damage_peer_probes(bool damage);
 
 }  // namespace spansort::device::cuda

@@ -27,17 +27,17 @@ class element_order {
 
   /// Sorts in place, stable. Throws what a sort throws; the elements may then be lost.
   virtual void sort(std::byte* elements, std::uint64_t count) = 0;
-  /// What sort() takes beside the elements.
+  /// Returns what sort() takes beside the elements.
   [[nodiscard]] virtual base::memory_formula sort_memory() const = 0;
 
   /// Equal for any order and any split of the same multiset.
   [[nodiscard]] virtual multiset_checksum checksum(const std::byte* elements, std::uint64_t count) const = 0;
-  /// The first element that comes before its left neighbour, or with `unique` is equal to it in value. `left`, which may
-  /// be null, is the neighbour of the first.
+  /// The first element that comes before its left neighbour, or with `unique` is equal to it in value. `left`, which
+  /// may be null, is the neighbour of the first.
   [[nodiscard]] virtual std::optional<std::uint64_t> first_disorder(const std::byte* left, const std::byte* elements,
                                                                     std::uint64_t count, bool unique) const = 0;
-  /// The first element whose normalised key is less than its left neighbour's: an order may tell elements apart that are
-  /// equal in value.
+  /// The first element whose normalised key is less than its left neighbour's: an order may tell elements apart that
+  /// are equal in value.
   [[nodiscard]] virtual std::optional<std::uint64_t> first_key_disorder(const std::byte* left,
                                                                         const std::byte* elements,
                                                                         std::uint64_t count) const {

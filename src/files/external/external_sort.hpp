@@ -23,8 +23,8 @@ struct external_options {
   emit_options emit;
   /// Called on the calling thread with the phase and how far the whole is, 0 to 1; may throw to stop.
   std::function<void(std::string_view phase, double fraction)> on_progress = {};
-  /// Called with the sorted elements, before they go out, while all of them are in memory. Where they never are, the sort
-  /// throws out_of_memory.
+  /// Called with the sorted elements, before they go out, while all of them are in memory. Where they never are, the
+  /// sort throws out_of_memory.
   std::function<void(std::byte* elements, std::uint64_t count)> on_whole = {};
 };
 

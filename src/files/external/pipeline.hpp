@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers that go round through three stages, each on a thread of its own: while one is filled, the next is worked on and
-// the third is emptied. Work is done on the calling thread, in the order of filling, as is emptying.
+// Buffers that go round through three stages, each on a thread of its own: while one is filled, the next is worked on
+// and the third is emptied. Work is done on the calling thread, in the order of filling, as is emptying.
 #pragma once
 
 #include <array>

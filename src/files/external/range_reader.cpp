@@ -36,7 +36,7 @@ std::uint64_t range_reader::elements_of(const cursor& c, std::uint64_t block) co
   return std::min(block_elements_, c.run->num_elements() - block * block_elements_);
 }
 
-/// Whether the next block of one run begins before that of another.
+/// Returns whether the next block of one run begins before that of another.
 bool range_reader::comes_before(std::size_t left, std::size_t right) const {
   const cursor& a = cursors_[left];
   const cursor& b = cursors_[right];
@@ -121,7 +121,8 @@ void range_reader::cut_off_tails(piece& into, const std::optional<border>& end) 
   }
 }
 
-/// Of a run's elements, how many come before the border. Those of the border's own run all do: its block follows them.
+/// Returns how many of a run's elements come before the bound. Those of the bound's own run all do: its block follows
+/// them.
 std::uint64_t range_reader::num_before(const std::byte* elements, std::uint64_t count, const border& end,
                                        std::size_t run) const {
   if (run == end.run) return count;

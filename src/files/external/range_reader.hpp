@@ -20,11 +20,11 @@ namespace spansort::external {
 
 class range_reader {
  public:
-  /// At most plan.fan_in runs, in the order of the input they are made of.
+  /// Reads at most plan.fan_in runs, in the order of the input they are made of.
   range_reader(const element_order& order, const spill_plan& plan, run_list runs);
 
-  /// Fills `into` with the elements of the next range, run after run, each run's in order; false when there are no more.
-  /// plan.chunk_elements at most. Throws what reading runs throws.
+  /// Fills `into` with the elements of the next range, run after run, each run's in order; false when there are no
+  /// more. plan.chunk_elements at most. Throws what reading runs throws.
   [[nodiscard]] bool next(piece& into);
 
  private:
@@ -39,7 +39,7 @@ class range_reader {
     std::uint64_t count = 0;
     std::uint64_t num_final = 0;
   };
-  /// Where a range ends: before the first element of this block.
+  /// A range ends before the first element of this block.
   struct border {
     std::span<const std::byte> key;
     std::size_t run = 0;

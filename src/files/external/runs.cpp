@@ -55,7 +55,7 @@ class spilled_run final : public sorted_run {
     num_elements_ += count;
     return extents_.back().stored_at;
   }
-  /// Where the first key of the i-th block of the last extent goes.
+  /// Returns where the first key of the i-th block of the last extent goes.
   [[nodiscard]] std::byte* new_key(std::uint64_t i) noexcept {
     return keys_.data() + (extents_.back().first_block + i) * key_bytes_;
   }

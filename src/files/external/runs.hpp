@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorted runs on disk: blocks, of each of which the first key is known, so that the order in which a merge needs them is.
+// Sorted runs on disk: blocks, of each of which the first key is known, so that the order in which a merge needs them
+// is.
 #pragma once
 
 #include <cstddef>

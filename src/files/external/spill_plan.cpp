@@ -28,8 +28,8 @@ constexpr std::uint64_t least_chunk_elements = 1024;
 constexpr std::uint64_t least_chunk_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t checksum_bytes = 8;
 
-/// Bytes of memory for every element of a piece: three buffers, the sort's workspace, and the tails that ranges carry over,
-/// which are half a piece at most.
+/// Bytes of memory for every element of a piece: three buffers, the sort's workspace, and the tails that ranges carry
+/// over, which are half a piece at most.
 std::uint64_t piece_bytes_per_element(const spill_demand& d) {
   return num_pieces_at_once * d.element_bytes + base::ceil_div(d.element_bytes, std::uint64_t{2}) +
          d.sort_memory.element_bytes;
@@ -95,14 +95,14 @@ void count_passes(spill_plan& p, const spill_demand& d) {
   p.spilled_bytes = p.num_merges * *d.num_elements * d.element_bytes;
 }
 
-/// Of two passes at most: those that are read and those that are written.
+/// Returns the bytes of the tables of two passes at most: those that are read and those that are written.
 std::uint64_t table_bytes_of(const spill_plan& p, const spill_demand& d) {
   const std::uint64_t blocks = base::ceil_div(d.num_elements.value_or(0), p.block_elements) + p.num_runs;
   return blocks * (d.key_bytes + checksum_bytes) * (p.num_merges > 1 ? 2 : 1);
 }
 
-/// Of B bytes, so that the first keys and checksums of all that one merge takes keep to the share of tables: that is
-/// C * C / (2 B) bytes, C those of a piece.
+/// Returns the least block of B bytes with which the first keys and checksums of all that one merge takes keep to the
+/// share of tables: that is C * C / (2 B) bytes, C those of a piece.
 std::uint64_t least_block_for_tables(const spill_plan& p, const spill_demand& d) {
   const double entry = static_cast<double>(d.key_bytes + checksum_bytes);
   const double memory = static_cast<double>(std::max<std::uint64_t>(d.memory_bytes, 1));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a sort larger than memory will go, decided before it starts: pieces, blocks, runs, passes, bytes. Arithmetic alone.
+// How a sort larger than memory will go, decided before it starts: pieces, blocks, runs, passes, bytes. Arithmetic
+// alone.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ free_space free_space_in(const std::string& folder) {
   return found;
 }
 
-/// Before hours of work rather than in the middle of it.
+/// Throws where the folder cannot be written: before hours of work rather than in the middle of it.
 void require_writable_folder(const std::string& folder) {
   struct stat status {};
   int code = ::stat(folder.c_str(), &status) == 0 ? 0 : errno;

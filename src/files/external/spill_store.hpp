@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks in temporary files, one file a folder, that no other process sees and that are gone when this one ends, however
-// it ends. Consecutive batches of blocks lie in the folders in turn. Each block has a checksum, kept in memory, so that
-// what comes back is what was written or an error.
+// Blocks in temporary files, one file a folder, that no other process sees and that are gone when this one ends,
+// however it ends. Consecutive batches of blocks lie in the folders in turn. Each block has a checksum, kept in memory,
+// so that what comes back is what was written or an error.
 // Large batches go past the page cache where the file system allows it: pages that are read once would only push others
 // out.
 #pragma once
@@ -31,13 +31,14 @@ class spill_store {
   [[nodiscard]] std::uint64_t block_bytes() const noexcept { return sizes_.block_bytes; }
   [[nodiscard]] std::uint64_t blocks_of_a_batch() const noexcept { return sizes_.batch_bytes / sizes_.block_bytes; }
 
-  /// Room for `num_blocks` more, at the begin of a batch; returns the first one's number. Not while others read or write.
+  /// Room for `num_blocks` more, at the begin of a batch; returns the first one's number. Not while others read or
+  /// write.
   [[nodiscard]] std::uint64_t append(std::uint64_t num_blocks);
   /// Writes blocks of one batch; `bytes` is aligned to direct_alignment_bytes. Any number of threads, for different
   /// blocks. Throws io_error naming the folder and what to do.
   void write(std::uint64_t first_block, std::span<const std::byte> bytes);
-  /// Reads blocks of one batch that have been written. Throws io_error, and internal_error for a block that is not as it
-  /// was written.
+  /// Reads blocks of one batch that have been written. Throws io_error, and internal_error for a block that is not as
+  /// it was written.
   void read(std::uint64_t first_block, std::span<std::byte> bytes);
   /// Gives the space of blocks back where the file system can; they are not read again.
   void discard(std::uint64_t first_block, std::uint64_t num_blocks) noexcept;
@@ -62,11 +63,12 @@ class spill_store {
   std::atomic<std::uint64_t> bytes_read_{0};
 };
 
-/// Where temporary files go when nobody says: $TMPDIR, else /tmp.
+/// Returns where temporary files go when nobody says: $TMPDIR, else /tmp.
 [[nodiscard]] std::vector<std::string> default_temporary_folders();
 
-/// Throws io_error unless each folder can be written and has room for its share of `spilled_bytes`, and the one that shares a file system
-/// with `output_folder` ("" for none) for `output_bytes` besides. Unknown sizes of file systems pass.
+/// Throws io_error unless each folder can be written and has room for its share of `spilled_bytes`, and the one that
+/// shares a file system with `output_folder` ("" for none) for `output_bytes` besides. Unknown sizes of file systems
+/// pass.
 void require_spill_space(const std::vector<std::string>& folders, std::uint64_t spilled_bytes,
                          const std::string& output_folder, std::uint64_t output_bytes);
 

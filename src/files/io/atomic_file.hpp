@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An output that appears whole or not at all: written to a file without a name in the target's directory, synced, given
-// a name and at once renamed over the target, the directory synced. A process killed at any time leaves the old file and
-// nothing else, but for the moment between two system calls in which the new file already has a name of its own.
+// a name and at once renamed over the target, the directory synced. A process killed at any time leaves the old file
+// and nothing else, but for the moment between two system calls in which the new file already has a name of its own.
 // File systems without nameless files (O_TMPFILE) get a named one with random name and mode 0600 instead; it is removed
 // on failure. `on_temporary` tells these names to callers who want to remove them on signals.
 // Streams are written directly.
@@ -38,14 +38,15 @@ class atomic_file {
 
   /// Throws io_error naming the path, the bytes needed and what to do.
   void write(std::span<const std::byte> bytes, const transfer_progress& progress = {});
-  /// Writes once more what has been written already, from `offset` on. Throws as write(), and invalid_argument for a stream.
+  /// Writes once more what has been written already, from `offset` on. Throws as write(), and invalid_argument for a
+  /// stream.
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// What is written from now on is dropped from the page cache: for files that would fill it.
+  /// Has what is written from now on dropped from the page cache: for files that would fill it.
   void drop_written_pages() noexcept { behind_.drop_pages(); }
   /// Path of the file while it is not the target yet; "" where it has none.
   [[nodiscard]] std::string temporary_path() const;
-  /// Makes the file appear. Throws io_error; the old file is then intact, unless the error says that only the folder could
-  /// not be flushed.
+  /// Makes the file appear. Throws io_error; the old file is then intact, unless the error says that only the folder
+  /// could not be flushed.
   void commit();
 
  private:

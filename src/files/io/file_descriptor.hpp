@@ -40,7 +40,7 @@ struct transfer_result {
 /// Reads until `into` is full or the file ends.
 [[nodiscard]] transfer_result read_fully(int fd, std::span<std::byte> into) noexcept;
 
-/// The same from `offset` on, wherever the descriptor stands.
+/// Reads as read_fully() does, from `offset` on, wherever the descriptor stands.
 [[nodiscard]] transfer_result read_fully_at(int fd, std::span<std::byte> into, std::uint64_t offset) noexcept;
 
 /// Writes all of `from`.

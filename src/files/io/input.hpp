@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An input opened for reading once, from begin to end: a regular file of known size, or a stream that ends when it ends.
+// An input opened for reading once, from begin to end: a regular file of known size, or a stream that ends when it
+// ends.
 #pragma once
 
 #include <sys/stat.h>
@@ -29,7 +30,7 @@ class input_file {
   [[nodiscard]] std::optional<std::uint64_t> size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] bool is_regular() const noexcept { return S_ISREG(status_.st_mode); }
 
-  /// What has been read is dropped from the page cache: for files that would fill it. No matter for streams.
+  /// Drops what has been read from the page cache: for files that would fill it. No matter for streams.
   void drop_read_pages() noexcept { drops_pages_ = true; }
 
   /// Reads until `into` is full or the input ends; returns the bytes read. Throws io_error.
@@ -56,7 +57,7 @@ class input_file {
   bool drops_pages_ = false;
 };
 
-/// Whether two paths name one existing file.
+/// Returns whether two paths name one existing file.
 [[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
 
 }  // namespace spansort::files

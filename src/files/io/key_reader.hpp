@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the keys of a raw or .npy file, in native byte order: all of them into memory, a part, or piece after piece. The
-// count is known from the header or the file's size before anything is allocated; a stream grows with what arrives, never
-// with what its header claims.
+// Reads the keys of a raw or .npy file, in native byte order: all of them into memory, a part, or piece after piece.
+// The count is known from the header or the file's size before anything is allocated; a stream grows with what arrives,
+// never with what its header claims.
 #pragma once
 
 #include <bit>
@@ -59,16 +59,18 @@ class key_reader {
   /// Reads the keys, once. Throws bad_input, io_error, out_of_memory, and what `progress` throws.
   [[nodiscard]] loaded_keys read(const memory_policy& memory, const transfer_progress& progress = {});
 
-  /// Reads the next keys, as many as fit, and returns how many those are; fewer only at the end. There, and as soon as the
-  /// last of a known count has been read, it throws bad_input where read() would. Not together with read() and read_part().
+  /// Reads the next keys, as many as fit, and returns how many those are; fewer only at the end. There, and as soon as
+  /// the last of a known count has been read, it throws bad_input where read() would. Not together with read() and
+  /// read_part().
   std::uint64_t read_some(std::span<std::byte> into, const transfer_progress& progress = {});
-  /// What has been read is dropped from the page cache: for files that would fill it.
+  /// Drops what has been read from the page cache: for files that would fill it.
   void drop_read_pages() noexcept { input_.drop_read_pages(); }
 
   /// Name of the input for messages.
   [[nodiscard]] const std::string& name() const noexcept { return input_.name(); }
 
-  /// Reads `count` keys from the one at `first` on; of a regular file whose number of keys is known. As read() otherwise.
+  /// Reads `count` keys from the one at `first` on; of a regular file whose number of keys is known. As read()
+  /// otherwise.
   [[nodiscard]] loaded_keys read_part(std::uint64_t first, std::uint64_t count, const memory_policy& memory,
                                       const transfer_progress& progress = {});
 
@@ -94,7 +96,7 @@ class key_reader {
 /// Reverses the bytes of every element of 1, 2, 4 or 8 bytes.
 void swap_bytes(std::span<std::byte> elements, std::size_t element_bytes);
 
-/// Whether the name ends in ".npy".
+/// Returns whether the name ends in ".npy".
 [[nodiscard]] bool is_npy_name(const std::string& path);
 
 }  // namespace spansort::files

@@ -11,11 +11,11 @@
 
 namespace spansort::files {
 
-/// How an output is written: .npy when its name says so; as the input where the output is a stream or the input itself;
-/// raw otherwise.
+/// Returns how an output is written: .npy when its name says so; as the input where the output is a stream or the input
+/// itself; raw otherwise.
 [[nodiscard]] key_layout output_layout(const output_target& target, const std::string& input, const key_layout& layout);
 
-/// What comes before the keys: "" for raw ones.
+/// Returns what comes before the keys: "" for raw ones.
 [[nodiscard]] std::string header_of(const key_layout& layout, std::uint64_t num_keys);
 
 /// Bytes of the whole file.

@@ -29,7 +29,7 @@ struct npy_header {
   friend bool operator==(const npy_header&, const npy_header&) = default;
 };
 
-/// Where the header's text is.
+/// The position of the header's text.
 struct npy_extent {
   std::size_t begin_bytes = 0;
   std::size_t size_bytes = 0;
@@ -39,7 +39,7 @@ struct npy_extent {
 /// `file` for a wrong magic or an unknown version.
 [[nodiscard]] std::size_t npy_preamble_size(std::string_view start, const std::string& file);
 
-/// Where the header's text lies, from the whole preamble. Throws bad_input when it is longer than is sane.
+/// Returns where the header's text lies, from the whole preamble. Throws bad_input when it is longer than is sane.
 [[nodiscard]] npy_extent npy_header_extent(std::string_view preamble, const std::string& file);
 
 /// Parses the header's text. Throws bad_input naming `file` unless it describes a one-dimensional array of a sortable

@@ -8,7 +8,7 @@
 
 namespace spansort::files {
 
-/// In single quotes, at most 40 characters, everything but printable ASCII as \xNN.
+/// Returns the bytes in single quotes, at most 40 characters, everything but printable ASCII as \xNN.
 [[nodiscard]] std::string quoted(std::string_view bytes);
 
 /// "1234", and "2^61" for large powers of two.

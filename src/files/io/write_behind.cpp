@@ -9,7 +9,7 @@ namespace spansort::files {
 namespace {
 
 constexpr std::uint64_t window_bytes = std::uint64_t{8} << 20;
-/// Between what the disk has been told of and what is waited for.
+/// The windows between what the disk has been told of and what is waited for.
 constexpr std::uint64_t lag_windows = 4;
 
 int sync_window(int fd, std::uint64_t window, unsigned flags) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has the bytes of a growing file written to the disk while more of them come: the disk works from the begin on, the last
-// sync is short, and a file larger than memory does not push everything else out of the page cache.
+// Has the bytes of a growing file written to the disk while more of them come: the disk works from the begin on, the
+// last sync is short, and a file larger than memory does not push everything else out of the page cache.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace spansort::files {
 
 class write_behind {
  public:
-  /// What is on the disk is dropped from the page cache; the writer waits for the disk, some windows behind.
+  /// Drops what is on the disk from the page cache; the writer waits for the disk, some windows behind.
   void drop_pages() noexcept { drops_pages_ = true; }
 
   /// The file behind `fd`, a regular one, has been written up to `end_bytes`. Returns 0, or the errno of a write to the

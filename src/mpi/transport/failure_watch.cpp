@@ -155,8 +155,8 @@ void failure_watch::impl::serve() {
   if (is_news && options_.on_failure) options_.on_failure(*known);
 }
 
-/// Who has told the others something, a goodbye or the news of a failure, makes sure that it has reached them before
-/// this process ends.
+/// Ends connections. A node rank that has told the others something, a goodbye or the news of a failure, makes sure
+/// that it has reached them before this process ends.
 void failure_watch::impl::end_connections(bool has_told) noexcept {
   constexpr std::chrono::milliseconds limit{300};
   const clock::time_point deadline = clock::now() + limit;

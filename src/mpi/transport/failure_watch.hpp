@@ -28,7 +28,7 @@ struct node_failure {
 };
 
 struct watch_options {
-  /// Between two heartbeats; a quarter of silence_limit where that is less.
+  /// The time between two heartbeats; a quarter of heartbeat_timeout where that is less.
   std::chrono::milliseconds heartbeat{1000};
   /// A node rank of which nothing is heard for this long has failed. Longer than a debugger may stop one, if that is
   /// wanted.
@@ -58,8 +58,8 @@ class failure_watch {
   [[nodiscard]] std::optional<node_failure> failure() const;
   /// Throws cluster_failure if there is one. Else a load of an atomic.
   void check() const;
-  /// What this node rank does from now on. Sent at once, so that the others know it if the node rank is killed then.
-  /// Cut at 1,000 bytes.
+  /// Tells what this node rank does from now on, at once, so that the others know it if the node rank is killed then.
+  /// The text is cut at 1,000 bytes.
   void set_phase(std::string_view phase);
   [[nodiscard]] std::string phase() const;
   /// Tells the others that this node rank failed and why; for when it leaves by an exception. Nothing if a failure is

@@ -27,7 +27,7 @@ class piece_stream {
   }
   [[nodiscard]] bool is_empty() const noexcept { return next_ == pieces_.size(); }
 
-  /// Of the piece at the front; the stream is not empty.
+  /// Returns the bytes of the piece at the front; the stream is not empty.
   [[nodiscard]] std::uint64_t front_bytes() const { return pieces_[next_].size_bytes - offset_; }
 
   /// All or some of the piece at the front: at most front_bytes().

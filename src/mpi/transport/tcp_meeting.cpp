@@ -28,7 +28,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// For a connection to be made and answered, by one address.
+/// The time in which a connection is to be made and answered, by one address.
 constexpr milliseconds answer_limit{5000};
 
 std::string error_text(int code) { return std::generic_category().message(code); }
@@ -163,7 +163,7 @@ struct lobby {
   std::vector<node_link> known;
 };
 
-/// Whether to keep waiting for what `caller` says.
+/// Returns whether to keep waiting for what `caller` says.
 bool listen_to(watch_link& caller, const meeting_point& point, unsigned num_nodes, lobby& all) {
   std::vector<frame> frames;
   const bool is_connected = caller.receive(frames);

@@ -20,7 +20,7 @@ struct meeting_point {
   std::string token;  ///< who does not send it is not one of the node ranks
 
   [[nodiscard]] std::string to_text() const;
-  /// Of what to_text() made.
+  /// Reads what to_text() wrote.
   [[nodiscard]] static meeting_point from_text(std::string_view text);
 };
 

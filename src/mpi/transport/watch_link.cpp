@@ -22,7 +22,7 @@ std::uint32_t payload_bytes_of(std::string_view text) {
   return size;
 }
 
-/// Whether the bytes so far can be the start of a message.
+/// Returns whether the bytes so far can be the start of a message.
 bool is_sane(std::string_view text) {
   if (!text.empty() && static_cast<std::uint8_t>(text[0]) > static_cast<std::uint8_t>(frame_kind::goodbye))
     return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank is killed, stopped or throws while the others wait for it: what test_failure.py runs and watches. Shows how a
-// program meets the failure of a rank: SIGTERM ignored, because mpirun sends it to the survivors, followed by SIGKILL a
-// second later; the message and exit status 7 from the watch's own thread, whatever the others are busy with.
+// One rank is killed, stopped or throws while the others wait for it: what test_failure.py runs and watches. Shows how
+// a program meets the failure of a rank: SIGTERM ignored, because mpirun sends it to the survivors, followed by SIGKILL
+// a second later; the message and exit status 7 from the watch's own thread, whatever the others are busy with.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key against the borders of three intervals, in as few integer operations as there are: few_intervals.cu lives on it.
-// Inline assembly, for the carry of a sum has no name in C++.
+// A key against the borders of three intervals, in as few integer operations as there are: few_intervals.cu lives on
+// it. Inline assembly, for the carry of a sum has no name in C++.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace spansort::device::cuda {
 
 static_assert(most_few_intervals == 3, "the assembly below is written out for three");
 
-/// Of intervals of encoded keys, none of which begins at 0.
+/// The bounds of intervals of encoded keys, none of which begins at 0.
 template <class K>
 struct interval_borders {
   K minus_low[most_few_intervals] = {};  ///< 0 less the lowest key; wraps around
   K reach[most_few_intervals] = {};      ///< from the lowest key to the highest
 };
 
-/// Counts a key from the lower border of each of three intervals on, and sets `bit` of `wanted` if it is within one: what is
-/// left when the border is taken off is compared with the interval's reach, and the carry of that is what is counted. Left
-/// to itself the compiler keeps predicates in bits of registers, and takes 30 operations instead of 10.
+/// Counts a key from the lower border of each of three intervals on, and sets `bit` of `wanted` if it is within one:
+/// what is left when the border is taken off is compared with the interval's reach, and the carry of that is what is
+/// counted. Left to itself the compiler keeps predicates in bits of registers, and takes 30 operations instead of 10.
 __device__ __forceinline__ void look_at(std::uint32_t rank, const interval_borders<std::uint32_t>& of,
                                         unsigned (&from_low)[most_few_intervals], unsigned& wanted, unsigned bit) {
   asm volatile(
@@ -43,7 +43,7 @@ __device__ __forceinline__ void look_at(std::uint32_t rank, const interval_borde
         "r"(of.reach[2]), "r"(bit));
 }
 
-/// The same in two halves.
+/// Counts as the function above, with keys in two halves.
 __device__ __forceinline__ void look_at(std::uint64_t rank, const interval_borders<std::uint64_t>& of,
                                         unsigned (&from_low)[most_few_intervals], unsigned& wanted, unsigned bit) {
   asm volatile(
@@ -77,7 +77,7 @@ __device__ __forceinline__ void look_at(std::uint64_t rank, const interval_borde
         "l"(of.reach[2]), "r"(bit));
 }
 
-/// In the order of the program, so that all loads of a step are on their way before the first is waited for.
+/// Loads in the order of the program, so that all loads of a step are on their way before the first is waited for.
 __device__ __forceinline__ uint4 load_early(const uint4* from) {
   uint4 v;
   asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));

@@ -9,8 +9,8 @@
 
 namespace spansort::device::cuda {
 
-// An order says what kernels hold of a key while they work on it: take() it, give() it back, and rank() it, which is its
-// encoding. `holds_ranks`: what is held ranks as it stands.
+// An order says what kernels hold of a key while they work on it: take() it, give() it back, and rank() it, which is
+// its encoding. `holds_ranks`: what is held ranks as it stands.
 
 template <class K>
 struct identity_order {
@@ -51,7 +51,7 @@ decltype(auto) with_order(const keys::codec_of<K>& codec, F&& f) {
   return f(folded_order<K>(codec));
 }
 
-/// Over the 32 lanes of a full warp.
+/// Returns the sum over the 32 lanes of a full warp.
 __device__ __forceinline__ unsigned warp_sum(unsigned x) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_add_sync(0xffffffffU, x);

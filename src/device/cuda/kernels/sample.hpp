@@ -16,7 +16,7 @@ struct sample_memory {
   unsigned long long* deviation = nullptr;  ///< [most_places]: sums of squares
   rank_bracket* brackets = nullptr;         ///< [most_places]
 
-  /// In `memory`, aligned to 256 bytes, of which size_bytes are taken.
+  /// Lays the sample out in `memory`, aligned to 256 bytes, of which size_bytes are taken.
   [[nodiscard]] static sample_memory in(void* memory) noexcept {
     auto* const at = static_cast<char*>(memory);
     sample_memory m;

@@ -20,7 +20,7 @@ struct tuning_line {
 /// All sizes of the family that code for `code` has, in the order of the pipeline.
 [[nodiscard]] std::vector<tuning_line> describe(compute_capability code);
 
-/// The same as a JSON object: the family, where the choice of it comes from, and a list of the lines.
+/// Returns the report as a JSON object: the family, where the choice of it comes from, and a list of the lines.
 [[nodiscard]] std::string to_json(compute_capability code);
 
 }  // namespace spansort::device::cuda
