@@ -77,9 +77,9 @@ class Pieces(CommandTest):
             self.assertEqual(ordered.returncode, 0 if distribution == "sorted" else 1)
             self.assertEqual(run("check", "-", "--type", "f64", stdin=stream).stdout, ordered.stdout)
 
-    def test_disorder_at_the_border_of_pieces(self):
-        border = (16 << 20) // 8
-        for at in (border - 1, border, border + 1):
+    def test_disorder_at_the_bound_of_pieces(self):
+        bound = (16 << 20) // 8
+        for at in (bound - 1, bound, bound + 1):
             keys = np.arange(self.NUM_KEYS, dtype="<u8")
             keys[at] = 7
             path = self.save("x.npy", keys)
@@ -87,10 +87,10 @@ class Pieces(CommandTest):
             self.assertEqual((done.returncode, done.stderr),
                              (1, f"spansort: {path}:{at}: disorder: 7 after {at - 1}\n"))
         keys = np.arange(self.NUM_KEYS, dtype="<u8")
-        keys[border] = keys[border - 1]
+        keys[bound] = keys[bound - 1]
         path = self.save("x.npy", keys)
         self.assertIn(b"duplicates: 1\n", self.assert_ok("check", path).stdout)
-        self.assertIn(f":{border}: disorder: {border - 1} after {border - 1}", run("check", path, "-u").stderr)
+        self.assertIn(f":{bound}: disorder: {bound - 1} after {bound - 1}", run("check", path, "-u").stderr)
 
 
 class SortCheck(CommandTest):

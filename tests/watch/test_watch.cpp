@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "mpi/transport/failure_watch.hpp"
-#include "mpi/transport/tcp_meeting.hpp"
+#include "mpi/transport/rendezvous.hpp"
 #include "mpi/transport/watch_link.hpp"
 #include "spansort/errors.hpp"
 
@@ -38,7 +38,7 @@ bool eventually(Condition&& condition) {
 
 /// The connections of all ranks: of rank 0 first.
 std::vector<std::vector<node_link>> connect_all(unsigned num_nodes) {
-  meeting_host host(true);
+  rendezvous_host host(true);
   std::vector<std::future<node_link>> others;
   for (unsigned r = 1; r < num_nodes; ++r) {
     others.push_back(std::async(std::launch::async, [&, r] { return connect_to_host(host.point(), r, patience); }));
@@ -184,9 +184,9 @@ TEST(watch, ARankAloneNeedsNothing) {
   EXPECT_EQ(alone.phase(), "sorting");
 }
 
-TEST(meeting, StrangersAreTurnedAwayAndDoNotHoldUp) {
-  meeting_host host(true);
-  meeting_point wrong = host.point();
+TEST(rendezvous, StrangersAreTurnedAwayAndDoNotHoldUp) {
+  rendezvous_host host(true);
+  rendezvous_point wrong = host.point();
   wrong.token[0] = wrong.token[0] == '0' ? '1' : '0';
   auto stranger = std::async(std::launch::async, [&] { return connect_to_host(wrong, 1, 0ms); });
   auto too_high = std::async(std::launch::async, [&] { return connect_to_host(host.point(), 2, 0ms); });
@@ -202,8 +202,8 @@ TEST(meeting, StrangersAreTurnedAwayAndDoNotHoldUp) {
   EXPECT_THROW(too_high.get(), spansort::io_error);
 }
 
-TEST(meeting, RanksThatDoNotComeAreNamed) {
-  meeting_host host(true);
+TEST(rendezvous, RanksThatDoNotComeAreNamed) {
+  rendezvous_host host(true);
   try {
     static_cast<void>(host.accept_nodes(3, 100ms));
     FAIL() << "nobody had connected";
@@ -212,9 +212,9 @@ TEST(meeting, RanksThatDoNotComeAreNamed) {
   }
 }
 
-TEST(meeting, EveryAddressIsTriedAndNamed) {
-  meeting_host host(true);
-  meeting_point point = host.point();
+TEST(rendezvous, EveryAddressIsTriedAndNamed) {
+  rendezvous_host host(true);
+  rendezvous_point point = host.point();
   point.addresses = {"nonsense", "::ffff:127.0.0.2", "127.0.0.3"};
   try {
     static_cast<void>(connect_to_host(point, 1, 0ms));
@@ -230,10 +230,10 @@ TEST(meeting, EveryAddressIsTriedAndNamed) {
   EXPECT_NO_THROW(rank_1.get());
 }
 
-TEST(meeting, OverTheNetworkWhereThereIsOne) {
-  std::unique_ptr<meeting_host> host;
+TEST(rendezvous, OverTheNetworkWhereThereIsOne) {
+  std::unique_ptr<rendezvous_host> host;
   try {
-    host = std::make_unique<meeting_host>(false);
+    host = std::make_unique<rendezvous_host>(false);
   } catch (const spansort::io_error& failure) {
     GTEST_SKIP() << failure.what();
   }
@@ -242,9 +242,9 @@ TEST(meeting, OverTheNetworkWhereThereIsOne) {
   EXPECT_NO_THROW(rank_1.get());
 }
 
-TEST(meeting, PointsSurviveTheirText) {
-  const meeting_point point{{"10.0.0.1", "fd00::1"}, 65535, "0123abcd"};
-  const meeting_point copy = meeting_point::from_text(point.to_text());
+TEST(rendezvous, PointsSurviveTheirText) {
+  const rendezvous_point point{{"10.0.0.1", "fd00::1"}, 65535, "0123abcd"};
+  const rendezvous_point copy = rendezvous_point::from_text(point.to_text());
   EXPECT_EQ(copy.addresses, point.addresses);
   EXPECT_EQ(copy.port, point.port);
   EXPECT_EQ(copy.token, point.token);

@@ -24,10 +24,10 @@ void count_digits(const Order& outer_order, const K* __restrict keys, std::uint6
   // Eight at a time: loads and digits first, so that counters in memory do not hold the next loads back.
   for (; i + 8 <= num_keys; i += 8) {
     std::size_t buckets[8];
-    for (unsigned j = 0; j < 8; ++j) buckets[j] = digit.of(order.rank(keys[i + j]));
+    for (unsigned j = 0; j < 8; ++j) buckets[j] = digit.of(order.encode(keys[i + j]));
     for (unsigned j = 0; j < 8; ++j) ++counts[buckets[j]];
   }
-  for (; i < num_keys; ++i) ++counts[digit.of(order.rank(keys[i]))];
+  for (; i < num_keys; ++i) ++counts[digit.of(order.encode(keys[i]))];
 }
 
 /// Counts as count_digits() does, for keys in ascending or descending order: equal bits above the digit's lowest at
@@ -37,8 +37,8 @@ void count_ordered_run(const Order& order, const K* keys, std::uint64_t num_keys
                        std::uint64_t* counts) {
   if (num_keys == 0) return;
   if (num_keys <= 64) return count_digits(order, keys, num_keys, digit, counts);
-  const K first = order.rank(keys[0]);
-  const K last = order.rank(keys[num_keys - 1]);
+  const K first = order.encode(keys[0]);
+  const K last = order.encode(keys[num_keys - 1]);
   if ((first ^ last) >> digit.shift == 0) {
     counts[digit.of(first)] += num_keys;
     return;
@@ -51,8 +51,8 @@ void count_ordered_run(const Order& order, const K* keys, std::uint64_t num_keys
 template <class K>
 struct look_request {
   bool order = false;      ///< whether the keys are in order
-  bool differing = false;  ///< in which bits ranks differ from `first_rank`
-  K first_rank = 0;
+  bool differing = false;  ///< in which bits encoded keys differ from `first_encoded`
+  K first_encoded = 0;
 };
 
 template <class K>
@@ -75,7 +75,7 @@ look_result<K> count_and_look(const Order& order, const keys::codec_of<K>& codec
     const std::uint64_t end = std::min(num_keys, begin + tile_keys);
     if (wanted.differing) {
       const K among_tile = differing_bits(codec, keys + begin, end - begin);
-      found.differing = static_cast<K>(found.differing | among_tile | (order.rank(keys[begin]) ^ wanted.first_rank));
+      found.differing = static_cast<K>(found.differing | among_tile | (order.encode(keys[begin]) ^ wanted.first_encoded));
     }
     if (found.order.any()) {
       const std::uint64_t left = begin == 0 ? 0 : begin - 1;  // with the left neighbour

@@ -85,17 +85,17 @@ class in_cache_sorter {
 
   /// Sorts in registers and on the stack. Encoded keys lie beside the records, so that folding orders encode once.
   void insertion_sort(split from, split result, std::uint64_t num_keys, unsigned shift) {
-    K ranks[insertion_keys];
+    K encoded[insertion_keys];
     packed_record<K, V> sorted[insertion_keys];
     for (std::uint64_t i = 0; i < num_keys; ++i) {
       const packed_record<K, V> r = from.get(i);
-      const K rank = static_cast<K>(order_.rank(r.key) >> shift);
+      const K encoded_key = static_cast<K>(order_.encode(r.key) >> shift);
       std::uint64_t j = i;
-      for (; j > 0 && ranks[j - 1] > rank; --j) {
-        ranks[j] = ranks[j - 1];
+      for (; j > 0 && encoded[j - 1] > encoded_key; --j) {
+        encoded[j] = encoded[j - 1];
         sorted[j] = sorted[j - 1];
       }
-      ranks[j] = rank;
+      encoded[j] = encoded_key;
       sorted[j] = r;
     }
     for (std::uint64_t i = 0; i < num_keys; ++i) result.put(i, sorted[i]);
@@ -124,19 +124,19 @@ class in_cache_sorter {
     std::uint32_t* __restrict counts = counts_;
     const Order order = order_;  // stays in registers: no store can have changed it
     std::memset(counts, 0, num_buckets * num_digits * sizeof(std::uint32_t));
-    const auto add = [&](K rank) {
-      const K shifted = static_cast<K>(rank >> digits.shift);
+    const auto add = [&](K encoded_key) {
+      const K shifted = static_cast<K>(encoded_key >> digits.shift);
       for (unsigned p = 0; p < num_digits; ++p) {
         ++counts[p * num_buckets + (digit_of(shifted, p * digits.bits) & mask)];
       }
     };
     std::uint64_t i = 0;
     for (; i + 4 <= num_keys; i += 4) {
-      K ranks[4];
-      for (unsigned j = 0; j < 4; ++j) ranks[j] = order.rank(keys[i + j]);
-      for (unsigned j = 0; j < 4; ++j) add(ranks[j]);
+      K encoded[4];
+      for (unsigned j = 0; j < 4; ++j) encoded[j] = order.encode(keys[i + j]);
+      for (unsigned j = 0; j < 4; ++j) add(encoded[j]);
     }
-    for (; i < num_keys; ++i) add(order.rank(keys[i]));
+    for (; i < num_keys; ++i) add(order.encode(keys[i]));
     for (unsigned p = 0; p < num_digits; ++p) {
       std::uint32_t position = 0;
       for (std::uint64_t b = 0; b < num_buckets; ++b) {
@@ -166,7 +166,7 @@ class in_cache_sorter {
       for (unsigned j = 0; j < n; ++j) {
         moved[j] = source.get(i + j);
         if constexpr (first) moved[j].key = order.load(moved[j].key);
-        digit[j] = digit_of(order.moved_rank(moved[j].key), shift) & mask;
+        digit[j] = digit_of(order.encode_moved(moved[j].key), shift) & mask;
       }
       for (unsigned j = 0; j < n; ++j) destination.put(positions[digit[j]]++, moved[j]);
     };
@@ -181,15 +181,15 @@ class in_cache_sorter {
     std::uint64_t end = 0;
   };
 
-  /// Smallest i with rank(i) > rank(i + 1), from `i` on; num_keys when there is none.
+  /// Returns the smallest i, from `i` on, whose key is encoded higher than its right neighbour; num_keys when none is.
   [[nodiscard]] std::uint64_t find_packed_descent(packed data, std::uint64_t i, std::uint64_t num_keys) const {
     if constexpr (value_bytes_of<V> == 0) {
-      // Moved keys lie side by side and, without values, are their own ranks.
+      // Moved keys lie side by side and, without values, are encoded already.
       return i + find_descent(keys::codec_of<K>{}, &data.data[i].key, num_keys - i);
     } else {
-      K left = order_.moved_rank(data.get(i).key);
+      K left = order_.encode_moved(data.get(i).key);
       for (; i + 1 < num_keys; ++i) {
-        const K right = order_.moved_rank(data.get(i + 1).key);
+        const K right = order_.encode_moved(data.get(i + 1).key);
         if (left > right) return i;
         left = right;
       }
@@ -203,7 +203,7 @@ class in_cache_sorter {
     std::uint64_t i = 0;
     while ((i = find_packed_descent(data, i, num_keys)) < num_keys) {
       const auto group_of = [&](std::uint64_t j) {
-        return static_cast<K>(order_.moved_rank(data.get(j).key) >> low.end);
+        return static_cast<K>(order_.encode_moved(data.get(j).key) >> low.end);
       };
       const K group = group_of(i);
       tie_group found{i, i + 2};
@@ -221,9 +221,9 @@ class in_cache_sorter {
   void insertion_sort_packed(packed data, tie_group group, unsigned shift) {
     for (std::uint64_t i = group.begin + 1; i < group.end; ++i) {
       const packed_record<K, V> r = data.get(i);
-      const K rank = static_cast<K>(order_.moved_rank(r.key) >> shift);
+      const K encoded_key = static_cast<K>(order_.encode_moved(r.key) >> shift);
       std::uint64_t j = i;
-      for (; j > group.begin && static_cast<K>(order_.moved_rank(data.get(j - 1).key) >> shift) > rank; --j) {
+      for (; j > group.begin && static_cast<K>(order_.encode_moved(data.get(j - 1).key) >> shift) > encoded_key; --j) {
         data.put(j, data.get(j - 1));
       }
       data.put(j, r);

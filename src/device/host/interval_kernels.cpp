@@ -83,7 +83,7 @@ class interval_scan {
     std::fill_n(counts_, num_splitters * lanes, K{0});
     std::uint64_t waiting = 0;  // marks of up to 64 keys
     for (std::uint64_t g = 0; g < num_groups; ++g, keys += together * lanes) {
-      const auto rank = [&](unsigned i) HWY_ATTR {
+      const auto encoded = [&](unsigned i) HWY_ATTR {
         V x = hn::LoadU(d, keys + i * lanes);
         if constexpr (depends_on_sign) {
           const V sign = hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, x)));
@@ -91,7 +91,7 @@ class interval_scan {
         }
         return hn::BitCast(di, hn::Sub(hn::Xor(x, to_positive), offset));
       };
-      const group x{rank(0), rank(1), rank(2), rank(3)};
+      const group x{encoded(0), encoded(1), encoded(2), encoded(3)};
       group m{last_mark, last_mark, last_mark, last_mark};
       for (std::size_t s = 0; s < num_turning; ++s) {
         const group below = count_below(x, s);
@@ -165,10 +165,10 @@ class interval_scan {
   }
 
   void run_one(K key) {
-    const K rank = codec_.encode_bits(key);
+    const K encoded = codec_.encode_bits(key);
     bool is_marked = list_.last_is_marked;
     for (std::size_t s = 0; s < list_.splitters.size(); ++s) {
-      const bool is_below = rank < list_.splitters[s];
+      const bool is_below = encoded < list_.splitters[s];
       num_below_[s] += is_below ? 1 : 0;
       is_marked ^= is_below && s < list_.num_turning;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a level of the host sort partitions by: some bits of the rank, or a window of ranks cut into equal parts. The
-// window serves keys that crowd into a small part of their range (floats of one magnitude, integers around an offset),
-// where the same number of buckets then splits the crowd and not the void around it.
+// What a level of the host sort partitions by: some bits of the encoded key, or a window of encoded keys cut into equal
+// parts. The window serves keys that crowd into a small part of their range (floats of one magnitude, integers around
+// an offset), where the same number of buckets then splits the crowd and not the void around it.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace spansort::device::host {
 
-/// `bits` bits of the rank from `shift` up.
+/// `bits` bits of the encoded key from `shift` up.
 template <class K>
 struct bit_digit {
   unsigned shift = 0;
@@ -20,13 +20,13 @@ struct bit_digit {
   bit_digit() = default;
   explicit bit_digit(keys::digit_position d) : shift(d.shift), bits(d.bits) {}
   [[nodiscard]] std::uint64_t num_buckets() const noexcept { return std::uint64_t{1} << bits; }
-  [[nodiscard]] std::size_t of(K rank) const noexcept {
-    return static_cast<K>(rank >> shift) & static_cast<K>(base::low_mask(bits));
+  [[nodiscard]] std::size_t of(K encoded) const noexcept {
+    return static_cast<K>(encoded >> shift) & static_cast<K>(base::low_mask(bits));
   }
 };
 
-/// Ranks from `base` on in steps of 2^shift; what lies below falls into the first bucket, what lies above into the
-/// last. `base` is a multiple of 2^shift, so all keys of a bucket between share the bits from `shift` up.
+/// Encoded keys from `base` on in steps of 2^shift; what lies below falls into the first bucket, what lies above into
+/// the last. `base` is a multiple of 2^shift, so all keys of a bucket between share the bits from `shift` up.
 template <class K>
 struct window_digit {
   unsigned shift = 0;
@@ -34,8 +34,8 @@ struct window_digit {
   K base = 0;
 
   [[nodiscard]] std::uint64_t num_buckets() const noexcept { return std::uint64_t{1} << bits; }
-  [[nodiscard]] std::size_t of(K rank) const noexcept {
-    const K above = rank > base ? static_cast<K>(rank - base) : K{0};
+  [[nodiscard]] std::size_t of(K encoded) const noexcept {
+    const K above = encoded > base ? static_cast<K>(encoded - base) : K{0};
     return std::min<std::size_t>(static_cast<K>(above >> shift), num_buckets() - 1);
   }
 };

@@ -187,7 +187,7 @@ class parallel_sorter {
     if (end > widest || num_keys < (std::uint64_t{4} << end)) return false;
     const std::vector<std::uint64_t> ends = count_ends(source.keys, num_keys, level, end);
     if (can_stop) stop_if_asked();
-    const K above = static_cast<K>(order_.rank(source.keys[0]) & ~static_cast<K>(base::low_mask(end)));
+    const K above = static_cast<K>(order_.encode(source.keys[0]) & ~static_cast<K>(base::low_mask(end)));
     const std::vector<piece> pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
     team_.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
       std::uint64_t at = pieces[i].begin;

@@ -63,7 +63,7 @@ class record_partitioner {
     K moved[8];
     std::size_t buckets[8];
     for (unsigned j = 0; j < n; ++j) moved[j] = source.keys[i + j];
-    for (unsigned j = 0; j < n; ++j) buckets[j] = digit.of(order.rank(moved[j]));
+    for (unsigned j = 0; j < n; ++j) buckets[j] = digit.of(order.encode(moved[j]));
     for (unsigned j = 0; j < n; ++j) {
       const std::size_t b = buckets[j];
       K* const cursor = to.cursors[b];
@@ -124,7 +124,7 @@ void scatter_records(const Order& order, worker_scratch& scratch, split_records<
   std::fill_n(positions, digit.num_buckets(), std::uint64_t{0});
   for (std::uint64_t i = 0; i < num_keys; ++i) {
     const packed_record<K, V> r = source.get(i);
-    const std::size_t b = digit.of(order.rank(r.key));
+    const std::size_t b = digit.of(order.encode(r.key));
     destinations[b].put(positions[b]++, r);
   }
 }

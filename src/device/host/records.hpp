@@ -68,16 +68,16 @@ struct packed_records {
   void put(std::uint64_t i, packed_record<K, V> r) const noexcept { data[i] = r; }
 };
 
-// An order says what a key in memory ranks as (`rank`), what is moved inside a local sort (`load` on the way in,
-// `store` on the way out) and what a moved key ranks as (`moved_rank`).
+// An order says how a key in memory is encoded (`encode`), what is moved inside a local sort (`load` on the way in,
+// `store` on the way out) and how a moved key is encoded (`encode_moved`).
 
-/// Unsigned ascending: bits are ranks.
+/// Unsigned ascending: bits are the encoded key.
 template <class K>
 struct identity_order {
   explicit identity_order(const keys::codec_of<K>&) {}
-  [[nodiscard]] K rank(K x) const noexcept { return x; }
+  [[nodiscard]] K encode(K x) const noexcept { return x; }
   [[nodiscard]] K load(K x) const noexcept { return x; }
-  [[nodiscard]] K moved_rank(K x) const noexcept { return x; }
+  [[nodiscard]] K encode_moved(K x) const noexcept { return x; }
   [[nodiscard]] K store(K x) const noexcept { return x; }
 };
 
@@ -86,9 +86,9 @@ template <class K>
 struct bijective_order {
   keys::codec_of<K> codec;
   explicit bijective_order(const keys::codec_of<K>& c) : codec(c) {}
-  [[nodiscard]] K rank(K x) const noexcept { return codec.encode_bits(x); }
+  [[nodiscard]] K encode(K x) const noexcept { return codec.encode_bits(x); }
   [[nodiscard]] K load(K x) const noexcept { return codec.encode_bits(x); }
-  [[nodiscard]] K moved_rank(K x) const noexcept { return x; }
+  [[nodiscard]] K encode_moved(K x) const noexcept { return x; }
   [[nodiscard]] K store(K x) const noexcept { return codec.decode(x); }
 };
 
@@ -97,9 +97,9 @@ template <class K>
 struct folding_order {
   keys::codec_of<K> codec;
   explicit folding_order(const keys::codec_of<K>& c) : codec(c) {}
-  [[nodiscard]] K rank(K x) const noexcept { return codec.encode_bits(codec.fold(x)); }
+  [[nodiscard]] K encode(K x) const noexcept { return codec.encode_bits(codec.fold(x)); }
   [[nodiscard]] K load(K x) const noexcept { return x; }
-  [[nodiscard]] K moved_rank(K x) const noexcept { return rank(x); }
+  [[nodiscard]] K encode_moved(K x) const noexcept { return encode(x); }
   [[nodiscard]] K store(K x) const noexcept { return x; }
 };
 

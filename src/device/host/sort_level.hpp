@@ -50,14 +50,14 @@ struct level_counts {
   [[nodiscard]] std::uint64_t* of_piece(std::uint64_t i) noexcept { return counts.data() + i * digit.num_buckets(); }
 };
 
-/// The ranks of up to 1,024 keys spread over the input, in order.
+/// Up to 1,024 encoded keys spread over the input, in order.
 template <class K, class Order>
-[[nodiscard]] std::vector<K> sample_ranks(const Order& order, const K* keys, std::uint64_t num_keys) {
+[[nodiscard]] std::vector<K> sample_encoded(const Order& order, const K* keys, std::uint64_t num_keys) {
   const std::uint64_t num_samples = std::min<std::uint64_t>(num_keys, 1024);
   std::vector<K> sample(num_samples);
   for (std::uint64_t i = 0; i < num_samples; ++i) {
     // Integer arithmetic that cannot wrap: i < 1024.
-    sample[i] = order.rank(keys[num_keys / num_samples * i + num_keys % num_samples * i / num_samples]);
+    sample[i] = order.encode(keys[num_keys / num_samples * i + num_keys % num_samples * i / num_samples]);
   }
   std::sort(sample.begin(), sample.end());
   return sample;
@@ -99,8 +99,8 @@ template <class K, class Order>
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     joined &= found[i].order;
     if (i == 0 || pieces[i].count == 0) continue;
-    const K left = order.rank(keys[pieces[i].begin - 1]);
-    const K right = order.rank(keys[pieces[i].begin]);
+    const K left = order.encode(keys[pieces[i].begin - 1]);
+    const K right = order.encode(keys[pieces[i].begin]);
     joined &= order_flags{left <= right, right <= left, right < left};
   }
   return joined;
@@ -116,7 +116,7 @@ class level_counter {
   /// for the first two: keys made to deceive the sample could make many levels of them.
   [[nodiscard]] level_counts<K> count(const K* keys, std::uint64_t num_keys, keys::bit_range bits, unsigned depth) {
     const bool look = depth == 1;
-    const std::vector<K> sample = sample_ranks(order_, keys, num_keys);
+    const std::vector<K> sample = sample_encoded(order_, keys, num_keys);
     const auto sample_end = static_cast<unsigned>(std::bit_width(static_cast<K>(sample.front() ^ sample.back())));
     const unsigned guess = std::clamp(sample_end, bits.begin, bits.end);
     level_digit<K> digit = choose_level_digit(sample, widths_for(num_keys), bits.begin, guess);
@@ -140,7 +140,7 @@ class level_counter {
     level.pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
     level.digit = digit;
     level.counts.assign(level.pieces.size() * digit.num_buckets(), 0);
-    const look_request<K> wanted{look, !digit.is_window && end < limit, order_.rank(keys[0])};
+    const look_request<K> wanted{look, !digit.is_window && end < limit, order_.encode(keys[0])};
     std::vector<look_result<K>> found(level.pieces.size());
     digit.visit([&]<class Digit>(const Digit& d) {
       team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch&) {

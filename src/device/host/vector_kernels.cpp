@@ -34,7 +34,7 @@ struct vector_codec {
         magnitude_mask(hn::Set(d, c.magnitude_mask)),
         infinity(hn::Set(d, c.infinity)) {}
 
-  HWY_INLINE V load_rank(const K* p) const {
+  HWY_INLINE V load_encoded(const K* p) const {
     V x = hn::LoadU(d, p);
     if constexpr (folds) {
       const V magnitude = hn::And(x, magnitude_mask);
@@ -58,8 +58,8 @@ order_flags scan_order_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT 
   M not_descent = descent;
   std::uint64_t i = 0;
   for (; i + lanes < num_keys; i += lanes) {
-    const auto left = vc.load_rank(keys + i);
-    const auto right = vc.load_rank(keys + i + 1);
+    const auto left = vc.load_encoded(keys + i);
+    const auto right = vc.load_encoded(keys + i + 1);
     const M falls = hn::Lt(right, left);
     descent = hn::Or(descent, falls);
     not_descent = hn::Or(not_descent, hn::Not(falls));
@@ -81,7 +81,7 @@ std::uint64_t find_descent_as(const keys::codec_of<K>& codec, const K* HWY_RESTR
   const std::uint64_t lanes = hn::Lanes(d);
   std::uint64_t i = 0;
   for (; i + lanes < num_keys; i += lanes) {
-    const auto falls = hn::Lt(vc.load_rank(keys + i + 1), vc.load_rank(keys + i));
+    const auto falls = hn::Lt(vc.load_encoded(keys + i + 1), vc.load_encoded(keys + i));
     const std::intptr_t first = hn::FindFirstTrue(d, falls);
     if (first >= 0) return i + static_cast<std::uint64_t>(first);
   }
@@ -97,18 +97,18 @@ K differing_bits_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, 
   const vector_codec<K, folds> vc(codec);
   const auto d = vc.d;
   const std::uint64_t lanes = hn::Lanes(d);
-  const K first_rank = codec.encode(keys[0]);
-  const auto first = hn::Set(d, first_rank);
+  const K first_encoded = codec.encode(keys[0]);
+  const auto first = hn::Set(d, first_encoded);
   auto differing = hn::Zero(d);
   std::uint64_t i = 0;
   for (; i + lanes <= num_keys; i += lanes) {
-    differing = hn::Or(differing, hn::Xor(vc.load_rank(keys + i), first));
+    differing = hn::Or(differing, hn::Xor(vc.load_encoded(keys + i), first));
   }
   HWY_ALIGN K lane_bits[HWY_MAX_BYTES / sizeof(K)];
   hn::Store(differing, d, lane_bits);
   K result = 0;
   for (std::uint64_t lane = 0; lane < lanes; ++lane) result = static_cast<K>(result | lane_bits[lane]);
-  for (; i < num_keys; ++i) result = static_cast<K>(result | (codec.encode(keys[i]) ^ first_rank));
+  for (; i < num_keys; ++i) result = static_cast<K>(result | (codec.encode(keys[i]) ^ first_encoded));
   return result;
 }
 

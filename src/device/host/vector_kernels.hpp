@@ -30,11 +30,11 @@ struct order_flags {
 template <class K>
 [[nodiscard]] order_flags scan_order(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
 
-/// Smallest i with rank(keys[i]) > rank(keys[i + 1]); num_keys when there is none.
+/// Returns the smallest i whose key is encoded higher than its right neighbour; num_keys when there is none.
 template <class K>
 [[nodiscard]] std::uint64_t find_descent(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
 
-/// The bits in which ranks differ from that of the first key.
+/// Returns the bits in which encoded keys differ from the first of them.
 template <class K>
 [[nodiscard]] K differing_bits(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
 

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <thread>
 
-#include "mpi/transport/tcp_meeting.hpp"
+#include "mpi/transport/rendezvous.hpp"
 #include "mpi/transport/watch_link.hpp"
 #include "spansort/errors.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "base/math.hpp"
 #include "mpi/transport/group_state.hpp"
-#include "mpi/transport/tcp_meeting.hpp"
+#include "mpi/transport/rendezvous.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::transport {
@@ -47,7 +47,7 @@ bool all_on_one_host(node_group& group) {
 /// The connections of this node rank. Node rank 0's part and that of the others run at the same time.
 std::vector<node_link> meet(node_group& group, std::chrono::milliseconds limit, std::string& problem) {
   const bool is_one_host = all_on_one_host(group);
-  std::optional<meeting_host> host;
+  std::optional<rendezvous_host> host;
   try {
     if (group.node_rank() == 0) host.emplace(is_one_host);
   } catch (const io_error& failure) {
@@ -58,7 +58,7 @@ std::vector<node_link> meet(node_group& group, std::chrono::milliseconds limit, 
   if (points.front().empty()) return links;
   try {
     if (host) return host->accept_nodes(group.num_nodes(), limit);
-    links.push_back(connect_to_host(meeting_point::from_text(points.front()), group.node_rank(), limit));
+    links.push_back(connect_to_host(rendezvous_point::from_text(points.front()), group.node_rank(), limit));
   } catch (const io_error& failure) {
     problem = failure.what();
   }

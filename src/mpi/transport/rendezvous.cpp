@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/transport/tcp_meeting.hpp"
+#include "mpi/transport/rendezvous.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -144,12 +144,12 @@ std::uint16_t port_of(int fd) {
 
 // ---- greeting
 
-std::string hello_payload(const meeting_point& point, unsigned node_rank) {
+std::string hello_payload(const rendezvous_point& point, unsigned node_rank) {
   return fmt::format("{} {}", point.token, node_rank);
 }
 
 /// The node rank that says hello; nothing for a stranger.
-std::optional<unsigned> node_of_hello(const frame& greeting, const meeting_point& point, unsigned num_nodes) {
+std::optional<unsigned> node_of_hello(const frame& greeting, const rendezvous_point& point, unsigned num_nodes) {
   if (greeting.kind != frame_kind::hello) return std::nullopt;
   for (unsigned r = 1; r < num_nodes; ++r) {
     if (greeting.payload == hello_payload(point, r)) return r;
@@ -164,7 +164,7 @@ struct lobby {
 };
 
 /// Returns whether to keep waiting for what `caller` says.
-bool listen_to(watch_link& caller, const meeting_point& point, unsigned num_nodes, lobby& all) {
+bool listen_to(watch_link& caller, const rendezvous_point& point, unsigned num_nodes, lobby& all) {
   std::vector<frame> frames;
   const bool is_connected = caller.receive(frames);
   if (frames.empty()) return is_connected;
@@ -177,7 +177,7 @@ bool listen_to(watch_link& caller, const meeting_point& point, unsigned num_node
   return false;
 }
 
-void serve_lobby(lobby& all, const socket_handle& listener, const meeting_point& point, unsigned num_nodes,
+void serve_lobby(lobby& all, const socket_handle& listener, const rendezvous_point& point, unsigned num_nodes,
                  int timeout_ms) {
   std::vector<pollfd> wanted{{listener.get(), POLLIN, 0}};
   for (const watch_link& caller : all.unknown) wanted.push_back({caller.fd(), POLLIN, 0});
@@ -213,7 +213,7 @@ bool wait_for(int fd, short events, clock::time_point deadline) {
 }
 
 /// Empty when `link` is connected and welcome, else what is in the way.
-std::string try_address(watch_link& link, const socket_address& address, const meeting_point& point,
+std::string try_address(watch_link& link, const socket_address& address, const rendezvous_point& point,
                         unsigned node_rank) {
   const clock::time_point deadline = clock::now() + answer_limit;
   socket_handle made = open_socket(address.storage.ss_family);
@@ -240,21 +240,21 @@ std::string try_address(watch_link& link, const socket_address& address, const m
 
 }  // namespace
 
-std::string meeting_point::to_text() const {
+std::string rendezvous_point::to_text() const {
   std::string text = fmt::format("{} {}", token, port);
   for (const std::string& address : addresses) text += " " + address;
   return text;
 }
 
-meeting_point meeting_point::from_text(std::string_view text) {
+rendezvous_point rendezvous_point::from_text(std::string_view text) {
   std::istringstream words{std::string(text)};
-  meeting_point point;
+  rendezvous_point point;
   words >> point.token >> point.port;
   for (std::string address; words >> address;) point.addresses.push_back(address);
   return point;
 }
 
-meeting_host::meeting_host(bool is_one_host) {
+rendezvous_host::rendezvous_host(bool is_one_host) {
   point_.token = random_token();
   point_.addresses = is_one_host ? std::vector<std::string>{"127.0.0.1"} : outside_addresses();
   if (point_.addresses.empty()) {
@@ -269,7 +269,7 @@ meeting_host::meeting_host(bool is_one_host) {
   point_.port = port_of(listener_.get());
 }
 
-std::vector<node_link> meeting_host::accept_nodes(unsigned num_nodes, milliseconds limit) {
+std::vector<node_link> rendezvous_host::accept_nodes(unsigned num_nodes, milliseconds limit) {
   const clock::time_point deadline = clock::now() + limit;
   lobby all;
   while (all.known.size() + 1 < num_nodes) {
@@ -283,7 +283,7 @@ std::vector<node_link> meeting_host::accept_nodes(unsigned num_nodes, millisecon
   return std::move(all.known);
 }
 
-node_link connect_to_host(const meeting_point& point, unsigned node_rank, milliseconds limit) {
+node_link connect_to_host(const rendezvous_point& point, unsigned node_rank, milliseconds limit) {
   const clock::time_point deadline = clock::now() + limit;
   std::string problems;
   while (true) {

@@ -14,14 +14,14 @@
 namespace spansort::transport {
 
 /// What node rank 0 tells the others about itself.
-struct meeting_point {
+struct rendezvous_point {
   std::vector<std::string> addresses;  ///< numeric, to be tried in turn
   std::uint16_t port = 0;
   std::string token;  ///< who does not send it is not one of the node ranks
 
   [[nodiscard]] std::string to_text() const;
   /// Reads what to_text() wrote.
-  [[nodiscard]] static meeting_point from_text(std::string_view text);
+  [[nodiscard]] static rendezvous_point from_text(std::string_view text);
 };
 
 /// A node rank's end of its connection.
@@ -31,23 +31,23 @@ struct node_link {
 };
 
 /// Node rank 0's side. Throws io_error where the system refuses.
-class meeting_host {
+class rendezvous_host {
  public:
   /// Listens on the loopback only where all node ranks are on one host, else on all addresses.
-  explicit meeting_host(bool is_one_host);
-  [[nodiscard]] const meeting_point& point() const noexcept { return point_; }
+  explicit rendezvous_host(bool is_one_host);
+  [[nodiscard]] const rendezvous_point& point() const noexcept { return point_; }
   /// Blocks until node ranks 1 to `num_nodes` - 1 have connected, or throws io_error naming those that have not in
   /// `limit`.
   [[nodiscard]] std::vector<node_link> accept_nodes(unsigned num_nodes, std::chrono::milliseconds limit);
 
  private:
   socket_handle listener_;
-  meeting_point point_;
+  rendezvous_point point_;
 };
 
 /// The others' side: blocks until node rank 0 has answered, or throws io_error with what became of every address in
 /// `limit`.
-[[nodiscard]] node_link connect_to_host(const meeting_point& point, unsigned node_rank,
+[[nodiscard]] node_link connect_to_host(const rendezvous_point& point, unsigned node_rank,
                                         std::chrono::milliseconds limit);
 
 }  // namespace spansort::transport
