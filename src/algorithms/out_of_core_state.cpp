@@ -28,7 +28,7 @@ std::uint64_t least_slot_records(const std::vector<rank>& ranks, const device::r
 
 }  // namespace
 
-conveyor::conveyor(rank& self, const device::record_shape& shape, std::uint64_t capacity)
+pipeline::pipeline(rank& self, const device::record_shape& shape, std::uint64_t capacity)
     : self_(self),
       shape_(shape),
       copies_in_(self.copies == nullptr ? *self.queue : *self.copies),
@@ -36,25 +36,25 @@ conveyor::conveyor(rank& self, const device::record_shape& shape, std::uint64_t 
   for (unsigned i = 0; i < num_conveyor_slots; ++i) slots_.push_back({slot_records(self, i, shape, capacity)});
 }
 
-conveyor::slot conveyor::take() {
+pipeline::slot pipeline::take() {
   const slot first = slots_.front();
   slots_.pop_front();
   return first;
 }
 
-device::event* conveyor::mark(device::queue& q) {
+device::event* pipeline::mark(device::queue& q) {
   device::event& e = self_.take_event();
   q.record(e);
   return &e;
 }
 
-void conveyor::copy(device::queue& q, const device::records& to, const device::records& from, std::uint64_t num_records,
+void pipeline::copy(device::queue& q, const device::records& to, const device::records& from, std::uint64_t num_records,
                     std::string_view label) {
   q.copy(to.keys, from.keys, num_records * shape_.codec.width_bytes(), label);
   q.copy(to.values, from.values, num_records * shape_.value_bytes, label);
 }
 
-std::uint64_t conveyor::bring(const std::vector<host_slice>& slices, const device::records& to) {
+std::uint64_t pipeline::bring(const std::vector<host_slice>& slices, const device::records& to) {
   std::uint64_t num_records = 0;
   for (const host_slice& slice : slices) {
     copy(copies_in_, advance(shape_, to, num_records), slice.data, slice.num_records, "copy in");
@@ -63,7 +63,7 @@ std::uint64_t conveyor::bring(const std::vector<host_slice>& slices, const devic
   return num_records;
 }
 
-void conveyor::pass(const std::vector<host_slice>& slices, keys::bit_range bits, const device::records& to) {
+void pipeline::process(const std::vector<host_slice>& slices, keys::bit_range bits, const device::records& to) {
   slot source = take();
   slot alternate = take();
   if (source.free != nullptr) copies_in_.wait(*source.free);
@@ -102,19 +102,19 @@ out_of_core_state::out_of_core_state(run_context& run, const problem& sort)
 
 out_of_core_state::~out_of_core_state() { run_.drain(); }
 
-std::vector<conveyor> out_of_core_state::make_conveyors() {
-  std::vector<conveyor> conveyors;
-  for (rank& r : run_.ranks()) conveyors.emplace_back(r, sort_.shape, capacity_);
-  return conveyors;
+std::vector<pipeline> out_of_core_state::make_pipelines() {
+  std::vector<pipeline> pipelines;
+  for (rank& r : run_.ranks()) pipelines.emplace_back(r, sort_.shape, capacity_);
+  return pipelines;
 }
 
 void out_of_core_state::make_runs() {
-  std::vector<conveyor> conveyors = make_conveyors();
+  std::vector<pipeline> pipelines = make_pipelines();
   const keys::bit_range all_bits{0, sort_.shape.codec.key_bits()};
   for (std::uint64_t part = 0; part < num_parts_; ++part) {
     const std::uint64_t begin = part_begin(part);
     const host_slice chunk{advance(sort_.shape, sort_.data, begin), part_begin(part + 1) - begin};
-    conveyors[rank_of(part)].pass({chunk}, all_bits, advance(sort_.shape, runs_, begin));
+    pipelines[rank_of(part)].process({chunk}, all_bits, advance(sort_.shape, runs_, begin));
   }
   run_.finish_phase("sort chunks", fraction_after_runs, sort_.num_keys);
 }
@@ -159,13 +159,13 @@ std::vector<out_of_core_state::cuts> out_of_core_state::cut_runs(std::uint64_t f
 
 void out_of_core_state::merge_ranges() {
   run_.no_way_back();
-  std::vector<conveyor> conveyors = make_conveyors();
+  std::vector<pipeline> pipelines = make_pipelines();
   cuts begins(num_parts_);
   for (std::uint64_t part = 0; part < num_parts_;) {
     // Found while the devices are at work on the ranges before.
     for (const cuts& ends : cut_runs(part, begins)) {
       const range next = cut_range(begins, ends);
-      conveyors[rank_of(part)].pass(next.slices, next.bits, advance(sort_.shape, sort_.data, part_begin(part)));
+      pipelines[rank_of(part)].process(next.slices, next.bits, advance(sort_.shape, sort_.data, part_begin(part)));
       begins = ends;
       ++part;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two trips of a sort of data larger than the devices, and the conveyor that each device is in both: records come
+// The two trips of a sort of data larger than the devices, and the pipeline that each device is in both: records come
 // in, are sorted and leave, all three at the same time.
 #pragma once
 
@@ -19,15 +19,15 @@ struct host_slice {
 };
 
 /// One device's slots and queues. Slots are taken and given back in turn; whoever is to write to one waits until it is
-/// free. The caller sees to it that all queues are empty before a conveyor goes.
-class conveyor {
+/// free. The caller sees to it that all queues are empty before a pipeline goes.
+class pipeline {
  public:
   /// The slots hold `capacity` records each.
-  conveyor(rank& self, const device::record_shape& shape, std::uint64_t capacity);
+  pipeline(rank& self, const device::record_shape& shape, std::uint64_t capacity);
 
   /// Queues: bring `slices`, one behind the other, sort them together on `bits`, above which all keys agree, and carry
   /// the result to `to`. Stable. Without bits they are only brought and carried.
-  void pass(const std::vector<host_slice>& slices, keys::bit_range bits, const device::records& to);
+  void process(const std::vector<host_slice>& slices, keys::bit_range bits, const device::records& to);
 
  private:
   struct slot {
@@ -72,7 +72,7 @@ class out_of_core_state {
     keys::bit_range bits;            ///< in which its keys differ; none where they are in order already
   };
 
-  [[nodiscard]] std::vector<conveyor> make_conveyors();
+  [[nodiscard]] std::vector<pipeline> make_pipelines();
   [[nodiscard]] std::uint64_t part_begin(std::uint64_t part) const {
     return plan::part_begin(sort_.num_keys, num_parts_, part);
   }
