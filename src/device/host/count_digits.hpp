@@ -75,7 +75,8 @@ look_result<K> count_and_look(const Order& order, const keys::codec_of<K>& codec
     const std::uint64_t end = std::min(num_keys, begin + tile_keys);
     if (wanted.differing) {
       const K among_tile = differing_bits(codec, keys + begin, end - begin);
-      found.differing = static_cast<K>(found.differing | among_tile | (order.encode(keys[begin]) ^ wanted.first_encoded));
+      found.differing =
+          static_cast<K>(found.differing | among_tile | (order.encode(keys[begin]) ^ wanted.first_encoded));
     }
     if (found.order.any()) {
       const std::uint64_t left = begin == 0 ? 0 : begin - 1;  // with the left neighbour

@@ -50,7 +50,7 @@ struct level_counts {
   [[nodiscard]] std::uint64_t* of_piece(std::uint64_t i) noexcept { return counts.data() + i * digit.num_buckets(); }
 };
 
-/// Up to 1,024 encoded keys spread over the input, in order.
+/// Returns up to 1,024 encoded keys spread over the input, in order.
 template <class K, class Order>
 [[nodiscard]] std::vector<K> sample_encoded(const Order& order, const K* keys, std::uint64_t num_keys) {
   const std::uint64_t num_samples = std::min<std::uint64_t>(num_keys, 1024);
