@@ -20,11 +20,11 @@ namespace {
 
 constexpr std::uint64_t longest_silence_s = 86'400;
 
-std::chrono::seconds parse_silence_limit(const std::string& text) {
-  const std::uint64_t seconds = parse_count("--silence-limit", text);
+std::chrono::seconds parse_heartbeat_timeout(const std::string& text) {
+  const std::uint64_t seconds = parse_count("--heartbeat-timeout", text);
   if (seconds == 0 || seconds > longest_silence_s) {
     throw spansort::invalid_argument(
-        fmt::format("--silence-limit: {} is not 1 to {} seconds", text, longest_silence_s));
+        fmt::format("--heartbeat-timeout: {} is not 1 to {} seconds", text, longest_silence_s));
   }
   return std::chrono::seconds(seconds);
 }
@@ -88,7 +88,7 @@ void add_cluster_flags(CLI::App& command, cluster_arguments& arguments) {
       ->type_name("NAME")
       ->capture_default_str();
   command
-      .add_option("--silence-limit", arguments.silence_limit,
+      .add_option("--heartbeat-timeout", arguments.heartbeat_timeout,
                   "Seconds after which a node rank of which nothing was heard has failed")
       ->type_name("SECONDS")
       ->capture_default_str();
@@ -96,7 +96,7 @@ void add_cluster_flags(CLI::App& command, cluster_arguments& arguments) {
 }
 
 void apply_cluster_flags(const cluster_arguments& arguments, spansort::mpi::options& options) {
-  options.silence_limit = parse_silence_limit(arguments.silence_limit);
+  options.heartbeat_timeout = parse_heartbeat_timeout(arguments.heartbeat_timeout);
   options.exchange = arguments.exchange;
   options.on_phase = [fault = parse_test_fault(arguments.test_fault)](std::string_view phase) {
     if (fault) fault(phase);

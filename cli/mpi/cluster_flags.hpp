@@ -16,7 +16,7 @@ namespace cli {
 /// Flags as typed.
 struct cluster_arguments {
   std::string exchange = "auto";
-  std::string silence_limit = "20";
+  std::string heartbeat_timeout = "20";
   std::string test_fault;  ///< stop, fail or wait:PHASE:RANK
 };
 
@@ -35,7 +35,7 @@ void add_cluster_summary_command(CLI::App& app, cluster_action& action);
 
 void add_cluster_flags(CLI::App& command, cluster_arguments& arguments);
 
-/// Takes over --silence-limit and --test-fault. Throws invalid_argument.
+/// Takes over --heartbeat-timeout and --test-fault. Throws invalid_argument.
 void apply_cluster_flags(const cluster_arguments& arguments, spansort::mpi::options& options);
 
 /// "yes" or "no".

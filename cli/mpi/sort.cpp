@@ -106,7 +106,7 @@ std::vector<agreed_setting> settings_of(const cluster_sort_arguments& arguments,
           {"--algorithm", sort.algorithm},
           {"--radix-bits", arguments.radix_bits},
           {"--verify", yes_or_no(sort.verify)},
-          {"--silence-limit", arguments.cluster.silence_limit}};
+          {"--heartbeat-timeout", arguments.cluster.heartbeat_timeout}};
 }
 
 cluster_request make_request(const std::shared_ptr<cluster_sort_arguments>& arguments, const char* name,

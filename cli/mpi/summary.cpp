@@ -112,7 +112,7 @@ std::vector<agreed_setting> settings_of(const cluster_summary_arguments& argumen
           {"--nan", summary.nans},          {"--whis", summary.whiskers},
           {"--json", summary.json},         {"--plot", summary.plot},
           {"--outliers", summary.outliers}, {"--scale", summary.scale},
-          {"--caption", summary.caption},   {"--silence-limit", arguments.cluster.silence_limit}};
+          {"--caption", summary.caption},   {"--heartbeat-timeout", arguments.cluster.heartbeat_timeout}};
 }
 
 cluster_request make_request(const std::shared_ptr<cluster_summary_arguments>& arguments) {

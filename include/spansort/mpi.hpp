@@ -9,7 +9,7 @@
 // Failure. What all node ranks can see together (an argument that cannot be, memory that is not there, settings that
 // differ) ends the call on all of them with the data untouched: the one in trouble throws what happened, the others
 // cluster_failure, and of settings that differ all throw invalid_argument. When a node rank fails later, is killed or
-// stops answering, all others throw cluster_failure within `silence_limit` and some seconds, naming it and the phase it
+// stops answering, all others throw cluster_failure within `heartbeat_timeout` and some seconds, naming it and the phase it
 // was in; their data is then as it was or lost (neither input nor result). After that only the process's end is sure to
 // work: MPI may still write to the arrays of the call, so that they must stay where they are, and neither the
 // communicator nor MPI_Finalize should be called. Where MPI's messages go over TCP, MPI itself may end a process whose
@@ -70,7 +70,7 @@ struct options {
   /// Of this node rank's part; `ranks` are its devices.
   sort_report* report = nullptr;
   /// A node rank that has not been heard of for this long has failed. Every one says something each second.
-  std::chrono::milliseconds silence_limit{20000};
+  std::chrono::milliseconds heartbeat_timeout{20000};
   /// Called on a thread of the library's, once, as soon as another node rank is known to have failed, also while the
   /// calling thread computes. It must not throw and may end the process.
   std::function<void(const failure&)> on_failure = {};

@@ -86,10 +86,10 @@ device::input_shape rmg_state::whole_shape() const {
     is_constant = is_constant && p.shape == constant;
     is_sorted = is_sorted && (p.shape == constant || p.shape == sorted);
     is_reversed = is_reversed && (p.shape == reversed || (p.shape == constant && (!has_values || p.count == 1)));
-    const std::uint64_t border = source_begin(planner_.params(), p.rank) + p.offset;
-    if (border == 0) continue;
-    const std::uint64_t left = rank_of_key(sort_, border - 1);
-    const std::uint64_t right = rank_of_key(sort_, border);
+    const std::uint64_t bound = source_begin(planner_.params(), p.rank) + p.offset;
+    if (bound == 0) continue;
+    const std::uint64_t left = rank_of_key(sort_, bound - 1);
+    const std::uint64_t right = rank_of_key(sort_, bound);
     is_constant = is_constant && left == right;
     is_sorted = is_sorted && left <= right;
     is_reversed = is_reversed && (has_values ? left > right : left >= right);

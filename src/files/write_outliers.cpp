@@ -21,9 +21,9 @@ constexpr std::uint64_t block_keys = std::uint64_t{1} << 16;
 
 /// Whether an encoded key is a number outside of [inside_begin, inside_end).
 struct outside_test {
-  statistics::key_border inside_begin;
-  statistics::key_border inside_end;
-  statistics::key_border first_nan;
+  statistics::key_bound inside_begin;
+  statistics::key_bound inside_end;
+  statistics::key_bound first_nan;
 
   [[nodiscard]] bool operator()(std::uint64_t encoded) const noexcept {
     const bool is_below = inside_begin.is_end || encoded < inside_begin.encoded;

@@ -29,12 +29,12 @@ std::vector<std::uint64_t> cluster_keys::bits_at(const std::vector<std::uint64_t
   return statistics::select_keys(codec(), storage().chunks, ranks, nullptr, &others_);
 }
 
-std::vector<std::uint64_t> cluster_keys::count_before(const std::vector<statistics::key_border>& borders) const {
+std::vector<std::uint64_t> cluster_keys::count_before(const std::vector<statistics::key_bound>& bounds) const {
   group_.set_phase("count");
-  return group_.all_reduce_sum(statistics::chunked_keys::count_before(borders));
+  return group_.all_reduce_sum(statistics::chunked_keys::count_before(bounds));
 }
 
-void cluster_keys::collect(const statistics::key_border& from, const statistics::key_border& to, std::uint64_t most,
+void cluster_keys::collect(const statistics::key_bound& from, const statistics::key_bound& to, std::uint64_t most,
                            std::vector<std::byte>& keys) const {
   group_.set_phase("collect");
   std::vector<std::byte> own;

@@ -32,13 +32,13 @@ class cluster_keys final : public statistics::chunked_keys {
   [[nodiscard]] std::uint64_t num_keys() const noexcept override { return num_keys_; }
   [[nodiscard]] std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const override;
   [[nodiscard]] std::vector<std::uint64_t> count_before(
-      const std::vector<statistics::key_border>& borders) const override;
+      const std::vector<statistics::key_bound>& bounds) const override;
   /// Sums of the node ranks, added in their order: floats may be rounded otherwise than in one process.
   [[nodiscard]] double mean() const override;
 
  protected:
   /// All node ranks get the keys of all.
-  void collect(const statistics::key_border& from, const statistics::key_border& to, std::uint64_t most,
+  void collect(const statistics::key_bound& from, const statistics::key_bound& to, std::uint64_t most,
                std::vector<std::byte>& keys) const override;
 
  private:

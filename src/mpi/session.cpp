@@ -26,7 +26,7 @@ namespace {
 
 transport::group_options group_options_of(const options& given) {
   transport::group_options group;
-  group.watch.silence_limit = given.silence_limit;
+  group.watch.heartbeat_timeout = given.heartbeat_timeout;
   group.on_phase = given.on_phase;
   if (given.on_failure) {
     group.watch.on_failure = [tell = given.on_failure](const transport::node_failure& f) {
@@ -56,9 +56,9 @@ void check(const options& given) {
   if (given.exchange != "auto" && given.exchange != "nccl" && given.exchange != "host") {
     throw invalid_argument(fmt::format("unknown exchange '{}'; known: auto, nccl, host", given.exchange));
   }
-  if (given.silence_limit < std::chrono::milliseconds(100)) {
+  if (given.heartbeat_timeout < std::chrono::milliseconds(100)) {
     throw invalid_argument(
-        fmt::format("silence_limit of {} ms: expected 100 ms at least", given.silence_limit.count()));
+        fmt::format("heartbeat_timeout of {} ms: expected 100 ms at least", given.heartbeat_timeout.count()));
   }
   if (given.message_bytes < 1 || given.message_bytes > std::uint64_t{1} << 30) {
     throw invalid_argument(fmt::format("message_bytes {}: expected 1 to 2^30", given.message_bytes));

@@ -37,9 +37,9 @@ std::vector<std::uint64_t> chunked_keys::bits_at(const std::vector<std::uint64_t
   return select_keys(codec(), storage_.chunks, ranks);
 }
 
-std::vector<std::uint64_t> chunked_keys::count_before(const std::vector<key_border>& borders) const {
+std::vector<std::uint64_t> chunked_keys::count_before(const std::vector<key_bound>& bounds) const {
   std::vector<std::uint64_t> splitters;
-  for (const key_border& b : borders) {
+  for (const key_bound& b : bounds) {
     if (!b.is_end && (splitters.empty() || splitters.back() != b.encoded)) splitters.push_back(b.encoded);
   }
   const std::vector<key_chunk>& chunks = storage_.chunks;
@@ -54,7 +54,7 @@ std::vector<std::uint64_t> chunked_keys::count_before(const std::vector<key_bord
   }
   work.finish();
   std::vector<std::uint64_t> before;
-  for (const key_border& b : borders) {
+  for (const key_bound& b : bounds) {
     std::uint64_t sum = 0;
     for (const std::vector<std::uint64_t>& of_chunk : counts) {
       for (std::size_t i = 0; i < of_chunk.size() && (b.is_end || i == 0 || splitters[i - 1] < b.encoded); ++i) {
@@ -66,7 +66,7 @@ std::vector<std::uint64_t> chunked_keys::count_before(const std::vector<key_bord
   return before;
 }
 
-void chunked_keys::collect(const key_border& from, const key_border& to, std::uint64_t most,
+void chunked_keys::collect(const key_bound& from, const key_bound& to, std::uint64_t most,
                            std::vector<std::byte>& keys) const {
   std::vector<std::uint64_t> splitters;
   if (from.encoded != 0) splitters.push_back(from.encoded);
@@ -135,8 +135,8 @@ std::vector<std::byte> chunked_keys::slice(std::uint64_t begin, std::uint64_t en
   return keys;
 }
 
-std::vector<std::byte> chunked_keys::slice_between(std::uint64_t begin, std::uint64_t end, const key_border& from,
-                                                   const key_border& to) const {
+std::vector<std::byte> chunked_keys::slice_between(std::uint64_t begin, std::uint64_t end, const key_bound& from,
+                                                   const key_bound& to) const {
   std::vector<std::byte> keys;
   if (begin != end) collect(from, to, end - begin, keys);
   return keys;

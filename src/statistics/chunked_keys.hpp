@@ -16,17 +16,17 @@ class chunked_keys : public ordered_keys {
   // Each reads the keys about once; slices that begin behind the first key three times, others and places twice.
 
   [[nodiscard]] std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const override;
-  [[nodiscard]] std::vector<std::uint64_t> count_before(const std::vector<key_border>& borders) const override;
+  [[nodiscard]] std::vector<std::uint64_t> count_before(const std::vector<key_bound>& bounds) const override;
   [[nodiscard]] std::vector<std::byte> slice(std::uint64_t begin, std::uint64_t end) const override;
-  [[nodiscard]] std::vector<std::byte> slice_between(std::uint64_t begin, std::uint64_t end, const key_border& from,
-                                                     const key_border& to) const override;
+  [[nodiscard]] std::vector<std::byte> slice_between(std::uint64_t begin, std::uint64_t end, const key_bound& from,
+                                                     const key_bound& to) const override;
   /// Only of keys in host memory.
   [[nodiscard]] std::vector<std::uint64_t> first_places(std::uint64_t count) const override;
   [[nodiscard]] double mean() const override;
 
  protected:
-  /// Appends the keys between two borders in order; there are at most `most`. One read.
-  virtual void collect(const key_border& from, const key_border& to, std::uint64_t most,
+  /// Appends the keys between two bounds in order; there are at most `most`. One read.
+  virtual void collect(const key_bound& from, const key_bound& to, std::uint64_t most,
                        std::vector<std::byte>& keys) const;
   [[nodiscard]] const key_storage& storage() const noexcept { return storage_; }
 

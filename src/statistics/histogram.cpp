@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// histogram(): keys between edges, counted as keys before borders, 63 borders a read.
+// histogram(): keys between edges, counted as keys before bounds, 63 bounds a read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace spansort {
 namespace {
 
 /// Splitters that count_before() has room for.
-constexpr std::size_t borders_per_read = 63;
+constexpr std::size_t bounds_per_read = 63;
 
 void require_edges(std::span<const double> edges) {
   if (edges.size() < 2)
@@ -54,13 +54,13 @@ std::vector<std::uint64_t> detail::histogram(const_key_span keys, std::span<cons
   std::vector<std::uint64_t> counts(edges.size() - 1);
   const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.tuning});
   std::uint64_t last = 0;
-  for (std::size_t begin = 0; begin < edges.size(); begin += borders_per_read) {
-    const std::size_t end = std::min(begin + borders_per_read, edges.size());
-    std::vector<statistics::key_border> borders;
+  for (std::size_t begin = 0; begin < edges.size(); begin += bounds_per_read) {
+    const std::size_t end = std::min(begin + bounds_per_read, edges.size());
+    std::vector<statistics::key_bound> bounds;
     for (std::size_t i = begin; i < end; ++i) {
-      borders.push_back(i + 1 == edges.size() ? opened->above(edges[i]) : opened->at_least(edges[i]));
+      bounds.push_back(i + 1 == edges.size() ? opened->above(edges[i]) : opened->at_least(edges[i]));
     }
-    const std::vector<std::uint64_t> before = opened->count_before(borders);
+    const std::vector<std::uint64_t> before = opened->count_before(bounds);
     for (std::size_t i = begin; i < end; ++i) {
       if (i != 0) counts[i - 1] = before[i - begin] - last;
       last = before[i - begin];

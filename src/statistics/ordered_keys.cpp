@@ -30,7 +30,7 @@ std::uint64_t ordered_keys::decode(std::uint64_t encoded) const {
 
 double ordered_keys::value_of(std::uint64_t encoded) const { return key_value(codec_.type, decode(encoded)); }
 
-key_border ordered_keys::first_nan() const {
+key_bound ordered_keys::first_nan() const {
   if (!keys::is_float(codec_.type)) return {0, true};
   const keys::float_format format = keys::format_of(codec_.type);
   const std::uint64_t infinity = base::low_mask(format.exponent_bits) << format.mantissa_bits;
@@ -40,7 +40,7 @@ key_border ordered_keys::first_nan() const {
 
 tie_bounds ordered_keys::ties_of(std::uint64_t key_bits) const {
   const std::uint64_t encoded = encode(key_bits);
-  const key_border nans = first_nan();
+  const key_bound nans = first_nan();
   if (!nans.is_end && encoded >= nans.encoded) return {nans, {0, true}};
   const std::uint64_t sign = std::uint64_t{1} << (codec_.key_bits() - 1);
   if (keys::is_float(codec_.type) && (key_bits & ~sign) == 0) {
@@ -52,10 +52,10 @@ tie_bounds ordered_keys::ties_of(std::uint64_t key_bits) const {
   return {{encoded, false}, {encoded + 1, false}};
 }
 
-key_border ordered_keys::find(double number, bool or_equal) const {
+key_bound ordered_keys::find(double number, bool or_equal) const {
   SPANSORT_ASSERT(!codec_.descending);
-  // Encodings ascend with the numbers that they stand for, so the border is found by halving.
-  const key_border end = first_nan();
+  // Encodings ascend with the numbers that they stand for, so the bound is found by halving.
+  const key_bound end = first_nan();
   std::uint64_t low = 0;
   std::uint64_t last = end.is_end ? base::low_mask(codec_.key_bits()) : end.encoded - 1;
   const auto is_behind = [&](std::uint64_t encoded) {

@@ -13,15 +13,15 @@
 namespace spansort::statistics {
 
 /// A place between two keys in key order: before all keys whose encoding is `encoded` or more, or behind all keys.
-struct key_border {
+struct key_bound {
   std::uint64_t encoded = 0;
   bool is_end = false;
 };
 
 /// The keys that compare equal to one: -0.0 and +0.0, all NaNs.
 struct tie_bounds {
-  key_border begin;
-  key_border end;
+  key_bound begin;
+  key_bound end;
 };
 
 /// Ranks count from 0 in the order of the codec; equal keys are ordered by bits, NaN keys are last.
@@ -40,11 +40,11 @@ class ordered_keys {
   // Ascending order alone: where the keys begin that are at least `number`, or more than it. NaN keys are more than
   // any.
 
-  [[nodiscard]] key_border at_least(double number) const { return find(number, true); }
-  [[nodiscard]] key_border above(double number) const { return find(number, false); }
+  [[nodiscard]] key_bound at_least(double number) const { return find(number, true); }
+  [[nodiscard]] key_bound above(double number) const { return find(number, false); }
 
   /// Returns the bound behind the last number; for integers this is the end.
-  [[nodiscard]] key_border first_nan() const;
+  [[nodiscard]] key_bound first_nan() const;
   /// `key_bits`: a key as it is.
   [[nodiscard]] tie_bounds ties_of(std::uint64_t key_bits) const;
 
@@ -52,15 +52,14 @@ class ordered_keys {
   [[nodiscard]] std::vector<double> at(const std::vector<std::uint64_t>& ranks) const;
   /// Returns the keys at `ranks` as bits, zeros above.
   [[nodiscard]] virtual std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const = 0;
-  /// Keys before each border; the borders ascend. Of keys that compare equal none is apart.
-  [[nodiscard]] virtual std::vector<std::uint64_t> count_before(const std::vector<key_border>& borders) const = 0;
+  /// Keys before each bound; the bounds ascend. Of keys that compare equal none is apart.
+  [[nodiscard]] virtual std::vector<std::uint64_t> count_before(const std::vector<key_bound>& bounds) const = 0;
   /// The keys of ranks from `begin` up to `end`, in order, as they are.
   [[nodiscard]] virtual std::vector<std::byte> slice(std::uint64_t begin, std::uint64_t end) const = 0;
   /// Returns what slice() does, for a caller who knows the bounds that these keys lie between, and that no others do:
   /// nothing is to be looked for.
   [[nodiscard]] virtual std::vector<std::byte> slice_between(std::uint64_t begin, std::uint64_t end,
-                                                             const key_border& /*from*/,
-                                                             const key_border& /*to*/) const {
+                                                             const key_bound& /*from*/, const key_bound& /*to*/) const {
     return slice(begin, end);
   }
   /// Places in the input of the first `count` keys in order; of equal keys, the earlier first.
@@ -75,8 +74,8 @@ class ordered_keys {
 
  private:
   [[nodiscard]] double value_of(std::uint64_t encoded) const;
-  /// The first border whose keys are at least `number`, or more than it.
-  [[nodiscard]] key_border find(double number, bool or_equal) const;
+  /// The first bound whose keys are at least `number`, or more than it.
+  [[nodiscard]] key_bound find(double number, bool or_equal) const;
 
   keys::key_codec codec_;
 };

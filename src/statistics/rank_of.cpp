@@ -8,7 +8,7 @@ namespace spansort {
 
 key_rank statistics::rank_in(const ordered_keys& keys, std::uint64_t value_bits) {
   const tie_bounds ties = keys.ties_of(value_bits);
-  const key_border nans = keys.first_nan();
+  const key_bound nans = keys.first_nan();
   const bool is_nan = !nans.is_end && !ties.begin.is_end && ties.begin.encoded == nans.encoded;
   // Ascending: the ties of NaN are themselves the last.
   const std::vector<std::uint64_t> before = keys.count_before({ties.begin, is_nan ? nans : ties.end, nans});

@@ -15,7 +15,7 @@ class plan_builder {
  public:
   explicit plan_builder(std::uint64_t max_key) : max_key_(max_key) {}
 
-  /// A border between `key` and what is above it.
+  /// A bound between `key` and what is above it.
   void cut_above(std::uint64_t key) {
     if (key < max_key_) cuts_.push_back(key + 1);
   }
@@ -202,7 +202,7 @@ read_plan plan_by_ranges(const key_sample& sample, std::span<const target> targe
   std::vector<std::uint64_t> sorted_sample = sample.keys;
   std::ranges::sort(sorted_sample);
   for (const value_range& r : ranges) {
-    // Small ones keep their two borders, so that every target's range is one of the intervals.
+    // Small ones keep their two bounds, so that every target's range is one of the intervals.
     if (is_large(r)) {
       cut_range(plan, r, (device::max_splitters - 2 * ranges.size()) / num_large, sorted_sample);
     } else {

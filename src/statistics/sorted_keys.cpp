@@ -26,7 +26,7 @@ sorted_keys::sorted_keys(sorted_source source, bool descending)
       source_(std::move(source)),
       is_opposite_(source_.is_descending != descending),
       num_numbers_(source_.num_keys) {
-  const key_border nans = first_nan();
+  const key_bound nans = first_nan();
   if (nans.is_end) return;
   num_numbers_ = first_that(0, source_.num_keys,
                             [&](std::uint64_t place) { return encode(bits_of_place(place)) >= nans.encoded; });
@@ -53,10 +53,10 @@ std::vector<std::uint64_t> sorted_keys::bits_at(const std::vector<std::uint64_t>
   return bits;
 }
 
-std::vector<std::uint64_t> sorted_keys::count_before(const std::vector<key_border>& borders) const {
-  const key_border nans = first_nan();
+std::vector<std::uint64_t> sorted_keys::count_before(const std::vector<key_bound>& bounds) const {
+  const key_bound nans = first_nan();
   std::vector<std::uint64_t> before;
-  for (const key_border& b : borders) {
+  for (const key_bound& b : bounds) {
     if (b.is_end) {
       before.push_back(source_.num_keys);
     } else if (b.encoded >= nans.encoded && !nans.is_end) {
@@ -97,9 +97,9 @@ std::vector<std::uint64_t> sorted_keys::first_places(std::uint64_t count) const 
   // In the opposite order equal keys are still wanted from the first to the last: run after run, from the end.
   std::uint64_t run_end = is_opposite_ ? num_numbers_ : 0;
   while (is_opposite_ && run_end > 0 && places.size() < count) {
-    const key_border first = ties_of(bits_of_place(run_end - 1)).begin;
+    const key_bound first = ties_of(bits_of_place(run_end - 1)).begin;
     const std::uint64_t run_begin = first_that(0, run_end - 1, [&](std::uint64_t place) {
-      const key_border of_place = ties_of(bits_of_place(place)).begin;
+      const key_bound of_place = ties_of(bits_of_place(place)).begin;
       return of_place.encoded <= first.encoded;
     });
     for (std::uint64_t p = run_begin; p < run_end && places.size() < count; ++p) places.push_back(p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that the caller says are in order: ranks are places, and borders are found by halving. Where the caller is wrong
+// Keys that the caller says are in order: ranks are places, and bounds are found by halving. Where the caller is wrong
 // the answers are wrong too, but nothing outside of the keys is read.
 #pragma once
 
@@ -25,7 +25,7 @@ class sorted_keys final : public ordered_keys {
 
   [[nodiscard]] std::uint64_t num_keys() const noexcept override { return source_.num_keys; }
   [[nodiscard]] std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const override;
-  [[nodiscard]] std::vector<std::uint64_t> count_before(const std::vector<key_border>& borders) const override;
+  [[nodiscard]] std::vector<std::uint64_t> count_before(const std::vector<key_bound>& bounds) const override;
   [[nodiscard]] std::vector<std::byte> slice(std::uint64_t begin, std::uint64_t end) const override;
   [[nodiscard]] std::vector<std::uint64_t> first_places(std::uint64_t count) const override;
   [[nodiscard]] double mean() const override { return source_.mean(); }

@@ -105,8 +105,8 @@ void fill_whiskers(const statistics::ordered_keys& keys, summary& s) {
 
 /// Counts those beyond the whiskers, and takes the outermost `most` of them.
 void fill_outliers(const statistics::ordered_keys& keys, std::uint64_t most, summary& s) {
-  const statistics::key_border low_end = keys.at_least(s.whisker_low);
-  const statistics::key_border high_begin = keys.above(s.whisker_high);
+  const statistics::key_bound low_end = keys.at_least(s.whisker_low);
+  const statistics::key_bound high_begin = keys.above(s.whisker_high);
   const std::vector<std::uint64_t> before = keys.count_before({low_end, high_begin});
   s.num_outliers_below = before[0];
   s.num_outliers_above = s.count - before[1];
@@ -132,7 +132,7 @@ void fill_outliers(const statistics::ordered_keys& keys, std::uint64_t most, sum
 summary statistics::summary_of(const ordered_keys& keys, const summary_options& options) {
   const std::uint64_t num_keys = keys.num_keys();
   if (num_keys == 0) throw bad_input("a summary of no keys");
-  const key_border first_nan = keys.first_nan();
+  const key_bound first_nan = keys.first_nan();
   const std::uint64_t num_numbers = first_nan.is_end ? num_keys : keys.count_before({first_nan})[0];
   const std::uint64_t num_nans = num_keys - num_numbers;
   if (num_nans != 0 && options.nans == nan_policy::error) {

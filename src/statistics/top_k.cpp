@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// top_k() and bottom_k(): the border key by selection, what is before it collected and sorted.
+// top_k() and bottom_k(): the bound key by selection, what is before it collected and sorted.
 #include "spansort/top_k.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace spansort {
 
 std::uint64_t statistics::num_firsts(const ordered_keys& keys, std::uint64_t k, nan_policy nans) {
   const std::uint64_t num_keys = keys.num_keys();
-  const key_border first_nan = keys.first_nan();
+  const key_bound first_nan = keys.first_nan();
   if (nans == nan_policy::propagate || first_nan.is_end) return std::min(k, num_keys);
   if (num_keys == 0 || (k == 0 && nans == nan_policy::omit)) return 0;
   const std::uint64_t num_numbers = keys.count_before({first_nan})[0];

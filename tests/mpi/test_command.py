@@ -92,7 +92,7 @@ class Refused(ClusterTest):
         self.refused(2, ["-T", "--trace", "not available over MPI"], *self.sort, "-T", self.folder, "--trace", "t.json")
         self.refused(2, ["stream"], "sort", "--mpi", "-", "-o", self.output)
         self.refused(2, ["-o"], "argsort", "--mpi", self.input)
-        self.refused(2, ["--silence-limit"], *self.sort, "--silence-limit", "0")
+        self.refused(2, ["--heartbeat-timeout"], *self.sort, "--heartbeat-timeout", "0")
         self.refused(2, ["--radix-bits"], *self.sort, "--radix-bits", "17")
         self.refused(2, ["check", "--mpi goes with"], "check", "--mpi", self.input)
         self.refused(2, ["nonsense", "distributed_lsd"], *self.sort, "--algorithm", "nonsense")
@@ -137,7 +137,7 @@ class Refused(ClusterTest):
 
     def test_help_is_printed_once(self):
         done = self.run_ok("sort", "--mpi", "--help")
-        self.assertEqual(done.stdout.count("--silence-limit"), 1, done.stdout)
+        self.assertEqual(done.stdout.count("--heartbeat-timeout"), 1, done.stdout)
         self.assertNotIn("--test-fault", done.stdout)
 
     def test_without_the_program_beside_it(self):

@@ -86,7 +86,8 @@ class FailureOfARank(support.CommandTest):
     def check(self, fate, victim, phase, *flags, command="sort", output="-o"):
         (self.data / "y.npy").write_bytes(OLD_OUTPUT)
         outcomes, messages = self.run_command(fate, command, "--mpi", self.data / "x.npy", output, self.data / "y.npy",
-                                              "--silence-limit", SILENCE_S, "--test-fault", f"stop:{phase}:{victim}", *flags)
+                                              "--heartbeat-timeout", SILENCE_S, "--test-fault", f"stop:{phase}:{victim}",
+                                              *flags)
         about = f"{fate} node rank {victim} in {phase} {flags}: {outcomes}\n{messages}"
         self.assertEqual(sorted(outcomes), list(range(NUM_RANKS)), about)
         self.assertEqual(outcomes[victim]["status"], -signal.SIGKILL if fate == "KILL" else "stopped", about)

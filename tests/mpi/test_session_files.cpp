@@ -135,7 +135,7 @@ TEST(sorted_parts, TheFirstOfEqualKeysIsKept) {
     EXPECT_EQ(static_cast<std::uint64_t>(p.keys[i]), next);
     EXPECT_EQ(p.indices[i], 3 * next);
   }
-  // A key that the neighbour has too, at the border between two alone.
+  // A key that the neighbour has too, at the bound between two alone.
   if (world_size() > 2 && world_rank() == 2) p.keys[0] = p.keys[0] - 1;
   EXPECT_EQ(any(*group, mpi::find_duplicate(*group, keys, false)), world_size() > 2);
 }

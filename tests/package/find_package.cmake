@@ -32,7 +32,7 @@ if("spansort" IN_LIST programs)
   # --mpi finds the program beside the command, or says that it is not there.
   execute_process(COMMAND "${work}/prefix/bin/spansort" sort --mpi --help RESULT_VARIABLE status
     OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(HAS_MPI AND NOT (status EQUAL 0 AND output MATCHES "--silence-limit"))
+  if(HAS_MPI AND NOT (status EQUAL 0 AND output MATCHES "--heartbeat-timeout"))
     message(FATAL_ERROR "the installed spansort does not sort over MPI (${status}):\n${output}")
   elseif(NOT HAS_MPI AND NOT (status EQUAL 2 AND output MATCHES "SPANSORT_MPI=ON"))
     message(FATAL_ERROR "the installed spansort does not say that it cannot sort over MPI (${status}):\n${output}")

@@ -45,7 +45,7 @@ TEST(Histogram, CountsAsTheDefinitionForAnyNumberOfEdges) {
     wide.push_back(random());
   }
   for (const double special : {nan, -nan, infinity, -infinity, 0.0, -0.0}) doubles.push_back(special);
-  // 63 borders are counted in a read: one, a little more, several reads.
+  // 63 bounds are counted in a read: one, a little more, several reads.
   for (const std::uint64_t num_bins : {1u, 2u, 61u, 62u, 63u, 64u, 125u, 126u, 127u, 300u}) {
     for (const char* const devices : {"auto", "cpu:3"}) {
       const auto of_doubles = equal_width_edges(-2, 2, num_bins);

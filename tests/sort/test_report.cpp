@@ -209,21 +209,21 @@ INSTANTIATE_TEST_SUITE_P(Sort, shape_test, testing::Values("cpu", "cpu:2", "cpu:
                          [](const auto& param) { return test_name(param.param); });
 
 /// Keys for which every chunk of `num_ranks` looks reversed, or constant, and yet equal keys must keep their order.
-std::vector<std::vector<std::uint32_t>> keys_that_tie_at_borders(unsigned num_ranks) {
-  std::vector<std::uint32_t> steps(n);    // each chunk constant, chunks descending
-  std::vector<std::uint32_t> borders(n);  // each chunk descends strictly; the keys around a border are equal
+std::vector<std::vector<std::uint32_t>> keys_that_tie_at_bounds(unsigned num_ranks) {
+  std::vector<std::uint32_t> steps(n);   // each chunk constant, chunks descending
+  std::vector<std::uint32_t> bounds(n);  // each chunk descends strictly; the keys around a bound are equal
   for (std::uint64_t i = 0; i < n; ++i) {
     const auto chunk = static_cast<std::uint32_t>(i * num_ranks / n);  // n divides evenly
     steps[i] = num_ranks - chunk;
-    borders[i] = static_cast<std::uint32_t>(2 * n - i + chunk);
+    bounds[i] = static_cast<std::uint32_t>(2 * n - i + chunk);
   }
-  return {steps, borders};
+  return {steps, bounds};
 }
 
 TEST(AutoOverSeveralDevices, IsStableWhereChunksLookReversed) {
   for (const unsigned num_ranks : {2u, 3u, 6u}) {
     if (is_small_scale() && num_ranks != 3) continue;
-    for (const std::vector<std::uint32_t>& keys : keys_that_tie_at_borders(num_ranks)) {
+    for (const std::vector<std::uint32_t>& keys : keys_that_tie_at_bounds(num_ranks)) {
       for (const bool descending : {false, true}) {
         std::vector<std::uint32_t> expected(n);
         std::iota(expected.begin(), expected.end(), 0u);

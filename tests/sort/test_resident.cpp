@@ -82,11 +82,11 @@ class shards_under_test {
 };
 
 counts random_sizes(std::mt19937_64& random, std::uint64_t n, std::size_t num_shards) {
-  counts borders{0, n};
-  for (std::size_t i = 1; i < num_shards; ++i) borders.push_back(n == 0 ? 0 : random() % (n + 1));
-  std::ranges::sort(borders);
+  counts bounds{0, n};
+  for (std::size_t i = 1; i < num_shards; ++i) bounds.push_back(n == 0 ? 0 : random() % (n + 1));
+  std::ranges::sort(bounds);
   counts sizes;
-  for (std::size_t i = 0; i < num_shards; ++i) sizes.push_back(borders[i + 1] - borders[i]);
+  for (std::size_t i = 0; i < num_shards; ++i) sizes.push_back(bounds[i + 1] - bounds[i]);
   return sizes;
 }
 

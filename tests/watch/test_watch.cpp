@@ -67,14 +67,14 @@ struct cluster {
 
 watch_options quick() {
   watch_options options;
-  options.silence_limit = 400ms;
+  options.heartbeat_timeout = 400ms;
   return options;
 }
 
 TEST(watch, HealthyRanksHearOfNoFailure) {
   // Not as quick as the others: on a busy machine a thread may wait for half a second.
   watch_options options;
-  options.silence_limit = 1500ms;
+  options.heartbeat_timeout = 1500ms;
   cluster all(4, options);
   for (auto& rank : all.ranks) rank->set_phase("sorting");
   std::this_thread::sleep_for(2s);

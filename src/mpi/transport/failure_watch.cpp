@@ -70,7 +70,7 @@ std::string node_failure::message() const {
 class failure_watch::impl {
  public:
   impl(unsigned node_rank, watch_options options) : node_rank_(node_rank), options_(std::move(options)) {
-    options_.heartbeat = std::min(options_.heartbeat, options_.silence_limit / 4);
+    options_.heartbeat = std::min(options_.heartbeat, options_.heartbeat_timeout / 4);
   }
   ~impl() { leave(); }
   impl(const impl&) = delete;
@@ -176,7 +176,7 @@ bool failure_watch::impl::is_done() const {
 clock::time_point failure_watch::impl::next_deadline() const {
   clock::time_point earliest = next_heartbeat_;
   for (const peer& other : peers_) {
-    if (other.link.connection.is_open()) earliest = std::min(earliest, other.last_heard + options_.silence_limit);
+    if (other.link.connection.is_open()) earliest = std::min(earliest, other.last_heard + options_.heartbeat_timeout);
   }
   return earliest;
 }
@@ -222,13 +222,14 @@ void failure_watch::impl::take(const frame& message, peer& other) {
 void failure_watch::impl::look_for_silence() {
   const clock::time_point now = clock::now();
   // This node rank was stopped itself, or had no time: what the others sent meanwhile may still be on its way.
-  const bool was_away = now - last_look_ > options_.heartbeat + options_.silence_limit / 2;
+  const bool was_away = now - last_look_ > options_.heartbeat + options_.heartbeat_timeout / 2;
   last_look_ = now;
   for (peer& other : peers_) {
     if (was_away) other.last_heard = now;
-    if (failure_ || !other.link.connection.is_open() || now - other.last_heard < options_.silence_limit) continue;
+    if (failure_ || !other.link.connection.is_open() || now - other.last_heard < options_.heartbeat_timeout) continue;
     fail({other.link.node_rank, other.phase,
-          fmt::format("nothing was heard of it for {} s", static_cast<double>(options_.silence_limit.count()) / 1000)});
+          fmt::format("nothing was heard of it for {} s",
+                      static_cast<double>(options_.heartbeat_timeout.count()) / 1000)});
   }
 }
 

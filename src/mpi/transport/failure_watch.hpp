@@ -32,7 +32,7 @@ struct watch_options {
   std::chrono::milliseconds heartbeat{1000};
   /// A node rank of which nothing is heard for this long has failed. Longer than a debugger may stop one, if that is
   /// wanted.
-  std::chrono::milliseconds silence_limit{20000};
+  std::chrono::milliseconds heartbeat_timeout{20000};
   /// How long the node ranks may take to connect to node rank 0.
   std::chrono::milliseconds connect_limit{30000};
   /// Called once, on the watch's thread, when another node rank is known to have failed and all node ranks have been

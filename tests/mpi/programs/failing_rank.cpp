@@ -26,7 +26,7 @@ struct arguments {
   std::string fate;         ///< kill, stop, throw, exit: what becomes of the victim; none: of nobody
   unsigned victim = 0;      ///< its rank
   std::string others;       ///< what the others do: gather, compute, or throw: gather, and no callback ends them
-  long silence_ms = 20000;  ///< silence_limit
+  long silence_ms = 20000;  ///< heartbeat_timeout
 };
 
 void meet_fate(const std::string& fate) {
@@ -54,7 +54,7 @@ unsigned world_rank() {
 
 void run(const arguments& given, unsigned rank) {
   group_options options;
-  options.watch.silence_limit = std::chrono::milliseconds(given.silence_ms);
+  options.watch.heartbeat_timeout = std::chrono::milliseconds(given.silence_ms);
   if (given.others != "throw") {
     options.watch.on_failure = [rank](const node_failure& failure) {
       fmt::print(stderr, "rank {}: {}\n", rank, failure.message());
