@@ -40,8 +40,8 @@ inline constexpr std::uint32_t most_record_bytes = 65536;
 inline constexpr std::uint32_t most_record_key_bytes = 256;  ///< of a field of plain bytes
 inline constexpr std::size_t most_record_keys = 16;
 
-/// Throws invalid_argument, naming the key and what is wrong with it, unless records of 1 to most_record_bytes have 1 to
-/// most_record_keys keys that lie within them, each of its type's size.
+/// Throws invalid_argument, naming the key and what is wrong with it, unless records of 1 to most_record_bytes have 1
+/// to most_record_keys keys that lie within them, each of its type's size.
 void check_record_format(const record_format& format);
 
 /// Fields as `offset:size[:type][:r]`, several after commas: "0:10", "0:4:u32,4:8:f64:r"; `r` is descending. Throws
@@ -56,9 +56,9 @@ void check_record_format(const record_format& format);
 
 /// Sorts `num_records` records in host memory, of any alignment, in place. Stable. Blocks.
 ///
-/// The first 8 bytes of the normalised keys (all fields, encoded so that memcmp orders them) are sorted with an index by
-/// sort_pairs, on the options' devices; records that are equal in them by the next 8, and so on; then the records are
-/// gathered. Memory beside the records, n records of R bytes, an index of i = 4 bytes (8 from 2^32 records on):
+/// The first 8 bytes of the normalised keys (all fields, encoded so that memcmp orders them) are sorted with an index
+/// by sort_pairs, on the options' devices; records that are equal in them by the next 8, and so on; then the records
+/// are gathered. Memory beside the records, n records of R bytes, an index of i = 4 bytes (8 from 2^32 records on):
 ///   n * (i + max(8, s)) + the workspace of sort_pairs with keys of 8 and values of i bytes (sort.hpp),
 ///   where s = ceil(R / min(4, ceil(R / 64))) is what is moved of a record at a time,
 /// on which `options.memory_limit_bytes` is a ceiling; besides, 512 KiB a thread and n / 512 bytes. The report's phases

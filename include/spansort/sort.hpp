@@ -4,17 +4,18 @@
 // All calls block until the result is in place. Keys and values are contiguous host memory.
 // Memory beside the caller's arrays, n keys of k bytes with values of v bytes travelling along (0 for keys alone):
 //   n * (k + v) + 1 MiB + 6 MiB a thread; with several devices n * (k + v) * 1.01, for the default `tuning.epsilon`.
-//   Beside it some MiB of counts. On GPUs 2 * n * (k + v), 1 % more for several of them, and 34 MiB each. argsort (v: an index) copies the keys: n * k more.
-// Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n * (k + v)
-// of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of fewer the more
-// devices), of 64 MiB where that is more, of less where the device has room for less only; at least 1/4096.
-// Values of 1 to 16 bytes travel with their keys, widened to 4, 8 or 16 bytes (a size between costs n * that width
-// more); wider values are ordered by an index of 8 bytes and moved once (n * (8 + sizeof(V)) more).
+//   Beside it some MiB of counts. On GPUs 2 * n * (k + v), 1 % more for several of them, and 34 MiB each. argsort (v:
+//   an index) copies the keys: n * k more.
+// Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
+// (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of
+// fewer the more devices), of 64 MiB where that is more, of less where the device has room for less only; at least
+// 1/4096. Values of 1 to 16 bytes travel with their keys, widened to 4, 8 or 16 bytes (a size between costs n * that
+// width more); wider values are ordered by an index of 8 bytes and moved once (n * (8 + sizeof(V)) more).
 // Failure: when a call throws, the arrays are untouched, but for two cases. An exception of the progress callback that
-// came too late to cancel leaves them sorted. A GPU that fails while the result is being written to them leaves them lost,
-// neither input nor result, and the device_error says so. The indices of an argsort that throws are unspecified. Not
-// guarded against: a system that refuses small allocations (std::bad_alloc) in the midst of a sort, after the workspace
-// has been taken.
+// came too late to cancel leaves them sorted. A GPU that fails while the result is being written to them leaves them
+// lost, neither input nor result, and the device_error says so. The indices of an argsort that throws are unspecified.
+// Not guarded against: a system that refuses small allocations (std::bad_alloc) in the midst of a sort, after the
+// workspace has been taken.
 // Thread safety: free functions may run at the same time on different data; one sorter serves one thread at a time.
 #pragma once
 
@@ -102,8 +103,8 @@ template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
 void sort(R&& keys, const sort_options& options = {}) { sorter(options).sort(std::span(keys)); }
 
-/// Sorts `keys` and moves `values` along. Stable, ascending and descending. Throws as sort(); invalid_argument also when
-/// the counts differ or the arrays overlap.
+/// Sorts `keys` and moves `values` along. Stable, ascending and descending. Throws as sort(); invalid_argument also
+/// when the counts differ or the arrays overlap.
 template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
   requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
 void sort_pairs(R&& keys, S&& values, const sort_options& options = {}) {

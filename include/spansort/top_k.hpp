@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The k largest or smallest keys, in order, or where they are: without sorting the others.
 //
-// All calls block, change no key, and give the same on every device list. The border key is selected, what lies before it
-// is collected, and that is sorted on the CPU. Reads of n keys: about two, for indices three; one more for floats unless
-// NaN keys take part. Of keys in order (options.order) only the answer is read.
-// Memory: three times the answer and once for each further device, for indices six times; while the border is selected up
-// to 3 % of the keys for uniform ones and three quarters at worst, as for one quantile. On GPUs the keys besides.
+// All calls block, change no key, and give the same on every device list. The bound key is selected, what lies before
+// it is collected, and that is sorted on the CPU. Reads of n keys: about two, for indices three; one more for floats
+// unless NaN keys take part. Of keys in order (options.order) only the answer is read.
+// Memory: three times the answer and once for each further device, for indices six times; while the bound is selected
+// up to 3 % of the keys for uniform ones and three quarters at worst, as for one quantile. On GPUs the keys besides.
 // Errors: invalid_argument for devices that cannot be, bad_input for NaN keys where they are an error, device_error,
 // out_of_memory.
 #pragma once
@@ -26,8 +26,9 @@
 namespace spansort {
 
 struct top_options {
-  /// omit: NaN keys are left out, and fewer than k keys come back where there are not k numbers. propagate: they take part
-  /// and are last, as in every sort: they come only where there are not k numbers. error: one NaN key throws bad_input.
+  /// omit: NaN keys are left out, and fewer than k keys come back where there are not k numbers. propagate: they take
+  /// part and are last, as in every sort: they come only where there are not k numbers. error: one NaN key throws
+  /// bad_input.
   nan_policy nans = nan_policy::omit;
   key_order order = key_order::unknown;
   std::string devices = "auto";  ///< as in quantile_options
@@ -63,8 +64,9 @@ template <std::ranges::contiguous_range R>
   return detail::first_keys_of<std::remove_cv_t<std::ranges::range_value_t<R>>>(keys, k, false, options);
 }
 
-/// Where the k largest keys are, counted from 0, the largest first. Of keys that compare equal (-0.0 and +0.0 do, and NaN
-/// keys among each other) the earlier wins and comes first: the first k of a descending argsort(). So rows of a table:
+/// Returns where the k largest keys are, counted from 0, the largest first. Of keys that compare equal (-0.0 and +0.0
+/// do, and NaN keys among each other) the earlier wins and comes first: the first k of a descending argsort(). So rows
+/// of a table:
 ///     for (const std::uint64_t i : spansort::top_k_indices(prices, 10)) show(names[i], prices[i]);
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
@@ -74,7 +76,7 @@ template <std::ranges::contiguous_range R>
   return detail::first_indices(as_const_key_span(std::span<const key>(keys)), k, true, options);
 }
 
-/// Where the k smallest keys are, the smallest first; of equal keys the earlier wins: the first k of argsort().
+/// Returns where the k smallest keys are, the smallest first; of equal keys the earlier wins: the first k of argsort().
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
 [[nodiscard]] std::vector<std::uint64_t> bottom_k_indices(const R& keys, std::uint64_t k,
@@ -83,7 +85,7 @@ template <std::ranges::contiguous_range R>
   return detail::first_indices(as_const_key_span(std::span<const key>(keys)), k, false, options);
 }
 
-// The same of keys whose type is known at run time; keys come back as their bytes.
+// The same calls take keys whose type is known at run time; keys come back as their bytes.
 
 [[nodiscard]] inline std::vector<std::byte> top_k(const_key_span keys, std::uint64_t k,
                                                   const top_options& options = {}) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data in host memory that is larger than the devices: two trips over the links, and nothing else. First, chunks of the
-// input become sorted runs beside the caller's arrays; then ranges of the result, cut from all runs at exact ranks, become
-// the result. Ranges are as large as chunks, whatever the keys. Stable, any number of devices.
+// input become sorted runs beside the caller's arrays; then ranges of the result, cut from all runs at exact ranks,
+// become the result. Ranges are as large as chunks, whatever the keys. Stable, any number of devices.
 //
-// In either trip a device receives, sorts and sends at the same time. Sorting a range anew, rather than merging what it has
-// of each run, costs a device less than the link takes to bring it.
+// In either trip a device receives, sorts and sends at the same time. Sorting a range anew, rather than merging what it
+// has of each run, costs a device less than the link takes to bring it.
 
 #include "algorithms/out_of_core_state.hpp"
 #include "algorithms/registry.hpp"

@@ -15,8 +15,8 @@ inline constexpr unsigned num_conveyor_slots = 4;
 [[nodiscard]] std::uint64_t wanted_part_records(std::uint64_t num_ranks, const sort_options& options,
                                                 const problem& sort);
 
-/// Parts of equal size (± 1) and of at most `most_records`, the same number for each rank where there are more parts than
-/// ranks.
+/// Parts of equal size (± 1) and of at most `most_records`, the same number for each rank where there are more parts
+/// than ranks.
 [[nodiscard]] std::uint64_t num_parts(std::uint64_t num_records, std::uint64_t most_records, std::uint64_t num_ranks);
 
 }  // namespace spansort::algorithms

@@ -21,16 +21,16 @@ bool devices_share_memory(const std::vector<rank>& ranks) {
   return std::ranges::all_of(ranks, [](const rank& r) { return r.device->shares_host_memory(); });
 }
 
-/// Every rank may hold a slice of every bucket of a pass, and as many buckets as ranks may be refined in it: the planner's
-/// counts are to stay within megabytes.
+/// Every rank may hold a slice of every bucket of a pass, and as many buckets as ranks may be refined in it: the
+/// planner's counts are to stay within megabytes.
 unsigned widest_planned_bits(unsigned num_ranks) {
   constexpr std::uint64_t most_counts = std::uint64_t{1} << 22;
   const std::uint64_t num_buckets = most_counts / num_ranks / num_ranks;
   return std::max(4U, static_cast<unsigned>(std::bit_width(num_buckets)) - (num_buckets == 0 ? 0U : 1U));
 }
 
-/// Enough buckets for uniform keys to leave segments of the advised size; small neighbours are fused up to it. The sizes of
-/// the parts are known.
+/// Enough buckets for uniform keys to leave segments of the advised size; small neighbours are fused up to it. The
+/// sizes of the parts are known.
 void follow_advice(plan::parameters& p, const device::partition_advice& advice) {
   const unsigned widest = std::min(advice.radix_bits, widest_planned_bits(p.num_ranks));
   p.radix_bits = std::min(p.radix_bits, widest);

@@ -93,7 +93,8 @@ void run_context::begin() {
 }
 
 void run_context::finish() {
-  // Only now: reading hundreds of GPUs' events takes longer than some phases. The result stands whether they can be read.
+  // Only now: reading hundreds of GPUs' events takes longer than some phases. The result stands whether they can be
+  // read.
   try {
     if (monitor_.wants_intervals) collect_timeline();
   } catch (const std::exception&) {

@@ -27,8 +27,8 @@ struct resident_part {
   std::uint64_t capacity = 0;  ///< records that there is room for
 };
 
-/// The sort to do: `num_keys` records in the caller's host memory, sorted in place. Or, with `parts`, one for each rank,
-/// in the devices' memory.
+/// The sort to do: `num_keys` records in the caller's host memory, sorted in place. Or, with `parts`, one for each
+/// rank, in the devices' memory.
 struct problem {
   device::record_shape shape;
   device::records data = {};
@@ -41,7 +41,7 @@ struct problem {
   [[nodiscard]] bool is_resident() const noexcept { return !parts.empty(); }
 };
 
-/// Where a phase can be cancelled.
+/// The point at which a phase can be cancelled.
 enum class cancel_point : std::uint8_t {
   end_of_phase,    ///< nothing of the caller's has been overwritten when the phase ends
   inside_the_work  ///< the work stops by itself where it still can; once it has run to its end, the result stands
@@ -61,12 +61,13 @@ class run_context {
   [[nodiscard]] const sort_options& options() const noexcept { return options_; }
   [[nodiscard]] sort_report& report() noexcept { return report_; }
 
-  /// Waits until all queues are empty. `fraction` is how far the sort is then; `work` the keys that the queued work will
-  /// pass through its primitives. Throws cancelled (only before no_way_back()) and what failed.
+  /// Waits until all queues are empty. `fraction` is how far the sort is then; `work` the keys that the queued work
+  /// will pass through its primitives. Throws cancelled (only before no_way_back()) and what failed.
   void finish_phase(std::string_view phase, double fraction, std::uint64_t work,
                     cancel_point point = cancel_point::end_of_phase);
 
-  /// The same where somebody wants to know; else nobody waits, and what fails surfaces from the next finish_phase().
+  /// Ends a phase as finish_phase() does where progress is shown. Elsewhere it does not wait, and what fails surfaces
+  /// from the next finish_phase().
   void pass_phase(std::string_view phase, double fraction, std::uint64_t work) {
     if (options_.on_progress) finish_phase(phase, fraction, work);
   }
@@ -82,7 +83,7 @@ class run_context {
   /// Waits until all queues are empty; failures have been thrown already, or something graver is on its way.
   void drain() noexcept;
 
-  /// Before any work: the first call of the callback, which may cancel.
+  /// Calls the callback for the first time, before any work; it may cancel.
   void begin();
 
   /// The result is in place: the last call of the callback, whose exception surfaces here if it could not before.
@@ -94,7 +95,7 @@ class run_context {
   /// Gives every rank that copies beside its work a queue for copies out.
   void open_copies_out();
 
-  /// From here on the caller's arrays are overwritten: cancelling is over.
+  /// Commits to the result: from here on the caller's arrays are overwritten, and nothing can be cancelled.
   void no_way_back() noexcept { can_cancel_ = false; }
   [[nodiscard]] bool output_has_begun() const noexcept { return !can_cancel_; }
 

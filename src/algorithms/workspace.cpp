@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t array_alignment_bytes = 4096;
 
-/// Below this, asking what is available costs more than it tells.
+/// An allocation smaller than this costs less than asking what is available.
 constexpr std::uint64_t worth_asking_bytes = std::uint64_t{64} << 20;
 
 std::uint64_t keys_bytes(const device::record_shape& shape, std::uint64_t num_records) {
@@ -47,7 +47,7 @@ device::records records_in(const std::vector<device::buffer>& slots, unsigned sl
   return {begin, shape.value_bytes == 0 ? nullptr : begin + keys_bytes(shape, num_records)};
 }
 
-/// On a rank's device, scratch included.
+/// Returns the bytes that the wishes take on a rank's device, scratch included.
 std::uint64_t wished_bytes(const rank& r, std::size_t number, const device::record_shape& shape,
                            const std::vector<slot_request>& wishes) {
   std::uint64_t bytes = r.device->scratch_bytes();
@@ -63,7 +63,7 @@ struct shortage {
   std::string where;
 };
 
-/// Of the first memory that has less available than must be taken there beside what is held.
+/// Finds the first memory that has less available than must be taken there beside what is held.
 std::optional<shortage> find_shortage(const std::vector<rank>& ranks, const device::record_shape& shape,
                                       const std::vector<slot_request>& wishes, std::uint64_t other_bytes) {
   struct demand {

@@ -39,7 +39,7 @@ external::spill_demand demand_of(const file_job& job, std::optional<std::uint64_
           .fan_in = tuning.file_fan_in};
 }
 
-/// Whether a ceiling lower than the process itself still has room for elements and what sorting them takes.
+/// Returns whether a ceiling lower than the process itself still has room for elements and what sorting them takes.
 bool fits_below_the_process(const file_job& job, std::uint64_t num_elements) {
   const std::uint64_t per_element = job.order->element_bytes() + job.order->sort_memory().element_bytes;
   return num_elements <= job.ceiling_bytes / per_element;

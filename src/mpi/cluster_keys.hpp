@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of all node ranks, in any order, as order statistics look at them. Every node rank asks the same questions in the
-// same order, and all get the same answers.
+// Keys of all node ranks, in any order, as order statistics look at them. Every node rank asks the same questions in
+// the same order, and all get the same answers.
 #pragma once
 
 #include "mpi/transport/node_group.hpp"

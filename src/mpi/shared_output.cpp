@@ -43,7 +43,7 @@ class shared_temporary {
   const temporary_file_callback& tell_;
 };
 
-/// Where a part lies among those of all node ranks.
+/// The position of a part among those of all node ranks.
 struct part_place {
   std::uint64_t num_before = 0;
   std::uint64_t num_all = 0;

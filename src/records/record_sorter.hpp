@@ -36,11 +36,11 @@ class record_sorter {
   /// Stable. Throws what a sort throws; the records are then untouched.
   void sort(std::byte* records, std::uint64_t num_records, const record_sort_steps& steps = {});
 
-  /// Beside the records, for sorts of any size; that of the words' sorter included.
+  /// Returns the memory taken beside the records, for sorts of any size; that of the words' sorter is included.
   [[nodiscard]] base::memory_formula memory() const;
   /// Held now; the sorter's own workspace included.
   [[nodiscard]] std::uint64_t held_bytes() const noexcept;
-  /// Of buffers for `num_records`, without the workspace of the words' sorter.
+  /// Returns the bytes of buffers for `num_records`, without the workspace of the words' sorter.
   [[nodiscard]] static std::uint64_t buffer_bytes(std::uint64_t record_bytes, std::uint64_t num_records);
 
  private:

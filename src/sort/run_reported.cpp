@@ -10,7 +10,7 @@
 namespace spansort::sorting {
 namespace {
 
-/// What a failure means for the caller's arrays.
+/// Returns what a failure means for the caller's arrays.
 std::string with_state(const error& failure, bool output_has_begun) {
   return std::string(failure.what()) + (output_has_begun
                                             ? "; the result was being written: the data is neither input nor result"

@@ -20,7 +20,7 @@ void append_copies(std::uint64_t key_bits, unsigned key_bytes, std::uint64_t cou
   for (; at < to.size(); at += key_bytes) std::memcpy(to.data() + at, &key_bits, key_bytes);
 }
 
-/// From a byte on.
+/// Sorts keys on the CPU from byte `begin` on.
 void sort_on_host(const keys::key_codec& codec, std::vector<std::byte>& keys, std::size_t begin) {
   sort_options options;
   options.descending = codec.descending;

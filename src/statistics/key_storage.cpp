@@ -12,12 +12,12 @@
 namespace spansort::statistics {
 namespace {
 
-/// Below, waking threads takes longer than the reading.
+/// Reading fewer keys takes less time than waking threads.
 constexpr std::uint64_t keys_worth_threads = std::uint64_t{1} << 15;
-/// Of a chunk, what a selection of quartiles collects.
+/// One key of so many is collected by a selection of quartiles.
 constexpr std::uint64_t collected_part = 8;
 
-/// What chunks on memory `id` need there.
+/// Returns what chunks on memory `id` need there.
 std::uint64_t needed_bytes(const key_storage& storage, int id, unsigned key_bytes) {
   std::uint64_t needed = 0;
   for (const key_chunk& c : storage.chunks) {

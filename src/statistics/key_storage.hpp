@@ -34,7 +34,7 @@ struct key_storage {
 /// out_of_memory naming the bytes where a device cannot hold its chunk.
 [[nodiscard]] key_storage spread_keys(const_key_span keys, const std::string& devices, const tuning_options& tuning);
 
-/// The same over ranks that are open already and outlive the storage.
+/// Spreads keys in host memory over ranks that are open already and outlive the storage.
 [[nodiscard]] key_storage spread_keys(const_key_span keys, const std::vector<algorithms::rank>& ranks);
 
 /// Keys that are on the devices of a list already, where they are; the work on the shards' streams comes first. Throws

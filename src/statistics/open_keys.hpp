@@ -19,7 +19,8 @@ struct key_access {
   const tuning_options& tuning;
 };
 
-/// Keys in host memory, checked, with ranks that ascend or descend. Throws invalid_argument, device_error, out_of_memory.
+/// Keys in host memory, checked, with ranks that ascend or descend. Throws invalid_argument, device_error,
+/// out_of_memory.
 [[nodiscard]] std::unique_ptr<ordered_keys> open_keys(const_key_span keys, const key_access& access,
                                                       bool descending = false);
 

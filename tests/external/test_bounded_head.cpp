@@ -32,7 +32,7 @@ std::vector<tagged_number> make_elements(shape s, std::uint64_t n) {
   return elements;
 }
 
-/// By the definition: sort all, drop duplicates, cut.
+/// Returns the head by its definition: sorts all, drops duplicates, cuts.
 std::vector<tagged_number> expected_head(std::vector<tagged_number> all, const head_request& request) {
   std::ranges::stable_sort(all, {}, &tagged_number::number);
   if (request.unique) {

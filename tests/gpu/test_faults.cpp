@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts in which one call to the GPU's runtime fails: the first, the second, and so on until a sort needs none so late.
-// What is asserted of the arrays is what sort.hpp promises. An out_of_memory, and a device_error that says so, leave keys
-// and values as they were, bit for bit. Of a device_error that says that the result was being written nothing more is
-// asserted: the arrays are lost. A sort that returns has sorted, whether or not it met the fault.
+// What is asserted of the arrays is what sort.hpp promises. An out_of_memory, and a device_error that says so, leave
+// keys and values as they were, bit for bit. Of a device_error that says that the result was being written nothing more
+// is asserted: the arrays are lost. A sort that returns has sorted, whether or not it met the fault.
 #include <algorithm>
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts around those that 31 and 32 bits hold, on one GPU: up to 17 GB of host memory and twice that of the GPU's; keys
-// of a byte where there is less of either.
+// Counts around those that 31 and 32 bits hold, on one GPU: up to 17 GB of host memory and twice that of the GPU's;
+// keys of a byte where there is less of either.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ std::uint64_t free_host_bytes() {
 
 class large_test : public gpu_test, public testing::WithParamInterface<std::uint64_t> {
  protected:
-  /// Whether keys of this type find room: an array on the host, two on the GPU, and something to spare.
+  /// Returns whether keys of this type find room: an array on the host, two on the GPU, and something to spare.
   [[nodiscard]] bool fits(key_type type) const {
     const std::uint64_t keys_bytes = GetParam() * size_bytes(type);
     const std::uint64_t spare_bytes = std::uint64_t{1} << 30;

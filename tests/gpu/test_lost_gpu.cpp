@@ -17,7 +17,7 @@ namespace {
 
 class LostGpuDeathTest : public gpu_test {};
 
-/// Of a device_error; "" where none is thrown.
+/// Returns the message of the device_error that the call throws; "" where none is thrown.
 std::string refusal(const std::function<void()>& call) {
   try {
     call();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same input many times over, and two sorters at once: what a race between kernels, streams or threads would change.
+// The same input many times over, and two sorters at once: what a race between kernels, streams or threads would
+// change.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -16,7 +17,7 @@
 namespace spansort::test {
 namespace {
 
-/// Of the bytes in their order (FNV-1a over words).
+/// Returns a hash of the words in their order (FNV-1a).
 std::uint64_t hash_of(const std::vector<std::uint32_t>& words) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const std::uint32_t word : words) hash = (hash ^ word) * 0x100000001b3u;

@@ -10,7 +10,7 @@ namespace {
 
 mpi::options one_thread() { return {.devices = test_devices("cpu:1")}; }
 
-/// The same bits; any NaN is as good as another.
+/// Returns whether two numbers have the same bits; any NaN is as good as another.
 bool same(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }

@@ -34,7 +34,7 @@ key_rank expected_rank(const std::vector<K>& keys, K value) {
   return rank;
 }
 
-/// In any order, on all kinds of device lists, and sorted both ways.
+/// Expects the right ranks of keys in any order, on all kinds of device lists, and sorted both ways.
 template <class K>
 void expect_ranks(std::vector<K> keys, const std::vector<K>& values) {
   for (const K value : values) {

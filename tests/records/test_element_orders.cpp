@@ -24,7 +24,7 @@ namespace {
 
 using external::element_order;
 
-/// At every scale: they are small, and fewer would not meet every type with special floats.
+/// So many cases are tried at every scale: they are small, and fewer would not meet every type with special floats.
 constexpr std::uint64_t num_random_cases = 300;
 
 /// An order, elements for it, and whether one comes before another or equals it in value, said another way.
@@ -140,7 +140,7 @@ TEST(ElementOrder, NormalisedKeysAreInTheOrderOfTheElements) {
   }
 }
 
-/// Of sorted elements, a pair that may be equal in value.
+/// Swaps a pair of neighbours among sorted elements, which may be equal in value.
 void swap_neighbours(order_case& c, random_words& random) {
   const auto at = [&](std::uint64_t i) { return c.elements.begin() + static_cast<std::ptrdiff_t>(i * c.width()); };
   const std::uint64_t i = random.below(c.count() - 1);

@@ -57,7 +57,8 @@ class device_limit_test : public testing::TestWithParam<const char*> {
   std::uint64_t n = is_small_scale() ? 100'000 : 400'000;
 };
 
-/// From the least that is enough, by steps, to where nothing needs to be cut: the same bytes, `auto` and asked for.
+/// Limits from the least that is enough, by steps, to where nothing needs to be cut give the same bytes, `auto` and
+/// asked for.
 TEST_P(device_limit_test, EveryLimitGivesTheSameBytes) {
   unsigned case_number = 0;
   for (const operation& op : all_operations) {

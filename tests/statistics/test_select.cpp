@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order statistics without sorting: every rank of small data however it is cut, every type and distribution, data made to
-// mislead the sample, and how often the keys are read.
+// Order statistics without sorting: every rank of small data however it is cut, every type and distribution, data made
+// to mislead the sample, and how often the keys are read.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -433,8 +433,8 @@ std::vector<work_interval> cuda_queue::take_intervals() {
   SPANSORT_CUDA(cudaEventRecord(now.get(), stream_.get()));
   SPANSORT_CUDA(cudaEventSynchronize(now.get()));
   const std::int64_t recorded_ns = now_ns();
-  // Times between events are floats: the longer, the coarser. So they are taken from the end of what is reported, not from
-  // a beginning that may be hours ago.
+  // Times between events are floats: the longer, the coarser. So they are taken from the end of what is reported, not
+  // from a beginning that may be hours ago.
   const auto time_of = [&](const event_handle& e) {
     float elapsed_ms = 0;
     SPANSORT_CUDA(cudaEventElapsedTime(&elapsed_ms, e.get(), now.get()));

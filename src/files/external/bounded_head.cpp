@@ -18,8 +18,8 @@ namespace {
 /// Looked at by one task.
 constexpr std::uint64_t slice_elements = std::uint64_t{1} << 14;
 
-/// The best elements so far, in front: sorted, at most K of them. Behind them, in input order, those that came since and
-/// may be among them.
+/// The best elements so far, in front: sorted, at most K of them. Behind them, in input order, those that came since
+/// and may be among them.
 class best_elements {
  public:
   best_elements(element_order& order, const head_request& request)

@@ -22,9 +22,10 @@ struct head_result {
   std::uint64_t num_kept = 0;  ///< K, or fewer where the input has no more
 };
 
-/// Reads `source` to its end and writes the first elements of its stable order to `sink`, after expect(); finish() is left
-/// to the caller. Several threads call order.write_key() at a time. Memory: num_buffered elements, beside what order.sort() takes for as many. Throws invalid_argument for a
-/// buffer that is too small, out_of_memory, and what source, order and sink throw.
+/// Reads `source` to its end and writes the first elements of its stable order to `sink`, after expect(); finish() is
+/// left to the caller. Several threads call order.write_key() at a time. Memory: num_buffered elements, beside what
+/// order.sort() takes for as many. Throws invalid_argument for a buffer that is too small, out_of_memory, and what
+/// source, order and sink throw.
 head_result write_head(element_source& source, element_order& order, const head_request& request, element_sink& sink);
 
 }  // namespace spansort::external

@@ -84,8 +84,7 @@ class traffic {
   traffic& operator=(const traffic&) = delete;
 
   [[nodiscard]] piece_stream<Memory>& with(unsigned peer) { return schedule_.with(peer); }
-  /// Whether anything went forward.
-  /// One step of every message in flight; whether any went forward.
+  /// Takes one step of every message in flight. Returns whether any went forward.
   bool step() {
     bool has_moved = false;
     for (unsigned i = 0; i < flights_.size(); ++i) has_moved |= step(i);
@@ -197,7 +196,7 @@ class traffic {
     one.at = stage::idle;
   }
 
-  /// Between the message's slot and the parts.
+  /// Starts the copies between the message's slot and the parts.
   void start_copies(unsigned i) {
     std::vector<copied_piece> copies;
     std::byte* in_slot = slot(i);

@@ -55,7 +55,7 @@ struct exchange_limits {
   std::function<void(std::uint64_t moved_bytes)> on_progress;
 };
 
-/// Where parts lie in memory that MPI cannot reach: every message passes through a slot of host memory.
+/// Parts in memory that MPI cannot reach: every message passes through a slot of host memory.
 struct packed_memory {
   packer* copies = nullptr;    ///< null: MPI reads and writes the parts themselves
   std::span<std::byte> slots;  ///< 2 * in_flight * message_bytes at least

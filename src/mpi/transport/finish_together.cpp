@@ -15,7 +15,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds poll_interval{50};
-/// Between two looks at how the others are.
+/// The time between two looks at how the others are.
 constexpr std::chrono::milliseconds round_length{10};
 
 enum class outcome : std::uint8_t { pending, done, failed };

@@ -148,7 +148,8 @@ class gpu_link final : public nccl_link {
   }
 
  private:
-  /// Inside a group, calls of a communicator that does not block say that they are in progress.
+  /// Throws unless a call succeeded or is in progress, as calls inside a group say of a communicator that does not
+  /// block.
   void check(ncclResult_t result, const char* call) const {
     if (result == ncclSuccess || result == ncclInProgress) return;
     throw device_error(fmt::format("NCCL: {}: {}", call, nccl().error_text(result)));
@@ -173,7 +174,7 @@ class gpu_link final : public nccl_link {
   ncclComm_t communicator_ = nullptr;
 };
 
-/// What identifies a GPU among all machines' ones; "" and a reason where a node rank cannot take part.
+/// Returns what identifies a GPU among all machines' ones; "" and a reason where a node rank cannot take part.
 std::string identity_of(int ordinal, std::string& why_not) {
   if (ordinal < 0) why_not = "its device is not one GPU";
   if (why_not.empty()) why_not = nccl().why_not;

@@ -74,7 +74,7 @@ class node_group {
   [[nodiscard]] std::vector<std::uint64_t> all_to_all(std::span<const std::uint64_t> mine);
   void barrier();
 
-  /// For the other files of this room.
+  /// Returns the state, for the other files of this room.
   [[nodiscard]] state& internals() noexcept { return *state_; }
 
  private:

@@ -28,9 +28,9 @@ struct copy_pieces_policy {
 }
 static_assert(copy_pieces_policy_of(kernel_family::hopper).sizes.tile_bytes % line_bytes == 0);
 
-/// The ring of pinned buffers that copies of ordinary host memory go through. Its sizes belong to the host and its link, not
-/// to a compute capability. A copy fills all buffers in turn, so that the link takes one while the next is filled, and small
-/// copies pin little.
+/// The ring of pinned buffers that copies of ordinary host memory go through. Its sizes belong to the host and its
+/// link, not to a compute capability. A copy fills all buffers in turn, so that the link takes one while the next is
+/// filled, and small copies pin little.
 struct pinned_ring_policy {
   unsigned num_buffers = 0;
   std::uint64_t least_buffer_bytes = 0;

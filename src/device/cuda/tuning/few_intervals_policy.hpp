@@ -16,7 +16,8 @@ struct few_intervals_policy {
   friend constexpr bool operator==(const few_intervals_policy&, const few_intervals_policy&) = default;
 };
 
-/// Marked intervals that the kernel keeps in registers. The assembly in bound_arithmetic.cuh is written out for so many.
+/// Marked intervals that the kernel keeps in registers. The assembly in bound_arithmetic.cuh is written out for so
+/// many.
 inline constexpr unsigned most_few_intervals = 3;
 
 [[nodiscard]] constexpr tuned<few_intervals_policy> few_intervals_policy_of(kernel_family) noexcept {

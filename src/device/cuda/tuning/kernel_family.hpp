@@ -59,7 +59,7 @@ inline constexpr std::array<capability_entry, 7> capability_entries{{
 
 inline constexpr std::array kernel_families{kernel_family::turing, kernel_family::hopper};
 
-/// What the table says of a compute capability. Older ones than the first entry are not supported.
+/// Returns what the table says of a compute capability. Older ones than the first entry are not supported.
 [[nodiscard]] constexpr const capability_entry& entry_of(compute_capability capability) noexcept {
   const capability_entry* found = capability_entries.data();
   for (const capability_entry& entry : capability_entries) {
@@ -85,8 +85,8 @@ inline constexpr std::array kernel_families{kernel_family::turing, kernel_family
 static_assert(most_shared_bytes(kernel_family::turing) == 64U << 10);
 static_assert(most_shared_bytes(kernel_family::hopper) == 99U << 10);
 
-/// What the code is compiled for, which only device code knows. The host's copy of a kernel is a stub that needs no sizes;
-/// the host asks the loaded code instead (loaded_family()) and names a family wherever it needs one.
+/// What the code is compiled for, which only device code knows. The host's copy of a kernel is a stub that needs no
+/// sizes; the host asks the loaded code instead (loaded_family()) and names a family wherever it needs one.
 #ifdef __CUDA_ARCH__
 inline constexpr kernel_family compiled_family = family_of({__CUDA_ARCH__ / 100, __CUDA_ARCH__ % 100 / 10});
 #else

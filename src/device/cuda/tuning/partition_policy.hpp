@@ -27,9 +27,10 @@ struct partition_entry {
   tuned<partition_policy> policy;
 };
 
-// The figures of `hopper` are one pass over 2^27 uniform records, over 2^28 where the entry says so, on an H100 with CUDA
-// 13.0. They come from a sweep of 256 to 1,024 threads, 8 to 44 items, 1 to 5 blocks and 2 to 8 states; sizes that make the
-// compiler spill lose. The shared memory of a tile grows with threads * items, and `partition_tile` asserts that it fits.
+// The figures of `hopper` are one pass over 2^27 uniform records, over 2^28 where the entry says so, on an H100 with
+// CUDA 13.0. They come from a sweep of 256 to 1,024 threads, 8 to 44 items, 1 to 5 blocks and 2 to 8 states; sizes that
+// make the compiler spill lose. The shared memory of a tile grows with threads * items, and `partition_tile` asserts
+// that it fits.
 inline constexpr std::array<partition_entry, 32> partition_entries{{
     {kernel_family::hopper, 1, 0, {{512, 30, 2, 4}, "sweep on an H100: 0.44 ms"}},
     {kernel_family::hopper, 2, 0, {{512, 30, 2, 4}, "sweep on an H100: 0.47 ms"}},
@@ -65,7 +66,8 @@ inline constexpr std::array<partition_entry, 32> partition_entries{{
     {kernel_family::turing, 8, 16, {{384, 5, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
 }};
 
-/// How `turing` is computed: half of the shared memory is for the records of a tile, the other half for the counters.
+/// Returns how `turing` is computed: half of the shared memory is for the records of a tile, the other half for the
+/// counters.
 static_assert(std::ranges::all_of(partition_entries, [](const partition_entry& e) {
   const partition_policy& p = e.policy.sizes;
   return e.family != kernel_family::turing || p.items == 32768 / p.threads / std::max({e.key_bytes, e.value_bytes, 4U});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of kernels whose blocks stride over an array: each block takes a tile, then the tile that lies a grid further on.
-// No family has sizes of its own here yet; one that gets some is a case in the function of its kernel.
+// Sizes of kernels whose blocks stride over an array: each block takes a tile, then the tile that lies a grid further
+// on. No family has sizes of its own here yet; one that gets some is a case in the function of its kernel.
 #pragma once
 
 #include <string_view>
@@ -20,8 +20,8 @@ struct striding_policy {
 
 inline constexpr std::string_view no_sweep = "in use on an H100, where no sweep of it was kept; not measured elsewhere";
 
-/// The kernel that counts digits. A thread holds two tiles' keys in registers, so wide keys get half of the items. One block
-/// of 1,024 threads fills half of a multiprocessor of 9.0; its counters are merged once, at its end.
+/// The kernel that counts digits. A thread holds two tiles' keys in registers, so wide keys get half of the items. One
+/// block of 1,024 threads fills half of a multiprocessor of 9.0; its counters are merged once, at its end.
 [[nodiscard]] constexpr tuned<striding_policy> histogram_policy_of(kernel_family, unsigned key_bytes) noexcept {
   return {{1024, key_bytes == 8 ? 8U : 16U, 1}, no_sweep};
 }
@@ -31,8 +31,8 @@ inline constexpr std::string_view no_sweep = "in use on an H100, where no sweep 
   return {{256, 8, 8}, no_sweep};
 }
 
-/// The kernel that counts keys between splitters. A thread marks the keys that it collects in one word, so it takes 32 items
-/// at most.
+/// The kernel that counts keys between splitters. A thread marks the keys that it collects in one word, so it takes 32
+/// items at most.
 [[nodiscard]] constexpr tuned<striding_policy> interval_policy_of(kernel_family, unsigned key_bytes) noexcept {
   return {{512, key_bytes == 8 ? 8U : 16U, 4}, no_sweep};
 }
@@ -49,8 +49,8 @@ static_assert(interval_policy_of(kernel_family::hopper, 4).sizes.items <= 32);
           "in use on an H100, where each kernel takes about as long as its launch; not measured elsewhere"};
 }
 
-/// The kernel that adds up keys. Blocks of few threads let the blocks of small inputs spread over the multiprocessors. A
-/// thread takes one lane of a sum (sum_lanes), so `threads` is a multiple of their number.
+/// The kernel that adds up keys. Blocks of few threads let the blocks of small inputs spread over the multiprocessors.
+/// A thread takes one lane of a sum (sum_lanes), so `threads` is a multiple of their number.
 [[nodiscard]] constexpr tuned<striding_policy> block_sums_policy_of(kernel_family) noexcept {
   return {{64, 1, 0}, no_sweep};
 }
