@@ -128,7 +128,7 @@ template <std::ranges::contiguous_range R>
   return indices;
 }
 
-/// Whether `keys` are in value order: -0.0 equals +0.0, NaNs are last and equal. One read, no memory.
+/// Returns whether `keys` are in value order: -0.0 equals +0.0, NaNs are last and equal. One read, no memory.
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
 [[nodiscard]] bool is_sorted(R&& keys, bool descending = false) {

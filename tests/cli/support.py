@@ -38,7 +38,7 @@ def some(cases):
 
 
 def in_turn(cases, number):
-    """Of a full run all of them; else every third, beginning at `number`: three numbers that follow each other have all."""
+    """Returns all cases of a full run, else every third from `number` on: three numbers in a row have them all."""
     return list(cases) if IS_FULL else list(cases)[number % 3::3]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output that cannot be written: full disks, failing calls, missing permission. The old output stays, nothing is left."""
+"""Output that cannot be written: full disks, failing calls, missing permission. The old output stays, alone."""
 import errno
 import os
 import resource

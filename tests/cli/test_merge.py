@@ -47,7 +47,7 @@ class Merge(CommandTest):
         self.assertEqual(self.read("y"), b"0001A0001C0002A0002A0002B0003A0003B0009B0009C0009C")
 
     def test_floats_in_order_by_value_alone(self):
-        """Zeros of both signs and NaN in any order of bits, as other programs leave them, stay as the files have them."""
+        """Zeros of both signs and NaN in any order of bits, as other programs leave them, stay as they are."""
         for dtype in ("<f4", "<f8"):
             parts = []
             for _ in range(3):
@@ -100,8 +100,8 @@ class Merge(CommandTest):
                             "--type", "u32")
         self.assert_refused(2, ["one input", "-m"], "sort", *names, "-o", self.path("y"), "--type", "u32")
         self.assert_refused(2, ["-c", "-m"], "sort", "-m", "-c", *names, "--type", "u32")
-        self.assert_refused(4, ["missing"], "sort", "-m", names[0], self.path("missing"), "-o", self.path("y"), "--type",
-                            "u32")
+        self.assert_refused(4, ["missing"], "sort", "-m", names[0], self.path("missing"), "-o", self.path("y"),
+                            "--type", "u32")
 
 
 class Head(CommandTest):

@@ -71,11 +71,11 @@ class Benchmark(unittest.TestCase):
 
     def test_wrong_figures_are_refused(self):
         document = json.loads(self.path.read_text())
-        damages = {"verified": False, "median_ms": 0.0, "floor_bytes_per_pair": 1e9, "phases_of_fastest_run": []}
-        for field, value in damages.items():
+        corruptions = {"verified": False, "median_ms": 0.0, "floor_bytes_per_pair": 1e9, "phases_of_fastest_run": []}
+        for field, value in corruptions.items():
             copy = json.loads(json.dumps(document))
             copy["cases"][0]["results"][0][field] = value
-            path = pathlib.Path(self.folder.name) / "damaged.json"
+            path = pathlib.Path(self.folder.name) / "corrupted.json"
             path.write_text(json.dumps(copy))
             with self.assertRaises(SystemExit, msg=field):
                 mpi_results.Results(path)

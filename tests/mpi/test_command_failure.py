@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`spansort sort --mpi` on three node ranks, of which one is killed or stopped as it enters a phase: every other ends with
-status 7 and names it and the phase, the old output is intact, and nothing else is left in the folder.
+"""`spansort sort --mpi` on three node ranks, of which one is killed or stopped as it enters a phase: every other ends
+with status 7 and names it and the phase, the old output is intact, and nothing else is left in the folder.
 
 Environment: MPIEXEC, SPANSORT_BIN. The victim stops itself (--test-fault); what runs above it, this script called as
 `test_command_failure.py --watch FOLDER FATE PROGRAM ...`, then kills it or not, and writes down how it ended and when.
@@ -74,7 +74,8 @@ class FailureOfARank(support.CommandTest):
             old.unlink()
         launch = [os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe", "-n", str(NUM_RANKS), sys.executable, "-B",
                   __file__, "--watch", str(self.outcomes), fate, BIN]
-        done = subprocess.run([*launch, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*launch, *map(str, arguments)], env=environment, capture_output=True, text=True,
+                              timeout=60)
         self.assertNotEqual(done.returncode, 0, done.stderr)
         return {int(path.name): json.loads(path.read_text()) for path in self.outcomes.glob("[0-9]")}, done.stderr
 
@@ -86,8 +87,8 @@ class FailureOfARank(support.CommandTest):
     def check(self, fate, victim, phase, *flags, command="sort", output="-o"):
         (self.data / "y.npy").write_bytes(OLD_OUTPUT)
         outcomes, messages = self.run_command(fate, command, "--mpi", self.data / "x.npy", output, self.data / "y.npy",
-                                              "--heartbeat-timeout", SILENCE_S, "--test-fault", f"stop:{phase}:{victim}",
-                                              *flags)
+                                              "--heartbeat-timeout", SILENCE_S, "--test-fault",
+                                              f"stop:{phase}:{victim}", *flags)
         about = f"{fate} node rank {victim} in {phase} {flags}: {outcomes}\n{messages}"
         self.assertEqual(sorted(outcomes), list(range(NUM_RANKS)), about)
         self.assertEqual(outcomes[victim]["status"], -signal.SIGKILL if fate == "KILL" else "stopped", about)
@@ -96,7 +97,8 @@ class FailureOfARank(support.CommandTest):
             self.assertEqual(outcomes[rank]["status"], 7, about)
             took_s = outcomes[rank]["time_s"] - outcomes[victim]["time_s"]
             self.assertTrue(soonest_s <= took_s <= latest_s, f"node rank {rank} took {took_s} s: {about}")
-            self.assertIn(f"spansort: node rank {rank}: node rank {victim} failed in phase '{phase}': ", messages, about)
+            self.assertIn(f"spansort: node rank {rank}: node rank {victim} failed in phase '{phase}': ", messages,
+                          about)
         self.check_files(about)
 
     def for_all_phases(self, fate, phases, *flags, first=0, **rest):
@@ -143,8 +145,9 @@ class FailureOfARank(support.CommandTest):
                 self.assertEqual(statuses, [status if r == victim else 7 for r in range(NUM_RANKS)], messages)
                 self.assertIn(f"spansort: node rank {victim}: the failure that a test asked for", messages)
                 for rank in set(range(NUM_RANKS)) - {victim}:
-                    self.assertIn(f"spansort: node rank {rank}: node rank {victim} failed in phase '{phase}': the failure",
-                                  messages)
+                    self.assertIn(
+                        f"spansort: node rank {rank}: node rank {victim} failed in phase '{phase}': the failure",
+                        messages)
                 self.check_files(messages)
 
     def test_mpirun_is_told_to_end(self):
@@ -152,9 +155,10 @@ class FailureOfARank(support.CommandTest):
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(number=number):
-                launch = [os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe", "-n", str(NUM_RANKS), BIN, "sort", "--mpi",
-                          self.data / "x.npy", "-o", self.data / "y.npy", "--test-fault", "wait:writing:1"]
-                command = subprocess.Popen(launch, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                launch = [os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe", "-n", str(NUM_RANKS), BIN, "sort",
+                          "--mpi", self.data / "x.npy", "-o", self.data / "y.npy", "--test-fault", "wait:writing:1"]
+                command = subprocess.Popen(launch, env=environment, stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.DEVNULL)
                 deadline = time.monotonic() + 30
                 while len(list(self.data.iterdir())) != 3 and time.monotonic() < deadline:
                     time.sleep(0.01)

@@ -84,8 +84,8 @@ class Summary(ClusterTest):
         self.refused(2, ["--json and --outliers"], "summary", "--mpi", source, *outputs[:3], outputs[1])
         self.refused(4, ["no/o.npy"], "summary", "--mpi", source, *outputs[:3], self.path("no/o.npy"))
         self.refused(2, ["/dev/full", "stream"], "summary", "--mpi", source, *outputs[:3], "/dev/full")
-        self.refused(2, ["--outliers a.npy", "--outliers b.npy"], "summary", "--mpi", source, "--outliers", "a.npy", ":",
-                     "summary", "--mpi", source, "--outliers", "b.npy", num_ranks=1)
+        self.refused(2, ["--outliers a.npy", "--outliers b.npy"], "summary", "--mpi", source, "--outliers", "a.npy",
+                     ":", "summary", "--mpi", source, "--outliers", "b.npy", num_ranks=1)
 
     def test_wrong_input(self):
         empty = self.save("empty.npy", np.zeros(0, "<f4"))
@@ -97,8 +97,8 @@ class Summary(ClusterTest):
         self.refused(2, ["log"], "summary", "--mpi", numbers, "--scale", "log")
         self.refused(4, ["nothing.npy"], "summary", "--mpi", self.path("nothing.npy"))
         self.refused(4, ["node rank 0: ", "no/s.json"], "summary", "--mpi", numbers, "--json", self.path("no/s.json"))
-        self.refused(2, ["different arguments", "--whis 3"], "summary", "--mpi", numbers, ":", "summary", "--mpi", numbers,
-                     "--whis", "3", num_ranks=1)
+        self.refused(2, ["different arguments", "--whis 3"], "summary", "--mpi", numbers, ":", "summary", "--mpi",
+                     numbers, "--whis", "3", num_ranks=1)
 
 
 if __name__ == "__main__":

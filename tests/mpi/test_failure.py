@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rank of three is killed, stopped, or leaves by an exception: every other ends with status 7 and names it, in time.
 
-Environment: MPIEXEC, and FAILING_RANK, the program of programs/failing_rank.cpp. Every rank runs below this script, called
-as `test_failure.py --watch FOLDER PROGRAM ...`, which writes down how and when the program ended and ends likewise.
+Environment: MPIEXEC, and FAILING_RANK, the program of programs/failing_rank.cpp. Every rank runs below this script,
+called as `test_failure.py --watch FOLDER PROGRAM ...`, which writes down how and when the program ended
+and ends likewise.
 SPANSORT_TEST_FULL=1: what the others do while each rank is stopped is all of what they can do; otherwise it is taken in
 turns, for silence takes long.
 """
@@ -67,7 +68,8 @@ class FailureOfARank(unittest.TestCase):
             self.assertEqual(outcomes[rank]["status"], 7, about)
             took_s = outcomes[rank]["time_s"] - outcomes[victim]["time_s"]
             self.assertTrue(soonest_s <= took_s <= latest_s, f"rank {rank} took {took_s} s: {about}")
-            self.assertIn(f"rank {rank}: node rank {victim} failed in phase 'being the victim': {reason}", messages, about)
+            self.assertIn(f"rank {rank}: node rank {victim} failed in phase 'being the victim': {reason}", messages,
+                          about)
 
     def for_every_victim(self, *arguments, some=False):
         """`some`: one occupation of the others for each victim."""

@@ -24,7 +24,7 @@ namespace {
 
 using external::element_order;
 
-/// So many cases are tried at every scale: they are small, and fewer would not meet every type with special floats.
+/// This many cases are tried at every scale: they are small, and fewer would not meet every type with special floats.
 constexpr std::uint64_t num_random_cases = 300;
 
 /// An order, elements for it, and whether one comes before another or equals it in value, said another way.
