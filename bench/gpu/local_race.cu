@@ -8,7 +8,7 @@
 
 #include "bench/gpu/timing.hpp"
 #include "device/cuda/handles.hpp"
-#include "device/cuda/kernels/request.hpp"
+#include "device/cuda/local_sort/local_sort.hpp"
 #include "spansort/errors.hpp"
 
 namespace bench {
@@ -107,12 +107,14 @@ std::vector<double> run_ours(const race_track<K, V>& track, spansort::key_type t
   site.memory = cuda::kernel_workspace::in(scratch.get());
   constexpr bool has_values = race_track<K, V>::has_values;
   const keys::key_codec codec{type, false, has_values ? keys::tie_rule::by_input_order : keys::tie_rule::by_bits};
-  spansort::device::local_sort_request request;
-  request.shape = {codec, has_values ? static_cast<unsigned>(sizeof(typename race_track<K, V>::value)) : 0U};
-  request.source = {work.keys.get(), work.values.get()};
-  request.alternate = {alternate.keys.get(), alternate.values.get()};
-  request.segments = {{0, track.num_keys(), {0, codec.key_bits()}}};
-  return track.time(work, [&] { cuda::launch_local_sort<K>(site, codec.of<K>(), request, request.segments[0], true); });
+  cuda::segment_sort segment;
+  segment.shape = {codec, has_values ? static_cast<unsigned>(sizeof(typename race_track<K, V>::value)) : 0U};
+  segment.source = {work.keys.get(), work.values.get()};
+  segment.alternate = {alternate.keys.get(), alternate.values.get()};
+  segment.count = track.num_keys();
+  segment.bits = {0, codec.key_bits()};
+  return track.time(
+      work, [&] { cuda::enqueue_segment(cuda::onesweep_sort, site, segment, nullptr, cuda::order_check::made); });
 }
 
 /// T: K, or the float of its width. The result is copied into `work` where CUB leaves it in the other buffer.

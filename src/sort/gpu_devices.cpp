@@ -62,7 +62,7 @@ std::unique_ptr<device::device> open_gpu([[maybe_unused]] int ordinal, [[maybe_u
 #ifdef SPANSORT_HAS_CUDA
   return device::cuda::make_cuda_device({.name = fmt::format("gpu:{}", ordinal),
                                          .ordinal = ordinal,
-                                         .prefers_cub = options.tuning.cub_local_sort,
+                                         .local_sort = options.tuning.cub_local_sort ? "cub" : "",
                                          .before_allocation = options.hook,
                                          .memory = options.gpu_memory});
 #else

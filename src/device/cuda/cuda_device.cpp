@@ -47,7 +47,7 @@ class cuda_device final : public device {
   }
 
   [[nodiscard]] std::unique_ptr<queue> make_queue() override {
-    return std::make_unique<cuda_queue>(options_.ordinal, scratch_, options_.prefers_cub);
+    return std::make_unique<cuda_queue>(options_.ordinal, scratch_, options_.local_sort);
   }
   [[nodiscard]] std::unique_ptr<event> make_event() override { return std::make_unique<cuda_event>(options_.ordinal); }
 
@@ -94,7 +94,7 @@ class cuda_device final : public device {
     }
   }
   [[nodiscard]] std::uint64_t scratch_bytes() const override {
-    return kernel_workspace::size_bytes + (options_.prefers_cub ? cub_scratch_bytes : 0);
+    return kernel_workspace::size_bytes + local_sort_scratch_bytes(options_.local_sort);
   }
   void prepare() override {
     if (scratch_.data() != nullptr) return;

@@ -19,7 +19,8 @@ namespace spansort::device::cuda {
 struct cuda_device_options {
   std::string name = "gpu:0";
   int ordinal = 0;
-  bool prefers_cub = false;  ///< local sorts by CUB where it can
+  std::string local_sort =
+      {};  ///< the algorithm of local sorts where it can sort what is given; "": the best of the table
   /// Called before every allocation with its bytes; may throw out_of_memory.
   std::function<void(std::uint64_t)> before_allocation = {};
   /// This memory resource is used instead of cudaMalloc unless it is null. It outlives the device.

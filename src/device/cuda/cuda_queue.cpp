@@ -11,6 +11,7 @@
 #include "device/cuda/kernels/copy_pieces.hpp"
 #include "device/cuda/kernels/few_intervals.hpp"
 #include "device/cuda/kernels/sample.hpp"
+#include "device/cuda/tuning/copy_policies.hpp"
 #include "device/steady_clock.hpp"
 #include "keys/dispatch.hpp"
 
@@ -27,53 +28,21 @@ void CUDART_CB run_delivery(void* delivery) { (*static_cast<std::function<void()
 
 }  // namespace
 
-cuda_event::cuda_event(int ordinal) {
-  const device_guard guard(ordinal);
-  handle_ = make_cuda_event(cudaEventDisableTiming);
-}
+cuda_queue::cuda_queue(int ordinal, const buffer& scratch, std::string local_sort)
+    : cuda_queue(device_guard(ordinal), ordinal, scratch, std::move(local_sort)) {}
 
-bool cuda_event::is_complete() const {
-  const std::lock_guard lock(mutex_);
-  if (!is_recorded_) return false;
-  if (failure_ != nullptr || cudaEventQuery(handle_.get()) != cudaErrorNotReady) return true;
-  // The runtime keeps "not ready" as an error of this thread, the caller's.
-  static_cast<void>(cudaGetLastError());
-  return false;
-}
-
-void cuda_event::begin() {
-  const std::lock_guard lock(mutex_);
-  is_recorded_ = false;
-  failure_ = nullptr;
-}
-
-void cuda_event::recorded(std::exception_ptr failure) {
-  // Notified under the lock: a waiter may destroy the event as soon as it sees it complete.
-  const std::lock_guard lock(mutex_);
-  is_recorded_ = true;
-  failure_ = std::move(failure);
-  changed_.notify_all();
-}
-
-std::exception_ptr cuda_event::wait_until_recorded() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return is_recorded_; });
-  return failure_;
-}
-
-cuda_queue::cuda_queue(int ordinal, const buffer& scratch, bool prefers_cub)
-    : ordinal_(ordinal), prefers_cub_(prefers_cub), scratch_(scratch), worker_(false) {
-  const device_guard guard(ordinal_);
-  stream_ = make_stream();
-  site_ = make_launch_site(stream_.get());
-  forked_ = make_cuda_event(cudaEventDisableTiming);
-  for (lane& l : lanes_) l = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
-}
+cuda_queue::cuda_queue(const device_guard&, int ordinal, const buffer& scratch, std::string local_sort)
+    : ordinal_(ordinal),
+      stream_(make_stream()),
+      scratch_(scratch),
+      site_(make_launch_site(stream_.get())),
+      sorter_(std::move(local_sort)),
+      worker_(false) {}
 
 cuda_queue::~cuda_queue() {
   worker_.drain();
-  // After a failure the lanes may not have been joined.
-  for (const lane& l : lanes_) static_cast<void>(cudaStreamSynchronize(l.stream.get()));
+  // After a failure the side streams may not have been joined.
+  sorter_.wait();
   static_cast<void>(cudaStreamSynchronize(stream_.get()));
 }
 
@@ -115,15 +84,15 @@ event_handle cuda_queue::take_event() {
   return taken;
 }
 
-void* cuda_queue::take_landing(std::uint64_t size_bytes) {
-  for (landing& l : landings_) {
+void* cuda_queue::take_staging(std::uint64_t size_bytes) {
+  for (staging& l : stagings_) {
     if (l.is_used || l.size_bytes < size_bytes) continue;
     l.is_used = true;
     return l.memory();
   }
-  landing made{.pinned = try_allocate_pinned_memory(size_bytes), .size_bytes = size_bytes, .is_used = true};
+  staging made{.pinned = try_allocate_pinned_memory(size_bytes), .size_bytes = size_bytes, .is_used = true};
   if (made.pinned == nullptr) made.ordinary = std::make_unique_for_overwrite<std::byte[]>(size_bytes);
-  return landings_.emplace_back(std::move(made)).memory();
+  return stagings_.emplace_back(std::move(made)).memory();
 }
 
 void cuda_queue::deliver(std::function<void()> delivery) {
@@ -131,10 +100,10 @@ void cuda_queue::deliver(std::function<void()> delivery) {
   SPANSORT_CUDA(cudaLaunchHostFunc(stream_.get(), run_delivery, &deliveries_.back()));
 }
 
-void cuda_queue::bring_home(const void* source, std::uint64_t size_bytes, std::function<void(const void*)> receive) {
-  void* const landed = take_landing(size_bytes);
-  SPANSORT_CUDA(cudaMemcpyAsync(landed, source, size_bytes, cudaMemcpyDeviceToHost, stream_.get()));
-  deliver([landed, receive = std::move(receive)] { receive(landed); });
+void cuda_queue::copy_to_host(const void* source, std::uint64_t size_bytes, std::function<void(const void*)> receive) {
+  void* const staged = take_staging(size_bytes);
+  SPANSORT_CUDA(cudaMemcpyAsync(staged, source, size_bytes, cudaMemcpyDeviceToHost, stream_.get()));
+  deliver([staged, receive = std::move(receive)] { receive(staged); });
 }
 
 void cuda_queue::copy_now(void* destination, const void* source, std::uint64_t size_bytes) {
@@ -161,11 +130,11 @@ void cuda_queue::copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_
   if (pieces.empty()) return;
   push_timed(label, 0, [this, pieces = std::move(pieces), alignment_bytes] {
     constexpr std::size_t most = kernel_workspace::counts_bytes / sizeof(piece_entry);
-    const copy_pieces_policy policy = copy_pieces_policy_of(site_.family).sizes;
+    const copy_pieces_policy policy = copy_pieces_policy_of(site_.family()).sizes;
     std::uint64_t bytes_moved = 0;
     for (std::size_t begin = 0; begin < pieces.size(); begin += most) {
       const std::size_t count = std::min(most, pieces.size() - begin);
-      auto* const entries = static_cast<piece_entry*>(take_landing(count * sizeof(piece_entry)));
+      auto* const entries = static_cast<piece_entry*>(take_staging(count * sizeof(piece_entry)));
       std::uint64_t num_tiles = 0;
       for (std::size_t i = 0; i < count; ++i) {
         const copy_piece& p = pieces[begin + i];
@@ -194,15 +163,16 @@ void cuda_queue::histogram(const histogram_request& request) {
         SPANSORT_CUDA(cudaMemsetAsync(site_.memory.counts, 0, num_counts * 8, stream_.get()));
         launch_histogram<K>(site_, codec, request.keys, request.num_keys, request.digits.data(),
                             static_cast<unsigned>(request.digits.size()), site_.memory.counts);
-        bring_home(site_.memory.counts, num_counts * 8,
-                   [to = request.counts, num_counts](const void* counts) { std::memcpy(to, counts, num_counts * 8); });
+        copy_to_host(site_.memory.counts, num_counts * 8, [to = request.counts, num_counts](const void* counts) {
+          std::memcpy(to, counts, num_counts * 8);
+        });
       }
       if (request.found_shape == nullptr) return;
       launch_fingerprint<K>(site_, codec, request.keys, request.num_keys);
-      bring_home(site_.memory.order, sizeof(std::uint32_t),
-                 [to = request.found_shape, has_values = request.shape.value_bytes != 0](const void* seen) {
-                   *to = shape_of(*static_cast<const std::uint32_t*>(seen), has_values);
-                 });
+      copy_to_host(site_.memory.order, sizeof(std::uint32_t),
+                   [to = request.found_shape, has_values = request.shape.value_bytes != 0](const void* seen) {
+                     *to = shape_of(*static_cast<const std::uint32_t*>(seen), has_values);
+                   });
     });
     return request.num_keys * width;
   });
@@ -223,8 +193,8 @@ void cuda_queue::count_intervals(const interval_request& request) {
       }
       launch_count_intervals<K>(site_, codec, request, site_.memory.counts);
     });
-    bring_home(site_.memory.counts, num_counts * 8,
-               [to = request.counts, num_counts](const void* counts) { std::memcpy(to, counts, num_counts * 8); });
+    copy_to_host(site_.memory.counts, num_counts * 8,
+                 [to = request.counts, num_counts](const void* counts) { std::memcpy(to, counts, num_counts * 8); });
     return request.num_keys * width;
   });
 }
@@ -238,15 +208,16 @@ void cuda_queue::bracket_now(const bracket_request& request) {
   const auto sample = sample_memory<K>::in(site.memory.tile_states + site.memory.tile_capacity * max_partition_buckets);
   launch_gather_sample<K>(site, request.codec.template of<K>(), request, sample);
   const std::uint64_t num_sampled = request.num_runs * (sample_run_bytes / sizeof(K));
-  local_sort_request sort;
-  sort.shape = {request.codec, 0};
-  sort.source.keys = sample.sorted;
-  sort.alternate.keys = sample.spare;
-  launch_local_sort<K>(site, {}, sort, {0, num_sampled, {0, request.codec.key_bits()}}, false);
+  const segment_sort sort{.shape = {request.codec, 0},
+                          .source = {sample.sorted, nullptr},
+                          .alternate = {sample.spare, nullptr},
+                          .count = num_sampled,
+                          .bits = {0, request.codec.key_bits()}};
+  enqueue_segment(onesweep_sort, site, sort, nullptr, order_check::skipped);
   launch_pick_brackets<K>(site, request, sample);
   const std::uint64_t num_bytes = request.places.size() * sizeof(rank_bracket);
-  bring_home(sample.brackets, num_bytes,
-             [to = request.brackets, num_bytes](const void* from) { std::memcpy(to, from, num_bytes); });
+  copy_to_host(sample.brackets, num_bytes,
+               [to = request.brackets, num_bytes](const void* from) { std::memcpy(to, from, num_bytes); });
 }
 
 void cuda_queue::bracket_ranks(const bracket_request& request) {
@@ -268,8 +239,8 @@ void cuda_queue::sum_blocks(const sum_request& request) {
       const std::uint64_t num_keys = std::min(count * sum_block_keys, request.num_keys - begin);
       launch_block_sums(site_, request.type, static_cast<const char*>(request.keys) + begin * size_bytes(request.type),
                         num_keys, sums);
-      bring_home(sums, count * sizeof(block_sum), [to = request.sums + first, count](const void* landed) {
-        std::memcpy(to, landed, count * sizeof(block_sum));
+      copy_to_host(sums, count * sizeof(block_sum), [to = request.sums + first, count](const void* staged) {
+        std::memcpy(to, staged, count * sizeof(block_sum));
       });
     }
     return request.num_keys * size_bytes(request.type);
@@ -292,73 +263,20 @@ void cuda_queue::local_sort(const local_sort_request& request) {
   std::uint64_t num_keys = 0;
   for (const sort_segment& s : request.segments) num_keys += s.count;
   if (num_keys == 0) return;
-  push_timed(sorts_by_cub(request.shape) ? "local sort by CUB" : "local sort", num_keys,
-             [this, request] { return local_sort_now(request); });
-}
-
-void cuda_queue::fork() {
-  SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream_.get()));
-  for (const lane& l : lanes_) SPANSORT_CUDA(cudaStreamWaitEvent(l.stream.get(), forked_.get(), 0));
-}
-
-void cuda_queue::join() {
-  for (const lane& l : lanes_) {
-    SPANSORT_CUDA(cudaEventRecord(l.done.get(), l.stream.get()));
-    SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), l.done.get(), 0));
-  }
-}
-
-bool cuda_queue::sorts_by_cub(const record_shape& shape) const {
-  return prefers_cub_ && has_cub_sort(shape.codec.width_bytes(), shape.value_bytes) && shape.codec.is_bijective();
+  push_timed(sorter_.choose(site_, request).label, num_keys, [this, request] { return local_sort_now(request); });
 }
 
 std::uint64_t cuda_queue::local_sort_now(const local_sort_request& request) {
-  const unsigned key_bytes = request.shape.codec.width_bytes();
-  std::uint64_t bytes_moved = 0;
-  unsigned most_passes = 0;
-  const bool by_cub = sorts_by_cub(request.shape);
-  const bool takes_lanes = request.segments.size() > 1 && !by_cub;  // CUB's memory is for one sort
-  if (takes_lanes) fork();
-  std::size_t next_lane = 0;
-  for (const sort_segment& s : request.segments) {
-    if (s.count == 0) continue;
-    if (s.bits.empty() || s.count == 1) {
-      if (!request.result_in_alternate) continue;
-      const records from = advance(request.shape, request.source, s.begin);
-      const records to = advance(request.shape, request.alternate, s.begin);
-      copy_now(to.keys, from.keys, s.count * key_bytes);
-      if (request.shape.value_bytes != 0) copy_now(to.values, from.values, s.count * request.shape.value_bytes);
-      bytes_moved += 2 * s.count * request.shape.bytes();
-      continue;
-    }
-    launch_site site = site_;
-    if (by_cub) site.cub_memory = static_cast<char*>(scratch_.data()) + kernel_workspace::size_bytes;
-    if (takes_lanes) {
-      const std::size_t i = next_lane++ % lanes_.size();
-      const std::uint64_t part =
-          kernel_workspace::size_bytes / lanes_.size() / lane_alignment_bytes * lane_alignment_bytes;
-      site.stream = lanes_[i].stream.get();
-      site.memory = kernel_workspace::in(static_cast<char*>(scratch_.data()) + i * part, part);
-    }
-    // CUB's kernels are launched by the host, which does not know what the order check found.
-    const bool looks = request.looks_for_order && !takes_lanes && !by_cub;
-    keys::with_width(key_bytes, [&]<class K>() {
-      launch_local_sort<K>(site, request.shape.codec.template of<K>(), request, s, looks);
-    });
-    const unsigned passes = num_local_sort_passes(s.bits);
-    most_passes = std::max(most_passes, passes);
-    bytes_moved += s.count * (key_bytes + std::uint64_t{2} * passes * request.shape.bytes());
-  }
-  if (takes_lanes) join();
-  if (request.outcome == nullptr || !request.looks_for_order) return bytes_moved;
-  *request.outcome = {input_shape::general, most_passes, bytes_moved};
-  if (request.segments.size() != 1 || most_passes == 0 || by_cub) return bytes_moved;
-  bring_home(site_.memory.order, sizeof(std::uint32_t),
-             [to = request.outcome, has_values = request.shape.value_bytes != 0](const void* seen) {
-               to->shape = shape_of(*static_cast<const std::uint32_t*>(seen), has_values);
-               if (to->shape != input_shape::general) to->num_passes = 0;
-             });
-  return bytes_moved;
+  const local_sorter::enqueued sorted = sorter_.enqueue(site_, request, scratch_.data());
+  if (request.outcome == nullptr || !request.looks_for_order) return sorted.bytes_moved;
+  *request.outcome = {input_shape::general, sorted.num_passes, sorted.bytes_moved};
+  if (!sorted.has_order_seen) return sorted.bytes_moved;
+  copy_to_host(site_.memory.order, sizeof(std::uint32_t),
+               [to = request.outcome, has_values = request.shape.value_bytes != 0](const void* seen) {
+                 to->shape = shape_of(*static_cast<const std::uint32_t*>(seen), has_values);
+                 if (to->shape != input_shape::general) to->num_passes = 0;
+               });
+  return sorted.bytes_moved;
 }
 
 void cuda_queue::swap_mirrored(const swap_mirrored_request& request) {
@@ -407,11 +325,11 @@ void cuda_queue::wait(event& e) {
 
 void cuda_queue::synchronize() {
   worker_.drain();
-  // First of all and whatever fails: until then the streams write into memory that callers are about to give up.
-  for (const lane& l : lanes_) static_cast<void>(cudaStreamSynchronize(l.stream.get()));
+  // This comes first and whatever fails: until then the streams write into memory that callers are about to give up.
+  sorter_.wait();
   const cudaError_t status = cudaStreamSynchronize(stream_.get());
   deliveries_.clear();
-  for (landing& l : landings_) l.is_used = false;
+  for (staging& l : stagings_) l.is_used = false;
   if (const std::exception_ptr failure = std::exchange(failure_, nullptr)) {
     timed_.clear();
     std::rethrow_exception(failure);

@@ -3,19 +3,19 @@
 // so that copies of ordinary host memory to several GPUs run side by side and the caller waits for none.
 #pragma once
 
-#include <array>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "device/cuda/cuda_event.hpp"
 #include "device/cuda/handles.hpp"
 #include "device/cuda/kernels/request.hpp"
+#include "device/cuda/local_sort/local_sorter.hpp"
 #include "device/cuda/pinned_ring.hpp"
 #include "device/device.hpp"
 #include "device/in_order_worker.hpp"
@@ -23,29 +23,12 @@
 
 namespace spansort::device::cuda {
 
-class cuda_event final : public event {
- public:
-  explicit cuda_event(int ordinal);
-  [[nodiscard]] bool is_complete() const override;
-
-  void begin();                                            ///< to be recorded by a queue's thread
-  void recorded(std::exception_ptr failure);               ///< on the stream, or skipped for `failure`
-  [[nodiscard]] std::exception_ptr wait_until_recorded();  ///< blocks; null when all went well
-  [[nodiscard]] cudaEvent_t handle() const noexcept { return handle_.get(); }
-
- private:
-  event_handle handle_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_recorded_ = true;
-  std::exception_ptr failure_;
-};
-
 class cuda_queue final : public queue, public rank_sampler {
  public:
-  /// `scratch` outlives the queue and holds kernel_workspace::size_bytes before work is queued, with `prefers_cub`
-  /// cub_scratch_bytes more. Queues of one device share it: only one of them may be given anything but copies.
-  cuda_queue(int ordinal, const buffer& scratch, bool prefers_cub);
+  /// `scratch` outlives the queue. Before work is queued it holds kernel_workspace::size_bytes and, behind them, what
+  /// local_sort_scratch_bytes(local_sort) says. Queues of one device share it, so only one of them may be given anything
+  /// but copies. `local_sort` names the preferred algorithm, or is "".
+  cuda_queue(int ordinal, const buffer& scratch, std::string local_sort);
   ~cuda_queue() override;
 
   void copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) override;
@@ -65,6 +48,9 @@ class cuda_queue final : public queue, public rank_sampler {
   [[nodiscard]] std::vector<work_interval> take_intervals() override;
 
  private:
+  /// The guard keeps the GPU current while members are made.
+  cuda_queue(const device_guard&, int ordinal, const buffer& scratch, std::string local_sort);
+
   /// Work between two events of the stream.
   struct timed_work {
     std::string_view label;
@@ -73,9 +59,10 @@ class cuda_queue final : public queue, public rank_sampler {
     std::uint64_t bytes_moved = 0;
     std::uint64_t num_keys = 0;
   };
-  /// Host memory that results pass through on their way to the caller; free again when the stream is empty. Pinned;
-  /// ordinary where there is none to be had, and the stream's copies then block the queue's thread.
-  struct landing {
+  /// A staging buffer: host memory that results pass through on their way to the caller. It is free again when the stream
+  /// is empty. It is pinned; where no pinned memory can be had it is ordinary, and the stream's copies then block the
+  /// queue's thread.
+  struct staging {
     pinned_memory pinned;
     std::unique_ptr<std::byte[]> ordinary = {};
     std::uint64_t size_bytes = 0;
@@ -94,37 +81,25 @@ class cuda_queue final : public queue, public rank_sampler {
   template <class K>
   void bracket_now(const bracket_request& request);
   std::uint64_t local_sort_now(const local_sort_request& request);
-  [[nodiscard]] bool sorts_by_cub(const record_shape& shape) const;
-  /// The side streams start after what is now on the stream, and it goes on after them.
-  void fork();
-  void join();
   /// Runs `delivery` on a thread of the runtime when the stream gets there.
   void deliver(std::function<void()> delivery);
-  /// Device memory to pinned memory, then `receive` with it.
-  void bring_home(const void* source, std::uint64_t size_bytes, std::function<void(const void*)> receive);
-  [[nodiscard]] void* take_landing(std::uint64_t size_bytes);
+  /// Copies device memory to a staging buffer, then calls `receive` with that.
+  void copy_to_host(const void* source, std::uint64_t size_bytes, std::function<void(const void*)> receive);
+  [[nodiscard]] void* take_staging(std::uint64_t size_bytes);
   [[nodiscard]] event_handle take_event();
 
   int ordinal_;
-  bool prefers_cub_;
   monitor* watch_ = nullptr;
   stream_handle stream_;
   const buffer& scratch_;
   launch_site site_;
-  /// Segments of one request take turns on side streams: the kernels of one fill the multiprocessors that another's last
-  /// blocks leave idle. Each has its part of the scratch.
-  struct lane {
-    stream_handle stream;
-    event_handle done;
-  };
-  std::array<lane, num_lanes> lanes_;
-  event_handle forked_;
+  local_sorter sorter_;
   pinned_ring ring_;
   // Touched by the queue's thread, or by the caller once that has nothing to do.
   std::exception_ptr failure_;
   std::vector<event_handle> spare_events_;
   std::vector<timed_work> timed_;
-  std::vector<landing> landings_;
+  std::vector<staging> stagings_;
   std::deque<std::function<void()>> deliveries_;  ///< run by the stream; addresses stay
   in_order_worker worker_;
 };

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(compiled_threads)
 void launch_block_sums(const launch_site& site, key_type type, const void* keys, std::uint64_t num_keys,
                        block_sum* sums) {
   if (num_keys == 0) return;
-  const unsigned threads = block_sums_policy_of(site.family).sizes.threads;
+  const unsigned threads = block_sums_policy_of(site.family()).sizes.threads;
   const std::uint64_t num_blocks = base::ceil_div(num_keys, sum_block_keys);
   const auto grid = static_cast<unsigned>(base::ceil_div(num_blocks, std::uint64_t{threads / sum_lanes}));
   keys::with_type(type, [&]<class T>() {

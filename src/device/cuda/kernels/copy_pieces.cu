@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(compiled_policy.threads)
 
 void launch_copy_pieces(const launch_site& site, const piece_entry* pieces, unsigned num_pieces,
                         std::uint64_t num_tiles, unsigned alignment_bytes) {
-  const copy_pieces_policy policy = copy_pieces_policy_of(site.family).sizes;
+  const copy_pieces_policy policy = copy_pieces_policy_of(site.family()).sizes;
   const auto blocks =
       static_cast<unsigned>(std::min(num_tiles, std::uint64_t{site.num_multiprocessors} * policy.blocks_each));
   const auto launch = [&]<class Word>() {

@@ -232,7 +232,7 @@ void launch_count_few_intervals(const launch_site& site, const keys::codec_of<K>
   a.capacity = request.capacity;
   a.counts = reinterpret_cast<unsigned long long*>(counts);
   a.num_collected = a.counts + a.num_intervals;
-  const few_intervals_policy policy = few_intervals_policy_of(site.family).sizes;
+  const few_intervals_policy policy = few_intervals_policy_of(site.family()).sizes;
   const std::uint64_t block_vectors = std::uint64_t{policy.threads} * policy.vectors;
   const std::uint64_t most_blocks = std::uint64_t{site.num_multiprocessors} * policy.blocks_each;
   const auto blocks =

@@ -22,9 +22,7 @@ launch_site make_launch_site(cudaStream_t stream) {
   int num_multiprocessors = 0;
   SPANSORT_CUDA(cudaGetDevice(&ordinal));
   SPANSORT_CUDA(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, ordinal));
-  return {.stream = stream,
-          .num_multiprocessors = static_cast<unsigned>(num_multiprocessors),
-          .family = family_of(compiled_for())};
+  return {.stream = stream, .num_multiprocessors = static_cast<unsigned>(num_multiprocessors), .code = compiled_for()};
 }
 
 }  // namespace spansort::device::cuda

@@ -74,7 +74,7 @@ struct partition_arguments {
   bucket_target* next_targets = nullptr;   ///< where the next portion's go; written by the last tile
   std::uint32_t* tile_states = nullptr;    ///< zeroed
   std::uint32_t* tile_counter = nullptr;   ///< zeroed
-  const remedy* decision = nullptr;        ///< null, or nothing is done unless it is remedy::passes
+  const order_action* decision = nullptr;  ///< null, or nothing is done unless it is order_action::passes
 };
 
 /// One block's work on one tile. A warp holds 32 * items neighbouring records, lane after lane and then item after item,
@@ -357,7 +357,7 @@ __global__ void __launch_bounds__(compiled_partition_policy<K, V>.threads, compi
     partition_kernel(Order order, partition_arguments<K> arguments) {
   using tile = partition_tile<K, V, Order, compiled_family>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
-  if (arguments.decision != nullptr && *arguments.decision != remedy::passes) return;
+  if (arguments.decision != nullptr && *arguments.decision != order_action::passes) return;
   tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();
 }
 

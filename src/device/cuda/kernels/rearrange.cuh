@@ -12,49 +12,31 @@ namespace spansort::device::cuda {
 
 inline constexpr unsigned rearrange_threads = rearrange_policy_of(compiled_family).sizes.threads;
 
-/// A local sort's kernel works only where the decision asks for it, or nobody decides.
-struct order_condition {
-  const remedy* decision = nullptr;
-  remedy wanted = remedy::passes;
-
-  __device__ __forceinline__ bool holds() const { return decision == nullptr || *decision == wanted; }
-};
+__device__ __forceinline__ bool holds(const order_condition& when) {
+  return when.decision == nullptr || *when.decision == when.wanted;
+}
 
 /// `equal_may_turn`: reversing equal keys changes nothing that shows.
 static __global__ void decide_kernel(const std::uint32_t* seen, bool may_reverse, bool equal_may_turn,
-                                     remedy* decision) {
+                                     order_action* decision) {
   const bool is_reversed = (*seen & seen_ascent) == 0 && (equal_may_turn || (*seen & seen_equal) == 0);
-  *decision = (*seen & seen_descent) == 0  ? remedy::keep
-              : may_reverse && is_reversed ? remedy::reverse
-                                           : remedy::passes;
+  *decision = (*seen & seen_descent) == 0  ? order_action::keep
+              : may_reverse && is_reversed ? order_action::reverse
+                                           : order_action::passes;
 }
 
 template <class T>
 __global__ void copy_kernel(order_condition when, T* to, const T* from, std::uint64_t count) {
-  if (!when.holds()) return;
+  if (!holds(when)) return;
   const std::uint64_t step = std::uint64_t{gridDim.x} * rearrange_threads;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * rearrange_threads + threadIdx.x; i < count; i += step)
     to[i] = from[i];
 }
 
-/// Keys into their encodings, in place, or back.
-template <class K, class Order>
-__global__ void encode_kernel(Order order, K* keys, std::uint64_t count) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * rearrange_threads;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * rearrange_threads + threadIdx.x; i < count; i += step)
-    keys[i] = order.take(keys[i]);
-}
-template <class K, class Order>
-__global__ void decode_kernel(Order order, K* keys, std::uint64_t count) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * rearrange_threads;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * rearrange_threads + threadIdx.x; i < count; i += step)
-    keys[i] = order.give(keys[i]);
-}
-
 /// to[n - 1 - i] = from[i]; in place where they are the same.
 template <class T>
 __global__ void reverse_kernel(order_condition when, T* to, T* from, std::uint64_t count) {
-  if (!when.holds()) return;
+  if (!holds(when)) return;
   const std::uint64_t step = std::uint64_t{gridDim.x} * rearrange_threads;
   const bool in_place = to == from;
   const std::uint64_t num_moves = in_place ? count / 2 : count;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host hands to the kernels, and where they keep what passes from one to the next. Included by host and device
-// code; the launchers are instantiated per key width in launch_u8.cu ... launch_u64.cu.
+// What the host hands to the kernels, and the memory in which they keep what passes from one to the next. Host and device
+// code include it; the launchers are instantiated per key width in launch_u8.cu ... launch_u64.cu.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "device/cuda/tuning/kernel_family.hpp"
 #include "device/cuda/tuning/workspace_sizes.hpp"
@@ -15,27 +16,33 @@
 
 namespace spansort::device::cuda {
 
-/// Where the next records of a bucket go. Values are null where none travel.
+/// The position where the next records of a bucket go. Values are null where none travel.
 struct bucket_target {
   void* keys = nullptr;
   void* values = nullptr;
 };
 
-/// Bits that the fingerprint sets: what has been seen of neighbours.
+/// Bits that the fingerprint sets for what it has seen of neighbouring keys.
 enum order_seen : std::uint32_t { seen_descent = 1, seen_ascent = 2, seen_equal = 4 };
 
-/// What a local sort does about its segment. Decided and obeyed on the device: the host does not wait.
-enum class remedy : std::uint32_t { passes, keep, reverse };
+/// What a local sort does with its segment. A kernel decides, and later kernels obey, so that the host need not wait.
+enum class order_action : std::uint32_t { passes, keep, reverse };
 
-/// Device memory that a queue's kernels work in; requests of a queue run one after the other and share it. What a local
-/// sort clears before it starts lies together.
+/// A kernel that is given a condition works only where the decision asks for it. Without a decision it always works.
+struct order_condition {
+  const order_action* decision = nullptr;
+  order_action wanted = order_action::passes;
+};
+
+/// Device memory that a queue's kernels work in. A queue runs its requests one after the other, so they share it. What a
+/// local sort clears before it starts lies together.
 struct kernel_workspace {
   std::uint64_t* counts = nullptr;       ///< [counts_capacity], of histogram requests
-  bucket_target* targets = nullptr;      ///< [max_digits_together][2][max_partition_buckets]: of a portion, of the next
+  bucket_target* targets = nullptr;      ///< [max_digits_together][2][max_partition_buckets]: of a portion and the next
   std::uint32_t* order = nullptr;        ///< order_seen bits
-  remedy* decision = nullptr;            ///< of the running local sort
+  order_action* decision = nullptr;      ///< of the running local sort
   std::uint64_t* sort_counts = nullptr;  ///< [max_digits_together][max_partition_buckets], of a local sort
-  std::uint32_t* tile_counters = nullptr;  ///< [max_digits_together]: next tile of each partition
+  std::uint32_t* tile_counters = nullptr;  ///< [max_digits_together]: the next tile of each partition
   std::uint32_t* tile_states = nullptr;    ///< [tile_capacity][max_partition_buckets]
   std::uint64_t tile_capacity = 0;         ///< a longer input is taken in equal portions of at most so many tiles
 
@@ -48,10 +55,10 @@ struct kernel_workspace {
   static constexpr std::uint64_t tile_state_bytes = std::uint64_t{4} * max_partition_buckets;
   static constexpr std::uint64_t fixed_bytes = counts_bytes + targets_bytes + 2 * control_bytes + sort_counts_bytes;
   static constexpr std::uint64_t size_bytes = fixed_bytes + workspace_tiles * tile_state_bytes;
-  /// From sort_counts up to the states.
+  /// What is cleared at least: everything from sort_counts up to the states.
   static constexpr std::uint64_t cleared_bytes = sort_counts_bytes + control_bytes;
 
-  /// In `bytes` of memory, more than fixed_bytes.
+  /// Lays a workspace out in `bytes` of memory, which are more than fixed_bytes.
   [[nodiscard]] static kernel_workspace in(void* memory, std::uint64_t bytes = size_bytes) noexcept {
     auto* at = static_cast<char*>(memory);
     kernel_workspace w;
@@ -59,18 +66,13 @@ struct kernel_workspace {
     w.counts = reinterpret_cast<std::uint64_t*>(at);
     w.targets = reinterpret_cast<bucket_target*>(at += counts_bytes);
     w.order = reinterpret_cast<std::uint32_t*>(at += targets_bytes);
-    w.decision = reinterpret_cast<remedy*>(w.order + 1);
+    w.decision = reinterpret_cast<order_action*>(w.order + 1);
     w.sort_counts = reinterpret_cast<std::uint64_t*>(at += control_bytes);
     w.tile_counters = reinterpret_cast<std::uint32_t*>(at += sort_counts_bytes);
     w.tile_states = reinterpret_cast<std::uint32_t*>(at + control_bytes);
     return w;
   }
 };
-
-/// Keys and values that CUB's sort is compiled for here; its kernels take long to compile.
-[[nodiscard]] constexpr bool has_cub_sort(unsigned key_bytes, unsigned value_bytes) noexcept {
-  return key_bytes >= 4 && value_bytes <= 8;
-}
 
 /// Partitions that a local sort over `bits` takes.
 [[nodiscard]] constexpr unsigned num_local_sort_passes(keys::bit_range bits) noexcept {
@@ -81,27 +83,34 @@ struct kernel_workspace {
 struct launch_site {
   cudaStream_t stream = nullptr;
   unsigned num_multiprocessors = 1;
-  kernel_family family = kernel_family::hopper;  ///< the sizes that the code it runs was compiled with
-  void* cub_memory = nullptr;                    ///< [cub_scratch_bytes]: CUB's kernels sort; null: ours
+  compute_capability code;  ///< what the code was compiled for that the device runs
   kernel_workspace memory;
+
+  /// The sizes that the code was compiled with.
+  [[nodiscard]] kernel_family family() const noexcept { return family_of(code); }
 };
 
-/// What the code was compiled for that the current device runs. A newer GPU may run intermediate code for an older one, and
-/// that has the older one's sizes; so the GPU's own compute capability does not tell which sizes a launch needs.
+/// Returns what the code was compiled for that the current device runs. A newer GPU may run intermediate code for an older
+/// one, and that has the older one's sizes; so the GPU's own compute capability does not tell which sizes a launch needs.
 [[nodiscard]] compute_capability compiled_for();
 
-/// On the current device, which is the stream's; without memory.
+/// Returns a site on the current device, which must be the stream's, without memory.
 [[nodiscard]] launch_site make_launch_site(cudaStream_t stream);
 
-/// Adds digits' counts into `counts` (device memory, zeroed before): places one after the other.
+/// Adds the digits' counts to `counts`, one digit after the other. `counts` is device memory that was zeroed before.
 template <class K>
 void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
                       const keys::digit_position* digits, unsigned num_digits, std::uint64_t* counts);
 
-/// Sets order_seen bits in `site.memory.order`; stops reading once ascent and descent are both seen.
+/// Sets order_seen bits in `site.memory.order`. It stops reading once ascent and descent are both seen.
 template <class K>
 void launch_fingerprint(const launch_site& site, const keys::codec_of<K>& codec, const void* keys,
                         std::uint64_t num_keys);
+
+/// Writes what the fingerprint means for a local sort to `site.memory.decision`. `may_reverse`: the keys may be reversed.
+/// `equal_may_turn`: reversing equal keys changes nothing that shows.
+template <class K>
+void launch_decision(const launch_site& site, bool may_reverse, bool equal_may_turn);
 
 /// What the kernel that counts between splitters is given.
 template <class K>
@@ -109,16 +118,17 @@ struct interval_arguments {
   const K* keys = nullptr;
   std::uint64_t num_keys = 0;
   unsigned num_splitters = 0;
-  unsigned first_step = 0;  ///< of the search among the splitters: the highest power of two among their numbers
+  unsigned first_step = 0;  ///< of the search among the splitters: the highest power of two up to their number
   std::uint64_t marked = 0;
   K* collected = nullptr;
   std::uint64_t capacity = 0;
   std::uint64_t* counts = nullptr;         ///< device memory, zeroed before: num_splitters + 1
-  std::uint64_t* num_collected = nullptr;  ///< the same: one
+  std::uint64_t* num_collected = nullptr;  ///< device memory, zeroed before: one count
   K splitters[max_splitters] = {};
 };
 
-/// Adds to `counts` (device memory, zeroed before: the intervals' counts, then the number of keys collected).
+/// Adds to `counts` the intervals' counts, then the number of keys collected. `counts` is device memory that was zeroed
+/// before.
 template <class K>
 void launch_count_intervals(const launch_site& site, const keys::codec_of<K>& codec, const interval_request& request,
                             std::uint64_t* counts);
@@ -127,11 +137,38 @@ void launch_count_intervals(const launch_site& site, const keys::codec_of<K>& co
 template <class K>
 void launch_partition(const launch_site& site, const keys::codec_of<K>& codec, const partition_request& request);
 
-/// Stable sort of one segment of the request, in num_local_sort_passes(). `adaptive`: looks for order first, which pays
-/// where segments are few and large.
+/// One partition whose targets are in device memory already.
+struct partition_step {
+  records source;
+  std::uint64_t num_keys = 0;
+  keys::digit_position digit;
+  bucket_target* targets = nullptr;         ///< [2][max_partition_buckets]; the first half is filled
+  const order_action* decision = nullptr;   ///< null, or nothing is done unless it is order_action::passes
+  std::uint32_t* tile_counter = nullptr;    ///< one of the workspace's
+  std::uint32_t* cleared_states = nullptr;  ///< states for all tiles, cleared with the counter; null: cleared as needed
+};
 template <class K>
-void launch_local_sort(const launch_site& site, const keys::codec_of<K>& codec, const local_sort_request& request,
-                       const sort_segment& segment, bool adaptive);
+void launch_partition_step(const launch_site& site, const keys::codec_of<K>& codec, unsigned value_bytes,
+                           const partition_step& step);
+
+/// Returns the number of tiles in which a partition takes `num_keys` records.
+template <class K>
+[[nodiscard]] std::uint64_t num_partition_tiles(const launch_site& site, unsigned value_bytes, std::uint64_t num_keys);
+
+/// Fills `site.memory.targets` for passes over `digits` from the counts in `site.memory.sort_counts`. The passes go from
+/// `source` to `alternate` and back.
+template <class K>
+void launch_bucket_targets(const launch_site& site, unsigned value_bytes,
+                           const std::vector<keys::digit_position>& digits, records source, records alternate);
+
+/// Copies records where the condition holds.
+template <class K>
+void launch_copy(const launch_site& site, unsigned value_bytes, order_condition when, records to, records from,
+                 std::uint64_t count);
+/// Copies records in opposite order where the condition holds. `to` may be `from`.
+template <class K>
+void launch_reverse(const launch_site& site, unsigned value_bytes, order_condition when, records to, records from,
+                    std::uint64_t count);
 
 template <class K>
 void launch_swap_mirrored(const launch_site& site, const swap_mirrored_request& request);

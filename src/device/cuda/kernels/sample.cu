@@ -98,7 +98,7 @@ void launch_gather_sample(const launch_site& site, const keys::codec_of<K>& code
                           const sample_memory<K>& sample) {
   const std::uint64_t num_sampled = request.num_runs * run_keys<K>;
   SPANSORT_ASSERT(num_sampled <= rank_sampler::most_sampled_keys && num_sampled <= request.num_keys);
-  const unsigned threads = sample_policy_of(site.family).sizes.threads;
+  const unsigned threads = sample_policy_of(site.family()).sizes.threads;
   const auto blocks = static_cast<unsigned>(base::ceil_div(num_sampled, std::uint64_t{threads}));
   gather_sample_kernel<K><<<blocks, threads, 0, site.stream>>>(
       encoded_order<K>(codec), static_cast<const K*>(request.keys), request.num_keys / request.num_runs, num_sampled,
@@ -109,7 +109,7 @@ void launch_gather_sample(const launch_site& site, const keys::codec_of<K>& code
 template <class K>
 void launch_pick_brackets(const launch_site& site, const bracket_request& request, const sample_memory<K>& sample) {
   const place_list places = list_of(request);
-  const unsigned threads = sample_policy_of(site.family).sizes.threads;
+  const unsigned threads = sample_policy_of(site.family()).sizes.threads;
   const dim3 blocks(static_cast<unsigned>(base::ceil_div(request.num_runs, std::uint64_t{threads})), places.count);
   SPANSORT_CUDA(cudaMemsetAsync(sample.deviation, 0, places.count * sizeof(*sample.deviation), site.stream));
   deviation_kernel<K>

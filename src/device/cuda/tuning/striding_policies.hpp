@@ -3,6 +3,8 @@
 // on. No family has sizes of its own here yet; one that gets some is a case in the function of its kernel.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string_view>
 
 #include "device/cuda/tuning/kernel_family.hpp"
@@ -14,7 +16,12 @@ struct striding_policy {
   unsigned items = 0;        ///< keys or records that a thread takes of a tile
   unsigned blocks_each = 0;  ///< blocks that are launched for each multiprocessor, at most
 
-  [[nodiscard]] constexpr unsigned tile_items() const noexcept { return threads * items; }
+  /// Returns the number of blocks to launch for `count` items.
+  [[nodiscard]] constexpr unsigned num_blocks(std::uint64_t count, unsigned num_multiprocessors) const noexcept {
+    const std::uint64_t tile_items = std::uint64_t{threads} * items;
+    const std::uint64_t num_tiles = std::max<std::uint64_t>((count + tile_items - 1) / tile_items, 1);
+    return static_cast<unsigned>(std::min(num_tiles, std::uint64_t{num_multiprocessors} * blocks_each));
+  }
   friend constexpr bool operator==(const striding_policy&, const striding_policy&) = default;
 };
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a local sort is: an algorithm that sorts one segment of records in a GPU's memory, stably and by a range of the bits
+// of their encoded keys. Each algorithm is one file of this folder, which defines its entry; table.cpp lists the entries.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "device/cuda/kernels/request.hpp"
+
+namespace spansort::device::cuda {
+
+/// One segment as an algorithm sees it. Source and alternate point at the segment's first record; both are clobbered.
+struct segment_sort {
+  record_shape shape;
+  records source;
+  records alternate;
+  std::uint64_t count = 0;  ///< at least 2
+  keys::bit_range bits;     ///< not empty; all keys agree above it
+  bool result_in_alternate = false;
+  /// Device memory, or null. Kernels of algorithms that obey decisions do nothing unless it is order_action::passes.
+  const order_action* decision = nullptr;
+};
+
+struct local_sort_algorithm {
+  std::string_view name;   ///< by which it is asked for
+  std::string_view label;  ///< of its work in reports
+  /// Device memory that it needs beside the workspace, whatever the input.
+  std::uint64_t scratch_bytes = 0;
+  /// Its kernels look at segment_sort::decision, so that the order of the input may be looked at first.
+  bool obeys_decisions = false;
+  /// Segments may be sorted side by side, each in its part of the workspace.
+  bool runs_side_by_side = false;
+  /// Whether it sorts such records, `num_keys` in all segments together, by code that was compiled for `code`.
+  bool (*can_sort)(const record_shape& shape, std::uint64_t num_keys, compute_capability code) = nullptr;
+  /// Puts the sort on `site.stream` and returns where the records end, source or alternate. `scratch` has scratch_bytes.
+  records (*enqueue)(const launch_site& site, const segment_sort& segment, void* scratch) = nullptr;
+};
+
+/// Sorts whatever there is. It is the last resort, and the one for callers that have a part of the workspace alone.
+extern const local_sort_algorithm onesweep_sort;
+
+/// Returns the algorithm called `preferred` where it can sort such records, else the first of the table that can.
+[[nodiscard]] const local_sort_algorithm& choose_local_sort(std::string_view preferred, const record_shape& shape,
+                                                            std::uint64_t num_keys, compute_capability code);
+
+/// Returns the scratch that choose_local_sort() may ask for, whatever the records.
+[[nodiscard]] std::uint64_t local_sort_scratch_bytes(std::string_view preferred);
+
+/// Whether the order of the input is looked at before it is sorted. Looking pays where segments are few and large, and is
+/// possible where the algorithm obeys decisions.
+enum class order_check : std::uint8_t { skipped, made };
+
+/// Sorts one segment by `algorithm` and puts the result where the segment asks for it.
+void enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site, segment_sort segment,
+                     void* scratch, order_check check);
+
+}  // namespace spansort::device::cuda

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/local_sort/local_sorter.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "device/cuda/local_sort/in_order.hpp"
+
+namespace spansort::device::cuda {
+
+local_sorter::local_sorter(std::string preferred)
+    : preferred_(std::move(preferred)), forked_(make_cuda_event(cudaEventDisableTiming)) {
+  for (lane& l : lanes_) l = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
+}
+
+const local_sort_algorithm& local_sorter::choose(const launch_site& site, const local_sort_request& request) const {
+  std::uint64_t num_keys = 0;
+  for (const sort_segment& s : request.segments) num_keys += s.count;
+  return choose_local_sort(preferred_, request.shape, num_keys, site.code);
+}
+
+local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const local_sort_request& request,
+                                             void* scratch) {
+  const local_sort_algorithm& algorithm = choose(site, request);
+  void* const algorithm_scratch = static_cast<char*>(scratch) + kernel_workspace::size_bytes;
+  const bool takes_lanes = request.segments.size() > 1 && algorithm.runs_side_by_side;
+  const order_check check = request.looks_for_order && !takes_lanes ? order_check::made : order_check::skipped;
+  enqueued all;
+  if (takes_lanes) fork(site.stream);
+  std::size_t next_lane = 0;
+  for (const sort_segment& s : request.segments) {
+    if (s.count == 0) continue;
+    if (is_in_order(s)) {
+      all.bytes_moved += move_in_order(site, request, s);
+      continue;
+    }
+    const launch_site own_site = takes_lanes ? site_of_lane(site, next_lane++ % num_lanes, scratch) : site;
+    const segment_sort segment{.shape = request.shape,
+                               .source = advance(request.shape, request.source, s.begin),
+                               .alternate = advance(request.shape, request.alternate, s.begin),
+                               .count = s.count,
+                               .bits = s.bits,
+                               .result_in_alternate = request.result_in_alternate};
+    enqueue_segment(algorithm, own_site, segment, algorithm_scratch, check);
+    const unsigned passes = num_local_sort_passes(s.bits);
+    all.num_passes = std::max(all.num_passes, passes);
+    all.bytes_moved +=
+        s.count * (request.shape.codec.width_bytes() + std::uint64_t{2} * passes * request.shape.bytes());
+  }
+  if (takes_lanes) join(site.stream);
+  all.has_order_seen =
+      check == order_check::made && algorithm.obeys_decisions && request.segments.size() == 1 && all.num_passes != 0;
+  return all;
+}
+
+launch_site local_sorter::site_of_lane(const launch_site& site, std::size_t lane, void* scratch) const {
+  const std::uint64_t part_bytes =
+      kernel_workspace::size_bytes / num_lanes / lane_alignment_bytes * lane_alignment_bytes;
+  launch_site own = site;
+  own.stream = lanes_[lane].stream.get();
+  own.memory = kernel_workspace::in(static_cast<char*>(scratch) + lane * part_bytes, part_bytes);
+  return own;
+}
+
+void local_sorter::fork(cudaStream_t stream) const {
+  SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream));
+  for (const lane& l : lanes_) SPANSORT_CUDA(cudaStreamWaitEvent(l.stream.get(), forked_.get(), 0));
+}
+
+void local_sorter::join(cudaStream_t stream) const {
+  for (const lane& l : lanes_) {
+    SPANSORT_CUDA(cudaEventRecord(l.done.get(), l.stream.get()));
+    SPANSORT_CUDA(cudaStreamWaitEvent(stream, l.done.get(), 0));
+  }
+}
+
+void local_sorter::wait() const noexcept {
+  for (const lane& l : lanes_) static_cast<void>(cudaStreamSynchronize(l.stream.get()));
+}
+
+}  // namespace spansort::device::cuda

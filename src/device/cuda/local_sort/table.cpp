@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of local sorts, and the one function that chooses among them.
+#include <algorithm>
+#include <array>
+
+#include "base/assert.hpp"
+#include "device/cuda/local_sort/in_order.hpp"
+#include "device/cuda/local_sort/local_sort.hpp"
+
+namespace spansort::device::cuda {
+
+extern const local_sort_algorithm cub_sort;
+
+namespace {
+
+/// The order is that of preference where nobody asks for one by name. A new algorithm is a file and its name in these lines.
+constexpr std::array<const local_sort_algorithm*, 2> table{&onesweep_sort, &cub_sort};
+
+}  // namespace
+
+const local_sort_algorithm& choose_local_sort(std::string_view preferred, const record_shape& shape,
+                                              std::uint64_t num_keys, compute_capability code) {
+  const local_sort_algorithm* chosen = nullptr;
+  for (const local_sort_algorithm* const candidate : table) {
+    if (!candidate->can_sort(shape, num_keys, code)) continue;
+    if (candidate->name == preferred) return *candidate;
+    if (chosen == nullptr) chosen = candidate;
+  }
+  SPANSORT_ASSERT(chosen != nullptr);
+  return *chosen;
+}
+
+std::uint64_t local_sort_scratch_bytes(std::string_view preferred) {
+  std::uint64_t most = onesweep_sort.scratch_bytes;
+  for (const local_sort_algorithm* const candidate : table) {
+    const bool may_be_chosen = candidate->name == preferred || candidate == table.front();
+    if (may_be_chosen) most = std::max(most, candidate->scratch_bytes);
+  }
+  return most;
+}
+
+void enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site, segment_sort segment,
+                     void* scratch, order_check check) {
+  const records result = segment.result_in_alternate ? segment.alternate : segment.source;
+  const bool looks = check == order_check::made && algorithm.obeys_decisions;
+  if (looks) segment.decision = look_for_order(site, segment);
+  const records end = algorithm.enqueue(site, segment, scratch);
+  if (end.keys != result.keys) copy_where(order_action::passes, site, segment, result, end);
+  if (looks) use_order(site, segment, result);
+}
+
+}  // namespace spansort::device::cuda
