@@ -53,12 +53,12 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
   return all;
 }
 
-launch_site local_sorter::site_of_lane(const launch_site& site, std::size_t lane, void* scratch) const {
+launch_site local_sorter::site_of_lane(const launch_site& site, std::size_t number, void* scratch) const {
   const std::uint64_t part_bytes =
       kernel_workspace::size_bytes / num_lanes / lane_alignment_bytes * lane_alignment_bytes;
   launch_site own = site;
-  own.stream = lanes_[lane].stream.get();
-  own.memory = kernel_workspace::in(static_cast<char*>(scratch) + lane * part_bytes, part_bytes);
+  own.stream = lanes_[number].stream.get();
+  own.memory = kernel_workspace::in(static_cast<char*>(scratch) + number * part_bytes, part_bytes);
   return own;
 }
 

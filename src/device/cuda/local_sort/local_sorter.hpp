@@ -37,7 +37,7 @@ class local_sorter {
     event_handle done;
   };
 
-  [[nodiscard]] launch_site site_of_lane(const launch_site& site, std::size_t lane, void* scratch) const;
+  [[nodiscard]] launch_site site_of_lane(const launch_site& site, std::size_t number, void* scratch) const;
   /// The lanes start after what is now on the stream, and it goes on after them.
   void fork(cudaStream_t stream) const;
   void join(cudaStream_t stream) const;
