@@ -132,7 +132,7 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
   command.add_option("--devices", arguments.devices, "auto, cpu, cpu:4 (four host devices), gpu, gpu:0,1 ...")
       ->type_name("LIST")
       ->capture_default_str();
-  command.add_option("--algorithm", arguments.algorithm, "auto, single, rmg, out_of_core")
+  command.add_option("--algorithm", arguments.algorithm, names_of(spansort::list_algorithms()))
       ->type_name("NAME")
       ->capture_default_str();
   command
@@ -209,7 +209,7 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
                                     .on_sorted = summarize};
   const spansort::sort_options options{.descending = arguments.descending,
                                        .devices = arguments.devices,
-                                       .algorithm = arguments.algorithm,
+                                       .algorithm = spansort::parse_algorithm(arguments.algorithm),
                                        .memory_limit_bytes = parse_memory_limit(arguments.memory),
                                        .device_memory_bytes = parse_device_memory(arguments),
                                        .on_progress = bar.callback(),

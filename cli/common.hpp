@@ -63,6 +63,14 @@ void add_mpi_flag(CLI::App& command);
 /// Adds -r / --reverse.
 void add_reverse_flag(CLI::App& command, bool& descending);
 
+/// The names of what can be chosen, for a help text.
+template <class Named>
+[[nodiscard]] std::string names_of(const std::vector<Named>& choices) {
+  std::string names;
+  for (const Named& choice : choices) names.append(names.empty() ? "" : ", ").append(name(choice));
+  return names;
+}
+
 /// Throws invalid_argument naming --type; nothing for "".
 [[nodiscard]] std::optional<spansort::key_type> parse_type_flag(const std::string& text);
 

@@ -72,7 +72,8 @@ constexpr spansort_variant variants[] = {{"spansort, reused sorter", "cpu", "aut
 
 /// A function that calls `sort(sorter)`, with a sorter of its own each time or one kept.
 std::function<void()> calling(const spansort_variant& variant, std::function<void(spansort::sorter&)> sort) {
-  const spansort::sort_options options{.devices = variant.devices, .algorithm = variant.algorithm};
+  const spansort::sort_options options{.devices = variant.devices,
+                                       .algorithm = spansort::parse_algorithm(variant.algorithm)};
   if (!variant.keeps_buffers) {
     return [=] {
       spansort::sorter s(options);

@@ -34,8 +34,9 @@ outcome measure(host_arrays& arrays, const host_case& c) {
   const copy_times copies = c.pinned
                                 ? time_pinned_copies(c.devices, work, c.input.size_bytes(), c.repeats)
                                 : time_pageable_copies(c.devices, work, c.input.size_bytes(), pageable_copy_repeats);
-  const sort_runs runs =
-      run_sorts(arrays, c.input, work, {.devices = device_list_text(c.devices), .algorithm = c.algorithm}, c.repeats);
+  const sort_runs runs = run_sorts(
+      arrays, c.input, work,
+      {.devices = device_list_text(c.devices), .algorithm = spansort::parse_algorithm(c.algorithm)}, c.repeats);
   if (!c.pinned) arrays.release_pageable();
 
   const double ratio = runs.median_ms() / copies.median_ms();

@@ -112,7 +112,8 @@ class runner {
 
  private:
   [[nodiscard]] spansort::mpi::options options_of(const settings& s) {
-    spansort::mpi::options options{.devices = s.devices, .algorithm = who_.algorithm, .report = &report_};
+    spansort::mpi::options options{
+        .devices = s.devices, .algorithm = spansort::mpi::parse_algorithm(who_.algorithm), .report = &report_};
     if (who_.radix_bits != 0) options.radix_bits = who_.radix_bits;
     return options;
   }

@@ -110,7 +110,7 @@ plan::parameters parameters_of(unsigned num_nodes, std::uint64_t part_keys, bool
   if (!is_balanced) others.target_counts = others.source_counts;
   others.advice = spansort::device::host::make_host_device({.num_threads = 1})->advise(problem.shape);
   problem.others = &others;
-  return algorithms::plan_parameters(problem, {}, {.algorithm = "rmg"});
+  return algorithms::plan_parameters(problem, {}, {});
 }
 
 /// The refinements of a pass, before they are counted.

@@ -69,7 +69,7 @@ unsigned parse_radix_bits(const std::string& text) {
 spansort::mpi::options options_of(const cluster_sort_arguments& arguments) {
   spansort::mpi::options options{.descending = arguments.sort.descending,
                                  .devices = arguments.sort.devices,
-                                 .algorithm = arguments.sort.algorithm,
+                                 .algorithm = spansort::mpi::parse_algorithm(arguments.sort.algorithm),
                                  .radix_bits = parse_radix_bits(arguments.radix_bits),
                                  .memory_limit_bytes = parse_memory_limit(arguments.sort.memory)};
   apply_cluster_flags(arguments.cluster, options);
@@ -132,7 +132,7 @@ void describe_flags(CLI::App& command) {
   command.get_option("--output")->description("Output; may be IN");
   command.get_option("--devices")
       ->description("Of each node rank, may differ: auto and cpu are its share of the machine; cpu:2, gpu:0 ...");
-  command.get_option("--algorithm")->description("auto, distributed_rmg, distributed_lsd");
+  command.get_option("--algorithm")->description(names_of(spansort::mpi::list_algorithms()));
   command.get_option("--buffer-size")
       ->description("Ceiling on each node rank's memory: bytes, with K M G T for powers of 1024, or % of memory");
   command.get_option("--report")

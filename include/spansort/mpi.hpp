@@ -50,15 +50,43 @@ struct failure {
   std::string message;  ///< a sentence with all that is known
 };
 
+/// Which algorithm sorts over the node ranks, as spansort::algorithm says it of one machine.
+class algorithm {
+ public:
+  static const algorithm automatic;        ///< "auto": distributed_rmg
+  static const algorithm distributed_rmg;  ///< "distributed_rmg": most significant digits first, and one exchange (RMG
+                                           ///< paper, section 3, over processes)
+  static const algorithm
+      distributed_lsd;  ///< "distributed_lsd": Spafford's Algorithm 1, least significant digits first and
+                        ///< an exchange a digit, on one CPU device; for comparison
+
+  constexpr algorithm() noexcept = default;  ///< automatic
+  friend constexpr bool operator==(algorithm a, algorithm b) noexcept { return a.name_ == b.name_; }
+  friend constexpr std::string_view name(algorithm a) noexcept { return a.name_; }
+
+ private:
+  friend algorithm parse_algorithm(std::string_view text);
+  friend std::vector<algorithm> list_algorithms();
+  explicit constexpr algorithm(std::string_view name) noexcept : name_(name) {}
+
+  std::string_view name_ = "auto";
+};
+inline constexpr algorithm algorithm::automatic{};
+inline constexpr algorithm algorithm::distributed_rmg{"distributed_rmg"};
+inline constexpr algorithm algorithm::distributed_lsd{"distributed_lsd"};
+
+/// The inverse of name(). Throws invalid_argument for anything else, listing what is known.
+[[nodiscard]] algorithm parse_algorithm(std::string_view text);
+
+/// All of them, "auto" first.
+[[nodiscard]] std::vector<algorithm> list_algorithms();
+
 struct options {
   bool descending = false;
   /// This process's own; may differ from process to process. "auto" and "cpu": its share of the machine's processors,
   /// those that the processes on it leave each other; "gpu:0" a GPU. As in sort_options otherwise.
   std::string devices = "auto";
-  /// "distributed_rmg", the default of "auto": most significant digits first, and one exchange (RMG paper, section 3,
-  /// over processes). "distributed_lsd": Spafford's Algorithm 1, least significant digits first and an exchange a digit,
-  /// on one CPU device; for comparison.
-  std::string algorithm = "auto";
+  mpi::algorithm algorithm = mpi::algorithm::automatic;
   /// How keys travel between GPUs of different node ranks. "nccl": from GPU to GPU, where every node rank has one GPU, all
   /// different, and libnccl.so.2 can be loaded. "host": through host memory and MPI. "auto": the first where it can be had
   /// on all, else the second. The same on all node ranks.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "spansort/cxx20.hpp"
 
@@ -56,6 +57,40 @@ struct tuning_options {
   int fail_device_call_with = 0;  ///< that failure's number at the runtime; 0: its unknown error
 };
 
+/// Which algorithm sorts. Those known here are named constants; parse_algorithm() finds every one by name, and nothing else
+/// makes one: an algorithm that is not there cannot be asked for.
+class algorithm {
+ public:
+  static const algorithm automatic;    ///< "auto": what is fastest for the input and the devices
+  static const algorithm single;       ///< "single": one device's own sort
+  static const algorithm rmg;          ///< "rmg": radix partitioning over all devices, and one exchange between them
+  static const algorithm out_of_core;  ///< "out_of_core": in parts, for data larger than the devices' memory
+
+  constexpr algorithm() noexcept = default;  ///< automatic
+  friend constexpr bool operator==(algorithm a, algorithm b) noexcept { return a.name_ == b.name_; }
+  friend constexpr std::string_view name(algorithm a) noexcept { return a.name_; }
+
+ private:
+  friend algorithm parse_algorithm(std::string_view text);
+  friend std::vector<algorithm> list_algorithms();
+  explicit constexpr algorithm(std::string_view name) noexcept : name_(name) {}
+
+  std::string_view name_ = "auto";  ///< in memory that lasts as long as the program
+};
+inline constexpr algorithm algorithm::automatic{};
+inline constexpr algorithm algorithm::single{"single"};
+inline constexpr algorithm algorithm::rmg{"rmg"};
+inline constexpr algorithm algorithm::out_of_core{"out_of_core"};
+
+/// The inverse of name(). Throws invalid_argument for anything else, listing what is known.
+[[nodiscard]] algorithm parse_algorithm(std::string_view text);
+
+/// All of them, "auto" first.
+[[nodiscard]] std::vector<algorithm> list_algorithms();
+
+/// What an algorithm does, in a few words for a help text.
+[[nodiscard]] std::string_view description(algorithm which);
+
 /// Where workspace on GPUs comes from, in the place of the runtime's own allocator: a pool of the caller's, say. Called by
 /// one thread of a sorter at a time, with the GPU current.
 class gpu_memory_resource {
@@ -73,8 +108,7 @@ struct sort_options {
   bool descending = false;
   /// "auto", "cpu", "cpu:4" (four host devices), "gpu", "gpu:0,1,2,3"; a list may repeat a device.
   std::string devices = "auto";
-  /// "auto", "single", "rmg", "out_of_core".
-  std::string algorithm = "auto";
+  spansort::algorithm algorithm = spansort::algorithm::automatic;
   /// Ceiling on workspace beside the caller's arrays, all devices. 0: what the machine has.
   std::uint64_t memory_limit_bytes = 0;
   /// Ceiling on workspace on each device of the list, the threads' scratch of CPU devices included. `auto` sorts what

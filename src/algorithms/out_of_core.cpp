@@ -6,10 +6,13 @@
 // In either trip a device receives, sorts and sends at the same time. Sorting a range anew, rather than merging what it
 // has of each run, costs a device less than the link takes to bring it.
 
+#include "algorithms/out_of_core_sizes.hpp"
 #include "algorithms/out_of_core_state.hpp"
 #include "algorithms/registry.hpp"
 
 namespace spansort::algorithms {
+
+namespace {
 
 void run_out_of_core(run_context& run, const problem& sort) {
   out_of_core_state state(run, sort);
@@ -17,5 +20,14 @@ void run_out_of_core(run_context& run, const problem& sort) {
   state.merge_ranges();
   state.fill_report();
 }
+
+}  // namespace
+
+extern constinit const entry out_of_core_algorithm{.name = "out_of_core",
+                                                   .description = "in parts, for data larger than the devices",
+                                                   .is = {.uses_all_devices = true, .sorts_in_parts = true},
+                                                   .run = run_out_of_core,
+                                                   .workspace = out_of_core_workspace,
+                                                   .other_host_memory = out_of_core_host_memory};
 
 }  // namespace spansort::algorithms

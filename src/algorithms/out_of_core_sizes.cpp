@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "algorithms/registry.hpp"
 #include "base/math.hpp"
 #include "spansort/errors.hpp"
 
@@ -77,9 +76,6 @@ std::uint64_t num_parts(std::uint64_t num_records, std::uint64_t most_records, s
 
 std::vector<slot_request> out_of_core_workspace(const std::vector<rank>& ranks, const sort_options& options,
                                                 const problem& sort) {
-  if (sort.is_resident() || sort.others != nullptr) {
-    throw invalid_argument("algorithm out_of_core sorts what is in the caller's host memory");
-  }
   std::uint64_t part_records = wanted_part_records(ranks.size(), options, sort);
   for (const rank& r : ranks) part_records = fitting_records(ranks, r, options, sort, part_records);
   std::vector<slot_request> wishes;
@@ -88,6 +84,11 @@ std::vector<slot_request> out_of_core_workspace(const std::vector<rank>& ranks, 
   }
   wishes.push_back({.rank = 0, .slot = 0, .num_records = sort.num_keys, .on_host = true});
   return wishes;
+}
+
+base::memory_formula out_of_core_host_memory(std::uint64_t num_devices, std::uint64_t record_bytes) {
+  return {.fixed_bytes = num_devices * num_conveyor_slots * enough_part_bytes,
+          .element_bytes = base::ceil_div(num_devices * num_conveyor_slots * record_bytes, parts_of_few_ranks)};
 }
 
 }  // namespace spansort::algorithms

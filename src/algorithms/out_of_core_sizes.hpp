@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "algorithms/run_context.hpp"
+#include "base/memory_formula.hpp"
 
 namespace spansort::algorithms {
 
@@ -18,5 +19,12 @@ inline constexpr unsigned num_conveyor_slots = 4;
 /// Parts of equal size (± 1) and of at most `most_records`, the same number for each rank where there are more parts
 /// than ranks.
 [[nodiscard]] std::uint64_t num_parts(std::uint64_t num_records, std::uint64_t most_records, std::uint64_t num_ranks);
+
+/// The slots of every device, as many records as it has room for, and a copy of the data beside the caller's arrays.
+[[nodiscard]] std::vector<slot_request> out_of_core_workspace(const std::vector<rank>& ranks,
+                                                              const sort_options& options, const problem& sort);
+
+/// What the slots take on host devices: four parts on each device, of 1/32 of the data, or of 64 MiB where that is more.
+[[nodiscard]] base::memory_formula out_of_core_host_memory(std::uint64_t num_devices, std::uint64_t record_bytes);
 
 }  // namespace spansort::algorithms

@@ -1,31 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/registry.hpp"
 
-#include <array>
-#include <string>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 #include "spansort/errors.hpp"
 
 namespace spansort::algorithms {
+
+// Each is described in its driver's file.
+extern const entry auto_algorithm, single_algorithm, rmg_algorithm, out_of_core_algorithm;
+
 namespace {
 
-constexpr std::array<entry, 4> entries{{
-    {"auto", run_auto, auto_workspace},        // the fastest for this input and these devices
-    {"single", run_single, single_workspace},  // one device's own sort
-    {"rmg", run_rmg, rmg_workspace},           // radix partitioning over several devices, one all-to-all exchange
-    {"out_of_core", run_out_of_core, out_of_core_workspace},  // in parts, data larger than the devices
-}};
+std::vector<const entry*>& list() {
+  static std::vector<const entry*> all{&auto_algorithm, &single_algorithm, &rmg_algorithm, &out_of_core_algorithm};
+  return all;
+}
+
+void require_suited(const entry& asked_for, const problem& sort) {
+  if ((!sort.is_resident() || asked_for.is.takes_resident) &&
+      (sort.others == nullptr || asked_for.is.takes_other_processes)) {
+    return;
+  }
+  throw invalid_argument(fmt::format("algorithm {} sorts what is in the caller's host memory", asked_for.name));
+}
 
 }  // namespace
 
+const std::vector<const entry*>& all_algorithms() { return list(); }
+
 const entry& find_algorithm(std::string_view name) {
   std::string known;
-  for (const entry& e : entries) {
-    if (e.name == name) return e;
+  for (const entry* e : list()) {
+    if (e->name == name) return *e;
     known += ' ';
-    known += e.name;
+    known += e->name;
   }
-  throw invalid_argument("unknown algorithm '" + std::string(name) + "'; known:" + known);
+  throw invalid_argument(fmt::format("unknown algorithm '{}'; known:{}", name, known));
+}
+
+added_algorithm::added_algorithm(const entry& algorithm) { list().push_back(&algorithm); }
+added_algorithm::~added_algorithm() { list().pop_back(); }
+
+choice choose(const entry& asked_for, const std::vector<rank>& ranks, const sort_options& options,
+              const problem& sort) {
+  require_suited(asked_for, sort);
+  if (asked_for.choose != nullptr) return asked_for.choose(ranks, options, sort);
+  return {.algorithm = &asked_for, .workspace = asked_for.workspace(ranks, options, sort)};
 }
 
 }  // namespace spansort::algorithms

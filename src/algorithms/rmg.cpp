@@ -6,13 +6,17 @@
 // Each rank has two buffers: `chunk`, where its share of the input lies, and `spare`. On a device that shares the
 // caller's memory the chunk is the caller's array itself, and the sorted buckets are left where they belong in it.
 
+#include "algorithms/rmg.hpp"
+
 #include "algorithms/registry.hpp"
 #include "algorithms/rmg_state.hpp"
 
 namespace spansort::algorithms {
 
-void run_rmg(run_context& run, const problem& sort) {
-  rmg_state state(run, sort);
+void run_rmg(run_context& run, const problem& sort) { run_rmg(run, sort, {}); }
+
+void run_rmg(run_context& run, const problem& sort, const rmg_extras& extras) {
+  rmg_state state(run, sort, extras);
   state.scatter_input();
   while (state.has_spanning_buckets()) {
     state.count_pending();
@@ -23,5 +27,12 @@ void run_rmg(run_context& run, const problem& sort) {
   state.exchange_buckets();
   state.sort_buckets();
 }
+
+extern constinit const entry rmg_algorithm{
+    .name = "rmg",
+    .description = "radix partitioning over all devices, and one exchange between them",
+    .is = {.uses_all_devices = true, .takes_resident = true, .takes_other_processes = true},
+    .run = run_rmg,
+    .workspace = rmg_workspace};
 
 }  // namespace spansort::algorithms

@@ -6,15 +6,14 @@
 #include <bit>
 #include <numeric>
 
-#include "algorithms/registry.hpp"
 #include "algorithms/rmg_state.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::algorithms {
 namespace {
 
-/// Copying out begins when the first bucket is sorted and ends when the last one is: `auto` refines buckets larger than
-/// this part of a chunk. Beyond the paper.
+/// Copying out begins when the first bucket is sorted and ends when the last one is: buckets larger than this part of
+/// a chunk are refined.
 constexpr std::uint64_t large_parts_of_a_chunk = 16;
 
 bool devices_share_memory(const std::vector<rank>& ranks) {
@@ -80,7 +79,8 @@ input_place place_of(const std::vector<rank>& ranks, const problem& sort) {
   return devices_share_memory(ranks) ? input_place::shared : input_place::separate;
 }
 
-plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks, const sort_options& options) {
+plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks, const sort_options& options,
+                                 const rmg_extras& extras) {
   plan::parameters p;
   p.key_bits = sort.shape.codec.key_bits();
   const tuning_options& tuning = options.tuning;
@@ -91,7 +91,7 @@ plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& r
   if (tuning.radix_bits != 0) p.radix_bits = std::min(tuning.radix_bits, advice.most_radix_bits);
   if (tuning.epsilon >= 0) p.epsilon = tuning.epsilon;
   if (tuning.fuse_threshold >= 0) p.fuse_threshold = tuning.fuse_threshold;
-  if (options.algorithm == "auto" && sort.others == nullptr && place_of(ranks, sort) == input_place::separate) {
+  if (extras.refines_large_buckets && sort.others == nullptr && place_of(ranks, sort) == input_place::separate) {
     p.refine_keys = std::max(largest_source(p) / large_parts_of_a_chunk, keys_of_a_piece(sort, tuning));
   }
   if (!p.target_counts.empty()) p.epsilon = 0;

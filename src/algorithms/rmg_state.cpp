@@ -14,12 +14,13 @@ std::uint64_t rank_of_key(const problem& sort, std::uint64_t index) {
 
 }  // namespace
 
-rmg_state::rmg_state(run_context& run, const problem& sort)
+rmg_state::rmg_state(run_context& run, const problem& sort, const rmg_extras& extras)
     : run_(run),
       sort_(sort),
+      extras_(extras),
       first_rank_(first_rank_of(sort)),
       place_(place_of(run.ranks(), sort)),
-      planner_(plan_parameters(sort, run.ranks(), run.options())),
+      planner_(plan_parameters(sort, run.ranks(), run.options(), extras)),
       buffers_(run.num_ranks()) {
   const plan::parameters& p = planner_.params();
   for (unsigned r = 0; r < run.num_ranks(); ++r) {
@@ -71,8 +72,7 @@ void rmg_state::count_slices() {
 }
 
 bool rmg_state::looks_for_order() const {
-  return is_first_pass() && place_ != input_place::resident && sort_.others == nullptr &&
-         run_.options().algorithm == "auto";
+  return extras_.looks_for_order && is_first_pass() && place_ != input_place::resident && sort_.others == nullptr;
 }
 
 device::input_shape rmg_state::whole_shape() const {

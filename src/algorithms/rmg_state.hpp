@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/exchange.hpp"
+#include "algorithms/rmg.hpp"
 #include "algorithms/run_context.hpp"
 #include "plan/planner.hpp"
 
@@ -40,7 +41,7 @@ enum class input_place : std::uint8_t {
 /// and fusing under 1 % of a chunk are for GPUs of its day; what matters is that one pass leaves segments which a local
 /// sort finishes in one trip through memory.
 [[nodiscard]] plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks,
-                                               const sort_options& options);
+                                               const sort_options& options, const rmg_extras& extras = {});
 
 /// Throws invalid_argument when a resident part has too little room for what it may end with.
 void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_options& options);
@@ -50,7 +51,7 @@ void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, 
 class rmg_state {
  public:
   /// The workspace has been reserved; only the planner's counts are still to be allocated.
-  rmg_state(run_context& run, const problem& sort);
+  rmg_state(run_context& run, const problem& sort, const rmg_extras& extras = {});
   /// Waits for queued work, which writes into this object, also when something has failed.
   ~rmg_state();
   rmg_state(const rmg_state&) = delete;
@@ -65,7 +66,7 @@ class rmg_state {
   void scatter_input();
   /// Section 3.1: every rank counts the pass's digit in its slices of the spanning buckets; processes tell each other.
   void count_pending();
-  /// Whether the first count found an input in order, which is then finished. Only `auto` looks; beyond the paper.
+  /// Whether the first count found an input in order, which is then finished. Only where the extras ask for it.
   [[nodiscard]] bool finish_if_ordered();
   /// Section 3.1: every rank reorders those slices; skipped where one bucket holds a whole slice.
   void partition_pending();
@@ -145,6 +146,7 @@ class rmg_state {
 
   run_context& run_;
   const problem& sort_;
+  rmg_extras extras_;
   unsigned first_rank_;
   input_place place_;
   plan::planner planner_;

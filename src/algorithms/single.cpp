@@ -4,6 +4,8 @@
 
 namespace spansort::algorithms {
 
+namespace {
+
 // On every device, slot 0 is what the sort alternates with, slot 1 the keys where the caller's memory is not shared.
 std::vector<slot_request> single_workspace(const std::vector<rank>& ranks, const sort_options&, const problem& sort) {
   std::vector<slot_request> wishes{{.rank = 0, .slot = 0, .num_records = sort.num_keys}};
@@ -51,5 +53,13 @@ void run_single(run_context& run, const problem& sort) {
   run.report().input_shape = name(outcome.shape);
   run.report().num_passes = outcome.num_passes;
 }
+
+}  // namespace
+
+extern constinit const entry single_algorithm{.name = "single",
+                                              .description = "one device's own sort",
+                                              .is = {.runs_inline = true, .takes_resident = true},
+                                              .run = run_single,
+                                              .workspace = single_workspace};
 
 }  // namespace spansort::algorithms

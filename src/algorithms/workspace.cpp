@@ -184,12 +184,6 @@ void release(std::vector<rank>& ranks) {
   }
 }
 
-bool is_reserved(const std::vector<rank>& ranks, const device::record_shape& shape,
-                 const std::vector<slot_request>& wishes) noexcept {
-  return std::ranges::all_of(
-      wishes, [&](const slot_request& wish) { return held_for(wish, ranks) >= slot_bytes(shape, wish.num_records); });
-}
-
 std::uint64_t device_room_bytes(const std::vector<rank>& ranks, const rank& r, std::uint64_t limit_bytes) {
   if (limit_bytes != 0) return limit_bytes / num_entries(ranks, r);
   const int memory = r.device->memory_id();

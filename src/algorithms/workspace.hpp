@@ -38,10 +38,6 @@ struct slot_request {
 /// Gives back all that the ranks hold.
 void release(std::vector<rank>& ranks);
 
-/// Whether everything that is wished for is held already.
-[[nodiscard]] bool is_reserved(const std::vector<rank>& ranks, const device::record_shape& shape,
-                               const std::vector<slot_request>& wishes) noexcept;
-
 /// How often the list names a rank's device: a limit on the device is theirs together.
 [[nodiscard]] std::uint64_t num_entries(const std::vector<rank>& ranks, const rank& r);
 

@@ -37,14 +37,13 @@ transport::group_options group_options_of(const options& given) {
 }
 
 /// What the room algorithms/ looks at. The width of a digit is distributed_lsd's; RMG's is tuning.
-sort_options sort_options_of(const options& given) {
+sort_options sort_options_of(const options& given, const algorithms::cluster_entry& algorithm) {
   sort_options sort{.descending = given.descending,
                     .devices = given.devices,
-                    .algorithm = "rmg",
                     .memory_limit_bytes = given.memory_limit_bytes,
                     .report = given.report,
                     .tuning = given.tuning};
-  if (given.algorithm == "distributed_lsd") sort.tuning.radix_bits = given.radix_bits;
+  if (algorithm.uses_callers_radix_bits) sort.tuning.radix_bits = given.radix_bits;
   return sort;
 }
 
@@ -97,9 +96,21 @@ std::vector<std::uint64_t> share_out(const std::vector<std::uint64_t>& of_proces
 
 }  // namespace
 
+algorithm parse_algorithm(std::string_view text) {
+  return algorithm(algorithms::find_cluster_algorithm(text).driver.name);
+}
+
+std::vector<algorithm> list_algorithms() {
+  std::vector<algorithm> all;
+  for (const algorithms::cluster_entry& e : algorithms::all_cluster_algorithms())
+    all.push_back(algorithm(e.driver.name));
+  return all;
+}
+
 session::state::state(MPI_Comm communicator, options session_options)
     : given(std::move(session_options)),
-      sort_settings(sort_options_of(given)),
+      algorithm(algorithms::find_cluster_algorithm(name(given.algorithm))),
+      sort_settings(sort_options_of(given, algorithm)),
       group(transport::make_node_group(communicator, group_options_of(given))) {
   const unsigned num_sharing = processes_of_this_machine(communicator);
   try {
@@ -141,7 +152,6 @@ void session::state::require_same(const std::vector<setting>& settings) {
 
 void session::state::open(unsigned num_sharing) {
   check(given);
-  algorithm = &algorithms::find_cluster_algorithm(given.algorithm);
   devices = sorting::parse_device_list(given.devices);
   ranks = sorting::open_ranks(devices, {.across_nodes = devices.count == 0,
                                         .tuning = given.tuning,
@@ -158,7 +168,7 @@ algorithms::cluster_sort session::state::begin(std::string_view operation, const
                 {"value_bytes", std::to_string(shape.value_bytes)},
                 {"order", given.descending ? "descending" : "ascending"},
                 {"sizes", is_balanced ? "balanced" : "as given"},
-                {"algorithm", given.algorithm},
+                {"algorithm", std::string(name(given.algorithm))},
                 {"radix_bits", std::to_string(tuning.radix_bits)},
                 {"epsilon", exactly(tuning.epsilon)},
                 {"fuse_threshold", exactly(tuning.fuse_threshold)},
@@ -193,7 +203,7 @@ algorithms::cluster_sort session::state::meet(const device::record_shape& shape,
   others.source_counts = share_out(sizes, others.first_ranks);
   if (!is_balanced) {
     others.target_counts = others.source_counts;
-  } else if (given.algorithm == "distributed_lsd" || !have_as_many_devices) {
+  } else if (algorithm.needs_target_counts || !have_as_many_devices) {
     const std::uint64_t total = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
     for (std::size_t p = 0; p < sizes.size(); ++p) sizes[p] = even_part(total, sizes.size(), p);
     others.target_counts = share_out(sizes, others.first_ranks);
@@ -217,10 +227,10 @@ std::uint64_t session::state::run(algorithms::problem problem, algorithms::clust
   algorithms::group_cluster cluster(*group, limits(), ranks, others.first_ranks, gpus.link.get());
   others.group = &cluster;
   problem.others = &others;
-  const algorithms::entry* driver = algorithm;
-  if (others.source_counts.size() == 1 && given.algorithm != "distributed_lsd") {
+  const algorithms::entry* driver = &algorithm.driver;
+  if (others.source_counts.size() == 1 && algorithm.sorts_alone_as_auto) {
     // Nobody else: the one device sorts where the result is to be.
-    driver = &algorithms::find_algorithm("auto");
+    driver = &algorithms::find_algorithm(name(spansort::algorithm::automatic));
     if (others.result.keys != problem.data.keys) {
       device::copy_parallel(others.result.keys, problem.data.keys,
                             problem.num_keys * problem.shape.codec.width_bytes());
@@ -230,15 +240,16 @@ std::uint64_t session::state::run(algorithms::problem problem, algorithms::clust
     problem.others = nullptr;
   }
   std::optional<sorting::gpu_call> call;
+  algorithms::choice chosen;
   together("taking memory", [&] {
     call.emplace(devices, given.tuning);
-    algorithms::reserve_workspace(ranks, problem.shape, driver->workspace(ranks, sort_settings, problem),
-                                  what.scratch_bytes, given.memory_limit_bytes);
+    chosen = algorithms::choose(*driver, ranks, sort_settings, problem);
+    algorithms::reserve_workspace(ranks, problem.shape, chosen.workspace, what.scratch_bytes, given.memory_limit_bytes);
     cluster.reserve_slots();
   });
   sort_report unseen;
   sort_report& report = given.report == nullptr ? unseen : *given.report;
-  alone([&] { sorting::run_reported(*driver, ranks, sort_settings, problem, what, {}, report); });
+  alone([&] { sorting::run_reported(chosen, ranks, sort_settings, problem, what, {}, report); });
   if (report.staged_bytes != 0 && report.staged_because.empty()) report.staged_because = "over MPI: " + gpus.why_not;
   std::uint64_t num_records = 0;
   for (const rank_report& r : report.ranks) num_records += r.num_keys_out;

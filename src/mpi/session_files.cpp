@@ -33,7 +33,7 @@ class shared_files {
   /// `value_bytes` more, and for `other_bytes(type)` a key.
   files::loaded_keys read(std::uint64_t value_bytes, const std::function<std::uint64_t(key_type)>& other_bytes) {
     const auto begin = clock::now();
-    const std::uint64_t num_copies = session_.given.algorithm == "distributed_lsd" ? 2 : 1;
+    const std::uint64_t num_copies = session_.algorithm.driver.is.num_copies;
     files::loaded_keys keys;
     require_same_request();
     session_.together("reading", [&] {

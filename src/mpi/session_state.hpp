@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "algorithms/cluster.hpp"
-#include "algorithms/registry.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/algorithms/cluster_algorithms.hpp"
 #include "mpi/transport/exchange_over_mpi.hpp"
 #include "mpi/transport/nccl_link.hpp"
 #include "mpi/transport/node_group.hpp"
@@ -105,10 +105,10 @@ struct session::state {
   [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes);
 
   options given;
+  const algorithms::cluster_entry& algorithm;  ///< asked for
   sort_options sort_settings;
   std::unique_ptr<transport::node_group> group;
   transport::nccl_connection gpus;  ///< ends before the group
-  const algorithms::entry* algorithm = nullptr;
   sorting::device_list devices;
   std::uint64_t num_allocations = 0;
   std::vector<algorithms::rank> calling_thread;  ///< allocates host memory

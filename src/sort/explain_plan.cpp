@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan without the sort: the partitioning phase on a copy of the keys.
-#include "algorithms/registry.hpp"
 #include "algorithms/rmg_state.hpp"
 #include "device/copy_parallel.hpp"
 #include "plan/planner.hpp"
@@ -17,8 +16,6 @@ plan_explanation explain_plan(const const_key_span keys, const sort_options& opt
   const sorting::device_list devices = sorting::parse_device_list(options.devices);
   const sorting::gpu_call call(devices, options.tuning);
   std::vector<algorithms::rank> ranks = sorting::open_ranks(devices, {true, options.tuning, {}});
-  sort_options plan_options = options;
-  plan_options.algorithm = "rmg";
   sort_report report;
   for (unsigned i = 0; i < ranks.size(); ++i) report.ranks.emplace_back();
   const keys::key_codec codec{keys.type, options.descending, keys::tie_rule::by_bits};
@@ -26,12 +23,12 @@ plan_explanation explain_plan(const const_key_span keys, const sort_options& opt
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   // Devices with memory of their own leave the caller's keys alone as long as nothing is gathered.
   const bool needs_copy = ranks.front().device->shares_host_memory();
-  algorithms::reserve_workspace(ranks, problem.shape, algorithms::rmg_workspace(ranks, plan_options, problem),
+  algorithms::reserve_workspace(ranks, problem.shape, algorithms::rmg_workspace(ranks, options, problem),
                                 needs_copy ? keys_bytes : 0, options.memory_limit_bytes);
   const device::buffer copy = needs_copy ? ranks.front().device->allocate(keys_bytes) : device::buffer();
   if (needs_copy) device::copy_parallel(copy.data(), keys.data, keys_bytes);
   problem.data.keys = needs_copy ? copy.data() : const_cast<void*>(keys.data);
-  algorithms::run_context run(ranks, plan_options, report);
+  algorithms::run_context run(ranks, options, report);
   algorithms::rmg_state state(run, problem);
   state.scatter_input();
   while (state.has_spanning_buckets()) {

@@ -19,7 +19,7 @@ struct resident_sorter::state {
   explicit state(sort_options sorter_options)
       : options(std::move(sorter_options)),
         devices(sorting::named_devices(options.devices)),
-        algorithm(algorithms::find_algorithm(options.algorithm)),
+        algorithm(algorithms::find_algorithm(name(options.algorithm))),
         ranks(sorting::open_ranks(devices, {.tuning = options.tuning,
                                             .hook = sorting::failing_allocations(options.tuning, num_allocations),
                                             .gpu_memory = options.gpu_memory})) {
@@ -38,8 +38,8 @@ struct resident_sorter::state {
 void resident_sorter::state::sort(const device::record_shape& shape, std::span<shard> shards, shard_sizes sizes) {
   const sorting::gpu_call call(devices, options.tuning);
   sorting::check_shards(ranks, shape, shards);
-  if (options.algorithm == "single" && shards.size() != 1) {
-    throw invalid_argument(fmt::format("algorithm single sorts one shard, not {}", shards.size()));
+  if (!algorithm.is.uses_all_devices && shards.size() != 1) {
+    throw invalid_argument(fmt::format("algorithm {} sorts one shard, not {}", algorithm.name, shards.size()));
   }
   algorithms::problem problem{.shape = shape, .keeps_part_sizes = sizes == shard_sizes::as_given};
   for (const shard& s : shards) {
@@ -47,13 +47,14 @@ void resident_sorter::state::sort(const device::record_shape& shape, std::span<s
     problem.num_keys += s.num_keys;
   }
   algorithms::check_part_capacities(problem, ranks, options);
-  algorithms::reserve_workspace(ranks, shape, algorithm.workspace(ranks, options, problem), 0,
-                                options.memory_limit_bytes, options.device_memory_bytes);
+  const algorithms::choice chosen = algorithms::choose(algorithm, ranks, options, problem);
+  algorithms::reserve_workspace(ranks, shape, chosen.workspace, 0, options.memory_limit_bytes,
+                                options.device_memory_bytes);
   for (std::size_t i = 0; i < shards.size(); ++i) ranks[i].queue->wait_for_stream(shards[i].stream);
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;
   const char* const name = shape.value_bytes == 0 ? "sort_resident" : "sort_pairs_resident";
-  sorting::run_reported(algorithm, ranks, options, problem, {.name = name}, {}, report);
+  sorting::run_reported(chosen, ranks, options, problem, {.name = name}, {}, report);
   for (std::size_t i = 0; i < shards.size(); ++i) shards[i].num_keys = report.ranks[i].num_keys_out;
 }
 

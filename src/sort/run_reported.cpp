@@ -17,9 +17,16 @@ std::string with_state(const error& failure, bool output_has_begun) {
                                             : "; the input is untouched");
 }
 
+/// Why this algorithm sorted, and what it found the input to be where that made it faster.
+std::string why_picked(const algorithms::choice& chosen, const sort_report& report) {
+  if (chosen.why.empty()) return report.algorithm + ": asked for";
+  if (report.input_shape == "general" || report.input_shape == "unknown") return chosen.why;
+  return chosen.why + "; the input was " + report.input_shape;
+}
+
 }  // namespace
 
-void run_reported(const algorithms::entry& algorithm, std::vector<algorithms::rank>& ranks, const sort_options& options,
+void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks, const sort_options& options,
                   const algorithms::problem& problem, const operation& what, const std::function<void()>& place_values,
                   sort_report& report) {
   const bool wants_plan = report.wants_plan;
@@ -38,7 +45,7 @@ void run_reported(const algorithms::entry& algorithm, std::vector<algorithms::ra
     algorithms::run_context context(ranks, options, report);
     context.begin();
     try {
-      algorithm.run(context, problem);
+      chosen.algorithm->run(context, problem);
     } catch (const device_memory_error& failure) {
       throw device_memory_error(with_state(failure, context.output_has_begun()), failure.device());
     } catch (const device_lost& failure) {
@@ -54,7 +61,7 @@ void run_reported(const algorithms::entry& algorithm, std::vector<algorithms::ra
     context.finish();  // last: here an exception of the progress callback surfaces
   }
   report.workspace_bytes = algorithms::held_bytes(ranks) + what.scratch_bytes;
-  if (report.picked.empty()) report.picked = report.algorithm + ": asked for";
+  report.picked = why_picked(chosen, report);
   if (!what.devices_picked.empty()) report.picked += "; " + what.devices_picked;
   report::summarize_timeline(report);
   report.elapsed_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();

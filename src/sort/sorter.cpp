@@ -5,9 +5,9 @@
 #include "algorithms/registry.hpp"
 #include "device/copy_parallel.hpp"
 #include "sort/arguments.hpp"
+#include "sort/choose_devices.hpp"
 #include "sort/device_list.hpp"
 #include "sort/gpu_devices.hpp"
-#include "sort/pick_devices.hpp"
 #include "sort/run_reported.hpp"
 #include "sort/values.hpp"
 #include "spansort/sort.hpp"
@@ -18,34 +18,29 @@ struct sorter::state {
   explicit state(sort_options sorter_options)
       : options(std::move(sorter_options)),
         devices(sorting::parse_device_list(options.devices)),
-        algorithm(algorithms::find_algorithm(options.algorithm)) {
+        algorithm(algorithms::find_algorithm(name(options.algorithm))) {
     sorting::check_tuning(options.tuning);
   }
 
-  /// The devices that this call will use; opens none.
-  [[nodiscard]] const sorting::device_list& pick(const device::record_shape& shape, std::uint64_t num_keys);
-  /// Opens what was picked and takes the driver's workspace, or throws out_of_memory with nothing touched.
+  /// Chooses the devices that this call will use; opens none.
+  [[nodiscard]] const sorting::device_list& choose_devices(const device::record_shape& shape, std::uint64_t num_keys);
+  /// Opens what was chosen, chooses the algorithm on it and takes its workspace, or throws out_of_memory with nothing touched.
   /// `scratch_bytes` is what the caller will take by scratch().
   void reserve(const algorithms::problem& problem, std::uint64_t scratch_bytes);
   /// Host memory beside the driver's workspace, for one call.
   [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes) {
     return the_calling_thread().front().device->allocate(size_bytes);
   }
-  /// Sorts in place what has been reserved for. `place_values` as in run_reported().
+  /// Sorts in place what has been reserved for, by the algorithm chosen then. `place_values` as in run_reported().
   void run(const algorithms::problem& problem, std::string_view name, const std::function<void()>& place_values = {});
 
   void sort_with_index(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
   void sort_widened(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
 
  private:
-  /// Whether the calling thread is the fastest device: few keys, and nobody asked for several devices.
-  [[nodiscard]] bool is_for_calling_thread(std::uint64_t num_keys) const {
-    return devices.gpus.empty() && devices.count <= 1 && options.algorithm != "rmg" &&
-           options.algorithm != "out_of_core" && num_keys <= sorting::host_limits(options.tuning).inline_keys;
-  }
   std::vector<algorithms::rank>& the_calling_thread();
-  std::vector<algorithms::rank>& picked_ranks(std::uint64_t num_keys);
-  void reserve_picked(const algorithms::problem& problem, std::uint64_t scratch_bytes);
+  std::vector<algorithms::rank>& open_chosen();
+  void reserve_chosen(const algorithms::problem& problem, std::uint64_t scratch_bytes);
   [[nodiscard]] sorting::allocation_hook allocation_hook() {
     return sorting::failing_allocations(options.tuning, num_allocations);
   }
@@ -53,30 +48,30 @@ struct sorter::state {
  public:
   sort_options options;
   sorting::device_list devices;
-  const algorithms::entry& algorithm;
+  const algorithms::entry& algorithm;  ///< asked for
   std::uint64_t num_allocations = 0;
   std::uint64_t call_scratch_bytes = 0;           ///< of the current call
-  sorting::device_choice picked;                  ///< for the current call
+  sorting::device_choice on;                      ///< where the current call sorts
   std::vector<algorithms::rank>* used = nullptr;  ///< by the current call
+  algorithms::choice chosen;                      ///< on them
   // Opened when first needed.
   std::vector<algorithms::rank> calling_thread;  ///< one rank
   std::vector<algorithms::rank> ranks;           ///< those of the device list; of "auto", the CPU's
-  std::vector<algorithms::rank> gpu_ranks;       ///< of "auto", as many as were picked last
+  std::vector<algorithms::rank> gpu_ranks;       ///< of "auto", as many as were chosen last
 };
 
-const sorting::device_list& sorter::state::pick(const device::record_shape& shape, std::uint64_t num_keys) {
-  picked = {devices, {}};
-  if (devices.is_auto && !is_for_calling_thread(num_keys)) {
-    const std::uint64_t held = gpu_ranks.empty() ? 0 : algorithms::held_device_bytes(gpu_ranks.front());
-    picked = sorting::pick_devices({.input_bytes = num_keys * shape.bytes(),
-                                    .memory_limit_bytes = options.memory_limit_bytes,
-                                    .device_memory_bytes = options.device_memory_bytes,
-                                    .held_gpu_bytes = held,
-                                    .gpus_are_open = !gpu_ranks.empty(),
-                                    .takes_one_device = options.algorithm == "single",
-                                    .takes_parts = options.algorithm == "auto" || options.algorithm == "out_of_core"});
-  }
-  return picked.list;
+const sorting::device_list& sorter::state::choose_devices(const device::record_shape& shape, std::uint64_t num_keys) {
+  const sorting::sort_demand demand{
+      .num_keys = num_keys,
+      .input_bytes = num_keys * shape.bytes(),
+      .inline_keys = sorting::host_limits(options.tuning).inline_keys,
+      .memory_limit_bytes = options.memory_limit_bytes,
+      .device_memory_bytes = options.device_memory_bytes,
+      .held_gpu_bytes = gpu_ranks.empty() ? 0 : algorithms::held_device_bytes(gpu_ranks.front()),
+      .gpus_are_open = !gpu_ranks.empty(),
+      .algorithm = algorithm.is};
+  on = sorting::choose_devices(devices, demand, sorting::this_machine());
+  return on.list;
 }
 
 std::vector<algorithms::rank>& sorter::state::the_calling_thread() {
@@ -86,33 +81,33 @@ std::vector<algorithms::rank>& sorter::state::the_calling_thread() {
   return calling_thread;
 }
 
-std::vector<algorithms::rank>& sorter::state::picked_ranks(std::uint64_t num_keys) {
-  if (is_for_calling_thread(num_keys)) return the_calling_thread();
-  std::vector<algorithms::rank>& kept = devices.is_auto && !picked.list.gpus.empty() ? gpu_ranks : ranks;
-  if (&kept == &gpu_ranks && kept.size() != picked.list.gpus.size()) kept.clear();
+std::vector<algorithms::rank>& sorter::state::open_chosen() {
+  if (on.on_calling_thread) return the_calling_thread();
+  std::vector<algorithms::rank>& kept = devices.is_auto && !on.list.gpus.empty() ? gpu_ranks : ranks;
+  if (&kept == &gpu_ranks && kept.size() != on.list.gpus.size()) kept.clear();
   if (kept.empty()) {
-    kept = sorting::open_ranks(picked.list, {.across_nodes = options.algorithm == "single",
-                                             .tuning = options.tuning,
-                                             .hook = allocation_hook(),
-                                             .gpu_memory = options.gpu_memory});
+    kept = sorting::open_ranks(on.list, {.across_nodes = !algorithm.is.uses_all_devices,
+                                         .tuning = options.tuning,
+                                         .hook = allocation_hook(),
+                                         .gpu_memory = options.gpu_memory});
   }
   return kept;
 }
 
 void sorter::state::reserve(const algorithms::problem& problem, std::uint64_t scratch_bytes) {
   try {
-    reserve_picked(problem, scratch_bytes);
+    reserve_chosen(problem, scratch_bytes);
   } catch (const error& failure) {
-    if (!devices.is_auto || picked.list.gpus.empty()) throw;
+    if (!devices.is_auto || on.list.gpus.empty()) throw;
     // Nobody asked for GPUs: what they refuse, the CPU may still do.
     gpu_ranks.clear();
-    picked = {{}, std::string("on the CPU, for the GPUs could not be used: ") + failure.what()};
-    reserve_picked(problem, scratch_bytes);
+    on = {.list = {}, .why = std::string("on the CPU, for the GPUs could not be used: ") + failure.what()};
+    reserve_chosen(problem, scratch_bytes);
   }
 }
 
-void sorter::state::reserve_picked(const algorithms::problem& problem, std::uint64_t scratch_bytes) {
-  used = &picked_ranks(problem.num_keys);
+void sorter::state::reserve_chosen(const algorithms::problem& problem, std::uint64_t scratch_bytes) {
+  used = &open_chosen();
   if (options.memory_limit_bytes != 0) {
     // What other ranks keep from earlier calls would count too.
     for (std::vector<algorithms::rank>* others : {&calling_thread, &ranks, &gpu_ranks}) {
@@ -120,16 +115,16 @@ void sorter::state::reserve_picked(const algorithms::problem& problem, std::uint
     }
   }
   call_scratch_bytes = scratch_bytes;
-  algorithms::reserve_workspace(*used, problem.shape, algorithm.workspace(*used, options, problem), scratch_bytes,
-                                options.memory_limit_bytes, options.device_memory_bytes);
+  chosen = algorithms::choose(algorithm, *used, options, problem);
+  algorithms::reserve_workspace(*used, problem.shape, chosen.workspace, scratch_bytes, options.memory_limit_bytes,
+                                options.device_memory_bytes);
 }
 
 void sorter::state::run(const algorithms::problem& problem, std::string_view name,
                         const std::function<void()>& place_values) {
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;
-  sorting::run_reported(algorithm, *used, options, problem, {name, call_scratch_bytes, picked.why}, place_values,
-                        report);
+  sorting::run_reported(chosen, *used, options, problem, {name, call_scratch_bytes, on.why}, place_values, report);
 }
 
 sorter::sorter(sort_options options) : state_(std::make_unique<state>(std::move(options))) {}
@@ -140,7 +135,7 @@ sorter& sorter::operator=(sorter&&) noexcept = default;
 void sorter::sort(key_span keys) {
   sorting::check_keys(keys);
   const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_bits};
-  const sorting::gpu_call call(state_->pick({codec, 0}, keys.num_keys), state_->options.tuning);
+  const sorting::gpu_call call(state_->choose_devices({codec, 0}, keys.num_keys), state_->options.tuning);
   const algorithms::problem problem{{codec, 0}, {keys.data, nullptr}, keys.num_keys};
   state_->reserve(problem, 0);
   state_->run(problem, "sort");
@@ -153,7 +148,8 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) 
   algorithms::problem problem{{codec, 0}, {keys.data, nullptr}, keys.num_keys};
   const unsigned value_bytes_to_move =
       value_bytes > 16 ? sizeof(std::uint64_t) : sorting::travelling_width(value_bytes);
-  const sorting::gpu_call call(state_->pick({codec, value_bytes_to_move}, keys.num_keys), state_->options.tuning);
+  const sorting::gpu_call call(state_->choose_devices({codec, value_bytes_to_move}, keys.num_keys),
+                               state_->options.tuning);
   if (value_bytes > 16) return state_->sort_with_index(problem, values, value_bytes);
   const unsigned width = sorting::travelling_width(value_bytes);
   problem.shape.value_bytes = width;
@@ -168,7 +164,7 @@ void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_byt
   sorting::check_indices(keys, indices, index_bytes);
   const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_input_order};
   algorithms::problem problem{{codec, static_cast<unsigned>(index_bytes)}, {nullptr, indices}, keys.num_keys};
-  const sorting::gpu_call call(state_->pick(problem.shape, keys.num_keys), state_->options.tuning);
+  const sorting::gpu_call call(state_->choose_devices(problem.shape, keys.num_keys), state_->options.tuning);
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   state_->reserve(problem, keys_bytes);
   const device::buffer copy = state_->scratch(keys_bytes);

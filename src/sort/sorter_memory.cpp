@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/math.hpp"
+#include "algorithms/registry.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/topology.hpp"
 #include "sort/device_list.hpp"
@@ -20,14 +20,12 @@ std::uint64_t num_host_devices(const device_list& list) {
   return std::max<std::uint64_t>(list.count, device::host::num_numa_nodes());
 }
 
-/// Sorts in parts keep a copy of the data, as others do, and four parts on each device: of 1/32 of the data, of 64 MiB
-/// where that is more, of less where the device has room for less only.
-base::memory_formula parts_on_host_devices(const sort_options& options, std::uint64_t num_devices,
-                                           std::uint64_t bytes) {
-  if (options.device_memory_bytes != 0) return {.fixed_bytes = num_devices * options.device_memory_bytes};
-  if (options.algorithm != "out_of_core") return {};
-  return {.fixed_bytes = num_devices * (std::uint64_t{256} << 20),
-          .element_bytes = base::ceil_div(num_devices * bytes, std::uint64_t{8})};
+/// What an algorithm keeps beside copies of the data, up to the limit of the devices where there is one.
+base::memory_formula other_memory(const algorithms::entry& algorithm, std::uint64_t device_memory_bytes,
+                                  std::uint64_t num_devices, std::uint64_t bytes) {
+  if (device_memory_bytes != 0) return {.fixed_bytes = num_devices * device_memory_bytes};
+  return algorithm.other_host_memory == nullptr ? base::memory_formula{}
+                                                : algorithm.other_host_memory(num_devices, bytes);
 }
 
 }  // namespace
@@ -36,7 +34,8 @@ base::memory_formula sorter_memory(const sort_options& options, std::uint64_t ke
   const tuning_options& tuning = options.tuning;
   const std::uint64_t num_devices = num_host_devices(parse_device_list(options.devices));
   const std::uint64_t num_threads = std::max<std::uint64_t>(device::host::num_processors(), num_devices) + 1;
-  const std::uint64_t num_slots = tuning.host_separate_memory ? 2 : 1;
+  const algorithms::entry& algorithm = algorithms::find_algorithm(name(options.algorithm));
+  const std::uint64_t num_slots = algorithm.is.num_copies + (tuning.host_separate_memory ? 1 : 0);
   const std::uint64_t bytes = key_bytes + value_bytes;
 
   base::memory_formula memory;
@@ -48,9 +47,9 @@ base::memory_formula sorter_memory(const sort_options& options, std::uint64_t ke
   const double epsilon = tuning.epsilon >= 0 ? tuning.epsilon : default_epsilon;
   const double slack = num_devices == 1 ? 0 : 2 * epsilon;
   memory.element_bytes = static_cast<std::uint64_t>(std::ceil(static_cast<double>(num_slots * bytes) * (1 + slack)));
-  const base::memory_formula parts = parts_on_host_devices(options, num_devices, bytes);
-  memory.fixed_bytes += parts.fixed_bytes;
-  memory.element_bytes += parts.element_bytes;
+  const base::memory_formula other = other_memory(algorithm, options.device_memory_bytes, num_devices, bytes);
+  memory.fixed_bytes += other.fixed_bytes;
+  memory.element_bytes += other.element_bytes;
   return memory;
 }
 

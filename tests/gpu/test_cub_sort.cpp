@@ -37,8 +37,8 @@ TEST_F(cub_sort_test, GivesTheBytesOfOurs) {
         const operation op =
             value_bytes == 0 ? operation{operation::kind::keys, 0} : operation{operation::kind::pairs, value_bytes};
         const distribution d{distribution_kind::zipf, 0.5};
-        expect_sorted(type, op, d, descending, {.devices = "gpu:0", .algorithm = "single"});
-        expect_sorted(type, op, d, descending, {.devices = "gpu:0,0,0", .algorithm = "rmg"});
+        expect_sorted(type, op, d, descending, {.devices = "gpu:0", .algorithm = algorithm::single});
+        expect_sorted(type, op, d, descending, {.devices = "gpu:0,0,0", .algorithm = algorithm::rmg});
       }
     }
   }
@@ -47,7 +47,7 @@ TEST_F(cub_sort_test, GivesTheBytesOfOurs) {
 /// Phases of a sort of sorted keys.
 sort_report report_of(key_type type, bool by_cub) {
   sort_report report;
-  sort_options options{.devices = "gpu:0", .algorithm = "single"};
+  sort_options options{.devices = "gpu:0", .algorithm = algorithm::single};
   options.report = &report;
   options.tuning.cub_local_sort = by_cub;
   sorter s(options);

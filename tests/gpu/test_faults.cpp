@@ -49,7 +49,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 class fault_test : public gpu_test, public testing::WithParamInterface<std::tuple<std::size_t, std::size_t>> {
  protected:
   [[nodiscard]] sort_options options(std::uint64_t fail_at) const {
-    sort_options o{.devices = how.devices, .algorithm = how.algorithm, .tuning = how.tuning};
+    sort_options o{.devices = how.devices, .algorithm = parse_algorithm(how.algorithm), .tuning = how.tuning};
     o.report = how.wants_report ? &report : nullptr;
     o.tuning.fail_device_call_at = fail_at;
     o.tuning.fail_device_call_with = fault;
@@ -141,7 +141,7 @@ class named_fault_test : public gpu_test {};
 TEST_F(named_fault_test, AHardwareMemoryErrorNamesTheGpu) {
   sort_job job({operation::kind::keys, 0},
                make_oracle(key_type::u32, 20'000, {distribution_kind::uniform}, seed_for(2), false));
-  sort_options options{.devices = "gpu:0", .algorithm = "single"};
+  sort_options options{.devices = "gpu:0", .algorithm = algorithm::single};
   options.tuning.fail_device_call_at = 20;
   options.tuning.fail_device_call_with = cudaErrorECCUncorrectable;
   sorter s(options);

@@ -43,7 +43,7 @@ TEST_P(large_test, IsSortedWithAllItsKeys) {
   generate(keys, {distribution_kind::uniform}, seed_for(1));
   const multiset_checksum before = checksum(keys);
   sort_report report;
-  sorter({.devices = "gpu:0", .algorithm = "single", .report = &report}).sort(keys);
+  sorter({.devices = "gpu:0", .algorithm = algorithm::single, .report = &report}).sort(keys);
   const check_result after = check(keys);
   EXPECT_FALSE(after.first_disorder) << "at " << *after.first_disorder;
   EXPECT_EQ(after.checksum, before);

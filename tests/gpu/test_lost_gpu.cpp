@@ -38,7 +38,7 @@ std::string refusal(const std::function<void()>& call) {
     sort_job job({operation::kind::keys, 0},
                  make_oracle(key_type::u32, 300'000, {distribution_kind::uniform}, seed_for(1), false));
     bool is_lost = false;
-    sort_options options{.devices = "gpu:0", .algorithm = "single"};
+    sort_options options{.devices = "gpu:0", .algorithm = algorithm::single};
     options.on_progress = [&](const progress&) {
       if (!is_lost) launch_illegal_write();
       is_lost = true;

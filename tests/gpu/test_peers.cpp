@@ -22,7 +22,7 @@ sort_report sort_over_three(const tuning_options& tuning) {
   const oracle expected = make_oracle(key_type::u32, 100'000, {distribution_kind::uniform}, seed_for(1), false);
   std::vector<std::byte> keys(expected.input().begin(), expected.input().end());
   sort_report report;
-  sort_options options{.devices = "gpu:0,0,0", .algorithm = "rmg"};
+  sort_options options{.devices = "gpu:0,0,0", .algorithm = algorithm::rmg};
   options.report = &report;
   options.tuning = tuning;
   sorter(options).sort(key_span{key_type::u32, keys.data(), expected.num_keys()});

@@ -42,7 +42,7 @@ class repeated_test : public gpu_test {
 TEST_F(repeated_test, AThousandSortsGiveOneHash) {
   std::vector<std::uint32_t> expected = input;
   sort(expected, {.devices = "cpu"});
-  sorter s({.devices = "gpu:0,0,0", .algorithm = "rmg"});
+  sorter s({.devices = "gpu:0,0,0", .algorithm = algorithm::rmg});
   for (int i = 0; i < num_repeats; ++i) {
     std::vector<std::uint32_t> keys = input;
     s.sort(keys);
@@ -54,7 +54,7 @@ TEST_F(repeated_test, AThousandSortsOfPairsGiveOneHash) {
   std::vector<std::uint32_t> expected_keys = input;
   std::vector<std::uint32_t> expected_values = indices;
   sort_pairs(expected_keys, expected_values, {.devices = "cpu"});
-  sorter s({.devices = "gpu:0,0,0", .algorithm = "rmg"});
+  sorter s({.devices = "gpu:0,0,0", .algorithm = algorithm::rmg});
   for (int i = 0; i < num_repeats; ++i) {
     std::vector<std::uint32_t> keys = input;
     std::vector<std::uint32_t> values = indices;
@@ -68,7 +68,7 @@ TEST_F(repeated_test, AThousandSortsOfPairsGiveOneHash) {
 void sort_many_times(const std::string& devices, std::uint64_t seed, std::string& wrong) {
   constexpr int num_rounds = 50;
   try {
-    sorter s({.devices = devices, .algorithm = devices == "gpu:0" ? "single" : "rmg"});
+    sorter s({.devices = devices, .algorithm = devices == "gpu:0" ? algorithm::single : algorithm::rmg});
     sort_job keys({operation::kind::keys, 0},
                   make_oracle(key_type::u32, 500'000, {distribution_kind::uniform}, seed, false));
     sort_job pairs({operation::kind::pairs, 4},

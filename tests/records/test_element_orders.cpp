@@ -257,7 +257,7 @@ TEST(ElementOrder, SorterMemoryIsABound) {
 
 TEST(ElementOrder, SorterMemoryCountsSlack) {
   constexpr std::uint64_t count = 400'000;
-  const sort_options options{.devices = "cpu:3", .algorithm = "rmg", .tuning = {.epsilon = 1}};
+  const sort_options options{.devices = "cpu:3", .algorithm = algorithm::rmg, .tuning = {.epsilon = 1}};
   bytes keys = make_keys(key_type::u64, count, {}, seed_for(3));
   bytes values(count * 8);
   sorter s(options);

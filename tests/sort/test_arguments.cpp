@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <string>
@@ -49,10 +50,22 @@ TEST(Arguments, GpuWithoutAGpuIsADeviceError) {
 }
 
 TEST(Arguments, UnknownAlgorithmsAreRefusedWithTheKnownOnes) {
-  for (const std::string algorithm : {"", "quick", "RMG", "rmg "}) {
-    std::vector<int> keys{2, 1};
-    expect_refusal<invalid_argument>([&] { spansort::sort(keys, {.algorithm = algorithm}); }, 2, "rmg");
-    EXPECT_EQ(keys, (std::vector<int>{2, 1})) << algorithm;
+  for (const std::string text : {"", "quick", "RMG", "rmg "}) {
+    expect_refusal<invalid_argument>([&] { static_cast<void>(parse_algorithm(text)); }, 2, "rmg");
+  }
+}
+
+TEST(Arguments, AlgorithmsAreFoundByTheirNames) {
+  EXPECT_EQ(sort_options{}.algorithm, algorithm::automatic);
+  const std::vector<algorithm> all = list_algorithms();
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all.front(), algorithm::automatic);
+  for (const algorithm known : {algorithm::single, algorithm::rmg, algorithm::out_of_core}) {
+    EXPECT_EQ(std::ranges::count(all, known), 1) << name(known);
+  }
+  for (const algorithm which : all) {
+    EXPECT_EQ(parse_algorithm(name(which)), which) << name(which);
+    EXPECT_FALSE(description(which).empty()) << name(which);
   }
 }
 
@@ -63,7 +76,7 @@ TEST(Arguments, TuningOutsideItsLimitsIsRefused) {
                                   {.epsilon = nan},        {.fuse_threshold = nan}};
   for (const tuning_options& t : wrong) {
     std::vector<int> keys{2, 1};
-    EXPECT_THROW(spansort::sort(keys, {.devices = "cpu:2", .algorithm = "rmg", .tuning = t}), invalid_argument)
+    EXPECT_THROW(spansort::sort(keys, {.devices = "cpu:2", .algorithm = algorithm::rmg, .tuning = t}), invalid_argument)
         << engine{"cpu:2", "rmg", t}.describe();
   }
 }

@@ -22,7 +22,7 @@ const operation all_operations[] = {{operation::kind::keys, 0},   {operation::ki
 
 sort_options limited(const std::string& devices, const std::string& algorithm, std::uint64_t device_memory_bytes,
                      sort_report* report = nullptr) {
-  sort_options options{.devices = devices_under_test(devices), .algorithm = algorithm};
+  sort_options options{.devices = devices_under_test(devices), .algorithm = parse_algorithm(algorithm)};
   options.device_memory_bytes = device_memory_bytes;
   options.report = report;
   options.tuning.host_inline_keys = 1;

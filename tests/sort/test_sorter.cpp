@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Sort, reuse_test, testing::Range(std::size_t{0}, all_en
 });
 
 TEST(Sorter, MovesTakeEverythingAlong) {
-  sorter first(sort_options{.descending = true, .devices = "cpu:3", .algorithm = "rmg"});
+  sorter first(sort_options{.descending = true, .devices = "cpu:3", .algorithm = algorithm::rmg});
   random_words random(seed_for(1));
   ASSERT_EQ(random_sort(first, true, random, 3000), "");
   sorter second(std::move(first));
@@ -72,19 +72,19 @@ TEST(Sorter, MovesTakeEverythingAlong) {
 }
 
 TEST(Sorter, KeepsWorkspaceUntilReleased) {
-  for (const char* algorithm : {"single", "rmg"}) {
-    sorter s(sort_options{.devices = "cpu:2", .algorithm = algorithm});
+  for (const algorithm which : {algorithm::single, algorithm::rmg}) {
+    sorter s(sort_options{.devices = "cpu:2", .algorithm = which});
     std::vector<std::uint64_t> keys(1 << 18);
     generate(as_key_span(std::span(keys)), {}, seed_for(1));
     auto again = keys;
     s.sort(keys);
     const std::uint64_t held = s.workspace_bytes();
-    EXPECT_GT(held, 0u) << algorithm;
+    EXPECT_GT(held, 0u) << name(which);
     s.sort(again);
-    EXPECT_EQ(s.workspace_bytes(), held) << algorithm;
+    EXPECT_EQ(s.workspace_bytes(), held) << name(which);
     EXPECT_EQ(again, keys);
     s.release_workspace();
-    EXPECT_EQ(s.workspace_bytes(), 0u) << algorithm;
+    EXPECT_EQ(s.workspace_bytes(), 0u) << name(which);
     std::vector<float> more{2, 1};
     s.sort(more);
     EXPECT_EQ(more, (std::vector<float>{1, 2}));
@@ -138,7 +138,7 @@ TEST(Concurrency, TwoThreadsSortLargeInputs) { run_threads(2, is_small_scale() ?
 TEST(Concurrency, EightThreadsOfRandomSorts) { run_threads(8, is_small_scale() ? 8 : 40, 5000); }
 
 TEST(Concurrency, AThreadMayUseASorterThatAnotherMade) {
-  auto s = std::make_unique<sorter>(sort_options{.devices = "cpu:3", .algorithm = "rmg"});
+  auto s = std::make_unique<sorter>(sort_options{.devices = "cpu:3", .algorithm = algorithm::rmg});
   std::string mistake;
   std::thread([&] {
     random_words random(seed_for(1));

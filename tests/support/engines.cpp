@@ -59,6 +59,15 @@ tuning_options staged(tuning_options t) {
   return t;
 }
 
+/// An algorithm that no engine names is tested all the same.
+std::vector<engine> with_all_algorithms(std::vector<engine> engines) {
+  for (const algorithm which : list_algorithms()) {
+    const bool is_named = std::ranges::any_of(engines, [&](const engine& e) { return e.algorithm == name(which); });
+    if (!is_named) engines.push_back({"cpu:3", std::string(name(which)), tuning(small)});
+  }
+  return engines;
+}
+
 std::string diagnose_argsort(sorter& s, const oracle& expected, unsigned index_bytes) {
   const std::uint64_t n = expected.num_keys();
   const std::size_t key_bytes = size_bytes(expected.type());
@@ -112,7 +121,7 @@ sort_options engine::options(bool descending) const {
   sort_options o;
   o.descending = descending;
   o.devices = devices_under_test(devices);
-  o.algorithm = algorithm;
+  o.algorithm = parse_algorithm(algorithm);
   o.tuning = tuning;
   return o;
 }
@@ -130,7 +139,7 @@ std::string engine::describe() const {
 }
 
 const std::vector<engine>& all_engines() {
-  static const std::vector<engine> engines{
+  static const std::vector<engine> engines = with_all_algorithms({
       {"cpu", "single", {}},
       {"cpu", "single", tuning(tiny)},
       {"cpu:3", "rmg", tuning(small, 3, 0.2)},
@@ -162,7 +171,7 @@ const std::vector<engine>& all_engines() {
       {"cpu:3", "out_of_core", in_parts_of(100, with_own_memory(tuning(small)))},
       {"cpu:7", "out_of_core", in_parts_of(977, with_own_memory(tuning(tiny)))},
       {"cpu:2", "out_of_core", with_own_memory({})},
-  };
+  });
   return engines;
 }
 

@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
+#include <string>
 
+#include "algorithms/rmg.hpp"
 #include "mpi/algorithms/distributed_lsd.hpp"
 #include "spansort/errors.hpp"
 
@@ -18,17 +19,32 @@ void run_distributed_rmg(run_context& run, const problem& sort) {
   run.report().algorithm = "distributed_rmg";
 }
 
-constexpr std::array<entry, 3> entries{{{"auto", run_distributed_rmg, rmg_workspace},
-                                        {"distributed_rmg", run_distributed_rmg, rmg_workspace},
-                                        {"distributed_lsd", run_distributed_lsd, distributed_lsd_workspace}}};
+constexpr traits over_devices{.uses_all_devices = true, .takes_other_processes = true};
+constexpr traits over_copies{.takes_other_processes = true, .num_copies = 2};
+
+constexpr std::array<cluster_entry, 3> entries{
+    {{.driver = {"auto", "distributed_rmg", over_devices, run_distributed_rmg, rmg_workspace},
+      .sorts_alone_as_auto = true},
+     {.driver = {"distributed_rmg", "most significant digits first, one exchange", over_devices, run_distributed_rmg,
+                 rmg_workspace},
+      .sorts_alone_as_auto = true},
+     {.driver = {"distributed_lsd", "least significant digits first, an exchange a digit", over_copies,
+                 run_distributed_lsd, distributed_lsd_workspace},
+      .needs_target_counts = true,
+      .uses_callers_radix_bits = true}}};
 
 }  // namespace
 
-const entry& find_cluster_algorithm(std::string_view name) {
-  const auto found = std::ranges::find(entries, name, &entry::name);
-  if (found != entries.end()) return *found;
-  throw invalid_argument(
-      fmt::format("unknown algorithm '{}'; known over MPI: auto, distributed_rmg, distributed_lsd", name));
+std::span<const cluster_entry> all_cluster_algorithms() { return entries; }
+
+const cluster_entry& find_cluster_algorithm(std::string_view name) {
+  std::string known;
+  for (const cluster_entry& e : entries) {
+    if (e.driver.name == name) return e;
+    known += known.empty() ? " " : ", ";
+    known += e.driver.name;
+  }
+  throw invalid_argument(fmt::format("unknown algorithm '{}'; known over MPI:{}", name, known));
 }
 
 }  // namespace spansort::algorithms

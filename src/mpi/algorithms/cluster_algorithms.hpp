@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithms over several processes by name.
+// The algorithms over several processes by name, with what a session needs to know of one. A new one is a driver file and
+// a line in cluster_algorithms.cpp.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "algorithms/registry.hpp"
 
 namespace spansort::algorithms {
 
-/// Throws invalid_argument listing what is known. Their problems have `others`.
-[[nodiscard]] const entry& find_cluster_algorithm(std::string_view name);
+struct cluster_entry {
+  entry driver;                      ///< of problems that have `others`
+  bool sorts_alone_as_auto = false;  ///< a process that is alone sorts as one machine's `auto` does
+  bool needs_target_counts =
+      false;  ///< how many records each rank ends with must be settled before, also where balanced
+  bool uses_callers_radix_bits =
+      false;  ///< its digits are as wide as the caller says; else as the plan's parameters say
+};
+
+/// All of them, in the order of a help text.
+[[nodiscard]] std::span<const cluster_entry> all_cluster_algorithms();
+
+/// Throws invalid_argument listing what is known.
+[[nodiscard]] const cluster_entry& find_cluster_algorithm(std::string_view name);
 
 }  // namespace spansort::algorithms

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// On which devices an input is sorted: the first of the two decisions of a sort, made before any device is opened. The
+// second, algorithms::choose(), asks the devices that have been opened.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "algorithms/registry.hpp"
+#include "sort/device_list.hpp"
+
+namespace spansort::sorting {
+
+struct device_choice {
+  device_list list;
+  bool on_calling_thread = false;  ///< instead of the list: too few keys to wake others
+  std::string why = {};            ///< half a sentence; "" where nothing else was there to choose
+};
+
+/// What the choice depends on.
+struct sort_demand {
+  std::uint64_t num_keys = 0;
+  std::uint64_t input_bytes = 0;          ///< in host memory, values included
+  std::uint64_t inline_keys = 0;          ///< inputs up to this size need nobody but the calling thread
+  std::uint64_t memory_limit_bytes = 0;   ///< on workspace; 0: none
+  std::uint64_t device_memory_bytes = 0;  ///< on workspace on each device; 0: none
+  std::uint64_t held_gpu_bytes = 0;       ///< that the caller holds on each GPU already
+  bool gpus_are_open = false;             ///< the caller has used them: starting their runtime costs nothing any more
+  algorithms::traits algorithm = {};      ///< of the one asked for
+};
+
+/// What the machine has. GPUs are asked only where the answer matters.
+struct machine {
+  unsigned num_processors = 1;
+  std::function<int()> num_gpus;
+  std::function<std::uint64_t(int ordinal)> free_gpu_bytes;  ///< throws where the GPU cannot be asked
+};
+
+/// The one that this process runs on.
+[[nodiscard]] machine this_machine();
+
+/// The calling thread for few keys, else the devices asked for; of "auto", the GPUs where the trip to them pays, else the
+/// CPU. A GPU that cannot be asked is no reason to fail.
+[[nodiscard]] device_choice choose_devices(const device_list& asked_for, const sort_demand& sort, const machine& on);
+
+}  // namespace spansort::sorting

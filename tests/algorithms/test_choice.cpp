@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one decision which algorithm sorts: a table of situations on host devices, nothing is sorted.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "algorithms/registry.hpp"
+#include "sort/device_list.hpp"
+#include "spansort/errors.hpp"
+#include "support/engines.hpp"
+
+namespace spansort::test {
+namespace {
+
+constexpr std::uint64_t million = 1'000'000;
+
+/// A sort of u32 keys, and what is to sort it.
+struct situation {
+  const char* devices;
+  algorithm asked_for;
+  bool is_resident;
+  bool own_memory;  ///< the devices have memory of their own
+  std::uint64_t num_keys;
+  std::uint64_t several_devices_keys;  ///< 0: as the devices advise
+  std::uint64_t device_memory_bytes;
+  const char* expected;
+  const char* why;  ///< the beginning
+};
+
+const situation situations[] = {
+    // What is asked for is chosen, whatever the input.
+    {"cpu:1", algorithm::single, false, false, million, 0, 0, "single", ""},
+    {"cpu:3", algorithm::single, false, false, million, 0, 0, "single", ""},
+    {"cpu:1", algorithm::rmg, false, false, 10, 0, 0, "rmg", ""},
+    {"cpu:3", algorithm::out_of_core, false, false, 10, 0, 0, "out_of_core", ""},
+    // One device.
+    {"cpu:1", algorithm::automatic, false, false, 0, 0, 0, "single", "single: one device with "},
+    {"cpu:1", algorithm::automatic, false, false, 900 * million, 0, 0, "single", "single: one device with "},
+    {"cpu:1", algorithm::automatic, false, true, million, 0, 0, "single", "single: cpu:0"},
+    {"cpu:1", algorithm::automatic, false, true, 64 << 20, 0, 0, "rmg", "rmg on cpu:0: copies overlap"},
+    {"cpu:1", algorithm::automatic, false, true, (64 << 20) - 1, 0, 0, "single", "single: cpu:0"},
+    {"cpu:1", algorithm::automatic, true, true, 64 << 20, 0, 0, "single", "single: cpu:0"},
+    // Several.
+    {"cpu:3", algorithm::automatic, false, false, 999, 1000, 0, "single",
+     "single on the first of 3 devices: fewer than 1000"},
+    {"cpu:3", algorithm::automatic, false, false, 1000, 1000, 0, "rmg", "rmg over the 3 devices asked for"},
+    {"cpu:3", algorithm::automatic, true, false, 10, 1000, 0, "rmg", "rmg over the 3 devices asked for"},
+    // What does not fit goes in parts, unless it lies on the devices.
+    {"cpu:2", algorithm::automatic, false, true, 40 * million, 1, 64 << 20, "out_of_core",
+     "out_of_core over the 2 devices asked for: too large for the 67108864 bytes allowed on a device"},
+    {"cpu:1", algorithm::automatic, false, false, 40 * million, 0, 64 << 20, "out_of_core",
+     "out_of_core on cpu:0: too large"},
+    {"cpu:2", algorithm::automatic, true, true, 40 * million, 1, 64 << 20, "rmg", "rmg over"},
+};
+
+algorithms::problem problem_of(const situation& s, std::size_t num_ranks) {
+  algorithms::problem problem;
+  problem.shape = {{key_type::u32, false, keys::tie_rule::by_bits}, 0};
+  problem.num_keys = s.num_keys;
+  if (!s.is_resident) return problem;
+  for (std::size_t r = 0; r < num_ranks; ++r) problem.parts.push_back({{}, s.num_keys / num_ranks, s.num_keys});
+  return problem;
+}
+
+TEST(Choice, IsMadeByInputAndDevices) {
+  for (const situation& s : situations) {
+    tuning_options tuning;
+    tuning.host_separate_memory = s.own_memory;
+    tuning.several_devices_keys = s.several_devices_keys;
+    std::vector<algorithms::rank> ranks =
+        sorting::open_ranks(sorting::parse_device_list(s.devices), {.tuning = tuning});
+    const sort_options options{.device_memory_bytes = s.device_memory_bytes, .tuning = tuning};
+    const algorithms::problem problem = problem_of(s, ranks.size());
+    const algorithms::choice chosen =
+        algorithms::choose(algorithms::find_algorithm(name(s.asked_for)), ranks, options, problem);
+    const std::string which = std::string(s.devices) + ", " + std::string(name(s.asked_for)) + ", " +
+                              std::to_string(s.num_keys) + " keys: " + chosen.why;
+    EXPECT_EQ(chosen.algorithm->name, s.expected) << which;
+    EXPECT_TRUE(chosen.why.starts_with(s.why)) << which;
+    EXPECT_EQ(chosen.why.empty(), s.asked_for != algorithm::automatic) << which;
+    EXPECT_FALSE(chosen.workspace.empty()) << which;
+    EXPECT_EQ(algorithms::held_bytes(ranks), 0u) << which << ": a choice takes no memory";
+  }
+}
+
+TEST(Choice, RefusesWhatAnAlgorithmDoesNotTake) {
+  std::vector<algorithms::rank> ranks = sorting::open_ranks(sorting::parse_device_list("cpu:1"), {});
+  algorithms::problem resident;
+  resident.shape = {{key_type::u32, false, keys::tie_rule::by_bits}, 0};
+  resident.parts.push_back({});
+  algorithms::problem shared = resident;
+  shared.parts.clear();
+  const algorithms::cluster_sort others;
+  shared.others = &others;
+  const auto refuses = [&](algorithm which, const algorithms::problem& problem) {
+    EXPECT_THROW(static_cast<void>(algorithms::choose(algorithms::find_algorithm(name(which)), ranks, {}, problem)),
+                 invalid_argument)
+        << name(which);
+  };
+  refuses(algorithm::out_of_core, resident);
+  refuses(algorithm::out_of_core, shared);
+  refuses(algorithm::single, shared);
+  refuses(algorithm::automatic, shared);
+}
+
+}  // namespace
+}  // namespace spansort::test

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decision on which devices an input is sorted: a table of situations on machines that are made up.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sort/choose_devices.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::test {
+namespace {
+
+constexpr std::uint64_t kib = 1024;
+constexpr std::uint64_t mib = 1024 * kib;
+constexpr std::uint64_t gib = 1024 * mib;
+
+constexpr algorithms::traits one_device{.runs_inline = true};
+constexpr algorithms::traits all_devices{.uses_all_devices = true};
+constexpr algorithms::traits as_auto{.uses_all_devices = true, .runs_inline = true, .sorts_in_parts = true};
+
+/// GPUs with so much free memory; 0: none.
+sorting::machine machine_with(int num_gpus, std::uint64_t free_bytes) {
+  return {.num_processors = 16,
+          .num_gpus = [num_gpus] { return num_gpus; },
+          .free_gpu_bytes = [free_bytes](int) { return free_bytes; }};
+}
+
+/// A list of GPUs that this machine need not have.
+sorting::device_list gpus(std::vector<int> ordinals) {
+  sorting::device_list list;
+  list.gpus = std::move(ordinals);
+  return list;
+}
+
+struct situation {
+  std::uint64_t input_bytes;
+  algorithms::traits algorithm;
+  int num_gpus;
+  std::uint64_t free_bytes;
+  std::uint64_t memory_limit_bytes;
+  std::size_t expected_gpus;  ///< 0: the CPU
+  const char* why;            ///< the beginning
+};
+
+const situation of_auto_lists[] = {
+    {10 * gib, as_auto, 0, 0, 0, 0, ""},
+    {mib, as_auto, 8, 80 * gib, 0, 0, ""},  // the trip takes longer
+    {4 * gib, as_auto, 8, 80 * gib, 0, 8, "8 GPUs: about "},
+    {4 * gib, as_auto, 1, 80 * gib, 0, 1, "1 GPU: about "},
+    {4 * gib, one_device, 8, 80 * gib, 0, 1, "1 GPU: about "},
+    {4 * gib, one_device, 1, 8 * gib, 0, 0, "on the CPU: too large for the free memory of 1 GPU"},
+    {4 * gib, all_devices, 1, 8 * gib, 0, 0, "on the CPU: too large"},
+    {4 * gib, as_auto, 1, 8 * gib, 0, 1, "1 GPU, in parts: about "},
+    {4 * gib, as_auto, 1, 255 * mib, 0, 0, "on the CPU: too large"},
+    {4 * gib, all_devices, 2, 8 * gib, 0, 2, "2 GPUs: about "},
+    {4 * gib, as_auto, 8, 80 * gib, 8 * gib, 0, ""},  // the limit leaves no room for the GPUs' copies
+};
+
+TEST(DeviceChoice, OfAutoIsTheFastest) {
+  for (const situation& s : of_auto_lists) {
+    const sorting::sort_demand sort{.num_keys = s.input_bytes / 4,
+                                    .input_bytes = s.input_bytes,
+                                    .inline_keys = 1000,
+                                    .memory_limit_bytes = s.memory_limit_bytes,
+                                    .algorithm = s.algorithm};
+    const sorting::device_choice choice =
+        sorting::choose_devices(sorting::parse_device_list("auto"), sort, machine_with(s.num_gpus, s.free_bytes));
+    const std::string which = std::to_string(s.input_bytes) + " bytes, " + std::to_string(s.num_gpus) + " GPUs of " +
+                              std::to_string(s.free_bytes) + ": " + choice.why;
+    EXPECT_EQ(choice.list.gpus.size(), s.expected_gpus) << which;
+    EXPECT_FALSE(choice.on_calling_thread) << which;
+    EXPECT_TRUE(choice.why.starts_with(s.why)) << which;
+    EXPECT_EQ(choice.why.empty(), std::string(s.why).empty()) << which;
+  }
+}
+
+TEST(DeviceChoice, FewKeysNeedTheCallingThreadAlone) {
+  struct {
+    sorting::device_list list;
+    algorithms::traits algorithm;
+    std::uint64_t num_keys;
+    bool expected;
+  } const cases[] = {
+      {sorting::parse_device_list("auto"), as_auto, 1000, true},
+      {sorting::parse_device_list("auto"), as_auto, 1001, false},
+      {sorting::parse_device_list("cpu"), one_device, 0, true},
+      {sorting::parse_device_list("cpu"), all_devices, 0, false},
+      {sorting::parse_device_list("cpu:1"), one_device, 10, true},
+      {sorting::parse_device_list("cpu:2"), one_device, 10, false},
+      {gpus({0}), one_device, 10, false},
+  };
+  for (const auto& c : cases) {
+    const sorting::device_choice choice = sorting::choose_devices(
+        c.list, {.num_keys = c.num_keys, .input_bytes = 4 * c.num_keys, .inline_keys = 1000, .algorithm = c.algorithm},
+        machine_with(0, 0));
+    EXPECT_EQ(choice.on_calling_thread, c.expected) << c.num_keys << " keys, list of " << c.list.count;
+    EXPECT_EQ(choice.list.count, c.list.count);
+    EXPECT_EQ(choice.list.gpus, c.list.gpus);
+  }
+}
+
+TEST(DeviceChoice, OpenGpusAreWorthSmallerInputs) {
+  const sorting::machine one_gpu = machine_with(1, 80 * gib);
+  sorting::sort_demand sort{.num_keys = 64 * mib, .input_bytes = 256 * mib, .algorithm = as_auto};
+  EXPECT_EQ(sorting::choose_devices(sorting::parse_device_list("auto"), sort, one_gpu).list.gpus.size(), 0u);
+  sort.gpus_are_open = true;
+  EXPECT_EQ(sorting::choose_devices(sorting::parse_device_list("auto"), sort, one_gpu).list.gpus.size(), 1u);
+}
+
+TEST(DeviceChoice, NamedDevicesAreTakenWithoutAsking) {
+  sorting::machine silent;
+  silent.num_gpus = []() -> int { throw device_error("asked"); };
+  silent.free_gpu_bytes = [](int) -> std::uint64_t { throw device_error("asked"); };
+  const sorting::sort_demand sort{.num_keys = gib, .input_bytes = 4 * gib, .algorithm = as_auto};
+  EXPECT_EQ(sorting::choose_devices(gpus({1, 0}), sort, silent).list.gpus, (std::vector<int>{1, 0}));
+  EXPECT_EQ(sorting::choose_devices(sorting::parse_device_list("cpu:5"), sort, silent).list.count, 5u);
+}
+
+TEST(DeviceChoice, GpusThatCannotBeAskedLeaveTheCpu) {
+  sorting::machine broken = machine_with(1, 0);
+  broken.free_gpu_bytes = [](int) -> std::uint64_t { throw device_error("no answer"); };
+  const sorting::sort_demand sort{.num_keys = gib, .input_bytes = 4 * gib, .algorithm = as_auto};
+  const sorting::device_choice choice = sorting::choose_devices(sorting::parse_device_list("auto"), sort, broken);
+  EXPECT_TRUE(choice.list.gpus.empty());
+  EXPECT_EQ(choice.why, "on the CPU, for the GPUs could not be asked: no answer");
+}
+
+}  // namespace
+}  // namespace spansort::test
