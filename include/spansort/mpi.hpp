@@ -9,12 +9,12 @@
 // Failure. What all node ranks can see together (an argument that cannot be, memory that is not there, settings that
 // differ) ends the call on all of them with the data untouched: the one in trouble throws what happened, the others
 // cluster_failure, and of settings that differ all throw invalid_argument. When a node rank fails later, is killed or
-// stops answering, all others throw cluster_failure within `heartbeat_timeout` and some seconds, naming it and the phase it
-// was in; their data is then as it was or lost (neither input nor result). After that only the process's end is sure to
-// work: MPI may still write to the arrays of the call, so that they must stay where they are, and neither the
-// communicator nor MPI_Finalize should be called. Where MPI's messages go over TCP, MPI itself may end a process whose
-// peer is gone before the exception is thrown; `on_failure` is called all the same. For this, beside MPI, every node
-// rank holds a TCP connection to node rank 0 during the call.
+// stops answering, all others throw cluster_failure within `heartbeat_timeout` and some seconds, naming it and the
+// phase it was in; their data is then as it was or lost (neither input nor result). After that only the process's end
+// is sure to work: MPI may still write to the arrays of the call, so that they must stay where they are, and neither
+// the communicator nor MPI_Finalize should be called. Where MPI's messages go over TCP, MPI itself may end a process
+// whose peer is gone before the exception is thrown; `on_failure` is called all the same. For this, beside MPI, every
+// node rank holds a TCP connection to node rank 0 during the call.
 //
 // Memory beside the caller's arrays, on each node rank: that of sort() for the larger of its parts before and after, on
 // GPUs too; distributed_lsd twice that. Values of more than 16 bytes take 32 bytes and three values a pair besides.
@@ -43,7 +43,7 @@
 
 namespace spansort::mpi {
 
-/// Of another node rank.
+/// The failure of another node rank.
 struct failure {
   unsigned node_rank = 0;
   std::string phase;    ///< the last it was heard to be in
@@ -87,32 +87,32 @@ struct options {
   /// those that the processes on it leave each other; "gpu:0" a GPU. As in sort_options otherwise.
   std::string devices = "auto";
   mpi::algorithm algorithm = mpi::algorithm::automatic;
-  /// How keys travel between GPUs of different node ranks. "nccl": from GPU to GPU, where every node rank has one GPU, all
-  /// different, and libnccl.so.2 can be loaded. "host": through host memory and MPI. "auto": the first where it can be had
-  /// on all, else the second. The same on all node ranks.
+  /// How keys travel between GPUs of different node ranks. "nccl": from GPU to GPU, where every node rank has one GPU,
+  /// all different, and libnccl.so.2 can be loaded. "host": through host memory and MPI. "auto": the first where it can
+  /// be had on all, else the second. The same on all node ranks.
   std::string exchange = "auto";
   /// Digit width of distributed_lsd, 1 to 16; wider means fewer exchanges. 16 is the paper's.
   unsigned radix_bits = 16;
   /// Ceiling on workspace beside the caller's arrays, on this node rank. 0: what the machine has.
   std::uint64_t memory_limit_bytes = 0;
-  /// Of this node rank's part; `ranks` are its devices.
+  /// The report of this node rank's part; its `ranks` are this node rank's devices.
   sort_report* report = nullptr;
   /// A node rank that has not been heard of for this long has failed. Every one says something each second.
   std::chrono::milliseconds heartbeat_timeout{20000};
   /// Called on a thread of the library's, once, as soon as another node rank is known to have failed, also while the
   /// calling thread computes. It must not throw and may end the process.
   std::function<void(const failure&)> on_failure = {};
-  /// Called on the calling thread when this node rank enters a phase of its work, of which the others have been told. What
-  /// it throws is a failure of this node rank.
+  /// Called on the calling thread when this node rank enters a phase of its work, of which the others have been told.
+  /// What it throws is a failure of this node rank.
   std::function<void(std::string_view phase)> on_phase = {};
-  /// Largest MPI message, up to 2^30. Where devices have memory of their own, 8 such are pinned on the host. Tests set a
-  /// thousand.
+  /// Largest MPI message, up to 2^30. Where devices have memory of their own, 8 such are pinned on the host. Tests set
+  /// a thousand.
   std::uint64_t message_bytes = std::uint64_t{8} << 20;
   tuning_options tuning = {};
 };
 
-/// The node ranks of a communicator with their devices and connections, kept from call to call. Movable, not copyable; a
-/// thread at a time. Made and destroyed by all together.
+/// The node ranks of a communicator with their devices and connections, kept from call to call. Movable, not copyable;
+/// a thread at a time. Made and destroyed by all together.
 class session {
  public:
   /// Collective. Throws as the calls do, and invalid_argument where MPI is not initialised.
@@ -124,15 +124,15 @@ class session {
 
   [[nodiscard]] unsigned node_rank() const noexcept;
   [[nodiscard]] unsigned num_nodes() const noexcept;
-  /// After a call has thrown: whether all node ranks have thrown from it together, so that the communicator can go on
-  /// being used. Otherwise the process can do nothing more with it, nor call MPI_Finalize.
+  /// Returns, after a call has thrown, whether all node ranks have thrown from it together, so that the communicator
+  /// can go on being used. Otherwise the process can do nothing more with it, nor call MPI_Finalize.
   [[nodiscard]] bool all_know_of_failure() const noexcept;
 
-  /// Sorts keys of a run-time type; every node rank ends with as many as it began with, in the same memory. Keys that tie
-  /// are ordered by bits: the same bytes as one machine's sort().
+  /// Sorts keys of a run-time type; every node rank ends with as many as it began with, in the same memory. Keys that
+  /// tie are ordered by bits: the same bytes as one machine's sort().
   void sort(key_span keys);
-  /// The same with `keys.num_keys` values of `value_bytes` bytes each. Stable: of equal keys the one of the lower node
-  /// rank comes first, then the earlier one. Values of more than 16 bytes are fetched by index afterwards.
+  /// Sorts keys with `keys.num_keys` values of `value_bytes` bytes each. Stable: of equal keys the one of the lower
+  /// node rank comes first, then the earlier one. Values of more than 16 bytes are fetched by index afterwards.
   void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes);
   /// The stable order of all keys: `indices`, as many as keys, get this node rank's part of it. An index counts through
   /// the parts of all node ranks in their order. Keys are not changed.
@@ -148,8 +148,9 @@ class session {
     sort_pairs(as_key_span(std::span(keys)), std::ranges::data(values), sizeof(std::ranges::range_value_t<S>),
                std::ranges::size(values));
   }
-  /// Sorts, and evens the sizes out: afterwards `keys` holds at most 1.05 n/p + 1 of the n keys of p node ranks, however
-  /// they were spread and also when all are equal (with the default `tuning.epsilon`). A new vector, beside the workspace.
+  /// Sorts, and evens the sizes out: afterwards `keys` holds at most 1.05 n/p + 1 of the n keys of p node ranks,
+  /// however they were spread and also when all are equal (with the default `tuning.epsilon`). A new vector, beside the
+  /// workspace.
   template <radix_key K>
   void sort_balanced(std::vector<K>& keys);
   template <radix_key K, sortable_value V>
@@ -162,12 +163,12 @@ class session {
   }
 
   /// Quantiles of the keys of all node ranks, which stay where they are; every node rank gets the same, those of one
-  /// process with all keys. Nearly always one read of them for 8 ranks; what node ranks tell each other is a sample of 2^16
-  /// keys and some counts. Devices are the session's, and `order` is of no use here. Throws as quantiles().
+  /// process with all keys. Nearly always one read of them for 8 ranks; what node ranks tell each other is a sample of
+  /// 2^16 keys and some counts. Devices are the session's, and `order` is of no use here. Throws as quantiles().
   [[nodiscard]] std::vector<double> quantiles(const_key_span keys, std::span<const double> q,
                                               const quantile_options& options = {});
-  /// What a box plot of the keys of all node ranks shows, likewise; all get the outliers. The mean of floats may be rounded
-  /// otherwise than in one process. Throws as summarize().
+  /// Returns what a box plot of the keys of all node ranks shows, likewise; all get the outliers. The mean of floats
+  /// may be rounded otherwise than in one process. Throws as summarize().
   [[nodiscard]] summary summarize(const_key_span keys, const summary_options& options = {});
   template <std::ranges::contiguous_range R>
     requires radix_key<std::ranges::range_value_t<R>>
@@ -184,27 +185,27 @@ class session {
   }
 
   /// Sorts a file that all node ranks see by this name, as sort_file() does: each reads an equal share of its keys, and
-  /// writes its part of the result into one new file, which replaces `output` when all parts are written and synced. Both
-  /// are regular files; `output` may be the input. Throws as sort_file(), and cluster_failure on the other node ranks;
-  /// `output` is then as it was. Memory on each node rank: its share of the keys and the workspace. Of file_options, `type`,
-  /// `unique`, `verify` and `on_temporary` are for here; invalid_argument is thrown where another is given. (`on_sorted`
-  /// wants all keys, which no node rank has.)
+  /// writes its part of the result into one new file, which replaces `output` when all parts are written and synced.
+  /// Both are regular files; `output` may be the input. Throws as sort_file(), and cluster_failure on the other node
+  /// ranks; `output` is then as it was. Memory on each node rank: its share of the keys and the workspace. Of
+  /// file_options, `type`, `unique`, `verify` and `on_temporary` are for here; invalid_argument is thrown where another
+  /// is given. (`on_sorted` wants all keys, which no node rank has.)
   file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {});
-  /// The stable order of a file's keys likewise, as argsort_file() writes it. Verification fetches the keys at the indices
-  /// from the node ranks that have read them: 24 bytes and three keys a key more.
+  /// The stable order of a file's keys likewise, as argsort_file() writes it. Verification fetches the keys at the
+  /// indices from the node ranks that have read them: 24 bytes and three keys a key more.
   file_result argsort_file(const std::string& input, const std::string& output, const file_options& file = {});
 
   /// This node rank's share of the keys of a regular file that all see by this name: shares of equal size (± 1), in the
   /// order of node ranks. Throws as key_file, and cluster_failure on the other node ranks.
   [[nodiscard]] key_file read_share(const std::string& input, std::optional<key_type> type = {});
-  /// How many keys of all node ranks lie between the edges, as histogram() counts them; the same for all. On the CPU. Throws
-  /// as histogram().
+  /// Returns how many keys of all node ranks lie between the edges, as histogram() counts them; the same for all. On
+  /// the CPU. Throws as histogram().
   [[nodiscard]] std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double> edges);
   /// Writes the outliers among the keys of all node ranks into one file, as write_outliers() does: in the order of node
   /// ranks, each one's in their order, so that shares of a file give the bytes that the whole file gives. `box`: what
-  /// summarize() said, the same on all. `output` is no stream; each node rank writes its part, as in sort_file(). Returns
-  /// how many were written by all. Memory: this node rank's outliers. Throws as write_outliers(), and cluster_failure on
-  /// the other node ranks; `output` is then as it was.
+  /// summarize() said, the same on all. `output` is no stream; each node rank writes its part, as in sort_file().
+  /// Returns how many were written by all. Memory: this node rank's outliers. Throws as write_outliers(), and
+  /// cluster_failure on the other node ranks; `output` is then as it was.
   std::uint64_t write_outliers(const std::string& output, const_key_span keys, const summary& box,
                                const temporary_file_callback& on_temporary = {});
 
@@ -216,8 +217,8 @@ class session {
     void* values = nullptr;
   };
   void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values);
-  /// Into arrays that `make_room` makes for at most so many elements, called where a failure is seen by all. Returns how
-  /// many there are. `value_bytes` 0: keys alone.
+  /// Sorts into arrays that `make_room` makes for at most so many elements, called where a failure is seen by all.
+  /// Returns how many there are. `value_bytes` 0: keys alone.
   std::uint64_t sort_balanced(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values,
                               const std::function<arrays(std::uint64_t)>& make_room);
 

@@ -51,14 +51,14 @@ struct tuning_options {
   unsigned file_fan_in = 0;               ///< runs merged at a time, at least 2
   bool damage_result = false;             ///< sort_file and argsort_file flip a bit of the result before they verify it
   std::uint64_t fail_allocation_at = 0;   ///< 1: the first workspace allocation fails, 2: the second ... 0: none
-  /// 1: the first call of a sort to its GPUs' runtime fails without being made, 2: the second ... 0: none. Sorts that run
-  /// beside it may meet the fault in its place.
+  /// 1: the first call of a sort to its GPUs' runtime fails without being made, 2: the second ... 0: none. Sorts that
+  /// run beside it may meet the fault in its place.
   std::uint64_t fail_device_call_at = 0;
   int fail_device_call_with = 0;  ///< that failure's number at the runtime; 0: its unknown error
 };
 
-/// Which algorithm sorts. Those known here are named constants; parse_algorithm() finds every one by name, and nothing else
-/// makes one: an algorithm that is not there cannot be asked for.
+/// Which algorithm sorts. Those known here are named constants; parse_algorithm() finds every one by name, and nothing
+/// else makes one: an algorithm that is not there cannot be asked for.
 class algorithm {
  public:
   static const algorithm automatic;    ///< "auto": what is fastest for the input and the devices
@@ -88,17 +88,17 @@ inline constexpr algorithm algorithm::out_of_core{"out_of_core"};
 /// All of them, "auto" first.
 [[nodiscard]] std::vector<algorithm> list_algorithms();
 
-/// What an algorithm does, in a few words for a help text.
+/// Returns what an algorithm does, in a few words for a help text.
 [[nodiscard]] std::string_view description(algorithm which);
 
-/// Where workspace on GPUs comes from, in the place of the runtime's own allocator: a pool of the caller's, say. Called by
+/// A source of workspace on GPUs instead of the runtime's own allocator: a pool of the caller's, say. It is called by
 /// one thread of a sorter at a time, with the GPU current.
 class gpu_memory_resource {
  public:
   virtual ~gpu_memory_resource() = default;
-  /// `size_bytes` of memory of GPU `ordinal`, aligned to 256 bytes and usable on any stream at once; null where there is
-  /// none, which the sort reports as out_of_memory. In a list of several GPUs the others must reach it too: memory of
-  /// cudaMalloc is, that of a pool where its access has been set.
+  /// `size_bytes` of memory of GPU `ordinal`, aligned to 256 bytes and usable on any stream at once; null where there
+  /// is none, which the sort reports as out_of_memory. In a list of several GPUs the others must reach it too: memory
+  /// of cudaMalloc is, that of a pool where its access has been set.
   [[nodiscard]] virtual void* allocate(int ordinal, std::uint64_t size_bytes) = 0;
   /// Nothing is at work on it any more.
   virtual void deallocate(int ordinal, void* memory, std::uint64_t size_bytes) noexcept = 0;
@@ -116,7 +116,8 @@ struct sort_options {
   std::uint64_t device_memory_bytes = 0;
   progress_callback on_progress = {};
   sort_report* report = nullptr;
-  /// Outlives the sorter. Null: the runtime's allocator. Small buffers that are pinned for copies do not come from here.
+  /// Outlives the sorter. Null: the runtime's allocator. Small buffers that are pinned for copies do not come from
+  /// here.
   gpu_memory_resource* gpu_memory = nullptr;
   tuning_options tuning = {};
 };

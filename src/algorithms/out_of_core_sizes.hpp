@@ -24,7 +24,8 @@ inline constexpr unsigned num_conveyor_slots = 4;
 [[nodiscard]] std::vector<slot_request> out_of_core_workspace(const std::vector<rank>& ranks,
                                                               const sort_options& options, const problem& sort);
 
-/// What the slots take on host devices: four parts on each device, of 1/32 of the data, or of 64 MiB where that is more.
+/// Returns what the slots take on host devices: four parts on each device, of 1/32 of the data, or of 64 MiB where that
+/// is more.
 [[nodiscard]] base::memory_formula out_of_core_host_memory(std::uint64_t num_devices, std::uint64_t record_bytes);
 
 }  // namespace spansort::algorithms

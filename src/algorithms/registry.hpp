@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithms by name, with all that callers need to know of one. A new one is a driver file, which describes it by an
-// entry, and the entry's name in the list of registry.cpp. Nobody else compares names.
+// The algorithms by name, with all that callers need to know of one. A new one is a driver file, which describes it by
+// an entry, and the entry's name in the list of registry.cpp. Nobody else compares names.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ struct traits {
   unsigned num_copies = 1;             ///< workspace, in copies of the data; slack and parts come on top
 };
 
-/// Where an algorithm keeps more than copies of the data: what that takes of host memory on `num_devices` host devices for
-/// records of `record_bytes`.
+/// Where an algorithm keeps more than copies of the data: what that takes of host memory on `num_devices` host devices
+/// for records of `record_bytes`.
 using host_memory_rule = base::memory_formula (*)(std::uint64_t num_devices, std::uint64_t record_bytes);
 
 struct entry;

@@ -32,27 +32,27 @@ struct slot_request {
 
 /// Bytes that the ranks hold: slots and scratch.
 [[nodiscard]] std::uint64_t held_bytes(const std::vector<rank>& ranks) noexcept;
-/// Of them, those of one rank's device.
+/// Bytes that one rank holds on its device.
 [[nodiscard]] std::uint64_t held_device_bytes(const rank& r) noexcept;
 
 /// Gives back all that the ranks hold.
 void release(std::vector<rank>& ranks);
 
-/// How often the list names a rank's device: a limit on the device is theirs together.
+/// Returns how often the list names a rank's device: a limit on the device is theirs together.
 [[nodiscard]] std::uint64_t num_entries(const std::vector<rank>& ranks, const rank& r);
 
-/// What a rank's device offers all of its workspace: `limit_bytes` where that is not 0, else what could be allocated
-/// now and what is held. Where a list repeats a device, each gets its share.
+/// Returns what a rank's device offers all of its workspace: `limit_bytes` where that is not 0, else what could be
+/// allocated now and what is held. Where a list repeats a device, each gets its share.
 [[nodiscard]] std::uint64_t device_room_bytes(const std::vector<rank>& ranks, const rank& r, std::uint64_t limit_bytes);
 
-/// Whether the wishes and scratch keep within `limit_bytes` (0: none) on each device and, on devices with memory of their
-/// own, within what is available. Asks them only where much is missing.
+/// Returns whether the wishes and scratch keep within `limit_bytes` (0: none) on each device and, on devices with
+/// memory of their own, within what is available. Asks them only where much is missing.
 [[nodiscard]] bool fits_devices(const std::vector<rank>& ranks, const device::record_shape& shape,
                                 const std::vector<slot_request>& wishes, std::uint64_t limit_bytes);
 
-/// Grows slots to what is wished for and prepares the devices. `other_bytes` of host memory will be taken for the same sort. Throws out_of_memory
-/// before anything is taken when `limit_bytes` (0: none), `device_limit_bytes` (of each device; 0: none) or what is
-/// available is less than needed; the bytes needed that the exception names are enough.
+/// Grows slots to what is wished for and prepares the devices. `other_bytes` of host memory will be taken for the same
+/// sort. Throws out_of_memory before anything is taken when `limit_bytes` (0: none), `device_limit_bytes` (of each
+/// device; 0: none) or what is available is less than needed; the bytes needed that the exception names are enough.
 void reserve_workspace(std::vector<rank>& ranks, const device::record_shape& shape,
                        const std::vector<slot_request>& wishes, std::uint64_t other_bytes, std::uint64_t limit_bytes,
                        std::uint64_t device_limit_bytes = 0);

@@ -36,7 +36,7 @@ transport::group_options group_options_of(const options& given) {
   return group;
 }
 
-/// What the room algorithms/ looks at. The width of a digit is distributed_lsd's; RMG's is tuning.
+/// Returns what the room algorithms/ looks at. The width of a digit is distributed_lsd's; RMG's is tuning.
 sort_options sort_options_of(const options& given, const algorithms::cluster_entry& algorithm) {
   sort_options sort{.descending = given.descending,
                     .devices = given.devices,
@@ -280,7 +280,8 @@ std::uint64_t session::state::sort(key_span keys, void* values, std::uint64_t va
   return run(problem, others, {.name = has_values ? "sort_pairs" : "sort"});
 }
 
-/// What travels is the value widened, or its index among those of all node ranks, by which it is fetched afterwards.
+/// Sorts values of other sizes: what travels is the value widened, or its index among those of all node ranks, by which
+/// it is fetched afterwards.
 std::uint64_t session::state::sort_with_substitute(const algorithms::problem& problem, algorithms::cluster_sort& others,
                                                    std::uint64_t value_bytes) {
   const unsigned width = problem.shape.value_bytes;

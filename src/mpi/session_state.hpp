@@ -40,7 +40,8 @@ struct session::state {
     if (all_know_of_failure) group->leave();
   }
 
-  // A failure that all node ranks hear of in the same place is no failure of the group: the session can be used further.
+  // A failure that all node ranks hear of in the same place is no failure of the group: the session can be used
+  // further.
 
   /// Calls f() on every node rank. Where it throws, the exception goes on; all others throw cluster_failure.
   void together(std::string_view phase, const std::function<void()>& f);
@@ -59,8 +60,8 @@ struct session::state {
       throw;
     }
   }
-  /// The same for f() that asks for the same on all node ranks and gets the same: what is wrong with the request or the keys
-  /// is thrown on all.
+  /// Calls f() as alone() does, for an f() that asks for the same on all node ranks and gets the same: what is wrong
+  /// with the request or the keys is thrown on all.
   template <class F>
   void agreed(F&& f) {
     all_know_of_failure = false;
@@ -86,14 +87,15 @@ struct session::state {
                                               bool is_balanced);
   /// Sorts the problem's records to `others.result`. Returns how many there are then.
   std::uint64_t run(algorithms::problem problem, algorithms::cluster_sort& others, const sorting::operation& what);
-  /// Keys, and values where `value_bytes` is not 0. `make_room` gives memory for the result, of which there is at most as
-  /// much as it is asked for.
+  /// Keys, and values where `value_bytes` is not 0. `make_room` gives memory for the result, of which there is at most
+  /// as much as it is asked for.
   using room_maker = std::function<device::records(std::uint64_t most_records)>;
   std::uint64_t sort(key_span keys, void* values, std::uint64_t value_bytes, bool is_balanced,
                      const room_maker& make_room);
   std::uint64_t sort_with_substitute(const algorithms::problem& problem, algorithms::cluster_sort& others,
                                      std::uint64_t value_bytes);
-  /// The stable order of all keys, this node rank's part: indices, and the keys at them, in memory for as many as `keys`.
+  /// The stable order of all keys, this node rank's part: indices, and the keys at them, in memory for as many as
+  /// `keys`.
   void argsort(const const_key_span& keys, std::uint64_t* indices, void* sorted_keys);
   [[nodiscard]] transport::exchange_limits limits() const {
     return {.message_bytes = given.message_bytes, .on_progress = {}};

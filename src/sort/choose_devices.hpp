@@ -40,8 +40,8 @@ struct machine {
 /// The one that this process runs on.
 [[nodiscard]] machine this_machine();
 
-/// The calling thread for few keys, else the devices asked for; of "auto", the GPUs where the trip to them pays, else the
-/// CPU. A GPU that cannot be asked is no reason to fail.
+/// The calling thread for few keys, else the devices asked for; of "auto", the GPUs where the trip to them pays, else
+/// the CPU. A GPU that cannot be asked is no reason to fail.
 [[nodiscard]] device_choice choose_devices(const device_list& asked_for, const sort_demand& sort, const machine& on);
 
 }  // namespace spansort::sorting

@@ -17,7 +17,7 @@ std::string with_state(const error& failure, bool output_has_begun) {
                                             : "; the input is untouched");
 }
 
-/// Why this algorithm sorted, and what it found the input to be where that made it faster.
+/// Returns why this algorithm sorted, and what it found the input to be where that made it faster.
 std::string why_picked(const algorithms::choice& chosen, const sort_report& report) {
   if (chosen.why.empty()) return report.algorithm + ": asked for";
   if (report.input_shape == "general" || report.input_shape == "unknown") return chosen.why;

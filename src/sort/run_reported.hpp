@@ -20,8 +20,8 @@ struct operation {
   std::string devices_picked = {};  ///< why these devices, where nobody named them
 };
 
-/// Sorts by the algorithm chosen, whose workspace has been reserved. `place_values`, where given, moves what did not travel with the keys; the
-/// sort is complete only then.
+/// Sorts by the algorithm chosen, whose workspace has been reserved. `place_values`, where given, moves what did not
+/// travel with the keys; the sort is complete only then.
 void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks, const sort_options& options,
                   const algorithms::problem& problem, const operation& what, const std::function<void()>& place_values,
                   sort_report& report);

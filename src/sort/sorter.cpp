@@ -24,8 +24,8 @@ struct sorter::state {
 
   /// Chooses the devices that this call will use; opens none.
   [[nodiscard]] const sorting::device_list& choose_devices(const device::record_shape& shape, std::uint64_t num_keys);
-  /// Opens what was chosen, chooses the algorithm on it and takes its workspace, or throws out_of_memory with nothing touched.
-  /// `scratch_bytes` is what the caller will take by scratch().
+  /// Opens what was chosen, chooses the algorithm on it and takes its workspace, or throws out_of_memory with nothing
+  /// touched. `scratch_bytes` is what the caller will take by scratch().
   void reserve(const algorithms::problem& problem, std::uint64_t scratch_bytes);
   /// Host memory beside the driver's workspace, for one call.
   [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes) {

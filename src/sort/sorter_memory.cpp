@@ -20,7 +20,7 @@ std::uint64_t num_host_devices(const device_list& list) {
   return std::max<std::uint64_t>(list.count, device::host::num_numa_nodes());
 }
 
-/// What an algorithm keeps beside copies of the data, up to the limit of the devices where there is one.
+/// Returns what an algorithm keeps beside copies of the data, up to the limit of the devices where there is one.
 base::memory_formula other_memory(const algorithms::entry& algorithm, std::uint64_t device_memory_bytes,
                                   std::uint64_t num_devices, std::uint64_t bytes) {
   if (device_memory_bytes != 0) return {.fixed_bytes = num_devices * device_memory_bytes};

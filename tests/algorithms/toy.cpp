@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An algorithm as a newcomer would add it: one file with a driver, its workspace and its description. Indices are sorted
-// by std::stable_sort, and the records follow them by way of the workspace. Devices share the caller's memory.
+// An algorithm as a newcomer would add it: one file with a driver, its workspace and its description. Indices are
+// sorted by std::stable_sort, and the records follow them by way of the workspace. Devices share the caller's memory.
 #include <algorithm>
 #include <cstring>
 #include <numeric>

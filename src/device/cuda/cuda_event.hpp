@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A point in a GPU queue's order. A queue's thread records it some time after it was asked to, so the host keeps track of
-// whether that has happened yet.
+// A point in a GPU queue's order. A queue's thread records it some time after it was asked to, so the host keeps track
+// of whether that has happened yet.
 #pragma once
 
 #include <condition_variable>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithms over several processes by name, with what a session needs to know of one. A new one is a driver file and
-// a line in cluster_algorithms.cpp.
+// The algorithms over several processes by name, with what a session needs to know of one. A new one is a driver file
+// and a line in cluster_algorithms.cpp.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys into their encodings and back, for sorts that know no codec. One read and one write of the keys; no shared memory;
-// any number of blocks of encode_threads.
+// Keys into their encodings and back, for sorts that know no codec. One read and one write of the keys; no shared
+// memory; any number of blocks of encode_threads.
 #pragma once
 
 #include <cstdint>

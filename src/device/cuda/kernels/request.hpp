@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host hands to the kernels, and the memory in which they keep what passes from one to the next. Host and device
-// code include it; the launchers are instantiated per key width in launch_u8.cu ... launch_u64.cu.
+// What the host hands to the kernels, and the memory in which they keep what passes from one to the next. Host and
+// device code include it; the launchers are instantiated per key width in launch_u8.cu ... launch_u64.cu.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -34,8 +34,8 @@ struct order_condition {
   order_action wanted = order_action::passes;
 };
 
-/// Device memory that a queue's kernels work in. A queue runs its requests one after the other, so they share it. What a
-/// local sort clears before it starts lies together.
+/// Device memory that a queue's kernels work in. A queue runs its requests one after the other, so they share it. What
+/// a local sort clears before it starts lies together.
 struct kernel_workspace {
   std::uint64_t* counts = nullptr;       ///< [counts_capacity], of histogram requests
   bucket_target* targets = nullptr;      ///< [max_digits_together][2][max_partition_buckets]: of a portion and the next
@@ -90,8 +90,9 @@ struct launch_site {
   [[nodiscard]] kernel_family family() const noexcept { return family_of(code); }
 };
 
-/// Returns what the code was compiled for that the current device runs. A newer GPU may run intermediate code for an older
-/// one, and that has the older one's sizes; so the GPU's own compute capability does not tell which sizes a launch needs.
+/// Returns what the code was compiled for that the current device runs. A newer GPU may run intermediate code for an
+/// older one, and that has the older one's sizes; so the GPU's own compute capability does not tell which sizes a
+/// launch needs.
 [[nodiscard]] compute_capability compiled_for();
 
 /// Returns a site on the current device, which must be the stream's, without memory.
@@ -107,8 +108,8 @@ template <class K>
 void launch_fingerprint(const launch_site& site, const keys::codec_of<K>& codec, const void* keys,
                         std::uint64_t num_keys);
 
-/// Writes what the fingerprint means for a local sort to `site.memory.decision`. `may_reverse`: the keys may be reversed.
-/// `equal_may_turn`: reversing equal keys changes nothing that shows.
+/// Writes what the fingerprint means for a local sort to `site.memory.decision`. `may_reverse`: the keys may be
+/// reversed. `equal_may_turn`: reversing equal keys changes nothing that shows.
 template <class K>
 void launch_decision(const launch_site& site, bool may_reverse, bool equal_may_turn);
 
@@ -155,8 +156,8 @@ void launch_partition_step(const launch_site& site, const keys::codec_of<K>& cod
 template <class K>
 [[nodiscard]] std::uint64_t num_partition_tiles(const launch_site& site, unsigned value_bytes, std::uint64_t num_keys);
 
-/// Fills `site.memory.targets` for passes over `digits` from the counts in `site.memory.sort_counts`. The passes go from
-/// `source` to `alternate` and back.
+/// Fills `site.memory.targets` for passes over `digits` from the counts in `site.memory.sort_counts`. The passes go
+/// from `source` to `alternate` and back.
 template <class K>
 void launch_bucket_targets(const launch_site& site, unsigned value_bytes,
                            const std::vector<keys::digit_position>& digits, records source, records alternate);

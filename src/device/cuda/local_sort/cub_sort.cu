@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's radix sort in the place of ours: the baseline that ours is held against, and a way to find out whose fault a wrong
-// result is. CUB knows no codec, so keys that are not their own encoding are encoded in place before and decoded after.
+// CUB's radix sort in the place of ours: the baseline that ours is held against, and a way to find out whose fault a
+// wrong result is. CUB knows no codec, so keys that are not their own encoding are encoded in place before and decoded
+// after.
 #include <cub/device/device_radix_sort.cuh>
 
 #include "base/assert.hpp"
@@ -16,7 +17,7 @@ constexpr bool is_compiled_for(unsigned key_bytes, unsigned value_bytes) noexcep
   return (key_bytes == 4 || key_bytes == 8) && (value_bytes == 0 || value_bytes == 4 || value_bytes == 8);
 }
 
-/// What an encoding folds cannot be decoded again.
+/// Returns whether CUB can sort such records: what an encoding folds cannot be decoded again.
 bool can_sort(const record_shape& shape, std::uint64_t, compute_capability) {
   return is_compiled_for(shape.codec.width_bytes(), shape.value_bytes) && shape.codec.is_bijective();
 }
@@ -69,8 +70,8 @@ records enqueue(const launch_site& site, const segment_sort& s, void* scratch) {
 
 }  // namespace
 
-/// The host launches CUB's kernels and does not know what the order check found, so they obey no decision. Their memory is
-/// for one sort at a time.
+/// The host launches CUB's kernels and does not know what the order check found, so they obey no decision. Their memory
+/// is for one sort at a time.
 extern const local_sort_algorithm cub_sort;
 constexpr local_sort_algorithm cub_sort{.name = "cub",
                                         .label = "local sort by CUB",

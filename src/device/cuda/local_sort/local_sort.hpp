@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a local sort is: an algorithm that sorts one segment of records in a GPU's memory, stably and by a range of the bits
-// of their encoded keys. Each algorithm is one file of this folder, which defines its entry; table.cpp lists the entries.
+// What a local sort is: an algorithm that sorts one segment of records in a GPU's memory, stably and by a range of the
+// bits of their encoded keys. Each algorithm is one file of this folder, which defines its entry; table.cpp lists the
+// entries.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +32,10 @@ struct local_sort_algorithm {
   bool obeys_decisions = false;
   /// Segments may be sorted side by side, each in its part of the workspace.
   bool runs_side_by_side = false;
-  /// Whether it sorts such records, `num_keys` in all segments together, by code that was compiled for `code`.
+  /// Returns whether it sorts such records, `num_keys` in all segments together, by code that was compiled for `code`.
   bool (*can_sort)(const record_shape& shape, std::uint64_t num_keys, compute_capability code) = nullptr;
-  /// Puts the sort on `site.stream` and returns where the records end, source or alternate. `scratch` has scratch_bytes.
+  /// Puts the sort on `site.stream` and returns where the records end, source or alternate. `scratch` has
+  /// scratch_bytes.
   records (*enqueue)(const launch_site& site, const segment_sort& segment, void* scratch) = nullptr;
 };
 
@@ -47,8 +49,8 @@ extern const local_sort_algorithm onesweep_sort;
 /// Returns the scratch that choose_local_sort() may ask for, whatever the records.
 [[nodiscard]] std::uint64_t local_sort_scratch_bytes(std::string_view preferred);
 
-/// Whether the order of the input is looked at before it is sorted. Looking pays where segments are few and large, and is
-/// possible where the algorithm obeys decisions.
+/// Whether the order of the input is looked at before it is sorted. Looking pays where segments are few and large, and
+/// is possible where the algorithm obeys decisions.
 enum class order_check : std::uint8_t { skipped, made };
 
 /// Sorts one segment by `algorithm` and puts the result where the segment asks for it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Local sorts of whole requests: segments take turns on side streams, so that the kernels of one fill the multiprocessors
-// that another's last blocks leave idle.
+// Local sorts of whole requests: segments take turns on side streams, so that the kernels of one fill the
+// multiprocessors that another's last blocks leave idle.
 #pragma once
 
 #include <array>

@@ -13,7 +13,8 @@ extern const local_sort_algorithm cub_sort;
 
 namespace {
 
-/// The order is that of preference where nobody asks for one by name. A new algorithm is a file and its name in these lines.
+/// The order is that of preference where nobody asks for one by name. A new algorithm is a file and its name in these
+/// lines.
 constexpr std::array<const local_sort_algorithm*, 2> table{&onesweep_sort, &cub_sort};
 
 }  // namespace
