@@ -33,7 +33,7 @@ std::uint64_t least_part_records(const sort_options& options, const problem& sor
 }
 
 std::uint64_t workspace_bytes(const rank& r, const device::record_shape& shape, std::uint64_t part_records) {
-  return r.device->scratch_bytes() + num_conveyor_slots * slot_bytes(shape, part_records);
+  return r.device->scratch_bytes() + num_pipeline_slots * slot_bytes(shape, part_records);
 }
 
 /// The largest part, up to `wanted_records`, that the rank's device has room for.
@@ -55,7 +55,7 @@ std::uint64_t fitting_records(const std::vector<rank>& ranks, const rank& r, con
                     limit_bytes == 0 ? "available" : "allowed (device_memory_bytes)"),
         least_bytes * num_sharers, granted_bytes);
   }
-  const std::uint64_t slot = (room_bytes - r.device->scratch_bytes()) / num_conveyor_slots;
+  const std::uint64_t slot = (room_bytes - r.device->scratch_bytes()) / num_pipeline_slots;
   return records_of_slot(sort.shape, slot);
 }
 
@@ -80,15 +80,15 @@ std::vector<slot_request> out_of_core_workspace(const std::vector<rank>& ranks, 
   for (const rank& r : ranks) part_records = fitting_records(ranks, r, options, sort, part_records);
   std::vector<slot_request> wishes;
   for (unsigned r = 0; r < ranks.size(); ++r) {
-    for (unsigned slot = 0; slot < num_conveyor_slots; ++slot) wishes.push_back({r, slot, part_records});
+    for (unsigned slot = 0; slot < num_pipeline_slots; ++slot) wishes.push_back({r, slot, part_records});
   }
   wishes.push_back({.rank = 0, .slot = 0, .num_records = sort.num_keys, .on_host = true});
   return wishes;
 }
 
 base::memory_formula out_of_core_host_memory(std::uint64_t num_devices, std::uint64_t record_bytes) {
-  return {.fixed_bytes = num_devices * num_conveyor_slots * enough_part_bytes,
-          .element_bytes = base::ceil_div(num_devices * num_conveyor_slots * record_bytes, parts_of_few_ranks)};
+  return {.fixed_bytes = num_devices * num_pipeline_slots * enough_part_bytes,
+          .element_bytes = base::ceil_div(num_devices * num_pipeline_slots * record_bytes, parts_of_few_ranks)};
 }
 
 }  // namespace spansort::algorithms

@@ -10,7 +10,7 @@
 namespace spansort::algorithms {
 
 /// Slots of every device: one receives, the sort takes two, one leaves.
-inline constexpr unsigned num_conveyor_slots = 4;
+inline constexpr unsigned num_pipeline_slots = 4;
 
 /// Records of a part where device memory is no object.
 [[nodiscard]] std::uint64_t wanted_part_records(std::uint64_t num_ranks, const sort_options& options,

@@ -19,7 +19,7 @@ constexpr double fraction_after_runs = 0.5;
 std::uint64_t least_slot_records(const std::vector<rank>& ranks, const device::record_shape& shape) {
   std::uint64_t least = ~std::uint64_t{0};
   for (const rank& r : ranks) {
-    for (unsigned i = 0; i < num_conveyor_slots; ++i) {
+    for (unsigned i = 0; i < num_pipeline_slots; ++i) {
       least = std::min(least, records_of_slot(shape, r.slots.at(i).size_bytes()));
     }
   }
@@ -33,7 +33,7 @@ pipeline::pipeline(rank& self, const device::record_shape& shape, std::uint64_t 
       shape_(shape),
       copies_in_(self.copies == nullptr ? *self.queue : *self.copies),
       copies_out_(self.copies_out == nullptr ? copies_in_ : *self.copies_out) {
-  for (unsigned i = 0; i < num_conveyor_slots; ++i) slots_.push_back({slot_records(self, i, shape, capacity)});
+  for (unsigned i = 0; i < num_pipeline_slots; ++i) slots_.push_back({slot_records(self, i, shape, capacity)});
 }
 
 pipeline::slot pipeline::take() {
