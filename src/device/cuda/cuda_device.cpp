@@ -116,7 +116,7 @@ class cuda_device final : public device {
   }
 
   void deallocate(void* data, std::uint64_t size_bytes) noexcept override {
-    // Asked first: a lost GPU's runtime cannot tell whose memory it is.
+    // Our own list is asked first, for the runtime of a lost GPU cannot tell whose memory it is.
     if (ordinary_.erase(data) != 0) return std::free(data);
     cudaPointerAttributes attributes{};
     static_cast<void>(cudaPointerGetAttributes(&attributes, data));

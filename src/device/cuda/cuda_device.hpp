@@ -11,8 +11,8 @@
 
 namespace spansort::device::cuda {
 
-/// GPUs that the driver shows; 0 where there is no driver, and after GPUs were lost to this process. `why_none` then
-/// says so.
+/// Returns the number of GPUs that the driver shows: 0 where there is no driver, and after GPUs were lost to this
+/// process. `why_none` then says which of these it is.
 [[nodiscard]] int num_gpus() noexcept;
 [[nodiscard]] std::string why_none();
 
@@ -21,9 +21,9 @@ struct cuda_device_options {
   int ordinal = 0;
   std::string local_sort =
       {};  ///< the algorithm of local sorts where it can sort what is given; "": the best of the table
-  /// Called before every allocation with its bytes; may throw out_of_memory.
+  /// It is called before every allocation with its bytes, and may throw out_of_memory.
   std::function<void(std::uint64_t)> before_allocation = {};
-  /// This memory resource is used instead of cudaMalloc unless it is null. It outlives the device.
+  /// Where the device allocates; null means cudaMalloc. It outlives the device.
   gpu_memory_resource* memory = nullptr;
 };
 

@@ -18,7 +18,7 @@ struct lost_gpu {
   std::string device;
   bool is_hardware = false;
 };
-/// Set once, kept until the process ends.
+/// It is set once and kept until the process ends.
 std::atomic<const lost_gpu*> kept_loss{nullptr};
 
 std::string current_device() {
@@ -31,7 +31,7 @@ std::string describe(cudaError_t status) {
   return std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ")";
 }
 
-/// The runtime's manual has for each of these: the process must be terminated and relaunched.
+/// The manual of the runtime says of each of these that the process must be terminated and relaunched.
 bool is_beyond_recovery(cudaError_t status) {
   switch (status) {
     case cudaErrorIllegalAddress:
@@ -131,7 +131,7 @@ device_guard::device_guard(int ordinal) : ordinal_(ordinal) {
 }
 
 device_guard::~device_guard() {
-  // Not where nothing changed: setting a device starts its context, on a GPU that nobody may have asked for.
+  // Where nothing changed, nothing is set: that would start a context, on a GPU that nobody may have asked for.
   if (before_ != ordinal_) static_cast<void>(cudaSetDevice(before_));
 }
 

@@ -10,7 +10,7 @@
 
 namespace spansort::device::cuda {
 
-/// What an allocation asks for, to be named when it is refused.
+/// What an allocation asks for. An error that refuses it names this.
 struct memory_need {
   std::uint64_t size_bytes = 0;
   bool is_pinned = false;  ///< host memory that the GPU reads; else the GPU's own
@@ -53,7 +53,7 @@ inline void check_done(cudaError_t status, const char* call) {
 }
 
 /// SPANSORT_CUDA(cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDefault, stream));
-/// Not for clean-up, which goes on whatever fails.
+/// Clean-up goes without, for it goes on whatever fails.
 #define SPANSORT_CUDA(...) ::spansort::device::cuda::run_checked([&] { return __VA_ARGS__; }, #__VA_ARGS__)
 
 // ---- Errors that outlive the call

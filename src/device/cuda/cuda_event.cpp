@@ -14,7 +14,7 @@ bool cuda_event::is_complete() const {
   const std::lock_guard lock(mutex_);
   if (!is_recorded_) return false;
   if (failure_ != nullptr || cudaEventQuery(handle_.get()) != cudaErrorNotReady) return true;
-  // The runtime keeps "not ready" as an error of this thread, the caller's.
+  // The runtime keeps "not ready" as an error of the calling thread.
   static_cast<void>(cudaGetLastError());
   return false;
 }
@@ -26,7 +26,7 @@ void cuda_event::begin() {
 }
 
 void cuda_event::recorded(std::exception_ptr failure) {
-  // Notified under the lock: a waiter may destroy the event as soon as it sees it complete.
+  // Waiters are notified under the lock, for a waiter may destroy the event as soon as it sees it complete.
   const std::lock_guard lock(mutex_);
   is_recorded_ = true;
   failure_ = std::move(failure);

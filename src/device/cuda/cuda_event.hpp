@@ -17,8 +17,8 @@ class cuda_event final : public event {
   explicit cuda_event(int ordinal);
   [[nodiscard]] bool is_complete() const override;
 
-  void begin();                                            ///< to be recorded by a queue's thread
-  void recorded(std::exception_ptr failure);               ///< on the stream, or skipped for `failure`
+  void begin();                                            ///< a queue's thread will record it
+  void recorded(std::exception_ptr failure);               ///< it is on the stream, or was skipped for `failure`
   [[nodiscard]] std::exception_ptr wait_until_recorded();  ///< blocks; null when all went well
   [[nodiscard]] cudaEvent_t handle() const noexcept { return handle_.get(); }
 

@@ -201,7 +201,7 @@ void cuda_queue::count_intervals(const interval_request& request) {
 
 template <class K>
 void cuda_queue::bracket_now(const bracket_request& request) {
-  // The sample lies where the tile states of large sorts do; its own sort needs few, and keeps the first half.
+  // The sample lies where the tile states of large sorts do. Its own sort needs few of them and keeps the first half.
   launch_site site = site_;
   site.memory.tile_capacity /= 2;
   static_assert(sample_memory<K>::size_bytes <= workspace_tiles / 2 * kernel_workspace::tile_state_bytes);
@@ -288,7 +288,8 @@ void cuda_queue::swap_mirrored(const swap_mirrored_request& request) {
 }
 
 void cuda_queue::wait_for_stream(void* stream) {
-  // Now, not when the thread gets there: the caller may go on to put other work on the stream.
+  // The event is recorded now, not when the queue's thread gets there: the caller may go on to put other work on the
+  // stream.
   const device_guard guard(ordinal_);
   const event_handle now = make_cuda_event(cudaEventDisableTiming);
   SPANSORT_CUDA(cudaEventRecord(now.get(), static_cast<cudaStream_t>(stream)));
@@ -345,7 +346,7 @@ void cuda_queue::set_monitor(monitor* m) {
 std::vector<work_interval> cuda_queue::take_intervals() {
   if (timed_.empty()) return {};
   const device_guard guard(ordinal_);
-  // Taken away first: what cannot be read is not asked for again.
+  // The work is taken away first, so that what cannot be read is not asked for again.
   std::vector<timed_work> finished = std::exchange(timed_, {});
   event_handle now = take_event();
   SPANSORT_CUDA(cudaEventRecord(now.get(), stream_.get()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's queue: a stream, the memory that its kernels share from request to request, and a thread that feeds the stream,
-// so that copies of ordinary host memory to several GPUs run side by side and the caller waits for none.
+// A GPU's queue: a stream, the memory that its kernels share from request to request, and a thread that feeds the
+// stream, so that copies of ordinary host memory to several GPUs run side by side and the caller waits for none.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ namespace spansort::device::cuda {
 class cuda_queue final : public queue, public rank_sampler {
  public:
   /// `scratch` outlives the queue. Before work is queued it holds kernel_workspace::size_bytes and, behind them, what
-  /// local_sort_scratch_bytes(local_sort) says. Queues of one device share it, so only one of them may be given anything
-  /// but copies. `local_sort` names the preferred algorithm, or is "".
+  /// local_sort_scratch_bytes(local_sort) says. Queues of one device share it, so only one of them may be given
+  /// anything but copies. `local_sort` names the preferred algorithm, or is "".
   cuda_queue(int ordinal, const buffer& scratch, std::string local_sort);
   ~cuda_queue() override;
 
@@ -59,9 +59,9 @@ class cuda_queue final : public queue, public rank_sampler {
     std::uint64_t bytes_moved = 0;
     std::uint64_t num_keys = 0;
   };
-  /// A staging buffer: host memory that results pass through on their way to the caller. It is free again when the stream
-  /// is empty. It is pinned; where no pinned memory can be had it is ordinary, and the stream's copies then block the
-  /// queue's thread.
+  /// A staging buffer: host memory that results pass through on their way to the caller. It is free again when the
+  /// stream is empty. It is pinned; where no pinned memory can be had it is ordinary, and the stream's copies then
+  /// block the queue's thread.
   struct staging {
     pinned_memory pinned;
     std::unique_ptr<std::byte[]> ordinary = {};
@@ -70,12 +70,12 @@ class cuda_queue final : public queue, public rank_sampler {
     [[nodiscard]] void* memory() const noexcept { return pinned != nullptr ? pinned.get() : ordinary.get(); }
   };
 
-  /// Runs `body` on the queue's thread, with its GPU current; skipped after a failure.
+  /// Runs `body` on the queue's thread, with its GPU current. After a failure it is skipped.
   void push(std::function<void()> body);
-  /// The same, between two events; `body` puts work on the stream and returns the bytes that it moves.
+  /// Runs `body` likewise, between two events. `body` puts work on the stream and returns the bytes that it moves.
   void push_timed(std::string_view label, std::uint64_t num_keys, std::function<std::uint64_t()> body);
 
-  // On the queue's thread.
+  // The queue's thread alone calls what follows.
 
   void copy_now(void* destination, const void* source, std::uint64_t size_bytes);
   template <class K>
@@ -95,12 +95,12 @@ class cuda_queue final : public queue, public rank_sampler {
   launch_site site_;
   local_sorter sorter_;
   pinned_ring ring_;
-  // Touched by the queue's thread, or by the caller once that has nothing to do.
+  // The queue's thread works on these, or the caller once that thread has nothing to do.
   std::exception_ptr failure_;
   std::vector<event_handle> spare_events_;
   std::vector<timed_work> timed_;
   std::vector<staging> stagings_;
-  std::deque<std::function<void()>> deliveries_;  ///< run by the stream; addresses stay
+  std::deque<std::function<void()>> deliveries_;  ///< the stream runs them, so their addresses must stay
   in_order_worker worker_;
 };
 

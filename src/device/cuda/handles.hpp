@@ -29,7 +29,7 @@ using event_handle = std::unique_ptr<CUevent_st, event_deleter>;
 using device_memory = std::unique_ptr<void, device_memory_deleter>;
 using pinned_memory = std::unique_ptr<void, pinned_memory_deleter>;
 
-// All on the current device.
+// All of these work on the current device.
 
 [[nodiscard]] inline stream_handle make_stream() {
   cudaStream_t made = nullptr;
@@ -52,7 +52,7 @@ using pinned_memory = std::unique_ptr<void, pinned_memory_deleter>;
   run_checked([&] { return cudaMallocHost(&made, size_bytes); }, "cudaMallocHost", {size_bytes, true});
   return pinned_memory(made);
 }
-/// Null where there is none to be had, for those that can do without.
+/// Returns null where no pinned memory can be had, for those that can do without.
 [[nodiscard]] inline pinned_memory try_allocate_pinned_memory(std::uint64_t size_bytes) {
   try {
     return allocate_pinned_memory(size_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between ordinary host memory and a GPU. The driver's own path for pageable memory reaches an eighth of the link;
-// here several threads copy through a ring of pinned buffers, and the link takes one while the next is filled.
+// Copies between ordinary host memory and a GPU. The driver's own path for pageable memory reaches an eighth of the
+// link; here several threads copy through a ring of pinned buffers, and the link takes one while the next is filled.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@ namespace spansort::device::cuda {
 
 class pinned_ring {
  public:
-  /// Buffers are allocated when a copy needs them; where that is refused, copies take the driver's own path. Used by one
-  /// thread at a time.
+  /// Buffers are allocated when a copy needs them; where that is refused, copies take the driver's own path. Used by
+  /// one thread at a time.
   void copy_in(cudaStream_t stream, void* to_device, const void* from_host, std::uint64_t size_bytes);
   /// Blocks until the bytes have arrived.
   void copy_out(cudaStream_t stream, void* to_host, const void* from_device, std::uint64_t size_bytes);
 
-  /// Refused buffers are asked for again: not with every copy, for a refusal may take long.
+  /// Has buffers that were refused asked for again. Copies do not do so by themselves, for a refusal may take long.
   void ask_again() noexcept { is_refused_ = false; }
 
  private:
@@ -29,18 +29,18 @@ class pinned_ring {
     char* memory = nullptr;
     cudaEvent_t done = nullptr;  ///< the stream has read or written it
   };
-  /// Whether there are buffers. They grow with the copies; where larger ones are refused, small ones do.
+  /// Returns whether there are buffers. They grow with the copies; where larger ones are refused, the small ones stay.
   [[nodiscard]] bool prepare(std::uint64_t size_bytes);
   [[nodiscard]] slot slot_of(std::uint64_t part) const;
 
-  pinned_memory memory_;  ///< of all buffers
+  pinned_memory memory_;  ///< all buffers, one after the other
   std::uint64_t buffer_bytes_ = 0;
   std::array<event_handle, policy.num_buffers> done_;
-  std::uint64_t next_part_ = 0;  ///< of all copies so far
+  std::uint64_t next_part_ = 0;  ///< counted over all copies so far
   bool is_refused_ = false;
 };
 
-/// Host memory that the driver does not know: neither pinned nor managed.
+/// Returns whether `memory` is host memory that the driver does not know: neither pinned nor managed.
 [[nodiscard]] bool is_pageable(const void* memory);
 
 }  // namespace spansort::device::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread takes one lane of one block and adds its keys in order, as the definition in device/block_sums.hpp has it: the
-// bits must be the host's, which a reduction by tree (CUB's) would not give. Neighbouring threads read neighbouring keys.
+// A thread takes one lane of one block and adds its keys in order, as device/block_sums.hpp defines it: the bits must
+// be those that the host gets, which a reduction by tree (CUB's) would not give. Neighbouring threads read neighbouring
+// keys.
 #include "device/cuda/kernels/block_sums.hpp"
 
 #include <algorithm>
@@ -16,11 +17,11 @@ namespace {
 constexpr unsigned compiled_threads = block_sums_policy_of(compiled_family).sizes.threads;
 static_assert(compiled_threads % sum_lanes == 0);
 
-/// One read of the keys. Shared memory: a lane's sum for each thread.
+/// One read of the keys. The shared memory holds the sum of each thread's lane.
 template <class T>
 __global__ void __launch_bounds__(compiled_threads)
     block_sums_kernel(const T* __restrict__ keys, std::uint64_t num_keys, block_sum* __restrict__ sums) {
-  // Bytes, for shared memory takes nothing that initialises itself.
+  // The memory is declared as bytes because shared memory takes no type that initialises itself.
   alignas(lane_sum<T>) __shared__ unsigned char lane_memory[compiled_threads * sizeof(lane_sum<T>)];
   auto* const lanes = reinterpret_cast<lane_sum<T>*>(lane_memory);
   const std::uint64_t block = std::uint64_t{blockIdx.x} * (compiled_threads / sum_lanes) + threadIdx.x / sum_lanes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel below sum_blocks.
+// The kernel of sum_blocks.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace spansort::device::cuda {
 
-/// Overwrites `sums` (device memory): one for every sum_block_keys keys, the last block may be short.
+/// Overwrites `sums` in device memory: one sum for every sum_block_keys keys. The last block may be shorter.
 void launch_block_sums(const launch_site& site, key_type type, const void* keys, std::uint64_t num_keys,
                        block_sum* sums);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr copy_pieces_policy compiled_policy = copy_pieces_policy_of(compiled_family).sizes;
 
-/// The last piece that begins at or before `tile`.
+/// Returns the last piece that begins at or before `tile`.
 __device__ unsigned piece_of(const piece_entry* pieces, unsigned num_pieces, std::uint64_t tile) {
   unsigned first = 0;
   unsigned count = num_pieces;
@@ -26,8 +26,8 @@ __device__ unsigned piece_of(const piece_entry* pieces, unsigned num_pieces, std
   return first;
 }
 
-/// A warp stores whole lines of the destination, whatever the source's alignment: a store that straddles lines costs a
-/// third of a link.
+/// A warp stores whole lines of the destination, whatever the source's alignment, for stores that straddle lines cost a
+/// third of a link. Any number of blocks; no shared memory; one read and one write of each byte.
 template <class Word>
 __global__ void __launch_bounds__(compiled_policy.threads)
     copy_pieces_kernel(const piece_entry* pieces, unsigned num_pieces, std::uint64_t num_tiles) {

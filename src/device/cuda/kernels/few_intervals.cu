@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quartiles cut the keys by six splitters, around three narrow intervals whose keys are collected. A key is compared with
-// these from registers and constants, not by a search in shared memory, so that the kernel is bound by its read: some 9
-// integer operations for a key of 4 bytes and 17 for one of 8, where an H100 has time for 20 and 40. Only lower borders are counted key by key; how
-// many lie in a marked interval is counted when collected keys go out, and they are few.
+// Quartiles cut the keys by six splitters, around three narrow intervals whose keys are collected. A key is compared
+// with these from registers and constants, not by a search in shared memory, so that the kernel is bound by its read:
+// it takes some 9 integer operations for a key of 4 bytes and 17 for one of 8, where an H100 has time for 20 and 40.
+// Only lower bounds are counted key by key. How many keys lie in a marked interval is counted when they are collected,
+// for they are few.
 #include "device/cuda/kernels/few_intervals.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 #include "base/assert.hpp"
 #include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
-#include "device/cuda/kernels/border_arithmetic.cuh"
+#include "device/cuda/kernels/bound_arithmetic.cuh"
 #include "device/cuda/kernels/key_order.cuh"
 
 namespace spansort::device::cuda {
@@ -26,28 +27,28 @@ struct few_arguments {
   const K* keys = nullptr;  ///< aligned as keys are
   std::uint64_t num_keys = 0;
   unsigned num_lead = 0;          ///< keys before the first whole vector
-  std::uint64_t num_vectors = 0;  ///< whole ones, of 16 bytes
+  std::uint64_t num_vectors = 0;  ///< whole vectors, of 16 bytes
   unsigned num_marked = 0;
-  // Of marked intervals; those past num_marked repeat the last one.
+  // The marked intervals; entries past num_marked repeat the last one.
   K low[most_few_intervals] = {};  ///< encoded, none is 0
-  interval_borders<K> borders;
-  unsigned interval[most_few_intervals] = {};  ///< its number
+  interval_bounds<K> bounds;
+  unsigned interval[most_few_intervals] = {};  ///< its number among all intervals
   unsigned num_intervals = 0;
   std::uint64_t marked = 0;
   K* collected = nullptr;
   std::uint64_t capacity = 0;
   unsigned long long* counts = nullptr;         ///< device memory, zeroed before: num_intervals
-  unsigned long long* num_collected = nullptr;  ///< the same: one
+  unsigned long long* num_collected = nullptr;  ///< device memory, zeroed before: one count
 };
 
-/// What one warp does. A lane takes `vectors` of 16 bytes at a time, 32 of them after the other.
+/// One warp's work. A lane takes `vectors` vectors of 16 bytes at a time, which lie 32 vectors apart.
 template <class K, class Order>
 class few_intervals_warp {
  public:
   static constexpr unsigned vector_keys = 16 / sizeof(K);
   static constexpr unsigned vectors = compiled_policy.vectors;
   static constexpr unsigned step_vectors = 32 * vectors;
-  /// Room for keys on their way out; each step of an append adds a warp's width at most.
+  /// Keys that a warp holds before it writes them out. Each append adds at most one key a lane.
   static constexpr unsigned held_keys = compiled_policy.held_bytes / sizeof(K);
 
   __device__ __forceinline__ few_intervals_warp(const Order& order, const few_arguments<K>& arguments, K* held,
@@ -64,7 +65,7 @@ class few_intervals_warp {
     flush();
   }
 
-  /// Keys of this lane from each lower border on.
+  /// For each interval, the keys of this lane that reach its lower bound.
   unsigned from_low[most_few_intervals] = {};
 
  private:
@@ -89,10 +90,10 @@ class few_intervals_warp {
       if (!IsWhole && begin + i * 32 + lane_ >= a_.num_vectors) continue;
 #pragma unroll
       for (unsigned j = 0; j < vector_keys; ++j) {
-        look_at(rank_of(v[i].keys[j]), a_.borders, from_low, wanted, 1U << (i * vector_keys + j));
+        look_at(encoded_of(v[i].keys[j]), a_.bounds, from_low, wanted, 1U << (i * vector_keys + j));
       }
     }
-    // Few lanes have any, so their keys are read again, from the cache: registers cannot be indexed.
+    // Few lanes have wanted keys, so these are read again, from the cache: registers cannot be indexed.
     while (__any_sync(all_lanes, wanted != 0)) {
       const bool has_one = wanted != 0;
       const auto bit = static_cast<unsigned>(__ffs(static_cast<int>(wanted)) - 1);
@@ -103,20 +104,20 @@ class few_intervals_warp {
     }
   }
 
-  /// Keys before the first and after the last whole vector, a lane each.
+  /// Takes the keys before the first and after the last whole vector, one a lane.
   __device__ __forceinline__ void take_ends() {
     const std::uint64_t in_vectors = a_.num_vectors * vector_keys;
     const bool has_one = lane_ < a_.num_keys - in_vectors;
     K key{};
     if (has_one) key = a_.keys[lane_ < a_.num_lead ? lane_ : in_vectors + lane_];
     unsigned wanted = 0;
-    if (has_one) look_at(rank_of(key), a_.borders, from_low, wanted, 1);
+    if (has_one) look_at(encoded_of(key), a_.bounds, from_low, wanted, 1);
     append(wanted != 0, key);
   }
 
-  [[nodiscard]] __device__ __forceinline__ K rank_of(K key) const { return order_.rank(order_.take(key)); }
+  [[nodiscard]] __device__ __forceinline__ K encoded_of(K key) const { return order_.encode(order_.take(key)); }
 
-  /// By the whole warp.
+  /// Holds the keys of those lanes that have one. The whole warp calls it.
   __device__ __forceinline__ void append(bool has_one, K key) {
     if (num_held_ + 32 > held_keys) flush();
     const unsigned mask = __ballot_sync(all_lanes, has_one);
@@ -124,7 +125,7 @@ class few_intervals_warp {
     num_held_ += static_cast<unsigned>(__popc(mask));
   }
 
-  /// Counts by interval what has been held, and writes it out.
+  /// Counts the held keys by interval and writes them out.
   __device__ __forceinline__ void flush() {
     if (num_held_ == 0) return;
     __syncwarp();
@@ -133,13 +134,13 @@ class few_intervals_warp {
     begin = __shfl_sync(all_lanes, begin, 0);
     for (unsigned i = lane_; i < num_held_; i += 32) {
       const K key = held_[i];
-      const K rank = rank_of(key);
+      const K encoded = encoded_of(key);
       unsigned m = 0;
 #pragma unroll
       for (unsigned next = 1; next < most_few_intervals; ++next) {
-        m += next < a_.num_marked && rank >= a_.low[next] ? 1 : 0;
+        m += next < a_.num_marked && encoded >= a_.low[next] ? 1 : 0;
       }
-      atomicAdd(within_ + m, 1U);  // added up by the hardware before they reach a counter
+      atomicAdd(within_ + m, 1U);  // the hardware adds these up before they reach a counter
       if (begin + i < a_.capacity) a_.collected[begin + i] = key;
     }
     __syncwarp();
@@ -154,7 +155,7 @@ class few_intervals_warp {
   unsigned lane_;
 };
 
-/// One read; 8 KiB of shared memory; any number of blocks.
+/// One read of the keys; some 8 KiB of shared memory; any number of blocks. Counts are zeroed before.
 template <class K, class Order>
 __global__ void __launch_bounds__(compiled_policy.threads, compiled_policy.least_blocks)
     few_intervals_kernel(Order order, __grid_constant__ const few_arguments<K> a) {
@@ -173,7 +174,8 @@ __global__ void __launch_bounds__(compiled_policy.threads, compiled_policy.least
   }
   __syncthreads();
   if (threadIdx.x >= a.num_marked) return;
-  // What is not marked lies between a marked interval's end and the next one's beginning. Sums wrap around on the way.
+  // An unmarked interval lies between one marked interval's end and the next one's beginning. Sums may wrap around
+  // before the last block has added its share.
   const unsigned m = threadIdx.x;
   const unsigned i = a.interval[m];
   atomicAdd(a.counts + i, static_cast<unsigned long long>(within[m]));
@@ -195,7 +197,7 @@ bool has_few_intervals(const interval_request& request) noexcept {
   const std::uint64_t all = (std::uint64_t{1} << num_intervals) - 1;
   const std::uint64_t marked = request.marked & all;
   const std::uint64_t others = ~marked & all;
-  // The lowest is counted as what is left.
+  // The lowest interval has no lower bound to count from, so its count is what is left of all keys.
   return marked != 0 && (marked & 1) == 0 && std::popcount(marked) <= static_cast<int>(most_few_intervals) &&
          (others & others >> 1) == 0;
 }
@@ -218,15 +220,15 @@ void launch_count_few_intervals(const launch_site& site, const keys::codec_of<K>
     a.marked |= std::uint64_t{1} << i;
     a.low[a.num_marked] = static_cast<K>(request.splitters[i - 1]);
     const K high = static_cast<K>(i + 1 == a.num_intervals ? ~K{0} : request.splitters[i] - 1);
-    a.borders.reach[a.num_marked] = high - a.low[a.num_marked];
+    a.bounds.reach[a.num_marked] = high - a.low[a.num_marked];
     a.interval[a.num_marked++] = i;
   }
   for (unsigned m = 0; m < most_few_intervals; ++m) {
     if (m >= a.num_marked) {
       a.low[m] = a.low[m - 1];
-      a.borders.reach[m] = a.borders.reach[m - 1];
+      a.bounds.reach[m] = a.bounds.reach[m - 1];
     }
-    a.borders.minus_low[m] = K{0} - a.low[m];
+    a.bounds.minus_low[m] = K{0} - a.low[m];
   }
   a.collected = static_cast<K*>(request.collected);
   a.capacity = request.capacity;

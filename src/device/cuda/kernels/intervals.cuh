@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of the keys between splitters in one read; keys of marked intervals are copied out, in room that a block takes
-// for a whole tile at a time.
+// Counts of the keys between splitters in one read. Keys of marked intervals are copied out; a block takes memory for
+// those of a whole tile at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class interval_block {
     K splitters[max_splitters];
     std::uint32_t counts[max_splitters + 1];
     std::uint32_t warp_collected[threads / 32];
-    unsigned long long begin;  ///< of the tile's room
+    unsigned long long begin;  ///< of the memory that the tile took
   };
 
   __device__ __forceinline__ interval_block(const Order& order, const interval_arguments<K>& arguments,
@@ -61,23 +61,23 @@ class interval_block {
   }
 
   /// The splitters that are not above the key.
-  __device__ __forceinline__ unsigned interval_of(K rank) const {
+  __device__ __forceinline__ unsigned interval_of(K encoded) const {
     unsigned interval = 0;
     for (unsigned step = a_.first_step; step != 0; step /= 2) {
       const unsigned next = interval + step;
-      if (next <= a_.num_splitters && rank >= shared_.splitters[next - 1]) interval = next;
+      if (next <= a_.num_splitters && encoded >= shared_.splitters[next - 1]) interval = next;
     }
     return interval;
   }
 
-  /// Counts the tile's keys; returns which of this thread's are to be collected. Increments by one are added up by the
-  /// hardware before they reach a counter.
+  /// Counts the tile's keys and returns which of this thread's are to be collected. The hardware adds up increments by
+  /// one before they reach a counter.
   __device__ __forceinline__ unsigned count(const K (&keys)[items], unsigned num_valid) {
     unsigned wanted = 0;
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       if (i * threads + threadIdx.x >= num_valid) continue;
-      const unsigned interval = interval_of(order_.rank(order_.take(keys[i])));
+      const unsigned interval = interval_of(order_.encode(order_.take(keys[i])));
       atomicAdd(shared_.counts + interval, 1U);
       wanted |= static_cast<unsigned>(a_.marked >> interval & 1) << i;
     }
@@ -85,11 +85,11 @@ class interval_block {
   }
 
   __device__ __forceinline__ void collect(const K (&keys)[items], unsigned wanted) {
-    // Nobody leaves before all have read the last tile's room.
+    // This is also the barrier behind which `begin` of the last tile may be overwritten.
     if (__syncthreads_or(wanted != 0 ? 1 : 0) == 0) return;
     const unsigned lane = threadIdx.x % 32;
     const auto mine = static_cast<unsigned>(__popc(wanted));
-    unsigned upto = mine;  // with those of the warp's lower lanes
+    unsigned upto = mine;  // this lane's keys and those of the warp's lower lanes
     for (unsigned distance = 1; distance < 32; distance *= 2) {
       const unsigned left = __shfl_up_sync(0xffffffffU, upto, distance);
       if (lane >= distance) upto += left;
@@ -120,6 +120,7 @@ class interval_block {
   shared_memory& shared_;
 };
 
+/// One read of the keys, and a write of those collected. Any number of blocks; counts are zeroed before.
 template <class K, class Order>
 __global__ void __launch_bounds__(compiled_interval_policy<K>.threads)
     interval_kernel(Order order, __grid_constant__ const interval_arguments<K> arguments) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernels look at keys: encoded on the fly. Keys that are their own encoding skip the arithmetic.
+// How kernels look at keys: they encode them on the fly. Keys that are their own encoding skip the arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -9,38 +9,38 @@
 
 namespace spansort::device::cuda {
 
-// An order says what kernels hold of a key while they work on it: take() it, give() it back, and rank() it, which is
-// its encoding. `holds_ranks`: what is held ranks as it stands.
+// An order says what kernels hold of a key while they work on it: take() makes that of the key, give() makes the key of
+// it again, and encode() makes the key's encoding of it. `holds_encoded` says that what is held is the encoding.
 
 template <class K>
 struct identity_order {
   explicit identity_order(const keys::codec_of<K>&) {}
   __device__ __forceinline__ K take(K key) const { return key; }
   __device__ __forceinline__ K give(K taken) const { return taken; }
-  __device__ __forceinline__ K rank(K taken) const { return taken; }
-  static constexpr bool holds_ranks = true;
+  __device__ __forceinline__ K encode(K taken) const { return taken; }
+  static constexpr bool holds_encoded = true;
 };
 
-/// Encodings that lose nothing: keys are held encoded.
+/// For encodings that lose nothing. Keys are held encoded.
 template <class K>
 struct encoded_order {
   keys::codec_of<K> codec;
   explicit encoded_order(const keys::codec_of<K>& c) : codec(c) {}
   __device__ __forceinline__ K take(K key) const { return codec.encode_bits(key); }
   __device__ __forceinline__ K give(K taken) const { return codec.decode(taken); }
-  __device__ __forceinline__ K rank(K taken) const { return taken; }
-  static constexpr bool holds_ranks = true;
+  __device__ __forceinline__ K encode(K taken) const { return taken; }
+  static constexpr bool holds_encoded = true;
 };
 
-/// Folding ties loses bits: keys are held as they are, and encoded wherever a digit is looked at.
+/// For encodings that fold ties and so lose bits. Keys are held as they are, and encoded wherever a digit is looked at.
 template <class K>
 struct folded_order {
   keys::codec_of<K> codec;
   explicit folded_order(const keys::codec_of<K>& c) : codec(c) {}
   __device__ __forceinline__ K take(K key) const { return key; }
   __device__ __forceinline__ K give(K taken) const { return taken; }
-  __device__ __forceinline__ K rank(K taken) const { return codec.encode(taken); }
-  static constexpr bool holds_ranks = false;
+  __device__ __forceinline__ K encode(K taken) const { return codec.encode(taken); }
+  static constexpr bool holds_encoded = false;
 };
 
 /// Calls f(order) with the cheapest order for `codec`.
@@ -60,6 +60,7 @@ __device__ __forceinline__ unsigned warp_sum(unsigned x) {
   return x;
 #endif
 }
+/// Returns the bits that any of the 32 lanes of a full warp has.
 __device__ __forceinline__ unsigned warp_or(unsigned x) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_or_sync(0xffffffffU, x);
@@ -69,7 +70,7 @@ __device__ __forceinline__ unsigned warp_or(unsigned x) {
 #endif
 }
 
-/// Values as kernels move them.
+/// A value as kernels move it: bytes of the same number and alignment.
 struct no_value {};
 struct alignas(4) value4 {
   std::uint32_t word;

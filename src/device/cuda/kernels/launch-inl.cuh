@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of request.hpp's launchers. Included by the instantiation units only.
+// Bodies of the launchers that request.hpp declares. Only the instantiation units include this.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct tile_sizes {
   }
 };
 
-/// The sizes that the code has that the site's GPU runs.
+/// Returns the sizes of the code that the site's GPU runs.
 template <class K, class V>
 tile_sizes tile_sizes_at(const launch_site& site) {
   return with_family(site.family(), []<kernel_family Family>(family_constant<Family>) {
@@ -85,22 +85,22 @@ void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, c
                       const keys::digit_position* digits, unsigned num_digits, std::uint64_t* counts) {
   if (num_keys == 0) return;
   for (unsigned begin = 0; begin < num_digits;) {
-    digit_places places;
-    for (; begin < num_digits && places.count < max_digits_together; ++begin) {
+    digit_group group;
+    for (; begin < num_digits && group.count < max_digits_together; ++begin) {
       const auto num_buckets = static_cast<unsigned>(digits[begin].num_buckets());
-      if (places.count != 0 && places.num_counters + num_buckets > max_counters_together) break;
-      places.digit[places.count] = digits[begin];
-      places.first_counter[places.count++] = places.num_counters;
-      places.num_counters += num_buckets;
+      if (group.count != 0 && group.num_counters + num_buckets > max_counters_together) break;
+      group.digit[group.count] = digits[begin];
+      group.first_counter[group.count++] = group.num_counters;
+      group.num_counters += num_buckets;
     }
     with_order<K>(codec, [&](const auto& order) {
       const striding_policy policy = histogram_policy_of(site.family(), sizeof(K)).sizes;
       const unsigned blocks = policy.num_blocks(num_keys, site.num_multiprocessors);
-      histogram_kernel<K><<<blocks, policy.threads, places.num_counters * 4, site.stream>>>(
-          order, static_cast<const K*>(keys), num_keys, places, counts);
+      histogram_kernel<K><<<blocks, policy.threads, group.num_counters * 4, site.stream>>>(
+          order, static_cast<const K*>(keys), num_keys, group, counts);
     });
     check_done(cudaGetLastError(), "histogram_kernel");
-    counts += places.num_counters;
+    counts += group.num_counters;
   }
 }
 
@@ -139,7 +139,7 @@ void launch_count_intervals(const launch_site& site, const keys::codec_of<K>& co
   const auto launch = [&](const auto& order) {
     interval_kernel<K><<<blocks, policy.threads, 0, site.stream>>>(order, a);
   };
-  // Encodings that fold ties are not asked for.
+  // Callers do not ask for encodings that fold ties.
   if (codec.is_identity()) {
     launch(identity_order<K>(codec));
   } else {

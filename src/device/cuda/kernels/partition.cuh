@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stable partition in one read and one write: Onesweep's digit binning (Adinets and Merrill, 2022, section 3). A block
-// ranks a tile of records in shared memory, learns by decoupled look-back how many records of each bucket lie in earlier
-// tiles, and writes every bucket's run from shared memory. Tiles are numbered by an atomic counter, for a block may only
-// wait for blocks that have started: CUDA promises progress to no others.
+// orders a tile of records by bucket in shared memory, learns by decoupled look-back how many records of each bucket
+// lie in earlier tiles, and writes every bucket's run from shared memory. Tiles are numbered by an atomic counter, for
+// a block may only wait for blocks that have started: CUDA promises progress to no others.
 //
-// What is stored is the caller's bits. In between, keys are held as their order says: encoded, where that loses nothing.
+// What is stored is the caller's bits. In between, keys are held as their order says: encoded, where that loses
+// nothing.
+//
+// The kernel's contract: one block a tile, of policy.threads threads and sizeof(shared_memory) bytes of dynamic shared
+// memory. It reads and writes each record once. Source and targets do not overlap; states and counter are zeroed
+// before.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +28,8 @@ inline constexpr std::uint32_t value_mask = (1U << 30) - 1;
 inline constexpr std::uint32_t own_count = 1U << 30;        ///< of this tile alone
 inline constexpr std::uint32_t inclusive_count = 2U << 30;  ///< of this tile and all before it
 
-// Atomic, though relaxed: with plain stores past the first cache and loads that skip it, look-backs were seen to miss
-// tiles (H100, CUDA 13.0).
+// States are relaxed atomics: with plain stores past the first cache and loads that skip it, look-backs were seen to
+// miss tiles (H100, CUDA 13.0).
 __device__ __forceinline__ void publish(std::uint32_t* state, std::uint32_t value) {
   ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>(*state).store(value, ::cuda::memory_order_relaxed);
 }
@@ -33,15 +38,17 @@ __device__ __forceinline__ std::uint32_t observe(std::uint32_t* state) {
 }
 }  // namespace tile_state
 
-/// Stores where the compiler cannot see that the address is no shared memory; it then may load ahead of the store.
+/// Stores to an address that the compiler cannot see to be no shared memory. Being told, it may load ahead of the
+/// store.
 template <class T>
 __device__ __forceinline__ void store_global(T* to, const T& what) {
   __builtin_assume(__isGlobal(to));
   *to = what;
 }
 
-/// The lanes of a full warp whose digit is the same, by a vote on each bit: ahead of the warp's own match instruction. In
-/// PTX: from the same in C++ the compiler makes 56 instructions, from this 25, for it moves seven bits to predicates at once.
+/// Returns the lanes of a full warp that have the same digit, by a vote on each bit, which is faster than the warp's
+/// own match instruction. It is written in PTX because the compiler makes 56 instructions of the same in C++ and 25 of
+/// this, for it moves seven bits to predicates at once.
 __device__ __forceinline__ unsigned lanes_with_digit(unsigned digit) {
   unsigned peers = 0xffffffffU;
 #pragma unroll
@@ -77,8 +84,8 @@ struct partition_arguments {
   const order_action* decision = nullptr;  ///< null, or nothing is done unless it is order_action::passes
 };
 
-/// One block's work on one tile. A warp holds 32 * items neighbouring records, lane after lane and then item after item,
-/// so that ranks in input order come from ranks within warps.
+/// One block's work on one tile. A warp holds 32 * items neighbouring records, lane after lane and then item after
+/// item, so that positions in input order come from positions within warps.
 template <class K, class V, class Order, kernel_family Family>
 class partition_tile {
  public:
@@ -98,12 +105,13 @@ class partition_tile {
       K keys[tile_keys];
       std::conditional_t<has_values, V, char> values[has_values ? tile_keys : 1];
     };
-    std::uint32_t warp_offsets[warps][buckets];  ///< apart from the keys, so that a key goes to its place when ranked
-    K* key_targets[buckets];                     ///< minus the bucket's first position in the tile
+    std::uint32_t warp_offsets[warps]
+                              [buckets];  ///< apart from the keys, so that a key moves as soon as its position is known
+    K* key_targets[buckets];              ///< minus the bucket's first position in the tile
     std::conditional_t<has_values, V, char>* value_targets[has_values ? buckets : 1];
     std::uint32_t warp_sums[buckets / 32];
     std::uint32_t tile;
-    unsigned shift;  ///< the argument again, see rank()
+    unsigned shift;  ///< the argument again, see find_positions()
   };
   __device__ __forceinline__ partition_tile(const Order& order, const partition_arguments<K>& arguments,
                                             shared_memory& shared)
@@ -117,13 +125,14 @@ class partition_tile {
     __syncthreads();
     sum_over_warps();
     publish_counts();
-    // One bucket may hold the whole tile: its records have their positions already, and nobody queues up at one counter.
+    // One bucket may hold the whole tile. Its records are in their positions already, and threads need not queue up at
+    // one counter.
     if (__syncthreads_or(count_ == tile_keys) != 0) {
 #pragma unroll
-      for (unsigned i = 0; i < items; ++i) put(i, place_of(i));
+      for (unsigned i = 0; i < items; ++i) put(i, position_of(i));
     } else {
       find_bucket_begins();
-      rank();
+      find_positions();
     }
     if (thread_ < buckets) find_targets(look_back());
     __syncthreads();
@@ -135,7 +144,7 @@ class partition_tile {
   }
 
  private:
-  /// A block may only wait for blocks that have started, so tiles are numbered by who comes first.
+  /// A block may only wait for blocks that have started, so tiles get their numbers in the order in which blocks start.
   __device__ __forceinline__ void take_number() {
     if (thread_ == 0) {
       shared_.tile = atomicAdd(a_.tile_counter, 1);
@@ -147,17 +156,18 @@ class partition_tile {
     num_valid_ = min(tile_keys, a_.num_keys - begin_);
   }
 
-  [[nodiscard]] __device__ __forceinline__ unsigned place_of(unsigned item) const {
+  [[nodiscard]] __device__ __forceinline__ unsigned position_of(unsigned item) const {
     return warp_ * (32 * items) + item * 32 + lane_;
   }
   [[nodiscard]] __device__ __forceinline__ unsigned digit_of(K key, unsigned shift) const {
-    return static_cast<unsigned>(order_.rank(key) >> shift) & a_.mask;
+    return static_cast<unsigned>(order_.encode(key) >> shift) & a_.mask;
   }
 
-  /// Of this thread's item. What lies behind the input's end belongs to the last bucket, behind all its records.
+  /// Returns the digit of this thread's item. What lies behind the input's end belongs to the last bucket, behind all
+  /// of its records.
   [[nodiscard]] __device__ __forceinline__ unsigned digit_at(unsigned item, unsigned shift) const {
-    if constexpr (!Order::holds_ranks) {
-      if (place_of(item) >= num_valid_) return a_.mask;
+    if constexpr (!Order::holds_encoded) {
+      if (position_of(item) >= num_valid_) return a_.mask;
     }
     return digit_of(keys_[item], shift);
   }
@@ -166,18 +176,18 @@ class partition_tile {
     const K* const keys = a_.keys + begin_;
     if (num_valid_ == tile_keys) {
 #pragma unroll
-      for (unsigned i = 0; i < items; ++i) keys_[i] = keys[place_of(i)];
+      for (unsigned i = 0; i < items; ++i) keys_[i] = keys[position_of(i)];
 #pragma unroll
       for (unsigned i = 0; i < items; ++i) keys_[i] = order_.take(keys_[i]);
     } else {
 #pragma unroll
       for (unsigned i = 0; i < items; ++i) {
-        keys_[i] = place_of(i) < num_valid_ ? order_.take(keys[place_of(i)]) : static_cast<K>(~K{0});
+        keys_[i] = position_of(i) < num_valid_ ? order_.take(keys[position_of(i)]) : static_cast<K>(~K{0});
       }
     }
   }
 
-  /// Before the ranks, so that later tiles wait as short as can be.
+  /// Counts come before positions, so that later tiles wait as short as can be.
   __device__ __forceinline__ void count_in_warps() {
 #pragma unroll
     for (unsigned b = lane_; b < buckets; b += 32) shared_.warp_offsets[warp_][b] = 0;
@@ -196,14 +206,14 @@ class partition_tile {
     }
   }
 
-  /// For later tiles.
+  /// Tells later tiles how many records of each bucket this tile has.
   __device__ __forceinline__ void publish_counts() {
     if (thread_ >= buckets) return;
     const std::uint32_t flag = tile_ == 0 ? tile_state::inclusive_count : tile_state::own_count;
     tile_state::publish(state_of(tile_), flag | num_records());
   }
 
-  /// Where each bucket begins in this tile, and in it each warp's part.
+  /// Finds where each bucket begins in this tile, and where in the bucket each warp's part begins.
   __device__ __forceinline__ void find_bucket_begins() {
     std::uint32_t sum = count_;
 #pragma unroll
@@ -223,7 +233,7 @@ class partition_tile {
     __syncthreads();
   }
 
-  /// `count_` without what was counted from behind the end.
+  /// Returns `count_` without what was counted from behind the input's end.
   [[nodiscard]] __device__ __forceinline__ std::uint32_t num_records() const {
     return thread_ == a_.mask ? count_ - (tile_keys - num_valid_) : count_;
   }
@@ -231,15 +241,16 @@ class partition_tile {
     return a_.tile_states + std::uint64_t{tile} * buckets + thread_;
   }
 
-  /// The key of this thread's item goes to its place in the tile; so will its value.
+  /// Puts the key of this thread's item in its position in the tile. Its value will follow.
   __device__ __forceinline__ void put(unsigned item, unsigned position) {
     shared_.keys[position] = keys_[item];
     if constexpr (has_values) positions_[item] = position;
   }
 
-  /// The highest lane of those with one digit takes positions for all of them.
-  __device__ __forceinline__ void rank() {
-    // From shared memory: the compiler would see that it knows all digits from the counting, and keep or spill them.
+  /// Finds the position of each item: the highest lane of those with the same digit takes positions for all of them.
+  __device__ __forceinline__ void find_positions() {
+    // The shift is read from shared memory, for otherwise the compiler sees that it knows all digits from the counting,
+    // and keeps or spills them.
     const unsigned shift = shared_.shift;
     const unsigned lanes_below = (1U << lane_) - 1;
 #pragma unroll
@@ -254,12 +265,13 @@ class partition_tile {
     }
   }
 
-  /// Decoupled look-back, a thread a bucket: the bucket's records in earlier tiles. Several tiles are looked at together:
-  /// one after the other, the latencies of some 25 reads made up half of a tile's time.
+  /// Returns the number of the bucket's records in earlier tiles, by decoupled look-back with one thread for each
+  /// bucket. Several tiles are looked at together: read one after the other, some 25 states made up half of a tile's
+  /// time.
   [[nodiscard]] __device__ __forceinline__ std::uint32_t look_back() const {
     if (tile_ == 0) return 0;
     std::uint32_t earlier = 0;
-    std::uint32_t unseen = tile_;  // tiles before this one that are not in `earlier`
+    std::uint32_t unseen = tile_;  // earlier tiles whose records are not in `earlier` yet
     bool is_done = false;
     while (!is_done) {
       std::uint32_t states[look_back_tiles];
@@ -295,8 +307,8 @@ class partition_tile {
     if (begin_ + num_valid_ == a_.num_keys) a_.next_targets[thread_] = next;
   }
 
-  /// `IsFull`: no record is missing. Warps take turns along the tile and store at one pace: bursts of stores, warp by warp,
-  /// took 6 % longer on H100, whether a warp's records were neighbours or not.
+  /// Stores the tile; `IsFull` says that no record is missing. Warps take turns along the tile and store at one pace:
+  /// bursts of stores, warp by warp, took 6 % longer on an H100, whether a warp's records were neighbours or not.
   template <bool IsFull>
   __device__ __forceinline__ void store() {
 #pragma unroll
@@ -311,14 +323,14 @@ class partition_tile {
     if constexpr (has_values) move_values<IsFull>();
   }
 
-  /// By the way that the keys went.
+  /// Moves the values in the same way as the keys.
   template <bool IsFull>
   __device__ __forceinline__ void move_values() {
     const V* const values = static_cast<const V*>(a_.values) + begin_;
     V moved[items];
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
-      if (IsFull || place_of(i) < num_valid_) moved[i] = values[place_of(i)];
+      if (IsFull || position_of(i) < num_valid_) moved[i] = values[position_of(i)];
     }
     __syncthreads();
 #pragma unroll
@@ -344,7 +356,7 @@ class partition_tile {
   std::uint32_t num_valid_ = 0;
   std::uint32_t count_ = 0;         ///< of bucket `thread_` in this tile
   std::uint32_t bucket_begin_ = 0;  ///< in this tile
-  K keys_[items];                   ///< first those that this thread ranks, then those that it stores
+  K keys_[items];                   ///< first the keys that this thread loads, then those that it stores
   std::uint32_t positions_[has_values ? items : 1];
 };
 
@@ -361,7 +373,7 @@ __global__ void __launch_bounds__(compiled_partition_policy<K, V>.threads, compi
   tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();
 }
 
-/// Destinations as a kernel's parameter: no copy to wait for.
+/// Destinations travel as a kernel's parameter, so that there is no copy to wait for.
 struct target_list {
   bucket_target target[max_partition_buckets];
 };

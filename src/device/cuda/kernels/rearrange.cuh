@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves that need no look at order: copies and reversals that a local sort falls back to, mirrored swaps.
+// Moves that need no look at keys: the copies and reversals of local sorts, swaps of mirrored records, and the small
+// kernels that prepare a local sort. Only bucket_targets_kernel uses shared memory.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,13 @@ namespace spansort::device::cuda {
 
 inline constexpr unsigned rearrange_threads = rearrange_policy_of(compiled_family).sizes.threads;
 
+/// Returns whether a kernel that is given this condition is to work.
 __device__ __forceinline__ bool holds(const order_condition& when) {
   return when.decision == nullptr || *when.decision == when.wanted;
 }
 
-/// `equal_may_turn`: reversing equal keys changes nothing that shows.
+/// Decides what is done with a segment, by what has been seen of it. `equal_may_turn`: reversing equal keys changes
+/// nothing that shows. One thread.
 static __global__ void decide_kernel(const std::uint32_t* seen, bool may_reverse, bool equal_may_turn,
                                      order_action* decision) {
   const bool is_reversed = (*seen & seen_ascent) == 0 && (equal_may_turn || (*seen & seen_equal) == 0);
@@ -33,7 +36,7 @@ __global__ void copy_kernel(order_condition when, T* to, const T* from, std::uin
     to[i] = from[i];
 }
 
-/// to[n - 1 - i] = from[i]; in place where they are the same.
+/// Writes to[n - 1 - i] = from[i]; it works in place where they are the same array.
 template <class T>
 __global__ void reverse_kernel(order_condition when, T* to, T* from, std::uint64_t count) {
   if (!holds(when)) return;
@@ -61,8 +64,8 @@ struct digit_widths {
   std::uint8_t bits[max_digits_together];
 };
 
-/// From every pass's counts, one place after the other, to where its buckets begin in the array that it writes: even
-/// passes write the alternate. A block a pass, a thread a bucket.
+/// Turns the counts of all passes, one digit after the other, into the positions where their buckets begin in the array
+/// that the pass writes. Even passes write the alternate. One block for each pass, one thread for each bucket.
 template <class K, class V>
 __global__ void bucket_targets_kernel(const std::uint64_t* counts, digit_widths widths, K* keys, V* values,
                                       K* alternate_keys, V* alternate_values, bucket_target* targets) {

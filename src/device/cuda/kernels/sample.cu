@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some 2^19 keys: each kernel takes about as long as its launch. What counts is that the host is not asked in between.
+// A sample has some 2^19 keys, so each kernel takes about as long as its launch. What counts is that the host is not
+// asked in between.
 #include "device/cuda/kernels/sample.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ place_list list_of(const bracket_request& request) {
 template <class K>
 constexpr unsigned run_keys = sample_run_bytes / sizeof(K);
 
-/// A thread a key of the sample; neighbours read neighbours. No shared memory.
+/// One thread for each key of the sample; neighbouring threads read neighbouring keys. No shared memory.
 template <class K>
 __global__ void __launch_bounds__(compiled_threads)
     gather_sample_kernel(encoded_order<K> order, const K* __restrict__ keys, std::uint64_t part_keys,
@@ -38,17 +39,18 @@ __global__ void __launch_bounds__(compiled_threads)
   const std::uint64_t i = std::uint64_t{blockIdx.x} * compiled_threads + threadIdx.x;
   if (i >= num_sampled) return;
   const std::uint64_t begin = sample_run_begin(i / run_keys<K>, part_keys, run_keys<K>);
-  const K rank = order.take(keys[begin + i % run_keys<K>]);
-  as_taken[i] = rank;
-  to_sort[i] = rank;
+  const K encoded = order.take(keys[begin + i % run_keys<K>]);
+  as_taken[i] = encoded;
+  to_sort[i] = encoded;
 }
 
-/// A thread a run, a row of blocks for each place. Adds to `deviation`, zeroed before.
+/// One thread for each run, one row of blocks for each place. Adds to `deviation`, which is zeroed before.
 template <class K>
 __global__ void __launch_bounds__(compiled_threads)
     deviation_kernel(const K* __restrict__ as_taken, const K* __restrict__ sorted, std::uint64_t num_runs,
                      __grid_constant__ const place_list places, unsigned long long* __restrict__ deviation) {
-  __shared__ unsigned num_below[compiled_threads + 1];  // of each run; the first is the last of the block before
+  __shared__ unsigned
+      num_below[compiled_threads + 1];  // of each run; the first entry is the last run of the block before
   const K key = sorted[places.place[blockIdx.y]];
   const std::uint64_t first = std::uint64_t{blockIdx.x} * compiled_threads;
   const auto count_below = [&](std::uint64_t run) {
@@ -70,7 +72,7 @@ __global__ void __launch_bounds__(compiled_threads)
   if (threadIdx.x % 32 == 0 && of_warp != 0) atomicAdd(deviation + blockIdx.y, of_warp);
 }
 
-/// One block; a thread a place.
+/// One block, with one thread for each place.
 template <class K>
 __global__ void pick_brackets_kernel(const K* __restrict__ sorted, std::uint64_t num_sampled,
                                      __grid_constant__ const place_list places,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels below bracket_ranks: gather a sample, see how far it can be trusted, pick keys from it.
+// The kernels of bracket_ranks. They gather a sample, see how far it can be trusted, and pick keys from it.
 #pragma once
 
 #include "device/cuda/kernels/request.hpp"
@@ -7,16 +7,16 @@
 
 namespace spansort::device::cuda {
 
-/// A sample in device memory: encoded keys.
+/// A sample of encoded keys in device memory.
 template <class K>
 struct sample_memory {
   K* as_taken = nullptr;  ///< run after run
   K* sorted = nullptr;
-  K* spare = nullptr;                       ///< for the sort
+  K* spare = nullptr;                       ///< the alternate of its sort
   unsigned long long* deviation = nullptr;  ///< [most_places]: sums of squares
   rank_bracket* brackets = nullptr;         ///< [most_places]
 
-  /// Lays the sample out in `memory`, aligned to 256 bytes, of which size_bytes are taken.
+  /// Lays a sample out in size_bytes of `memory`, which is aligned to 256 bytes.
   [[nodiscard]] static sample_memory in(void* memory) noexcept {
     auto* const at = static_cast<char*>(memory);
     sample_memory m;
@@ -32,12 +32,12 @@ struct sample_memory {
       rank_sampler::most_places * (sizeof(unsigned long long) + sizeof(rank_bracket));
 };
 
-/// Takes the sample, twice: as it is, and to be sorted.
+/// Takes the sample and writes it twice: as it was taken, and where it will be sorted.
 template <class K>
 void launch_gather_sample(const launch_site& site, const keys::codec_of<K>& codec, const bracket_request& request,
                           const sample_memory<K>& sample);
 
-/// Fills sample.brackets; sample.sorted is sorted by now.
+/// Fills sample.brackets, when sample.sorted is sorted.
 template <class K>
 void launch_pick_brackets(const launch_site& site, const bracket_request& request, const sample_memory<K>& sample);
 
