@@ -8,6 +8,7 @@
 #ifdef SPANSORT_HAS_CUDA
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/injected_faults.hpp"
 #include "device/cuda/peer_access.hpp"
 #endif
 
@@ -70,25 +71,29 @@ std::unique_ptr<device::device> open_gpu([[maybe_unused]] int ordinal, [[maybe_u
 #endif
 }
 
+#ifdef SPANSORT_HAS_CUDA
+struct gpu_call::fault_holder {
+  explicit fault_holder(std::shared_ptr<device::cuda::injected_faults> faults) : scope(std::move(faults)) {}
+  device::cuda::fault_scope scope;
+};
+#else
+struct gpu_call::fault_holder {};
+#endif
+
 gpu_call::gpu_call([[maybe_unused]] const device_list& devices, [[maybe_unused]] const tuning_options& tuning) {
 #ifdef SPANSORT_HAS_CUDA
   if (devices.gpus.empty()) return;
   device::cuda::require_sound_runtime();
-  has_damaged_ = tuning.damage_peer_probes;
-  if (has_damaged_) device::cuda::damage_peer_probes(true);
-  has_armed_ = tuning.fail_device_call_at != 0;
-  if (!has_armed_) return;
+  if (tuning.fail_device_call_at == 0 && !tuning.damage_peer_probes) return;
   const int status = tuning.fail_device_call_with == 0 ? cudaErrorUnknown : tuning.fail_device_call_with;
-  device::cuda::arm_fault(tuning.fail_device_call_at, static_cast<cudaError_t>(status));
+  const device::cuda::injected_faults::settings wanted{.fail_call_at = tuning.fail_device_call_at,
+                                                       .fail_with = static_cast<cudaError_t>(status),
+                                                       .corrupt_peer_probes = tuning.damage_peer_probes};
+  faults_ = std::make_unique<fault_holder>(std::make_shared<device::cuda::injected_faults>(wanted));
 #endif
 }
 
-gpu_call::~gpu_call() {
-#ifdef SPANSORT_HAS_CUDA
-  if (has_armed_) device::cuda::arm_fault(0, cudaErrorUnknown);
-  if (has_damaged_) device::cuda::damage_peer_probes(false);
-#endif
-}
+gpu_call::~gpu_call() = default;
 
 }  // namespace sorting
 }  // namespace spansort

@@ -19,8 +19,9 @@ namespace spansort::sorting {
 /// GPU `ordinal`, named as in a device list.
 [[nodiscard]] std::unique_ptr<device::device> open_gpu(int ordinal, const open_options& options);
 
-/// Stands while one call of the library works on the devices of a list. Throws device_error where their runtime is in no
-/// state to begin: GPUs were lost, or the caller left an error pending. Arms the faults that `tuning` asks for.
+/// Stands while one call of the library works on the devices of a list. Throws device_error where their runtime is in
+/// no state to begin: GPUs were lost, or the caller left an error pending. Has the faults that `tuning` asks for in
+/// force on the calling thread.
 class gpu_call {
  public:
   gpu_call(const device_list& devices, const tuning_options& tuning);
@@ -29,8 +30,8 @@ class gpu_call {
   gpu_call& operator=(const gpu_call&) = delete;
 
  private:
-  [[maybe_unused]] bool has_armed_ = false;
-  [[maybe_unused]] bool has_damaged_ = false;
+  struct fault_holder;
+  std::unique_ptr<fault_holder> faults_;  ///< null, as outside of tests, when no faults are asked for
 };
 
 }  // namespace spansort::sorting

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/injected_faults.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::device::cuda {
@@ -15,7 +17,9 @@ namespace {
 
 class cuda_error_test : public testing::Test {
  protected:
-  void TearDown() override { arm_fault(0, cudaErrorUnknown); }
+  static std::shared_ptr<injected_faults> fault_at(std::uint64_t call, cudaError_t status) {
+    return std::make_shared<injected_faults>(injected_faults::settings{.fail_call_at = call, .fail_with = status});
+  }
 
   cudaError_t count_and_succeed() {
     ++num_calls;
@@ -24,7 +28,7 @@ class cuda_error_test : public testing::Test {
   /// Returns the message of the error that a call throws which fails with `status`.
   template <class Error>
   std::string message(cudaError_t status) {
-    arm_fault(1, status);
+    const fault_scope faults(fault_at(1, status));
     try {
       SPANSORT_CUDA(count_and_succeed());
     } catch (const Error& e) {
@@ -40,7 +44,7 @@ class cuda_error_test : public testing::Test {
 };
 
 TEST_F(cuda_error_test, TheCallThatIsToFailIsNotMade) {
-  arm_fault(3, cudaErrorUnknown);
+  const fault_scope faults(fault_at(3, cudaErrorUnknown));
   SPANSORT_CUDA(count_and_succeed());
   SPANSORT_CUDA(count_and_succeed());
   EXPECT_THROW(SPANSORT_CUDA(count_and_succeed()), device_error);
@@ -50,7 +54,7 @@ TEST_F(cuda_error_test, TheCallThatIsToFailIsNotMade) {
 }
 
 TEST_F(cuda_error_test, WhatHasHappenedIsCountedToo) {
-  arm_fault(2, cudaErrorUnknown);
+  const fault_scope faults(fault_at(2, cudaErrorUnknown));
   check_done(cudaSuccess, "first_kernel");
   try {
     check_done(cudaSuccess, "second_kernel");
@@ -64,11 +68,12 @@ TEST_F(cuda_error_test, WhatHasHappenedIsCountedToo) {
 TEST_F(cuda_error_test, OneCallFailsHoweverManyThreadsCall) {
   constexpr int num_threads = 4;
   constexpr int calls_each = 1000;
-  arm_fault(num_threads * calls_each / 2, cudaErrorUnknown);
+  const auto shared = fault_at(num_threads * calls_each / 2, cudaErrorUnknown);
   std::atomic<int> num_faults = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < num_threads; ++t) {
     threads.emplace_back([&] {
+      const fault_scope faults(shared);
       for (int i = 0; i < calls_each; ++i) {
         try {
           SPANSORT_CUDA(count_and_succeed());
@@ -83,6 +88,20 @@ TEST_F(cuda_error_test, OneCallFailsHoweverManyThreadsCall) {
   EXPECT_EQ(num_calls, num_threads * calls_each - 1);
 }
 
+TEST_F(cuda_error_test, OtherThreadsAndLaterCallsMeetNoFault) {
+  {
+    const fault_scope faults(fault_at(1, cudaErrorUnknown));
+    std::thread([&] { EXPECT_NO_THROW(SPANSORT_CUDA(count_and_succeed())); }).join();
+    {
+      const fault_scope none(nullptr);
+      EXPECT_NO_THROW(SPANSORT_CUDA(count_and_succeed()));
+    }
+    EXPECT_EQ(current_faults()->calls_to_fault(), 1u);
+  }
+  EXPECT_EQ(current_faults(), nullptr);
+  EXPECT_NO_THROW(SPANSORT_CUDA(count_and_succeed()));
+}
+
 TEST_F(cuda_error_test, MessagesNameTheCallWithoutItsArguments) {
   const std::string what = message<device_error>(cudaErrorUnknown);
   EXPECT_TRUE(contains(what, ": count_and_succeed failed: ")) << what;
@@ -91,7 +110,7 @@ TEST_F(cuda_error_test, MessagesNameTheCallWithoutItsArguments) {
 
 TEST_F(cuda_error_test, MemoryThatIsNeededIsNamed) {
   for (const bool is_pinned : {false, true}) {
-    arm_fault(1, cudaErrorMemoryAllocation);
+    const fault_scope faults(fault_at(1, cudaErrorMemoryAllocation));
     try {
       run_checked([&] { return count_and_succeed(); }, "cudaMalloc", {12'345, is_pinned});
       FAIL() << "no fault";

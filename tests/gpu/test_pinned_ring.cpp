@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <vector>
 
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/handles.hpp"
+#include "device/cuda/injected_faults.hpp"
 #include "device/cuda/pinned_ring.hpp"
 #include "gpu/gpu_test.hpp"
 #include "spansort/errors.hpp"
@@ -21,9 +23,8 @@ constexpr std::uint64_t buffer_bytes = std::uint64_t{8} << 20;
 
 class pinned_ring_test : public test::gpu_test {
  protected:
-  void TearDown() override {
-    arm_fault(0, cudaErrorUnknown);
-    gpu_test::TearDown();
+  static std::shared_ptr<injected_faults> fault_at(std::uint64_t call, cudaError_t status) {
+    return std::make_shared<injected_faults>(injected_faults::settings{.fail_call_at = call, .fail_with = status});
   }
 
   enum class pinned { as_asked, refused };
@@ -37,9 +38,11 @@ class pinned_ring_test : public test::gpu_test {
     test::guarded_array to(size_bytes, 21);
     const stream_handle stream = make_stream();
     const device_memory on_gpu = allocate_device_memory(size_bytes);
-    if (memory == pinned::refused) arm_fault(1, cudaErrorMemoryAllocation);
+    const auto faults = fault_at(memory == pinned::refused ? 1 : 0, cudaErrorMemoryAllocation);
+    const fault_scope scope(faults);
     ring.copy_in(stream.get(), on_gpu.get(), from.data(), size_bytes);
     ring.copy_out(stream.get(), to.data(), on_gpu.get(), size_bytes);
+    EXPECT_EQ(faults->calls_to_fault(), 0u);
     const bool is_same = std::ranges::equal(to.bytes(), contents);
     EXPECT_TRUE(is_same) << size_bytes << " bytes";
     EXPECT_EQ(to.corruption(), "") << size_bytes << " bytes";
@@ -51,10 +54,12 @@ class pinned_ring_test : public test::gpu_test {
     const stream_handle stream = make_stream();
     const device_memory on_gpu = allocate_device_memory(size_bytes);
     constexpr std::uint64_t many = 1'000'000;
-    arm_fault(many, cudaErrorUnknown);
-    ring.copy_in(stream.get(), on_gpu.get(), from.data(), size_bytes);
-    const std::uint64_t num_calls = many - calls_to_fault;
-    arm_fault(0, cudaErrorUnknown);
+    const auto faults = fault_at(many, cudaErrorUnknown);
+    {
+      const fault_scope scope(faults);
+      ring.copy_in(stream.get(), on_gpu.get(), from.data(), size_bytes);
+    }
+    const std::uint64_t num_calls = many - faults->calls_to_fault();
     EXPECT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
     return num_calls;
   }
@@ -70,7 +75,6 @@ TEST_F(pinned_ring_test, CopiesOfAnySize) {
 TEST_F(pinned_ring_test, WithoutPinnedMemoryCopiesAreSlowerOnly) {
   pinned_ring ring;
   expect_round_trip(ring, buffer_bytes + 11, pinned::refused);
-  EXPECT_EQ(calls_to_fault, 0u);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   // As long as nobody says that there may be some again. The ring's own path waits for events, the driver's does not.
   EXPECT_LT(num_calls_of(ring, 3 * buffer_bytes), 5u);
@@ -103,13 +107,12 @@ TEST_F(pinned_ring_test, MayFailToGrowAtAnyCall) {
     const std::vector<std::byte> large(3 * buffer_bytes);
     const stream_handle stream = make_stream();
     const device_memory on_gpu = allocate_device_memory(large.size());
-    arm_fault(fail_at, cudaErrorUnknown);
     try {
+      const fault_scope faults(fault_at(fail_at, cudaErrorUnknown));
       ring.copy_in(stream.get(), on_gpu.get(), large.data(), large.size());
     } catch (const device_error&) {
       ++num_failures;
     }
-    arm_fault(0, cudaErrorUnknown);
     ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
     expect_round_trip(ring, 1000);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/cuda_error.hpp"
 
+#include <atomic>
 #include <memory>
 #include <string_view>
 
@@ -12,7 +13,6 @@ namespace {
 /// Whether the failure is the runtime's own or one that a test asked for.
 enum class failure_of : std::uint8_t { runtime, test };
 
-std::atomic<cudaError_t> armed_status{cudaErrorUnknown};
 struct lost_gpu {
   std::string what;
   std::string device;
@@ -92,18 +92,6 @@ void keep_loss(const lost_gpu& gpu) {
 
 void check(cudaError_t status, const char* call, const memory_need& need) {
   if (status != cudaSuccess) fail(status, failure_of::runtime, call, need);
-}
-
-void arm_fault(std::uint64_t call_number, cudaError_t status) noexcept {
-  armed_status.store(status, std::memory_order_relaxed);
-  calls_to_fault.store(call_number, std::memory_order_relaxed);
-}
-
-cudaError_t count_call() noexcept {
-  std::uint64_t left = calls_to_fault.load(std::memory_order_relaxed);
-  while (left != 0 && !calls_to_fault.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
-  }
-  return left == 1 ? armed_status.load(std::memory_order_relaxed) : cudaSuccess;
 }
 
 void throw_fault(cudaError_t fault, const char* call, const memory_need& need) {

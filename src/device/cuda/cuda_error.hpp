@@ -4,7 +4,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -23,16 +22,8 @@ void check(cudaError_t status, const char* call, const memory_need& need = {});
 
 // ---- Faults for tests
 
-/// The `call_number`-th of the calls that follow, on any thread, fails with `status`; 0: none does.
-void arm_fault(std::uint64_t call_number, cudaError_t status) noexcept;
-
-/// Calls up to the one that is to fail; 0: none is to fail.
-inline std::atomic<std::uint64_t> calls_to_fault{0};
-/// The fault that is due for this call, which counts as made. Use fault_for_this_call().
-[[nodiscard]] cudaError_t count_call() noexcept;
-[[nodiscard]] inline cudaError_t fault_for_this_call() noexcept {
-  return calls_to_fault.load(std::memory_order_relaxed) == 0 ? cudaSuccess : count_call();
-}
+/// Counts this call and returns the fault that takes its place: that of current_faults(), or cudaSuccess.
+[[nodiscard]] cudaError_t fault_for_this_call() noexcept;
 /// Throws as check() does, but nothing has happened to the GPU: it is not lost.
 [[noreturn]] void throw_fault(cudaError_t fault, const char* call, const memory_need& need);
 

@@ -7,6 +7,7 @@
 
 #include "base/assert.hpp"
 #include "base/math.hpp"
+#include "device/cuda/injected_faults.hpp"
 #include "device/cuda/kernels/block_sums.hpp"
 #include "device/cuda/kernels/copy_pieces.hpp"
 #include "device/cuda/kernels/few_intervals.hpp"
@@ -46,8 +47,15 @@ cuda_queue::~cuda_queue() {
   static_cast<void>(cudaStreamSynchronize(stream_.get()));
 }
 
+void cuda_queue::push_always(std::function<void()> body) {
+  worker_.push([faults = current_faults(), body = std::move(body)] {
+    const fault_scope scope(faults);
+    body();
+  });
+}
+
 void cuda_queue::push(std::function<void()> body) {
-  worker_.push([this, body = std::move(body)] {
+  push_always([this, body = std::move(body)] {
     if (failure_ != nullptr) return;
     try {
       const device_guard guard(ordinal_);
@@ -299,7 +307,7 @@ void cuda_queue::wait_for_stream(void* stream) {
 void cuda_queue::record(event& e) {
   auto& recorded = static_cast<cuda_event&>(e);
   recorded.begin();
-  worker_.push([this, &recorded] {
+  push_always([this, &recorded] {
     try {
       const device_guard guard(ordinal_);
       if (failure_ == nullptr) SPANSORT_CUDA(cudaEventRecord(recorded.handle(), stream_.get()));
@@ -311,7 +319,7 @@ void cuda_queue::record(event& e) {
 }
 
 void cuda_queue::wait(event& e) {
-  worker_.push([this, &awaited = static_cast<cuda_event&>(e)] {
+  push_always([this, &awaited = static_cast<cuda_event&>(e)] {
     const std::exception_ptr failure = awaited.wait_until_recorded();
     if (failure_ == nullptr) failure_ = failure;
     if (failure_ != nullptr) return;

@@ -70,6 +70,8 @@ class cuda_queue final : public queue, public rank_sampler {
     [[nodiscard]] void* memory() const noexcept { return pinned != nullptr ? pinned.get() : ordinary.get(); }
   };
 
+  /// Runs `body`, which does not throw, on the queue's thread, under the faults that are in force on this one.
+  void push_always(std::function<void()> body);
   /// Runs `body` on the queue's thread, with its GPU current. After a failure it is skipped.
   void push(std::function<void()> body);
   /// Runs `body` likewise, between two events. `body` puts work on the stream and returns the bytes that it moves.

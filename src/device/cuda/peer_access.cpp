@@ -2,13 +2,13 @@
 #include "device/cuda/peer_access.hpp"
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <utility>
+#include <tuple>
 
 #include "device/cuda/handles.hpp"
+#include "device/cuda/injected_faults.hpp"
 #include "device/cuda/kernels/peer_pattern.hpp"
 #include "device/cuda/tuning/copy_policies.hpp"
 
@@ -18,8 +18,9 @@ namespace {
 constexpr std::array probe_sizes = peer_probe_tuning.sizes.sizes_bytes;
 
 std::mutex probes_mutex;
-std::map<std::pair<int, int>, peer_link> probes;
-std::atomic<bool> damages_probes{false};
+/// The GPUs, and whether a test corrupts the probe: what such a probe finds is for nobody else.
+using probe_key = std::tuple<int, int, bool>;
+std::map<probe_key, peer_link> probes;
 
 /// One GPU's memory and stream for a probe.
 class prober {
@@ -34,7 +35,7 @@ class prober {
   [[nodiscard]] std::uint64_t* words() const noexcept { return static_cast<std::uint64_t*>(memory_.get()); }
   [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
 
-  // All block until done, so that no order between GPUs is taken for granted.
+  // All of these block until the GPU is done, so that no order between GPUs is taken for granted.
 
   void fill(std::uint64_t* words, std::uint64_t bytes, std::uint64_t seed) const {
     const device_guard guard(ordinal_);
@@ -87,7 +88,7 @@ class prober {
   device_memory differences_;
 };
 
-/// Makes the memory of `to` usable on `from`; says why not.
+/// Makes the memory of `to` usable on `from`, or returns why it is not.
 std::string enable_access(int from, int to) {
   if (from == to) return "";
   int can = 0;
@@ -104,11 +105,11 @@ std::string enable_access(int from, int to) {
   return std::string("peer access cannot be enabled: ") + cudaGetErrorString(status);
 }
 
-std::string try_out(const prober& from, const prober& to) {
+std::string try_out(const prober& from, const prober& to, bool corrupts) {
   std::uint64_t seed = 1;
   for (const std::uint64_t bytes : probe_sizes) {
     from.fill(to.words(), bytes, ++seed);
-    if (damages_probes) to.flip_a_bit();
+    if (corrupts) to.flip_a_bit();
     if (!to.holds(to.words(), bytes, seed)) return "kernels write wrong data";
     to.fill(to.words(), bytes, ++seed);
     if (!from.holds(to.words(), bytes, seed)) return "kernels read wrong data";
@@ -121,13 +122,13 @@ std::string try_out(const prober& from, const prober& to) {
   return "";
 }
 
-peer_link probe(int from, int to) {
+peer_link probe(int from, int to, bool corrupts) {
   peer_link link;
   link.why_not = enable_access(from, to);
   if (!link.why_not.empty()) return link;
   const prober here(from);
   const prober there(to);
-  link.why_not = try_out(here, there);
+  link.why_not = try_out(here, there, corrupts);
   link.works = link.why_not.empty();
   if (link.works) {
     const double ms = here.time_copy_ms(there.words(), here.words(), probe_sizes.back());
@@ -139,19 +140,14 @@ peer_link probe(int from, int to) {
 }  // namespace
 
 peer_link probe_peer(int from, int to) {
+  const std::shared_ptr<injected_faults> faults = current_faults();
+  const bool corrupts = faults != nullptr && faults->corrupts_peer_probes();
   const std::lock_guard lock(probes_mutex);
-  const auto known = probes.find({from, to});
+  const probe_key key{from, to, corrupts};
+  const auto known = probes.find(key);
   if (known != probes.end()) return known->second;
-  if (from == to && !damages_probes) return probes.emplace(std::pair(from, to), peer_link{true, {}, 0}).first->second;
-  return probes.emplace(std::pair(from, to), probe(from, to)).first->second;
-}
-
-void damage_peer_probes(bool damage) {
-  // Calls that ask for what is must not wait for another's probes.
-  if (damage == damages_probes) return;
-  const std::lock_guard lock(probes_mutex);
-  damages_probes = damage;
-  probes.clear();
+  const peer_link link = from == to && !corrupts ? peer_link{true, {}, 0} : probe(from, to, corrupts);
+  return probes.emplace(key, link).first->second;
 }
 
 }  // namespace spansort::device::cuda

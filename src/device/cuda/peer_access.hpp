@@ -13,13 +13,10 @@ struct peer_link {
   double gigabytes_per_s = 0;  ///< of copies by `from` into the memory of `to`, one direction
 };
 
-/// Whether kernels and copies of GPU `from` read and write memory of GPU `to` rightly: by kernel and by copy engine, in
-/// 4 KiB, 1 MiB and 64 MiB, each checked by the memory's own GPU. Enables peer access where it works. Throws
+/// Returns whether kernels and copies of GPU `from` read and write memory of GPU `to` rightly: by kernel and by copy
+/// engine, in 4 KiB, 1 MiB and 64 MiB, each checked by the memory's own GPU. Enables peer access where it works. Throws
 /// device_error when a GPU fails as such. A GPU reaches itself.
+/// Under faults that corrupt probes a bit is flipped on the way.
 [[nodiscard]] peer_link probe_peer(int from, int to);
-
-/// For tests: pairs probed from now on find a flipped bit, a GPU's copies to itself too. A change forgets earlier
-/// answers.
-void damage_peer_probes(bool damage);
 
 }  // namespace spansort::device::cuda
