@@ -21,7 +21,7 @@ struct named_check {
 };
 
 named_check check(const check_arguments& arguments) {
-  const spansort::check_options options{.descending = arguments.descending, .unique = arguments.unique};
+  const spansort::check_options options{.direction = direction_of(arguments.descending), .unique = arguments.unique};
   if (const auto format = parse_record_flags(arguments.records, arguments.type)) {
     return {spansort::check_records_file(arguments.input, *format, options),
             fmt::format("record of {} bytes by {}", format->record_bytes, spansort::to_string(format->keys))};

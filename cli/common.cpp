@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common.hpp"
+#include "cli/test_world.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -20,19 +21,6 @@ namespace cli {
 namespace {
 
 constexpr const char* types_text = "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64";
-
-/// CHUNK,BLOCK,FANIN: tests shrink the world of sorts of files larger than memory, as the options' tuning does.
-spansort::tuning_options parse_test_world(const std::string& text) {
-  spansort::tuning_options tuning;
-  if (text.empty()) return tuning;
-  const std::size_t first = text.find(',');
-  const std::size_t last = text.rfind(',');
-  if (first == last) throw spansort::invalid_argument("--test-world: CHUNK,BLOCK,FANIN expected");
-  tuning.file_chunk_elements = parse_count("--test-world", text.substr(0, first));
-  tuning.file_block_elements = parse_count("--test-world", text.substr(first + 1, last - first - 1));
-  tuning.file_fan_in = static_cast<unsigned>(parse_count("--test-world", text.substr(last + 1)));
-  return tuning;
-}
 
 std::optional<std::uint64_t> parse_head(const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -129,7 +117,7 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
   command.add_option("-o,--output", arguments.output, "Output; may be IN; - is standard output")->type_name("OUT");
   add_reverse_flag(command, arguments.descending);
   command.add_flag("-u,--unique", arguments.unique, "Keep the first of equal keys only");
-  command.add_option("--devices", arguments.devices, "auto, cpu, cpu:4 (four host devices), gpu, gpu:0,1 ...")
+  command.add_option("--devices", arguments.devices, "auto, cpu, host:4 (four host devices), gpu, gpu:0,1 ...")
       ->type_name("LIST")
       ->capture_default_str();
   command.add_option("--algorithm", arguments.algorithm, names_of(spansort::list_algorithms()))
@@ -199,7 +187,8 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
   if (records && !arguments.summary.empty()) {
     throw spansort::invalid_argument("--summary: summarises keys, and records are not; leave it out with --record");
   }
-  const spansort::file_options file{.records = records,
+  const spansort::file_options file{.direction = direction_of(arguments.descending),
+                                    .records = records,
                                     .temporary_directories = arguments.temporary_directories,
                                     .head = parse_head(arguments.head),
                                     .type = parse_type_flag(arguments.type),
@@ -207,14 +196,13 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
                                     .verify = arguments.verify,
                                     .on_temporary = remove_temporary_on_signals(),
                                     .on_sorted = summarize};
-  const spansort::sort_options options{.descending = arguments.descending,
-                                       .devices = arguments.devices,
+  const spansort::sort_options options{.devices = arguments.devices,
                                        .algorithm = spansort::parse_algorithm(arguments.algorithm),
                                        .memory_limit_bytes = parse_memory_limit(arguments.memory),
                                        .device_memory_bytes = parse_device_memory(arguments),
                                        .on_progress = bar.callback(),
-                                       .report = wants_report ? &report : nullptr,
-                                       .tuning = parse_test_world(arguments.test_world)};
+                                       .report = wants_report ? &report : nullptr};
+  const test_world_scope world(arguments.test_world);
   operation(arguments.input, output, file, options);
   if (arguments.dry_run) return status_ok;
   write_report(arguments, report, file.on_temporary);

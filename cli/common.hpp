@@ -62,6 +62,9 @@ void add_mpi_flag(CLI::App& command);
 
 /// Adds -r / --reverse.
 void add_reverse_flag(CLI::App& command, bool& descending);
+[[nodiscard]] constexpr spansort::direction direction_of(bool is_descending) noexcept {
+  return is_descending ? spansort::direction::descending : spansort::direction::ascending;
+}
 
 /// The names of what can be chosen, for a help text.
 template <class Named>

@@ -20,7 +20,7 @@ struct plan_arguments {
 int run_plan(const plan_arguments& arguments) {
   const spansort::key_file file(arguments.input, parse_type_flag(arguments.type));
   const spansort::plan_explanation plan =
-      spansort::explain_plan(file.keys(), {.descending = arguments.descending, .devices = arguments.devices});
+      spansort::explain_plan(file.keys(), direction_of(arguments.descending), {.devices = arguments.devices});
   const std::string& text = arguments.as_json ? plan.json : plan.text;
   print(text);
   if (!text.ends_with('\n')) print("\n");
@@ -33,7 +33,7 @@ void add_plan_command(CLI::App& app, command_action& action) {
   CLI::App* const command = app.add_subcommand("plan", "Show the plan of the multi-device sort of a file");
   const auto arguments = std::make_shared<plan_arguments>();
   add_input_flags(*command, arguments->input, arguments->type);
-  command->add_option("--devices", arguments->devices, "cpu:4 (four host devices) ...")
+  command->add_option("--devices", arguments->devices, "host:4 (four host devices) ...")
       ->type_name("LIST")
       ->capture_default_str();
   add_reverse_flag(*command, arguments->descending);

@@ -146,7 +146,7 @@ void add_statistics_flags(CLI::App& command, summary_arguments& arguments) {
                   "How far whiskers reach: X interquartile ranges beyond the box, or percentiles LO,HI")
       ->type_name("X | LO,HI")
       ->capture_default_str();
-  command.add_option("--devices", arguments.devices, "auto, cpu, cpu:4 (four host devices) ...")
+  command.add_option("--devices", arguments.devices, "auto, cpu, host:4 (four host devices) ...")
       ->type_name("LIST")
       ->capture_default_str();
 }

@@ -104,7 +104,7 @@ std::size_t character_bytes(std::string_view text) {
 }
 
 /// Marks of the keys in [low, high], counted.
-void append_counted_marks(const key_source& keys, const std::string& devices, const axis& a, double low, double high,
+void append_counted_marks(const key_source& keys, const spansort::device_list& devices, const axis& a, double low, double high,
                           unsigned num_cells, std::vector<outlier_mark>& marks) {
   if (!(low <= high)) return;
   const unsigned first = cell_of(a.place_of(low), num_cells);
@@ -202,7 +202,7 @@ std::vector<outlier_mark> find_outlier_marks(const key_source& keys, const key_s
   constexpr double infinity = std::numeric_limits<double>::infinity();
   std::vector<outlier_mark> marks;
   if (box.outliers.size() < box.num_outliers_below + box.num_outliers_above) {
-    const std::string& devices = summary.options.devices;
+    const spansort::device_list& devices = summary.options.devices;
     append_counted_marks(keys, devices, value_axis, value_axis.low, std::nextafter(box.whisker_low, -infinity),
                          num_cells, marks);
     append_counted_marks(keys, devices, value_axis, std::nextafter(box.whisker_high, infinity), value_axis.high,

@@ -12,7 +12,7 @@ int main() {
   for (const float key : keys) std::printf("%g ", static_cast<double>(key));
   std::printf("\n");
 
-  spansort::sort(keys, {.descending = true});
+  spansort::sort(keys, spansort::direction::descending);
   for (const float key : keys) std::printf("%g ", static_cast<double>(key));
   std::printf("\n");
 }

@@ -8,7 +8,7 @@
 
 int main() {
   spansort::sort_report report;
-  spansort::sorter sorter({.devices = "cpu:2", .algorithm = spansort::algorithm::rmg, .report = &report});
+  spansort::sorter sorter({.devices = "host:2", .algorithm = spansort::algorithm::rmg, .report = &report});
 
   std::vector<std::uint64_t> keys(1'000'000);
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {

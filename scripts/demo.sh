@@ -52,7 +52,7 @@ done
 
 title "$num_keys generated keys through the multi-device pipeline"
 spansort gen "$num_keys" --type f32 --distribution normal --seed 7 -o keys.npy
-spansort sort keys.npy -o keys_sorted.npy --devices cpu:4 --algorithm rmg --report report.json --verify
+spansort sort keys.npy -o keys_sorted.npy --devices host:4 --algorithm rmg --report report.json --verify
 spansort check keys_sorted.npy
 "$python" "$scripts/demo_results.py" sort .
 
@@ -66,7 +66,7 @@ spansort sort records.dat --record 100 --key 0:10 -o records_sorted.dat
 spansort check records_sorted.dat --record 100 --key 0:10
 
 title "its plan: who owns which bucket, who sends what to whom"
-spansort plan keys.npy --devices cpu:4 >plan.txt
+spansort plan keys.npy --devices host:4 >plan.txt
 head -n 40 plan.txt
 num_lines=$(wc -l <plan.txt)
 if ((num_lines > 40)); then echo "... ($num_lines lines; spansort plan shows them all)"; fi

@@ -68,7 +68,7 @@ struct spansort_variant {
 };
 constexpr spansort_variant variants[] = {{"spansort, reused sorter", "cpu", "auto", true},
                                          {"spansort, one call", "cpu", "auto", false},
-                                         {"spansort rmg cpu:2", "cpu:2", "rmg", true}};
+                                         {"spansort rmg host:2", "host:2", "rmg", true}};
 
 /// A function that calls `sort(sorter)`, with a sorter of its own each time or one kept.
 std::function<void()> calling(const spansort_variant& variant, std::function<void(spansort::sorter&)> sort) {

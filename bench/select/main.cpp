@@ -17,7 +17,7 @@
 
 #include "algorithms/rank.hpp"
 #include "device/host/host_device.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 #include "statistics/select.hpp"
 #include "statistics/take_sample.hpp"
 
@@ -135,7 +135,7 @@ class gpu_case final : public select_case {
       : type_(type),
         width_(spansort::size_bytes(type)),
         keys_(num_keys * width_),
-        ranks_(spansort::sorting::open_ranks(spansort::sorting::parse_device_list(devices), {})),
+        ranks_(spansort::sorting::open_ranks(spansort::sorting::resolve_devices(devices), {})),
         sorter_({.devices = devices}) {
     const std::uint64_t each = num_keys / ranks_.size();
     num_keys_ = each * ranks_.size();

@@ -67,8 +67,7 @@ unsigned parse_radix_bits(const std::string& text) {
 }
 
 spansort::mpi::options options_of(const cluster_sort_arguments& arguments) {
-  spansort::mpi::options options{.descending = arguments.sort.descending,
-                                 .devices = arguments.sort.devices,
+  spansort::mpi::options options{.devices = arguments.sort.devices,
                                  .algorithm = spansort::mpi::parse_algorithm(arguments.sort.algorithm),
                                  .radix_bits = parse_radix_bits(arguments.radix_bits),
                                  .memory_limit_bytes = parse_memory_limit(arguments.sort.memory)};
@@ -116,7 +115,8 @@ cluster_request make_request(const std::shared_ptr<cluster_sort_arguments>& argu
   require_files(sort);
   if (!sort.seed.empty()) static_cast<void>(parse_count("--seed", sort.seed));
   const spansort::mpi::options options = options_of(*arguments);
-  const spansort::file_options file{.type = parse_type_flag(sort.type),
+  const spansort::file_options file{.direction = direction_of(sort.descending),
+                                    .type = parse_type_flag(sort.type),
                                     .unique = sort.unique,
                                     .verify = sort.verify,
                                     .on_temporary = remove_temporary_on_signals()};
@@ -131,7 +131,7 @@ void describe_flags(CLI::App& command) {
       "File of keys that all node ranks see: .npy, or raw little-endian keys of --type");
   command.get_option("--output")->description("Output; may be IN");
   command.get_option("--devices")
-      ->description("Of each node rank, may differ: auto and cpu are its share of the machine; cpu:2, gpu:0 ...");
+      ->description("Of each node rank, may differ: auto and cpu are its share of the machine; host:2, gpu:0 ...");
   command.get_option("--algorithm")->description(names_of(spansort::mpi::list_algorithms()));
   command.get_option("--buffer-size")
       ->description("Ceiling on each node rank's memory: bytes, with K M G T for powers of 1024, or % of memory");

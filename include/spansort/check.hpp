@@ -25,7 +25,7 @@ struct multiset_checksum {
 [[nodiscard]] std::string to_string(const multiset_checksum& checksum);
 
 struct check_options {
-  bool descending = false;
+  spansort::direction direction = spansort::direction::ascending;
   bool unique = false;  ///< equal neighbours count as disorder
 };
 

@@ -11,7 +11,7 @@
 namespace spansort {
 
 struct device_description {
-  std::string name;   ///< "cpu:0"
+  std::string name;   ///< "host:0"
   std::string model;  ///< "AMD EPYC 7763"; of a GPU that cannot be used, why
   unsigned num_threads = 0;
   std::uint64_t memory_bytes = 0;     ///< of the device

@@ -38,6 +38,8 @@ using temporary_file_callback = std::function<void(const std::string& path)>;
 using sorted_keys_callback = std::function<void(const_key_span sorted_keys)>;
 
 struct file_options {
+  /// The direction of the sort; of records it turns the direction of every field around where it is descending.
+  spansort::direction direction = spansort::direction::ascending;
   /// Fixed-width records in the place of keys; `type` is of no meaning then.
   std::optional<record_format> records = {};
   /// Folders for what does not fit in memory; several share it evenly. Empty: $TMPDIR, else /tmp.

@@ -82,10 +82,9 @@ inline constexpr algorithm algorithm::distributed_lsd{"distributed_lsd"};
 [[nodiscard]] std::vector<algorithm> list_algorithms();
 
 struct options {
-  bool descending = false;
   /// This process's own; may differ from process to process. "auto" and "cpu": its share of the machine's processors,
   /// those that the processes on it leave each other; "gpu:0" a GPU. As in sort_options otherwise.
-  std::string devices = "auto";
+  device_list devices = {};
   mpi::algorithm algorithm = mpi::algorithm::automatic;
   /// How keys travel between GPUs of different node ranks. "nccl": from GPU to GPU, where every node rank has one GPU,
   /// all different, and libnccl.so.2 can be loaded. "host": through host memory and MPI. "auto": the first where it can
@@ -130,36 +129,38 @@ class session {
 
   /// Sorts keys of a run-time type; every node rank ends with as many as it began with, in the same memory. Keys that
   /// tie are ordered by bits: the same bytes as one machine's sort().
-  void sort(key_span keys);
+  void sort(key_span keys, direction d = direction::ascending);
   /// Sorts keys with `keys.num_keys` values of `value_bytes` bytes each. Stable: of equal keys the one of the lower
   /// node rank comes first, then the earlier one. Values of more than 16 bytes are fetched by index afterwards.
-  void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes);
+  void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d = direction::ascending);
   /// The stable order of all keys: `indices`, as many as keys, get this node rank's part of it. An index counts through
   /// the parts of all node ranks in their order. Keys are not changed.
-  void argsort(const_key_span keys, std::uint64_t* indices);
-  [[nodiscard]] std::vector<std::uint64_t> argsort(const_key_span keys);
+  void argsort(const_key_span keys, std::uint64_t* indices, direction d = direction::ascending);
+  [[nodiscard]] std::vector<std::uint64_t> argsort(const_key_span keys, direction d = direction::ascending);
 
   template <std::ranges::contiguous_range R>
     requires radix_key<std::ranges::range_value_t<R>>
-  void sort(R&& keys) { sort(as_key_span(std::span(keys))); }
+  void sort(R&& keys, direction d = direction::ascending) {
+    sort(as_key_span(std::span(keys)), d);
+  }
   template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
     requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
-  void sort_pairs(R&& keys, S&& values) {
+  void sort_pairs(R&& keys, S&& values, direction d = direction::ascending) {
     sort_pairs(as_key_span(std::span(keys)), std::ranges::data(values), sizeof(std::ranges::range_value_t<S>),
-               std::ranges::size(values));
+               std::ranges::size(values), d);
   }
   /// Sorts, and evens the sizes out: afterwards `keys` holds at most 1.05 n/p + 1 of the n keys of p node ranks,
   /// however they were spread and also when all are equal (with the default `tuning.epsilon`). A new vector, beside the
   /// workspace.
   template <radix_key K>
-  void sort_balanced(std::vector<K>& keys);
+  void sort_balanced(std::vector<K>& keys, direction d = direction::ascending);
   template <radix_key K, sortable_value V>
-  void sort_pairs_balanced(std::vector<K>& keys, std::vector<V>& values);
+  void sort_pairs_balanced(std::vector<K>& keys, std::vector<V>& values, direction d = direction::ascending);
   template <std::ranges::contiguous_range R>
     requires radix_key<std::ranges::range_value_t<R>>
-  [[nodiscard]] std::vector<std::uint64_t> argsort(const R& keys) {
+  [[nodiscard]] std::vector<std::uint64_t> argsort(const R& keys, direction d = direction::ascending) {
     using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
-    return argsort(as_const_key_span(std::span<const key>(keys)));
+    return argsort(as_const_key_span(std::span<const key>(keys)), d);
   }
 
   /// Quantiles of the keys of all node ranks, which stay where they are; every node rank gets the same, those of one
@@ -216,19 +217,19 @@ class session {
     void* keys = nullptr;
     void* values = nullptr;
   };
-  void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values);
+  void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values, direction d);
   /// Sorts into arrays that `make_room` makes for at most so many elements, called where a failure is seen by all.
   /// Returns how many there are. `value_bytes` 0: keys alone.
   std::uint64_t sort_balanced(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values,
-                              const std::function<arrays(std::uint64_t)>& make_room);
+                              direction d, const std::function<arrays(std::uint64_t)>& make_room);
 
   std::unique_ptr<state> state_;
 };
 
 template <radix_key K>
-void session::sort_balanced(std::vector<K>& keys) {
+void session::sort_balanced(std::vector<K>& keys, direction d) {
   std::vector<K> sorted;
-  sorted.resize(sort_balanced(as_key_span(std::span(keys)), nullptr, 0, 0, [&](std::uint64_t most) {
+  sorted.resize(sort_balanced(as_key_span(std::span(keys)), nullptr, 0, 0, d, [&](std::uint64_t most) {
     sorted.resize(most);
     return arrays{sorted.data(), nullptr};
   }));
@@ -236,11 +237,11 @@ void session::sort_balanced(std::vector<K>& keys) {
 }
 
 template <radix_key K, sortable_value V>
-void session::sort_pairs_balanced(std::vector<K>& keys, std::vector<V>& values) {
+void session::sort_pairs_balanced(std::vector<K>& keys, std::vector<V>& values, direction d) {
   std::vector<K> sorted_keys;
   std::vector<V> sorted_values;
   const std::uint64_t count =
-      sort_balanced(as_key_span(std::span(keys)), values.data(), sizeof(V), values.size(), [&](std::uint64_t most) {
+      sort_balanced(as_key_span(std::span(keys)), values.data(), sizeof(V), values.size(), d, [&](std::uint64_t most) {
         sorted_keys.resize(most);
         sorted_values.resize(most);
         return arrays{sorted_keys.data(), sorted_values.data()};
@@ -256,22 +257,37 @@ void session::sort_pairs_balanced(std::vector<K>& keys, std::vector<V>& values) 
 /// Sorts the keys of all node ranks; see session::sort().
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
+void sort(R&& keys, MPI_Comm communicator, direction d, const options& options = {}) {
+  session(communicator, options).sort(std::span(keys), d);
+}
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
 void sort(R&& keys, MPI_Comm communicator, const options& options = {}) {
-  session(communicator, options).sort(std::span(keys));
+  mpi::sort(keys, communicator, direction::ascending, options);
 }
 
 /// Sorts the keys of all node ranks and moves values along; see session::sort_pairs().
 template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
   requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
+void sort_pairs(R&& keys, S&& values, MPI_Comm communicator, direction d, const options& options = {}) {
+  session(communicator, options).sort_pairs(std::span(keys), std::span(values), d);
+}
+template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
+  requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
 void sort_pairs(R&& keys, S&& values, MPI_Comm communicator, const options& options = {}) {
-  session(communicator, options).sort_pairs(std::span(keys), std::span(values));
+  mpi::sort_pairs(keys, values, communicator, direction::ascending, options);
 }
 
 /// This node rank's part of the stable order of all keys; see session::argsort().
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
+[[nodiscard]] std::vector<std::uint64_t> argsort(const R& keys, MPI_Comm communicator, direction d, const options& options = {}) {
+  return session(communicator, options).argsort(keys, d);
+}
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
 [[nodiscard]] std::vector<std::uint64_t> argsort(const R& keys, MPI_Comm communicator, const options& options = {}) {
-  return session(communicator, options).argsort(keys);
+  return mpi::argsort(keys, communicator, direction::ascending, options);
 }
 
 /// Quantiles of the keys of all node ranks; see session::quantiles().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of a sort. Plain aggregates, made for designated initialisers:
-//   spansort::sort(keys, {.descending = true, .devices = "cpu:4"});
+// Options of a sort. Plain aggregates, made for designated initialisers, which C++ wants in the order of declaration:
+//   spansort::sort(keys, spansort::direction::descending, {.devices = "gpu:0,1", .memory_limit_bytes = 1 << 30});
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "spansort/cxx20.hpp"
+#include "spansort/device_list.hpp"
 
 namespace spansort {
 
@@ -26,35 +27,13 @@ struct progress {
 /// ignored, and an exception surfaces when the sort is done.
 using progress_callback = std::function<bool(const progress&)>;
 
-/// Parameters of the pipeline. Users leave them alone; tests shrink the world with them, so that a thousand keys reach
-/// every branch. 0 means the default.
+/// Parameters of the partitioning over several devices (RMG sort, section 3), for those who study it. Everybody else leaves
+/// them alone.
 struct tuning_options {
-  unsigned radix_bits = 0;     ///< digit width of a multi-device pass, 1 to 12 (0: as the devices advise, by size)
-  double epsilon = -1;         ///< slack at each end of a chunk, as its fraction (default 0.005; negative: default)
-  double fuse_threshold = -1;  ///< buckets under this fraction of a chunk are fused (negative: as the devices advise)
-  std::uint64_t host_inline_keys = 0;  ///< inputs up to this size are sorted on the calling thread
-  std::uint64_t host_bucket_bytes =
-      0;                              ///< buckets that a host device sorts in cache: wanted size, an eighth of the most
-  unsigned host_radix_bits = 0;       ///< digit width of a host device's own partition, 1 to 12
-  std::uint64_t host_tile_keys = 0;   ///< keys that one host task counts or partitions at a time
-  bool host_separate_memory = false;  ///< host devices pretend to have memory of their own: copies in and out
-  std::uint64_t copy_piece_bytes = 0;  ///< copied at a time to and from devices with memory of their own
-  std::uint64_t device_chunk_keys =
-      0;                            ///< out_of_core: records that a device sorts at a time, fewer where they do not fit
-  bool damage_peer_probes = false;  ///< the try-out of GPUs' links finds a wrong bit, a GPU's own memory included
-  bool cub_local_sort = false;      ///< GPUs' local sorts by CUB: keys of 4 and 8 bytes, values up to 8, no float pairs
-  bool exchange_through_host = false;      ///< as if no device reached another's memory
-  std::uint64_t several_devices_keys = 0;  ///< from this many keys on `auto` uses all devices of the list
-  std::uint64_t file_chunk_elements =
-      0;  ///< sorts of files larger than memory: elements that one run or range holds at a time
-  std::uint64_t file_block_elements = 0;  ///< elements that are spilled, checked and read at a time
-  unsigned file_fan_in = 0;               ///< runs merged at a time, at least 2
-  bool damage_result = false;             ///< sort_file and argsort_file flip a bit of the result before they verify it
-  std::uint64_t fail_allocation_at = 0;   ///< 1: the first workspace allocation fails, 2: the second ... 0: none
-  /// 1: the first call of a sort to its GPUs' runtime fails without being made, 2: the second ... 0: none. Sorts that
-  /// run beside it may meet the fault in its place.
-  std::uint64_t fail_device_call_at = 0;
-  int fail_device_call_with = 0;  ///< that failure's number at the runtime; 0: its unknown error
+  unsigned radix_bits = 0;  ///< digit width of a pass over several devices, 1 to 12; 0: by size, as the devices advise
+  /// Slack at each end of a device's chunk, as its fraction: a bucket that fits with it is not refined. Negative: 0.005.
+  double epsilon = -1;
+  double fuse_threshold = -1;  ///< buckets under this fraction of a chunk are fused; negative: as the devices advise
 };
 
 /// Which algorithm sorts. Those known here are named constants; parse_algorithm() finds every one by name, and nothing
@@ -105,9 +84,8 @@ class gpu_memory_resource {
 };
 
 struct sort_options {
-  bool descending = false;
-  /// "auto", "cpu", "cpu:4" (four host devices), "gpu", "gpu:0,1,2,3"; a list may repeat a device.
-  std::string devices = "auto";
+  /// "auto", "cpu", "host:4" (four host devices), "gpu", "gpu:0,1,2,3"; a list may repeat a device.
+  device_list devices = {};
   spansort::algorithm algorithm = spansort::algorithm::automatic;
   /// Ceiling on workspace beside the caller's arrays, all devices. 0: what the machine has.
   std::uint64_t memory_limit_bytes = 0;

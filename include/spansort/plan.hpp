@@ -16,6 +16,9 @@ struct plan_explanation {
 
 /// Runs the partitioning phase of `rmg` on a copy of the keys and explains its plan. Needs the memory of a sort.
 /// `options.devices` says over what; "auto" and "cpu" give a plan of one rank.
-[[nodiscard]] plan_explanation explain_plan(const_key_span keys, const sort_options& options = {});
+[[nodiscard]] plan_explanation explain_plan(const_key_span keys, direction d, const sort_options& options = {});
+[[nodiscard]] inline plan_explanation explain_plan(const_key_span keys, const sort_options& options = {}) {
+  return explain_plan(keys, direction::ascending, options);
+}
 
 }  // namespace spansort

@@ -3,7 +3,7 @@
 //
 // A field is plain bytes in the order of memcmp, or a little-endian number of one of the key types. Floats are ordered
 // as the keys of sort_pairs: -0.0 ties with +0.0 and NaN with NaN, NaN last, ascending and descending.
-// sort_options::descending turns the direction of every field around. Records that are equal in all fields keep their
+// direction::descending turns the direction of every field around. Records that are equal in all fields keep their
 // input order either way.
 #pragma once
 
@@ -64,7 +64,11 @@ void check_record_format(const record_format& format);
 /// on which `options.memory_limit_bytes` is a ceiling; besides, 512 KiB a thread and n / 512 bytes. The report's phases
 /// are those of the first sort_pairs, "equal prefixes" and "gather".
 /// Throws invalid_argument, device_error, out_of_memory, cancelled; the records are then untouched.
-void sort_records(void* records, std::uint64_t num_records, const record_format& format,
+void sort_records(void* records, std::uint64_t num_records, const record_format& format, direction d,
                   const sort_options& options = {});
+inline void sort_records(void* records, std::uint64_t num_records, const record_format& format,
+                         const sort_options& options = {}) {
+  sort_records(records, num_records, format, direction::ascending, options);
+}
 
 }  // namespace spansort

@@ -37,7 +37,7 @@ struct activity {
 
 /// A device of the sort's list.
 struct rank_report {
-  std::string device;  ///< "cpu:0"
+  std::string device;  ///< "host:0"
   unsigned num_threads = 0;
   std::uint64_t num_keys_in = 0;   ///< chunk scattered to it
   std::uint64_t num_keys_out = 0;  ///< keys it owned after the exchange

@@ -45,10 +45,11 @@ class resident_sorter {
   /// result is there. Workspace: as many records as each shard may hold before or after, and 34 MiB a GPU.
   /// Throws invalid_argument, out_of_memory and device_error before anything is touched; device_error and cancelled also
   /// later, and then the shards' contents are lost.
-  void sort(key_type type, std::span<shard> shards, shard_sizes sizes = shard_sizes::as_given);
+  void sort(key_type type, std::span<shard> shards, direction d = direction::ascending,
+            shard_sizes sizes = shard_sizes::as_given);
   /// The same, stable, with values of 4, 8 or 16 bytes.
   void sort_pairs(key_type type, std::uint64_t value_bytes, std::span<shard> shards,
-                  shard_sizes sizes = shard_sizes::as_given);
+                  direction d = direction::ascending, shard_sizes sizes = shard_sizes::as_given);
 
  private:
   struct state;
@@ -56,8 +57,8 @@ class resident_sorter {
 };
 
 void sort_resident(key_type type, std::span<shard> shards, const sort_options& options,
-                   shard_sizes sizes = shard_sizes::as_given);
+                   direction d = direction::ascending, shard_sizes sizes = shard_sizes::as_given);
 void sort_pairs_resident(key_type type, std::uint64_t value_bytes, std::span<shard> shards, const sort_options& options,
-                         shard_sizes sizes = shard_sizes::as_given);
+                         direction d = direction::ascending, shard_sizes sizes = shard_sizes::as_given);
 
 }  // namespace spansort

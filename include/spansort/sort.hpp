@@ -45,21 +45,23 @@ class sorter {
   sorter& operator=(sorter&&) noexcept;
 
   /// Sorts keys of a run-time type. Same promises as the free function.
-  void sort(key_span keys);
+  void sort(key_span keys, direction d = direction::ascending);
   /// Sorts keys and moves `keys.num_keys` values of `value_bytes` bytes along. Stable.
-  void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes);
+  void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d = direction::ascending);
   /// Writes the stable permutation that sorts keys: indices of `index_bytes` 4 or 8. Keys are not changed.
-  void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes);
+  void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d = direction::ascending);
 
   template <std::ranges::contiguous_range R>
     requires radix_key<std::ranges::range_value_t<R>>
-  void sort(R&& keys) { sort(as_key_span(std::span(keys))); }
+  void sort(R&& keys, direction d = direction::ascending) {
+    sort(as_key_span(std::span(keys)), d);
+  }
   template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
     requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
-  void sort_pairs(R&& keys, S&& values);
+  void sort_pairs(R&& keys, S&& values, direction d = direction::ascending);
   template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
     requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
-  void argsort(R&& keys, S&& indices);
+  void argsort(R&& keys, S&& indices, direction d = direction::ascending);
 
   /// Bytes of workspace held now, the threads' scratch included.
   [[nodiscard]] std::uint64_t workspace_bytes() const noexcept;
@@ -76,64 +78,82 @@ namespace detail {
 void require_same_count(std::uint64_t num_keys, std::uint64_t num_others, const char* others);
 /// Throws invalid_argument unless every position of `num_keys` keys is at most `largest_index`.
 void require_index_range(std::uint64_t num_keys, std::uint64_t largest_index);
-bool is_sorted(const_key_span keys, bool descending);
+bool is_sorted(const_key_span keys, direction d);
 }  // namespace detail
 
 template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
   requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
-void sorter::sort_pairs(R&& keys, S&& values) {
+void sorter::sort_pairs(R&& keys, S&& values, direction d) {
   detail::require_same_count(std::ranges::size(keys), std::ranges::size(values), "values");
-  sort_pairs(as_key_span(std::span(keys)), std::ranges::data(values), sizeof(std::ranges::range_value_t<S>));
+  sort_pairs(as_key_span(std::span(keys)), std::ranges::data(values), sizeof(std::ranges::range_value_t<S>), d);
 }
 
 template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
   requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
-void sorter::argsort(R&& keys, S&& indices) {
+void sorter::argsort(R&& keys, S&& indices, direction d) {
   using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
   using index = std::ranges::range_value_t<S>;
   detail::require_same_count(std::ranges::size(keys), std::ranges::size(indices), "indices");
   detail::require_index_range(std::ranges::size(keys), static_cast<std::uint64_t>(std::numeric_limits<index>::max()));
   argsort(as_const_key_span(std::span<const key>(keys)), std::ranges::data(indices),
-          sizeof(std::ranges::range_value_t<S>));
+          sizeof(std::ranges::range_value_t<S>), d);
 }
 
-/// Sorts `keys` in place. Keys that tie in value are ordered by bits, so every device and algorithm gives the same
-/// bytes. Throws invalid_argument, device_error, out_of_memory, cancelled.
+/// Sorts `keys` in place, in direction `d`. Keys that tie in value are ordered by bits, so every device and algorithm gives
+/// the same bytes. Throws invalid_argument, device_error, out_of_memory, cancelled.
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
-void sort(R&& keys, const sort_options& options = {}) { sorter(options).sort(std::span(keys)); }
+void sort(R&& keys, direction d, const sort_options& options = {}) { sorter(options).sort(std::span(keys), d); }
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+void sort(R&& keys, const sort_options& options = {}) { spansort::sort(keys, direction::ascending, options); }
 
 /// Sorts `keys` and moves `values` along. Stable, ascending and descending. Throws as sort(); invalid_argument also
 /// when the counts differ or the arrays overlap.
 template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
   requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
+void sort_pairs(R&& keys, S&& values, direction d, const sort_options& options = {}) {
+  sorter(options).sort_pairs(std::span(keys), std::span(values), d);
+}
+template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
+  requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
 void sort_pairs(R&& keys, S&& values, const sort_options& options = {}) {
-  sorter(options).sort_pairs(std::span(keys), std::span(values));
+  spansort::sort_pairs(keys, values, direction::ascending, options);
 }
 
 /// Writes into `indices` the stable order of `keys`: keys[indices[0]] is the first. Keys are not changed. 32-bit
 /// indices serve up to 2^32 keys (2^31 when signed). Throws as sort_pairs().
 template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
   requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
+void argsort(R&& keys, S&& indices, direction d, const sort_options& options = {}) {
+  sorter(options).argsort(std::span(keys), std::span(indices), d);
+}
+template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
+  requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
 void argsort(R&& keys, S&& indices, const sort_options& options = {}) {
-  sorter(options).argsort(std::span(keys), std::span(indices));
+  spansort::argsort(keys, indices, direction::ascending, options);
 }
 
-/// The stable order of `keys` as 64-bit indices.
+/// Returns the stable order of `keys` as 64-bit indices. Throws as sort_pairs().
+template <std::ranges::contiguous_range R>
+  requires radix_key<std::ranges::range_value_t<R>>
+[[nodiscard]] std::vector<std::uint64_t> argsort(R&& keys, direction d, const sort_options& options = {}) {
+  std::vector<std::uint64_t> indices(std::ranges::size(keys));
+  sorter(options).argsort(std::span(keys), std::span(indices), d);
+  return indices;
+}
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
 [[nodiscard]] std::vector<std::uint64_t> argsort(R&& keys, const sort_options& options = {}) {
-  std::vector<std::uint64_t> indices(std::ranges::size(keys));
-  sorter(options).argsort(std::span(keys), std::span(indices));
-  return indices;
+  return spansort::argsort(keys, direction::ascending, options);
 }
 
 /// Returns whether `keys` are in value order: -0.0 equals +0.0, NaNs are last and equal. One read, no memory.
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
-[[nodiscard]] bool is_sorted(R&& keys, bool descending = false) {
+[[nodiscard]] bool is_sorted(R&& keys, direction d = direction::ascending) {
   using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
-  return detail::is_sorted(as_const_key_span(std::span<const key>(keys)), descending);
+  return detail::is_sorted(as_const_key_span(std::span<const key>(keys)), d);
 }
 
 }  // namespace spansort

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "spansort/options.hpp"
+#include "spansort/device_list.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort {
@@ -126,11 +126,10 @@ struct quantile_options {
   quantile_method method = quantile_method::linear;
   nan_policy nans = nan_policy::propagate;
   key_order order = key_order::unknown;
-  /// "auto" and "cpu" (all processors), "cpu:4" (four host devices), "gpu", "gpu:0,1". The answer does not depend on it.
+  /// "auto" and "cpu" (all processors), "host:4" (four host devices), "gpu", "gpu:0,1". The answer does not depend on it.
   /// "auto" is the CPU: it reads host memory faster than a link brings it to a GPU. Where GPUs are named, all keys are
   /// copied there first, and the call throws out_of_memory, naming the bytes, where they do not fit.
-  std::string devices = "auto";
-  tuning_options tuning = {};  ///< of devices; for tests
+  device_list devices = {};
 };
 
 namespace detail {
@@ -167,8 +166,7 @@ struct summary_options {
   std::uint64_t most_outliers = 1000;
   bool with_mean = true;  ///< false: the mean is NaN; of keys in order it is what takes a read
   key_order order = key_order::unknown;
-  std::string devices = "auto";  ///< as in quantile_options
-  tuning_options tuning = {};    ///< of devices; for tests
+  device_list devices = {};  ///< as in quantile_options
 };
 
 namespace detail {
@@ -204,8 +202,7 @@ template <std::ranges::contiguous_range R>
 
 struct histogram_options {
   key_order order = key_order::unknown;
-  std::string devices = "auto";  ///< as in quantile_options
-  tuning_options tuning = {};    ///< of devices; for tests
+  device_list devices = {};  ///< as in quantile_options
 };
 
 namespace detail {
@@ -243,8 +240,7 @@ struct key_rank {
 
 struct rank_options {
   key_order order = key_order::unknown;
-  std::string devices = "auto";  ///< as in quantile_options
-  tuning_options tuning = {};    ///< of devices; for tests
+  device_list devices = {};  ///< as in quantile_options
 };
 
 namespace detail {

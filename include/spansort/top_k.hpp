@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "spansort/options.hpp"
+#include "spansort/device_list.hpp"
 #include "spansort/statistics.hpp"
 #include "spansort/types.hpp"
 
@@ -31,8 +31,7 @@ struct top_options {
   /// bad_input.
   nan_policy nans = nan_policy::omit;
   key_order order = key_order::unknown;
-  std::string devices = "auto";  ///< as in quantile_options
-  tuning_options tuning = {};    ///< of devices; for tests
+  device_list devices = {};  ///< as in quantile_options
 };
 
 namespace detail {

@@ -63,6 +63,12 @@ struct key_traits<bfloat16> {
   static constexpr key_type type = key_type::bf16;
 };
 
+/// The direction of a sort. Floats have NaN last in both.
+enum class direction : std::uint8_t { ascending, descending };
+
+/// "ascending", "descending".
+[[nodiscard]] std::string_view name(direction d) noexcept;
+
 /// A type whose values can be sorted: integers of 8 to 64 bits (not bool), float, double, float16, bfloat16.
 template <class T>
 concept radix_key = requires {

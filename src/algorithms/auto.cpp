@@ -23,9 +23,9 @@ constexpr entry rmg_with_extras{.name = "rmg",
                                 .run = run_rmg_with_extras,
                                 .workspace = rmg_workspace};
 
-bool has_copies_to_overlap(const rank& only, const sort_options& options, const problem& sort) {
+bool has_copies_to_overlap(const rank& only, const sort_settings& options, const problem& sort) {
   if (sort.is_resident() || only.device->shares_host_memory()) return false;
-  const std::uint64_t piece = options.tuning.copy_piece_bytes;
+  const std::uint64_t piece = options.hooks.copy_piece_bytes;
   return sort.num_keys * sort.shape.bytes() >= (piece == 0 ? overlap_worth_bytes : piece);
 }
 
@@ -34,7 +34,7 @@ std::string describe(const device::device& device) {
   return fmt::format("one device with {} thread{}", device.num_threads(), device.num_threads() == 1 ? "" : "s");
 }
 
-choice choose_on_one(const rank& only, const sort_options& options, const problem& sort) {
+choice choose_on_one(const rank& only, const sort_settings& options, const problem& sort) {
   if (!has_copies_to_overlap(only, options, sort)) {
     return {.algorithm = &single_algorithm, .why = "single: " + describe(*only.device)};
   }
@@ -42,8 +42,8 @@ choice choose_on_one(const rank& only, const sort_options& options, const proble
           .why = fmt::format("rmg on {}: copies overlap with the work", only.device->name())};
 }
 
-choice choose_on_several(const std::vector<rank>& ranks, const sort_options& options, const problem& sort) {
-  const std::uint64_t given = options.tuning.several_devices_keys;
+choice choose_on_several(const std::vector<rank>& ranks, const sort_settings& options, const problem& sort) {
+  const std::uint64_t given = options.hooks.several_devices_keys;
   const std::uint64_t fewest = given == 0 ? ranks.front().device->advise(sort.shape).several_devices_keys : given;
   if (sort.is_resident() || sort.num_keys >= fewest) {
     return {.algorithm = &rmg_with_extras, .why = fmt::format("rmg over the {} devices asked for", ranks.size())};
@@ -60,7 +60,7 @@ std::string why_in_parts(const std::vector<rank>& ranks, std::uint64_t limit_byt
              : fmt::format("out_of_core {}: too large for the {} bytes allowed on a device", on, limit_bytes);
 }
 
-choice choose_fastest(const std::vector<rank>& ranks, const sort_options& options, const problem& sort) {
+choice choose_fastest(const std::vector<rank>& ranks, const sort_settings& options, const problem& sort) {
   choice whole = ranks.size() == 1 ? choose_on_one(ranks[0], options, sort) : choose_on_several(ranks, options, sort);
   whole.workspace = whole.algorithm->workspace(ranks, options, sort);
   if (sort.is_resident() || fits_devices(ranks, sort.shape, whole.workspace, options.device_memory_bytes)) return whole;

@@ -25,8 +25,8 @@ constexpr std::uint64_t least_part_bytes = std::uint64_t{64} << 10;
 /// What a device is not asked for without need: asking takes longer than small sorts.
 constexpr std::uint64_t worth_asking_bytes = std::uint64_t{64} << 20;
 
-std::uint64_t least_part_records(const sort_options& options, const problem& sort, std::uint64_t wanted_records) {
-  if (options.tuning.device_chunk_keys != 0) return std::min<std::uint64_t>(1, wanted_records);
+std::uint64_t least_part_records(const sort_settings& options, const problem& sort, std::uint64_t wanted_records) {
+  if (options.hooks.device_chunk_keys != 0) return std::min<std::uint64_t>(1, wanted_records);
   const std::uint64_t least =
       std::max(base::ceil_div(sort.num_keys, most_parts), least_part_bytes / sort.shape.bytes());
   return std::min(least, wanted_records);
@@ -37,7 +37,7 @@ std::uint64_t workspace_bytes(const rank& r, const device::record_shape& shape, 
 }
 
 /// The largest part, up to `wanted_records`, that the rank's device has room for.
-std::uint64_t fitting_records(const std::vector<rank>& ranks, const rank& r, const sort_options& options,
+std::uint64_t fitting_records(const std::vector<rank>& ranks, const rank& r, const sort_settings& options,
                               const problem& sort, std::uint64_t wanted_records) {
   const std::uint64_t wanted_bytes = workspace_bytes(r, sort.shape, wanted_records);
   const std::uint64_t limit_bytes = options.device_memory_bytes;
@@ -61,8 +61,8 @@ std::uint64_t fitting_records(const std::vector<rank>& ranks, const rank& r, con
 
 }  // namespace
 
-std::uint64_t wanted_part_records(std::uint64_t num_ranks, const sort_options& options, const problem& sort) {
-  if (options.tuning.device_chunk_keys != 0) return std::min(options.tuning.device_chunk_keys, sort.num_keys);
+std::uint64_t wanted_part_records(std::uint64_t num_ranks, const sort_settings& options, const problem& sort) {
+  if (options.hooks.device_chunk_keys != 0) return std::min(options.hooks.device_chunk_keys, sort.num_keys);
   const std::uint64_t wanted_parts = std::max(parts_of_few_ranks, parts_of_a_rank * num_ranks);
   const std::uint64_t enough_records = enough_part_bytes / sort.shape.bytes();
   return std::min(std::max(base::ceil_div(sort.num_keys, wanted_parts), enough_records), sort.num_keys);
@@ -74,7 +74,7 @@ std::uint64_t num_parts(std::uint64_t num_records, std::uint64_t most_records, s
   return std::min(num_records, fewest > num_ranks ? base::round_up(fewest, num_ranks) : fewest);
 }
 
-std::vector<slot_request> out_of_core_workspace(const std::vector<rank>& ranks, const sort_options& options,
+std::vector<slot_request> out_of_core_workspace(const std::vector<rank>& ranks, const sort_settings& options,
                                                 const problem& sort) {
   std::uint64_t part_records = wanted_part_records(ranks.size(), options, sort);
   for (const rank& r : ranks) part_records = fitting_records(ranks, r, options, sort, part_records);

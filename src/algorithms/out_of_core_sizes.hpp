@@ -13,7 +13,7 @@ namespace spansort::algorithms {
 inline constexpr unsigned num_pipeline_slots = 4;
 
 /// Records of a part where device memory is no object.
-[[nodiscard]] std::uint64_t wanted_part_records(std::uint64_t num_ranks, const sort_options& options,
+[[nodiscard]] std::uint64_t wanted_part_records(std::uint64_t num_ranks, const sort_settings& options,
                                                 const problem& sort);
 
 /// Parts of equal size (± 1) and of at most `most_records`, the same number for each rank where there are more parts
@@ -22,7 +22,7 @@ inline constexpr unsigned num_pipeline_slots = 4;
 
 /// The slots of every device, as many records as it has room for, and a copy of the data beside the caller's arrays.
 [[nodiscard]] std::vector<slot_request> out_of_core_workspace(const std::vector<rank>& ranks,
-                                                              const sort_options& options, const problem& sort);
+                                                              const sort_settings& options, const problem& sort);
 
 /// Returns what the slots take on host devices: four parts on each device, of 1/32 of the data, or of 64 MiB where that
 /// is more.

@@ -44,7 +44,7 @@ const entry& find_algorithm(std::string_view name) {
 added_algorithm::added_algorithm(const entry& algorithm) { list().push_back(&algorithm); }
 added_algorithm::~added_algorithm() { list().pop_back(); }
 
-choice choose(const entry& asked_for, const std::vector<rank>& ranks, const sort_options& options,
+choice choose(const entry& asked_for, const std::vector<rank>& ranks, const sort_settings& options,
               const problem& sort) {
   require_suited(asked_for, sort);
   if (asked_for.choose != nullptr) return asked_for.choose(ranks, options, sort);

@@ -36,7 +36,7 @@ struct choice {
 };
 
 /// Chooses another algorithm for a problem and devices that are open.
-using choice_rule = choice (*)(const std::vector<rank>& ranks, const sort_options& options, const problem& sort);
+using choice_rule = choice (*)(const std::vector<rank>& ranks, const sort_settings& options, const problem& sort);
 
 struct entry {
   std::string_view name;
@@ -66,7 +66,7 @@ class added_algorithm {
 
 /// The one decision which algorithm sorts a problem on open devices: what was asked for, or what that chooses. Throws
 /// invalid_argument where it cannot sort such a problem, and what a workspace rule throws.
-[[nodiscard]] choice choose(const entry& asked_for, const std::vector<rank>& ranks, const sort_options& options,
+[[nodiscard]] choice choose(const entry& asked_for, const std::vector<rank>& ranks, const sort_settings& options,
                             const problem& sort);
 
 }  // namespace spansort::algorithms

@@ -16,7 +16,7 @@ struct rmg_extras {
 
 void run_rmg(run_context& run, const problem& sort);
 void run_rmg(run_context& run, const problem& sort, const rmg_extras& extras);
-[[nodiscard]] std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_options& options,
+[[nodiscard]] std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_settings& options,
                                                       const problem& sort);
 
 }  // namespace spansort::algorithms

@@ -9,8 +9,8 @@
 
 namespace spansort::algorithms {
 
-std::uint64_t keys_of_a_piece(const problem& sort, const tuning_options& tuning) {
-  const std::uint64_t bytes = tuning.copy_piece_bytes == 0 ? copy_piece_bytes : tuning.copy_piece_bytes;
+std::uint64_t keys_of_a_piece(const problem& sort, const base::test_hooks& hooks) {
+  const std::uint64_t bytes = hooks.copy_piece_bytes == 0 ? copy_piece_bytes : hooks.copy_piece_bytes;
   return std::max<std::uint64_t>(1, bytes / sort.shape.bytes());
 }
 
@@ -18,7 +18,7 @@ void rmg_state::scatter_input() {
   enter("scatter");
   const plan::parameters& p = planner_.params();
   const std::uint64_t most =
-      place_ == input_place::separate ? keys_of_a_piece(sort_, run_.options().tuning) : p.num_keys;
+      place_ == input_place::separate ? keys_of_a_piece(sort_, run_.options().hooks) : p.num_keys;
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
     const std::uint64_t count = source_count(p, planned(r));
     for (std::uint64_t offset = 0; offset < count; offset += most) {
@@ -67,7 +67,7 @@ void rmg_state::count_pieces() {
 }
 
 void rmg_state::sort_and_copy_out(unsigned rank, const std::vector<device::sort_segment>& segments) {
-  const std::uint64_t batch_keys = keys_of_a_piece(sort_, run_.options().tuning);
+  const std::uint64_t batch_keys = keys_of_a_piece(sort_, run_.options().hooks);
   const device::device& device = *run_.ranks()[rank].device;
   for (std::size_t first = 0; first < segments.size();) {
     // Neighbours that end in the same place, up to a piece.

@@ -20,14 +20,14 @@ constexpr std::uint64_t least_staging_slot_bytes = 4096;
 
 bool rmg_state::reaches(unsigned source, unsigned receiver) const {
   if (receiver == source) return true;
-  if (run_.options().tuning.exchange_through_host) return false;
+  if (run_.options().hooks.exchange_through_host) return false;
   return run_.ranks()[source].device->reaches(*run_.ranks()[receiver].device);
 }
 
 std::string rmg_state::why_staged(unsigned source, unsigned receiver) const {
   const device::device& from = *run_.ranks()[source].device;
   const device::device& to = *run_.ranks()[receiver].device;
-  if (run_.options().tuning.exchange_through_host) return "asked for (tuning.exchange_through_host)";
+  if (run_.options().hooks.exchange_through_host) return "asked for (test_hooks::exchange_through_host)";
   return fmt::format("{} does not reach the memory of {}: {}", from.name(), to.name(), from.why_unreachable(to));
 }
 

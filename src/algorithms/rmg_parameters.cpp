@@ -79,7 +79,7 @@ input_place place_of(const std::vector<rank>& ranks, const problem& sort) {
   return devices_share_memory(ranks) ? input_place::shared : input_place::separate;
 }
 
-plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks, const sort_options& options,
+plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks, const sort_settings& options,
                                  const rmg_extras& extras) {
   plan::parameters p;
   p.key_bits = sort.shape.codec.key_bits();
@@ -92,13 +92,13 @@ plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& r
   if (tuning.epsilon >= 0) p.epsilon = tuning.epsilon;
   if (tuning.fuse_threshold >= 0) p.fuse_threshold = tuning.fuse_threshold;
   if (extras.refines_large_buckets && sort.others == nullptr && place_of(ranks, sort) == input_place::separate) {
-    p.refine_keys = std::max(largest_source(p) / large_parts_of_a_chunk, keys_of_a_piece(sort, tuning));
+    p.refine_keys = std::max(largest_source(p) / large_parts_of_a_chunk, keys_of_a_piece(sort, options.hooks));
   }
   if (!p.target_counts.empty()) p.epsilon = 0;
   return p;
 }
 
-void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_options& options) {
+void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_settings& options) {
   if (ranks.size() == 1) return;
   const plan::parameters p = plan_parameters(sort, ranks, options);
   for (unsigned r = 0; r < p.num_ranks; ++r) {
@@ -111,7 +111,7 @@ void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, 
   }
 }
 
-std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_options& options,
+std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_settings& options,
                                         const problem& sort) {
   const plan::parameters p = plan_parameters(sort, ranks, options);
   const unsigned num_slots = sort.is_resident() || devices_share_memory(ranks) ? 1 : 2;

@@ -35,16 +35,16 @@ enum class input_place : std::uint8_t {
 [[nodiscard]] unsigned first_rank_of(const problem& sort);
 
 /// What is copied at a time to and from devices with memory of their own.
-[[nodiscard]] std::uint64_t keys_of_a_piece(const problem& sort, const tuning_options& tuning);
+[[nodiscard]] std::uint64_t keys_of_a_piece(const problem& sort, const base::test_hooks& hooks);
 
 /// The plan's parameters for a sort: what the options say, else what the devices advise. The paper's 256 buckets a pass
 /// and fusing under 1 % of a chunk are for GPUs of its day; what matters is that one pass leaves segments which a local
 /// sort finishes in one trip through memory.
 [[nodiscard]] plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks,
-                                               const sort_options& options, const rmg_extras& extras = {});
+                                               const sort_settings& options, const rmg_extras& extras = {});
 
 /// Throws invalid_argument when a resident part has too little room for what it may end with.
-void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_options& options);
+void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_settings& options);
 
 /// Ranks are this process's own, from 0. In a sort over several processes the plan numbers those of all: everything that
 /// is asked of the plan or comes from it goes through planned() and is_mine().

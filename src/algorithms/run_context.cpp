@@ -23,7 +23,7 @@ constexpr int queue_of_copies_out = 3;
 
 }  // namespace
 
-run_context::run_context(std::vector<rank>& ranks, const sort_options& options, sort_report& report)
+run_context::run_context(std::vector<rank>& ranks, const sort_settings& options, sort_report& report)
     : ranks_(ranks), options_(options), report_(report), start_ns_(device::now_ns()) {
   monitor_.wants_progress = options_.on_progress != nullptr;
   monitor_.wants_intervals = options_.report != nullptr;

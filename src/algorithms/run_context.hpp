@@ -15,7 +15,7 @@
 #include "algorithms/workspace.hpp"
 #include "device/device.hpp"
 #include "device/steady_clock.hpp"
-#include "spansort/options.hpp"
+#include "algorithms/sort_settings.hpp"
 #include "spansort/report.hpp"
 
 namespace spansort::algorithms {
@@ -50,7 +50,7 @@ enum class cancel_point : std::uint8_t {
 class run_context {
  public:
   /// All references outlive the context.
-  run_context(std::vector<rank>& ranks, const sort_options& options, sort_report& report);
+  run_context(std::vector<rank>& ranks, const sort_settings& options, sort_report& report);
   /// Waits until all queues are empty.
   ~run_context();
   run_context(const run_context&) = delete;
@@ -58,7 +58,7 @@ class run_context {
 
   [[nodiscard]] std::vector<rank>& ranks() noexcept { return ranks_; }
   [[nodiscard]] unsigned num_ranks() const noexcept { return static_cast<unsigned>(ranks_.size()); }
-  [[nodiscard]] const sort_options& options() const noexcept { return options_; }
+  [[nodiscard]] const sort_settings& options() const noexcept { return options_; }
   [[nodiscard]] sort_report& report() noexcept { return report_; }
 
   /// Waits until all queues are empty. `fraction` is how far the sort is then; `work` the keys that the queued work
@@ -110,7 +110,7 @@ class run_context {
   void throw_if_cancelled();
 
   std::vector<rank>& ranks_;
-  const sort_options& options_;
+  const sort_settings& options_;
   sort_report& report_;
   device::monitor monitor_;
   std::int64_t start_ns_;
@@ -120,7 +120,7 @@ class run_context {
 };
 
 /// What a driver needs, and where: reserved before it starts.
-using workspace_rule = std::vector<slot_request> (*)(const std::vector<rank>& ranks, const sort_options& options,
+using workspace_rule = std::vector<slot_request> (*)(const std::vector<rank>& ranks, const sort_settings& options,
                                                      const problem& sort);
 
 /// Sorts, or throws with the caller's arrays as they were.

@@ -7,7 +7,7 @@ namespace spansort::algorithms {
 namespace {
 
 // On every device, slot 0 is what the sort alternates with, slot 1 the keys where the caller's memory is not shared.
-std::vector<slot_request> single_workspace(const std::vector<rank>& ranks, const sort_options&, const problem& sort) {
+std::vector<slot_request> single_workspace(const std::vector<rank>& ranks, const sort_settings&, const problem& sort) {
   std::vector<slot_request> wishes{{.rank = 0, .slot = 0, .num_records = sort.num_keys}};
   if (!sort.is_resident() && !ranks[0].device->shares_host_memory())
     wishes.push_back({.rank = 0, .slot = 1, .num_records = sort.num_keys});

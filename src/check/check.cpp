@@ -32,8 +32,8 @@ struct value_encoding {
 
 /// Calls f(data, encoding) with keys and encoding of the right width.
 template <class F>
-auto with_values(const const_key_span& span, bool descending, const F& f) {
-  const keys::key_codec codec{span.type, descending, keys::tie_rule::by_input_order};
+auto with_values(const const_key_span& span, direction d, const F& f) {
+  const keys::key_codec codec{span.type, keys::is_descending(d), keys::tie_rule::by_input_order};
   return keys::with_width(codec.width_bytes(), [&]<class K>() {
     const auto* data = static_cast<const K*>(span.data);
     if (keys::is_float(span.type)) return f(data, value_encoding<K, true>{codec.of<K>()});
@@ -104,7 +104,7 @@ bool has_disorder(const K* data, std::uint64_t begin, std::uint64_t end, const E
 check_result check(const const_key_span keys, const check_options& options) {
   check_result result;
   if (keys.num_keys != 0) {
-    result = with_values(keys, options.descending, [&](const auto* data, const auto& encode) {
+    result = with_values(keys, options.direction, [&](const auto* data, const auto& encode) {
       const auto check_more = [&](const index_range& block, check_result found) {
         merge(found, check_block(data, block, encode, options.unique));
         return found;
@@ -139,9 +139,9 @@ std::string to_string(const multiset_checksum& checksum) {
   return fmt::format("{:016x}{:016x}", checksum.words[0], checksum.words[1]);
 }
 
-bool detail::is_sorted(const_key_span keys, bool descending) {
+bool detail::is_sorted(const_key_span keys, direction d) {
   if (keys.num_keys < 2) return true;
-  return with_values(keys, descending, [&](const auto* data, const auto& encode) {
+  return with_values(keys, d, [&](const auto* data, const auto& encode) {
     std::atomic<bool> disorder{false};
     const auto look = [&](const index_range& block) {
       for (std::uint64_t begin = block.begin(); begin < block.end(); begin += grain_keys) {

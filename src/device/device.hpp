@@ -258,7 +258,7 @@ class device {
  public:
   virtual ~device() = default;
 
-  [[nodiscard]] virtual const std::string& name() const noexcept = 0;  ///< "cpu:0"
+  [[nodiscard]] virtual const std::string& name() const noexcept = 0;  ///< "host:0"
   [[nodiscard]] virtual unsigned num_threads() const noexcept = 0;     ///< of the host that work for it
   [[nodiscard]] virtual device_info info() const = 0;
   /// Returns how much could be allocated now. This asks the system, so it is not for every small sort.

@@ -42,7 +42,7 @@ std::string record_text(const record_format& format, const std::vector<std::byte
 }  // namespace
 
 file_check check_records_file(const std::string& path, const record_format& format, const check_options& options) {
-  const auto order = files::make_record_order(format, {.descending = options.descending});
+  const auto order = files::make_record_order(format, options.direction, {});
   const std::uint64_t record_bytes = order->element_bytes();
   auto source = files::make_record_source(path, record_bytes);
   if (!files::fits_page_cache(source->num_elements().value_or(0) * record_bytes)) {

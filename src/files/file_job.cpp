@@ -11,7 +11,7 @@
 #include "files/io/key_writer.hpp"
 #include "files/key_order.hpp"
 #include "files/record_order.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/sort.hpp"
 
@@ -22,21 +22,20 @@ namespace {
 constexpr std::uint64_t unplanned_bytes = std::uint64_t{3} << 20;
 constexpr std::uint64_t no_ceiling_bytes = std::uint64_t{1} << 62;
 
-bool has_test_world(const tuning_options& tuning) {
-  return tuning.file_chunk_elements != 0 || tuning.file_block_elements != 0 || tuning.file_fan_in != 0;
+bool has_test_world(const base::test_hooks& hooks) {
+  return hooks.file_chunk_elements != 0 || hooks.file_block_elements != 0 || hooks.file_fan_in != 0;
 }
 
 external::spill_demand demand_of(const file_job& job, std::optional<std::uint64_t> num_elements,
                                  std::uint64_t memory_bytes) {
-  const tuning_options& tuning = job.options.tuning;
   return {.memory_bytes = memory_bytes,
           .num_elements = num_elements,
           .element_bytes = job.order->element_bytes(),
           .key_bytes = job.order->key_bytes(),
           .sort_memory = job.order->sort_memory(),
-          .chunk_elements = tuning.file_chunk_elements,
-          .block_elements = tuning.file_block_elements,
-          .fan_in = tuning.file_fan_in};
+          .chunk_elements = job.hooks.file_chunk_elements,
+          .block_elements = job.hooks.file_block_elements,
+          .fan_in = job.hooks.file_fan_in};
 }
 
 /// Returns whether a ceiling lower than the process itself still has room for elements and what sorting them takes.
@@ -54,9 +53,9 @@ void open_keys(file_job& job, const std::string& output, const file_options& fil
   if (job.outcome == file_outcome::indices) {
     job.layout.type = key_type::i64;
     job.layout.byte_order = std::endian::little;
-    job.order = make_indexed_key_order(type, job.options);
+    job.order = make_indexed_key_order(type, job.direction, job.options);
   } else {
-    job.order = make_key_order(type, job.options);
+    job.order = make_key_order(type, job.direction, job.options);
   }
   job.num_elements = job.reader->num_keys();
 }
@@ -70,7 +69,7 @@ void open_records(file_job& job, const std::string& output, const file_options& 
   job.records_input.emplace(job.input);
   job.input = job.records_input->name();
   job.target = find_output(output);
-  job.order = make_record_order(*file.records, job.options);
+  job.order = make_record_order(*file.records, job.direction, job.options);
   if (const auto size = job.records_input->size_bytes()) job.num_elements = *size / file.records->record_bytes;
 }
 
@@ -127,12 +126,14 @@ file_job make_file_job(const std::string& input, const std::string& output, cons
   job.input = input;
   job.outcome = outcome;
   job.head = file.head;
+  job.direction = file.direction;
   job.options = options;
+  job.hooks = base::current_test_hooks();
   job.folders = file.temporary_directories.empty() ? external::default_temporary_folders() : file.temporary_directories;
   job.ceiling_bytes = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : base::available_memory_bytes() / 2;
   static_cast<void>(sorter(options));  // a wrong device list or algorithm shows before anything is opened
   // A GPU's runtime alone would take hundreds of megabytes of what is left.
-  const sorting::device_list devices = sorting::parse_device_list(options.devices);
+  const sorting::device_set devices = sorting::resolve_devices(options.devices);
   if (devices.is_auto) job.options.devices = "cpu";
   if (file.records) {
     open_records(job, output, file);
@@ -143,7 +144,7 @@ file_job make_file_job(const std::string& input, const std::string& output, cons
   plan_parts(job, job.num_elements);
   job.is_bounded_head = is_bounded_head(job, file);
   job.is_whole_in_memory =
-      job.reader && job.num_elements && job.plan.num_runs == 0 && !file.head && !has_test_world(options.tuning);
+      job.reader && job.num_elements && job.plan.num_runs == 0 && !file.head && !has_test_world(job.hooks);
   if (job.is_whole_in_memory) job.options.devices = options.devices;
   require_space(job, file);
   return job;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_hooks.hpp"
 #include "files/external/element_order.hpp"
 #include "files/external/element_stream.hpp"
 #include "files/external/external_sort.hpp"
@@ -39,7 +40,9 @@ struct file_job {
   std::optional<std::uint64_t> head;  ///< elements that are wanted at most
   std::uint64_t ceiling_bytes = 0;
   std::vector<std::string> folders;
-  sort_options options;  ///< devices decided
+  spansort::direction direction = spansort::direction::ascending;
+  sort_options options;
+  base::test_hooks hooks;  ///< devices decided
 
   /// Keys of a known number that are sorted as they lie in memory, without elements and streams of them.
   bool is_whole_in_memory = false;

@@ -119,23 +119,23 @@ void damage(void* result, std::uint64_t count) {
       fmt::format("{}: verification failed: {}; the output was withheld; please report this", input, what));
 }
 
-void verify_sorted(const std::string& input, const_key_span keys, const multiset_checksum& before, bool descending) {
-  const check_result after = check(keys, {.descending = descending});
+void verify_sorted(const std::string& input, const_key_span keys, const multiset_checksum& before, direction d) {
+  const check_result after = check(keys, {.direction = d});
   if (after.first_disorder) {
     throw_failed_check(input, fmt::format("the key at index {} is out of order", *after.first_disorder));
   }
   if (after.checksum != before) throw_failed_check(input, "the sorted keys are not the keys that were read");
 }
 
-void verify_unique(const std::string& input, const_key_span keys, bool descending) {
-  const check_result result = check(keys, {.descending = descending, .unique = true});
+void verify_unique(const std::string& input, const_key_span keys, direction d) {
+  const check_result result = check(keys, {.direction = d, .unique = true});
   if (result.first_disorder) throw_failed_check(input, fmt::format("duplicate at index {}", *result.first_disorder));
 }
 
 // Calls f with the keys as unsigned words and the encoding in which keys of equal value are equal.
 template <class F>
-decltype(auto) with_words(const_key_span span, bool descending, F f) {
-  const keys::key_codec codec{span.type, descending, keys::tie_rule::by_input_order};
+decltype(auto) with_words(const_key_span span, direction d, F f) {
+  const keys::key_codec codec{span.type, keys::is_descending(d), keys::tie_rule::by_input_order};
   return keys::with_width(codec.width_bytes(), [&]<class K>() {
     return f(std::span(static_cast<const K*>(span.data), span.num_keys), codec.of<K>());
   });
@@ -143,7 +143,7 @@ decltype(auto) with_words(const_key_span span, bool descending, F f) {
 
 // Keeps the first of equal keys; returns how many are left.
 std::uint64_t remove_duplicates(key_span span) {
-  return with_words(span, false, [&]<class K>(std::span<const K>, const keys::codec_of<K>& codec) {
+  return with_words(span, direction::ascending, [&]<class K>(std::span<const K>, const keys::codec_of<K>& codec) {
     const std::span words(static_cast<K*>(span.data), span.num_keys);
     const auto end =
         std::unique(words.begin(), words.end(), [&](K a, K b) { return codec.encode(a) == codec.encode(b); });
@@ -152,7 +152,7 @@ std::uint64_t remove_duplicates(key_span span) {
 }
 
 std::uint64_t remove_duplicates(std::span<std::uint64_t> indices, const_key_span span) {
-  return with_words(span, false, [&]<class K>(std::span<const K> words, const keys::codec_of<K>& codec) {
+  return with_words(span, direction::ascending, [&]<class K>(std::span<const K> words, const keys::codec_of<K>& codec) {
     const auto end = std::unique(indices.begin(), indices.end(), [&](std::uint64_t a, std::uint64_t b) {
       return codec.encode(words[a]) == codec.encode(words[b]);
     });
@@ -162,13 +162,13 @@ std::uint64_t remove_duplicates(std::span<std::uint64_t> indices, const_key_span
 
 // A permutation, in order, equal keys in input order.
 void verify_order(const std::string& input, std::span<const std::uint64_t> indices, const_key_span span,
-                  bool descending) {
+                  direction d) {
   std::vector<bool> seen(span.num_keys);
   for (const std::uint64_t index : indices) {
     if (index >= span.num_keys || seen[index]) throw_failed_check(input, "the order is not a permutation");
     seen[index] = true;
   }
-  with_words(span, descending, [&]<class K>(std::span<const K> words, const keys::codec_of<K>& codec) {
+  with_words(span, d, [&]<class K>(std::span<const K> words, const keys::codec_of<K>& codec) {
     for (std::size_t i = 1; i < indices.size(); ++i) {
       const K left = codec.encode(words[indices[i - 1]]);
       const K right = codec.encode(words[indices[i]]);
@@ -189,11 +189,11 @@ file_result sort_whole(files::file_job job, const file_options& file) {
 
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
   with_sorter(job.input, options, operation, keys.bytes.size(), [&](sorter& own) { own.sort(span); });
-  if (options.tuning.damage_result) damage(span.data, span.num_keys);
-  if (file.verify) verify_sorted(job.input, span, before, options.descending);
+  if (job.hooks.corrupt_result) damage(span.data, span.num_keys);
+  if (file.verify) verify_sorted(job.input, span, before, file.direction);
   if (file.on_sorted) file.on_sorted(span);
   if (file.unique) result.num_keys_out = span.num_keys = remove_duplicates(span);
-  if (file.unique && file.verify) verify_unique(job.input, span, options.descending);
+  if (file.unique && file.verify) verify_unique(job.input, span, file.direction);
 
   operation.write(job.target, job.layout, span, file.on_temporary);
   return result;
@@ -212,8 +212,8 @@ file_result argsort_whole(files::file_job job, const file_options& file) {
 
   with_sorter(job.input, options, operation, keys.bytes.size() + order.size(),
               [&](sorter& own) { own.argsort(keys.span(), indices.data(), sizeof(std::uint64_t)); });
-  if (options.tuning.damage_result) damage(indices.data(), indices.size());
-  if (file.verify) verify_order(job.input, indices, keys.span(), options.descending);
+  if (job.hooks.corrupt_result) damage(indices.data(), indices.size());
+  if (file.verify) verify_order(job.input, indices, keys.span(), file.direction);
   if (file.unique) result.num_keys_out = remove_duplicates(indices, keys.span());
 
   operation.write(job.target, job.layout, {key_type::i64, indices.data(), result.num_keys_out}, file.on_temporary);

@@ -38,8 +38,8 @@ auto with_comparison(const keys::key_codec& by_value, const F& f) {
 /// What keys with and without index share: elements that begin with a key, equal where that is equal in value.
 class order_by_key : public external::element_order {
  public:
-  order_by_key(key_type type, const sort_options& options)
-      : by_value_{type, options.descending, keys::tie_rule::by_input_order},
+  order_by_key(key_type type, direction d, const sort_options& options)
+      : by_value_{type, keys::is_descending(d), keys::tie_rule::by_input_order},
         options_(sorting::for_counted_sorts(options)),
         sorter_(options_) {}
 
@@ -182,12 +182,12 @@ class indexed_key_order final : public order_by_key {
 
 }  // namespace
 
-std::unique_ptr<external::element_order> make_key_order(key_type type, const sort_options& options) {
-  return std::make_unique<key_order>(type, options);
+std::unique_ptr<external::element_order> make_key_order(key_type type, direction d, const sort_options& options) {
+  return std::make_unique<key_order>(type, d, options);
 }
 
-std::unique_ptr<external::element_order> make_indexed_key_order(key_type type, const sort_options& options) {
-  return std::make_unique<indexed_key_order>(type, options);
+std::unique_ptr<external::element_order> make_indexed_key_order(key_type type, direction d, const sort_options& options) {
+  return std::make_unique<indexed_key_order>(type, d, options);
 }
 
 }  // namespace spansort::files

@@ -15,8 +15,8 @@ struct record_comparison {
 
 class record_order final : public external::element_order {
  public:
-  record_order(const record_format& format, const sort_options& options)
-      : sorter_(format, sorting::for_counted_sorts(options)) {}
+  record_order(const record_format& format, direction d, const sort_options& options)
+      : sorter_(format, d, sorting::for_counted_sorts(options)) {}
 
   [[nodiscard]] std::uint64_t element_bytes() const noexcept override { return codec().record_bytes(); }
   [[nodiscard]] std::uint64_t key_bytes() const noexcept override { return codec().key_bytes(); }
@@ -54,8 +54,8 @@ class record_order final : public external::element_order {
 
 }  // namespace
 
-std::unique_ptr<external::element_order> make_record_order(const record_format& format, const sort_options& options) {
-  return std::make_unique<record_order>(format, options);
+std::unique_ptr<external::element_order> make_record_order(const record_format& format, direction d, const sort_options& options) {
+  return std::make_unique<record_order>(format, d, options);
 }
 
 }  // namespace spansort::files

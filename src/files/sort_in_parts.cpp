@@ -9,6 +9,7 @@
 #include "files/element_sources.hpp"
 #include "files/external/bounded_head.hpp"
 #include "files/file_job.hpp"
+#include "keys/codec.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/report.hpp"
 
@@ -59,12 +60,12 @@ external::external_result sort_head(external::element_source& source, external::
 std::string how_it_went(const file_job& job, const external::external_result& result) {
   if (job.outcome == file_outcome::merged) {
     return fmt::format("{} sorted inputs, merged {} at a time, on {}", job.plan.num_runs, job.plan.fan_in,
-                       job.options.devices);
+                       to_string(job.options.devices));
   }
-  if (result.num_runs == 0) return fmt::format("in memory, element by element, on {}", job.options.devices);
+  if (result.num_runs == 0) return fmt::format("in memory, element by element, on {}", to_string(job.options.devices));
   return fmt::format(
       "{} runs of up to {} elements in temporary files, merged {} at a time, on {}: larger than {} bytes of memory",
-      result.num_runs, job.plan.chunk_elements, job.plan.fan_in, job.options.devices, job.ceiling_bytes);
+      result.num_runs, job.plan.chunk_elements, job.plan.fan_in, to_string(job.options.devices), job.ceiling_bytes);
 }
 
 }  // namespace
@@ -96,7 +97,7 @@ external::external_options parts_options(const file_job& job, const file_options
               .unique = file.unique,
               .verify = file.verify,
               .head = file.head,
-              .damages_result = job.options.tuning.damage_result};
+              .damages_result = job.hooks.corrupt_result};
   if (file.on_sorted) {
     how.on_whole = [&file, &job](std::byte* elements, std::uint64_t count) {
       file.on_sorted(const_key_span(job.type, elements, count));
@@ -135,7 +136,7 @@ void fill_report(const file_job& job, const external::external_result& result, d
   report->algorithm = is_in_memory ? "in memory" : "external";
   report->picked = how_it_went(job, result);
   report->input_shape = "unknown";
-  report->descending = job.options.descending;
+  report->descending = keys::is_descending(job.direction);
   report->num_keys = result.num_in;
   report->workspace_bytes = job.plan.memory_bytes;
   report->spilled_bytes = result.spilled_bytes;

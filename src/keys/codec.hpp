@@ -19,6 +19,11 @@
 
 namespace spansort::keys {
 
+[[nodiscard]] constexpr bool is_descending(direction d) noexcept { return d == direction::descending; }
+[[nodiscard]] constexpr direction direction_of(bool is_descending) noexcept {
+  return is_descending ? direction::descending : direction::ascending;
+}
+
 /// Encoding of one key width. `K` is the unsigned integer of that width.
 template <std::unsigned_integral K>
 struct codec_of {

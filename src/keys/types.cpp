@@ -43,4 +43,6 @@ key_type parse_key_type(std::string_view text) {
   throw invalid_argument("unknown key type '" + std::string(text) + "'; known:" + known);
 }
 
+std::string_view name(direction d) noexcept { return d == direction::ascending ? "ascending" : "descending"; }
+
 }  // namespace spansort

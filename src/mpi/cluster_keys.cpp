@@ -48,8 +48,9 @@ void cluster_keys::collect(const statistics::key_bound& from, const statistics::
     const auto* const bytes = reinterpret_cast<const std::byte*>(its.data() + 1);
     keys.insert(keys.end(), bytes, bytes + its[0]);
   }
-  sorter({.descending = codec().descending, .devices = "cpu"})
-      .sort({codec().type, keys.data() + begin, (keys.size() - begin) / key_bytes()});
+  sorter({.devices = "cpu"})
+      .sort({codec().type, keys.data() + begin, (keys.size() - begin) / key_bytes()},
+            keys::direction_of(codec().descending));
 }
 
 double cluster_keys::mean() const {

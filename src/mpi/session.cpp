@@ -15,7 +15,7 @@
 #include "mpi/session_state.hpp"
 #include "mpi/transport/mpi_handle.hpp"
 #include "sort/arguments.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/run_reported.hpp"
 #include "sort/values.hpp"
@@ -37,18 +37,18 @@ transport::group_options group_options_of(const options& given) {
 }
 
 /// Returns what the room algorithms/ looks at. The width of a digit is distributed_lsd's; RMG's is tuning.
-sort_options sort_options_of(const options& given, const algorithms::cluster_entry& algorithm) {
-  sort_options sort{.descending = given.descending,
-                    .devices = given.devices,
+algorithms::sort_settings settings_of(const options& given, const algorithms::cluster_entry& algorithm) {
+  sort_options sort{.devices = given.devices,
                     .memory_limit_bytes = given.memory_limit_bytes,
                     .report = given.report,
                     .tuning = given.tuning};
   if (algorithm.uses_callers_radix_bits) sort.tuning.radix_bits = given.radix_bits;
-  return sort;
+  return algorithms::settings_of(std::move(sort));
 }
 
 void check(const options& given) {
   sorting::check_tuning(given.tuning);
+  sorting::check_hooks(base::current_test_hooks());
   if (given.radix_bits < 1 || given.radix_bits > 16) {
     throw invalid_argument(fmt::format("radix_bits {}: expected 1 to 16", given.radix_bits));
   }
@@ -110,7 +110,7 @@ std::vector<algorithm> list_algorithms() {
 session::state::state(MPI_Comm communicator, options session_options)
     : given(std::move(session_options)),
       algorithm(algorithms::find_cluster_algorithm(name(given.algorithm))),
-      sort_settings(sort_options_of(given, algorithm)),
+      sort_settings(settings_of(given, algorithm)),
       group(transport::make_node_group(communicator, group_options_of(given))) {
   const unsigned num_sharing = processes_of_this_machine(communicator);
   try {
@@ -152,10 +152,10 @@ void session::state::require_same(const std::vector<setting>& settings) {
 
 void session::state::open(unsigned num_sharing) {
   check(given);
-  devices = sorting::parse_device_list(given.devices);
+  devices = sorting::resolve_devices(given.devices);
   ranks = sorting::open_ranks(devices, {.across_nodes = devices.count == 0,
-                                        .tuning = given.tuning,
-                                        .hook = sorting::failing_allocations(given.tuning, num_allocations),
+                                        .hooks = sort_settings.hooks,
+                                        .hook = sorting::failing_allocations(sort_settings.hooks, num_allocations),
                                         .sharing_processes = num_sharing});
 }
 
@@ -166,7 +166,7 @@ algorithms::cluster_sort session::state::begin(std::string_view operation, const
   require_same({{"operation", std::string(operation)},
                 {"type", std::string(name(shape.codec.type))},
                 {"value_bytes", std::to_string(shape.value_bytes)},
-                {"order", given.descending ? "descending" : "ascending"},
+                {"order", shape.codec.descending ? "descending" : "ascending"},
                 {"sizes", is_balanced ? "balanced" : "as given"},
                 {"algorithm", std::string(name(given.algorithm))},
                 {"radix_bits", std::to_string(tuning.radix_bits)},
@@ -242,7 +242,7 @@ std::uint64_t session::state::run(algorithms::problem problem, algorithms::clust
   std::optional<sorting::gpu_call> call;
   algorithms::choice chosen;
   together("taking memory", [&] {
-    call.emplace(devices, given.tuning);
+    call.emplace(devices, sort_settings.hooks);
     chosen = algorithms::choose(*driver, ranks, sort_settings, problem);
     algorithms::reserve_workspace(ranks, problem.shape, chosen.workspace, what.scratch_bytes, given.memory_limit_bytes);
     cluster.reserve_slots();
@@ -258,18 +258,18 @@ std::uint64_t session::state::run(algorithms::problem problem, algorithms::clust
 
 device::buffer session::state::scratch(std::uint64_t size_bytes) {
   if (calling_thread.empty()) {
-    calling_thread.push_back(algorithms::make_rank(sorting::open_calling_thread(given.tuning, {})));
+    calling_thread.push_back(algorithms::make_rank(sorting::open_calling_thread(sort_settings.hooks, {})));
   }
   return calling_thread.front().device->allocate(size_bytes);
 }
 
-std::uint64_t session::state::sort(key_span keys, void* values, std::uint64_t value_bytes, bool is_balanced,
-                                   const room_maker& make_room) {
+std::uint64_t session::state::sort(key_span keys, void* values, std::uint64_t value_bytes, direction d,
+                                   bool is_balanced, const room_maker& make_room) {
   const bool has_values = value_bytes != 0;
   const auto ties = has_values ? keys::tie_rule::by_input_order : keys::tie_rule::by_bits;
   unsigned width = 0;  // of what travels
   if (has_values) width = value_bytes > 16 ? sizeof(std::uint64_t) : sorting::travelling_width(value_bytes);
-  const algorithms::problem problem{.shape = {{keys.type, given.descending, ties}, width},
+  const algorithms::problem problem{.shape = {{keys.type, keys::is_descending(d), ties}, width},
                                     .data = {keys.data, has_values ? values : nullptr},
                                     .num_keys = keys.num_keys};
   const std::string operation =
@@ -329,40 +329,42 @@ unsigned session::node_rank() const noexcept { return state_->group->node_rank()
 unsigned session::num_nodes() const noexcept { return state_->group->num_nodes(); }
 bool session::all_know_of_failure() const noexcept { return state_->all_know_of_failure; }
 
-void session::sort(key_span keys) {
+void session::sort(key_span keys, direction d) {
   state_->together("checking arguments", [&] { sorting::check_keys(keys); });
-  state_->sort(keys, nullptr, 0, false, [&](std::uint64_t) { return device::records{keys.data, nullptr}; });
+  state_->sort(keys, nullptr, 0, d, false, [&](std::uint64_t) { return device::records{keys.data, nullptr}; });
 }
 
-void session::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) {
-  sort_pairs(keys, values, value_bytes, keys.num_keys);
+void session::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d) {
+  sort_pairs(keys, values, value_bytes, keys.num_keys, d);
 }
 
-void session::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values) {
+void session::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values,
+                         direction d) {
   state_->together("checking arguments", [&] {
     sorting::check_keys(keys);
     detail::require_same_count(keys.num_keys, num_values, "values");
     sorting::check_values(keys, values, value_bytes);
   });
-  state_->sort(keys, values, value_bytes, false, [&](std::uint64_t) { return device::records{keys.data, values}; });
+  state_->sort(keys, values, value_bytes, d, false, [&](std::uint64_t) { return device::records{keys.data, values}; });
 }
 
 std::uint64_t session::sort_balanced(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values,
-                                     const std::function<arrays(std::uint64_t)>& make_room) {
+                                     direction d, const std::function<arrays(std::uint64_t)>& make_room) {
   state_->together("checking arguments", [&] {
     sorting::check_keys(keys);
     if (value_bytes == 0) return;
     detail::require_same_count(keys.num_keys, num_values, "values");
     sorting::check_values(keys, values, value_bytes);
   });
-  return state_->sort(keys, values, value_bytes, true, [&](std::uint64_t most) {
+  return state_->sort(keys, values, value_bytes, d, true, [&](std::uint64_t most) {
     const arrays made = make_room(most);
     return device::records{made.keys, made.values};
   });
 }
 
-void session::state::argsort(const const_key_span& keys, std::uint64_t* indices, void* sorted_keys) {
-  const keys::key_codec codec{keys.type, given.descending, keys::tie_rule::by_input_order};
+void session::state::argsort(const const_key_span& keys, std::uint64_t* indices, void* sorted_keys,
+                             direction d) {
+  const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
   algorithms::problem problem{
       .shape = {codec, sizeof(std::uint64_t)}, .data = {sorted_keys, indices}, .num_keys = keys.num_keys};
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
@@ -373,7 +375,7 @@ void session::state::argsort(const const_key_span& keys, std::uint64_t* indices,
   run(problem, others, {.name = "argsort", .scratch_bytes = keys_bytes});
 }
 
-void session::argsort(const_key_span keys, std::uint64_t* indices) {
+void session::argsort(const_key_span keys, std::uint64_t* indices, direction d) {
   state& s = *state_;
   device::buffer copy;
   s.together("checking arguments", [&] {
@@ -381,13 +383,13 @@ void session::argsort(const_key_span keys, std::uint64_t* indices) {
     sorting::check_indices(keys, indices, sizeof(std::uint64_t));
     copy = s.scratch(keys.num_keys * size_bytes(keys.type));
   });
-  s.argsort(keys, indices, copy.data());
+  s.argsort(keys, indices, copy.data(), d);
 }
 
-std::vector<std::uint64_t> session::argsort(const_key_span keys) {
+std::vector<std::uint64_t> session::argsort(const_key_span keys, direction d) {
   std::vector<std::uint64_t> indices;
   state_->together("taking memory", [&] { indices.resize(keys.num_keys); });
-  argsort(keys, indices.data());
+  argsort(keys, indices.data(), d);
   return indices;
 }
 

@@ -149,14 +149,14 @@ void damage(std::span<std::byte> result) {
 file_result session::sort_file(const std::string& input, const std::string& output, const file_options& file) {
   state& s = *state_;
   transport::node_group& group = *s.group;
-  const bool descending = s.given.descending;
+  const bool descending = keys::is_descending(file.direction);
   require_available(s, file);
   shared_files files(s, input, output, file);
   files::loaded_keys keys = files.read(0, [](key_type) { return std::uint64_t{0}; });
   key_span span = keys.span();
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
-  sort(span);
-  if (s.given.tuning.damage_result) damage(keys.bytes.bytes());
+  sort(span, file.direction);
+  if (s.sort_settings.hooks.corrupt_result) damage(keys.bytes.bytes());
   if (file.verify) withhold_if_faulty(s, input, find_fault(group, span, descending, before));
   if (file.unique) span.num_keys = keep_unique(group, span, descending);
   if (file.unique && file.verify) withhold_if_faulty(s, input, find_duplicate(group, span, descending));
@@ -167,7 +167,7 @@ file_result session::sort_file(const std::string& input, const std::string& outp
 file_result session::argsort_file(const std::string& input, const std::string& output, const file_options& file) {
   state& s = *state_;
   transport::node_group& group = *s.group;
-  const bool descending = s.given.descending;
+  const bool descending = keys::is_descending(file.direction);
   require_available(s, file);
   shared_files files(s, input, output, file);
   // The result, the keys of the order, and what is fetched for verification.
@@ -182,8 +182,8 @@ file_result session::argsort_file(const std::string& input, const std::string& o
     sorted_keys = s.scratch(keys.bytes.size());
   });
   const std::span indices(reinterpret_cast<std::uint64_t*>(order.data()), num_keys);
-  s.argsort(keys.span(), indices.data(), sorted_keys.data());
-  if (s.given.tuning.damage_result) damage(order.bytes());
+  s.argsort(keys.span(), indices.data(), sorted_keys.data(), file.direction);
+  if (s.sort_settings.hooks.corrupt_result) damage(order.bytes());
   if (file.verify) {
     std::string fault;
     s.alone([&] { fault = find_fault_of_order(group, s.limits(), keys.span(), indices, descending); });

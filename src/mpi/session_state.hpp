@@ -15,7 +15,7 @@
 #include "mpi/transport/exchange_over_mpi.hpp"
 #include "mpi/transport/nccl_link.hpp"
 #include "mpi/transport/node_group.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 #include "sort/run_reported.hpp"
 #include "spansort/mpi.hpp"
 
@@ -90,13 +90,13 @@ struct session::state {
   /// Keys, and values where `value_bytes` is not 0. `make_room` gives memory for the result, of which there is at most
   /// as much as it is asked for.
   using room_maker = std::function<device::records(std::uint64_t most_records)>;
-  std::uint64_t sort(key_span keys, void* values, std::uint64_t value_bytes, bool is_balanced,
+  std::uint64_t sort(key_span keys, void* values, std::uint64_t value_bytes, direction d, bool is_balanced,
                      const room_maker& make_room);
   std::uint64_t sort_with_substitute(const algorithms::problem& problem, algorithms::cluster_sort& others,
                                      std::uint64_t value_bytes);
   /// The stable order of all keys, this node rank's part: indices, and the keys at them, in memory for as many as
   /// `keys`.
-  void argsort(const const_key_span& keys, std::uint64_t* indices, void* sorted_keys);
+  void argsort(const const_key_span& keys, std::uint64_t* indices, void* sorted_keys, direction d);
   [[nodiscard]] transport::exchange_limits limits() const {
     return {.message_bytes = given.message_bytes, .on_progress = {}};
   }
@@ -108,10 +108,10 @@ struct session::state {
 
   options given;
   const algorithms::cluster_entry& algorithm;  ///< asked for
-  sort_options sort_settings;
+  algorithms::sort_settings sort_settings;
   std::unique_ptr<transport::node_group> group;
   transport::nccl_connection gpus;  ///< ends before the group
-  sorting::device_list devices;
+  sorting::device_set devices;
   std::uint64_t num_allocations = 0;
   std::vector<algorithms::rank> calling_thread;  ///< allocates host memory
   std::vector<algorithms::rank> ranks;

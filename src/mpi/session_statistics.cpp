@@ -27,7 +27,7 @@ std::unique_ptr<cluster_keys> open_keys(session::state& s, const const_key_span&
   s.require_same(settings);
   statistics::key_storage own;
   s.together("taking memory", [&] {
-    call = std::make_unique<sorting::gpu_call>(s.devices, s.given.tuning);
+    call = std::make_unique<sorting::gpu_call>(s.devices, s.sort_settings.hooks);
     own = statistics::spread_keys(keys, s.ranks);
   });
   own.call = std::move(call);

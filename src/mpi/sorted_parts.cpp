@@ -73,7 +73,7 @@ std::string find_wrong_index(std::span<const std::uint64_t> indices, std::uint64
 std::string find_fault(transport::node_group& group, const const_key_span& sorted_keys, bool descending,
                        const multiset_checksum& before) {
   group.set_phase("verifying");
-  const check_result here = check(sorted_keys, {.descending = descending});
+  const check_result here = check(sorted_keys, {.direction = keys::direction_of(descending)});
   const bool has_same_keys = sum_over(group, here.checksum) == sum_over(group, before);
   const part_begin begin = find_begin(group, sorted_keys, descending);
   if (!has_same_keys) return "the sorted keys are not the keys that were read";
@@ -85,7 +85,7 @@ std::string find_fault(transport::node_group& group, const const_key_span& sorte
 
 std::string find_duplicate(transport::node_group& group, const const_key_span& sorted_keys, bool descending) {
   group.set_phase("verifying");
-  const check_result here = check(sorted_keys, {.descending = descending, .unique = true});
+  const check_result here = check(sorted_keys, {.direction = keys::direction_of(descending), .unique = true});
   const part_begin begin = find_begin(group, sorted_keys, descending);
   if (begin.first && begin.predecessor && *begin.predecessor >= *begin.first)
     return "it begins with a key that its predecessor ends with";

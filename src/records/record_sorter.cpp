@@ -71,17 +71,12 @@ std::span<T> as_span(base::byte_buffer& buffer, std::uint64_t count) {
   return {reinterpret_cast<T*>(buffer.data()), count};
 }
 
-/// The words are encoded so that they are sorted upwards, and what they are sorted with are indices.
-sort_options ascending(sort_options options) {
-  options.descending = false;
-  return options;
-}
-
 }  // namespace
 
-record_sorter::record_sorter(const record_format& format, const sort_options& options, std::uint64_t small_group)
-    : codec_(format, options.descending),
-      options_(ascending(options)),
+record_sorter::record_sorter(const record_format& format, direction d, const sort_options& options,
+                             std::uint64_t small_group)
+    : codec_(format, keys::is_descending(d)),
+      options_(options),
       small_group_(small_group),
       words_sorter_(options_) {}
 

@@ -26,9 +26,9 @@ struct record_sort_steps {
 
 class record_sorter {
  public:
-  /// `options.descending` turns every field around. A ceiling on memory is kept by the sorter of the words alone.
+  /// direction::descending turns the direction of every field around. A ceiling on memory is kept by the sorter of the words alone.
   /// Throws invalid_argument and device_error.
-  record_sorter(const record_format& format, const sort_options& options,
+  record_sorter(const record_format& format, direction d, const sort_options& options,
                 std::uint64_t small_group = default_small_group);
 
   [[nodiscard]] const record_codec& codec() const noexcept { return codec_; }

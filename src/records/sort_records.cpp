@@ -112,7 +112,8 @@ void require_addressable(const void* records, std::uint64_t num_records, std::ui
 
 }  // namespace
 
-void sort_records(void* records, std::uint64_t num_records, const record_format& format, const sort_options& options) {
+void sort_records(void* records, std::uint64_t num_records, const record_format& format, direction d,
+                  const sort_options& options) {
   check_record_format(format);
   require_addressable(records, num_records, format.record_bytes);
   const std::uint64_t own_bytes = records::record_sorter::buffer_bytes(format.record_bytes, num_records);
@@ -121,7 +122,7 @@ void sort_records(void* records, std::uint64_t num_records, const record_format&
   record_sort_observer observer(options);
   sort_options inner = observer.observed(options);
   if (inner.memory_limit_bytes != 0) inner.memory_limit_bytes -= own_bytes;
-  records::record_sorter own(format, inner);
+  records::record_sorter own(format, d, inner);
   own.sort(static_cast<std::byte*>(records), num_records, observer.steps());
   observer.finish(own.codec(), num_records, own.held_bytes());
 }

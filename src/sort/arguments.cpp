@@ -67,12 +67,13 @@ void check_indices(const const_key_span& keys, const void* indices, std::uint64_
 
 void check_tuning(const tuning_options& tuning) {
   require_radix_bits(tuning.radix_bits, "radix_bits");
-  require_radix_bits(tuning.host_radix_bits, "host_radix_bits");
   // Written so that NaN is refused too.
   if (!(tuning.epsilon <= 1) || !(tuning.fuse_threshold <= 1)) {
     throw invalid_argument("tuning.epsilon and tuning.fuse_threshold are fractions of a chunk, from 0 to 1");
   }
 }
+
+void check_hooks(const base::test_hooks& hooks) { require_radix_bits(hooks.host_radix_bits, "host_radix_bits"); }
 
 rank_report describe(const device::device& device, unsigned rank, std::uint64_t num_ranks,
                      const algorithms::problem& problem) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "algorithms/run_context.hpp"
+#include "base/test_hooks.hpp"
 #include "spansort/options.hpp"
 #include "spansort/report.hpp"
 #include "spansort/types.hpp"
@@ -19,6 +20,7 @@ void check_values(const const_key_span& keys, const void* values, std::uint64_t 
 void check_indices(const const_key_span& keys, const void* indices, std::uint64_t index_bytes);
 /// Radix widths from 1 to 12, fractions from 0 to 1.
 void check_tuning(const tuning_options& tuning);
+void check_hooks(const base::test_hooks& hooks);
 
 /// A rank's line in the report.
 [[nodiscard]] rank_report describe(const device::device& device, unsigned rank, std::uint64_t num_ranks,

@@ -55,14 +55,14 @@ device_choice choose_gpus(const sort_demand& sort, const machine& on, double gpu
 
 machine this_machine() {
   return {.num_processors = device::host::num_processors(), .num_gpus = num_gpus, .free_gpu_bytes = [](int ordinal) {
-            device_list gpu;
+            device_set gpu;
             gpu.gpus = {ordinal};
             const gpu_call call(gpu, {});  // throws where the runtime is in no state to begin
             return free_gpu_bytes(ordinal);
           }};
 }
 
-device_choice choose_devices(const device_list& asked_for, const sort_demand& sort, const machine& on) {
+device_choice choose_devices(const device_set& asked_for, const sort_demand& sort, const machine& on) {
   const bool names_several = !asked_for.gpus.empty() || asked_for.count > 1;
   if (!names_several && sort.algorithm.runs_inline && sort.num_keys <= sort.inline_keys) {
     return {.list = asked_for, .on_calling_thread = true};

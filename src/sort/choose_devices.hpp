@@ -8,12 +8,12 @@
 #include <string>
 
 #include "algorithms/registry.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 
 namespace spansort::sorting {
 
 struct device_choice {
-  device_list list;
+  device_set list;
   bool on_calling_thread = false;  ///< instead of the list: too few keys to wake others
   std::string why = {};            ///< half a sentence; "" where nothing else was there to choose
 };
@@ -42,6 +42,6 @@ struct machine {
 
 /// The calling thread for few keys, else the devices asked for; of "auto", the GPUs where the trip to them pays, else
 /// the CPU. A GPU that cannot be asked is no reason to fail.
-[[nodiscard]] device_choice choose_devices(const device_list& asked_for, const sort_demand& sort, const machine& on);
+[[nodiscard]] device_choice choose_devices(const device_set& asked_for, const sort_demand& sort, const machine& on);
 
 }  // namespace spansort::sorting

@@ -1,141 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/device_list.hpp"
+// The text of a device list, read and written.
+#include "spansort/device_list.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <system_error>
 
-#include "device/host/host_device.hpp"
-#include "device/host/topology.hpp"
-#include "sort/gpu_devices.hpp"
-#include "spansort/devices.hpp"
 #include "spansort/errors.hpp"
 
-namespace spansort::sorting {
+namespace spansort {
 namespace {
 
-constexpr unsigned max_host_devices = 256;
-constexpr std::size_t max_gpu_ranks = 64;
+constexpr unsigned most_host_devices = 256;
+constexpr std::size_t most_gpu_ranks = 64;
 
-unsigned parse_host_count(std::string_view list, std::string_view count) {
-  unsigned number = 0;
-  const std::from_chars_result end = std::from_chars(count.data(), count.data() + count.size(), number);
-  const bool is_number = end.ec == std::errc() && end.ptr == count.data() + count.size();
-  if (!is_number || number == 0 || number > max_host_devices) {
-    throw invalid_argument(
-        fmt::format("device list '{}': expected cpu:N with N from 1 to {}, found '{}'", list, max_host_devices, count));
-  }
-  return number;
+/// Reads all of `text` as a number, or gives -1.
+int parse_number(std::string_view text) {
+  int number = -1;
+  const std::from_chars_result end = std::from_chars(text.data(), text.data() + text.size(), number);
+  return end.ec == std::errc() && end.ptr == text.data() + text.size() ? number : -1;
 }
 
-std::vector<int> parse_gpus(std::string_view list, std::string_view ordinals) {
-  const int num_gpus = sorting::num_gpus();
-  std::vector<int> gpus;
+unsigned parse_host_count(std::string_view list, std::string_view text) {
+  const int count = parse_number(text);
+  if (count >= 1 && static_cast<unsigned>(count) <= most_host_devices) return static_cast<unsigned>(count);
+  throw invalid_argument(
+      fmt::format("device list '{}': expected host:N with N from 1 to {}, found '{}'", list, most_host_devices, text));
+}
+
+std::vector<int> parse_ordinals(std::string_view list, std::string_view text) {
+  std::vector<int> ordinals;
   while (true) {
-    const std::size_t comma = std::min(ordinals.find(','), ordinals.size());
-    const std::string_view text = ordinals.substr(0, comma);
-    int ordinal = -1;
-    const std::from_chars_result end = std::from_chars(text.data(), text.data() + text.size(), ordinal);
-    if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size() || ordinal < 0) {
-      throw invalid_argument(
-          fmt::format("device list '{}': expected gpu:I,J,... with numbers of GPUs, found '{}'", list, text));
+    const std::size_t comma = std::min(text.find(','), text.size());
+    ordinals.push_back(parse_number(text.substr(0, comma)));
+    if (ordinals.back() < 0) {
+      throw invalid_argument(fmt::format("device list '{}': expected gpu:I,J,... with numbers of GPUs, found '{}'", list,
+                                         text.substr(0, comma)));
     }
-    if (num_gpus == 0) throw device_error(fmt::format("device list '{}': {}", list, why_no_gpu()));
-    if (ordinal >= num_gpus) {
-      throw device_error(
-          fmt::format("device list '{}': there is no GPU {}; this machine has {}", list, ordinal, num_gpus));
+    if (ordinals.size() > most_gpu_ranks) {
+      throw invalid_argument(fmt::format("device list '{}': more than {} GPUs", list, most_gpu_ranks));
     }
-    gpus.push_back(ordinal);
-    if (gpus.size() > max_gpu_ranks) {
-      throw invalid_argument(fmt::format("device list '{}': more than {} GPUs", list, max_gpu_ranks));
-    }
-    if (comma == ordinals.size()) return gpus;
-    ordinals.remove_prefix(comma + 1);
+    if (comma == text.size()) return ordinals;
+    text.remove_prefix(comma + 1);
   }
-}
-
-/// Which of `num_threads` threads device `index` of `count` gets, at least one.
-unsigned threads_of(unsigned index, unsigned count, unsigned num_threads) {
-  const unsigned share = num_threads / count + (index < num_threads % count ? 1 : 0);
-  return std::max(1U, share);
 }
 
 }  // namespace
 
-device_list parse_device_list(std::string_view text) {
-  device_list list;
-  list.is_auto = text == "auto";
-  if (list.is_auto || text == "cpu") return list;
-  if (text.starts_with("cpu:")) {
-    list.count = parse_host_count(text, text.substr(4));
-    return list;
-  }
-  if (text == "gpu") {
-    if (num_gpus() == 0) throw device_error(fmt::format("device list '{}': {}", text, why_no_gpu()));
-    for (int i = 0; i < num_gpus(); ++i) list.gpus.push_back(i);
+device_list::device_list(std::string_view text) {
+  if (text == "auto") return;
+  if (text == "cpu") {
+    kind_ = kind::cpu;
+  } else if (text == "gpu") {
+    kind_ = kind::gpu;
+  } else if (text.starts_with("host:")) {
+    kind_ = kind::host;
+    count_ = parse_host_count(text, text.substr(5));
   } else if (text.starts_with("gpu:")) {
-    list.gpus = parse_gpus(text, text.substr(4));
+    kind_ = kind::gpu;
+    ordinals_ = parse_ordinals(text, text.substr(4));
+  } else if (text.starts_with("cpu:")) {
+    throw invalid_argument(fmt::format("unknown device list '{}': '{}' threads are asked for by the option threads, {} "
+                                       "host devices by host:{}",
+                                       text, text.substr(4), text.substr(4), text.substr(4)));
+  } else {
+    throw invalid_argument(fmt::format("unknown device list '{}'; known: auto, cpu, host:N, gpu, gpu:I,J,...", text));
   }
-  if (!list.gpus.empty()) return list;
-  throw invalid_argument(fmt::format("unknown device list '{}'; known: auto, cpu, cpu:N, gpu, gpu:I,J,...", text));
 }
 
-device::host::sort_limits host_limits(const tuning_options& tuning) {
-  device::host::sort_limits limits;
-  if (tuning.host_inline_keys != 0) limits.inline_keys = tuning.host_inline_keys;
-  if (tuning.host_bucket_bytes != 0) limits.bucket_bytes = tuning.host_bucket_bytes;
-  if (tuning.host_radix_bits != 0) limits.radix_bits = tuning.host_radix_bits;
-  if (tuning.host_tile_keys != 0) limits.piece_keys = tuning.host_tile_keys;
-  return limits;
+device_list device_list::host(unsigned count) { return device_list(fmt::format("host:{}", count)); }
+
+device_list device_list::gpus(std::vector<int> ordinals) {
+  return device_list(fmt::format("gpu:{}", fmt::join(ordinals, ",")));
 }
 
-allocation_hook failing_allocations(const tuning_options& tuning, std::uint64_t& count) {
-  return [at = tuning.fail_allocation_at, &count](std::uint64_t size_bytes) {
-    if (++count == at) {
-      throw out_of_memory("an allocation was made to fail (tuning.fail_allocation_at)", size_bytes, 0);
-    }
-  };
-}
-
-std::vector<std::unique_ptr<device::device>> open_devices(const device_list& list, const open_options& options) {
-  std::vector<std::unique_ptr<device::device>> devices;
-  for (const int ordinal : list.gpus) devices.push_back(open_gpu(ordinal, options));
-  if (!devices.empty()) return devices;
-  const unsigned num_nodes = options.across_nodes ? 1 : device::host::num_numa_nodes();
-  const unsigned count = list.count == 0 ? num_nodes : list.count;
-  for (unsigned i = 0; i < count; ++i) {
-    device::host::host_device_options host;
-    host.name = fmt::format("cpu:{}", i);
-    host.num_threads = threads_of(i, count, device::host::num_processors() / options.sharing_processes);
-    if (num_nodes > 1) host.numa_node = static_cast<int>(i * num_nodes / count);
-    host.shares_memory = !options.tuning.host_separate_memory;
-    host.limits = host_limits(options.tuning);
-    host.before_allocation = options.hook;
-    devices.push_back(device::host::make_host_device(std::move(host)));
+std::string to_string(const device_list& devices) {
+  switch (devices.what()) {
+    case device_list::kind::cpu: return "cpu";
+    case device_list::kind::host: return fmt::format("host:{}", devices.count());
+    case device_list::kind::gpu:
+      return devices.ordinals().empty() ? "gpu" : fmt::format("gpu:{}", fmt::join(devices.ordinals(), ","));
+    case device_list::kind::automatic: break;
   }
-  return devices;
+  return "auto";
 }
 
-std::vector<algorithms::rank> open_ranks(const device_list& list, const open_options& options) {
-  std::vector<algorithms::rank> ranks;
-  try {
-    for (auto& device : open_devices(list, options)) ranks.push_back(algorithms::make_rank(std::move(device)));
-  } catch (const std::system_error& failure) {
-    throw device_error(fmt::format("device {} of the list cannot be opened: no thread for its queue ({})", ranks.size(),
-                                   failure.what()));
-  }
-  return ranks;
-}
-
-std::unique_ptr<device::device> open_calling_thread(const tuning_options& tuning, const allocation_hook& hook) {
-  device::host::host_device_options options;
-  options.on_calling_thread = true;
-  options.shares_memory = !tuning.host_separate_memory;
-  options.limits = host_limits(tuning);
-  options.before_allocation = hook;
-  return device::host::make_host_device(std::move(options));
-}
-
-}  // namespace spansort::sorting
+}  // namespace spansort

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
 #include "spansort/errors.hpp"
 

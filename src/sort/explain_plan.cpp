@@ -4,21 +4,22 @@
 #include "device/copy_parallel.hpp"
 #include "plan/planner.hpp"
 #include "sort/arguments.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
 #include "spansort/plan.hpp"
 
 namespace spansort {
 
-plan_explanation explain_plan(const const_key_span keys, const sort_options& options) {
+plan_explanation explain_plan(const const_key_span keys, direction d, const sort_options& given) {
+  const algorithms::sort_settings options = algorithms::settings_of(given);
   sorting::check_keys(keys);
   sorting::check_tuning(options.tuning);
-  const sorting::device_list devices = sorting::parse_device_list(options.devices);
-  const sorting::gpu_call call(devices, options.tuning);
-  std::vector<algorithms::rank> ranks = sorting::open_ranks(devices, {true, options.tuning, {}});
+  const sorting::device_set devices = sorting::resolve_devices(options.devices);
+  const sorting::gpu_call call(devices, options.hooks);
+  std::vector<algorithms::rank> ranks = sorting::open_ranks(devices, {true, options.hooks, {}});
   sort_report report;
   for (unsigned i = 0; i < ranks.size(); ++i) report.ranks.emplace_back();
-  const keys::key_codec codec{keys.type, options.descending, keys::tie_rule::by_bits};
+  const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
   algorithms::problem problem{{codec, 0}, {}, keys.num_keys};
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   // Devices with memory of their own leave the caller's keys alone as long as nothing is gathered.

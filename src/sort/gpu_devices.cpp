@@ -63,7 +63,7 @@ std::unique_ptr<device::device> open_gpu([[maybe_unused]] int ordinal, [[maybe_u
 #ifdef SPANSORT_HAS_CUDA
   return device::cuda::make_cuda_device({.name = fmt::format("gpu:{}", ordinal),
                                          .ordinal = ordinal,
-                                         .local_sort = options.tuning.cub_local_sort ? "cub" : "",
+                                         .local_sort = options.hooks.cub_local_sort ? "cub" : "",
                                          .before_allocation = options.hook,
                                          .memory = options.gpu_memory});
 #else
@@ -80,15 +80,15 @@ struct gpu_call::fault_holder {
 struct gpu_call::fault_holder {};
 #endif
 
-gpu_call::gpu_call([[maybe_unused]] const device_list& devices, [[maybe_unused]] const tuning_options& tuning) {
+gpu_call::gpu_call([[maybe_unused]] const device_set& devices, [[maybe_unused]] const base::test_hooks& hooks) {
 #ifdef SPANSORT_HAS_CUDA
   if (devices.gpus.empty()) return;
   device::cuda::require_sound_runtime();
-  if (tuning.fail_device_call_at == 0 && !tuning.damage_peer_probes) return;
-  const int status = tuning.fail_device_call_with == 0 ? cudaErrorUnknown : tuning.fail_device_call_with;
-  const device::cuda::injected_faults::settings wanted{.fail_call_at = tuning.fail_device_call_at,
+  if (hooks.fail_device_call_at == 0 && !hooks.corrupt_peer_probes) return;
+  const int status = hooks.fail_device_call_with == 0 ? cudaErrorUnknown : hooks.fail_device_call_with;
+  const device::cuda::injected_faults::settings wanted{.fail_call_at = hooks.fail_device_call_at,
                                                        .fail_with = static_cast<cudaError_t>(status),
-                                                       .corrupt_peer_probes = tuning.damage_peer_probes};
+                                                       .corrupt_peer_probes = hooks.corrupt_peer_probes};
   faults_ = std::make_unique<fault_holder>(std::make_shared<device::cuda::injected_faults>(wanted));
 #endif
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "device/device.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 
 namespace spansort::sorting {
 
@@ -20,11 +20,11 @@ namespace spansort::sorting {
 [[nodiscard]] std::unique_ptr<device::device> open_gpu(int ordinal, const open_options& options);
 
 /// Stands while one call of the library works on the devices of a list. Throws device_error where their runtime is in
-/// no state to begin: GPUs were lost, or the caller left an error pending. Has the faults that `tuning` asks for in
+/// no state to begin: GPUs were lost, or the caller left an error pending. Has the faults that `hooks` asks for in
 /// force on the calling thread.
 class gpu_call {
  public:
-  gpu_call(const device_list& devices, const tuning_options& tuning);
+  gpu_call(const device_set& devices, const base::test_hooks& hooks);
   ~gpu_call();
   gpu_call(const gpu_call&) = delete;
   gpu_call& operator=(const gpu_call&) = delete;

@@ -7,7 +7,7 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/rmg_state.hpp"
 #include "sort/arguments.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/run_reported.hpp"
 #include "sort/shards.hpp"
@@ -17,26 +17,27 @@ namespace spansort {
 
 struct resident_sorter::state {
   explicit state(sort_options sorter_options)
-      : options(std::move(sorter_options)),
+      : options(algorithms::settings_of(std::move(sorter_options))),
         devices(sorting::named_devices(options.devices)),
         algorithm(algorithms::find_algorithm(name(options.algorithm))),
-        ranks(sorting::open_ranks(devices, {.tuning = options.tuning,
-                                            .hook = sorting::failing_allocations(options.tuning, num_allocations),
+        ranks(sorting::open_ranks(devices, {.hooks = options.hooks,
+                                            .hook = sorting::failing_allocations(options.hooks, num_allocations),
                                             .gpu_memory = options.gpu_memory})) {
     sorting::check_tuning(options.tuning);
+    sorting::check_hooks(options.hooks);
   }
 
   void sort(const device::record_shape& shape, std::span<shard> shards, shard_sizes sizes);
 
-  sort_options options;
-  sorting::device_list devices;
+  algorithms::sort_settings options;
+  sorting::device_set devices;
   const algorithms::entry& algorithm;
   std::uint64_t num_allocations = 0;
   std::vector<algorithms::rank> ranks;
 };
 
 void resident_sorter::state::sort(const device::record_shape& shape, std::span<shard> shards, shard_sizes sizes) {
-  const sorting::gpu_call call(devices, options.tuning);
+  const sorting::gpu_call call(devices, options.hooks);
   sorting::check_shards(ranks, shape, shards);
   if (!algorithm.is.uses_all_devices && shards.size() != 1) {
     throw invalid_argument(fmt::format("algorithm {} sorts one shard, not {}", algorithm.name, shards.size()));
@@ -63,25 +64,26 @@ resident_sorter::~resident_sorter() = default;
 resident_sorter::resident_sorter(resident_sorter&&) noexcept = default;
 resident_sorter& resident_sorter::operator=(resident_sorter&&) noexcept = default;
 
-void resident_sorter::sort(key_type type, std::span<shard> shards, shard_sizes sizes) {
-  state_->sort({{type, state_->options.descending, keys::tie_rule::by_bits}, 0}, shards, sizes);
+void resident_sorter::sort(key_type type, std::span<shard> shards, direction d, shard_sizes sizes) {
+  state_->sort({{type, keys::is_descending(d), keys::tie_rule::by_bits}, 0}, shards, sizes);
 }
 
-void resident_sorter::sort_pairs(key_type type, std::uint64_t value_bytes, std::span<shard> shards, shard_sizes sizes) {
+void resident_sorter::sort_pairs(key_type type, std::uint64_t value_bytes, std::span<shard> shards, direction d,
+                                 shard_sizes sizes) {
   if (value_bytes != 4 && value_bytes != 8 && value_bytes != 16) {
     throw invalid_argument(fmt::format("resident values have 4, 8 or 16 bytes each, not {}", value_bytes));
   }
-  const keys::key_codec codec{type, state_->options.descending, keys::tie_rule::by_input_order};
+  const keys::key_codec codec{type, keys::is_descending(d), keys::tie_rule::by_input_order};
   state_->sort({codec, static_cast<unsigned>(value_bytes)}, shards, sizes);
 }
 
-void sort_resident(key_type type, std::span<shard> shards, const sort_options& options, shard_sizes sizes) {
-  resident_sorter(options).sort(type, shards, sizes);
+void sort_resident(key_type type, std::span<shard> shards, const sort_options& options, direction d, shard_sizes sizes) {
+  resident_sorter(options).sort(type, shards, d, sizes);
 }
 
 void sort_pairs_resident(key_type type, std::uint64_t value_bytes, std::span<shard> shards, const sort_options& options,
-                         shard_sizes sizes) {
-  resident_sorter(options).sort_pairs(type, value_bytes, shards, sizes);
+                         direction d, shard_sizes sizes) {
+  resident_sorter(options).sort_pairs(type, value_bytes, shards, d, sizes);
 }
 
 }  // namespace spansort

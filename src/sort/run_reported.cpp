@@ -26,7 +26,7 @@ std::string why_picked(const algorithms::choice& chosen, const sort_report& repo
 
 }  // namespace
 
-void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks, const sort_options& options,
+void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks, const algorithms::sort_settings& options,
                   const algorithms::problem& problem, const operation& what, const std::function<void()>& place_values,
                   sort_report& report) {
   const bool wants_plan = report.wants_plan;

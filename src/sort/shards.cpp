@@ -37,8 +37,8 @@ void check_memory(const device::device& device, const void* memory, std::uint64_
 
 }  // namespace
 
-device_list named_devices(const std::string& list) {
-  const device_list devices = parse_device_list(list);
+device_set named_devices(const device_list& list) {
+  const device_set devices = resolve_devices(list);
   if (devices.is_auto) throw invalid_argument("shards need their devices by name, as gpu:0,1; found 'auto'");
   return devices;
 }

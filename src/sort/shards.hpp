@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "algorithms/rank.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 #include "spansort/resident.hpp"
 
 namespace spansort::sorting {
 
 /// A device list that names devices: "auto" cannot know whose memory the shards are.
-[[nodiscard]] device_list named_devices(const std::string& list);
+[[nodiscard]] device_set named_devices(const device_list& list);
 
 [[nodiscard]] std::uint64_t capacity_of(const shard& s);
 

@@ -6,7 +6,7 @@
 #include "device/copy_parallel.hpp"
 #include "sort/arguments.hpp"
 #include "sort/choose_devices.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/run_reported.hpp"
 #include "sort/values.hpp"
@@ -16,14 +16,15 @@ namespace spansort {
 
 struct sorter::state {
   explicit state(sort_options sorter_options)
-      : options(std::move(sorter_options)),
-        devices(sorting::parse_device_list(options.devices)),
+      : options(algorithms::settings_of(std::move(sorter_options))),
+        devices(sorting::resolve_devices(options.devices)),
         algorithm(algorithms::find_algorithm(name(options.algorithm))) {
     sorting::check_tuning(options.tuning);
+    sorting::check_hooks(options.hooks);
   }
 
   /// Chooses the devices that this call will use; opens none.
-  [[nodiscard]] const sorting::device_list& choose_devices(const device::record_shape& shape, std::uint64_t num_keys);
+  [[nodiscard]] const sorting::device_set& choose_devices(const device::record_shape& shape, std::uint64_t num_keys);
   /// Opens what was chosen, chooses the algorithm on it and takes its workspace, or throws out_of_memory with nothing
   /// touched. `scratch_bytes` is what the caller will take by scratch().
   void reserve(const algorithms::problem& problem, std::uint64_t scratch_bytes);
@@ -42,12 +43,12 @@ struct sorter::state {
   std::vector<algorithms::rank>& open_chosen();
   void reserve_chosen(const algorithms::problem& problem, std::uint64_t scratch_bytes);
   [[nodiscard]] sorting::allocation_hook allocation_hook() {
-    return sorting::failing_allocations(options.tuning, num_allocations);
+    return sorting::failing_allocations(options.hooks, num_allocations);
   }
 
  public:
-  sort_options options;
-  sorting::device_list devices;
+  algorithms::sort_settings options;
+  sorting::device_set devices;
   const algorithms::entry& algorithm;  ///< asked for
   std::uint64_t num_allocations = 0;
   std::uint64_t call_scratch_bytes = 0;           ///< of the current call
@@ -60,11 +61,11 @@ struct sorter::state {
   std::vector<algorithms::rank> gpu_ranks;       ///< of "auto", as many as were chosen last
 };
 
-const sorting::device_list& sorter::state::choose_devices(const device::record_shape& shape, std::uint64_t num_keys) {
+const sorting::device_set& sorter::state::choose_devices(const device::record_shape& shape, std::uint64_t num_keys) {
   const sorting::sort_demand demand{
       .num_keys = num_keys,
       .input_bytes = num_keys * shape.bytes(),
-      .inline_keys = sorting::host_limits(options.tuning).inline_keys,
+      .inline_keys = sorting::host_limits(options.hooks).inline_keys,
       .memory_limit_bytes = options.memory_limit_bytes,
       .device_memory_bytes = options.device_memory_bytes,
       .held_gpu_bytes = gpu_ranks.empty() ? 0 : algorithms::held_device_bytes(gpu_ranks.front()),
@@ -76,7 +77,7 @@ const sorting::device_list& sorter::state::choose_devices(const device::record_s
 
 std::vector<algorithms::rank>& sorter::state::the_calling_thread() {
   if (calling_thread.empty()) {
-    calling_thread.push_back(algorithms::make_rank(sorting::open_calling_thread(options.tuning, allocation_hook())));
+    calling_thread.push_back(algorithms::make_rank(sorting::open_calling_thread(options.hooks, allocation_hook())));
   }
   return calling_thread;
 }
@@ -87,7 +88,7 @@ std::vector<algorithms::rank>& sorter::state::open_chosen() {
   if (&kept == &gpu_ranks && kept.size() != on.list.gpus.size()) kept.clear();
   if (kept.empty()) {
     kept = sorting::open_ranks(on.list, {.across_nodes = !algorithm.is.uses_all_devices,
-                                         .tuning = options.tuning,
+                                         .hooks = options.hooks,
                                          .hook = allocation_hook(),
                                          .gpu_memory = options.gpu_memory});
   }
@@ -132,24 +133,24 @@ sorter::~sorter() = default;
 sorter::sorter(sorter&&) noexcept = default;
 sorter& sorter::operator=(sorter&&) noexcept = default;
 
-void sorter::sort(key_span keys) {
+void sorter::sort(key_span keys, direction d) {
   sorting::check_keys(keys);
-  const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_bits};
-  const sorting::gpu_call call(state_->choose_devices({codec, 0}, keys.num_keys), state_->options.tuning);
+  const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
+  const sorting::gpu_call call(state_->choose_devices({codec, 0}, keys.num_keys), state_->options.hooks);
   const algorithms::problem problem{{codec, 0}, {keys.data, nullptr}, keys.num_keys};
   state_->reserve(problem, 0);
   state_->run(problem, "sort");
 }
 
-void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) {
+void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d) {
   sorting::check_keys(keys);
   sorting::check_values(keys, values, value_bytes);
-  const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_input_order};
+  const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
   algorithms::problem problem{{codec, 0}, {keys.data, nullptr}, keys.num_keys};
   const unsigned value_bytes_to_move =
       value_bytes > 16 ? sizeof(std::uint64_t) : sorting::travelling_width(value_bytes);
   const sorting::gpu_call call(state_->choose_devices({codec, value_bytes_to_move}, keys.num_keys),
-                               state_->options.tuning);
+                               state_->options.hooks);
   if (value_bytes > 16) return state_->sort_with_index(problem, values, value_bytes);
   const unsigned width = sorting::travelling_width(value_bytes);
   problem.shape.value_bytes = width;
@@ -159,12 +160,12 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes) 
   state_->run(problem, "sort_pairs");
 }
 
-void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_bytes) {
+void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d) {
   sorting::check_keys(keys);
   sorting::check_indices(keys, indices, index_bytes);
-  const keys::key_codec codec{keys.type, state_->options.descending, keys::tie_rule::by_input_order};
+  const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
   algorithms::problem problem{{codec, static_cast<unsigned>(index_bytes)}, {nullptr, indices}, keys.num_keys};
-  const sorting::gpu_call call(state_->choose_devices(problem.shape, keys.num_keys), state_->options.tuning);
+  const sorting::gpu_call call(state_->choose_devices(problem.shape, keys.num_keys), state_->options.hooks);
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   state_->reserve(problem, keys_bytes);
   const device::buffer copy = state_->scratch(keys_bytes);

@@ -7,7 +7,7 @@
 #include "algorithms/registry.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/topology.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 
 namespace spansort::sorting {
 namespace {
@@ -16,7 +16,7 @@ constexpr double default_epsilon = 0.005;
 constexpr std::uint64_t page_bytes = 4096;
 
 /// Host devices that the list, or the CPU in its place, may be; the calling thread is one more.
-std::uint64_t num_host_devices(const device_list& list) {
+std::uint64_t num_host_devices(const device_set& list) {
   return std::max<std::uint64_t>(list.count, device::host::num_numa_nodes());
 }
 
@@ -32,17 +32,18 @@ base::memory_formula other_memory(const algorithms::entry& algorithm, std::uint6
 
 base::memory_formula sorter_memory(const sort_options& options, std::uint64_t key_bytes, std::uint64_t value_bytes) {
   const tuning_options& tuning = options.tuning;
-  const std::uint64_t num_devices = num_host_devices(parse_device_list(options.devices));
+  const base::test_hooks& hooks = base::current_test_hooks();
+  const std::uint64_t num_devices = num_host_devices(resolve_devices(options.devices));
   const std::uint64_t num_threads = std::max<std::uint64_t>(device::host::num_processors(), num_devices) + 1;
   const algorithms::entry& algorithm = algorithms::find_algorithm(name(options.algorithm));
-  const std::uint64_t num_slots = algorithm.is.num_copies + (tuning.host_separate_memory ? 1 : 0);
+  const std::uint64_t num_slots = algorithm.is.num_copies + (hooks.host_separate_memory ? 1 : 0);
   const std::uint64_t bytes = key_bytes + value_bytes;
 
   base::memory_formula memory;
   // A chunk is rounded up to a key and its slack to another at each end; keys and values begin on pages of their own.
   const std::uint64_t rounding_bytes = num_slots * (4 * bytes + 2 * page_bytes);
   memory.fixed_bytes = num_threads * device::host::worker_scratch::size_bytes + (num_devices + 1) * rounding_bytes +
-                       num_slots * host_limits(tuning).inline_keys * bytes;
+                       num_slots * host_limits(hooks).inline_keys * bytes;
   // One device has no slack.
   const double epsilon = tuning.epsilon >= 0 ? tuning.epsilon : default_epsilon;
   const double slack = num_devices == 1 ? 0 : 2 * epsilon;

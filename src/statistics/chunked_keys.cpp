@@ -23,9 +23,9 @@ void append_copies(std::uint64_t key_bits, unsigned key_bytes, std::uint64_t cou
 /// Sorts keys on the CPU from byte `begin` on.
 void sort_on_host(const keys::key_codec& codec, std::vector<std::byte>& keys, std::size_t begin) {
   sort_options options;
-  options.descending = codec.descending;
   options.devices = "cpu";
-  sorter(options).sort({codec.type, keys.data() + begin, (keys.size() - begin) / codec.width_bytes()});
+  sorter(options).sort({codec.type, keys.data() + begin, (keys.size() - begin) / codec.width_bytes()},
+                       keys::direction_of(codec.descending));
 }
 
 }  // namespace

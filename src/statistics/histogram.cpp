@@ -52,7 +52,7 @@ std::vector<std::uint64_t> detail::histogram(const_key_span keys, std::span<cons
                                              const histogram_options& options) {
   require_edges(edges);
   std::vector<std::uint64_t> counts(edges.size() - 1);
-  const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.tuning});
+  const auto opened = statistics::open_keys(keys, {options.order, options.devices});
   std::uint64_t last = 0;
   for (std::size_t begin = 0; begin < edges.size(); begin += bounds_per_read) {
     const std::size_t end = std::min(begin + bounds_per_read, edges.size());

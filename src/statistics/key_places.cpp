@@ -99,11 +99,11 @@ std::vector<std::uint64_t> find_places(const_key_span keys, const keys::key_code
     std::vector<K> found(places.size());
     for (std::size_t i = 0; i < places.size(); ++i) found[i] = static_cast<const K*>(keys.data)[places[i]];
     sort_options options;
-    options.descending = codec.descending;
     options.devices = "cpu";
     std::vector<std::uint64_t> order(places.size());
     // Places ascend among keys before the ties, and among the ties, so a stable order keeps the earlier of equals first.
-    sorter(options).argsort(const_key_span{codec.type, found.data(), found.size()}, order.data(), sizeof(order[0]));
+    sorter(options).argsort(const_key_span{codec.type, found.data(), found.size()}, order.data(), sizeof(order[0]),
+                            keys::direction_of(codec.descending));
     for (std::uint64_t& o : order) o = places[o];
     return order;
   });

@@ -73,17 +73,17 @@ void spread_over(const std::vector<algorithms::rank>& ranks, const const_key_spa
 
 }  // namespace
 
-key_storage spread_keys(const_key_span keys, const std::string& devices, const tuning_options& tuning) {
-  const sorting::device_list list = sorting::parse_device_list(devices);
+key_storage spread_keys(const_key_span keys, const device_list& devices, const base::test_hooks& hooks) {
+  const sorting::device_set list = sorting::resolve_devices(devices);
   key_storage storage;
   storage.type = keys.type;
   storage.host_keys = keys.data;
   storage.num_keys = keys.num_keys;
-  storage.call = std::make_unique<sorting::gpu_call>(list, tuning);
+  storage.call = std::make_unique<sorting::gpu_call>(list, hooks);
   if (list.gpus.empty() && list.count == 0 && keys.num_keys < keys_worth_threads) {
-    storage.ranks.push_back(algorithms::make_rank(sorting::open_calling_thread(tuning, {})));
+    storage.ranks.push_back(algorithms::make_rank(sorting::open_calling_thread(hooks, {})));
   } else {
-    storage.ranks = sorting::open_ranks(list, {.across_nodes = true, .tuning = tuning});
+    storage.ranks = sorting::open_ranks(list, {.across_nodes = true, .hooks = hooks});
   }
   spread_over(storage.ranks, keys, storage);
   return storage;
@@ -98,13 +98,13 @@ key_storage spread_keys(const_key_span keys, const std::vector<algorithms::rank>
   return storage;
 }
 
-key_storage resident_keys(key_type type, std::span<const shard> shards, const std::string& devices,
-                          const tuning_options& tuning) {
-  const sorting::device_list list = sorting::named_devices(devices);
+key_storage resident_keys(key_type type, std::span<const shard> shards, const device_list& devices,
+                          const base::test_hooks& hooks) {
+  const sorting::device_set list = sorting::named_devices(devices);
   key_storage storage;
   storage.type = type;
-  storage.call = std::make_unique<sorting::gpu_call>(list, tuning);
-  storage.ranks = sorting::open_ranks(list, {.across_nodes = false, .tuning = tuning});
+  storage.call = std::make_unique<sorting::gpu_call>(list, hooks);
+  storage.ranks = sorting::open_ranks(list, {.across_nodes = false, .hooks = hooks});
   std::vector<shard> keys_alone(shards.begin(), shards.end());
   for (shard& s : keys_alone) s.capacity = 0;  // of no interest to who reads
   sorting::check_shards(storage.ranks, {{type, false, keys::tie_rule::by_bits}, 0}, keys_alone);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/rank.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
 #include "spansort/options.hpp"
 #include "spansort/resident.hpp"
@@ -32,14 +32,14 @@ struct key_storage {
 /// Keys in host memory, in equal chunks over the devices of a list. "auto" is the CPU: a GPU reads keys faster than the
 /// link brings them, and the CPU reads host memory faster than the link does. Throws
 /// out_of_memory naming the bytes where a device cannot hold its chunk.
-[[nodiscard]] key_storage spread_keys(const_key_span keys, const std::string& devices, const tuning_options& tuning);
+[[nodiscard]] key_storage spread_keys(const_key_span keys, const device_list& devices, const base::test_hooks& hooks);
 
 /// Spreads keys in host memory over ranks that are open already and outlive the storage.
 [[nodiscard]] key_storage spread_keys(const_key_span keys, const std::vector<algorithms::rank>& ranks);
 
 /// Keys that are on the devices of a list already, where they are; the work on the shards' streams comes first. Throws
 /// invalid_argument for shards that are not the devices'.
-[[nodiscard]] key_storage resident_keys(key_type type, std::span<const shard> shards, const std::string& devices,
-                                        const tuning_options& tuning);
+[[nodiscard]] key_storage resident_keys(key_type type, std::span<const shard> shards, const device_list& devices,
+                                        const base::test_hooks& hooks);
 
 }  // namespace spansort::statistics

@@ -12,11 +12,11 @@ namespace spansort::statistics {
 
 std::unique_ptr<ordered_keys> open_keys(const_key_span keys, const key_access& access, bool descending) {
   sorting::check_keys(keys);
-  sorting::check_tuning(access.tuning);
+  sorting::check_hooks(access.hooks);
   if (access.order == key_order::unknown) {
-    return std::make_unique<chunked_keys>(spread_keys(keys, access.devices, access.tuning), descending);
+    return std::make_unique<chunked_keys>(spread_keys(keys, access.devices, access.hooks), descending);
   }
-  static_cast<void>(sorting::parse_device_list(access.devices));  // some dozens of keys are read: no device is asked
+  static_cast<void>(sorting::resolve_devices(access.devices));  // some dozens of keys are read: no device is asked
   const auto read = [keys](std::uint64_t begin, std::uint64_t count, void* to) {
     const std::size_t width = size_bytes(keys.type);
     if (count != 0) std::memcpy(to, static_cast<const char*>(keys.data) + begin * width, count * width);

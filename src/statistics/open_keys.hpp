@@ -3,9 +3,9 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "spansort/options.hpp"
+#include "base/test_hooks.hpp"
+#include "spansort/device_list.hpp"
 #include "spansort/statistics.hpp"
 #include "spansort/types.hpp"
 #include "statistics/ordered_keys.hpp"
@@ -15,8 +15,8 @@ namespace spansort::statistics {
 /// What the options of all order statistics have in common.
 struct key_access {
   key_order order = key_order::unknown;
-  const std::string& devices;
-  const tuning_options& tuning;
+  const device_list& devices;
+  base::test_hooks hooks = base::current_test_hooks();
 };
 
 /// Keys in host memory, checked, with ranks that ascend or descend. Throws invalid_argument, device_error,

@@ -35,8 +35,8 @@ void read_chunks(const statistics::key_storage& storage, std::uint64_t begin, st
 
 std::unique_ptr<statistics::ordered_keys> open_shards(key_type type, std::span<const shard> shards,
                                                       const statistics::key_access& access, bool descending = false) {
-  sorting::check_tuning(access.tuning);
-  statistics::key_storage opened = statistics::resident_keys(type, shards, access.devices, access.tuning);
+  sorting::check_hooks(access.hooks);
+  statistics::key_storage opened = statistics::resident_keys(type, shards, access.devices, access.hooks);
   if (access.order == key_order::unknown) {
     return std::make_unique<statistics::chunked_keys>(std::move(opened), descending);
   }
@@ -53,7 +53,7 @@ std::unique_ptr<statistics::ordered_keys> open_shards(key_type type, std::span<c
 
 std::vector<std::byte> first_of_shards(key_type type, std::span<const shard> shards, std::uint64_t k, bool descending,
                                        const top_options& options) {
-  const auto opened = open_shards(type, shards, {options.order, options.devices, options.tuning}, descending);
+  const auto opened = open_shards(type, shards, {options.order, options.devices}, descending);
   return opened->slice(0, statistics::num_firsts(*opened, k, options.nans));
 }
 
@@ -61,20 +61,20 @@ std::vector<std::byte> first_of_shards(key_type type, std::span<const shard> sha
 
 std::vector<double> quantiles_resident(key_type type, std::span<const shard> shards, std::span<const double> q,
                                        const quantile_options& options) {
-  const auto opened = open_shards(type, shards, {options.order, options.devices, options.tuning});
+  const auto opened = open_shards(type, shards, {options.order, options.devices});
   return statistics::quantiles_of(*opened, q, options);
 }
 
 summary summarize_resident(key_type type, std::span<const shard> shards, const summary_options& options) {
   statistics::require_valid(options.whiskers);
-  const auto opened = open_shards(type, shards, {options.order, options.devices, options.tuning});
+  const auto opened = open_shards(type, shards, {options.order, options.devices});
   return statistics::summary_of(*opened, options);
 }
 
 key_rank rank_of_resident(key_type type, std::span<const shard> shards, const void* value,
                           const rank_options& options) {
   if (value == nullptr) throw invalid_argument("rank_of_resident: null pointer for the value");
-  const auto opened = open_shards(type, shards, {options.order, options.devices, options.tuning});
+  const auto opened = open_shards(type, shards, {options.order, options.devices});
   return statistics::rank_in(*opened, statistics::bits_of_key(value, 0, opened->key_bytes()));
 }
 

@@ -151,7 +151,7 @@ summary statistics::summary_of(const ordered_keys& keys, const summary_options& 
 
 summary detail::summarize(const_key_span keys, const summary_options& options) {
   statistics::require_valid(options.whiskers);
-  const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.tuning});
+  const auto opened = statistics::open_keys(keys, {options.order, options.devices});
   return statistics::summary_of(*opened, options);
 }
 

@@ -26,13 +26,13 @@ std::uint64_t statistics::num_firsts(const ordered_keys& keys, std::uint64_t k, 
 
 std::vector<std::byte> detail::first_keys(const_key_span keys, std::uint64_t k, bool descending,
                                           const top_options& options) {
-  const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.tuning}, descending);
+  const auto opened = statistics::open_keys(keys, {options.order, options.devices}, descending);
   return opened->slice(0, statistics::num_firsts(*opened, k, options.nans));
 }
 
 std::vector<std::uint64_t> detail::first_indices(const_key_span keys, std::uint64_t k, bool descending,
                                                  const top_options& options) {
-  const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.tuning}, descending);
+  const auto opened = statistics::open_keys(keys, {options.order, options.devices}, descending);
   return opened->first_places(statistics::num_firsts(*opened, k, options.nans));
 }
 

@@ -33,7 +33,7 @@ TEST_F(AddedAlgorithm, SortsWhatAllOthersSort) {
                                   {operation::kind::pairs, 40},
                                   {operation::kind::argsort, 4},
                                   {operation::kind::argsort, 8}};
-  for (const std::string devices : {"cpu", "cpu:3"}) {
+  for (const std::string devices : {"cpu", "host:3"}) {
     for (const bool descending : {false, true}) {
       sorter s({.descending = descending, .devices = devices, .algorithm = parse_algorithm("toy")});
       for (const key_type type : all_key_types()) {
@@ -73,7 +73,7 @@ TEST_F(AddedAlgorithm, IsListedAndDescribed) {
 TEST_F(AddedAlgorithm, IsRefusedWhatItsTraitsDoNotTake) {
   std::vector<std::uint32_t> keys(4);
   shard whole{.keys = keys.data(), .num_keys = keys.size()};
-  const sort_options options{.devices = "cpu:1", .algorithm = parse_algorithm("toy")};
+  const sort_options options{.devices = "host:1", .algorithm = parse_algorithm("toy")};
   EXPECT_THROW(sort_resident(key_type::u32, {&whole, 1}, options), invalid_argument);
 }
 

@@ -29,28 +29,28 @@ struct situation {
 
 const situation situations[] = {
     // What is asked for is chosen, whatever the input.
-    {"cpu:1", algorithm::single, false, false, million, 0, 0, "single", ""},
-    {"cpu:3", algorithm::single, false, false, million, 0, 0, "single", ""},
-    {"cpu:1", algorithm::rmg, false, false, 10, 0, 0, "rmg", ""},
-    {"cpu:3", algorithm::out_of_core, false, false, 10, 0, 0, "out_of_core", ""},
+    {"host:1", algorithm::single, false, false, million, 0, 0, "single", ""},
+    {"host:3", algorithm::single, false, false, million, 0, 0, "single", ""},
+    {"host:1", algorithm::rmg, false, false, 10, 0, 0, "rmg", ""},
+    {"host:3", algorithm::out_of_core, false, false, 10, 0, 0, "out_of_core", ""},
     // One device.
-    {"cpu:1", algorithm::automatic, false, false, 0, 0, 0, "single", "single: one device with "},
-    {"cpu:1", algorithm::automatic, false, false, 900 * million, 0, 0, "single", "single: one device with "},
-    {"cpu:1", algorithm::automatic, false, true, million, 0, 0, "single", "single: cpu:0"},
-    {"cpu:1", algorithm::automatic, false, true, 64 << 20, 0, 0, "rmg", "rmg on cpu:0: copies overlap"},
-    {"cpu:1", algorithm::automatic, false, true, (64 << 20) - 1, 0, 0, "single", "single: cpu:0"},
-    {"cpu:1", algorithm::automatic, true, true, 64 << 20, 0, 0, "single", "single: cpu:0"},
+    {"host:1", algorithm::automatic, false, false, 0, 0, 0, "single", "single: one device with "},
+    {"host:1", algorithm::automatic, false, false, 900 * million, 0, 0, "single", "single: one device with "},
+    {"host:1", algorithm::automatic, false, true, million, 0, 0, "single", "single: host:0"},
+    {"host:1", algorithm::automatic, false, true, 64 << 20, 0, 0, "rmg", "rmg on host:0: copies overlap"},
+    {"host:1", algorithm::automatic, false, true, (64 << 20) - 1, 0, 0, "single", "single: host:0"},
+    {"host:1", algorithm::automatic, true, true, 64 << 20, 0, 0, "single", "single: host:0"},
     // Several.
-    {"cpu:3", algorithm::automatic, false, false, 999, 1000, 0, "single",
+    {"host:3", algorithm::automatic, false, false, 999, 1000, 0, "single",
      "single on the first of 3 devices: fewer than 1000"},
-    {"cpu:3", algorithm::automatic, false, false, 1000, 1000, 0, "rmg", "rmg over the 3 devices asked for"},
-    {"cpu:3", algorithm::automatic, true, false, 10, 1000, 0, "rmg", "rmg over the 3 devices asked for"},
+    {"host:3", algorithm::automatic, false, false, 1000, 1000, 0, "rmg", "rmg over the 3 devices asked for"},
+    {"host:3", algorithm::automatic, true, false, 10, 1000, 0, "rmg", "rmg over the 3 devices asked for"},
     // What does not fit goes in parts, unless it lies on the devices.
-    {"cpu:2", algorithm::automatic, false, true, 40 * million, 1, 64 << 20, "out_of_core",
+    {"host:2", algorithm::automatic, false, true, 40 * million, 1, 64 << 20, "out_of_core",
      "out_of_core over the 2 devices asked for: too large for the 67108864 bytes allowed on a device"},
-    {"cpu:1", algorithm::automatic, false, false, 40 * million, 0, 64 << 20, "out_of_core",
-     "out_of_core on cpu:0: too large"},
-    {"cpu:2", algorithm::automatic, true, true, 40 * million, 1, 64 << 20, "rmg", "rmg over"},
+    {"host:1", algorithm::automatic, false, false, 40 * million, 0, 64 << 20, "out_of_core",
+     "out_of_core on host:0: too large"},
+    {"host:2", algorithm::automatic, true, true, 40 * million, 1, 64 << 20, "rmg", "rmg over"},
 };
 
 algorithms::problem problem_of(const situation& s, std::size_t num_ranks) {
@@ -84,7 +84,7 @@ TEST(Choice, IsMadeByInputAndDevices) {
 }
 
 TEST(Choice, RefusesWhatAnAlgorithmDoesNotTake) {
-  std::vector<algorithms::rank> ranks = sorting::open_ranks(sorting::parse_device_list("cpu:1"), {});
+  std::vector<algorithms::rank> ranks = sorting::open_ranks(sorting::parse_device_list("host:1"), {});
   algorithms::problem resident;
   resident.shape = {{key_type::u32, false, keys::tie_rule::by_bits}, 0};
   resident.parts.push_back({});

@@ -85,8 +85,8 @@ TEST(DeviceChoice, FewKeysNeedTheCallingThreadAlone) {
       {sorting::parse_device_list("auto"), as_auto, 1001, false},
       {sorting::parse_device_list("cpu"), one_device, 0, true},
       {sorting::parse_device_list("cpu"), all_devices, 0, false},
-      {sorting::parse_device_list("cpu:1"), one_device, 10, true},
-      {sorting::parse_device_list("cpu:2"), one_device, 10, false},
+      {sorting::parse_device_list("host:1"), one_device, 10, true},
+      {sorting::parse_device_list("host:2"), one_device, 10, false},
       {gpus({0}), one_device, 10, false},
   };
   for (const auto& c : cases) {
@@ -113,7 +113,7 @@ TEST(DeviceChoice, NamedDevicesAreTakenWithoutAsking) {
   silent.free_gpu_bytes = [](int) -> std::uint64_t { throw device_error("asked"); };
   const sorting::sort_demand sort{.num_keys = gib, .input_bytes = 4 * gib, .algorithm = as_auto};
   EXPECT_EQ(sorting::choose_devices(gpus({1, 0}), sort, silent).list.gpus, (std::vector<int>{1, 0}));
-  EXPECT_EQ(sorting::choose_devices(sorting::parse_device_list("cpu:5"), sort, silent).list.count, 5u);
+  EXPECT_EQ(sorting::choose_devices(sorting::parse_device_list("host:5"), sort, silent).list.count, 5u);
 }
 
 TEST(DeviceChoice, GpusThatCannotBeAskedLeaveTheCpu) {

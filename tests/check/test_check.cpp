@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "keys/codec.hpp"
 #include "spansort/check.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/sort.hpp"
@@ -27,8 +28,8 @@ check_result slow_check(const_key_span keys, const check_options& options) {
   for (std::uint64_t i = 1; i < keys.num_keys; ++i) {
     const std::byte* left = bytes + (i - 1) * key_bytes;
     const std::byte* here = bytes + i * key_bytes;
-    const bool falls = test::precedes_in_value(keys.type, options.descending, here, left);
-    const bool equal = !falls && !test::precedes_in_value(keys.type, options.descending, left, here);
+    const bool falls = test::precedes_in_value(keys.type, keys::is_descending(options.direction), here, left);
+    const bool equal = !falls && !test::precedes_in_value(keys.type, keys::is_descending(options.direction), left, here);
     result.num_duplicates += equal;
     if ((falls || (options.unique && equal)) && !result.first_disorder) result.first_disorder = i;
   }
@@ -42,7 +43,7 @@ void expect_same(const const_key_span& keys, const check_options& options) {
   EXPECT_EQ(found.num_duplicates, expected.num_duplicates);
   EXPECT_EQ(found.first_disorder, expected.first_disorder);
   if (options.unique) return;
-  EXPECT_EQ(detail::is_sorted(keys, options.descending), !expected.first_disorder);
+  EXPECT_EQ(detail::is_sorted(keys, options.direction), !expected.first_disorder);
 }
 
 class check_test : public testing::TestWithParam<key_type> {};
@@ -57,7 +58,7 @@ TEST_P(check_test, AgreesWithComparatorsOnEveryDistribution) {
         for (const bool unique : {false, true}) {
           SCOPED_TRACE(to_string(d) + " n " + std::to_string(n) + (descending ? " descending" : "") +
                        (unique ? " unique" : ""));
-          expect_same(const_key_span(GetParam(), keys.data(), n), {descending, unique});
+          expect_same(const_key_span(GetParam(), keys.data(), n), {keys::direction_of(descending), unique});
         }
       }
     }
@@ -71,15 +72,15 @@ TEST_P(check_test, SortedKeysPassAndOneDisorderIsFoundWhereverItIs) {
     const distribution d{descending ? distribution_kind::reverse : distribution_kind::sorted};
     auto keys = test::make_keys(GetParam(), n, d, test::seed_for(2));
     const const_key_span span(GetParam(), keys.data(), n);
-    EXPECT_EQ(check(span, {.descending = descending}).first_disorder, std::nullopt);
-    EXPECT_TRUE(detail::is_sorted(span, descending));
+    EXPECT_EQ(check(span, {.direction = keys::direction_of(descending)}).first_disorder, std::nullopt);
+    EXPECT_TRUE(detail::is_sorted(span, keys::direction_of(descending)));
     for (const std::uint64_t place : {std::uint64_t{1}, n / 3, n / 2, n - 1}) {
       auto broken = keys;
       std::copy_n(keys.data(), key_bytes, broken.data() + place * key_bytes);  // the first key, out of place
       const const_key_span broken_span(GetParam(), broken.data(), n);
-      const auto expected = slow_check(broken_span, {.descending = descending}).first_disorder;
-      EXPECT_EQ(check(broken_span, {.descending = descending}).first_disorder, expected);
-      EXPECT_EQ(detail::is_sorted(broken_span, descending), !expected);
+      const auto expected = slow_check(broken_span, {.direction = keys::direction_of(descending)}).first_disorder;
+      EXPECT_EQ(check(broken_span, {.direction = keys::direction_of(descending)}).first_disorder, expected);
+      EXPECT_EQ(detail::is_sorted(broken_span, keys::direction_of(descending)), !expected);
     }
   }
 }

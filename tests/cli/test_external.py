@@ -117,7 +117,7 @@ class SameBytes(ExternalTest):
 
     def test_devices(self):
         self.keys(NUM_KEYS)
-        for way in (["--devices", "cpu"], ["--devices", "cpu:3"], ["--devices", "cpu:3", "--algorithm", "rmg"]):
+        for way in (["--devices", "cpu"], ["--devices", "host:3"], ["--devices", "host:3", "--algorithm", "rmg"]):
             self.assert_sorted(self.sort(*way, *world(100, 7, 3)), way)
 
 

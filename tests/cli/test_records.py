@@ -64,7 +64,7 @@ class Sorted(CommandTest):
         self.flags = [self.path("in.dat"), "-o", self.path("out.dat")]
 
     def test_by_bytes(self):
-        for flags, descending in (([], False), (["-r"], True), (["--verify"], False), (["--devices", "cpu:3"], False)):
+        for flags, descending in (([], False), (["-r"], True), (["--verify"], False), (["--devices", "host:3"], False)):
             self.assert_ok("sort", *self.flags, *KEY, *flags)
             expected = sorted(self.records, key=lambda record: record[:10], reverse=descending)
             self.assertEqual(self.read("out.dat"), b"".join(expected), flags)

@@ -57,9 +57,9 @@ class EveryType(CommandTest):
 
     @for_every_type
     def test_all_devices_and_algorithms_give_the_same_bytes(self, key_type, keys):
-        ways = [["--devices", "cpu"], ["--devices", "cpu:3"], ["--devices", "cpu:64"],
+        ways = [["--devices", "cpu"], ["--devices", "host:3"], ["--devices", "host:64"],
                 ["--devices", "cpu", "--algorithm", "single"], ["--devices", "cpu", "--algorithm", "rmg"],
-                ["--devices", "cpu:3", "--algorithm", "rmg"], ["--devices", "cpu:64", "--algorithm", "rmg"], []]
+                ["--devices", "host:3", "--algorithm", "rmg"], ["--devices", "host:64", "--algorithm", "rmg"], []]
         path = self.write("x.bin", keys.tobytes())
         for flags in ([], ["-r"]):
             expected = expected_sort(keys, key_type, bool(flags)).tobytes()
@@ -72,7 +72,7 @@ class EveryType(CommandTest):
         path = self.write("x.bin", keys.tobytes())
         for flags in ([], ["-r"]):
             expected = expected_argsort(keys, key_type, bool(flags))
-            ways = ([], ["--devices", "cpu:3"], ["--algorithm", "rmg", "--devices", "cpu:64"])
+            ways = ([], ["--devices", "host:3"], ["--algorithm", "rmg", "--devices", "host:64"])
             for way in in_turn(ways, list(TYPES).index(key_type) + len(flags)):
                 self.assert_ok("argsort", path, "-o", self.path("y.npy"), "--type", key_type, "--verify", *flags, *way)
                 order = np.load(self.path("y.npy"))
@@ -98,7 +98,7 @@ class EveryType(CommandTest):
             for num_keys in (0, 1, 2, 3):
                 keys = random_bits(key_type, 8, self.rng)[:num_keys]
                 path = self.save("x.npy", keys.view(TYPES[key_type][1]))
-                for way in ([], ["--devices", "cpu:3", "--algorithm", "rmg"]):
+                for way in ([], ["--devices", "host:3", "--algorithm", "rmg"]):
                     self.assert_ok("sort", path, "-o", self.path("y.npy"), "--type", key_type, "--verify", *way)
                     np.testing.assert_array_equal(np.load(self.path("y.npy")).view(keys.dtype),
                                                   expected_sort(keys, key_type))
@@ -268,7 +268,7 @@ class Reports(CommandTest):
 
     def test_report_and_trace(self):
         self.assert_ok("sort", self.input, "-o", self.path("y.npy"), "--report", self.path("r.json"), "--trace",
-                       self.path("t.json"), "--devices", "cpu:3", "--algorithm", "rmg")
+                       self.path("t.json"), "--devices", "host:3", "--algorithm", "rmg")
         report = json.loads(self.read("r.json"))
         phases = [phase["name"] for phase in report["phases"]]
         self.assertEqual((phases[0], phases[-1]), ("read", "write"))
@@ -295,7 +295,7 @@ class Reports(CommandTest):
         keys = self.rng.integers(0, 2**64, 150_000 if IS_SMALL else 1_000_000, dtype="<u8")
         path = self.save("large.npy", keys)
         self.save("expected.npy", np.sort(keys))
-        flags = ["--devices", "cpu:3", "--algorithm", "out_of_core", "--report", self.path("r.json")]
+        flags = ["--devices", "host:3", "--algorithm", "out_of_core", "--report", self.path("r.json")]
         refused = self.assert_refused(6, ["device_memory_bytes"], "sort", path, "-o", self.path("y.npy"), *flags,
                                       "--device-memory", "1K")
         needed = int(re.search(r"needs (\d+) bytes", refused.stderr)[1])

@@ -77,7 +77,7 @@ class Numbers(SummaryTest):
                 path = self.save("x.npy", bits.view(TYPES[key_type][1]))
                 self.assert_box(self.summary(path, "--type", key_type), values)
                 raw = self.write("x.bin", bits.tobytes())
-                found = self.summary(raw, "--type", key_type, "--devices", "cpu:3")
+                found = self.summary(raw, "--type", key_type, "--devices", "host:3")
                 self.assertEqual(found["label"], "x.bin")
                 self.assertEqual(found | {"label": "x.npy"}, self.summary(path, "--type", key_type))
 
@@ -370,7 +370,7 @@ class BesideASort(SummaryTest):
         values = np.append(self.rng.standard_cauchy(NUM_KEYS), self.rng.integers(0, 9, 1000))
         path = self.save("x.npy", values)
         expected = self.summary(path)
-        for flags in ([], ["-r"], ["-u"], ["-r", "--devices", "cpu:3", "--algorithm", "rmg", "--verify"]):
+        for flags in ([], ["-r"], ["-u"], ["-r", "--devices", "host:3", "--algorithm", "rmg", "--verify"]):
             with self.subTest(flags=flags):
                 self.assert_ok("sort", path, "-o", self.path("y.npy"), "--summary", self.path("s.json"), *flags)
                 found = json.loads(self.read("s.json"))
@@ -413,7 +413,7 @@ class Refused(SummaryTest):
                              (["--scale", "cubic"], ["--scale", "cubic", "symlog"]),
                              (["--plot", self.path("x.gif")], ["--plot", ".svg", ".png"]),
                              (["--plot", "-"], ["--plot", ".svg", ".png"]),
-                             (["--devices", "cpu:0"], ["cpu:0"]), (["--devices", "gpu"], []),
+                             (["--devices", "host:0"], ["host:0"]), (["--devices", "gpu"], []),
                              (["--type", "u4"], ["--type", "u4"])):
             with self.subTest(flags=flags):
                 self.assertIn(run("summary", path, *flags).returncode, (2, 5))

@@ -56,8 +56,8 @@ class Flags(CommandTest):
         for size in ("0", "1.5G", "-1", "G", "101%", "1e9"):
             self.sort_refused(2, ["--device-memory"], f"--device-memory={size}")
         for size in ("1G", "1048576K", "100%"):
-            self.assert_ok("sort", self.input, "-o", self.path("z.npy"), "--device-memory", size, "--devices", "cpu:1")
-        self.sort_refused(6, ["device_memory_bytes"], "--device-memory", "1K", "--devices", "cpu:3")
+            self.assert_ok("sort", self.input, "-o", self.path("z.npy"), "--device-memory", size, "--devices", "host:1")
+        self.sort_refused(6, ["device_memory_bytes"], "--device-memory", "1K", "--devices", "host:3")
 
     def test_counts_and_seeds(self):
         for count in some(("-1", "1e7", "10K", "0x10", "18446744073709551616", "1.0", "", " 1", "ten", "1 000")):
@@ -75,7 +75,7 @@ class Flags(CommandTest):
                     self.sort_refused(2, ["--type", name, "bf16"], "--type", name)
 
     def test_devices_flag(self):
-        for devices in some(("cpu:0", "cpu:99999", "cpu:-1", "cpu:", "tpu", "", "cpu:1x", "cpu:18446744073709551617")):
+        for devices in some(("host:0", "host:99999", "cpu:-1", "cpu:", "tpu", "", "host:1x", "host:18446744073709551617")):
             with self.subTest(devices=devices):
                 self.sort_refused(2, ["device"], f"--devices={devices}")
         if b"no GPU" in run("devices").stdout:
@@ -83,7 +83,7 @@ class Flags(CommandTest):
             self.sort_refused(5, ["GPU"], "--devices", "gpu:0,1")
 
     def test_devices_are_refused_before_the_input_is_read(self):
-        command = subprocess.Popen([BIN, "sort", "-", "--type", "u8", "-o", self.output, "--devices", "cpu:0"],
+        command = subprocess.Popen([BIN, "sort", "-", "--type", "u8", "-o", self.output, "--devices", "host:0"],
                                    stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(command.wait(timeout=60), 2)  # although its standard input is still open
         command.communicate()
@@ -221,11 +221,11 @@ class Explain(CommandTest):
     def test_plan(self):
         path = self.path("x.npy")
         self.assert_ok("gen", "100000", "--type", "u32", "-o", path)
-        for devices in ("cpu", "cpu:3", "cpu:4"):
+        for devices in ("cpu", "host:3", "host:4"):
             text = self.assert_ok("plan", path, "--devices", devices).stdout
             self.assertGreater(len(text), 4)
             json.loads(self.assert_ok("plan", path, "--devices", devices, "--json").stdout)
-        self.assert_refused(2, ["device"], "plan", path, "--devices", "cpu:0")
+        self.assert_refused(2, ["device"], "plan", path, "--devices", "host:0")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_hooks.hpp"
 #include "spansort/files.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/records.hpp"
@@ -67,20 +68,20 @@ std::vector<std::byte> numbered_values(std::uint64_t num_values, unsigned value_
   return values;
 }
 
-std::string sort_hash(sorter& s, key_array keys) {
-  s.sort(keys.span());
+std::string sort_hash(sorter& s, key_array keys, direction d) {
+  s.sort(keys.span(), d);
   return hash_of(keys.bytes);
 }
 
-std::string pairs_hash(sorter& s, key_array keys, unsigned value_bytes) {
+std::string pairs_hash(sorter& s, key_array keys, unsigned value_bytes, direction d) {
   std::vector<std::byte> values = numbered_values(keys.num_keys(), value_bytes);
-  s.sort_pairs(keys.span(), values.data(), value_bytes);
+  s.sort_pairs(keys.span(), values.data(), value_bytes, d);
   return hash_of(keys.bytes, values);
 }
 
-std::string argsort_hash(sorter& s, const key_array& keys, unsigned index_bytes) {
+std::string argsort_hash(sorter& s, const key_array& keys, unsigned index_bytes, direction d) {
   std::vector<std::byte> indices(keys.num_keys() * index_bytes);
-  s.argsort(const_key_span(keys.type, keys.bytes.data(), keys.num_keys()), indices.data(), index_bytes);
+  s.argsort(const_key_span(keys.type, keys.bytes.data(), keys.num_keys()), indices.data(), index_bytes, d);
   return hash_of(indices);
 }
 
@@ -88,15 +89,16 @@ std::string argsort_hash(sorter& s, const key_array& keys, unsigned index_bytes)
 std::string results_of(const engine& e, const corpus& c) {
   std::string text =
       "# type distribution input sort sort-descending pairs:4 pairs:16-descending argsort:8 argsort:4-descending\n";
-  sorter up(e.options(false));
-  sorter down(e.options(true));
+  constexpr direction up = direction::ascending;
+  constexpr direction down = direction::descending;
+  sorter s = e.make_sorter();
   for (const key_type type : all_key_types()) {
     for (const distribution& d : all_distributions()) {
       const key_array input{type, make_keys(type, c.num_keys, d, corpus_seed)};
       text += std::string(name(type)) + " " + to_string(d) + " " + hash_of(input.bytes);
-      text += " " + sort_hash(up, input) + " " + sort_hash(down, input);
-      text += " " + pairs_hash(up, input, 4) + " " + pairs_hash(down, input, 16);
-      text += " " + argsort_hash(up, input, 8) + " " + argsort_hash(down, input, 4) + "\n";
+      text += " " + sort_hash(s, input, up) + " " + sort_hash(s, input, down);
+      text += " " + pairs_hash(s, input, 4, up) + " " + pairs_hash(s, input, 16, down);
+      text += " " + argsort_hash(s, input, 8, up) + " " + argsort_hash(s, input, 4, down) + "\n";
     }
   }
   return text;
@@ -127,30 +129,29 @@ TEST_P(large_corpus_test, ResultsAreThoseRecorded) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, large_corpus_test,
-                         testing::Values(engine{"cpu", "auto"}, engine{"cpu:3", "rmg"}, engine{"cpu:7", "auto"},
-                                         engine{"cpu:2", "out_of_core"}));
+                         testing::Values(engine{"cpu", "auto"}, engine{"host:3", "rmg"}, engine{"host:7", "auto"},
+                                         engine{"host:2", "out_of_core"}));
 
 std::string records_line(const std::string& engine_name, std::uint64_t record_bytes, const std::string& keys,
-                         const sort_options& options) {
+                         const sort_options& options, direction d = direction::ascending) {
   constexpr std::uint64_t num_bytes = 5000 * generated_record_bytes;
   std::vector<std::byte> records(num_bytes);
   generate_records(records, 0, corpus_seed);
   records.resize(num_bytes / record_bytes * record_bytes);
-  sort_records(records.data(), records.size() / record_bytes, parse_record_format(record_bytes, keys), options);
+  sort_records(records.data(), records.size() / record_bytes, parse_record_format(record_bytes, keys), d, options);
   return engine_name + " " + std::to_string(record_bytes) + " " + keys + " " + hash_of(records) + "\n";
 }
 
 TEST(records_corpus_test, ResultsAreThoseRecorded) {
   std::string text = "# devices record-bytes keys result\n";
-  for (const std::string devices : {"cpu", "cpu:3"}) {
+  for (const std::string devices : {"cpu", "host:3"}) {
     sort_options options;
     options.devices = devices_under_test(devices);
     for (const std::string keys : {"0:10", "0:1", "3:4:u32,0:2", "8:8:f64:r,1:1", "20:40:r"}) {
       text += records_line(devices, 100, keys, options);
     }
     text += records_line(devices, 13, "12:1,0:4:f32:r,0:9", options);
-    options.descending = true;
-    text += records_line(devices, 5, "1:2:i16,0:1:u8:r", options);
+    text += records_line(devices, 5, "1:2:i16,0:1:u8:r", options, direction::descending);
   }
   expect_golden("corpus_records.txt", text);
 }
@@ -179,20 +180,17 @@ class corpus_folder {
 std::string file_results(std::uint64_t chunk_elements) {
   const corpus_folder folder;
   std::string text = "# type distribution sort unique-descending argsort head\n";
-  sort_options up;
-  up.tuning.file_chunk_elements = chunk_elements;
-  up.tuning.file_block_elements = chunk_elements / 8;
-  up.tuning.file_fan_in = chunk_elements == 0 ? 0 : 3;
-  sort_options down = up;
-  down.descending = true;
+  const base::test_hooks_scope hooks({.file_chunk_elements = chunk_elements,
+                                      .file_block_elements = chunk_elements / 8,
+                                      .file_fan_in = chunk_elements == 0 ? 0U : 3U});
   for (const key_type type : all_key_types()) {
     for (const char* const shape : {"uniform", "zipf:1", "special-floats"}) {
       const distribution d = parse_distribution(shape);
       generate_file(folder.file("in"), type, 8009, d, corpus_seed);
-      sort_file(folder.file("in"), folder.file("sorted.npy"), {.type = type}, up);
-      sort_file(folder.file("in"), folder.file("unique"), {.type = type, .unique = true}, down);
-      argsort_file(folder.file("in"), folder.file("order.npy"), {.type = type}, up);
-      sort_file(folder.file("in"), folder.file("head"), {.head = 100, .type = type}, up);
+      sort_file(folder.file("in"), folder.file("sorted.npy"), {.type = type});
+      sort_file(folder.file("in"), folder.file("unique"), {.direction = direction::descending, .type = type, .unique = true});
+      argsort_file(folder.file("in"), folder.file("order.npy"), {.type = type});
+      sort_file(folder.file("in"), folder.file("head"), {.head = 100, .type = type});
       text += std::string(name(type)) + " " + shape + " " + folder.hash("sorted.npy") + " " + folder.hash("unique") +
               " " + folder.hash("order.npy") + " " + folder.hash("head") + "\n";
     }

@@ -2,6 +2,7 @@
 // The checker by pieces, against the checker of the whole.
 #include <gtest/gtest.h>
 
+#include "keys/codec.hpp"
 #include "external/element_case.hpp"
 #include "external/file_folder.hpp"
 #include "external/simple_order.hpp"
@@ -82,7 +83,7 @@ TEST_P(check_file_test, SaysWhatCheckSays) {
   for (const std::uint64_t n : {0, 1, 2, 1000}) {
     for (const char* const name : {"sorted", "uniform", "special-floats", "zero"}) {
       for (const bool descending : {false, true}) {
-        for (const bool unique : {false, true}) expect_as_check(n, parse_distribution(name), {descending, unique});
+        for (const bool unique : {false, true}) expect_as_check(n, parse_distribution(name), {keys::direction_of(descending), unique});
       }
     }
   }

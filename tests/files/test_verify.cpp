@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/test_hooks.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/files.hpp"
 
@@ -33,14 +34,14 @@ class verify_test : public testing::Test {
       std::filesystem::temp_directory_path() / ("spansort-verify-" + std::to_string(::getpid()));
   std::string input_ = folder_ / "in.npy";
   std::string output_ = folder_ / "out.npy";
-  sort_options damaging_{.tuning = {.damage_result = true}};
 };
 
-TEST_F(verify_test, ADamagedResultIsWithheld) {
+TEST_F(verify_test, ACorruptResultIsWithheld) {
+  const base::test_hooks_scope hooks({.corrupt_result = true});
   for (const bool unique : {false, true}) {
     for (const auto operation : {sort_file, argsort_file}) {
       try {
-        operation(input_, output_, {.unique = unique, .verify = true}, damaging_);
+        operation(input_, output_, {.unique = unique, .verify = true}, {});
         FAIL() << "the corruption went unnoticed";
       } catch (const internal_error& failure) {
         EXPECT_EQ(failure.exit_status(), 8);

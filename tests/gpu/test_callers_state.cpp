@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_hooks.hpp"
 #include "gpu/callers_kernels.hpp"
 #include "gpu/gpu_test.hpp"
 #include "spansort/errors.hpp"
@@ -63,12 +64,12 @@ class callers_state_test : public gpu_test, public testing::WithParamInterface<i
     }
   }
 
-  /// `fail_at`: as tuning.fail_device_call_at.
+  /// `fail_at`: as test_hooks::fail_device_call_at.
   void sort_beside_pending_work(const operation& op, const std::string& devices, std::uint64_t fail_at) {
     SCOPED_TRACE(describe(op) + " on " + devices + ", fail_device_call_at = " + std::to_string(fail_at));
     sort_job job(op, make_oracle(key_type::u32, 300'000, {distribution_kind::uniform}, seed_for(1), false));
     sort_options options{.devices = devices, .algorithm = devices == "gpu:0" ? algorithm::single : algorithm::rmg};
-    options.tuning.fail_device_call_at = fail_at;
+    const base::test_hooks_scope hooks({.fail_device_call_at = fail_at});
     pending_work work;
     try {
       sorter s(options);

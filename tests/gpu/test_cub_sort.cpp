@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/test_hooks.hpp"
 #include "gpu/gpu_test.hpp"
 #include "spansort/report.hpp"
 #include "spansort/sort.hpp"
@@ -18,13 +19,12 @@ constexpr std::uint64_t num_keys = 200'000;
 class cub_sort_test : public gpu_test {
  protected:
   static void expect_sorted(key_type type, operation op, distribution d, bool descending, sort_options options) {
-    options.descending = descending;
-    options.tuning.cub_local_sort = true;
+    const base::test_hooks_scope hooks({.cub_local_sort = true});
     sorter s(options);
     sort_job job(op, make_oracle(type, num_keys, d, seed_for(1), descending));
     job.run(s);
     EXPECT_EQ(job.diagnose_done(), "") << name(type) << ", values of " << op.bytes << " bytes, "
-                                       << (descending ? "descending" : "ascending") << ", " << options.devices;
+                                       << (descending ? "descending" : "ascending") << ", " << to_string(options.devices);
   }
 };
 
@@ -49,7 +49,7 @@ sort_report report_of(key_type type, bool by_cub) {
   sort_report report;
   sort_options options{.devices = "gpu:0", .algorithm = algorithm::single};
   options.report = &report;
-  options.tuning.cub_local_sort = by_cub;
+  const base::test_hooks_scope hooks({.cub_local_sort = by_cub});
   sorter s(options);
   sort_job job({operation::kind::keys, 0},
                make_oracle(type, num_keys, {distribution_kind::sorted}, seed_for(2), false));

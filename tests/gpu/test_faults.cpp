@@ -23,13 +23,13 @@ struct way {
   const char* devices;
   const char* algorithm;
   operation op;
-  tuning_options tuning = {};
+  test_tuning tuning = {};
   bool wants_report = false;  ///< reading the times of the work can fail too, and then takes nothing back
 };
 
 // Few buckets, so that a sort takes hundreds of calls and not thousands; small pieces, so that copies come in several.
-constexpr tuning_options few_buckets{.radix_bits = 3, .fuse_threshold = 0, .copy_piece_bytes = 16384};
-constexpr tuning_options few_buckets_staged{
+constexpr test_tuning few_buckets{.radix_bits = 3, .fuse_threshold = 0, .copy_piece_bytes = 16384};
+constexpr test_tuning few_buckets_staged{
     .radix_bits = 3, .fuse_threshold = 0, .copy_piece_bytes = 16384, .exchange_through_host = true};
 const way ways[] = {{"single_keys", "gpu:0", "single", {operation::kind::keys, 0}},
                     {"single_pairs", "gpu:0", "single", {operation::kind::pairs, 4}},
@@ -48,11 +48,14 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 class fault_test : public gpu_test, public testing::WithParamInterface<std::tuple<std::size_t, std::size_t>> {
  protected:
-  [[nodiscard]] sort_options options(std::uint64_t fail_at) const {
-    sort_options o{.devices = how.devices, .algorithm = parse_algorithm(how.algorithm), .tuning = how.tuning};
+  [[nodiscard]] hooked_options options(std::uint64_t fail_at) const {
+    hooked_options o;
+    o.devices = how.devices;
+    o.algorithm = parse_algorithm(how.algorithm);
+    o.world = how.tuning;
     o.report = how.wants_report ? &report : nullptr;
-    o.tuning.fail_device_call_at = fail_at;
-    o.tuning.fail_device_call_with = fault;
+    o.world.fail_device_call_at = fail_at;
+    o.world.fail_device_call_with = fault;
     return o;
   }
 
@@ -97,10 +100,10 @@ class fault_test : public gpu_test, public testing::WithParamInterface<std::tupl
 
 TEST_P(fault_test, AnyCallToTheRuntimeMayFail) {
   // Keeps its devices all along, and sorts after every fault.
-  sorter sound(options(0));
+  sorter sound = make_sorter(options(0));
   ASSERT_EQ(run(sound, 0), ending::sorted);
   // What the runtime takes with the first use, it keeps.
-  ASSERT_EQ(run(*std::make_unique<sorter>(options(0)), 0), ending::sorted);
+  ASSERT_EQ(run(*std::make_unique<sorter>(make_sorter(options(0))), 0), ending::sorted);
   const std::uint64_t free_before = free_gpu_bytes();
 
   // Calls behind the last one that can fail are those of clean-up: several sorts in a row must succeed.
@@ -109,7 +112,7 @@ TEST_P(fault_test, AnyCallToTheRuntimeMayFail) {
   unsigned num_in_a_row = 0;
   std::uint64_t fail_at = 1;
   for (; num_in_a_row < enough_in_a_row && fail_at < most_calls && !HasFailure(); ++fail_at) {
-    auto struck = std::make_unique<sorter>(options(fail_at));
+    auto struck = std::make_unique<sorter>(make_sorter(options(fail_at)));
     const ending end = run(*struck, fail_at);
     num_in_a_row = end == ending::sorted ? num_in_a_row + 1 : 0;
     // Its devices are open now: the same number is another call.
@@ -142,8 +145,8 @@ TEST_F(named_fault_test, AHardwareMemoryErrorNamesTheGpu) {
   sort_job job({operation::kind::keys, 0},
                make_oracle(key_type::u32, 20'000, {distribution_kind::uniform}, seed_for(2), false));
   sort_options options{.devices = "gpu:0", .algorithm = algorithm::single};
-  options.tuning.fail_device_call_at = 20;
-  options.tuning.fail_device_call_with = cudaErrorECCUncorrectable;
+  const base::test_hooks_scope hooks(
+      {.fail_device_call_at = 20, .fail_device_call_with = cudaErrorECCUncorrectable});
   sorter s(options);
   try {
     job.run(s);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/test_hooks.hpp"
+#include "keys/codec.hpp"
 #include "device/block_sums.hpp"
 #include "device/cuda/cuda_device.hpp"
 #include "gpu/callers_kernels.hpp"
@@ -88,7 +90,7 @@ TEST_F(gpu_order_test, KeysInOrderOnGpus) {
   std::vector<float> keys(n);
   generate(as_key_span(std::span(keys)), {distribution_kind::normal}, seed_for(1));
   for (const key_order order : {key_order::ascending, key_order::descending}) {
-    sort(keys, {.descending = order == key_order::descending, .devices = "cpu"});
+    sort(keys, keys::direction_of(order == key_order::descending), {.devices = "cpu"});
     const auto bytes = std::as_bytes(std::span(keys));
     EXPECT_EQ(diagnose_resident(
                   bytes, {.type = key_type::f32, .devices = "gpu:0,0", .sizes = draw_sizes(n, 2, 1), .order = order}),
@@ -134,7 +136,7 @@ TEST_F(gpu_order_test, AnyCallToTheRuntimeMayFail) {
   for (std::uint64_t fail_at = 1; num_in_a_row < 20 && fail_at < 5'000 && !HasFailure(); ++fail_at) {
     SCOPED_TRACE("fail_device_call_at = " + std::to_string(fail_at));
     summary_options options{.devices = "gpu:0,0"};
-    options.tuning.fail_device_call_at = fail_at;
+    const base::test_hooks_scope hooks({.fail_device_call_at = fail_at});
     try {
       EXPECT_EQ(diagnose_summaries(summarize(keys, options), expected), "");
       ++num_in_a_row;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_hooks.hpp"
 #include "gpu/gpu_test.hpp"
 #include "spansort/devices.hpp"
 #include "spansort/report.hpp"
@@ -18,20 +19,20 @@ namespace {
 
 using peers_test = gpu_test;
 
-sort_report sort_over_three(const tuning_options& tuning) {
+sort_report sort_over_three(const base::test_hooks& changed) {
   const oracle expected = make_oracle(key_type::u32, 100'000, {distribution_kind::uniform}, seed_for(1), false);
   std::vector<std::byte> keys(expected.input().begin(), expected.input().end());
   sort_report report;
   sort_options options{.devices = "gpu:0,0,0", .algorithm = algorithm::rmg};
   options.report = &report;
-  options.tuning = tuning;
+  const base::test_hooks_scope hooks(changed);
   sorter(options).sort(key_span{key_type::u32, keys.data(), expected.num_keys()});
   EXPECT_TRUE(std::ranges::equal(keys, expected.keys_alone()));
   return report;
 }
 
 TEST_F(peers_test, ThatLieAreStagedAndNamed) {
-  const sort_report lied_to = sort_over_three({.damage_peer_probes = true});
+  const sort_report lied_to = sort_over_three({.corrupt_peer_probes = true});
   EXPECT_GT(lied_to.staged_bytes, 0u);
   EXPECT_NE(lied_to.staged_because.find("wrong data"), std::string::npos) << lied_to.staged_because;
   const sort_report sound = sort_over_three({});

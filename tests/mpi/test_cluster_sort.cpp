@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "keys/codec.hpp"
+#include "base/test_hooks.hpp"
 #include "mpi/cluster_case.hpp"
 
 namespace spansort::test {
@@ -14,7 +16,7 @@ constexpr key_type all_types[] = {key_type::u8,  key_type::i8,  key_type::u16,  
 
 /// A small world: many messages, several passes.
 mpi::options small_world(const std::string& algorithm) {
-  const std::string devices = algorithm == "distributed_lsd" ? "cpu:1" : test_devices("cpu:1");
+  const std::string devices = algorithm == "distributed_lsd" ? "host:1" : test_devices("host:1");
   mpi::options options{
       .devices = devices, .algorithm = mpi::parse_algorithm(algorithm), .radix_bits = 8, .message_bytes = 1000};
   options.tuning.radix_bits = 4;
@@ -41,18 +43,15 @@ TEST_P(cluster_sort, EveryTypeAndDistribution) {
 }
 
 TEST_P(cluster_sort, PairsAreStable) {
-  mpi::options descending = world();
-  descending.descending = true;
-  mpi::session up(MPI_COMM_WORLD, world());
-  mpi::session down(MPI_COMM_WORLD, descending);
+  mpi::session session(MPI_COMM_WORLD, world());
   for (const key_type type : {key_type::u8, key_type::f32, key_type::i64}) {
     for (const std::uint64_t value_bytes : {1U, 4U, 7U, 8U, 16U, 24U}) {
       const cluster_case c{type, {distribution_kind::entropy, 4}, 2500, spread::even, value_bytes};
       spread_input ascending(c);
-      up.sort_pairs(ascending.span(), ascending.values.data(), value_bytes);
+      session.sort_pairs(ascending.span(), ascending.values.data(), value_bytes);
       EXPECT_EQ(ascending.diagnose(), "") << name(type) << ", values of " << value_bytes;
       spread_input reversed(c, true);
-      down.sort_pairs(reversed.span(), reversed.values.data(), value_bytes);
+      session.sort_pairs(reversed.span(), reversed.values.data(), value_bytes, direction::descending);
       EXPECT_EQ(reversed.diagnose(), "") << name(type) << " descending, values of " << value_bytes;
     }
   }
@@ -122,9 +121,8 @@ TEST(cluster_sort_devices, SeveralOnEachNodeRank) {
   for (const bool is_separate : {false, true}) {
     for (const bool is_uneven : {false, true}) {
       mpi::options options = small_world("auto");
-      options.devices = is_uneven ? "cpu:" + std::to_string(1 + world_rank() % 3) : "cpu:3";
-      options.tuning.host_separate_memory = is_separate;
-      options.tuning.copy_piece_bytes = 5000;
+      options.devices = is_uneven ? "host:" + std::to_string(1 + world_rank() % 3) : "host:3";
+      const base::test_hooks_scope hooks({.host_separate_memory = is_separate, .copy_piece_bytes = 5000});
       mpi::session session(MPI_COMM_WORLD, options);
       for (const distribution& d : all_distributions()) {
         spread_input input({key_type::i32, d, 9000, spread::rising, 4});
@@ -138,7 +136,7 @@ TEST(cluster_sort_devices, SeveralOnEachNodeRank) {
 
 TEST(cluster_sort_devices, LargeMessages) {
   for (const char* const exchange : {"auto", "host"}) {
-    mpi::options options{.devices = test_devices("cpu:1"), .exchange = exchange, .message_bytes = 1 << 17};
+    mpi::options options{.devices = test_devices("host:1"), .exchange = exchange, .message_bytes = 1 << 17};
     mpi::session session(MPI_COMM_WORLD, options);
     for (const distribution_kind kind : {distribution_kind::uniform, distribution_kind::zipf}) {
       spread_input input({key_type::u64, {kind, 1.0}, 200'000, spread::even, 8});
@@ -173,11 +171,9 @@ TEST(cluster_sort_devices, RepeatsAndFreeFunctions) {
 
 TEST(cluster_trouble, SettingsThatDiffer) {
   if (world_size() == 1) GTEST_SKIP() << "needs several node ranks";
-  mpi::options options = small_world("auto");
-  options.descending = world_rank() == 1;
   std::vector<int> keys(10);
   try {
-    mpi::sort(keys, MPI_COMM_WORLD, options);
+    mpi::sort(keys, MPI_COMM_WORLD, keys::direction_of(world_rank() == 1), small_world("auto"));
     ADD_FAILURE() << "no exception";
   } catch (const invalid_argument& failure) {
     EXPECT_STREQ(failure.what(),
@@ -188,7 +184,7 @@ TEST(cluster_trouble, SettingsThatDiffer) {
 
 TEST(cluster_trouble, OneCannotBegin) {
   mpi::options options = small_world("auto");
-  if (world_rank() == 0) options.tuning.fail_allocation_at = 1;
+  const base::test_hooks_scope hooks({.fail_allocation_at = world_rank() == 0 ? 1U : 0U});
   mpi::session session(MPI_COMM_WORLD, options);
   spread_input input({.num_keys = 1000});
   if (world_rank() == 0) {

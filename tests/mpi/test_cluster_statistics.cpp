@@ -3,12 +3,13 @@
 #include <bit>
 #include <cmath>
 
+#include "base/test_hooks.hpp"
 #include "mpi/cluster_case.hpp"
 
 namespace spansort::test {
 namespace {
 
-mpi::options one_thread() { return {.devices = test_devices("cpu:1")}; }
+mpi::options one_thread() { return {.devices = test_devices("host:1")}; }
 
 /// Returns whether two numbers have the same bits; any NaN is as good as another.
 bool same(double a, double b) {
@@ -80,8 +81,8 @@ TEST(cluster_statistics_spread, AnySpreadGivesTheSame) {
 }
 
 TEST(cluster_statistics_spread, SeveralDevicesWithMemoryOfTheirOwn) {
-  mpi::options options{.devices = "cpu:2"};
-  options.tuning.host_separate_memory = true;
+  mpi::options options{.devices = "host:2"};
+  const base::test_hooks_scope hooks({.host_separate_memory = true});
   mpi::session session(MPI_COMM_WORLD, options);
   spread_input input({key_type::u32, {distribution_kind::zipf, 1.0}, 200'000, spread::rising, 0});
   if (input.total() == 0) GTEST_SKIP() << "one node rank that rises from nothing";

@@ -74,7 +74,7 @@ class SameBytes(ClusterTest):
     def test_report_and_devices_of_each_rank(self):
         source = self.save("x.npy", self.keys("i32", 8_000))
         sort = ["sort", "--mpi", source, "-o", self.path("y.npy"), "--report", self.path("r.json"), "--devices"]
-        self.run_ok(*sort, "cpu:2", ":", *sort, "cpu", num_ranks=2)
+        self.run_ok(*sort, "host:2", ":", *sort, "cpu", num_ranks=2)
         report = json.loads(self.read("r.json"))
         self.assertEqual((report["algorithm"], report["num_keys"]), ("distributed_rmg", 2_667), report)
         self.assertEqual([r["num_threads"] for r in report["ranks"]], [1, 1], report)

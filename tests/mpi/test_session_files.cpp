@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cluster_case.hpp"
+#include "base/test_hooks.hpp"
 #include "cluster_files.hpp"
 #include "mpi/sorted_parts.hpp"
 #include "mpi/transport/mpi_handle.hpp"
@@ -27,17 +28,12 @@ using file_call = file_result (mpi::session::*)(const std::string&, const std::s
 
 constexpr std::array<file_call, 2> file_calls{&mpi::session::sort_file, &mpi::session::argsort_file};
 
-mpi::options damaging() {
-  mpi::options options;
-  options.tuning.damage_result = true;
-  return options;
-}
-
-TEST(session_files, VerificationFindsADamagedResult) {
+TEST(session_files, VerificationFindsACorruptResult) {
+  const base::test_hooks_scope hooks({.corrupt_result = true});
   for (const file_call call : file_calls) {
     for (const std::uint64_t num_keys : {1, 2, 1000}) {
       const shared_file file(num_keys);
-      mpi::session all(MPI_COMM_WORLD, damaging());
+      mpi::session all(MPI_COMM_WORLD);
       // Of one key, node rank 0 has it: the others hear of it.
       EXPECT_ANY_THROW((all.*call)(file.path, file.path + ".out.npy", {.verify = true})) << num_keys;
       EXPECT_TRUE(all.all_know_of_failure());

@@ -47,7 +47,7 @@ TEST(Histogram, CountsAsTheDefinitionForAnyNumberOfEdges) {
   for (const double special : {nan, -nan, infinity, -infinity, 0.0, -0.0}) doubles.push_back(special);
   // 63 bounds are counted in a read: one, a little more, several reads.
   for (const std::uint64_t num_bins : {1u, 2u, 61u, 62u, 63u, 64u, 125u, 126u, 127u, 300u}) {
-    for (const char* const devices : {"auto", "cpu:3"}) {
+    for (const char* const devices : {"auto", "host:3"}) {
       const auto of_doubles = equal_width_edges(-2, 2, num_bins);
       EXPECT_EQ(histogram(doubles, of_doubles, {.devices = devices}), counted(doubles, of_doubles)) << num_bins;
       const auto of_small = equal_width_edges(-128, 127, num_bins);
@@ -83,7 +83,7 @@ TEST(Histogram, RefusesWhatIsNotEdges) {
     EXPECT_THROW(static_cast<void>(histogram(keys, edges)), invalid_argument);
   }
   const std::vector<double> edges{0, 1};
-  EXPECT_THROW(static_cast<void>(histogram(keys, edges, {.devices = "cpu:0"})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(histogram(keys, edges, {.devices = "host:0"})), invalid_argument);
 }
 
 TEST(EqualWidthEdges, AreThoseOfLinspace) {

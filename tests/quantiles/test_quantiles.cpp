@@ -41,7 +41,7 @@ void expect_quartiles_of_doubles(std::uint64_t num_keys, const distribution& d) 
   generate(as_key_span(std::span(keys)), d, seed_for(num_keys));
   std::vector<double> sorted = numbers_of(keys);
   sort(sorted, {.devices = "cpu"});
-  for (const char* devices : {"cpu", "cpu:3"}) {
+  for (const char* devices : {"cpu", "host:3"}) {
     const std::vector<double> found =
         quantiles(keys, quartiles, {.method = quantile_method::lower, .devices = devices});
     ASSERT_EQ(found.size(), 5u);
@@ -74,7 +74,7 @@ TEST(Quantiles, DoNotDependOnTheChunks) {
     const std::vector<double> q{0, 0.1, 1.0 / 3, 0.5, 0.99, 1};
     const std::vector<double> expected = quantiles(keys, q, {.devices = "cpu"});
     for (int count = 1; count <= 8; ++count) {
-      const std::string devices = "cpu:" + std::to_string(count);
+      const std::string devices = "host:" + std::to_string(count);
       EXPECT_EQ(bits_of(quantiles(keys, q, {.devices = devices})), bits_of(expected)) << n << " keys on " << devices;
     }
   }
@@ -124,7 +124,7 @@ TEST(Quantiles, LeaveOutNaNsOfLargeInputs) {
   for (const float k : keys) {
     if (!std::isnan(k)) numbers.push_back(k);
   }
-  EXPECT_EQ(bits_of(quantiles(keys, quartiles, {.nans = nan_policy::omit, .devices = "cpu:2"})),
+  EXPECT_EQ(bits_of(quantiles(keys, quartiles, {.nans = nan_policy::omit, .devices = "host:2"})),
             bits_of(quantiles(numbers, quartiles)));
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/test_hooks.hpp"
+#include "keys/codec.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/sort.hpp"
@@ -39,14 +41,15 @@ template <class K>
 void expect_ranks(std::vector<K> keys, const std::vector<K>& values) {
   for (const K value : values) {
     const key_rank expected = expected_rank(keys, value);
-    for (const char* devices : {"auto", "cpu:3"}) {
+    for (const char* devices : {"auto", "host:3"}) {
       EXPECT_TRUE(rank_of(keys, value, {.devices = devices}) == expected)
           << name(key_traits<K>::type) << " " << +value << " on " << devices;
     }
-    EXPECT_TRUE(rank_of(keys, value, {.devices = "cpu:3", .tuning = {.host_separate_memory = true}}) == expected);
+    const base::test_hooks_scope hooks({.host_separate_memory = true});
+    EXPECT_TRUE(rank_of(keys, value, {.devices = "host:3"}) == expected);
   }
   for (const key_order order : {key_order::ascending, key_order::descending}) {
-    sort(keys, {.descending = order == key_order::descending, .devices = "cpu"});
+    sort(keys, keys::direction_of(order == key_order::descending), {.devices = "cpu"});
     for (const K value : values) {
       EXPECT_TRUE(rank_of(keys, value, {.order = order}) == expected_rank(keys, value))
           << name(key_traits<K>::type) << " " << +value << (order == key_order::descending ? " descending" : "");
@@ -112,7 +115,7 @@ TEST(RankOf, EveryFewOverEverySplitIsTheSame) {
     const double value = n == 0 ? 1 : keys[n / 3];
     const key_rank expected = expected_rank(keys, value);
     for (int count = 1; count <= 8; ++count) {
-      EXPECT_TRUE(rank_of(keys, value, {.devices = "cpu:" + std::to_string(count)}) == expected)
+      EXPECT_TRUE(rank_of(keys, value, {.devices = "host:" + std::to_string(count)}) == expected)
           << n << " keys, " << count << " devices";
     }
   }
@@ -132,7 +135,7 @@ TEST(RankOfSlow, CountsBeyond32Bits) {
 
 TEST(RankOf, RefusesWhatCannotBe) {
   const std::vector<double> keys{1, 2};
-  EXPECT_THROW(static_cast<void>(rank_of(keys, 1, {.devices = "cpu:0"})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(rank_of(keys, 1, {.devices = "host:0"})), invalid_argument);
   EXPECT_THROW(static_cast<void>(rank_of(keys, 1, {.order = key_order::ascending, .devices = "what"})),
                invalid_argument);
   EXPECT_THROW(static_cast<void>(rank_of(as_const_key_span(std::span<const double>(keys)), nullptr)), invalid_argument);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "keys/codec.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/resident_statistics.hpp"
@@ -28,8 +29,8 @@ TEST(ResidentStatistics, EveryFewOverEverySplit) {
     const std::vector<std::byte> keys = make_keys(type, n, {distribution_kind::special_floats}, seed_for(n));
     for (std::uint64_t count = 1; count <= 8; ++count) {
       if ((n + count) % 3 != 0 && (n > 20 || is_small_scale())) continue;  // opening devices is what takes the time
-      order_case c{.type = type, .devices = "cpu:" + std::to_string(count), .sizes = draw_sizes(n, count, n + count)};
-      c.tuning.host_separate_memory = n % 2 == 0;
+      order_case c{.type = type, .devices = "host:" + std::to_string(count), .sizes = draw_sizes(n, count, n + count)};
+      c.hooks.host_separate_memory = n % 2 == 0;
       EXPECT_EQ(diagnose_resident(keys, c), "") << name(type) << ", " << n << " keys, " << count << " shards";
       EXPECT_EQ(diagnose_spread(keys, c), "") << name(type) << ", " << n << " keys, " << count << " devices";
     }
@@ -43,8 +44,8 @@ TEST(ResidentStatistics, EveryTypeInLargeShards) {
   for (const key_type type : varied_key_types()) {
     const distribution d{++number % 2 == 0 ? distribution_kind::normal : distribution_kind::uniform};
     const std::vector<std::byte> keys = make_keys(type, n, d, seed_for(number));
-    order_case c{.type = type, .devices = "cpu:3", .sizes = draw_sizes(n, 3, seed_for(number))};
-    c.tuning.host_separate_memory = number % 2 == 0;
+    order_case c{.type = type, .devices = "host:3", .sizes = draw_sizes(n, 3, seed_for(number))};
+    c.hooks.host_separate_memory = number % 2 == 0;
     EXPECT_EQ(diagnose_resident(keys, c), "") << name(type);
     EXPECT_EQ(diagnose_spread(keys, c), "") << name(type);
   }
@@ -59,7 +60,7 @@ TEST(ResidentStatistics, EmptyShardsAndBlocksThatEndWithThem) {
                                                   {block + 1, block - 2, block + 1},
                                                   {2 * block - 5, 3, block + 2},
                                                   {0, 0, 3 * block}}) {
-    EXPECT_EQ(diagnose_resident(keys, {.type = key_type::f32, .devices = "cpu:3", .sizes = sizes}), "") << sizes[0];
+    EXPECT_EQ(diagnose_resident(keys, {.type = key_type::f32, .devices = "host:3", .sizes = sizes}), "") << sizes[0];
   }
 }
 
@@ -68,11 +69,9 @@ TEST(ResidentStatistics, OfShardsInOrder) {
     for (const std::uint64_t n : {1U, 50U, 3000U}) {
       for (const key_order order : {key_order::ascending, key_order::descending}) {
         std::vector<std::byte> keys = make_keys(type, n, {distribution_kind::special_floats}, seed_for(n));
-        sort_options options;
-        options.descending = order == key_order::descending;
-        sorter(options).sort({type, keys.data(), n});
-        order_case c{.type = type, .devices = "cpu:3", .sizes = draw_sizes(n, 3, n), .order = order};
-        c.tuning.host_separate_memory = n == 50;
+        sorter().sort({type, keys.data(), n}, keys::direction_of(order == key_order::descending));
+        order_case c{.type = type, .devices = "host:3", .sizes = draw_sizes(n, 3, n), .order = order};
+        c.hooks.host_separate_memory = n == 50;
         EXPECT_EQ(diagnose_resident(keys, c), "") << name(type) << ", " << n << " keys";
         EXPECT_EQ(diagnose_spread(keys, c), "") << name(type) << ", " << n << " keys";
       }
@@ -87,13 +86,13 @@ TEST(ResidentStatistics, ADeviceThatCannotHoldItsChunkSaysWhatItNeeds) {
   if (memory == MAP_FAILED) GTEST_SKIP() << "no address space for 4 TiB";
   const std::vector<double> q{0.5};
   try {
-    static_cast<void>(quantiles(const_key_span(key_type::u8, memory, n), q,
-                                {.devices = "cpu:2", .tuning = {.host_separate_memory = true}}));
+    const base::test_hooks_scope hooks({.host_separate_memory = true});
+    static_cast<void>(quantiles(const_key_span(key_type::u8, memory, n), q, {.devices = "host:2"}));
     ADD_FAILURE() << "nothing was thrown";
   } catch (const out_of_memory& e) {
     EXPECT_GT(e.needed_bytes(), n);
     EXPECT_LT(e.available_bytes(), n);
-    EXPECT_EQ(e.device(), "cpu:0");
+    EXPECT_EQ(e.device(), "host:0");
     EXPECT_NE(std::string(e.what()).find(std::to_string(e.needed_bytes())), std::string::npos) << e.what();
   }
   munmap(memory, n);
@@ -109,7 +108,7 @@ TEST(ResidentStatistics, RefusesWhatCannotBe) {
   };
   EXPECT_NO_THROW(ask(one, "cpu"));
   EXPECT_THROW(ask(one, "auto"), invalid_argument);
-  EXPECT_THROW(ask(one, "cpu:2"), invalid_argument);
+  EXPECT_THROW(ask(one, "host:2"), invalid_argument);
   EXPECT_THROW(ask(null, "cpu"), invalid_argument);
   EXPECT_THROW(ask({{.keys = keys.data(), .num_keys = 0}}, "cpu"), bad_input);
   EXPECT_THROW(static_cast<void>(rank_of_resident(key_type::f32, one, nullptr, {.devices = "cpu"})), invalid_argument);

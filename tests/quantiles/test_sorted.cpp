@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "keys/codec.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/sort.hpp"
 #include "spansort/statistics.hpp"
@@ -55,7 +56,7 @@ void expect_same_when_sorted(std::vector<K> keys, summary_options options) {
   const std::vector<double> expected_quantiles = quantiles(keys, some_q, of_quantiles);
   for (const key_order order : {key_order::ascending, key_order::descending}) {
     SCOPED_TRACE(order == key_order::ascending ? "ascending" : "descending");
-    sort(keys, {.descending = order == key_order::descending, .devices = "cpu"});
+    sort(keys, keys::direction_of(order == key_order::descending), {.devices = "cpu"});
     options.order = order;
     expect_same(summarize(keys, options), expected);
     const std::vector<double> found = quantiles(keys, some_q, {.nans = nan_policy::omit, .order = order});

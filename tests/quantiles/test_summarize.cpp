@@ -92,7 +92,7 @@ TEST(Summarize, IsRightForEveryFew) {
     std::vector<double> keys(n);
     generate(as_key_span(std::span(keys)), {distribution_kind::normal}, seed_for(n));
     expect_right(keys, {});
-    expect_right(keys, {.whiskers = {.iqr_factor = 0.1}, .most_outliers = n / 3, .devices = "cpu:3"});
+    expect_right(keys, {.whiskers = {.iqr_factor = 0.1}, .most_outliers = n / 3, .devices = "host:3"});
     expect_right(keys, {.method = quantile_method::tukey});
   }
 }
@@ -105,7 +105,7 @@ TEST(Summarize, IsRightForEveryDistribution) {
     std::vector<std::uint32_t> keys(is_small_scale() ? 20'000 : 100'000);
     generate(as_key_span(std::span(keys)), d, seed_for(1));
     expect_right(keys, {});
-    expect_right(keys, {.whiskers = {.iqr_factor = 0.2}, .most_outliers = 100, .devices = "cpu:3"});
+    expect_right(keys, {.whiskers = {.iqr_factor = 0.2}, .most_outliers = 100, .devices = "host:3"});
     expect_right(keys, {.whiskers = {.percentiles = percentile_pair{5, 95}}, .most_outliers = 1'000'000});
     std::vector<float> floats(keys.begin(), keys.end());
     expect_right(floats, {});
@@ -153,7 +153,7 @@ TEST(Summarize, TheMeanDoesNotDependOnTheThreads) {
   const double expected = summarize(keys).mean;
   for (const std::size_t count : {1U, 2U, 3U}) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, count);
-    EXPECT_EQ(summarize(keys, {.devices = "cpu:3"}).mean, expected) << count << " threads";
+    EXPECT_EQ(summarize(keys, {.devices = "host:3"}).mean, expected) << count << " threads";
   }
 }
 
@@ -173,7 +173,7 @@ TEST(Summarize, RefusesWhatCannotBe) {
   const std::vector<double> keys{1, 2};
   EXPECT_THROW(static_cast<void>(summarize(none)), bad_input);
   EXPECT_THROW(static_cast<void>(summarize(keys, {.whiskers = {.iqr_factor = -1}})), invalid_argument);
-  EXPECT_THROW(static_cast<void>(summarize(keys, {.devices = "cpu:0"})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(summarize(keys, {.devices = "host:0"})), invalid_argument);
 }
 
 }  // namespace

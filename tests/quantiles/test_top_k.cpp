@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/test_hooks.hpp"
+#include "keys/codec.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/sort.hpp"
@@ -70,12 +72,12 @@ TEST(TopK, EveryFewOverEverySplit) {
         make_keys(type, n, {n % 2 == 0 ? distribution_kind::uniform : distribution_kind::entropy, 4}, seed_for(n));
     for (unsigned count = 1; count <= 8; ++count) {
       SCOPED_TRACE(std::to_string(n) + " keys on " + std::to_string(count) + " devices");
-      const std::string devices = "cpu:" + std::to_string(count);
+      const std::string devices = "host:" + std::to_string(count);
       const bool has_own_memory = (n + count) % 3 == 0;
       const std::vector<std::uint64_t> ks{0, 1, n / 3, n, n + 5};
       const std::uint64_t k = ks[(n + count) % ks.size()];
-      expect_firsts(type, keys, k, (n / 2 + count) % 2 == 0,
-                    {.devices = devices, .tuning = {.host_separate_memory = has_own_memory}});
+      const base::test_hooks_scope hooks({.host_separate_memory = has_own_memory});
+      expect_firsts(type, keys, k, (n / 2 + count) % 2 == 0, {.devices = devices});
     }
   }
 }
@@ -92,7 +94,7 @@ TEST(TopK, EveryTypeAndDistribution) {
       const std::uint64_t k = number % 3 == 0 ? n / 2 : number % 3 == 1 ? 10 : n - 7;
       expect_firsts(type, keys, k, number % 2 == 0,
                     {.nans = number % 5 < 2 ? nan_policy::omit : nan_policy::propagate,
-                     .devices = number % 4 == 0 ? "cpu:3" : "auto"});
+                     .devices = number % 4 == 0 ? "host:3" : "auto"});
     }
   }
 }
@@ -107,9 +109,7 @@ TEST(TopK, OfKeysInOrder) {
         std::vector<std::byte> keys =
             make_keys(type, n, {number % 2 == 0 ? distribution_kind::special_floats : distribution_kind::entropy, 3},
                       seed_for(number));
-        sort_options options;
-        options.descending = is_descending;
-        sorter(options).sort({type, keys.data(), n});
+        sorter().sort({type, keys.data(), n}, keys::direction_of(is_descending));
         const key_order order = is_descending ? key_order::descending : key_order::ascending;
         for (const std::uint64_t k : {std::uint64_t{0}, std::uint64_t{1}, n / 2, n + 1}) {
           for (const bool largest : {false, true}) {

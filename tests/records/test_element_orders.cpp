@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "keys/codec.hpp"
 #include "files/key_order.hpp"
 #include "files/record_order.hpp"
 #include "record_case.hpp"
@@ -55,11 +56,12 @@ bytes with_indices(const bytes& keys, std::uint64_t key_bytes) {
 order_case key_case(std::uint64_t number, random_words& random, std::uint64_t count, bool with_index) {
   const key_type type = all_key_types()[number % 12];
   const bool descending = random.below(2) == 1;
-  const sort_options options{.descending = descending, .devices = "cpu"};
+  const sort_options options{.devices = "cpu"};
+  const direction d = keys::direction_of(descending);
   const distribution d{number % 2 == 0 ? distribution_kind::special_floats : distribution_kind::entropy, 4};
   const bytes keys = make_keys(type, count, d, random());
   order_case c;
-  c.order = with_index ? files::make_indexed_key_order(type, options) : files::make_key_order(type, options);
+  c.order = with_index ? files::make_indexed_key_order(type, d, options) : files::make_key_order(type, d, options);
   c.elements = with_index ? with_indices(keys, size_bytes(type)) : keys;
   c.precedes_in_value = [=](const std::byte* a, const std::byte* b) {
     std::uint64_t x = 0;
@@ -80,7 +82,7 @@ order_case record_case_of(std::uint64_t number, random_words& random, std::uint6
   const record_format format = random_format(random);
   const bool descending = random.below(2) == 1;
   order_case c;
-  c.order = files::make_record_order(format, {.descending = descending, .devices = "cpu"});
+  c.order = files::make_record_order(format, keys::direction_of(descending), {.devices = "cpu"});
   c.elements = make_records(format, count, all_contents[number % std::size(all_contents)], random);
   c.precedes = [=](const std::byte* a, const std::byte* b) { return record_precedes(format, descending, a, b); };
   c.precedes_in_value = c.precedes;
@@ -211,8 +213,8 @@ TEST(ElementOrder, ChecksumsAreThoseOfKeysAndOfPairs) {
     std::iota(indices.begin(), indices.end(), std::uint64_t{0});
     const const_key_span span{type, keys.data(), 1000};
     const bytes indexed = with_indices(keys, size_bytes(type));
-    EXPECT_EQ(files::make_key_order(type, {})->checksum(keys.data(), 1000), checksum(span));
-    EXPECT_EQ(files::make_indexed_key_order(type, {})->checksum(indexed.data(), 1000),
+    EXPECT_EQ(files::make_key_order(type, direction::ascending, {})->checksum(keys.data(), 1000), checksum(span));
+    EXPECT_EQ(files::make_indexed_key_order(type, direction::ascending, {})->checksum(indexed.data(), 1000),
               checksum_pairs(span, indices.data(), 8));
   }
 }
@@ -220,7 +222,7 @@ TEST(ElementOrder, ChecksumsAreThoseOfKeysAndOfPairs) {
 TEST(ElementOrder, ChecksumOfRecordsCoversEveryByteAndNoOrder) {
   random_words random(seed_for(2));
   const record_format format = parse_record_format(21, "3:5");
-  const auto order = files::make_record_order(format, {});
+  const auto order = files::make_record_order(format, direction::ascending, {});
   bytes records = make_records(format, 50, record_contents::random, random);
   const multiset_checksum before = order->checksum(records.data(), 50);
   EXPECT_EQ(order->checksum(records.data(), 20) + order->checksum(&records[20 * 21], 30), before);
@@ -235,7 +237,7 @@ TEST(ElementOrder, ChecksumOfRecordsCoversEveryByteAndNoOrder) {
 
 TEST(ElementOrder, SorterMemoryIsABound) {
   const std::uint64_t count = is_small_scale() ? 60'000 : 400'000;
-  for (const char* devices : {"cpu", "cpu:3", "cpu:9", "auto"}) {
+  for (const char* devices : {"cpu", "host:3", "host:9", "auto"}) {
     for (const unsigned key_bytes : {1u, 4u, 8u}) {
       for (const unsigned value_bytes : {0u, 4u, 8u}) {
         const sort_options options{.devices = devices};
@@ -257,7 +259,7 @@ TEST(ElementOrder, SorterMemoryIsABound) {
 
 TEST(ElementOrder, SorterMemoryCountsSlack) {
   constexpr std::uint64_t count = 400'000;
-  const sort_options options{.devices = "cpu:3", .algorithm = algorithm::rmg, .tuning = {.epsilon = 1}};
+  const sort_options options{.devices = "host:3", .algorithm = algorithm::rmg, .tuning = {.epsilon = 1}};
   bytes keys = make_keys(key_type::u64, count, {}, seed_for(3));
   bytes values(count * 8);
   sorter s(options);
@@ -270,7 +272,7 @@ TEST(ElementOrder, SorterMemoryCountsSlack) {
 TEST(ElementOrder, RecordSorterHoldsNoMoreThanItSays) {
   random_words random(seed_for(4));
   for (const std::uint32_t record_bytes : {1u, 8u, 16u, 100u, 300u}) {
-    for (const char* devices : {"cpu", "cpu:3"}) {
+    for (const char* devices : {"cpu", "host:3"}) {
       const record_format format{record_bytes, {{0, std::min(record_bytes, 10u)}}};
       const std::uint64_t count = (is_small_scale() ? 1'000'000u : 6'000'000u) / (record_bytes + 20);
       records::record_sorter sorter(format, {.devices = devices});

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "keys/codec.hpp"
 #include "record_case.hpp"
 #include "records/record_sorter.hpp"
 #include "spansort/errors.hpp"
@@ -53,11 +54,11 @@ std::string diagnose(const record_case& c, const std::function<void(guarded_arra
 }
 
 TEST(SortRecords, RandomFormatsAndContents) {
-  const char* const devices[] = {"cpu", "cpu:3", "auto"};
+  const char* const devices[] = {"cpu", "host:3", "auto"};
   for (std::uint64_t i = 0; i < num_cases(400); ++i) {
     const record_case c = random_case(i, 3000);
     const auto sort = [&](guarded_array& records) {
-      sort_records(records.data(), c.num_records, c.format, {.descending = c.descending, .devices = devices[i % 3]});
+      sort_records(records.data(), c.num_records, c.format, keys::direction_of(c.descending), {.devices = devices[i % 3]});
     };
     ASSERT_EQ(diagnose(c, sort, static_cast<unsigned>(i % 5)), "") << c.describe();
   }
@@ -67,7 +68,7 @@ TEST(SortRecords, LargeGroupsAreSortedByAllThreadsTheSameWay) {
   // Groups of more than 5 records are large here, so that every level of the recursion runs.
   for (std::uint64_t i = 0; i < num_cases(400); ++i) {
     const record_case c = random_case(1000 + i, 1500);
-    records::record_sorter sorter(c.format, {.descending = c.descending, .devices = "cpu"}, 5);
+    records::record_sorter sorter(c.format, keys::direction_of(c.descending), {.devices = "cpu"}, 5);
     const auto sort = [&](guarded_array& records) { sorter.sort(records.data(), c.num_records); };
     ASSERT_EQ(diagnose(c, sort, static_cast<unsigned>(i % 3)), "") << c.describe();
   }
@@ -92,7 +93,7 @@ TEST(SortRecords, WideRecordsAreGatheredInStripes) {
                         true,
                         seed_for(4)};
     const auto sort = [&](guarded_array& records) {
-      sort_records(records.data(), c.num_records, c.format, {.descending = true});
+      sort_records(records.data(), c.num_records, c.format, direction::descending);
     };
     ASSERT_EQ(diagnose(c, sort, 1), "") << c.describe();
   }

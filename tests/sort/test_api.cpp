@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "keys/codec.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/sort.hpp"
 #include "support/engines.hpp"
@@ -48,7 +49,7 @@ concept has_key_span = requires(Span keys) {
 template <class Array>
 void expect_fixed_extent_sorts(Array keys) {
   if constexpr (has_key_span<decltype(std::span(keys))>) {
-    spansort::sort(keys, {.descending = true});
+    spansort::sort(keys, direction::descending);
     EXPECT_EQ(keys[0], 2.5);
     EXPECT_FALSE(std::signbit(keys[1]));
     EXPECT_TRUE(std::signbit(keys[2]));
@@ -65,7 +66,7 @@ TEST(Api, SortsSixteenBitFloats) {
   spansort::sort(half);
   EXPECT_EQ(half, (std::vector<float16>{{0xfc00}, {0x8000}, {0x0000}, {0x3c00}, {0x7e00}}));
   std::vector<bfloat16> brain{{0x3f80}, {0xffc0}, {0xbf80}};
-  spansort::sort(brain, {.descending = true});
+  spansort::sort(brain, direction::descending);
   EXPECT_EQ(brain, (std::vector<bfloat16>{{0x3f80}, {0xbf80}, {0xffc0}}));
 }
 
@@ -75,7 +76,7 @@ TEST(Api, SortPairsMovesValuesAndKeepsTiesInOrder) {
   spansort::sort_pairs(keys, values);
   EXPECT_EQ(keys, (std::vector<std::uint32_t>{1, 1, 2, 2}));
   EXPECT_EQ(values, (std::vector<std::string_view>{"b", "d", "a", "c"}));
-  spansort::sort_pairs(keys, values, {.descending = true});
+  spansort::sort_pairs(keys, values, direction::descending);
   EXPECT_EQ(values, (std::vector<std::string_view>{"a", "c", "b", "d"}));
 }
 
@@ -85,7 +86,7 @@ TEST(Api, SignedZerosAndNansTieInPairs) {
     std::vector<double> keys{nan, 0.0, -nan, -0.0, nan, 0.0};
     const std::vector<double> before = keys;
     std::vector<int> values{0, 1, 2, 3, 4, 5};
-    spansort::sort_pairs(keys, values, {.descending = descending});
+    spansort::sort_pairs(keys, values, keys::direction_of(descending));
     EXPECT_EQ(values, (std::vector<int>{1, 3, 5, 0, 2, 4}));
     for (std::size_t i = 0; i < 6; ++i)
       EXPECT_EQ(std::memcmp(&keys[i], &before[static_cast<std::size_t>(values[i])], 8), 0) << i;
@@ -111,7 +112,7 @@ TEST(Api, ArgsortWritesEveryIndexTypeAndLeavesKeysAlone) {
     EXPECT_EQ(i64[i], expected[i]);
   }
   EXPECT_EQ(spansort::argsort(keys), (std::vector<std::uint64_t>{1, 3, 0, 2}));
-  EXPECT_EQ(spansort::argsort(keys, {.descending = true}), (std::vector<std::uint64_t>{0, 2, 3, 1}));
+  EXPECT_EQ(spansort::argsort(keys, direction::descending), (std::vector<std::uint64_t>{0, 2, 3, 1}));
   EXPECT_EQ(keys, before);
 }
 
@@ -129,13 +130,13 @@ TEST(Api, EmptyInputsAreFine) {
 
 TEST(Api, IsSortedAgreesWithTheSort) {
   for (const key_type type : all_key_types()) {
-    for (const bool descending : {false, true}) {
+    for (const direction d : {direction::ascending, direction::descending}) {
       auto keys = make_keys(type, 5000, {distribution_kind::special_floats}, seed_for(1));
       const key_span span{type, keys.data(), 5000};
-      EXPECT_FALSE(detail::is_sorted(span, descending)) << name(type);
-      sorter(sort_options{.descending = descending}).sort(span);
-      EXPECT_TRUE(detail::is_sorted(span, descending)) << name(type);
-      EXPECT_FALSE(detail::is_sorted(span, !descending)) << name(type);
+      EXPECT_FALSE(detail::is_sorted(span, d)) << name(type);
+      sorter().sort(span, d);
+      EXPECT_TRUE(detail::is_sorted(span, d)) << name(type);
+      EXPECT_FALSE(detail::is_sorted(span, d == direction::ascending ? direction::descending : direction::ascending)) << name(type);
     }
   }
 }
@@ -145,7 +146,7 @@ TEST(Api, AgreesWithTheStandardLibraryOnIntegers) {
   generate(as_key_span(std::span(keys)), {distribution_kind::uniform}, seed_for(1));
   std::vector<std::uint64_t> expected = keys;
   std::sort(expected.begin(), expected.end(), std::greater<>());
-  spansort::sort(keys, {.descending = true});
+  spansort::sort(keys, direction::descending);
   EXPECT_EQ(keys, expected);
 }
 
@@ -158,7 +159,7 @@ TEST(Api, TwoRunsGiveTheSameBytes) {
   };
   const auto expected = sorted_by("cpu");
   for (int repeat = 0; repeat < (is_small_scale() ? 3 : 30); ++repeat) {
-    for (const char* devices : {"cpu", "cpu:2", "cpu:5", "auto"}) ASSERT_EQ(sorted_by(devices), expected) << devices;
+    for (const char* devices : {"cpu", "host:2", "host:5", "auto"}) ASSERT_EQ(sorted_by(devices), expected) << devices;
   }
 }
 

@@ -32,8 +32,8 @@ void expect_refusal(const std::function<void()>& call, int exit_status, const st
 }
 
 TEST(Arguments, UnknownDeviceListsAreRefused) {
-  for (const std::string devices : {"", "tpu", "cpu:0", "cpu:-1", "cpu:99999", "cpu:18446744073709551616", "cpu:2x",
-                                    "cpu:", "cpu: 2", "CPU", "auto:2", "cpu,", "cpu:1.5"}) {
+  for (const std::string devices : {"", "tpu", "host:0", "cpu:-1", "host:99999", "host:18446744073709551616", "host:2x",
+                                    "cpu:", "cpu: 2", "CPU", "auto:2", "cpu,", "host:1.5"}) {
     std::vector<int> keys{2, 1};
     expect_refusal<invalid_argument>([&] { spansort::sort(keys, {.devices = devices}); }, 2, devices);
     EXPECT_EQ(keys, (std::vector<int>{2, 1})) << devices;
@@ -71,13 +71,15 @@ TEST(Arguments, AlgorithmsAreFoundByTheirNames) {
 
 TEST(Arguments, TuningOutsideItsLimitsIsRefused) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const tuning_options wrong[] = {{.radix_bits = 13},      {.radix_bits = 64},
+  const test_tuning wrong[] = {{.radix_bits = 13},      {.radix_bits = 64},
                                   {.host_radix_bits = 13}, {.host_radix_bits = 4'000'000'000u},
                                   {.epsilon = nan},        {.fuse_threshold = nan}};
-  for (const tuning_options& t : wrong) {
+  for (const test_tuning& t : wrong) {
     std::vector<int> keys{2, 1};
-    EXPECT_THROW(spansort::sort(keys, {.devices = "cpu:2", .algorithm = algorithm::rmg, .tuning = t}), invalid_argument)
-        << engine{"cpu:2", "rmg", t}.describe();
+    const base::test_hooks_scope hooks(t.hooks());
+    EXPECT_THROW(spansort::sort(keys, {.devices = "host:2", .algorithm = algorithm::rmg, .tuning = t.options()}),
+                 invalid_argument)
+        << engine{"host:2", "rmg", t}.describe();
   }
 }
 

@@ -23,7 +23,7 @@ const small_sort small_sorts[] = {{key_type::u32, {operation::kind::keys}},
                                   {key_type::f64, {operation::kind::keys}},
                                   {key_type::u16, {operation::kind::pairs, 4}}};
 
-constexpr tuning_options shrunken{.radix_bits = 3,
+constexpr test_tuning shrunken{.radix_bits = 3,
                                   .epsilon = 0.02,
                                   .fuse_threshold = -1,
                                   .host_inline_keys = 1,
@@ -32,7 +32,7 @@ constexpr tuning_options shrunken{.radix_bits = 3,
                                   .host_tile_keys = 100};
 /// Every n meets one engine of each pair; neighbours meet different ones.
 const engine small_engines[] = {
-    {"cpu", "single"}, {"cpu:5", "rmg", shrunken}, {"cpu", "single", shrunken}, {"cpu:3", "rmg"}};
+    {"cpu", "single"}, {"host:5", "rmg", shrunken}, {"cpu", "single", shrunken}, {"host:3", "rmg"}};
 
 /// Sizes begin, begin + 16, ... up to 4096: sixteen tests share the sizes evenly.
 class every_size_test : public testing::TestWithParam<std::tuple<small_sort, std::uint64_t>> {};
@@ -41,7 +41,7 @@ TEST_P(every_size_test, UpTo4096) {
   const auto& [sort, begin] = GetParam();
   const bool descending = sort.type == key_type::u16;
   std::vector<sorter> sorters;
-  for (const engine& how : small_engines) sorters.emplace_back(how.options(descending));
+  for (const engine& how : small_engines) sorters.push_back(how.make_sorter());
   const auto distributions = all_distributions();
   for (std::uint64_t n = begin; n <= 4096; n += is_small_scale() && n > 130 ? 16 * 15 : 16) {
     const distribution& d = distributions[n % distributions.size()];
@@ -68,8 +68,8 @@ INSTANTIATE_TEST_SUITE_P(Sort, every_size_test,
 TEST(EverySize, AroundTheNumberOfDevices) {
   for (const unsigned num_devices : {2u, 3u, 7u, 64u, 200u}) {
     if (is_small_scale() && num_devices == 200) continue;
-    engine how{"cpu:" + std::to_string(num_devices), "rmg", shrunken};
-    sorter s(how.options(false));
+    engine how{"host:" + std::to_string(num_devices), "rmg", shrunken};
+    sorter s = how.make_sorter();
     for (std::uint64_t n = num_devices < 5 ? 0 : num_devices - 3; n <= num_devices + 3; ++n) {
       const oracle expected = make_oracle(key_type::i32, n, {distribution_kind::uniform}, seed_for(n), false);
       ASSERT_EQ(diagnose_sort(s, expected, {operation::kind::argsort, 8}), "") << how.devices << ", n " << n;

@@ -20,25 +20,25 @@ namespace {
 
 /// Ways that differ in what is allocated and when the input is overwritten.
 std::vector<engine> failure_engines() {
-  const tuning_options shrunken{.radix_bits = 3,
+  const test_tuning shrunken{.radix_bits = 3,
                                 .epsilon = 0,
                                 .host_inline_keys = 1,
                                 .host_bucket_bytes = 4096,
                                 .host_radix_bits = 4,
                                 .host_tile_keys = 500};
-  const tuning_options own{.host_separate_memory = true};
-  const tuning_options in_parts{.host_inline_keys = 1, .host_separate_memory = true, .device_chunk_keys = 20'000};
+  const test_tuning own{.host_separate_memory = true};
+  const test_tuning in_parts{.host_inline_keys = 1, .host_separate_memory = true, .device_chunk_keys = 20'000};
   return {{"cpu", "single"},
           {"cpu", "single", shrunken},
           {"cpu", "rmg"},
-          {"cpu:3", "rmg"},
-          {"cpu:3", "rmg", shrunken},
-          {"cpu:16", "rmg", shrunken},
+          {"host:3", "rmg"},
+          {"host:3", "rmg", shrunken},
+          {"host:16", "rmg", shrunken},
           {"auto", "auto"},
           {"cpu", "single", own},
-          {"cpu:3", "rmg", own},
+          {"host:3", "rmg", own},
           {"cpu", "out_of_core"},
-          {"cpu:3", "out_of_core", in_parts}};
+          {"host:3", "out_of_core", in_parts}};
 }
 
 enum class ending { finished, was_cancelled, callback_threw, ran_out_of_memory };
@@ -92,9 +92,9 @@ class failure_test : public testing::TestWithParam<std::size_t> {
 TEST_P(failure_test, CancelledAtOnceLeavesTheInputUntouched) {
   for (const operation& op : all_operations) {
     job j(large(), op, seed_for(1));
-    sort_options options = how.options(false);
+    hooked_options options = how.options();
     options.on_progress = [](const progress&) { return false; };
-    sorter s(options);
+    sorter s = make_sorter(options);
     EXPECT_EQ(j.run(s), ending::was_cancelled) << describe(op) << ", " << how.describe();
     EXPECT_EQ(j.diagnose_untouched(), "") << describe(op) << ", " << how.describe();
   }
@@ -107,9 +107,9 @@ TEST_P(failure_test, CancelledAtAnyCallIsUntouchedOrDone) {
     for (int allowed = 0; allowed < 200 && !has_finished; allowed = next_call(allowed)) {
       j.reset();
       int num_calls = 0;
-      sort_options options = how.options(false);
+      hooked_options options = how.options();
       options.on_progress = [&](const progress&) { return num_calls++ < allowed; };
-      sorter s(options);
+      sorter s = make_sorter(options);
       const ending end = j.run(s);
       ASSERT_NE(end, ending::ran_out_of_memory);
       has_finished = end == ending::finished;
@@ -129,13 +129,13 @@ TEST_P(failure_test, AnExceptionOfTheCallbackAtAnyCallLeavesTheInputUntouchedOrD
       j.reset();
       int num_calls = 0;
       double fraction = 0;
-      sort_options options = how.options(false);
+      hooked_options options = how.options();
       options.on_progress = [&](const progress& p) {
         fraction = p.fraction;
         if (num_calls++ == allowed) throw callers_own{};
         return true;
       };
-      sorter s(options);
+      sorter s = make_sorter(options);
       const ending end = j.run(s);
       has_finished = end == ending::finished;
       ASSERT_EQ(end, num_calls > allowed ? ending::callback_threw : ending::finished);
@@ -154,9 +154,9 @@ TEST_P(failure_test, AnExceptionOfTheCallbackAtAnyCallLeavesTheInputUntouchedOrD
 
 TEST_P(failure_test, ASorterSortsAfterItWasCancelled) {
   bool go_on = false;
-  sort_options options = how.options(false);
+  hooked_options options = how.options();
   options.on_progress = [&](const progress&) { return go_on; };
-  sorter s(options);
+  sorter s = make_sorter(options);
   for (const operation& op : all_operations) {
     job j(large() / 4, op, seed_for(3));
     go_on = false;
@@ -174,7 +174,7 @@ TEST_P(failure_test, ProgressNeverFallsAndReachesOne) {
     const std::thread::id caller = std::this_thread::get_id();
     double last = 0;
     int num_calls = 0;
-    sort_options options = how.options(false);
+    hooked_options options = how.options();
     options.on_progress = [&](const progress& p) {
       EXPECT_EQ(std::this_thread::get_id(), caller);
       EXPECT_GE(p.fraction, last) << p.phase;
@@ -184,7 +184,7 @@ TEST_P(failure_test, ProgressNeverFallsAndReachesOne) {
       ++num_calls;
       return true;
     };
-    sorter s(options);
+    sorter s = make_sorter(options);
     EXPECT_EQ(j.run(s), ending::finished);
     EXPECT_EQ(j.diagnose_done(), "");
     EXPECT_GE(num_calls, 1) << describe(op) << ", " << how.describe();
@@ -199,11 +199,11 @@ TEST_P(failure_test, EveryAllocationMayFail) {
     std::uint64_t k = 1;
     for (; k < 2000 && end == ending::ran_out_of_memory; ++k) {
       j.reset();
-      sort_options options = how.options(false);
-      options.tuning.fail_allocation_at = k;
+      hooked_options options = how.options();
+      options.world.fail_allocation_at = k;
       // Constructing the sorter may allocate too.
       try {
-        sorter s(options);
+        sorter s = make_sorter(options);
         end = j.run(s);
       } catch (const out_of_memory& e) {
         j.last_needed_bytes = e.needed_bytes();
@@ -223,13 +223,13 @@ TEST_P(failure_test, EveryAllocationMayFail) {
 TEST_P(failure_test, AMemoryLimitTooSmallIsRefusedBeforeAnyWork) {
   for (const operation& op : all_operations) {
     job j(large() / 4, op, seed_for(6));
-    sort_options options = how.options(false);
+    hooked_options options = how.options();
     options.memory_limit_bytes = 1;
     options.on_progress = [](const progress& p) {
       EXPECT_EQ(p.fraction, 0) << "work was done before memory was refused: " << p.phase;
       return true;
     };
-    sorter s(options);
+    sorter s = make_sorter(options);
     ASSERT_EQ(j.run(s), ending::ran_out_of_memory) << describe(op) << ", " << how.describe();
     EXPECT_EQ(j.diagnose_untouched(), "");
     EXPECT_GT(j.last_needed_bytes, j.last_available_bytes) << j.last_message;
@@ -244,7 +244,7 @@ TEST_P(failure_test, TheMemoryThatAnErrorAsksForIsEnough) {
   for (const operation& op : all_operations) {
     job j(large() / 4, op, seed_for(6));
     sort_report report;
-    sort_options options = how.options(false);
+    hooked_options options = how.options();
     options.memory_limit_bytes = 1;
     options.report = &report;
     ASSERT_EQ(j.run(*std::make_unique<sorter>(options)), ending::ran_out_of_memory);
@@ -261,9 +261,9 @@ TEST_P(failure_test, WorkspaceStaysWithinTheDocumentedFormula) {
   for (const operation& op : all_operations) {
     job j(large(), op, seed_for(7));
     sort_report report;
-    sort_options options = how.options(false);
+    hooked_options options = how.options();
     options.report = &report;
-    sorter s(options);
+    sorter s = make_sorter(options);
     ASSERT_EQ(j.run(s), ending::finished);
     std::uint64_t num_threads = 0;
     for (const rank_report& rank : report.ranks) num_threads += rank.num_threads;

@@ -35,7 +35,7 @@ TEST_P(DISABLED_LargeSlow, SortsMoreThan32BitsCount) {
   EXPECT_EQ(report.num_keys, n);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sort, DISABLED_LargeSlow, testing::Values("cpu", "cpu:3"), [](const auto& param) {
+INSTANTIATE_TEST_SUITE_P(Sort, DISABLED_LargeSlow, testing::Values("cpu", "host:3"), [](const auto& param) {
   return std::string(param.param).substr(0, 3) + (param.index == 0 ? "" : "_3");
 });
 

@@ -20,25 +20,27 @@ const operation all_operations[] = {{operation::kind::keys, 0},   {operation::ki
                                     {operation::kind::pairs, 16}, {operation::kind::pairs, 40},
                                     {operation::kind::argsort, 4}};
 
-sort_options limited(const std::string& devices, const std::string& algorithm, std::uint64_t device_memory_bytes,
+hooked_options limited(const std::string& devices, const std::string& algorithm, std::uint64_t device_memory_bytes,
                      sort_report* report = nullptr) {
-  sort_options options{.devices = devices_under_test(devices), .algorithm = parse_algorithm(algorithm)};
+  hooked_options options;
+  options.devices = devices_under_test(devices);
+  options.algorithm = parse_algorithm(algorithm);
   options.device_memory_bytes = device_memory_bytes;
   options.report = report;
-  options.tuning.host_inline_keys = 1;
+  options.world.host_inline_keys = 1;
   return options;
 }
 
 /// Sorts, and says what is wrong with the result.
-std::string diagnose(const sort_options& options, const oracle& expected, const operation& op) {
-  sorter s(options);
+std::string diagnose(const hooked_options& options, const oracle& expected, const operation& op) {
+  sorter s = make_sorter(options);
   return diagnose_sort(s, expected, op);
 }
 
 /// The bytes that an out_of_memory asks for where `options` allow too few.
-std::uint64_t asked_for(const sort_options& options, const oracle& expected, const operation& op) {
+std::uint64_t asked_for(const hooked_options& options, const oracle& expected, const operation& op) {
   sort_job job(op, expected);
-  sorter s(options);
+  sorter s = make_sorter(options);
   try {
     job.run(s);
   } catch (const out_of_memory& failure) {
@@ -113,9 +115,8 @@ TEST_P(device_limit_test, AReusedSorterKeepsToIt) {
   const operation pairs = all_operations[4];
   const std::uint64_t least = asked_for(limited(GetParam(), "out_of_core", 1), large, pairs);
   sort_report report;
-  sort_options options = limited(GetParam(), "auto", least + (1 << 20), &report);
-  options.descending = true;
-  sorter s(options);
+  hooked_options options = limited(GetParam(), "auto", least + (1 << 20), &report);
+  sorter s = make_sorter(options);
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(diagnose_sort(s, large, pairs), "");
     EXPECT_EQ(report.algorithm, "out_of_core");
@@ -127,7 +128,7 @@ TEST_P(device_limit_test, AReusedSorterKeepsToIt) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sort, device_limit_test, testing::Values("cpu:1", "cpu:3", "cpu:7"),
+INSTANTIATE_TEST_SUITE_P(Sort, device_limit_test, testing::Values("host:1", "host:3", "host:7"),
                          [](const auto& param) { return test_name(param.param); });
 
 /// Chunks as large as the input, of a few keys, of one; every distribution.
@@ -139,10 +140,9 @@ TEST(OutOfCore, EveryChunkSizeSortsEveryDistribution) {
     const bool descending = case_number % 2 == 1;
     const oracle expected = make_oracle(type, n, d, seed_for(case_number), descending);
     for (const std::uint64_t chunk : {1, 2, 31, 100, 299, 300, 5000}) {
-      sort_options options = limited("cpu:" + std::to_string(1 + case_number % 4), "out_of_core", 0);
-      options.descending = descending;
-      options.tuning.device_chunk_keys = chunk;
-      options.tuning.host_separate_memory = case_number % 3 != 0;
+      hooked_options options = limited("host:" + std::to_string(1 + case_number % 4), "out_of_core", 0);
+      options.world.device_chunk_keys = chunk;
+      options.world.host_separate_memory = case_number % 3 != 0;
       const operation& op = all_operations[case_number++ % std::size(all_operations)];
       ASSERT_EQ(diagnose(options, expected, op), "")
           << describe(op) << " of " << name(type) << ", " << to_string(d) << ", chunks of " << chunk;
@@ -154,8 +154,8 @@ TEST(OutOfCore, EveryChunkSizeSortsEveryDistribution) {
 TEST(OutOfCore, RangesInOrderAreNotSorted) {
   for (const distribution_kind kind : {distribution_kind::zero, distribution_kind::sorted}) {
     sort_report report;
-    sort_options options = limited("cpu:2", "out_of_core", 0, &report);
-    options.tuning.device_chunk_keys = 100;
+    hooked_options options = limited("host:2", "out_of_core", 0, &report);
+    options.world.device_chunk_keys = 100;
     const oracle expected = make_oracle(key_type::u32, 1000, {kind}, seed_for(1), false);
     ASSERT_EQ(diagnose(options, expected, all_operations[0]), "");
     for (const phase_report& phase : report.phases) {

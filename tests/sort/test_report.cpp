@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "keys/codec.hpp"
 #include "spansort/plan.hpp"
 #include "spansort/report.hpp"
 #include "spansort/sort.hpp"
@@ -27,16 +28,17 @@ sort_report report_of(const engine& how, key_type type, const distribution& d, c
                       bool descending = false) {
   sort_report report;
   report.wants_plan = true;
-  sort_options options = how.options(descending);
+  hooked_options options = how.options();
   options.report = &report;
-  sorter s(options);
+  sorter s = make_sorter(options);
+  const direction wanted = keys::direction_of(descending);
   auto keys = make_keys(type, n, d, seed_for(1));
   std::vector<std::byte> values = input_values(n, std::max(op.bytes, 1u));
   const key_span span{type, keys.data(), n};
   switch (op.what) {
-    case operation::kind::keys: s.sort(span); break;
-    case operation::kind::pairs: s.sort_pairs(span, values.data(), op.bytes); break;
-    default: s.argsort(span, values.data(), op.bytes); break;
+    case operation::kind::keys: s.sort(span, wanted); break;
+    case operation::kind::pairs: s.sort_pairs(span, values.data(), op.bytes, wanted); break;
+    default: s.argsort(span, values.data(), op.bytes, wanted); break;
   }
   return report;
 }
@@ -48,11 +50,11 @@ std::uint64_t num_devices(const engine& how) {
 
 const engine engines[] = {{"cpu", "single"},
                           {"cpu", "rmg"},
-                          {"cpu:3", "rmg"},
-                          {"cpu:7", "rmg", {.radix_bits = 3}},
-                          {"cpu:2", "auto", {.several_devices_keys = 1}},
-                          {"cpu:3", "single"},
-                          {"cpu:3", "out_of_core", {.host_separate_memory = true, .device_chunk_keys = 20'000}}};
+                          {"host:3", "rmg"},
+                          {"host:7", "rmg", {.radix_bits = 3}},
+                          {"host:2", "auto", {.several_devices_keys = 1}},
+                          {"host:3", "single"},
+                          {"host:3", "out_of_core", {.host_separate_memory = true, .device_chunk_keys = 20'000}}};
 
 class report_test : public testing::TestWithParam<std::size_t> {
  protected:
@@ -205,7 +207,7 @@ TEST_P(shape_test, ReversedPairsWithTiesAreNotReversed) {
   EXPECT_EQ(r.input_shape, "general");
 }
 
-INSTANTIATE_TEST_SUITE_P(Sort, shape_test, testing::Values("cpu", "cpu:2", "cpu:5"),
+INSTANTIATE_TEST_SUITE_P(Sort, shape_test, testing::Values("cpu", "host:2", "host:5"),
                          [](const auto& param) { return test_name(param.param); });
 
 /// Keys for which every chunk of `num_ranks` looks reversed, or constant, and yet equal keys must keep their order.
@@ -231,7 +233,7 @@ TEST(AutoOverSeveralDevices, IsStableWhereChunksLookReversed) {
           return descending ? keys[a] > keys[b] : keys[a] < keys[b];
         });
         std::vector<std::uint32_t> order(n);
-        argsort(keys, order, {.descending = descending, .devices = "cpu:" + std::to_string(num_ranks)});
+        argsort(keys, order, keys::direction_of(descending), {.devices = "host:" + std::to_string(num_ranks)});
         EXPECT_TRUE(order == expected) << num_ranks << " devices" << (descending ? ", descending" : "");
       }
     }
@@ -239,11 +241,11 @@ TEST(AutoOverSeveralDevices, IsStableWhereChunksLookReversed) {
 }
 
 TEST(Report, ThePlanThatIsExplainedIsThePlanThatIsSorted) {
-  for (const char* devices : {"cpu:2", "cpu:3", "cpu:7"}) {
+  for (const char* devices : {"host:2", "host:3", "host:7"}) {
     for (const distribution_kind kind : {distribution_kind::uniform, distribution_kind::zipf}) {
       const engine how{devices, "rmg"};
       const auto keys = make_keys(key_type::u32, n, {kind, 1}, seed_for(1));
-      const plan_explanation plan = explain_plan(const_key_span(key_type::u32, keys.data(), n), how.options(false));
+      const plan_explanation plan = explain_plan(const_key_span(key_type::u32, keys.data(), n), how.options());
       EXPECT_EQ(plan.json, report_of(how, key_type::u32, {kind, 1}, {operation::kind::keys}).plan_json) << devices;
       EXPECT_NE(plan.text.find("rank"), std::string::npos) << plan.text;
     }
@@ -252,13 +254,13 @@ TEST(Report, ThePlanThatIsExplainedIsThePlanThatIsSorted) {
 
 TEST(Report, SpanningBucketsOfConstantInputAreCutEvenly) {
   const sort_report r =
-      report_of({"cpu:7", "rmg"}, key_type::u32, {distribution_kind::zero}, {operation::kind::pairs, 4});
+      report_of({"host:7", "rmg"}, key_type::u32, {distribution_kind::zero}, {operation::kind::pairs, 4});
   EXPECT_LE(r.imbalance, 1.01);
 }
 
 TEST(Report, IsOverwrittenByTheNextSort) {
   sort_report report;
-  sorter s(sort_options{.devices = "cpu:2", .report = &report});
+  sorter s(sort_options{.devices = "host:2", .report = &report});
   std::vector<std::uint32_t> keys(1000);
   s.sort(keys);
   const std::size_t num_ranks = report.ranks.size();

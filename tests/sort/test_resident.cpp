@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "keys/codec.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/report.hpp"
 #include "spansort/resident.hpp"
@@ -90,16 +91,15 @@ counts random_sizes(std::mt19937_64& random, std::uint64_t n, std::size_t num_sh
   return sizes;
 }
 
-sort_options options_for(const std::string& list, bool descending, const tuning_options& tuning = {}) {
+sort_options options_for(const std::string& list, const test_tuning& tuning = {}) {
   sort_options options;
-  options.descending = descending;
   options.devices = devices_under_test(list);
-  options.tuning = tuning;
+  options.tuning = tuning.options();
   return options;
 }
 
-const std::vector<tuning_options>& tunings() {
-  static const std::vector<tuning_options> all{
+const std::vector<test_tuning>& tunings() {
+  static const std::vector<test_tuning> all{
       {}, {.radix_bits = 3}, {.exchange_through_host = true}, {.radix_bits = 4, .host_bucket_bytes = 512}};
   return all;
 }
@@ -112,7 +112,7 @@ class resident_test : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(resident_test, KeepsSizesAndOrdersAllShards) {
-  for (const tuning_options& tuning : tunings()) {
+  for (const test_tuning& tuning : tunings()) {
     for (const key_type type :
          {key_type::u8, key_type::f16, key_type::u32, key_type::f32, key_type::i64, key_type::f64}) {
       if (is_small_scale() && (type == key_type::u32 || type == key_type::i64)) continue;  // f32, f64 are as wide
@@ -120,8 +120,9 @@ TEST_P(resident_test, KeepsSizesAndOrdersAllShards) {
         const bool descending = random() % 2 == 0;
         const oracle expected = make_oracle(type, n, {distribution_kind::special_floats}, seed_for(n), descending);
         const counts sizes = random_sizes(random, n, num_shards);
-        shards_under_test data(options_for(list, false).devices, expected, sizes, sizes, 0);
-        resident_sorter(options_for(list, descending, tuning)).sort(type, data.shards());
+        shards_under_test data(options_for(list).devices, expected, sizes, sizes, 0);
+        const base::test_hooks_scope hooks(tuning.hooks());
+        resident_sorter(options_for(list, tuning)).sort(type, data.shards(), keys::direction_of(descending));
         ASSERT_EQ(data.sizes(), sizes);
         ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone())) << name(type) << ", n " << n;
       }
@@ -136,9 +137,9 @@ TEST_P(resident_test, BalancesWithinSlack) {
       const oracle expected = make_oracle(key_type::u32, n, d, seed_for(n), false);
       counts sizes(num_shards, 0);  // one shard holds everything
       sizes[random() % num_shards] = n;
-      shards_under_test data(options_for(list, false).devices, expected, sizes, counts(num_shards, n + 8), 0);
-      resident_sorter(options_for(list, false, {.epsilon = 0.1}))
-          .sort(key_type::u32, data.shards(), shard_sizes::balanced);
+      shards_under_test data(options_for(list).devices, expected, sizes, counts(num_shards, n + 8), 0);
+      resident_sorter(options_for(list, {.epsilon = 0.1}))
+          .sort(key_type::u32, data.shards(), direction::ascending, shard_sizes::balanced);
       const std::uint64_t share = (n + num_shards - 1) / num_shards;
       if (num_shards != 1) {
         for (const std::uint64_t size : data.sizes()) ASSERT_LE(size, share + 2 * share / 10);
@@ -154,8 +155,8 @@ TEST_P(resident_test, PairsAreStable) {
       const std::uint64_t n = 30'000;
       const oracle expected = make_oracle(type, n, {distribution_kind::zipf, 1}, seed_for(2), true);
       const counts sizes = random_sizes(random, n, num_shards);
-      shards_under_test data(options_for(list, false).devices, expected, sizes, sizes, value_bytes);
-      resident_sorter(options_for(list, true)).sort_pairs(type, value_bytes, data.shards());
+      shards_under_test data(options_for(list).devices, expected, sizes, sizes, value_bytes);
+      resident_sorter(options_for(list)).sort_pairs(type, value_bytes, data.shards(), direction::descending);
       ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_of_pairs()));
       ASSERT_EQ(data.all_indices(), expected.order()) << name(type) << ", values of " << value_bytes;
     }
@@ -164,7 +165,7 @@ TEST_P(resident_test, PairsAreStable) {
 
 TEST_P(resident_test, ASorterServesManyCalls) {
   sort_report report;
-  sort_options options = options_for(list, false);
+  sort_options options = options_for(list);
   options.report = &report;
   resident_sorter s(options);
   for (const std::uint64_t n : {50'000u, 100u, 80'000u}) {
@@ -180,12 +181,14 @@ TEST_P(resident_test, ASorterServesManyCalls) {
 }
 
 TEST(ResidentPlan, FusesUpToTheAdvisedSizeHoweverUnevenTheShards) {
-  const std::string list = devices_under_test("cpu:4");
-  if (list != "cpu:4") GTEST_SKIP() << "the size that GPUs advise cannot be shrunk";
+  const std::string list = devices_under_test("host:4");
+  if (list != "host:4") GTEST_SKIP() << "the size that GPUs advise cannot be shrunk";
   constexpr std::uint64_t segment_keys = 1024;
   sort_report report;
   report.wants_plan = true;
-  sort_options options = options_for(list, false, {.radix_bits = 12, .host_bucket_bytes = segment_keys * 4});
+  const test_tuning tuning{.radix_bits = 12, .host_bucket_bytes = segment_keys * 4};
+  const base::test_hooks_scope hooks(tuning.hooks());
+  sort_options options = options_for(list, tuning);
   options.report = &report;
   const oracle expected = make_oracle(key_type::u32, 100'000, {distribution_kind::uniform}, seed_for(4), false);
   for (const counts& sizes : {counts{25'000, 25'000, 25'000, 25'000}, counts{97'000, 1000, 1000, 1000}}) {
@@ -203,17 +206,17 @@ TEST(ResidentPlan, FusesUpToTheAdvisedSizeHoweverUnevenTheShards) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sort, resident_test, testing::Values("cpu:1", "cpu:2", "cpu:3", "cpu:7"),
+INSTANTIATE_TEST_SUITE_P(Sort, resident_test, testing::Values("host:1", "host:2", "host:3", "host:7"),
                          [](const auto& param) { return test_name(param.param); });
 
 TEST(ResidentArguments, AreChecked) {
-  const std::string list = devices_under_test("cpu:2");
+  const std::string list = devices_under_test("host:2");
   const oracle keys = make_oracle(key_type::u32, 100, {distribution_kind::uniform}, seed_for(3), false);
   const auto failure = [&](const auto& spoil, shard_sizes sizes = shard_sizes::as_given) -> std::string {
     shards_under_test data(list, keys, {50, 50}, {60, 60}, 0);
     spoil(data.shards());
     try {
-      resident_sorter(options_for("cpu:2", false)).sort(key_type::u32, data.shards(), sizes);
+      resident_sorter(options_for("host:2", false)).sort(key_type::u32, data.shards(), sizes);
     } catch (const invalid_argument& e) {
       return e.what();
     }
@@ -239,7 +242,7 @@ TEST(ResidentArguments, AreChecked) {
                 },
                 shard_sizes::balanced),
             "shard 1: room for 10 keys, but it may end with 30; keep the sizes as given, or give it more room");
-  EXPECT_THROW(resident_sorter(options_for("cpu:2", false)).sort_pairs(key_type::u32, 3, {}), invalid_argument);
+  EXPECT_THROW(resident_sorter(options_for("host:2", false)).sort_pairs(key_type::u32, 3, {}), invalid_argument);
 }
 
 }  // namespace

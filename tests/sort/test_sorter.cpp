@@ -43,7 +43,7 @@ class reuse_test : public testing::TestWithParam<std::size_t> {};
 TEST_P(reuse_test, ManySortsOfChangingSizeAndType) {
   const engine& how = all_engines()[GetParam()];
   for (const bool descending : {false, true}) {
-    sorter s(how.options(descending));
+    sorter s = how.make_sorter();
     random_words random(seed_for(GetParam()));
     for (int i = 0; i < (is_small_scale() ? 10 : 40); ++i) {
       ASSERT_EQ(random_sort(s, descending, random, i % 10 == 9 ? 30'000 : 3000), "")
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Sort, reuse_test, testing::Range(std::size_t{0}, all_en
 });
 
 TEST(Sorter, MovesTakeEverythingAlong) {
-  sorter first(sort_options{.descending = true, .devices = "cpu:3", .algorithm = algorithm::rmg});
+  sorter first(sort_options{.devices = "host:3", .algorithm = algorithm::rmg});
   random_words random(seed_for(1));
   ASSERT_EQ(random_sort(first, true, random, 3000), "");
   sorter second(std::move(first));
@@ -73,7 +73,7 @@ TEST(Sorter, MovesTakeEverythingAlong) {
 
 TEST(Sorter, KeepsWorkspaceUntilReleased) {
   for (const algorithm which : {algorithm::single, algorithm::rmg}) {
-    sorter s(sort_options{.devices = "cpu:2", .algorithm = which});
+    sorter s(sort_options{.devices = "host:2", .algorithm = which});
     std::vector<std::uint64_t> keys(1 << 18);
     generate(as_key_span(std::span(keys)), {}, seed_for(1));
     auto again = keys;
@@ -93,7 +93,7 @@ TEST(Sorter, KeepsWorkspaceUntilReleased) {
 
 TEST(Sorter, WorkspaceGrowsAsDocumented) {
   // sort.hpp: n * (k + v), with several devices n * (k + v) * 1.01, + 1 MiB + 6 MiB a thread.
-  for (const char* devices : {"cpu", "cpu:2", "cpu:5"}) {
+  for (const char* devices : {"cpu", "host:2", "host:5"}) {
     std::vector<std::uint64_t> keys(1 << 22);
     std::vector<std::uint64_t> values(keys.size());
     generate(as_key_span(std::span(keys)), {}, seed_for(1));
@@ -108,7 +108,7 @@ TEST(Sorter, WorkspaceGrowsAsDocumented) {
 }
 
 TEST(Sorter, WorksAfterARefusedCall) {
-  sorter s(sort_options{.devices = "cpu:2"});
+  sorter s(sort_options{.devices = "host:2"});
   std::vector<int> keys{3, 1, 2};
   EXPECT_THROW(s.sort_pairs(as_key_span(std::span(keys)), keys.data(), 4), invalid_argument);
   s.sort(keys);
@@ -123,7 +123,7 @@ void run_threads(unsigned num_threads, int num_sorts, std::uint64_t max_keys) {
     for (int i = 0; i < num_sorts && mistakes[number].empty(); ++i) {
       const engine& how = all_engines()[random.below(all_engines().size())];
       const bool descending = random.below(2) == 1;
-      sorter s(how.options(descending));
+      sorter s = how.make_sorter();
       mistakes[number] = random_sort(s, descending, random, max_keys);
       if (!mistakes[number].empty()) mistakes[number] += ", by " + how.describe();
     }
@@ -138,7 +138,7 @@ TEST(Concurrency, TwoThreadsSortLargeInputs) { run_threads(2, is_small_scale() ?
 TEST(Concurrency, EightThreadsOfRandomSorts) { run_threads(8, is_small_scale() ? 8 : 40, 5000); }
 
 TEST(Concurrency, AThreadMayUseASorterThatAnotherMade) {
-  auto s = std::make_unique<sorter>(sort_options{.devices = "cpu:3", .algorithm = algorithm::rmg});
+  auto s = std::make_unique<sorter>(sort_options{.devices = "host:3", .algorithm = algorithm::rmg});
   std::string mistake;
   std::thread([&] {
     random_words random(seed_for(1));

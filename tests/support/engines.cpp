@@ -7,6 +7,7 @@
 #include <exception>
 #include <sstream>
 
+#include "keys/codec.hpp"
 #include "spansort/devices.hpp"
 #include "support/environment.hpp"
 #include "support/guarded_array.hpp"
@@ -24,7 +25,7 @@ constexpr world tiny{1, 256, 2, 16};
 constexpr world small{8, 1024, 5, 64};
 constexpr world middle{100, 4096, 11, 1000};
 
-tuning_options tuning(world w, unsigned radix_bits = 0, double epsilon = -1, double fuse_threshold = -1) {
+test_tuning tuning(world w, unsigned radix_bits = 0, double epsilon = -1, double fuse_threshold = -1) {
   return {.radix_bits = radix_bits,
           .epsilon = epsilon,
           .fuse_threshold = fuse_threshold,
@@ -35,26 +36,26 @@ tuning_options tuning(world w, unsigned radix_bits = 0, double epsilon = -1, dou
 }
 
 /// `auto` takes all devices however few the keys.
-tuning_options small_for_all(tuning_options t) {
+test_tuning small_for_all(test_tuning t) {
   t.several_devices_keys = 1;
   return t;
 }
 
 /// Devices with memory of their own, as GPUs: copies in and out, in pieces.
-tuning_options with_own_memory(tuning_options t) {
+test_tuning with_own_memory(test_tuning t) {
   t.host_separate_memory = true;
   t.copy_piece_bytes = 4096;
   return t;
 }
 
 /// Sorts larger than the devices, which hold this many keys at a time.
-tuning_options in_parts_of(std::uint64_t num_keys, tuning_options t) {
+test_tuning in_parts_of(std::uint64_t num_keys, test_tuning t) {
   t.device_chunk_keys = num_keys;
   return t;
 }
 
 /// Has the exchange go through the host, as between devices that cannot reach each other's memory.
-tuning_options staged(tuning_options t) {
+test_tuning staged(test_tuning t) {
   t.exchange_through_host = true;
   return t;
 }
@@ -63,17 +64,18 @@ tuning_options staged(tuning_options t) {
 std::vector<engine> with_all_algorithms(std::vector<engine> engines) {
   for (const algorithm which : list_algorithms()) {
     const bool is_named = std::ranges::any_of(engines, [&](const engine& e) { return e.algorithm == name(which); });
-    if (!is_named) engines.push_back({"cpu:3", std::string(name(which)), tuning(small)});
+    if (!is_named) engines.push_back({"host:3", std::string(name(which)), tuning(small)});
   }
   return engines;
 }
 
-std::string diagnose_argsort(sorter& s, const oracle& expected, unsigned index_bytes) {
+std::string diagnose_argsort(sorter& s, const oracle& expected, direction wanted, unsigned index_bytes) {
   const std::uint64_t n = expected.num_keys();
   const std::size_t key_bytes = size_bytes(expected.type());
   guarded_array keys(expected.input(), key_bytes);
   guarded_array indices(n * index_bytes, index_bytes);
-  s.argsort(const_key_span(expected.type(), keys.data(), n), indices.data(), index_bytes);
+  s.argsort(const_key_span(expected.type(), keys.data(), n), indices.data(), index_bytes,
+            keys::direction_of(expected.descending()));
   std::string wrong =
       diagnose_bytes("index", values_in_order(expected.order(), index_bytes), indices.bytes(), index_bytes);
   if (wrong.empty()) wrong = diagnose_bytes("argsort changed key", expected.input(), keys.bytes(), key_bytes);
@@ -85,7 +87,8 @@ std::string diagnose_pairs(sorter& s, const oracle& expected, unsigned value_byt
   const std::size_t key_bytes = size_bytes(expected.type());
   guarded_array keys(expected.input(), key_bytes);
   guarded_array values(input_values(n, value_bytes), misalignment_bytes);
-  s.sort_pairs(key_span{expected.type(), keys.data(), n}, values.data(), value_bytes);
+  s.sort_pairs(key_span{expected.type(), keys.data(), n}, values.data(), value_bytes,
+               keys::direction_of(expected.descending()));
   std::string wrong = diagnose_bytes("key", expected.keys_of_pairs(), keys.bytes(), key_bytes);
   if (wrong.empty()) {
     wrong = diagnose_bytes("value", values_in_order(expected.order(), value_bytes), values.bytes(), value_bytes);
@@ -96,7 +99,7 @@ std::string diagnose_pairs(sorter& s, const oracle& expected, unsigned value_byt
 std::string diagnose_keys(sorter& s, const oracle& expected) {
   const std::size_t key_bytes = size_bytes(expected.type());
   guarded_array keys(expected.input(), key_bytes);
-  s.sort(key_span{expected.type(), keys.data(), expected.num_keys()});
+  s.sort(key_span{expected.type(), keys.data(), expected.num_keys()}, keys::direction_of(expected.descending()));
   return diagnose_bytes("key", expected.keys_alone(), keys.bytes(), key_bytes) + keys.corruption();
 }
 
@@ -106,7 +109,7 @@ std::string devices_under_test(const std::string& devices) {
   const char* const wanted = std::getenv("SPANSORT_TEST_DEVICES");
   if (wanted == nullptr || std::string(wanted) != "gpu") return devices;
   unsigned count = 1;
-  if (devices.starts_with("cpu:")) count = std::min(8U, static_cast<unsigned>(std::stoul(devices.substr(4))));
+  if (devices.starts_with("host:")) count = std::min(8U, static_cast<unsigned>(std::stoul(devices.substr(5))));
   static const auto num_gpus = static_cast<unsigned>(
       std::ranges::count_if(list_devices(), [](const device_description& d) { return d.name.starts_with("gpu:"); }));
   std::string list = "gpu:";
@@ -117,12 +120,12 @@ std::string devices_under_test(const std::string& devices) {
   return list;
 }
 
-sort_options engine::options(bool descending) const {
-  sort_options o;
-  o.descending = descending;
+hooked_options engine::options() const {
+  hooked_options o;
   o.devices = devices_under_test(devices);
   o.algorithm = parse_algorithm(algorithm);
-  o.tuning = tuning;
+  o.world = tuning;
+  o.tuning = tuning.options();
   return o;
 }
 
@@ -142,35 +145,35 @@ const std::vector<engine>& all_engines() {
   static const std::vector<engine> engines = with_all_algorithms({
       {"cpu", "single", {}},
       {"cpu", "single", tuning(tiny)},
-      {"cpu:3", "rmg", tuning(small, 3, 0.2)},
+      {"host:3", "rmg", tuning(small, 3, 0.2)},
       {"cpu", "auto", {}},
-      {"cpu:7", "rmg", tuning(tiny, 8, 0)},
+      {"host:7", "rmg", tuning(tiny, 8, 0)},
       {"cpu", "single", tuning(small)},
-      {"cpu:2", "rmg", {}},
-      {"cpu:64", "rmg", tuning(small, 8, 0.005), true},
+      {"host:2", "rmg", {}},
+      {"host:64", "rmg", tuning(small, 8, 0.005), true},
       {"cpu", "single", tuning(middle)},
-      {"cpu:2", "rmg", tuning(tiny, 1, 0)},
-      {"cpu:3", "auto", small_for_all(tuning(small))},
-      {"cpu:7", "rmg", tuning(middle, 11, 0.005, 0)},
+      {"host:2", "rmg", tuning(tiny, 1, 0)},
+      {"host:3", "auto", small_for_all(tuning(small))},
+      {"host:7", "rmg", tuning(middle, 11, 0.005, 0)},
       {"cpu", "rmg", {}},
-      {"cpu:3", "rmg", tuning(tiny, 12, 0, 1)},
-      {"cpu:7", "rmg", {}},
+      {"host:3", "rmg", tuning(tiny, 12, 0, 1)},
+      {"host:7", "rmg", {}},
       {"cpu", "rmg", tuning(small, 1, 0.2)},
-      {"cpu:64", "rmg", tuning(tiny, 3, 0, 0.3), true},
-      {"cpu:7", "auto", small_for_all(tuning(tiny))},
-      {"cpu:3", "rmg", {}},
-      {"cpu:64", "auto", {}},
+      {"host:64", "rmg", tuning(tiny, 3, 0, 0.3), true},
+      {"host:7", "auto", small_for_all(tuning(tiny))},
+      {"host:3", "rmg", {}},
+      {"host:64", "auto", {}},
       {"cpu", "single", with_own_memory(tuning(small))},
-      {"cpu:3", "rmg", with_own_memory(tuning(small, 3, 0.2))},
-      {"cpu:2", "auto", with_own_memory(small_for_all({}))},
-      {"cpu:7", "rmg", tuning(small, 3, 0.2, 0.5)},
-      {"cpu:3", "rmg", staged(tuning(small, 8, 0))},
-      {"cpu:7", "rmg", staged(with_own_memory(tuning(small, 3, 0.2)))},
+      {"host:3", "rmg", with_own_memory(tuning(small, 3, 0.2))},
+      {"host:2", "auto", with_own_memory(small_for_all({}))},
+      {"host:7", "rmg", tuning(small, 3, 0.2, 0.5)},
+      {"host:3", "rmg", staged(tuning(small, 8, 0))},
+      {"host:7", "rmg", staged(with_own_memory(tuning(small, 3, 0.2)))},
       {"cpu", "auto", with_own_memory({})},
       {"cpu", "out_of_core", in_parts_of(300, tuning(small))},
-      {"cpu:3", "out_of_core", in_parts_of(100, with_own_memory(tuning(small)))},
-      {"cpu:7", "out_of_core", in_parts_of(977, with_own_memory(tuning(tiny)))},
-      {"cpu:2", "out_of_core", with_own_memory({})},
+      {"host:3", "out_of_core", in_parts_of(100, with_own_memory(tuning(small)))},
+      {"host:7", "out_of_core", in_parts_of(977, with_own_memory(tuning(tiny)))},
+      {"host:2", "out_of_core", with_own_memory({})},
   });
   return engines;
 }

@@ -11,6 +11,7 @@
 #include "spansort/generate.hpp"
 #include "spansort/sort.hpp"
 #include "support/oracle.hpp"
+#include "support/test_tuning.hpp"
 
 namespace spansort::test {
 
@@ -18,10 +19,12 @@ namespace spansort::test {
 struct engine {
   std::string devices;
   std::string algorithm;
-  tuning_options tuning = {};
+  test_tuning tuning = {};
   bool is_costly = false;  ///< takes tens of milliseconds however few the keys: run it on fewer cases
 
-  [[nodiscard]] sort_options options(bool descending) const;
+  [[nodiscard]] hooked_options options() const;
+  /// A sorter with the engine's options, and its hooks for its own.
+  [[nodiscard]] sorter make_sorter() const { return test::make_sorter(options()); }
   /// Everything needed to run it again.
   [[nodiscard]] std::string describe() const;
 };
@@ -30,7 +33,7 @@ struct engine {
 /// GPUs.
 [[nodiscard]] std::string devices_under_test(const std::string& devices);
 
-/// Device lists cpu, cpu:2, cpu:3, cpu:7, cpu:64; algorithms auto, single, rmg, out_of_core; the default world and
+/// Device lists cpu, host:2, host:3, host:7, host:64; algorithms auto, single, rmg, out_of_core; the default world and
 /// shrunken ones in which a thousand keys have many tiles, buckets, passes and spanning buckets.
 [[nodiscard]] const std::vector<engine>& all_engines();
 

@@ -61,16 +61,15 @@ std::string diagnose_answers(const answers& found, const answers& expected) {
 struct access {
   key_order order = key_order::unknown;
   std::string devices;
-  tuning_options tuning = {};
 
   [[nodiscard]] quantile_options of_quantiles() const {
-    return {.nans = nan_policy::omit, .order = order, .devices = devices, .tuning = tuning};
+    return {.nans = nan_policy::omit, .order = order, .devices = devices};
   }
   [[nodiscard]] summary_options of_summary() const {
-    return {.nans = nan_policy::omit, .most_outliers = 20, .order = order, .devices = devices, .tuning = tuning};
+    return {.nans = nan_policy::omit, .most_outliers = 20, .order = order, .devices = devices};
   }
-  [[nodiscard]] rank_options of_rank() const { return {order, devices, tuning}; }
-  [[nodiscard]] top_options of_top(nan_policy nans) const { return {nans, order, devices, tuning}; }
+  [[nodiscard]] rank_options of_rank() const { return {order, devices}; }
+  [[nodiscard]] top_options of_top(nan_policy nans) const { return {nans, order, devices}; }
 };
 
 answers ask_host(std::span<const std::byte> keys, key_type type, const access& a) {
@@ -118,12 +117,14 @@ std::string diagnose_resident(std::span<const std::byte> keys, const order_case&
     begin += c.sizes[i] * width;
   }
   const answers expected = ask_host(keys, c.type, {.devices = "cpu"});
-  return diagnose_answers(ask_resident(keys, c.type, shards, {c.order, c.devices, c.tuning}), expected);
+  const base::test_hooks_scope hooks(c.hooks);
+  return diagnose_answers(ask_resident(keys, c.type, shards, {c.order, c.devices}), expected);
 }
 
 std::string diagnose_spread(std::span<const std::byte> keys, const order_case& c) {
   const answers expected = ask_host(keys, c.type, {.devices = "cpu"});
-  return diagnose_answers(ask_host(keys, c.type, {c.order, c.devices, c.tuning}), expected);
+  const base::test_hooks_scope hooks(c.hooks);
+  return diagnose_answers(ask_host(keys, c.type, {c.order, c.devices}), expected);
 }
 
 }  // namespace spansort::test

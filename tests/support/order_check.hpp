@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_hooks.hpp"
 #include "spansort/options.hpp"
 #include "spansort/statistics.hpp"
 #include "spansort/types.hpp"
@@ -24,7 +25,7 @@ struct order_case {
   std::string devices;                    ///< a list that names devices
   std::vector<std::uint64_t> sizes = {};  ///< of shards, one a device; of no interest to keys in host memory
   key_order order = key_order::unknown;
-  tuning_options tuning = {};
+  base::test_hooks hooks = {};
 };
 
 /// Quantiles, summary, ranks, and both ends, of shards that hold `keys` one after the other. "" or what is wrong.

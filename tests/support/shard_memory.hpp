@@ -27,7 +27,7 @@ class shard_memory {
   void* data_ = nullptr;
 };
 
-/// "gpu:0,1" -> {"gpu:0", "gpu:1"}; "cpu:3" -> three times "cpu".
+/// "gpu:0,1" -> {"gpu:0", "gpu:1"}; "host:3" -> three times "cpu".
 [[nodiscard]] std::vector<std::string> devices_of_list(const std::string& list);
 
 }  // namespace spansort::test

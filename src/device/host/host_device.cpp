@@ -15,7 +15,7 @@
 namespace spansort::device::host {
 namespace {
 
-/// An input smaller than this is sorted by one device before several have agreed on a plan: here rmg over cpu:2 begins
+/// An input smaller than this is sorted by one device before several have agreed on a plan: here rmg over host:2 begins
 /// to beat one of the two (u32, u64, f32, uniform; AMD Zen 3, two cores).
 constexpr std::uint64_t keys_worth_several = std::uint64_t{1} << 17;
 

@@ -12,7 +12,7 @@
 namespace spansort::device::host {
 
 struct host_device_options {
-  std::string name = "cpu:0";
+  std::string name = "host:0";
   unsigned num_threads = 1;
   int numa_node = -1;              ///< -1: not bound
   bool on_calling_thread = false;  ///< queues run their work at once on the thread that queues it

@@ -198,7 +198,7 @@ class lsd_state {
   std::vector<std::uint64_t> positions_;  ///< in the sorted whole, of its first key of each digit value
 };
 
-unsigned radix_bits_of(const sort_options& options) {
+unsigned radix_bits_of(const sort_settings& options) {
   constexpr unsigned bits_of_the_paper = 16;
   return options.tuning.radix_bits == 0 ? bits_of_the_paper : options.tuning.radix_bits;
 }
@@ -221,7 +221,7 @@ void run_distributed_lsd(run_context& run, const problem& sort) {
   run.report().ranks[0].num_keys_out = state.num_keys();
 }
 
-std::vector<slot_request> distributed_lsd_workspace(const std::vector<rank>& ranks, const sort_options&,
+std::vector<slot_request> distributed_lsd_workspace(const std::vector<rank>& ranks, const sort_settings&,
                                                     const problem& sort) {
   if (ranks.size() != 1 || !ranks[0].device->shares_host_memory()) {
     throw invalid_argument("algorithm distributed_lsd takes one CPU device in each process, as in --devices cpu");

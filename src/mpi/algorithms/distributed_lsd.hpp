@@ -11,6 +11,6 @@ namespace spansort::algorithms {
 /// Digits are `options.tuning.radix_bits` wide, 1 to 16; 16, as in the paper's last measurements, where it is 0.
 void run_distributed_lsd(run_context& run, const problem& sort);
 [[nodiscard]] std::vector<slot_request> distributed_lsd_workspace(const std::vector<rank>& ranks,
-                                                                  const sort_options& options, const problem& sort);
+                                                                  const sort_settings& options, const problem& sort);
 
 }  // namespace spansort::algorithms

@@ -19,7 +19,7 @@ int main() {
   std::ranges::stable_sort(expected, {}, [&](std::uint32_t i) { return keys[i]; });
   const std::vector<float> input = keys;
 
-  spansort::sort_pairs(keys, values, {.devices = "cpu:3"});
+  spansort::sort_pairs(keys, values, {.devices = "host:3"});
 
   bool right = values == expected;
   for (std::size_t i = 0; i < num_keys; ++i) right = right && keys[i] == input[expected[i]];

@@ -10,7 +10,7 @@ __global__ void scale(float* keys, float factor) { keys[threadIdx.x] *= factor; 
 
 int main() {
   std::vector<float> keys{3, 1, 2};
-  spansort::sort(keys, {.devices = "cpu:2"});
+  spansort::sort(keys, {.devices = "host:2"});
   std::printf("Spansort %s in a CUDA source\n", SPANSORT_VERSION);
   return std::is_sorted(keys.begin(), keys.end()) ? 0 : 1;
 }
