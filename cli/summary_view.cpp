@@ -104,8 +104,8 @@ std::size_t character_bytes(std::string_view text) {
 }
 
 /// Marks of the keys in [low, high], counted.
-void append_counted_marks(const key_source& keys, const spansort::device_list& devices, const axis& a, double low, double high,
-                          unsigned num_cells, std::vector<outlier_mark>& marks) {
+void append_counted_marks(const key_source& keys, const spansort::device_list& devices, const axis& a, double low,
+                          double high, unsigned num_cells, std::vector<outlier_mark>& marks) {
   if (!(low <= high)) return;
   const unsigned first = cell_of(a.place_of(low), num_cells);
   const unsigned last = cell_of(a.place_of(high), num_cells);

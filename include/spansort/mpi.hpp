@@ -140,9 +140,7 @@ class session {
 
   template <std::ranges::contiguous_range R>
     requires radix_key<std::ranges::range_value_t<R>>
-  void sort(R&& keys, direction d = direction::ascending) {
-    sort(as_key_span(std::span(keys)), d);
-  }
+  void sort(R&& keys, direction d = direction::ascending) { sort(as_key_span(std::span(keys)), d); }
   template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
     requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
   void sort_pairs(R&& keys, S&& values, direction d = direction::ascending) {
@@ -281,7 +279,8 @@ void sort_pairs(R&& keys, S&& values, MPI_Comm communicator, const options& opti
 /// This node rank's part of the stable order of all keys; see session::argsort().
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
-[[nodiscard]] std::vector<std::uint64_t> argsort(const R& keys, MPI_Comm communicator, direction d, const options& options = {}) {
+[[nodiscard]] std::vector<std::uint64_t> argsort(const R& keys, MPI_Comm communicator, direction d,
+                                                 const options& options = {}) {
   return session(communicator, options).argsort(keys, d);
 }
 template <std::ranges::contiguous_range R>

@@ -48,8 +48,8 @@ class resident_sorter {
   void sort(key_type type, std::span<shard> shards, direction d = direction::ascending,
             shard_sizes sizes = shard_sizes::as_given);
   /// The same, stable, with values of 4, 8 or 16 bytes.
-  void sort_pairs(key_type type, std::uint64_t value_bytes, std::span<shard> shards,
-                  direction d = direction::ascending, shard_sizes sizes = shard_sizes::as_given);
+  void sort_pairs(key_type type, std::uint64_t value_bytes, std::span<shard> shards, direction d = direction::ascending,
+                  shard_sizes sizes = shard_sizes::as_given);
 
  private:
   struct state;

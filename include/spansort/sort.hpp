@@ -53,9 +53,7 @@ class sorter {
 
   template <std::ranges::contiguous_range R>
     requires radix_key<std::ranges::range_value_t<R>>
-  void sort(R&& keys, direction d = direction::ascending) {
-    sort(as_key_span(std::span(keys)), d);
-  }
+  void sort(R&& keys, direction d = direction::ascending) { sort(as_key_span(std::span(keys)), d); }
   template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
     requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
   void sort_pairs(R&& keys, S&& values, direction d = direction::ascending);

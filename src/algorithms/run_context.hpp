@@ -12,10 +12,10 @@
 
 #include "algorithms/cluster.hpp"
 #include "algorithms/rank.hpp"
+#include "algorithms/sort_settings.hpp"
 #include "algorithms/workspace.hpp"
 #include "device/device.hpp"
 #include "device/steady_clock.hpp"
-#include "algorithms/sort_settings.hpp"
 #include "spansort/report.hpp"
 
 namespace spansort::algorithms {

@@ -13,20 +13,20 @@ struct test_hooks {
   std::uint64_t host_inline_keys = 0;  ///< inputs of up to this size are sorted on the calling thread
   /// The size of the buckets that a host device sorts in cache, an eighth of the largest one.
   std::uint64_t host_bucket_bytes = 0;
-  unsigned host_radix_bits = 0;           ///< digit width of a host device's own partition, 1 to 12
-  std::uint64_t host_tile_keys = 0;       ///< keys that one host task counts or partitions at a time
-  bool host_separate_memory = false;      ///< host devices pretend to have memory of their own: data is copied in and out
-  std::uint64_t copy_piece_bytes = 0;     ///< bytes copied at a time to and from devices with memory of their own
-  std::uint64_t device_chunk_keys = 0;    ///< records that a device sorts at a time in `out_of_core`
-  std::uint64_t several_devices_keys = 0; ///< from this many keys on `auto` uses all devices of the list
-  bool cub_local_sort = false;            ///< CUB does GPUs' local sorts of the key and value widths that it can sort
-  bool exchange_through_host = false;     ///< the exchange acts as if no device reached another's memory
-  std::uint64_t file_chunk_elements = 0;  ///< elements that one run or range of an external sort holds
-  std::uint64_t file_block_elements = 0;  ///< elements that are spilled, checked and read at a time
-  unsigned file_fan_in = 0;               ///< runs merged at a time, at least 2
-  bool corrupt_result = false;            ///< sorts of files flip a bit of the result before they verify it
-  bool corrupt_peer_probes = false;       ///< the probes of GPUs' links find a wrong bit, a GPU's own memory included
-  std::uint64_t fail_allocation_at = 0;   ///< 1: a sorter's first workspace allocation fails, 2: the second ...
+  unsigned host_radix_bits = 0;         ///< digit width of a host device's own partition, 1 to 12
+  std::uint64_t host_tile_keys = 0;     ///< keys that one host task counts or partitions at a time
+  bool host_separate_memory = false;    ///< host devices pretend to have memory of their own: data is copied in and out
+  std::uint64_t copy_piece_bytes = 0;   ///< bytes copied at a time to and from devices with memory of their own
+  std::uint64_t device_chunk_keys = 0;  ///< records that a device sorts at a time in `out_of_core`
+  std::uint64_t several_devices_keys = 0;  ///< from this many keys on `auto` uses all devices of the list
+  bool cub_local_sort = false;             ///< CUB does GPUs' local sorts of the key and value widths that it can sort
+  bool exchange_through_host = false;      ///< the exchange acts as if no device reached another's memory
+  std::uint64_t file_chunk_elements = 0;   ///< elements that one run or range of an external sort holds
+  std::uint64_t file_block_elements = 0;   ///< elements that are spilled, checked and read at a time
+  unsigned file_fan_in = 0;                ///< runs merged at a time, at least 2
+  bool corrupt_result = false;             ///< sorts of files flip a bit of the result before they verify it
+  bool corrupt_peer_probes = false;        ///< the probes of GPUs' links find a wrong bit, a GPU's own memory included
+  std::uint64_t fail_allocation_at = 0;    ///< 1: a sorter's first workspace allocation fails, 2: the second ...
   /// 1: the first call of a sort to its GPUs' runtime fails without being made, 2: the second ... Sorts that run at the
   /// same time may meet the fault in its place.
   std::uint64_t fail_device_call_at = 0;

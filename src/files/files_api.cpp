@@ -161,8 +161,7 @@ std::uint64_t remove_duplicates(std::span<std::uint64_t> indices, const_key_span
 }
 
 // A permutation, in order, equal keys in input order.
-void verify_order(const std::string& input, std::span<const std::uint64_t> indices, const_key_span span,
-                  direction d) {
+void verify_order(const std::string& input, std::span<const std::uint64_t> indices, const_key_span span, direction d) {
   std::vector<bool> seen(span.num_keys);
   for (const std::uint64_t index : indices) {
     if (index >= span.num_keys || seen[index]) throw_failed_check(input, "the order is not a permutation");
@@ -188,7 +187,7 @@ file_result sort_whole(files::file_job job, const file_options& file) {
   file_result result{span.type, span.num_keys, span.num_keys, file.verify};
 
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
-  with_sorter(job.input, options, operation, keys.bytes.size(), [&](sorter& own) { own.sort(span); });
+  with_sorter(job.input, options, operation, keys.bytes.size(), [&](sorter& own) { own.sort(span, file.direction); });
   if (job.hooks.corrupt_result) damage(span.data, span.num_keys);
   if (file.verify) verify_sorted(job.input, span, before, file.direction);
   if (file.on_sorted) file.on_sorted(span);
@@ -211,7 +210,7 @@ file_result argsort_whole(files::file_job job, const file_options& file) {
   std::span indices(reinterpret_cast<std::uint64_t*>(order.data()), keys.num_keys);
 
   with_sorter(job.input, options, operation, keys.bytes.size() + order.size(),
-              [&](sorter& own) { own.argsort(keys.span(), indices.data(), sizeof(std::uint64_t)); });
+              [&](sorter& own) { own.argsort(keys.span(), indices.data(), sizeof(std::uint64_t), file.direction); });
   if (job.hooks.corrupt_result) damage(indices.data(), indices.size());
   if (file.verify) verify_order(job.input, indices, keys.span(), file.direction);
   if (file.unique) result.num_keys_out = remove_duplicates(indices, keys.span());

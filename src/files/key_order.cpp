@@ -64,6 +64,7 @@ class order_by_key : public external::element_order {
   [[nodiscard]] const keys::key_codec& by_value() const noexcept { return by_value_; }
   [[nodiscard]] const sort_options& options() const noexcept { return options_; }
   [[nodiscard]] sorter& own_sorter() noexcept { return sorter_; }
+  [[nodiscard]] direction wanted() const noexcept { return keys::direction_of(by_value_.descending); }
   [[nodiscard]] element_view view(const std::byte* left, const std::byte* elements, std::uint64_t count) const {
     return {left, elements, count, element_bytes()};
   }
@@ -90,7 +91,9 @@ class key_order final : public order_by_key {
 
   [[nodiscard]] std::uint64_t element_bytes() const noexcept override { return key_bytes(); }
   void write_key(const std::byte* element, std::byte* key) const override { write_encoded(by_bits(), element, key); }
-  void sort(std::byte* elements, std::uint64_t count) override { own_sorter().sort({type(), elements, count}); }
+  void sort(std::byte* elements, std::uint64_t count) override {
+    own_sorter().sort({type(), elements, count}, wanted());
+  }
   [[nodiscard]] base::memory_formula sort_memory() const override {
     return sorting::sorter_memory(options(), key_bytes(), 0);
   }
@@ -130,7 +133,7 @@ class indexed_key_order final : public order_by_key {
       auto* const keys = reinterpret_cast<K*>(keys_.data());
       auto* const indices = reinterpret_cast<std::uint64_t*>(indices_.data());
       unpack(elements, keys, indices, count);
-      own_sorter().sort_pairs({type(), keys, count}, indices, index_bytes);
+      own_sorter().sort_pairs({type(), keys, count}, indices, index_bytes, wanted());
       pack(elements, keys, indices, count);
     });
   }
@@ -186,7 +189,8 @@ std::unique_ptr<external::element_order> make_key_order(key_type type, direction
   return std::make_unique<key_order>(type, d, options);
 }
 
-std::unique_ptr<external::element_order> make_indexed_key_order(key_type type, direction d, const sort_options& options) {
+std::unique_ptr<external::element_order> make_indexed_key_order(key_type type, direction d,
+                                                                const sort_options& options) {
   return std::make_unique<indexed_key_order>(type, d, options);
 }
 

@@ -57,8 +57,8 @@ std::vector<files::sorted_file> describe_inputs(const std::vector<std::string>& 
 /// records do.
 void order_by_value(files::file_job& job) {
   const auto width = static_cast<std::uint32_t>(size_bytes(job.type));
-  job.order =
-      files::make_record_order({.record_bytes = width, .keys = {{.size_bytes = width, .type = job.type}}}, job.direction, job.options);
+  job.order = files::make_record_order({.record_bytes = width, .keys = {{.size_bytes = width, .type = job.type}}},
+                                       job.direction, job.options);
 }
 
 /// As sort_external() will do it: what is in more files than one merge takes is spilled once for each merge but the last.

@@ -54,7 +54,8 @@ class record_order final : public external::element_order {
 
 }  // namespace
 
-std::unique_ptr<external::element_order> make_record_order(const record_format& format, direction d, const sort_options& options) {
+std::unique_ptr<external::element_order> make_record_order(const record_format& format, direction d,
+                                                           const sort_options& options) {
   return std::make_unique<record_order>(format, d, options);
 }
 

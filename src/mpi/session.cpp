@@ -15,8 +15,8 @@
 #include "mpi/session_state.hpp"
 #include "mpi/transport/mpi_handle.hpp"
 #include "sort/arguments.hpp"
-#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
+#include "sort/open_devices.hpp"
 #include "sort/run_reported.hpp"
 #include "sort/values.hpp"
 #include "spansort/version.hpp"
@@ -362,8 +362,7 @@ std::uint64_t session::sort_balanced(key_span keys, void* values, std::uint64_t 
   });
 }
 
-void session::state::argsort(const const_key_span& keys, std::uint64_t* indices, void* sorted_keys,
-                             direction d) {
+void session::state::argsort(const const_key_span& keys, std::uint64_t* indices, void* sorted_keys, direction d) {
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
   algorithms::problem problem{
       .shape = {codec, sizeof(std::uint64_t)}, .data = {sorted_keys, indices}, .num_keys = keys.num_keys};

@@ -75,10 +75,7 @@ std::span<T> as_span(base::byte_buffer& buffer, std::uint64_t count) {
 
 record_sorter::record_sorter(const record_format& format, direction d, const sort_options& options,
                              std::uint64_t small_group)
-    : codec_(format, keys::is_descending(d)),
-      options_(options),
-      small_group_(small_group),
-      words_sorter_(options_) {}
+    : codec_(format, keys::is_descending(d)), options_(options), small_group_(small_group), words_sorter_(options_) {}
 
 void record_sorter::sort(std::byte* records, std::uint64_t num_records, const record_sort_steps& steps) {
   if (index_bytes(num_records) == sizeof(std::uint32_t)) return sort_with<std::uint32_t>(records, num_records, steps);

@@ -37,8 +37,8 @@ std::vector<int> parse_ordinals(std::string_view list, std::string_view text) {
     const std::size_t comma = std::min(text.find(','), text.size());
     ordinals.push_back(parse_number(text.substr(0, comma)));
     if (ordinals.back() < 0) {
-      throw invalid_argument(fmt::format("device list '{}': expected gpu:I,J,... with numbers of GPUs, found '{}'", list,
-                                         text.substr(0, comma)));
+      throw invalid_argument(fmt::format("device list '{}': expected gpu:I,J,... with numbers of GPUs, found '{}'",
+                                         list, text.substr(0, comma)));
     }
     if (ordinals.size() > most_gpu_ranks) {
       throw invalid_argument(fmt::format("device list '{}': more than {} GPUs", list, most_gpu_ranks));
@@ -63,9 +63,10 @@ device_list::device_list(std::string_view text) {
     kind_ = kind::gpu;
     ordinals_ = parse_ordinals(text, text.substr(4));
   } else if (text.starts_with("cpu:")) {
-    throw invalid_argument(fmt::format("unknown device list '{}': '{}' threads are asked for by the option threads, {} "
-                                       "host devices by host:{}",
-                                       text, text.substr(4), text.substr(4), text.substr(4)));
+    throw invalid_argument(
+        fmt::format("unknown device list '{}': '{}' threads are asked for by the option threads, {} "
+                    "host devices by host:{}",
+                    text, text.substr(4), text.substr(4), text.substr(4)));
   } else {
     throw invalid_argument(fmt::format("unknown device list '{}'; known: auto, cpu, host:N, gpu, gpu:I,J,...", text));
   }

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
+#include "sort/open_devices.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort {

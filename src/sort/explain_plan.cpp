@@ -4,8 +4,8 @@
 #include "device/copy_parallel.hpp"
 #include "plan/planner.hpp"
 #include "sort/arguments.hpp"
-#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
+#include "sort/open_devices.hpp"
 #include "spansort/plan.hpp"
 
 namespace spansort {

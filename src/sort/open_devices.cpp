@@ -33,8 +33,8 @@ device_set resolve_devices(const device_list& devices) {
   set.gpus = devices.ordinals();
   for (const int ordinal : set.gpus) {
     if (ordinal < num) continue;
-    throw device_error(fmt::format("device list '{}': there is no GPU {}; this machine has {}", to_string(devices),
-                                   ordinal, num));
+    throw device_error(
+        fmt::format("device list '{}': there is no GPU {}; this machine has {}", to_string(devices), ordinal, num));
   }
   if (set.gpus.empty()) {
     for (int i = 0; i < num; ++i) set.gpus.push_back(i);

@@ -7,8 +7,8 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/rmg_state.hpp"
 #include "sort/arguments.hpp"
-#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
+#include "sort/open_devices.hpp"
 #include "sort/run_reported.hpp"
 #include "sort/shards.hpp"
 #include "spansort/errors.hpp"
@@ -77,7 +77,8 @@ void resident_sorter::sort_pairs(key_type type, std::uint64_t value_bytes, std::
   state_->sort({codec, static_cast<unsigned>(value_bytes)}, shards, sizes);
 }
 
-void sort_resident(key_type type, std::span<shard> shards, const sort_options& options, direction d, shard_sizes sizes) {
+void sort_resident(key_type type, std::span<shard> shards, const sort_options& options, direction d,
+                   shard_sizes sizes) {
   resident_sorter(options).sort(type, shards, d, sizes);
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "algorithms/rank.hpp"
-#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
+#include "sort/open_devices.hpp"
 #include "spansort/options.hpp"
 #include "spansort/resident.hpp"
 #include "spansort/types.hpp"

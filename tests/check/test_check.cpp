@@ -29,7 +29,8 @@ check_result slow_check(const_key_span keys, const check_options& options) {
     const std::byte* left = bytes + (i - 1) * key_bytes;
     const std::byte* here = bytes + i * key_bytes;
     const bool falls = test::precedes_in_value(keys.type, keys::is_descending(options.direction), here, left);
-    const bool equal = !falls && !test::precedes_in_value(keys.type, keys::is_descending(options.direction), left, here);
+    const bool equal =
+        !falls && !test::precedes_in_value(keys.type, keys::is_descending(options.direction), left, here);
     result.num_duplicates += equal;
     if ((falls || (options.unique && equal)) && !result.first_disorder) result.first_disorder = i;
   }
@@ -116,14 +117,14 @@ TEST(Check, ZerosAndNansOfEverySignAreDuplicates) {
 TEST(Check, NanIsLastAscendingAndDescending) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(is_sorted(std::vector<float>{1, 2, HUGE_VALF, -nan}));
-  EXPECT_TRUE(is_sorted(std::vector<float>{2, 1, -HUGE_VALF, nan}, true));
+  EXPECT_TRUE(is_sorted(std::vector<float>{2, 1, -HUGE_VALF, nan}, direction::descending));
   EXPECT_FALSE(is_sorted(std::vector<float>{1, nan, 2}));
-  EXPECT_FALSE(is_sorted(std::vector<float>{nan, 1}, true));
+  EXPECT_FALSE(is_sorted(std::vector<float>{nan, 1}, direction::descending));
 }
 
 TEST(Check, EmptyAndSingleInputsAreSorted) {
   EXPECT_TRUE(is_sorted(std::vector<int>{}));
-  EXPECT_TRUE(is_sorted(std::vector<int>{5}, true));
+  EXPECT_TRUE(is_sorted(std::vector<int>{5}, direction::descending));
   const check_result result = check(const_key_span(key_type::u32, nullptr, 0));
   EXPECT_EQ(result.num_keys, 0u);
   EXPECT_EQ(result.checksum, multiset_checksum{});

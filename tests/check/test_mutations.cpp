@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "keys/codec.hpp"
 #include "spansort/check.hpp"
 #include "support/engines.hpp"
 #include "support/environment.hpp"
@@ -46,7 +47,8 @@ fingerprint take_fingerprint(const output& o) {
 }
 
 bool passes(const output& o, const fingerprint& expected) {
-  return o.num_keys() == expected.num_keys && !check(o.span(), {.descending = o.descending}).first_disorder &&
+  return o.num_keys() == expected.num_keys &&
+         !check(o.span(), {.direction = keys::direction_of(o.descending)}).first_disorder &&
          checksum_pairs(o.span(), o.values.data(), o.value_bytes) == expected.checksum;
 }
 

@@ -188,7 +188,8 @@ std::string file_results(std::uint64_t chunk_elements) {
       const distribution d = parse_distribution(shape);
       generate_file(folder.file("in"), type, 8009, d, corpus_seed);
       sort_file(folder.file("in"), folder.file("sorted.npy"), {.type = type});
-      sort_file(folder.file("in"), folder.file("unique"), {.direction = direction::descending, .type = type, .unique = true});
+      sort_file(folder.file("in"), folder.file("unique"),
+                {.direction = direction::descending, .type = type, .unique = true});
       argsort_file(folder.file("in"), folder.file("order.npy"), {.type = type});
       sort_file(folder.file("in"), folder.file("head"), {.head = 100, .type = type});
       text += std::string(name(type)) + " " + shape + " " + folder.hash("sorted.npy") + " " + folder.hash("unique") +

@@ -2,11 +2,11 @@
 // The checker by pieces, against the checker of the whole.
 #include <gtest/gtest.h>
 
-#include "keys/codec.hpp"
 #include "external/element_case.hpp"
 #include "external/file_folder.hpp"
 #include "external/simple_order.hpp"
 #include "files/external/check_elements.hpp"
+#include "keys/codec.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/files.hpp"
 #include "support/engines.hpp"
@@ -83,7 +83,8 @@ TEST_P(check_file_test, SaysWhatCheckSays) {
   for (const std::uint64_t n : {0, 1, 2, 1000}) {
     for (const char* const name : {"sorted", "uniform", "special-floats", "zero"}) {
       for (const bool descending : {false, true}) {
-        for (const bool unique : {false, true}) expect_as_check(n, parse_distribution(name), {keys::direction_of(descending), unique});
+        for (const bool unique : {false, true})
+          expect_as_check(n, parse_distribution(name), {keys::direction_of(descending), unique});
       }
     }
   }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "keys/codec.hpp"
 #include "spansort/check.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/generate.hpp"
@@ -34,7 +35,7 @@ class generate_test : public testing::TestWithParam<key_type> {
  protected:
   [[nodiscard]] check_result check_drawn(const std::string& d, std::uint64_t n, bool descending) const {
     const auto keys = test::make_keys(GetParam(), n, parse_distribution(d), test::seed_for(n));
-    return check(const_key_span(GetParam(), keys.data(), n), {.descending = descending});
+    return check(const_key_span(GetParam(), keys.data(), n), {.direction = keys::direction_of(descending)});
   }
   [[nodiscard]] bool is_float() const { return name(GetParam()).find('f') != std::string_view::npos; }
 };

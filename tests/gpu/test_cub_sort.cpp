@@ -24,7 +24,8 @@ class cub_sort_test : public gpu_test {
     sort_job job(op, make_oracle(type, num_keys, d, seed_for(1), descending));
     job.run(s);
     EXPECT_EQ(job.diagnose_done(), "") << name(type) << ", values of " << op.bytes << " bytes, "
-                                       << (descending ? "descending" : "ascending") << ", " << to_string(options.devices);
+                                       << (descending ? "descending" : "ascending") << ", "
+                                       << to_string(options.devices);
   }
 };
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/test_hooks.hpp"
-#include "keys/codec.hpp"
 #include "device/block_sums.hpp"
 #include "device/cuda/cuda_device.hpp"
 #include "gpu/callers_kernels.hpp"
 #include "gpu/gpu_test.hpp"
+#include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/generate.hpp"

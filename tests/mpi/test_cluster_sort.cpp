@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "keys/codec.hpp"
 #include "base/test_hooks.hpp"
+#include "keys/codec.hpp"
 #include "mpi/cluster_case.hpp"
 
 namespace spansort::test {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster_case.hpp"
 #include "base/test_hooks.hpp"
+#include "cluster_case.hpp"
 #include "cluster_files.hpp"
 #include "mpi/sorted_parts.hpp"
 #include "mpi/transport/mpi_handle.hpp"

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "keys/codec.hpp"
 #include "files/key_order.hpp"
 #include "files/record_order.hpp"
+#include "keys/codec.hpp"
 #include "record_case.hpp"
 #include "records/record_sorter.hpp"
 #include "sort/sorter_memory.hpp"
@@ -57,11 +57,12 @@ order_case key_case(std::uint64_t number, random_words& random, std::uint64_t co
   const key_type type = all_key_types()[number % 12];
   const bool descending = random.below(2) == 1;
   const sort_options options{.devices = "cpu"};
-  const direction d = keys::direction_of(descending);
+  const direction wanted = keys::direction_of(descending);
   const distribution d{number % 2 == 0 ? distribution_kind::special_floats : distribution_kind::entropy, 4};
   const bytes keys = make_keys(type, count, d, random());
   order_case c;
-  c.order = with_index ? files::make_indexed_key_order(type, d, options) : files::make_key_order(type, d, options);
+  c.order =
+      with_index ? files::make_indexed_key_order(type, wanted, options) : files::make_key_order(type, wanted, options);
   c.elements = with_index ? with_indices(keys, size_bytes(type)) : keys;
   c.precedes_in_value = [=](const std::byte* a, const std::byte* b) {
     std::uint64_t x = 0;
@@ -275,7 +276,7 @@ TEST(ElementOrder, RecordSorterHoldsNoMoreThanItSays) {
     for (const char* devices : {"cpu", "host:3"}) {
       const record_format format{record_bytes, {{0, std::min(record_bytes, 10u)}}};
       const std::uint64_t count = (is_small_scale() ? 1'000'000u : 6'000'000u) / (record_bytes + 20);
-      records::record_sorter sorter(format, {.devices = devices});
+      records::record_sorter sorter(format, direction::ascending, {.devices = devices});
       bytes records = make_records(format, count, record_contents::few_values, random);
       sorter.sort(records.data(), count);
       const base::memory_formula bound = sorter.memory();

@@ -58,7 +58,8 @@ TEST(SortRecords, RandomFormatsAndContents) {
   for (std::uint64_t i = 0; i < num_cases(400); ++i) {
     const record_case c = random_case(i, 3000);
     const auto sort = [&](guarded_array& records) {
-      sort_records(records.data(), c.num_records, c.format, keys::direction_of(c.descending), {.devices = devices[i % 3]});
+      sort_records(records.data(), c.num_records, c.format, keys::direction_of(c.descending),
+                   {.devices = devices[i % 3]});
     };
     ASSERT_EQ(diagnose(c, sort, static_cast<unsigned>(i % 5)), "") << c.describe();
   }

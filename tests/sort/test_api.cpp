@@ -136,7 +136,8 @@ TEST(Api, IsSortedAgreesWithTheSort) {
       EXPECT_FALSE(detail::is_sorted(span, d)) << name(type);
       sorter().sort(span, d);
       EXPECT_TRUE(detail::is_sorted(span, d)) << name(type);
-      EXPECT_FALSE(detail::is_sorted(span, d == direction::ascending ? direction::descending : direction::ascending)) << name(type);
+      EXPECT_FALSE(detail::is_sorted(span, d == direction::ascending ? direction::descending : direction::ascending))
+          << name(type);
     }
   }
 }

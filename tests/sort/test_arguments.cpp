@@ -72,8 +72,8 @@ TEST(Arguments, AlgorithmsAreFoundByTheirNames) {
 TEST(Arguments, TuningOutsideItsLimitsIsRefused) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const test_tuning wrong[] = {{.radix_bits = 13},      {.radix_bits = 64},
-                                  {.host_radix_bits = 13}, {.host_radix_bits = 4'000'000'000u},
-                                  {.epsilon = nan},        {.fuse_threshold = nan}};
+                               {.host_radix_bits = 13}, {.host_radix_bits = 4'000'000'000u},
+                               {.epsilon = nan},        {.fuse_threshold = nan}};
   for (const test_tuning& t : wrong) {
     std::vector<int> keys{2, 1};
     const base::test_hooks_scope hooks(t.hooks());

@@ -24,12 +24,12 @@ const small_sort small_sorts[] = {{key_type::u32, {operation::kind::keys}},
                                   {key_type::u16, {operation::kind::pairs, 4}}};
 
 constexpr test_tuning shrunken{.radix_bits = 3,
-                                  .epsilon = 0.02,
-                                  .fuse_threshold = -1,
-                                  .host_inline_keys = 1,
-                                  .host_bucket_bytes = 512,
-                                  .host_radix_bits = 4,
-                                  .host_tile_keys = 100};
+                               .epsilon = 0.02,
+                               .fuse_threshold = -1,
+                               .host_inline_keys = 1,
+                               .host_bucket_bytes = 512,
+                               .host_radix_bits = 4,
+                               .host_tile_keys = 100};
 /// Every n meets one engine of each pair; neighbours meet different ones.
 const engine small_engines[] = {
     {"cpu", "single"}, {"host:5", "rmg", shrunken}, {"cpu", "single", shrunken}, {"host:3", "rmg"}};

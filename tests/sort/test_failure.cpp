@@ -21,11 +21,11 @@ namespace {
 /// Ways that differ in what is allocated and when the input is overwritten.
 std::vector<engine> failure_engines() {
   const test_tuning shrunken{.radix_bits = 3,
-                                .epsilon = 0,
-                                .host_inline_keys = 1,
-                                .host_bucket_bytes = 4096,
-                                .host_radix_bits = 4,
-                                .host_tile_keys = 500};
+                             .epsilon = 0,
+                             .host_inline_keys = 1,
+                             .host_bucket_bytes = 4096,
+                             .host_radix_bits = 4,
+                             .host_tile_keys = 500};
   const test_tuning own{.host_separate_memory = true};
   const test_tuning in_parts{.host_inline_keys = 1, .host_separate_memory = true, .device_chunk_keys = 20'000};
   return {{"cpu", "single"},

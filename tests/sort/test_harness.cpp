@@ -39,7 +39,7 @@ TEST(Harness, SeesASorterThatSortsTheOtherWay) {
   sorter wrong(sort_options{.devices = "cpu"});
   for (const operation& op : {operation{operation::kind::keys}, operation{operation::kind::pairs, 4},
                               operation{operation::kind::argsort, 8}}) {
-    EXPECT_NE(diagnose_sort(wrong, expected, op), "") << describe(op);
+    EXPECT_NE(diagnose_sort(wrong, expected, direction::descending, op), "") << describe(op);
   }
 }
 

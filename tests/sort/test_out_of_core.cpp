@@ -21,7 +21,7 @@ const operation all_operations[] = {{operation::kind::keys, 0},   {operation::ki
                                     {operation::kind::argsort, 4}};
 
 hooked_options limited(const std::string& devices, const std::string& algorithm, std::uint64_t device_memory_bytes,
-                     sort_report* report = nullptr) {
+                       sort_report* report = nullptr) {
   hooked_options options;
   options.devices = devices_under_test(devices);
   options.algorithm = parse_algorithm(algorithm);

@@ -120,7 +120,7 @@ TEST_P(resident_test, KeepsSizesAndOrdersAllShards) {
         const bool descending = random() % 2 == 0;
         const oracle expected = make_oracle(type, n, {distribution_kind::special_floats}, seed_for(n), descending);
         const counts sizes = random_sizes(random, n, num_shards);
-        shards_under_test data(options_for(list).devices, expected, sizes, sizes, 0);
+        shards_under_test data(devices_under_test(list), expected, sizes, sizes, 0);
         const base::test_hooks_scope hooks(tuning.hooks());
         resident_sorter(options_for(list, tuning)).sort(type, data.shards(), keys::direction_of(descending));
         ASSERT_EQ(data.sizes(), sizes);
@@ -137,7 +137,7 @@ TEST_P(resident_test, BalancesWithinSlack) {
       const oracle expected = make_oracle(key_type::u32, n, d, seed_for(n), false);
       counts sizes(num_shards, 0);  // one shard holds everything
       sizes[random() % num_shards] = n;
-      shards_under_test data(options_for(list).devices, expected, sizes, counts(num_shards, n + 8), 0);
+      shards_under_test data(devices_under_test(list), expected, sizes, counts(num_shards, n + 8), 0);
       resident_sorter(options_for(list, {.epsilon = 0.1}))
           .sort(key_type::u32, data.shards(), direction::ascending, shard_sizes::balanced);
       const std::uint64_t share = (n + num_shards - 1) / num_shards;
@@ -155,7 +155,7 @@ TEST_P(resident_test, PairsAreStable) {
       const std::uint64_t n = 30'000;
       const oracle expected = make_oracle(type, n, {distribution_kind::zipf, 1}, seed_for(2), true);
       const counts sizes = random_sizes(random, n, num_shards);
-      shards_under_test data(options_for(list).devices, expected, sizes, sizes, value_bytes);
+      shards_under_test data(devices_under_test(list), expected, sizes, sizes, value_bytes);
       resident_sorter(options_for(list)).sort_pairs(type, value_bytes, data.shards(), direction::descending);
       ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_of_pairs()));
       ASSERT_EQ(data.all_indices(), expected.order()) << name(type) << ", values of " << value_bytes;
@@ -171,7 +171,7 @@ TEST_P(resident_test, ASorterServesManyCalls) {
   for (const std::uint64_t n : {50'000u, 100u, 80'000u}) {
     const oracle expected = make_oracle(key_type::u64, n, {distribution_kind::normal}, seed_for(n), false);
     const counts sizes = random_sizes(random, n, num_shards);
-    shards_under_test data(options.devices, expected, sizes, sizes, 0);
+    shards_under_test data(devices_under_test(list), expected, sizes, sizes, 0);
     s.sort(key_type::u64, data.shards());
     ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone()));
     EXPECT_EQ(report.operation, "sort_resident");
@@ -216,7 +216,7 @@ TEST(ResidentArguments, AreChecked) {
     shards_under_test data(list, keys, {50, 50}, {60, 60}, 0);
     spoil(data.shards());
     try {
-      resident_sorter(options_for("host:2", false)).sort(key_type::u32, data.shards(), sizes);
+      resident_sorter(options_for("host:2")).sort(key_type::u32, data.shards(), direction::ascending, sizes);
     } catch (const invalid_argument& e) {
       return e.what();
     }
@@ -242,7 +242,7 @@ TEST(ResidentArguments, AreChecked) {
                 },
                 shard_sizes::balanced),
             "shard 1: room for 10 keys, but it may end with 30; keep the sizes as given, or give it more room");
-  EXPECT_THROW(resident_sorter(options_for("host:2", false)).sort_pairs(key_type::u32, 3, {}), invalid_argument);
+  EXPECT_THROW(resident_sorter(options_for("host:2")).sort_pairs(key_type::u32, 3, {}), invalid_argument);
 }
 
 }  // namespace

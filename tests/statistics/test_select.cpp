@@ -28,7 +28,8 @@ class select_test : public testing::Test {
  protected:
   select_test() {
     owned_.push_back(device::host::make_host_device({.name = "host:0", .num_threads = 2}));
-    owned_.push_back(device::host::make_host_device({.name = "host:1", .num_threads = 3, .limits = {.piece_keys = 50}}));
+    owned_.push_back(
+        device::host::make_host_device({.name = "host:1", .num_threads = 3, .limits = {.piece_keys = 50}}));
     owned_.push_back(device::host::make_host_device({.name = "host:2", .num_threads = 1, .shares_memory = false}));
     for (const auto& d : owned_) devices_.push_back(d.get());
   }

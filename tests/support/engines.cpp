@@ -74,21 +74,20 @@ std::string diagnose_argsort(sorter& s, const oracle& expected, direction wanted
   const std::size_t key_bytes = size_bytes(expected.type());
   guarded_array keys(expected.input(), key_bytes);
   guarded_array indices(n * index_bytes, index_bytes);
-  s.argsort(const_key_span(expected.type(), keys.data(), n), indices.data(), index_bytes,
-            keys::direction_of(expected.descending()));
+  s.argsort(const_key_span(expected.type(), keys.data(), n), indices.data(), index_bytes, wanted);
   std::string wrong =
       diagnose_bytes("index", values_in_order(expected.order(), index_bytes), indices.bytes(), index_bytes);
   if (wrong.empty()) wrong = diagnose_bytes("argsort changed key", expected.input(), keys.bytes(), key_bytes);
   return wrong + keys.corruption() + indices.corruption();
 }
 
-std::string diagnose_pairs(sorter& s, const oracle& expected, unsigned value_bytes, unsigned misalignment_bytes) {
+std::string diagnose_pairs(sorter& s, const oracle& expected, direction wanted, unsigned value_bytes,
+                           unsigned misalignment_bytes) {
   const std::uint64_t n = expected.num_keys();
   const std::size_t key_bytes = size_bytes(expected.type());
   guarded_array keys(expected.input(), key_bytes);
   guarded_array values(input_values(n, value_bytes), misalignment_bytes);
-  s.sort_pairs(key_span{expected.type(), keys.data(), n}, values.data(), value_bytes,
-               keys::direction_of(expected.descending()));
+  s.sort_pairs(key_span{expected.type(), keys.data(), n}, values.data(), value_bytes, wanted);
   std::string wrong = diagnose_bytes("key", expected.keys_of_pairs(), keys.bytes(), key_bytes);
   if (wrong.empty()) {
     wrong = diagnose_bytes("value", values_in_order(expected.order(), value_bytes), values.bytes(), value_bytes);
@@ -96,10 +95,10 @@ std::string diagnose_pairs(sorter& s, const oracle& expected, unsigned value_byt
   return wrong + keys.corruption() + values.corruption();
 }
 
-std::string diagnose_keys(sorter& s, const oracle& expected) {
+std::string diagnose_keys(sorter& s, const oracle& expected, direction wanted) {
   const std::size_t key_bytes = size_bytes(expected.type());
   guarded_array keys(expected.input(), key_bytes);
-  s.sort(key_span{expected.type(), keys.data(), expected.num_keys()}, keys::direction_of(expected.descending()));
+  s.sort(key_span{expected.type(), keys.data(), expected.num_keys()}, wanted);
   return diagnose_bytes("key", expected.keys_alone(), keys.bytes(), key_bytes) + keys.corruption();
 }
 
@@ -187,11 +186,16 @@ std::string describe(const operation& op) {
 }
 
 std::string diagnose_sort(sorter& s, const oracle& expected, const operation& op, unsigned misalignment_bytes) {
+  return diagnose_sort(s, expected, keys::direction_of(expected.descending()), op, misalignment_bytes);
+}
+
+std::string diagnose_sort(sorter& s, const oracle& expected, direction wanted, const operation& op,
+                          unsigned misalignment_bytes) {
   try {
     switch (op.what) {
-      case operation::kind::keys: return diagnose_keys(s, expected);
-      case operation::kind::pairs: return diagnose_pairs(s, expected, op.bytes, misalignment_bytes);
-      default: return diagnose_argsort(s, expected, op.bytes);
+      case operation::kind::keys: return diagnose_keys(s, expected, wanted);
+      case operation::kind::pairs: return diagnose_pairs(s, expected, wanted, op.bytes, misalignment_bytes);
+      default: return diagnose_argsort(s, expected, wanted, op.bytes);
     }
   } catch (const std::exception& e) {
     return std::string("exception: ") + e.what();

@@ -47,6 +47,9 @@ struct operation {
 /// red zone, an exception. `misalignment_bytes`: of the values.
 [[nodiscard]] std::string diagnose_sort(sorter& s, const oracle& expected, const operation& op,
                                         unsigned misalignment_bytes = 0);
+/// The same, but the sorter is asked for direction `wanted`, whatever the oracle expects.
+[[nodiscard]] std::string diagnose_sort(sorter& s, const oracle& expected, direction wanted, const operation& op,
+                                        unsigned misalignment_bytes = 0);
 
 /// `num_keys` generated keys of `type`, as bytes.
 [[nodiscard]] std::vector<std::byte> make_keys(key_type type, std::uint64_t num_keys, const distribution& d,
