@@ -212,7 +212,7 @@ class Gen(CommandTest):
 
 class Explain(CommandTest):
     def test_devices(self):
-        self.assertIn(b"cpu", self.assert_ok("devices").stdout)
+        self.assertIn(b"host:0", self.assert_ok("devices").stdout)
         described = json.loads(self.assert_ok("devices", "--json").stdout)
         self.assertGreaterEqual(len(described["devices"]), 1)
         num_gpus = sum(d["name"].startswith("gpu") for d in described["devices"])
