@@ -5,7 +5,7 @@
 #include <string>
 
 #include "algorithms/registry.hpp"
-#include "sort/device_list.hpp"
+#include "sort/open_devices.hpp"
 #include "spansort/errors.hpp"
 #include "support/engines.hpp"
 
@@ -64,12 +64,10 @@ algorithms::problem problem_of(const situation& s, std::size_t num_ranks) {
 
 TEST(Choice, IsMadeByInputAndDevices) {
   for (const situation& s : situations) {
-    tuning_options tuning;
-    tuning.host_separate_memory = s.own_memory;
-    tuning.several_devices_keys = s.several_devices_keys;
-    std::vector<algorithms::rank> ranks =
-        sorting::open_ranks(sorting::parse_device_list(s.devices), {.tuning = tuning});
-    const sort_options options{.device_memory_bytes = s.device_memory_bytes, .tuning = tuning};
+    const base::test_hooks hooks{.host_separate_memory = s.own_memory, .several_devices_keys = s.several_devices_keys};
+    const base::test_hooks_scope scope(hooks);
+    std::vector<algorithms::rank> ranks = sorting::open_ranks(sorting::resolve_devices(s.devices), {.hooks = hooks});
+    const algorithms::sort_settings options = algorithms::settings_of({.device_memory_bytes = s.device_memory_bytes});
     const algorithms::problem problem = problem_of(s, ranks.size());
     const algorithms::choice chosen =
         algorithms::choose(algorithms::find_algorithm(name(s.asked_for)), ranks, options, problem);
@@ -84,7 +82,7 @@ TEST(Choice, IsMadeByInputAndDevices) {
 }
 
 TEST(Choice, RefusesWhatAnAlgorithmDoesNotTake) {
-  std::vector<algorithms::rank> ranks = sorting::open_ranks(sorting::parse_device_list("host:1"), {});
+  std::vector<algorithms::rank> ranks = sorting::open_ranks(sorting::resolve_devices("host:1"), {});
   algorithms::problem resident;
   resident.shape = {{key_type::u32, false, keys::tie_rule::by_bits}, 0};
   resident.parts.push_back({});

@@ -26,8 +26,8 @@ sorting::machine machine_with(int num_gpus, std::uint64_t free_bytes) {
 }
 
 /// A list of GPUs that this machine need not have.
-sorting::device_list gpus(std::vector<int> ordinals) {
-  sorting::device_list list;
+sorting::device_set gpus(std::vector<int> ordinals) {
+  sorting::device_set list;
   list.gpus = std::move(ordinals);
   return list;
 }
@@ -64,7 +64,7 @@ TEST(DeviceChoice, OfAutoIsTheFastest) {
                                     .memory_limit_bytes = s.memory_limit_bytes,
                                     .algorithm = s.algorithm};
     const sorting::device_choice choice =
-        sorting::choose_devices(sorting::parse_device_list("auto"), sort, machine_with(s.num_gpus, s.free_bytes));
+        sorting::choose_devices(sorting::resolve_devices("auto"), sort, machine_with(s.num_gpus, s.free_bytes));
     const std::string which = std::to_string(s.input_bytes) + " bytes, " + std::to_string(s.num_gpus) + " GPUs of " +
                               std::to_string(s.free_bytes) + ": " + choice.why;
     EXPECT_EQ(choice.list.gpus.size(), s.expected_gpus) << which;
@@ -76,17 +76,17 @@ TEST(DeviceChoice, OfAutoIsTheFastest) {
 
 TEST(DeviceChoice, FewKeysNeedTheCallingThreadAlone) {
   struct {
-    sorting::device_list list;
+    sorting::device_set list;
     algorithms::traits algorithm;
     std::uint64_t num_keys;
     bool expected;
   } const cases[] = {
-      {sorting::parse_device_list("auto"), as_auto, 1000, true},
-      {sorting::parse_device_list("auto"), as_auto, 1001, false},
-      {sorting::parse_device_list("cpu"), one_device, 0, true},
-      {sorting::parse_device_list("cpu"), all_devices, 0, false},
-      {sorting::parse_device_list("host:1"), one_device, 10, true},
-      {sorting::parse_device_list("host:2"), one_device, 10, false},
+      {sorting::resolve_devices("auto"), as_auto, 1000, true},
+      {sorting::resolve_devices("auto"), as_auto, 1001, false},
+      {sorting::resolve_devices("cpu"), one_device, 0, true},
+      {sorting::resolve_devices("cpu"), all_devices, 0, false},
+      {sorting::resolve_devices("host:1"), one_device, 10, true},
+      {sorting::resolve_devices("host:2"), one_device, 10, false},
       {gpus({0}), one_device, 10, false},
   };
   for (const auto& c : cases) {
@@ -102,9 +102,9 @@ TEST(DeviceChoice, FewKeysNeedTheCallingThreadAlone) {
 TEST(DeviceChoice, OpenGpusAreWorthSmallerInputs) {
   const sorting::machine one_gpu = machine_with(1, 80 * gib);
   sorting::sort_demand sort{.num_keys = 64 * mib, .input_bytes = 256 * mib, .algorithm = as_auto};
-  EXPECT_EQ(sorting::choose_devices(sorting::parse_device_list("auto"), sort, one_gpu).list.gpus.size(), 0u);
+  EXPECT_EQ(sorting::choose_devices(sorting::resolve_devices("auto"), sort, one_gpu).list.gpus.size(), 0u);
   sort.gpus_are_open = true;
-  EXPECT_EQ(sorting::choose_devices(sorting::parse_device_list("auto"), sort, one_gpu).list.gpus.size(), 1u);
+  EXPECT_EQ(sorting::choose_devices(sorting::resolve_devices("auto"), sort, one_gpu).list.gpus.size(), 1u);
 }
 
 TEST(DeviceChoice, NamedDevicesAreTakenWithoutAsking) {
@@ -113,14 +113,14 @@ TEST(DeviceChoice, NamedDevicesAreTakenWithoutAsking) {
   silent.free_gpu_bytes = [](int) -> std::uint64_t { throw device_error("asked"); };
   const sorting::sort_demand sort{.num_keys = gib, .input_bytes = 4 * gib, .algorithm = as_auto};
   EXPECT_EQ(sorting::choose_devices(gpus({1, 0}), sort, silent).list.gpus, (std::vector<int>{1, 0}));
-  EXPECT_EQ(sorting::choose_devices(sorting::parse_device_list("host:5"), sort, silent).list.count, 5u);
+  EXPECT_EQ(sorting::choose_devices(sorting::resolve_devices("host:5"), sort, silent).list.count, 5u);
 }
 
 TEST(DeviceChoice, GpusThatCannotBeAskedLeaveTheCpu) {
   sorting::machine broken = machine_with(1, 0);
   broken.free_gpu_bytes = [](int) -> std::uint64_t { throw device_error("no answer"); };
   const sorting::sort_demand sort{.num_keys = gib, .input_bytes = 4 * gib, .algorithm = as_auto};
-  const sorting::device_choice choice = sorting::choose_devices(sorting::parse_device_list("auto"), sort, broken);
+  const sorting::device_choice choice = sorting::choose_devices(sorting::resolve_devices("auto"), sort, broken);
   EXPECT_TRUE(choice.list.gpus.empty());
   EXPECT_EQ(choice.why, "on the CPU, for the GPUs could not be asked: no answer");
 }

@@ -35,7 +35,7 @@ void run_toy(run_context& run, const problem& sort) {
   run.report().input_shape = "unknown";
 }
 
-std::vector<slot_request> toy_workspace(const std::vector<rank>&, const sort_options&, const problem& sort) {
+std::vector<slot_request> toy_workspace(const std::vector<rank>&, const sort_settings&, const problem& sort) {
   return {{.rank = 0, .slot = 0, .num_records = sort.num_keys}};
 }
 
