@@ -27,11 +27,12 @@ struct progress {
 /// ignored, and an exception surfaces when the sort is done.
 using progress_callback = std::function<bool(const progress&)>;
 
-/// Parameters of the partitioning over several devices (RMG sort, section 3), for those who study it. Everybody else leaves
-/// them alone.
+/// Parameters of the partitioning over several devices (RMG sort, section 3), for those who study it. Everybody else
+/// leaves them alone.
 struct tuning_options {
   unsigned radix_bits = 0;  ///< digit width of a pass over several devices, 1 to 12; 0: by size, as the devices advise
-  /// Slack at each end of a device's chunk, as its fraction: a bucket that fits with it is not refined. Negative: 0.005.
+  /// Slack at each end of a device's chunk, as its fraction: a bucket that fits with it is not refined. Negative:
+  /// 0.005.
   double epsilon = -1;
   double fuse_threshold = -1;  ///< buckets under this fraction of a chunk are fused; negative: as the devices advise
 };

@@ -40,14 +40,14 @@ class resident_sorter {
   resident_sorter(resident_sorter&&) noexcept;
   resident_sorter& operator=(resident_sorter&&) noexcept;
 
-  /// Sorts all keys together: afterwards shard 0 holds the smallest, in order, and so on; what lies behind num_keys in a
-  /// shard is undefined. RMG sort (BTW 2023, section 3) without its copies; one device: its local sort. Blocks until the
-  /// result is there. Workspace: as many records as each shard may hold before or after, and 34 MiB a GPU.
-  /// Throws invalid_argument, out_of_memory and device_error before anything is touched; device_error and cancelled also
-  /// later, and then the shards' contents are lost.
+  /// Sorts all keys together: afterwards shard 0 holds the smallest, in order, and so on; what lies behind num_keys in
+  /// a shard is undefined. RMG sort (BTW 2023, section 3) without its copies; one device: its local sort. Blocks until
+  /// the result is there. Workspace: as many records as each shard may hold before or after, and 34 MiB a GPU.
+  /// Throws invalid_argument, out_of_memory and device_error before anything is touched; device_error and cancelled
+  /// also later, and then the shards' contents are lost.
   void sort(key_type type, std::span<shard> shards, direction d = direction::ascending,
             shard_sizes sizes = shard_sizes::as_given);
-  /// The same, stable, with values of 4, 8 or 16 bytes.
+  /// Sorts pairs as sort() sorts keys, stable, with values of 4, 8 or 16 bytes.
   void sort_pairs(key_type type, std::uint64_t value_bytes, std::span<shard> shards, direction d = direction::ascending,
                   shard_sizes sizes = shard_sizes::as_given);
 

@@ -97,8 +97,8 @@ void sorter::argsort(R&& keys, S&& indices, direction d) {
           sizeof(std::ranges::range_value_t<S>), d);
 }
 
-/// Sorts `keys` in place, in direction `d`. Keys that tie in value are ordered by bits, so every device and algorithm gives
-/// the same bytes. Throws invalid_argument, device_error, out_of_memory, cancelled.
+/// Sorts `keys` in place, in direction `d`. Keys that tie in value are ordered by bits, so every device and algorithm
+/// gives the same bytes. Throws invalid_argument, device_error, out_of_memory, cancelled.
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
 void sort(R&& keys, direction d, const sort_options& options = {}) { sorter(options).sort(std::span(keys), d); }

@@ -116,19 +116,19 @@ struct summary {
   }
 };
 
-/// What the caller knows of the keys. Of keys in order, ranks are read where they are and borders are found by halving:
+/// What the caller knows of the keys. Of keys in order, ranks are read where they are and bounds are found by halving:
 /// some dozens of keys are looked at, however many there are. In both directions NaN keys are last, and equal keys may
-/// stand in any order: -0.0 among +0.0, NaN of any bits. So it is after sort(), and so is_sorted() tests it. Keys that are
-/// not in the order that the caller claims give wrong answers, made of some of the keys; nothing worse happens.
+/// stand in any order: -0.0 among +0.0, NaN of any bits. So it is after sort(), and so is_sorted() tests it. Keys that
+/// are not in the order that the caller claims give wrong answers, made of some of the keys; nothing worse happens.
 enum class key_order : std::uint8_t { unknown, ascending, descending };
 
 struct quantile_options {
   quantile_method method = quantile_method::linear;
   nan_policy nans = nan_policy::propagate;
   key_order order = key_order::unknown;
-  /// "auto" and "cpu" (all processors), "host:4" (four host devices), "gpu", "gpu:0,1". The answer does not depend on it.
-  /// "auto" is the CPU: it reads host memory faster than a link brings it to a GPU. Where GPUs are named, all keys are
-  /// copied there first, and the call throws out_of_memory, naming the bytes, where they do not fit.
+  /// "auto" and "cpu" (all processors), "host:4" (four host devices), "gpu", "gpu:0,1". The answer does not depend on
+  /// it. "auto" is the CPU: it reads host memory faster than a link brings it to a GPU. Where GPUs are named, all keys
+  /// are copied there first, and the call throws out_of_memory, naming the bytes, where they do not fit.
   device_list devices = {};
 };
 
@@ -137,10 +137,10 @@ std::vector<double> quantiles(const_key_span keys, std::span<const double> q, co
 }
 
 /// The quantiles of `keys` at every q of `q`, exactly, in the order of `q`. Nothing is sorted and no key is moved: all
-/// threads of the devices read the keys, nearly always once for every 8 ranks that the q need (two each at most, and the
-/// last); where NaN keys are left out, once more to count them and then again. 64-bit integers are rounded to the nearest
-/// double before they are interpolated. Memory: an eighth of the keys for quartiles, three quarters of them at most; on
-/// GPUs the keys besides. Of keys in order (options.order) O(log n) keys are read, and no memory is taken.
+/// threads of the devices read the keys, nearly always once for every 8 ranks that the q need (two each at most, and
+/// the last); where NaN keys are left out, once more to count them and then again. 64-bit integers are rounded to the
+/// nearest double before they are interpolated. Memory: an eighth of the keys for quartiles, three quarters of them at
+/// most; on GPUs the keys besides. Of keys in order (options.order) O(log n) keys are read, and no memory is taken.
 /// Blocks. Throws bad_input where there are no keys or a NaN is an error, invalid_argument for q outside [0, 1] and for
 /// devices that cannot be, out_of_memory. Of NaN keys alone, left out, every quantile is NaN.
 template <std::ranges::contiguous_range R>
@@ -151,7 +151,7 @@ template <std::ranges::contiguous_range R>
   return detail::quantiles(as_const_key_span(std::span<const key>(keys)), q, options);
 }
 
-/// The same of keys whose type is known at run time.
+/// Returns the quantiles of keys whose type is known at run time.
 [[nodiscard]] inline std::vector<double> quantiles(const_key_span keys, std::span<const double> q,
                                                    const quantile_options& options = {}) {
   return detail::quantiles(keys, q, options);
@@ -162,7 +162,7 @@ struct summary_options {
       quantile_method::linear;  ///< of the quantiles; `tukey`'s seven-number summaries are `linear`
   nan_policy nans = nan_policy::propagate;
   whisker_rule whiskers = {};
-  /// Of the outliers, the outermost: half of them from each side, and what the other side leaves.
+  /// This many outliers are listed at most, the outermost: half of them from each side, and what the other side leaves.
   std::uint64_t most_outliers = 1000;
   bool with_mean = true;  ///< false: the mean is NaN; of keys in order it is what takes a read
   key_order order = key_order::unknown;
@@ -174,11 +174,11 @@ summary summarize(const_key_span keys, const summary_options& options);
 }
 
 /// Count, extremes, quartiles, mean, fences, whiskers and outliers of `keys`, exactly. Nothing is sorted and no key is
-/// moved. The keys are read some ten times: nearly always three for the quantiles, once each for NaN keys of floats, mean,
-/// fences, whiskers, the outliers' number and the outliers of either side, up to three times where they are too many. The
-/// mean is taken by all processors, whatever the devices.
-/// Of keys in order (options.order) O(log n) keys and the outliers are read, and the mean takes the one read that is left:
-/// so a summary is a by-product of a sort.
+/// moved. The keys are read some ten times: nearly always three for the quantiles, once each for NaN keys of floats,
+/// mean, fences, whiskers, the outliers' number and the outliers of either side, up to three times where they are too
+/// many. The mean is taken by all processors, whatever the devices.
+/// Of keys in order (options.order) O(log n) keys and the outliers are read, and the mean takes the one read that is
+/// left: so a summary is a by-product of a sort.
 ///     spansort::sort(keys);
 ///     spansort::summary s = spansort::summarize(keys, {.with_mean = false, .order = spansort::key_order::ascending});
 /// Memory: that of quantiles(), and twice that of the outliers taken. Blocks. Throws
@@ -191,7 +191,7 @@ template <std::ranges::contiguous_range R>
   return detail::summarize(as_const_key_span(std::span<const key>(keys)), options);
 }
 
-/// The same of keys whose type is known at run time.
+/// Summarizes keys whose type is known at run time.
 [[nodiscard]] inline summary summarize(const_key_span keys, const summary_options& options = {}) {
   return detail::summarize(keys, options);
 }
@@ -210,9 +210,9 @@ std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double
                                      const histogram_options& options);
 }
 
-/// How many keys lie between each two neighbours of `edges`, as numpy.histogram counts: edge i belongs to bin i, the last
-/// edge to the last bin. Keys beyond the edges and NaN are not counted. 64-bit integers are compared as the nearest
-/// double. Edges need not be equally far apart. A read of the keys for every 63 edges; of keys in order
+/// Returns how many keys lie between each two neighbours of `edges`, as numpy.histogram counts: edge i belongs to bin
+/// i, the last edge to the last bin. Keys beyond the edges and NaN are not counted. 64-bit integers are compared as the
+/// nearest double. Edges need not be equally far apart. A read of the keys for every 63 edges; of keys in order
 /// (options.order) O(log n) keys an edge. No memory. Blocks. Throws
 /// invalid_argument for fewer than two edges, edges that fall or are NaN, and devices that cannot be.
 template <std::ranges::contiguous_range R>
@@ -223,7 +223,7 @@ template <std::ranges::contiguous_range R>
   return detail::histogram(as_const_key_span(std::span<const key>(keys)), edges, options);
 }
 
-/// The same of keys whose type is known at run time.
+/// Counts keys whose type is known at run time between the edges.
 [[nodiscard]] inline std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double> edges,
                                                           const histogram_options& options = {}) {
   return detail::histogram(keys, edges, options);
@@ -247,10 +247,10 @@ namespace detail {
 key_rank rank_of(const_key_span keys, const void* value, const rank_options& options);
 }
 
-/// How many keys are less than `value`, equal to it, and greater. The value has the keys' type and need not be among them;
-/// num_less is where it would stand in the sorted keys, counted from 0. One read on all threads; of keys in order
-/// (options.order) O(log n) keys. No memory. Blocks. Of no keys all counts are 0. Throws invalid_argument for devices that
-/// cannot be, device_error, out_of_memory.
+/// Returns how many keys are less than `value`, equal to it, and greater. The value has the keys' type and need not be
+/// among them; num_less is where it would stand in the sorted keys, counted from 0. One read on all threads; of keys in
+/// order (options.order) O(log n) keys. No memory. Blocks. Of no keys all counts are 0. Throws invalid_argument for
+/// devices that cannot be, device_error, out_of_memory.
 template <std::ranges::contiguous_range R>
   requires radix_key<std::ranges::range_value_t<R>>
 [[nodiscard]] key_rank rank_of(const R& keys, std::type_identity_t<std::ranges::range_value_t<R>> value,
@@ -259,7 +259,7 @@ template <std::ranges::contiguous_range R>
   return detail::rank_of(as_const_key_span(std::span<const key>(keys)), &value, options);
 }
 
-/// The same of keys whose type is known at run time; `value` points to one key of it.
+/// Returns the order rank of a value among keys whose type is known at run time; `value` points to one key of it.
 [[nodiscard]] inline key_rank rank_of(const_key_span keys, const void* value, const rank_options& options = {}) {
   return detail::rank_of(keys, value, options);
 }

@@ -66,7 +66,7 @@ void rmg_state::find_closed_ranks() {
   }
 }
 
-/// What the ranks of this process send from and receive into.
+/// Returns what the ranks of this process send from and receive into.
 std::vector<endpoint> rmg_state::clear_the_way() {
   const device::record_shape& shape = sort_.shape;
   std::vector<endpoint> endpoints(run_.num_ranks());

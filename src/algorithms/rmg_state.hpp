@@ -17,7 +17,7 @@ namespace spansort::algorithms {
 inline constexpr double fraction_after_partitioning = 0.45;
 inline constexpr double fraction_after_exchange = 0.6;
 
-/// Whose memory the input lies in.
+/// The memory in which the input lies.
 enum class input_place : std::uint8_t {
   shared,    ///< the caller's, which the devices share
   separate,  ///< the caller's; the devices have their own
@@ -25,7 +25,7 @@ enum class input_place : std::uint8_t {
 };
 [[nodiscard]] input_place place_of(const std::vector<rank>& ranks, const problem& sort);
 
-/// What suits every rank's device.
+/// Returns what suits every rank's device.
 [[nodiscard]] device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape);
 
 /// Most records that a rank of the plan can hold before or after the exchange.
@@ -34,7 +34,7 @@ enum class input_place : std::uint8_t {
 /// The number that this process's first rank has in the plan.
 [[nodiscard]] unsigned first_rank_of(const problem& sort);
 
-/// What is copied at a time to and from devices with memory of their own.
+/// Returns what is copied at a time to and from devices with memory of their own.
 [[nodiscard]] std::uint64_t keys_of_a_piece(const problem& sort, const base::test_hooks& hooks);
 
 /// The plan's parameters for a sort: what the options say, else what the devices advise. The paper's 256 buckets a pass
@@ -46,8 +46,8 @@ enum class input_place : std::uint8_t {
 /// Throws invalid_argument when a resident part has too little room for what it may end with.
 void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_settings& options);
 
-/// Ranks are this process's own, from 0. In a sort over several processes the plan numbers those of all: everything that
-/// is asked of the plan or comes from it goes through planned() and is_mine().
+/// Ranks are this process's own, from 0. In a sort over several processes the plan numbers those of all: everything
+/// that is asked of the plan or comes from it goes through planned() and is_mine().
 class rmg_state {
  public:
   /// The workspace has been reserved; only the planner's counts are still to be allocated.
@@ -66,7 +66,7 @@ class rmg_state {
   void scatter_input();
   /// Section 3.1: every rank counts the pass's digit in its slices of the spanning buckets; processes tell each other.
   void count_pending();
-  /// Whether the first count found an input in order, which is then finished. Only where the extras ask for it.
+  /// Returns whether the first count found an input in order, which is then finished. Only where the extras ask for it.
   [[nodiscard]] bool finish_if_ordered();
   /// Section 3.1: every rank reorders those slices; skipped where one bucket holds a whole slice.
   void partition_pending();
@@ -107,7 +107,8 @@ class rmg_state {
   [[nodiscard]] bool is_mine(unsigned planned_rank) const noexcept {
     return planned_rank >= first_rank_ && planned_rank - first_rank_ < run_.num_ranks();
   }
-  /// Where a rank's share of the input begins in this process's records, and where its part of the result does.
+  /// Returns where a rank's share of the input begins in this process's records; output_begin() returns where its part
+  /// of the result does.
   [[nodiscard]] std::uint64_t input_begin(unsigned rank) const noexcept;
   [[nodiscard]] std::uint64_t output_begin(unsigned rank) const noexcept;
   [[nodiscard]] const device::records& output() const noexcept;
@@ -133,7 +134,7 @@ class rmg_state {
   void partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,
                        const std::vector<std::uint64_t>& counts);
   [[nodiscard]] std::vector<endpoint> clear_the_way();
-  /// Whether the exchange copies directly. Where it does not, `staging_` has memory for the receiver.
+  /// Returns whether the exchange copies directly. Where it does not, `staging_` has memory for the receiver.
   [[nodiscard]] bool reaches(unsigned source, unsigned receiver) const;
   [[nodiscard]] std::uint64_t staging_slot_bytes(unsigned r) const;
   void reserve_staging();

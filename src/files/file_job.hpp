@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sorting a file takes, found out before a key of it is read: input, output, order, and the plan that memory allows.
+// What sorting a file takes, found out before a key of it is read: input, output, order, and the plan that memory
+// allows.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,8 @@ struct file_job {
 
   /// Keys of a known number that are sorted as they lie in memory, without elements and streams of them.
   bool is_whole_in_memory = false;
-  /// So few elements are wanted that they are kept while the input goes by: nothing is spilled, whatever its size.
+  /// True where so few elements are wanted that they are kept while the input goes by: nothing is spilled, whatever its
+  /// size.
   bool is_bounded_head = false;
 
   [[nodiscard]] std::uint64_t output_bytes() const;
@@ -65,13 +67,13 @@ void plan_parts(file_job& job, std::optional<std::uint64_t> num_elements);
 /// Throws io_error unless temporary files can be made and there is room for them and for the output.
 void require_space(const file_job& job, const file_options& file);
 
-/// Where the elements of a job go.
+/// Makes the sink to which the elements of a job go.
 [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const file_job& job, const file_options& file);
 
 /// Throws what the input's size and the output's name are refused for when the work begins.
 void require_sound_ends(file_job job, const file_options& file);
 
-/// What external sorts are told, progress included.
+/// Returns what external sorts are told, progress included.
 [[nodiscard]] external::external_options parts_options(const file_job& job, const file_options& file);
 
 /// Sorts what is not whole in memory: in parts, or in memory where it turns out to fit.

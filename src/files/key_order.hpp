@@ -16,9 +16,10 @@ namespace spansort::files {
 [[nodiscard]] std::unique_ptr<external::element_order> make_key_order(key_type type, direction d,
                                                                       const sort_options& options);
 
-/// An element is a key, then its place in the input as a 64-bit number, without a gap: size_bytes(type) + 8 bytes, of any
-/// alignment. Keys equal in value keep the order they come in; an element whose key is equal and whose index is less than
-/// its left neighbour's is out of order. Duplicates are those of the value. The checksum is that of checksum_pairs().
+/// An element is a key, then its place in the input as a 64-bit number, without a gap: size_bytes(type) + 8 bytes, of
+/// any alignment. Keys equal in value keep the order they come in; an element whose key is equal and whose index is
+/// less than its left neighbour's is out of order. Duplicates are those of the value. The checksum is that of
+/// checksum_pairs().
 [[nodiscard]] std::unique_ptr<external::element_order> make_indexed_key_order(key_type type, direction d,
                                                                               const sort_options& options);
 

@@ -53,15 +53,16 @@ std::vector<files::sorted_file> describe_inputs(const std::vector<std::string>& 
   return described;
 }
 
-/// For floats that are in order by value and not by bits: what is equal in value stays in the order of the files, as
-/// records do.
+/// Has a job merge floats that are in order by value and not by bits: what is equal in value stays in the order of the
+/// files, as records do.
 void order_by_value(files::file_job& job) {
   const auto width = static_cast<std::uint32_t>(size_bytes(job.type));
   job.order = files::make_record_order({.record_bytes = width, .keys = {{.size_bytes = width, .type = job.type}}},
                                        job.direction, job.options);
 }
 
-/// As sort_external() will do it: what is in more files than one merge takes is spilled once for each merge but the last.
+/// Plans merges as sort_external() will do them: what is in more files than one merge takes is spilled once for each
+/// merge but the last.
 void plan_merges(files::file_job& job, std::uint64_t num_files) {
   files::plan_parts(job, {});  // however little there is: runs are read block by block
   job.plan.num_runs = num_files;

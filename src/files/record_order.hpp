@@ -10,8 +10,8 @@
 
 namespace spansort::files {
 
-/// An element is a record; the normalised key is records::record_codec's. Options' report, progress and ceiling on memory
-/// are not used: sort_memory() is for whoever keeps the ceiling. Throws invalid_argument and device_error.
+/// An element is a record; the normalised key is records::record_codec's. Options' report, progress and ceiling on
+/// memory are not used: sort_memory() is for whoever keeps the ceiling. Throws invalid_argument and device_error.
 [[nodiscard]] std::unique_ptr<external::element_order> make_record_order(const record_format& format, direction d,
                                                                          const sort_options& options);
 

@@ -26,8 +26,8 @@ struct record_sort_steps {
 
 class record_sorter {
  public:
-  /// direction::descending turns the direction of every field around. A ceiling on memory is kept by the sorter of the words alone.
-  /// Throws invalid_argument and device_error.
+  /// direction::descending turns the direction of every field around. A ceiling on memory is kept by the sorter of the
+  /// words alone. Throws invalid_argument and device_error.
   record_sorter(const record_format& format, direction d, const sort_options& options,
                 std::uint64_t small_group = default_small_group);
 

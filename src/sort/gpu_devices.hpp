@@ -13,7 +13,7 @@ namespace spansort::sorting {
 /// 0 where there is no backend, no driver or no GPU, and after GPUs were lost to this process.
 [[nodiscard]] int num_gpus() noexcept;
 
-/// What could be allocated on GPU `ordinal` now. Starts the runtime there.
+/// Returns what could be allocated on GPU `ordinal` now. Starts the runtime there.
 [[nodiscard]] std::uint64_t free_gpu_bytes(int ordinal);
 
 /// GPU `ordinal`, named as in a device list.

@@ -15,7 +15,7 @@
 namespace spansort::sorting {
 namespace {
 
-/// Which of `num_threads` threads device `index` of `count` gets, at least one.
+/// Returns which of `num_threads` threads device `index` of `count` gets, at least one.
 unsigned threads_of(unsigned index, unsigned count, unsigned num_threads) {
   const unsigned share = num_threads / count + (index < num_threads % count ? 1 : 0);
   return std::max(1U, share);

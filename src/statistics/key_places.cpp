@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t block_keys = std::uint64_t{1} << 16;
 
-/// Of one block: keys before the last ones' ties, and those ties. First counted, then where its places are written.
+/// The share of one block: keys before the last ones' ties, and those ties. It is counted first, and tells then where
+/// the block's positions are written.
 struct block_share {
   std::uint64_t before = 0;
   std::uint64_t ties = 0;
@@ -101,7 +102,8 @@ std::vector<std::uint64_t> find_places(const_key_span keys, const keys::key_code
     sort_options options;
     options.devices = "cpu";
     std::vector<std::uint64_t> order(places.size());
-    // Places ascend among keys before the ties, and among the ties, so a stable order keeps the earlier of equals first.
+    // Places ascend among keys before the ties, and among the ties, so a stable order keeps the earlier of equals
+    // first.
     sorter(options).argsort(const_key_span{codec.type, found.data(), found.size()}, order.data(), sizeof(order[0]),
                             keys::direction_of(codec.descending));
     for (std::uint64_t& o : order) o = places[o];
