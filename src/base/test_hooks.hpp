@@ -27,8 +27,7 @@ struct test_hooks {
   bool corrupt_result = false;             ///< sorts of files flip a bit of the result before they verify it
   bool corrupt_peer_probes = false;        ///< the probes of GPUs' links find a wrong bit, a GPU's own memory included
   std::uint64_t fail_allocation_at = 0;    ///< 1: a sorter's first workspace allocation fails, 2: the second ...
-  /// 1: the first call of a sort to its GPUs' runtime fails without being made, 2: the second ... Sorts that run at the
-  /// same time may meet the fault in its place.
+  /// 1: the first call of a sort to its GPUs' runtime fails without being made, 2: the second ...
   std::uint64_t fail_device_call_at = 0;
   int fail_device_call_with = 0;  ///< that failure's number at the runtime; 0: its unknown error
 };
