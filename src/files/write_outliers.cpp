@@ -45,22 +45,22 @@ void for_each_block(std::uint64_t num_keys, const F& f) {
       own);
 }
 
-/// Two reads: how many there are in each block, then they themselves at the place that follows from it.
+/// Two reads: how many there are in each block, then they themselves at the position that follows from it.
 template <class K>
 base::byte_buffer collect_outside(std::span<const K> words, const keys::codec_of<K>& codec,
                                   const outside_test& is_outside) {
-  std::vector<std::uint64_t> places(base::ceil_div<std::uint64_t>(words.size(), block_keys) + 1);
+  std::vector<std::uint64_t> positions(base::ceil_div<std::uint64_t>(words.size(), block_keys) + 1);
   for_each_block(words.size(), [&](std::uint64_t block, std::uint64_t begin, std::uint64_t count) {
     const auto of_block = words.subspan(begin, count);
-    places[block + 1] = static_cast<std::uint64_t>(
+    positions[block + 1] = static_cast<std::uint64_t>(
         std::count_if(of_block.begin(), of_block.end(), [&](K word) { return is_outside(codec.encode(word)); }));
   });
-  for (std::size_t b = 1; b < places.size(); ++b) places[b] += places[b - 1];
-  base::byte_buffer bytes(places.back() * sizeof(K));
+  for (std::size_t b = 1; b < positions.size(); ++b) positions[b] += positions[b - 1];
+  base::byte_buffer bytes(positions.back() * sizeof(K));
   K* const collected = reinterpret_cast<K*>(bytes.data());
   for_each_block(words.size(), [&](std::uint64_t block, std::uint64_t begin, std::uint64_t count) {
     const auto of_block = words.subspan(begin, count);
-    std::copy_if(of_block.begin(), of_block.end(), collected + places[block],
+    std::copy_if(of_block.begin(), of_block.end(), collected + positions[block],
                  [&](K word) { return is_outside(codec.encode(word)); });
   });
   return bytes;

@@ -6,7 +6,7 @@
 
 #include "base/assert.hpp"
 #include "spansort/sort.hpp"
-#include "statistics/key_places.hpp"
+#include "statistics/key_positions.hpp"
 #include "statistics/mean.hpp"
 #include "statistics/take_sample.hpp"
 
@@ -142,11 +142,11 @@ std::vector<std::byte> chunked_keys::slice_between(std::uint64_t begin, std::uin
   return keys;
 }
 
-std::vector<std::uint64_t> chunked_keys::first_places(std::uint64_t count) const {
+std::vector<std::uint64_t> chunked_keys::first_positions(std::uint64_t count) const {
   if (count == 0) return {};
   SPANSORT_ASSERT(storage_.host_keys != nullptr && count <= num_keys());
   const tie_bounds last = ties_of(bits_at({count - 1}).front());
-  return find_places({storage_.type, storage_.host_keys, storage_.num_keys}, codec(), last, count);
+  return find_positions({storage_.type, storage_.host_keys, storage_.num_keys}, codec(), last, count);
 }
 
 double chunked_keys::mean() const {

@@ -13,7 +13,7 @@ class chunked_keys : public ordered_keys {
 
   [[nodiscard]] std::uint64_t num_keys() const noexcept override { return storage_.num_keys; }
 
-  // Each reads the keys about once; slices that begin behind the first key three times, others and places twice.
+  // Each reads the keys about once; slices that begin behind the first key three times, others and positions twice.
 
   [[nodiscard]] std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const override;
   [[nodiscard]] std::vector<std::uint64_t> count_before(const std::vector<key_bound>& bounds) const override;
@@ -21,7 +21,7 @@ class chunked_keys : public ordered_keys {
   [[nodiscard]] std::vector<std::byte> slice_between(std::uint64_t begin, std::uint64_t end, const key_bound& from,
                                                      const key_bound& to) const override;
   /// Only of keys in host memory.
-  [[nodiscard]] std::vector<std::uint64_t> first_places(std::uint64_t count) const override;
+  [[nodiscard]] std::vector<std::uint64_t> first_positions(std::uint64_t count) const override;
   [[nodiscard]] double mean() const override;
 
  protected:

@@ -12,7 +12,7 @@
 
 namespace spansort::statistics {
 
-/// A place between two keys in key order: before all keys whose encoding is `encoded` or more, or behind all keys.
+/// A position between two keys in key order: before all keys whose encoding is `encoded` or more, or behind all keys.
 struct key_bound {
   std::uint64_t encoded = 0;
   bool is_end = false;
@@ -62,8 +62,8 @@ class ordered_keys {
                                                              const key_bound& /*from*/, const key_bound& /*to*/) const {
     return slice(begin, end);
   }
-  /// Places in the input of the first `count` keys in order; of equal keys, the earlier first.
-  [[nodiscard]] virtual std::vector<std::uint64_t> first_places(std::uint64_t count) const = 0;
+  /// Positions in the input of the first `count` keys in order; of equal keys, the earlier first.
+  [[nodiscard]] virtual std::vector<std::uint64_t> first_positions(std::uint64_t count) const = 0;
   /// Returns the mean of the keys that are not NaN, as statistics/mean.hpp has it.
   [[nodiscard]] virtual double mean() const = 0;
 

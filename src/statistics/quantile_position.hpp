@@ -27,7 +27,7 @@ struct quantile_position {
 /// none (2^53): there ranks are exact for the q given, and the weight is good to its last bits.
 inline constexpr std::uint64_t largest_numpy_count = std::uint64_t{1} << 51;
 
-/// Place of the q-quantile of `num_keys` keys. For one method and count, a larger q never gives an earlier place.
+/// Position of the q-quantile of `num_keys` keys. For one method and count, a larger q never gives an earlier position.
 /// Throws bad_input for no keys, invalid_argument for q outside [0, 1] and for a q that `tukey` does not know.
 [[nodiscard]] quantile_position position_of(std::uint64_t num_keys, double q, quantile_method method);
 

@@ -17,7 +17,7 @@
 namespace spansort {
 namespace {
 
-/// Copies keys from place `begin` of all chunks on to host memory, and waits.
+/// Copies keys from position `begin` of all chunks on to host memory, and waits.
 void read_chunks(const statistics::key_storage& storage, std::uint64_t begin, std::uint64_t count, void* to) {
   const std::size_t width = size_bytes(storage.type);
   char* next = static_cast<char*>(to);

@@ -29,12 +29,12 @@ sorted_keys::sorted_keys(sorted_source source, bool descending)
   const key_bound nans = first_nan();
   if (nans.is_end) return;
   num_numbers_ = first_that(0, source_.num_keys,
-                            [&](std::uint64_t place) { return encode(bits_of_place(place)) >= nans.encoded; });
+                            [&](std::uint64_t position) { return encode(bits_at_position(position)) >= nans.encoded; });
 }
 
-std::uint64_t sorted_keys::bits_of_place(std::uint64_t place) const {
+std::uint64_t sorted_keys::bits_at_position(std::uint64_t position) const {
   std::uint64_t bits = 0;  // little-endian, as keys are
-  source_.read(place, 1, &bits);
+  source_.read(position, 1, &bits);
   return bits;
 }
 
@@ -48,7 +48,7 @@ std::vector<std::uint64_t> sorted_keys::bits_at(const std::vector<std::uint64_t>
   bits.reserve(ranks.size());
   for (const std::uint64_t rank : ranks) {
     SPANSORT_ASSERT(rank < source_.num_keys);
-    bits.push_back(bits_of_place(turned(rank)));
+    bits.push_back(bits_at_position(turned(rank)));
   }
   return bits;
 }
@@ -63,7 +63,7 @@ std::vector<std::uint64_t> sorted_keys::count_before(const std::vector<key_bound
       before.push_back(num_numbers_);
     } else {
       before.push_back(first_that(
-          0, num_numbers_, [&](std::uint64_t rank) { return encode(bits_of_place(turned(rank))) >= b.encoded; }));
+          0, num_numbers_, [&](std::uint64_t rank) { return encode(bits_at_position(turned(rank))) >= b.encoded; }));
     }
   }
   return before;
@@ -90,23 +90,23 @@ std::vector<std::byte> sorted_keys::slice(std::uint64_t begin, std::uint64_t end
   return keys;
 }
 
-std::vector<std::uint64_t> sorted_keys::first_places(std::uint64_t count) const {
+std::vector<std::uint64_t> sorted_keys::first_positions(std::uint64_t count) const {
   SPANSORT_ASSERT(count <= source_.num_keys);
-  std::vector<std::uint64_t> places;
-  places.reserve(count);
+  std::vector<std::uint64_t> positions;
+  positions.reserve(count);
   // In the opposite order equal keys are still wanted from the first to the last: run after run, from the end.
   std::uint64_t run_end = is_opposite_ ? num_numbers_ : 0;
-  while (is_opposite_ && run_end > 0 && places.size() < count) {
-    const key_bound first = ties_of(bits_of_place(run_end - 1)).begin;
-    const std::uint64_t run_begin = first_that(0, run_end - 1, [&](std::uint64_t place) {
-      const key_bound of_place = ties_of(bits_of_place(place)).begin;
-      return of_place.encoded <= first.encoded;
+  while (is_opposite_ && run_end > 0 && positions.size() < count) {
+    const key_bound first = ties_of(bits_at_position(run_end - 1)).begin;
+    const std::uint64_t run_begin = first_that(0, run_end - 1, [&](std::uint64_t position) {
+      const key_bound at_position = ties_of(bits_at_position(position)).begin;
+      return at_position.encoded <= first.encoded;
     });
-    for (std::uint64_t p = run_begin; p < run_end && places.size() < count; ++p) places.push_back(p);
+    for (std::uint64_t p = run_begin; p < run_end && positions.size() < count; ++p) positions.push_back(p);
     run_end = run_begin;
   }
-  while (places.size() < count) places.push_back(places.size());
-  return places;
+  while (positions.size() < count) positions.push_back(positions.size());
+  return positions;
 }
 
 }  // namespace spansort::statistics

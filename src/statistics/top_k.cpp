@@ -33,7 +33,7 @@ std::vector<std::byte> detail::first_keys(const_key_span keys, std::uint64_t k, 
 std::vector<std::uint64_t> detail::first_indices(const_key_span keys, std::uint64_t k, bool descending,
                                                  const top_options& options) {
   const auto opened = statistics::open_keys(keys, {options.order, options.devices}, descending);
-  return opened->first_places(statistics::num_firsts(*opened, k, options.nans));
+  return opened->first_positions(statistics::num_firsts(*opened, k, options.nans));
 }
 
 }  // namespace spansort

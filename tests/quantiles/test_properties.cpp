@@ -108,16 +108,16 @@ template <class K>
 void check_top(const std::vector<K>& keys, const std::vector<double>& sorted, std::uint64_t k) {
   const std::vector<K> top = top_k(keys, k);
   const std::vector<K> bottom = bottom_k(keys, k);
-  const std::vector<std::uint64_t> places = top_k_indices(keys, k);
+  const std::vector<std::uint64_t> positions = top_k_indices(keys, k);
   ASSERT_EQ(top.size(), std::min<std::uint64_t>(k, sorted.size()));
   ASSERT_EQ(bottom.size(), top.size());
-  ASSERT_EQ(places.size(), top.size());
+  ASSERT_EQ(positions.size(), top.size());
   for (std::size_t i = 0; i < top.size(); ++i) {
     ASSERT_TRUE(is_same(static_cast<double>(top[i]), sorted[sorted.size() - 1 - i])) << i;
     ASSERT_TRUE(is_same(static_cast<double>(bottom[i]), sorted[i])) << i;
-    ASSERT_EQ(keys[places[i]], top[i]);
+    ASSERT_EQ(keys[positions[i]], top[i]);
     if (i != 0 && top[i] == top[i - 1]) {
-      ASSERT_LT(places[i - 1], places[i]);
+      ASSERT_LT(positions[i - 1], positions[i]);
     }
   }
 }

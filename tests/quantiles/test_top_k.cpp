@@ -58,10 +58,10 @@ void expect_firsts(key_type type, const std::vector<std::byte>& keys, std::uint6
   const std::vector<std::byte> found = descending ? top_k(span, k, options) : bottom_k(span, k, options);
   ASSERT_EQ(found.size(), count * width);
   EXPECT_TRUE(std::equal(found.begin(), found.end(), expected.keys_alone().begin()));
-  const std::vector<std::uint64_t> places =
+  const std::vector<std::uint64_t> positions =
       descending ? top_k_indices(span, k, options) : bottom_k_indices(span, k, options);
-  ASSERT_EQ(places.size(), count);
-  EXPECT_TRUE(std::equal(places.begin(), places.end(), expected.order().begin()));
+  ASSERT_EQ(positions.size(), count);
+  EXPECT_TRUE(std::equal(positions.begin(), positions.end(), expected.order().begin()));
 }
 
 TEST(TopK, EveryFewOverEverySplit) {
@@ -160,10 +160,10 @@ TEST(TopK, AWrongClaimDoesNoHarm) {
     const key_order order = i % 2 == 0 ? key_order::ascending : key_order::descending;
     const top_options options{.nans = i % 3 == 0 ? nan_policy::omit : nan_policy::propagate, .order = order};
     const std::uint64_t k = random.below(120);
-    for (const std::vector<std::uint64_t>& places :
+    for (const std::vector<std::uint64_t>& positions :
          {top_k_indices(keys, k, options), bottom_k_indices(keys, k, options)}) {
-      EXPECT_LE(places.size(), keys.size());
-      for (const std::uint64_t p : places) EXPECT_LT(p, keys.size());
+      EXPECT_LE(positions.size(), keys.size());
+      for (const std::uint64_t p : positions) EXPECT_LT(p, keys.size());
     }
     EXPECT_LE(top_k(keys, k, options).size(), keys.size());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "statistics/key_places.hpp"
+#include "statistics/key_positions.hpp"
 
 #include <oneapi/tbb/parallel_for.h>
 
@@ -32,9 +32,9 @@ void for_each_block(std::uint64_t num_keys, const F& f) {
 }
 
 template <class K>
-class place_search {
+class position_search {
  public:
-  place_search(const_key_span keys, const keys::key_codec& codec, const tie_bounds& last)
+  position_search(const_key_span keys, const keys::key_codec& codec, const tie_bounds& last)
       : keys_(static_cast<const K*>(keys.data)),
         num_keys_(keys.num_keys),
         encoder_(codec.of<K>()),
@@ -42,7 +42,7 @@ class place_search {
         // The last key of the ties: encodings end where keys of all bits set are.
         high_(static_cast<K>(last.end.is_end ? base::low_mask(codec.key_bits()) : last.end.encoded - 1)) {}
 
-  /// Places of keys before the ties, ascending, then the first ties' until there are `count`.
+  /// Positions of keys before the ties, ascending, then the first ties' until there are `count`.
   [[nodiscard]] std::vector<std::uint64_t> run(std::uint64_t count) const {
     std::vector<block_share> shares = count_shares();
     block_share next;
@@ -52,7 +52,7 @@ class place_search {
       next.before += counted.before;
       next.ties += counted.ties;
     }
-    std::vector<std::uint64_t> places(count);
+    std::vector<std::uint64_t> positions(count);
     for_each_block(num_keys_, [&](std::uint64_t b, std::uint64_t begin, std::uint64_t end) {
       block_share at = shares[b];
       const block_share& after = b + 1 < shares.size() ? shares[b + 1] : next;
@@ -60,13 +60,13 @@ class place_search {
       for (std::uint64_t i = begin; i < end; ++i) {
         const K encoded = encoder_.encode_bits(keys_[i]);
         if (encoded < low_) {
-          places[at.before++] = i;
+          positions[at.before++] = i;
         } else if (encoded <= high_ && at.ties < count) {
-          places[at.ties++] = i;
+          positions[at.ties++] = i;
         }
       }
     });
-    return places;
+    return positions;
   }
 
  private:
@@ -93,20 +93,20 @@ class place_search {
 
 }  // namespace
 
-std::vector<std::uint64_t> find_places(const_key_span keys, const keys::key_codec& codec, const tie_bounds& last,
-                                       std::uint64_t count) {
+std::vector<std::uint64_t> find_positions(const_key_span keys, const keys::key_codec& codec, const tie_bounds& last,
+                                          std::uint64_t count) {
   return keys::with_width(codec.width_bytes(), [&]<class K>() {
-    const std::vector<std::uint64_t> places = place_search<K>(keys, codec, last).run(count);
-    std::vector<K> found(places.size());
-    for (std::size_t i = 0; i < places.size(); ++i) found[i] = static_cast<const K*>(keys.data)[places[i]];
+    const std::vector<std::uint64_t> positions = position_search<K>(keys, codec, last).run(count);
+    std::vector<K> found(positions.size());
+    for (std::size_t i = 0; i < positions.size(); ++i) found[i] = static_cast<const K*>(keys.data)[positions[i]];
     sort_options options;
     options.devices = "cpu";
-    std::vector<std::uint64_t> order(places.size());
-    // Places ascend among keys before the ties, and among the ties, so a stable order keeps the earlier of equals
+    std::vector<std::uint64_t> order(positions.size());
+    // Positions ascend among keys before the ties, and among the ties, so a stable order keeps the earlier of equals
     // first.
     sorter(options).argsort(const_key_span{codec.type, found.data(), found.size()}, order.data(), sizeof(order[0]),
                             keys::direction_of(codec.descending));
-    for (std::uint64_t& o : order) o = places[o];
+    for (std::uint64_t& o : order) o = positions[o];
     return order;
   });
 }
