@@ -18,7 +18,7 @@ constexpr std::uint64_t parts_of_few_ranks = 32;
 /// Smaller parts gain nothing: what is brought from one of the runs becomes too short for the link.
 constexpr std::uint64_t enough_part_bytes = std::uint64_t{64} << 20;
 
-/// With more parts, the slices, as many as parts times runs, take longer than what is in them.
+/// More parts than these take longer by their slices, as many as parts times runs, than by what is in them.
 constexpr std::uint64_t most_parts = 4096;
 constexpr std::uint64_t least_part_bytes = std::uint64_t{64} << 10;
 

@@ -40,7 +40,7 @@ void follow_advice(plan::parameters& p, const device::partition_advice& advice) 
   p.fuse_threshold = std::min(1.0, half_segment / static_cast<double>(largest_target(p)));
 }
 
-/// How many records there are, and who is to begin and end with how many.
+/// Tells the planner how many records there are, and who is to begin and end with how many.
 void set_sizes(plan::parameters& p, const problem& sort, unsigned num_own_ranks) {
   if (sort.others != nullptr) {
     p.source_counts = sort.others->source_counts;

@@ -17,7 +17,7 @@ double trip_s(std::uint64_t input_bytes) {
   return static_cast<double>(input_bytes) / rates.gpu_trip_bytes_per_s + rates.gpu_overhead_s;
 }
 
-/// Of each of the first `gpus` GPUs, what a sort may take: what the fullest of them has.
+/// Returns what a sort may take of each of the first `gpus` GPUs: what the fullest of them has.
 std::uint64_t room_bytes(const sort_demand& sort, const machine& on, int gpus) {
   std::uint64_t least = on.free_gpu_bytes(0);
   for (int i = 1; i < gpus; ++i) least = std::min(least, on.free_gpu_bytes(i));

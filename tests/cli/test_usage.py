@@ -75,7 +75,8 @@ class Flags(CommandTest):
                     self.sort_refused(2, ["--type", name, "bf16"], "--type", name)
 
     def test_devices_flag(self):
-        for devices in some(("host:0", "host:99999", "cpu:-1", "cpu:", "tpu", "", "host:1x", "host:18446744073709551617")):
+        for devices in some(("host:0", "host:99999", "cpu:-1", "cpu:", "tpu", "", "host:1x",
+                             "host:18446744073709551617")):
             with self.subTest(devices=devices):
                 self.sort_refused(2, ["device"], f"--devices={devices}")
         if b"no GPU" in run("devices").stdout:

@@ -47,7 +47,7 @@ struct operation {
 /// red zone, an exception. `misalignment_bytes`: of the values.
 [[nodiscard]] std::string diagnose_sort(sorter& s, const oracle& expected, const operation& op,
                                         unsigned misalignment_bytes = 0);
-/// The same, but the sorter is asked for direction `wanted`, whatever the oracle expects.
+/// Runs `op` as above, but asks the sorter for direction `wanted`, whatever the oracle expects.
 [[nodiscard]] std::string diagnose_sort(sorter& s, const oracle& expected, direction wanted, const operation& op,
                                         unsigned misalignment_bytes = 0);
 

@@ -65,7 +65,7 @@ class few_intervals_warp {
     flush();
   }
 
-  /// For each interval, the keys of this lane that reach its lower bound.
+  /// The number of this lane's keys that reach each interval's lower bound.
   unsigned from_low[most_few_intervals] = {};
 
  private:

@@ -21,7 +21,7 @@ struct identity_order {
   static constexpr bool holds_encoded = true;
 };
 
-/// For encodings that lose nothing. Keys are held encoded.
+/// The order by an encoding that loses nothing. Keys are held encoded.
 template <class K>
 struct encoded_order {
   keys::codec_of<K> codec;
@@ -32,7 +32,8 @@ struct encoded_order {
   static constexpr bool holds_encoded = true;
 };
 
-/// For encodings that fold ties and so lose bits. Keys are held as they are, and encoded wherever a digit is looked at.
+/// The order by an encoding that folds ties and so loses bits. Keys are held as they are, and encoded wherever a digit
+/// is looked at.
 template <class K>
 struct folded_order {
   keys::codec_of<K> codec;
