@@ -118,7 +118,7 @@ resident_runs run_resident(const resident_case& c, const settings& s) {
         if (is_reported) options.report = &found.runs.report;
         sorter.emplace(options);
       }
-      sorter->sort(spansort::key_type::u32, shards, spansort::direction::ascending, c.sizes);
+      sorter->sort({spansort::key_type::u32, shards}, spansort::direction::ascending, c.sizes);
     });
     const key_summary result = keys.look_at(shards);
     found.shard_sizes = sizes_of(shards);

@@ -44,7 +44,7 @@ resident_times run_resident(const settings& s, std::uint64_t num_keys, unsigned 
   resident_times found;
   found.runs_ms = wall_runs_ms(repeats, fill, [&] {
     spansort::shard shard{.keys = work.get(), .num_keys = num_keys, .stream = stream.get()};
-    sorter.sort(spansort::key_type::u32, std::span(&shard, 1));
+    sorter.sort({spansort::key_type::u32, std::span(&shard, 1)});
   });
   const key_summary result = look();
   found.verified = result.in_order && result.checksum == checksum;

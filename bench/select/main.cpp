@@ -2,7 +2,7 @@
 // Quartiles without sorting next to sorting the same keys: spansort_bench_select. Same input, same process, runs in
 // turn; the answers are compared with the sorted keys. A read of the keys on all threads, on GPUs half of a copy, shows
 // what memory gives. Keys lie in host memory, or with --devices gpu:0,1 on GPUs, where they are sorted by
-// sort_resident.
+// a sort of shards.
 #include <fmt/format.h>
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_reduce.h>
@@ -156,7 +156,7 @@ class gpu_case final : public select_case {
   }
   [[nodiscard]] double sort_ms() override {
     copy_to_work();
-    return elapsed_ms([&] { sorter_.sort(type_, shards_); });
+    return elapsed_ms([&] { sorter_.sort({type_, shards_}); });
   }
   [[nodiscard]] double select_ms(statistics::select_report& report) override {
     return elapsed_ms([&] { found_ = statistics::select_keys({type_}, chunks_, quartile_ranks(num_keys_), &report); });

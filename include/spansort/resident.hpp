@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting data that is on the devices already. No CUDA header is needed: memory and streams are passed as void*.
+// Data that is on the devices already: what it is called by, and sorts of it. The functions have the names that they have
+// for host memory: the type of the argument, sharded_keys, says where the data lies. No CUDA header is needed: memory and
+// streams are passed as void*.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +26,21 @@ struct shard {
   void* stream = nullptr;
 };
 
+/// Keys of one type, in shards on several devices: all of shard 0, then all of shard 1, and so on.
+struct sharded_keys {
+  key_type type;
+  std::span<shard> shards;
+};
+
+/// Keys like those of sharded_keys, to be read only. `values` and `capacity` of the shards are not looked at.
+struct const_sharded_keys {
+  key_type type;
+  std::span<const shard> shards;
+
+  const_sharded_keys(key_type t, std::span<const shard> s) : type(t), shards(s) {}
+  const_sharded_keys(const sharded_keys& keys) : type(keys.type), shards(keys.shards) {}
+};
+
 /// How many keys each shard holds afterwards.
 enum class shard_sizes : std::uint8_t {
   as_given,  ///< as many as before: exact cuts
@@ -45,10 +62,9 @@ class resident_sorter {
   /// the result is there. Workspace: as many records as each shard may hold before or after, and 34 MiB a GPU.
   /// Throws invalid_argument, out_of_memory and device_error before anything is touched; device_error and cancelled
   /// also later, and then the shards' contents are lost.
-  void sort(key_type type, std::span<shard> shards, direction d = direction::ascending,
-            shard_sizes sizes = shard_sizes::as_given);
+  void sort(sharded_keys keys, direction d = direction::ascending, shard_sizes sizes = shard_sizes::as_given);
   /// Sorts pairs as sort() sorts keys, stable, with values of 4, 8 or 16 bytes.
-  void sort_pairs(key_type type, std::uint64_t value_bytes, std::span<shard> shards, direction d = direction::ascending,
+  void sort_pairs(sharded_keys keys, std::uint64_t value_bytes, direction d = direction::ascending,
                   shard_sizes sizes = shard_sizes::as_given);
 
  private:
@@ -56,9 +72,17 @@ class resident_sorter {
   std::unique_ptr<state> state_;
 };
 
-void sort_resident(key_type type, std::span<shard> shards, const sort_options& options,
-                   direction d = direction::ascending, shard_sizes sizes = shard_sizes::as_given);
-void sort_pairs_resident(key_type type, std::uint64_t value_bytes, std::span<shard> shards, const sort_options& options,
-                         direction d = direction::ascending, shard_sizes sizes = shard_sizes::as_given);
+/// Sorts shards as resident_sorter::sort() does, with devices opened for this call and closed after it. Whoever sorts
+/// more than once keeps a resident_sorter.
+///     spansort::sort({spansort::key_type::f32, shards}, {.devices = "gpu:0,1"});
+void sort(sharded_keys keys, direction d, const sort_options& options, shard_sizes sizes = shard_sizes::as_given);
+void sort(sharded_keys keys, const sort_options& options, shard_sizes sizes = shard_sizes::as_given);
+
+/// Sorts pairs of shards as resident_sorter::sort_pairs() does. There is no argsort of shards: the caller who writes
+/// indices into `values` gets them back in the order of the keys.
+void sort_pairs(sharded_keys keys, std::uint64_t value_bytes, direction d, const sort_options& options,
+                shard_sizes sizes = shard_sizes::as_given);
+void sort_pairs(sharded_keys keys, std::uint64_t value_bytes, const sort_options& options,
+                shard_sizes sizes = shard_sizes::as_given);
 
 }  // namespace spansort

@@ -4,12 +4,15 @@
 //
 // Shards are those of resident.hpp, one for each device that options.devices names ("auto" names none); `values` and
 // `capacity` are not looked at. The call begins when what is on the shards' streams is done, blocks, and leaves the
-// keys as they are. What crosses the link is samples, counts and what is asked for.
-// Memory on each device: what the function's host counterpart needs for the device's share, and 34 MiB a GPU.
-// options.order is about all shards, one after the other: so it is after sort_resident().
-//     spansort::sort_resident(type, shards, {.devices = "gpu:0,1"});
-//     spansort::summary s = spansort::summarize_resident(
-//         type, shards, {.order = spansort::key_order::ascending, .devices = "gpu:0,1"});
+// keys as they are. What crosses the link is samples, counts and what is asked for; for indices also each 2^20 keys
+// among which one that is asked for lies.
+// Memory on each device: what the function's host counterpart needs for the device's share, and 34 MiB a GPU; for
+// indices 8 MiB of host memory besides.
+// options.order is about all shards, one after the other: so it is after sort().
+//     const spansort::sharded_keys keys{type, shards};
+//     spansort::sort(keys, {.devices = "gpu:0,1"});
+//     spansort::summary s = spansort::summarize(
+//         keys, {.order = spansort::key_order::ascending, .devices = "gpu:0,1"});
 // Throws as the host counterparts; invalid_argument also for shards that are not the devices'.
 #pragma once
 
@@ -24,21 +27,30 @@
 
 namespace spansort {
 
-[[nodiscard]] std::vector<double> quantiles_resident(key_type type, std::span<const shard> shards,
-                                                     std::span<const double> q, const quantile_options& options);
+[[nodiscard]] std::vector<double> quantiles(const_sharded_keys keys, std::span<const double> q,
+                                            const quantile_options& options);
 
-[[nodiscard]] summary summarize_resident(key_type type, std::span<const shard> shards, const summary_options& options);
+[[nodiscard]] summary summarize(const_sharded_keys keys, const summary_options& options);
 
-/// `value` points to one key of `type` in host memory.
-[[nodiscard]] key_rank rank_of_resident(key_type type, std::span<const shard> shards, const void* value,
-                                        const rank_options& options);
+[[nodiscard]] std::vector<std::uint64_t> histogram(const_sharded_keys keys, std::span<const double> edges,
+                                                   const histogram_options& options);
+
+/// `value` points to one key of the keys' type in host memory.
+[[nodiscard]] key_rank rank_of(const_sharded_keys keys, const void* value, const rank_options& options);
 
 /// The k largest keys, the largest first, as bytes in host memory, where they are sorted.
-[[nodiscard]] std::vector<std::byte> top_k_resident(key_type type, std::span<const shard> shards, std::uint64_t k,
-                                                    const top_options& options);
+[[nodiscard]] std::vector<std::byte> top_k(const_sharded_keys keys, std::uint64_t k, const top_options& options);
 
 /// The k smallest, the smallest first.
-[[nodiscard]] std::vector<std::byte> bottom_k_resident(key_type type, std::span<const shard> shards, std::uint64_t k,
+[[nodiscard]] std::vector<std::byte> bottom_k(const_sharded_keys keys, std::uint64_t k, const top_options& options);
+
+/// Returns where the k largest keys are, counted from 0 over all shards one after the other, the largest first. Of keys
+/// that compare equal the earlier wins and comes first.
+[[nodiscard]] std::vector<std::uint64_t> top_k_indices(const_sharded_keys keys, std::uint64_t k,
                                                        const top_options& options);
+
+/// Returns where the k smallest keys are, the smallest first.
+[[nodiscard]] std::vector<std::uint64_t> bottom_k_indices(const_sharded_keys keys, std::uint64_t k,
+                                                          const top_options& options);
 
 }  // namespace spansort

@@ -64,27 +64,33 @@ resident_sorter::~resident_sorter() = default;
 resident_sorter::resident_sorter(resident_sorter&&) noexcept = default;
 resident_sorter& resident_sorter::operator=(resident_sorter&&) noexcept = default;
 
-void resident_sorter::sort(key_type type, std::span<shard> shards, direction d, shard_sizes sizes) {
-  state_->sort({{type, keys::is_descending(d), keys::tie_rule::by_bits}, 0}, shards, sizes);
+void resident_sorter::sort(sharded_keys keys, direction d, shard_sizes sizes) {
+  state_->sort({{keys.type, keys::is_descending(d), keys::tie_rule::by_bits}, 0}, keys.shards, sizes);
 }
 
-void resident_sorter::sort_pairs(key_type type, std::uint64_t value_bytes, std::span<shard> shards, direction d,
-                                 shard_sizes sizes) {
+void resident_sorter::sort_pairs(sharded_keys keys, std::uint64_t value_bytes, direction d, shard_sizes sizes) {
   if (value_bytes != 4 && value_bytes != 8 && value_bytes != 16) {
     throw invalid_argument(fmt::format("resident values have 4, 8 or 16 bytes each, not {}", value_bytes));
   }
-  const keys::key_codec codec{type, keys::is_descending(d), keys::tie_rule::by_input_order};
-  state_->sort({codec, static_cast<unsigned>(value_bytes)}, shards, sizes);
+  const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
+  state_->sort({codec, static_cast<unsigned>(value_bytes)}, keys.shards, sizes);
 }
 
-void sort_resident(key_type type, std::span<shard> shards, const sort_options& options, direction d,
-                   shard_sizes sizes) {
-  resident_sorter(options).sort(type, shards, d, sizes);
+void sort(sharded_keys keys, direction d, const sort_options& options, shard_sizes sizes) {
+  resident_sorter(options).sort(keys, d, sizes);
 }
 
-void sort_pairs_resident(key_type type, std::uint64_t value_bytes, std::span<shard> shards, const sort_options& options,
-                         direction d, shard_sizes sizes) {
-  resident_sorter(options).sort_pairs(type, value_bytes, shards, d, sizes);
+void sort(sharded_keys keys, const sort_options& options, shard_sizes sizes) {
+  sort(keys, direction::ascending, options, sizes);
+}
+
+void sort_pairs(sharded_keys keys, std::uint64_t value_bytes, direction d, const sort_options& options,
+                shard_sizes sizes) {
+  resident_sorter(options).sort_pairs(keys, value_bytes, d, sizes);
+}
+
+void sort_pairs(sharded_keys keys, std::uint64_t value_bytes, const sort_options& options, shard_sizes sizes) {
+  sort_pairs(keys, value_bytes, direction::ascending, options, sizes);
 }
 
 }  // namespace spansort

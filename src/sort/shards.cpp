@@ -74,4 +74,10 @@ void check_shards(const std::vector<algorithms::rank>& ranks, const device::reco
   }
 }
 
+void check_keys_of_shards(const std::vector<algorithms::rank>& ranks, const const_sharded_keys& keys) {
+  std::vector<shard> keys_alone(keys.shards.begin(), keys.shards.end());
+  for (shard& s : keys_alone) s.capacity = 0;
+  check_shards(ranks, {{keys.type, false, keys::tie_rule::by_bits}, 0}, keys_alone);
+}
+
 }  // namespace spansort::sorting

@@ -22,4 +22,7 @@ namespace spansort::sorting {
 void check_shards(const std::vector<algorithms::rank>& ranks, const device::record_shape& shape,
                   std::span<const shard> shards);
 
+/// Checks shards whose keys are only read: their values and their capacity are of no interest.
+void check_keys_of_shards(const std::vector<algorithms::rank>& ranks, const const_sharded_keys& keys);
+
 }  // namespace spansort::sorting

@@ -144,8 +144,9 @@ std::vector<std::byte> chunked_keys::slice_between(std::uint64_t begin, std::uin
 
 std::vector<std::uint64_t> chunked_keys::first_positions(std::uint64_t count) const {
   if (count == 0) return {};
-  SPANSORT_ASSERT(storage_.host_keys != nullptr && count <= num_keys());
+  SPANSORT_ASSERT(count <= num_keys());
   const tie_bounds last = ties_of(bits_at({count - 1}).front());
+  if (storage_.host_keys == nullptr) return find_positions(storage_.chunks, codec(), last, count);
   return find_positions({storage_.type, storage_.host_keys, storage_.num_keys}, codec(), last, count);
 }
 

@@ -20,7 +20,6 @@ class chunked_keys : public ordered_keys {
   [[nodiscard]] std::vector<std::byte> slice(std::uint64_t begin, std::uint64_t end) const override;
   [[nodiscard]] std::vector<std::byte> slice_between(std::uint64_t begin, std::uint64_t end, const key_bound& from,
                                                      const key_bound& to) const override;
-  /// Only of keys in host memory.
   [[nodiscard]] std::vector<std::uint64_t> first_positions(std::uint64_t count) const override;
   [[nodiscard]] double mean() const override;
 

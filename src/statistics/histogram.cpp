@@ -8,6 +8,7 @@
 #include "spansort/errors.hpp"
 #include "spansort/statistics.hpp"
 #include "statistics/open_keys.hpp"
+#include "statistics/statistics_of.hpp"
 
 namespace spansort {
 namespace {
@@ -15,7 +16,9 @@ namespace {
 /// Splitters that count_before() has room for.
 constexpr std::size_t bounds_per_read = 63;
 
-void require_edges(std::span<const double> edges) {
+}  // namespace
+
+void statistics::require_edges(std::span<const double> edges) {
   if (edges.size() < 2)
     throw invalid_argument(fmt::format("histogram: 2 edges or more expected, found {}", edges.size()));
   for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -25,8 +28,6 @@ void require_edges(std::span<const double> edges) {
         fmt::format("histogram: edges must ascend, found {} at {} after {}", edges[i], i, i == 0 ? 0 : edges[i - 1]));
   }
 }
-
-}  // namespace
 
 std::vector<double> equal_width_edges(double low, double high, std::uint64_t num_bins) {
   if (num_bins == 0 || !std::isfinite(low) || !std::isfinite(high) || low > high) {
@@ -48,25 +49,28 @@ std::vector<double> equal_width_edges(double low, double high, std::uint64_t num
   return edges;
 }
 
-std::vector<std::uint64_t> detail::histogram(const_key_span keys, std::span<const double> edges,
-                                             const histogram_options& options) {
-  require_edges(edges);
+std::vector<std::uint64_t> statistics::histogram_of(const ordered_keys& keys, std::span<const double> edges) {
   std::vector<std::uint64_t> counts(edges.size() - 1);
-  const auto opened = statistics::open_keys(keys, {options.order, options.devices});
   std::uint64_t last = 0;
   for (std::size_t begin = 0; begin < edges.size(); begin += bounds_per_read) {
     const std::size_t end = std::min(begin + bounds_per_read, edges.size());
-    std::vector<statistics::key_bound> bounds;
+    std::vector<key_bound> bounds;
     for (std::size_t i = begin; i < end; ++i) {
-      bounds.push_back(i + 1 == edges.size() ? opened->above(edges[i]) : opened->at_least(edges[i]));
+      bounds.push_back(i + 1 == edges.size() ? keys.above(edges[i]) : keys.at_least(edges[i]));
     }
-    const std::vector<std::uint64_t> before = opened->count_before(bounds);
+    const std::vector<std::uint64_t> before = keys.count_before(bounds);
     for (std::size_t i = begin; i < end; ++i) {
       if (i != 0) counts[i - 1] = before[i - begin] - last;
       last = before[i - begin];
     }
   }
   return counts;
+}
+
+std::vector<std::uint64_t> detail::histogram(const_key_span keys, std::span<const double> edges,
+                                             const histogram_options& options) {
+  statistics::require_edges(edges);
+  return statistics::histogram_of(*statistics::open_keys(keys, {options.order, options.devices}), edges);
 }
 
 }  // namespace spansort

@@ -71,6 +71,18 @@ void spread_over(const std::vector<algorithms::rank>& ranks, const const_key_spa
   if (!ranks.front().device->shares_host_memory()) copy_in(storage, key_bytes);
 }
 
+/// Takes shards as chunks, where they lie, behind the work on their streams.
+void take_chunks(const std::vector<algorithms::rank>& ranks, const const_sharded_keys& keys, key_storage& storage) {
+  sorting::check_keys_of_shards(ranks, keys);
+  for (std::size_t i = 0; i < keys.shards.size(); ++i) {
+    const algorithms::rank& r = ranks[i];
+    storage.chunks.push_back({r.device.get(), r.queue.get(), keys.shards[i].keys, keys.shards[i].num_keys});
+    storage.num_keys += keys.shards[i].num_keys;
+    r.queue->wait_for_stream(keys.shards[i].stream);
+    r.device->prepare();
+  }
+}
+
 }  // namespace
 
 key_storage spread_keys(const_key_span keys, const device_list& devices, const base::test_hooks& hooks) {
@@ -98,23 +110,13 @@ key_storage spread_keys(const_key_span keys, const std::vector<algorithms::rank>
   return storage;
 }
 
-key_storage resident_keys(key_type type, std::span<const shard> shards, const device_list& devices,
-                          const base::test_hooks& hooks) {
+key_storage resident_keys(const_sharded_keys keys, const device_list& devices, const base::test_hooks& hooks) {
   const sorting::device_set list = sorting::named_devices(devices);
   key_storage storage;
-  storage.type = type;
+  storage.type = keys.type;
   storage.call = std::make_unique<sorting::gpu_call>(list, hooks);
   storage.ranks = sorting::open_ranks(list, {.across_nodes = false, .hooks = hooks});
-  std::vector<shard> keys_alone(shards.begin(), shards.end());
-  for (shard& s : keys_alone) s.capacity = 0;  // of no interest to who reads
-  sorting::check_shards(storage.ranks, {{type, false, keys::tie_rule::by_bits}, 0}, keys_alone);
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    const algorithms::rank& r = storage.ranks[i];
-    storage.chunks.push_back({r.device.get(), r.queue.get(), shards[i].keys, shards[i].num_keys});
-    storage.num_keys += shards[i].num_keys;
-    r.queue->wait_for_stream(shards[i].stream);
-    r.device->prepare();
-  }
+  take_chunks(storage.ranks, keys, storage);
   return storage;
 }
 

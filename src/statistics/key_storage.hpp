@@ -39,7 +39,7 @@ struct key_storage {
 
 /// Keys that are on the devices of a list already, where they are; the work on the shards' streams comes first. Throws
 /// invalid_argument for shards that are not the devices'.
-[[nodiscard]] key_storage resident_keys(key_type type, std::span<const shard> shards, const device_list& devices,
+[[nodiscard]] key_storage resident_keys(const_sharded_keys keys, const device_list& devices,
                                         const base::test_hooks& hooks);
 
 }  // namespace spansort::statistics

@@ -33,16 +33,16 @@ void read_chunks(const statistics::key_storage& storage, std::uint64_t begin, st
   }
 }
 
-std::unique_ptr<statistics::ordered_keys> open_shards(key_type type, std::span<const shard> shards,
-                                                      const statistics::key_access& access, bool descending = false) {
+std::unique_ptr<statistics::ordered_keys> open_shards(const_sharded_keys keys, const statistics::key_access& access,
+                                                      bool descending = false) {
   sorting::check_hooks(access.hooks);
-  statistics::key_storage opened = statistics::resident_keys(type, shards, access.devices, access.hooks);
+  statistics::key_storage opened = statistics::resident_keys(keys, access.devices, access.hooks);
   if (access.order == key_order::unknown) {
     return std::make_unique<statistics::chunked_keys>(std::move(opened), descending);
   }
   const auto storage = std::make_shared<statistics::key_storage>(std::move(opened));
   return std::make_unique<statistics::sorted_keys>(
-      statistics::sorted_source{.type = type,
+      statistics::sorted_source{.type = keys.type,
                                 .num_keys = storage->num_keys,
                                 .is_descending = access.order == key_order::descending,
                                 .read = [storage](std::uint64_t begin, std::uint64_t count,
@@ -51,41 +51,55 @@ std::unique_ptr<statistics::ordered_keys> open_shards(key_type type, std::span<c
       descending);
 }
 
-std::vector<std::byte> first_of_shards(key_type type, std::span<const shard> shards, std::uint64_t k, bool descending,
+std::vector<std::byte> first_of_shards(const_sharded_keys keys, std::uint64_t k, bool descending,
                                        const top_options& options) {
-  const auto opened = open_shards(type, shards, {options.order, options.devices}, descending);
+  const auto opened = open_shards(keys, {options.order, options.devices}, descending);
   return opened->slice(0, statistics::num_firsts(*opened, k, options.nans));
+}
+
+std::vector<std::uint64_t> first_indices_of_shards(const_sharded_keys keys, std::uint64_t k, bool descending,
+                                                   const top_options& options) {
+  const auto opened = open_shards(keys, {options.order, options.devices}, descending);
+  return opened->first_positions(statistics::num_firsts(*opened, k, options.nans));
 }
 
 }  // namespace
 
-std::vector<double> quantiles_resident(key_type type, std::span<const shard> shards, std::span<const double> q,
-                                       const quantile_options& options) {
-  const auto opened = open_shards(type, shards, {options.order, options.devices});
-  return statistics::quantiles_of(*opened, q, options);
+std::vector<double> quantiles(const_sharded_keys keys, std::span<const double> q, const quantile_options& options) {
+  return statistics::quantiles_of(*open_shards(keys, {options.order, options.devices}), q, options);
 }
 
-summary summarize_resident(key_type type, std::span<const shard> shards, const summary_options& options) {
+summary summarize(const_sharded_keys keys, const summary_options& options) {
   statistics::require_valid(options.whiskers);
-  const auto opened = open_shards(type, shards, {options.order, options.devices});
-  return statistics::summary_of(*opened, options);
+  return statistics::summary_of(*open_shards(keys, {options.order, options.devices}), options);
 }
 
-key_rank rank_of_resident(key_type type, std::span<const shard> shards, const void* value,
-                          const rank_options& options) {
-  if (value == nullptr) throw invalid_argument("rank_of_resident: null pointer for the value");
-  const auto opened = open_shards(type, shards, {options.order, options.devices});
+std::vector<std::uint64_t> histogram(const_sharded_keys keys, std::span<const double> edges,
+                                     const histogram_options& options) {
+  statistics::require_edges(edges);
+  return statistics::histogram_of(*open_shards(keys, {options.order, options.devices}), edges);
+}
+
+key_rank rank_of(const_sharded_keys keys, const void* value, const rank_options& options) {
+  if (value == nullptr) throw invalid_argument("rank_of: null pointer for the value");
+  const auto opened = open_shards(keys, {options.order, options.devices});
   return statistics::rank_in(*opened, statistics::bits_of_key(value, 0, opened->key_bytes()));
 }
 
-std::vector<std::byte> top_k_resident(key_type type, std::span<const shard> shards, std::uint64_t k,
-                                      const top_options& options) {
-  return first_of_shards(type, shards, k, true, options);
+std::vector<std::byte> top_k(const_sharded_keys keys, std::uint64_t k, const top_options& options) {
+  return first_of_shards(keys, k, true, options);
 }
 
-std::vector<std::byte> bottom_k_resident(key_type type, std::span<const shard> shards, std::uint64_t k,
-                                         const top_options& options) {
-  return first_of_shards(type, shards, k, false, options);
+std::vector<std::byte> bottom_k(const_sharded_keys keys, std::uint64_t k, const top_options& options) {
+  return first_of_shards(keys, k, false, options);
+}
+
+std::vector<std::uint64_t> top_k_indices(const_sharded_keys keys, std::uint64_t k, const top_options& options) {
+  return first_indices_of_shards(keys, k, true, options);
+}
+
+std::vector<std::uint64_t> bottom_k_indices(const_sharded_keys keys, std::uint64_t k, const top_options& options) {
+  return first_indices_of_shards(keys, k, false, options);
 }
 
 }  // namespace spansort

@@ -15,6 +15,10 @@ namespace spansort::statistics {
 [[nodiscard]] std::vector<double> quantiles_of(const ordered_keys& keys, std::span<const double> q,
                                                const quantile_options& options);
 [[nodiscard]] summary summary_of(const ordered_keys& keys, const summary_options& options);
+/// Throws invalid_argument for fewer than two edges, and edges that fall or are NaN.
+void require_edges(std::span<const double> edges);
+/// Returns how many keys lie between each two neighbours of edges that require_edges() lets pass.
+[[nodiscard]] std::vector<std::uint64_t> histogram_of(const ordered_keys& keys, std::span<const double> edges);
 /// `value_bits`: a key as it is.
 [[nodiscard]] key_rank rank_in(const ordered_keys& keys, std::uint64_t value_bits);
 /// Returns how many keys answer for the first `k`, under a policy on NaN.

@@ -74,7 +74,7 @@ TEST_F(AddedAlgorithm, IsRefusedWhatItsTraitsDoNotTake) {
   std::vector<std::uint32_t> keys(4);
   shard whole{.keys = keys.data(), .num_keys = keys.size()};
   const sort_options options{.devices = "host:1", .algorithm = parse_algorithm("toy")};
-  EXPECT_THROW(sort_resident(key_type::u32, {&whole, 1}, options), invalid_argument);
+  EXPECT_THROW(sort(sharded_keys{key_type::u32, {&whole, 1}}, options), invalid_argument);
 }
 
 TEST(RemovedAlgorithm, IsUnknownAgain) {

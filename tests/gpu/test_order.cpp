@@ -119,7 +119,7 @@ TEST_F(gpu_order_test, WorkOnTheShardsStreamComesFirst) {
   ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
   launch_slow_fill(static_cast<std::uint32_t*>(memory.get()), n, 12345, 50'000'000, stream);
   const std::vector<shard> shards{{.keys = memory.get(), .num_keys = n, .stream = stream}};
-  const summary s = summarize_resident(key_type::u32, shards, {.devices = "gpu:0"});
+  const summary s = summarize({key_type::u32, shards}, {.devices = "gpu:0"});
   EXPECT_EQ(s.minimum, 12345);
   EXPECT_EQ(s.mean, 12345);
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
@@ -155,7 +155,7 @@ TEST_F(gpu_order_test, AnyCallToTheRuntimeMayFail) {
 TEST_F(gpu_order_test, KeysInTheWrongMemoryAreRefused) {
   std::vector<float> keys{1, 2, 3};
   const std::vector<shard> shards{{.keys = keys.data(), .num_keys = 3}};
-  EXPECT_THROW(static_cast<void>(summarize_resident(key_type::f32, shards, {.devices = "gpu:0"})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(summarize({key_type::f32, shards}, {.devices = "gpu:0"})), invalid_argument);
 }
 
 }  // namespace

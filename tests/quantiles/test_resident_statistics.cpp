@@ -79,6 +79,24 @@ TEST(ResidentStatistics, OfShardsInOrder) {
   }
 }
 
+/// The devices count positions block by block; a block begins and ends with a chunk, or 2^20 keys further.
+TEST(ResidentStatistics, PositionsInSeveralBlocksOfAShard) {
+  const std::uint64_t block = std::uint64_t{1} << 20;
+  const std::uint64_t n = 2 * block + 12'345;
+  for (const key_type type : {key_type::u8, key_type::f32}) {
+    std::vector<std::byte> keys = make_keys(type, n, {distribution_kind::special_floats}, seed_for(5));
+    const const_key_span span(type, keys.data(), n);
+    std::byte* const second = keys.data() + (block + 5) * size_bytes(type);
+    const std::vector<shard> shards{{.keys = keys.data(), .num_keys = block + 5},
+                                    {.keys = second, .num_keys = n - block - 5}};
+    for (const std::uint64_t k : {std::uint64_t{0}, std::uint64_t{10}, n / 3, n}) {
+      EXPECT_EQ(top_k_indices({type, shards}, k, {.devices = "host:2"}), top_k_indices(span, k)) << name(type) << k;
+      EXPECT_EQ(bottom_k_indices({type, shards}, k, {.devices = "host:2"}), bottom_k_indices(span, k))
+          << name(type) << k;
+    }
+  }
+}
+
 /// More keys than there is memory, in address space that nobody has written to.
 TEST(ResidentStatistics, ADeviceThatCannotHoldItsChunkSaysWhatItNeeds) {
   const std::uint64_t n = std::uint64_t{1} << 42;
@@ -104,15 +122,15 @@ TEST(ResidentStatistics, RefusesWhatCannotBe) {
   const std::vector<shard> null{{.num_keys = 3}};
   const std::vector<double> q{0.5};
   const auto ask = [&](const std::vector<shard>& shards, const std::string& devices) {
-    static_cast<void>(quantiles_resident(key_type::f32, shards, q, {.devices = devices}));
+    static_cast<void>(quantiles({key_type::f32, shards}, q, {.devices = devices}));
   };
   EXPECT_NO_THROW(ask(one, "cpu"));
   EXPECT_THROW(ask(one, "auto"), invalid_argument);
   EXPECT_THROW(ask(one, "host:2"), invalid_argument);
   EXPECT_THROW(ask(null, "cpu"), invalid_argument);
   EXPECT_THROW(ask({{.keys = keys.data(), .num_keys = 0}}, "cpu"), bad_input);
-  EXPECT_THROW(static_cast<void>(rank_of_resident(key_type::f32, one, nullptr, {.devices = "cpu"})), invalid_argument);
-  EXPECT_THROW(static_cast<void>(top_k_resident(key_type::f32, {}, 3, {.devices = "cpu"})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(rank_of({key_type::f32, one}, nullptr, {.devices = "cpu"})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(top_k({key_type::f32, {}}, 3, {.devices = "cpu"})), invalid_argument);
 }
 
 }  // namespace

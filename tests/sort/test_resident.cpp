@@ -122,7 +122,7 @@ TEST_P(resident_test, KeepsSizesAndOrdersAllShards) {
         const counts sizes = random_sizes(random, n, num_shards);
         shards_under_test data(devices_under_test(list), expected, sizes, sizes, 0);
         const base::test_hooks_scope hooks(tuning.hooks());
-        resident_sorter(options_for(list, tuning)).sort(type, data.shards(), keys::direction_of(descending));
+        resident_sorter(options_for(list, tuning)).sort({type, data.shards()}, keys::direction_of(descending));
         ASSERT_EQ(data.sizes(), sizes);
         ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone())) << name(type) << ", n " << n;
       }
@@ -139,7 +139,7 @@ TEST_P(resident_test, BalancesWithinSlack) {
       sizes[random() % num_shards] = n;
       shards_under_test data(devices_under_test(list), expected, sizes, counts(num_shards, n + 8), 0);
       resident_sorter(options_for(list, {.epsilon = 0.1}))
-          .sort(key_type::u32, data.shards(), direction::ascending, shard_sizes::balanced);
+          .sort({key_type::u32, data.shards()}, direction::ascending, shard_sizes::balanced);
       const std::uint64_t share = (n + num_shards - 1) / num_shards;
       if (num_shards != 1) {
         for (const std::uint64_t size : data.sizes()) ASSERT_LE(size, share + 2 * share / 10);
@@ -156,7 +156,7 @@ TEST_P(resident_test, PairsAreStable) {
       const oracle expected = make_oracle(type, n, {distribution_kind::zipf, 1}, seed_for(2), true);
       const counts sizes = random_sizes(random, n, num_shards);
       shards_under_test data(devices_under_test(list), expected, sizes, sizes, value_bytes);
-      resident_sorter(options_for(list)).sort_pairs(type, value_bytes, data.shards(), direction::descending);
+      resident_sorter(options_for(list)).sort_pairs({type, data.shards()}, value_bytes, direction::descending);
       ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_of_pairs()));
       ASSERT_EQ(data.all_indices(), expected.order()) << name(type) << ", values of " << value_bytes;
     }
@@ -172,7 +172,7 @@ TEST_P(resident_test, ASorterServesManyCalls) {
     const oracle expected = make_oracle(key_type::u64, n, {distribution_kind::normal}, seed_for(n), false);
     const counts sizes = random_sizes(random, n, num_shards);
     shards_under_test data(devices_under_test(list), expected, sizes, sizes, 0);
-    s.sort(key_type::u64, data.shards());
+    s.sort({key_type::u64, data.shards()});
     ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone()));
     EXPECT_EQ(report.operation, "sort_resident");
     EXPECT_EQ(report.num_keys, n);
@@ -193,7 +193,7 @@ TEST(ResidentPlan, FusesUpToTheAdvisedSizeHoweverUnevenTheShards) {
   const oracle expected = make_oracle(key_type::u32, 100'000, {distribution_kind::uniform}, seed_for(4), false);
   for (const counts& sizes : {counts{25'000, 25'000, 25'000, 25'000}, counts{97'000, 1000, 1000, 1000}}) {
     shards_under_test data(list, expected, sizes, sizes, 0);
-    resident_sorter(options).sort(key_type::u32, data.shards());
+    resident_sorter(options).sort({key_type::u32, data.shards()});
     ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone()));
     std::uint64_t num_fused = 0;
     const nlohmann::json plan = nlohmann::json::parse(report.plan_json);
@@ -216,7 +216,7 @@ TEST(ResidentArguments, AreChecked) {
     shards_under_test data(list, keys, {50, 50}, {60, 60}, 0);
     spoil(data.shards());
     try {
-      resident_sorter(options_for("host:2")).sort(key_type::u32, data.shards(), direction::ascending, sizes);
+      resident_sorter(options_for("host:2")).sort({key_type::u32, data.shards()}, direction::ascending, sizes);
     } catch (const invalid_argument& e) {
       return e.what();
     }
@@ -242,7 +242,7 @@ TEST(ResidentArguments, AreChecked) {
                 },
                 shard_sizes::balanced),
             "shard 1: room for 10 keys, but it may end with 30; keep the sizes as given, or give it more room");
-  EXPECT_THROW(resident_sorter(options_for("host:2")).sort_pairs(key_type::u32, 3, {}), invalid_argument);
+  EXPECT_THROW(resident_sorter(options_for("host:2")).sort_pairs({key_type::u32, {}}, 3), invalid_argument);
 }
 
 }  // namespace

@@ -45,6 +45,9 @@ struct answers {
   std::vector<key_rank> ranks;
   std::vector<std::byte> top;
   std::vector<std::byte> bottom;
+  std::vector<std::uint64_t> bins;
+  std::vector<std::uint64_t> top_positions;
+  std::vector<std::uint64_t> bottom_positions;
 };
 
 std::string diagnose_answers(const answers& found, const answers& expected) {
@@ -54,7 +57,10 @@ std::string diagnose_answers(const answers& found, const answers& expected) {
   if (std::string wrong = diagnose_summaries(found.whole, expected.whole); !wrong.empty()) return wrong;
   if (found.ranks != expected.ranks) return "ranks differ";
   if (found.top != expected.top) return "top_k differs";
-  return found.bottom == expected.bottom ? "" : "bottom_k differs";
+  if (found.bottom != expected.bottom) return "bottom_k differs";
+  if (found.bins != expected.bins) return "histogram differs";
+  if (found.top_positions != expected.top_positions) return "top_k_indices differs";
+  return found.bottom_positions == expected.bottom_positions ? "" : "bottom_k_indices differs";
 }
 
 /// The options that every function of a case is called with.
@@ -68,34 +74,30 @@ struct access {
   [[nodiscard]] summary_options of_summary() const {
     return {.nans = nan_policy::omit, .most_outliers = 20, .order = order, .devices = devices};
   }
-  [[nodiscard]] rank_options of_rank() const { return {order, devices}; }
   [[nodiscard]] top_options of_top(nan_policy nans) const { return {nans, order, devices}; }
 };
 
-answers ask_host(std::span<const std::byte> keys, key_type type, const access& a) {
-  const const_key_span span(type, keys.data(), keys.size() / size_bytes(type));
-  answers found{quantiles(span, asked_q, a.of_quantiles()), summarize(span, a.of_summary()), {}, {}, {}};
-  for (const std::size_t place : {std::uint64_t{0}, span.num_keys / 2, span.num_keys - 1}) {
-    found.ranks.push_back(rank_of(span, keys.data() + place * size_bytes(type), a.of_rank()));
+/// Asks everything of `asked`: keys in host memory or shards. `keys` are the same keys in host memory.
+template <class Keys>
+answers ask(const Keys& asked, const const_key_span& keys, const access& a) {
+  const std::uint64_t n = keys.num_keys;
+  answers found;
+  found.quantiles = quantiles(asked, asked_q, a.of_quantiles());
+  found.whole = summarize(asked, a.of_summary());
+  found.bins = histogram(asked, equal_width_edges(-100, 100, 70), {a.order, a.devices});
+  for (const std::uint64_t at : {std::uint64_t{0}, n / 2, n - 1}) {
+    const auto* const value = static_cast<const std::byte*>(keys.data) + at * size_bytes(keys.type);
+    found.ranks.push_back(rank_of(asked, value, {a.order, a.devices}));
   }
-  found.top = top_k(span, 1 + span.num_keys / 10, a.of_top(nan_policy::omit));
-  found.bottom = bottom_k(span, 1 + span.num_keys / 3, a.of_top(nan_policy::propagate));
+  found.top = top_k(asked, 1 + n / 10, a.of_top(nan_policy::omit));
+  found.bottom = bottom_k(asked, 1 + n / 3, a.of_top(nan_policy::propagate));
+  found.top_positions = top_k_indices(asked, 1 + n / 3, a.of_top(nan_policy::propagate));
+  found.bottom_positions = bottom_k_indices(asked, 1 + n / 10, a.of_top(nan_policy::omit));
   return found;
 }
 
-answers ask_resident(std::span<const std::byte> keys, key_type type, std::span<const shard> shards, const access& a) {
-  const std::uint64_t n = keys.size() / size_bytes(type);
-  answers found{quantiles_resident(type, shards, asked_q, a.of_quantiles()),
-                summarize_resident(type, shards, a.of_summary()),
-                {},
-                {},
-                {}};
-  for (const std::size_t place : {std::uint64_t{0}, n / 2, n - 1}) {
-    found.ranks.push_back(rank_of_resident(type, shards, keys.data() + place * size_bytes(type), a.of_rank()));
-  }
-  found.top = top_k_resident(type, shards, 1 + n / 10, a.of_top(nan_policy::omit));
-  found.bottom = bottom_k_resident(type, shards, 1 + n / 3, a.of_top(nan_policy::propagate));
-  return found;
+const_key_span as_span(std::span<const std::byte> keys, key_type type) {
+  return {type, keys.data(), keys.size() / size_bytes(type)};
 }
 
 }  // namespace
@@ -116,15 +118,16 @@ std::string diagnose_resident(std::span<const std::byte> keys, const order_case&
     shards.push_back({.keys = memory[i].data(), .num_keys = c.sizes[i]});
     begin += c.sizes[i] * width;
   }
-  const answers expected = ask_host(keys, c.type, {.devices = "cpu"});
+  const answers expected = ask(as_span(keys, c.type), as_span(keys, c.type), {.devices = "cpu"});
   const base::test_hooks_scope hooks(c.hooks);
-  return diagnose_answers(ask_resident(keys, c.type, shards, {c.order, c.devices}), expected);
+  return diagnose_answers(ask(const_sharded_keys(c.type, shards), as_span(keys, c.type), {c.order, c.devices}),
+                          expected);
 }
 
 std::string diagnose_spread(std::span<const std::byte> keys, const order_case& c) {
-  const answers expected = ask_host(keys, c.type, {.devices = "cpu"});
+  const answers expected = ask(as_span(keys, c.type), as_span(keys, c.type), {.devices = "cpu"});
   const base::test_hooks_scope hooks(c.hooks);
-  return diagnose_answers(ask_host(keys, c.type, {c.order, c.devices}), expected);
+  return diagnose_answers(ask(as_span(keys, c.type), as_span(keys, c.type), {c.order, c.devices}), expected);
 }
 
 }  // namespace spansort::test
