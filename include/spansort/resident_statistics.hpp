@@ -27,6 +27,32 @@
 
 namespace spansort {
 
+/// A resident_sorter that takes order statistics too, by the functions below as members. It keeps devices, streams and
+/// scratch from call to call, where a free function opens devices and takes scratch anew every time. The devices are
+/// those of its own list: options.devices stays "auto", or names the same list (invalid_argument otherwise). Not safe
+/// for concurrent use.
+///     spansort::resident_session session({.devices = "gpu:0,1"});
+///     session.sort({type, shards});
+///     spansort::summary s = session.summarize({type, shards}, {.order = spansort::key_order::ascending});
+class resident_session : public resident_sorter {
+ public:
+  using resident_sorter::resident_sorter;
+
+  [[nodiscard]] std::vector<double> quantiles(const_sharded_keys keys, std::span<const double> q,
+                                              const quantile_options& options = {});
+  [[nodiscard]] summary summarize(const_sharded_keys keys, const summary_options& options = {});
+  [[nodiscard]] std::vector<std::uint64_t> histogram(const_sharded_keys keys, std::span<const double> edges,
+                                                     const histogram_options& options = {});
+  [[nodiscard]] key_rank rank_of(const_sharded_keys keys, const void* value, const rank_options& options = {});
+  [[nodiscard]] std::vector<std::byte> top_k(const_sharded_keys keys, std::uint64_t k, const top_options& options = {});
+  [[nodiscard]] std::vector<std::byte> bottom_k(const_sharded_keys keys, std::uint64_t k,
+                                                const top_options& options = {});
+  [[nodiscard]] std::vector<std::uint64_t> top_k_indices(const_sharded_keys keys, std::uint64_t k,
+                                                         const top_options& options = {});
+  [[nodiscard]] std::vector<std::uint64_t> bottom_k_indices(const_sharded_keys keys, std::uint64_t k,
+                                                            const top_options& options = {});
+};
+
 [[nodiscard]] std::vector<double> quantiles(const_sharded_keys keys, std::span<const double> q,
                                             const quantile_options& options);
 

@@ -9,6 +9,8 @@
 #include "sort/arguments.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/open_devices.hpp"
+#include "sort/resident_access.hpp"
+#include "sort/resident_order.hpp"
 #include "sort/run_reported.hpp"
 #include "sort/shards.hpp"
 #include "spansort/errors.hpp"
@@ -76,6 +78,26 @@ void resident_sorter::sort_pairs(sharded_keys keys, std::uint64_t value_bytes, d
   state_->sort({codec, static_cast<unsigned>(value_bytes)}, keys.shards, sizes);
 }
 
+bool resident_sorter::is_sorted(const_sharded_keys keys, direction d) {
+  const sorting::gpu_call call(state_->devices, state_->options.hooks);
+  sorting::check_keys_of_shards(state_->ranks, keys);
+  return sorting::is_sorted_on(state_->ranks, keys, d);
+}
+
+std::vector<algorithms::rank>& detail::resident_access::ranks(resident_sorter& sorter) { return sorter.state_->ranks; }
+
+const sorting::device_set& detail::resident_access::devices(const resident_sorter& sorter) {
+  return sorter.state_->devices;
+}
+
+const device_list& detail::resident_access::list(const resident_sorter& sorter) {
+  return sorter.state_->options.devices;
+}
+
+const base::test_hooks& detail::resident_access::hooks(const resident_sorter& sorter) {
+  return sorter.state_->options.hooks;
+}
+
 void sort(sharded_keys keys, direction d, const sort_options& options, shard_sizes sizes) {
   resident_sorter(options).sort(keys, d, sizes);
 }
@@ -91,6 +113,14 @@ void sort_pairs(sharded_keys keys, std::uint64_t value_bytes, direction d, const
 
 void sort_pairs(sharded_keys keys, std::uint64_t value_bytes, const sort_options& options, shard_sizes sizes) {
   sort_pairs(keys, value_bytes, direction::ascending, options, sizes);
+}
+
+bool is_sorted(const_sharded_keys keys, direction d, const sort_options& options) {
+  return resident_sorter(options).is_sorted(keys, d);
+}
+
+bool is_sorted(const_sharded_keys keys, const sort_options& options) {
+  return is_sorted(keys, direction::ascending, options);
 }
 
 }  // namespace spansort

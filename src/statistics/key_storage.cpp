@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sort/resident_access.hpp"
 #include "sort/shards.hpp"
 #include "spansort/errors.hpp"
 #include "statistics/take_sample.hpp"
@@ -117,6 +118,20 @@ key_storage resident_keys(const_sharded_keys keys, const device_list& devices, c
   storage.call = std::make_unique<sorting::gpu_call>(list, hooks);
   storage.ranks = sorting::open_ranks(list, {.across_nodes = false, .hooks = hooks});
   take_chunks(storage.ranks, keys, storage);
+  return storage;
+}
+
+key_storage resident_keys(const_sharded_keys keys, const device_list& asked, resident_sorter& sorter) {
+  using access = detail::resident_access;
+  if (asked != device_list() && asked != access::list(sorter)) {
+    throw invalid_argument(fmt::format("this session has the devices {}; found options for {}",
+                                       to_string(access::list(sorter)), to_string(asked)));
+  }
+  key_storage storage;
+  storage.type = keys.type;
+  storage.call = std::make_unique<sorting::gpu_call>(access::devices(sorter), access::hooks(sorter));
+  take_chunks(access::ranks(sorter), keys, storage);
+  for (algorithms::rank& r : access::ranks(sorter)) r.scratch_bytes = r.device->scratch_bytes();
   return storage;
 }
 

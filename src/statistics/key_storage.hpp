@@ -42,4 +42,8 @@ struct key_storage {
 [[nodiscard]] key_storage resident_keys(const_sharded_keys keys, const device_list& devices,
                                         const base::test_hooks& hooks);
 
+/// Shards on the devices that a sorter holds open, which outlives the storage. Throws invalid_argument also where
+/// `asked` names other devices than the sorter's.
+[[nodiscard]] key_storage resident_keys(const_sharded_keys keys, const device_list& asked, resident_sorter& sorter);
+
 }  // namespace spansort::statistics

@@ -33,16 +33,27 @@ void read_chunks(const statistics::key_storage& storage, std::uint64_t begin, st
   }
 }
 
-std::unique_ptr<statistics::ordered_keys> open_shards(const_sharded_keys keys, const statistics::key_access& access,
-                                                      bool descending = false) {
+/// Shards, and the sorter whose devices are to be used; without one, devices are opened.
+struct shards_and_sorter {
+  const_sharded_keys keys;
+  resident_sorter* sorter = nullptr;
+};
+
+statistics::key_storage storage_of(const shards_and_sorter& of, const statistics::key_access& access) {
+  if (of.sorter != nullptr) return statistics::resident_keys(of.keys, access.devices, *of.sorter);
   sorting::check_hooks(access.hooks);
-  statistics::key_storage opened = statistics::resident_keys(keys, access.devices, access.hooks);
+  return statistics::resident_keys(of.keys, access.devices, access.hooks);
+}
+
+std::unique_ptr<statistics::ordered_keys> open_shards(const shards_and_sorter& of, const statistics::key_access& access,
+                                                      bool descending = false) {
+  statistics::key_storage opened = storage_of(of, access);
   if (access.order == key_order::unknown) {
     return std::make_unique<statistics::chunked_keys>(std::move(opened), descending);
   }
   const auto storage = std::make_shared<statistics::key_storage>(std::move(opened));
   return std::make_unique<statistics::sorted_keys>(
-      statistics::sorted_source{.type = keys.type,
+      statistics::sorted_source{.type = of.keys.type,
                                 .num_keys = storage->num_keys,
                                 .is_descending = access.order == key_order::descending,
                                 .read = [storage](std::uint64_t begin, std::uint64_t count,
@@ -51,55 +62,110 @@ std::unique_ptr<statistics::ordered_keys> open_shards(const_sharded_keys keys, c
       descending);
 }
 
-std::vector<std::byte> first_of_shards(const_sharded_keys keys, std::uint64_t k, bool descending,
+std::vector<double> quantiles_of_shards(const shards_and_sorter& of, std::span<const double> q,
+                                        const quantile_options& options) {
+  return statistics::quantiles_of(*open_shards(of, {options.order, options.devices}), q, options);
+}
+
+summary summary_of_shards(const shards_and_sorter& of, const summary_options& options) {
+  statistics::require_valid(options.whiskers);
+  return statistics::summary_of(*open_shards(of, {options.order, options.devices}), options);
+}
+
+std::vector<std::uint64_t> histogram_of_shards(const shards_and_sorter& of, std::span<const double> edges,
+                                               const histogram_options& options) {
+  statistics::require_edges(edges);
+  return statistics::histogram_of(*open_shards(of, {options.order, options.devices}), edges);
+}
+
+key_rank rank_in_shards(const shards_and_sorter& of, const void* value, const rank_options& options) {
+  if (value == nullptr) throw invalid_argument("rank_of: null pointer for the value");
+  const auto opened = open_shards(of, {options.order, options.devices});
+  return statistics::rank_in(*opened, statistics::bits_of_key(value, 0, opened->key_bytes()));
+}
+
+std::vector<std::byte> first_of_shards(const shards_and_sorter& of, std::uint64_t k, bool descending,
                                        const top_options& options) {
-  const auto opened = open_shards(keys, {options.order, options.devices}, descending);
+  const auto opened = open_shards(of, {options.order, options.devices}, descending);
   return opened->slice(0, statistics::num_firsts(*opened, k, options.nans));
 }
 
-std::vector<std::uint64_t> first_indices_of_shards(const_sharded_keys keys, std::uint64_t k, bool descending,
+std::vector<std::uint64_t> first_indices_of_shards(const shards_and_sorter& of, std::uint64_t k, bool descending,
                                                    const top_options& options) {
-  const auto opened = open_shards(keys, {options.order, options.devices}, descending);
+  const auto opened = open_shards(of, {options.order, options.devices}, descending);
   return opened->first_positions(statistics::num_firsts(*opened, k, options.nans));
 }
 
 }  // namespace
 
 std::vector<double> quantiles(const_sharded_keys keys, std::span<const double> q, const quantile_options& options) {
-  return statistics::quantiles_of(*open_shards(keys, {options.order, options.devices}), q, options);
+  return quantiles_of_shards({keys}, q, options);
 }
 
 summary summarize(const_sharded_keys keys, const summary_options& options) {
-  statistics::require_valid(options.whiskers);
-  return statistics::summary_of(*open_shards(keys, {options.order, options.devices}), options);
+  return summary_of_shards({keys}, options);
 }
 
 std::vector<std::uint64_t> histogram(const_sharded_keys keys, std::span<const double> edges,
                                      const histogram_options& options) {
-  statistics::require_edges(edges);
-  return statistics::histogram_of(*open_shards(keys, {options.order, options.devices}), edges);
+  return histogram_of_shards({keys}, edges, options);
 }
 
 key_rank rank_of(const_sharded_keys keys, const void* value, const rank_options& options) {
-  if (value == nullptr) throw invalid_argument("rank_of: null pointer for the value");
-  const auto opened = open_shards(keys, {options.order, options.devices});
-  return statistics::rank_in(*opened, statistics::bits_of_key(value, 0, opened->key_bytes()));
+  return rank_in_shards({keys}, value, options);
 }
 
 std::vector<std::byte> top_k(const_sharded_keys keys, std::uint64_t k, const top_options& options) {
-  return first_of_shards(keys, k, true, options);
+  return first_of_shards({keys}, k, true, options);
 }
 
 std::vector<std::byte> bottom_k(const_sharded_keys keys, std::uint64_t k, const top_options& options) {
-  return first_of_shards(keys, k, false, options);
+  return first_of_shards({keys}, k, false, options);
 }
 
 std::vector<std::uint64_t> top_k_indices(const_sharded_keys keys, std::uint64_t k, const top_options& options) {
-  return first_indices_of_shards(keys, k, true, options);
+  return first_indices_of_shards({keys}, k, true, options);
 }
 
 std::vector<std::uint64_t> bottom_k_indices(const_sharded_keys keys, std::uint64_t k, const top_options& options) {
-  return first_indices_of_shards(keys, k, false, options);
+  return first_indices_of_shards({keys}, k, false, options);
+}
+
+std::vector<double> resident_session::quantiles(const_sharded_keys keys, std::span<const double> q,
+                                                const quantile_options& options) {
+  return quantiles_of_shards({keys, this}, q, options);
+}
+
+summary resident_session::summarize(const_sharded_keys keys, const summary_options& options) {
+  return summary_of_shards({keys, this}, options);
+}
+
+std::vector<std::uint64_t> resident_session::histogram(const_sharded_keys keys, std::span<const double> edges,
+                                                       const histogram_options& options) {
+  return histogram_of_shards({keys, this}, edges, options);
+}
+
+key_rank resident_session::rank_of(const_sharded_keys keys, const void* value, const rank_options& options) {
+  return rank_in_shards({keys, this}, value, options);
+}
+
+std::vector<std::byte> resident_session::top_k(const_sharded_keys keys, std::uint64_t k, const top_options& options) {
+  return first_of_shards({keys, this}, k, true, options);
+}
+
+std::vector<std::byte> resident_session::bottom_k(const_sharded_keys keys, std::uint64_t k,
+                                                  const top_options& options) {
+  return first_of_shards({keys, this}, k, false, options);
+}
+
+std::vector<std::uint64_t> resident_session::top_k_indices(const_sharded_keys keys, std::uint64_t k,
+                                                           const top_options& options) {
+  return first_indices_of_shards({keys, this}, k, true, options);
+}
+
+std::vector<std::uint64_t> resident_session::bottom_k_indices(const_sharded_keys keys, std::uint64_t k,
+                                                              const top_options& options) {
+  return first_indices_of_shards({keys, this}, k, false, options);
 }
 
 }  // namespace spansort

@@ -15,6 +15,7 @@
 #include "spansort/generate.hpp"
 #include "spansort/resident_statistics.hpp"
 #include "spansort/sort.hpp"
+#include "statistics/key_storage.hpp"
 #include "support/engines.hpp"
 #include "support/environment.hpp"
 #include "support/order_check.hpp"
@@ -114,6 +115,53 @@ TEST(ResidentStatistics, ADeviceThatCannotHoldItsChunkSaysWhatItNeeds) {
     EXPECT_NE(std::string(e.what()).find(std::to_string(e.needed_bytes())), std::string::npos) << e.what();
   }
   munmap(memory, n);
+}
+
+TEST(ResidentSession, AnswersAsTheFreeFunctionsBetweenSorts) {
+  const std::uint64_t n = 30'000;
+  std::vector<std::byte> keys = make_keys(key_type::f32, n, {distribution_kind::special_floats}, seed_for(7));
+  std::vector<shard> shards;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    shards.push_back({.keys = keys.data() + i * n / 3 * sizeof(float), .num_keys = n / 3});
+  }
+  const sharded_keys all{key_type::f32, shards};
+  const std::vector<double> q{0.25, 0.5};
+  const float value = 1;
+  resident_session session({.devices = "host:3"});
+  for (const key_order order : {key_order::unknown, key_order::ascending}) {
+    const device_list devices = "host:3";
+    const top_options firsts{nan_policy::propagate, order};
+    const top_options named{nan_policy::propagate, order, devices};
+    EXPECT_EQ(session.quantiles(all, q, {.nans = nan_policy::omit, .order = order}),
+              quantiles(all, q, {.nans = nan_policy::omit, .order = order, .devices = devices}));
+    EXPECT_EQ(diagnose_summaries(session.summarize(all, {.nans = nan_policy::omit, .order = order}),
+                                 summarize(all, {.nans = nan_policy::omit, .order = order, .devices = devices})),
+              "");
+    EXPECT_EQ(session.histogram(all, equal_width_edges(-1, 1, 9), {order, {}}),
+              histogram(all, equal_width_edges(-1, 1, 9), {order, devices}));
+    EXPECT_EQ(session.rank_of(all, &value, {order, devices}), rank_of(all, &value, {order, devices}));
+    EXPECT_EQ(session.top_k(all, 9, firsts), top_k(all, 9, named));
+    EXPECT_EQ(session.bottom_k(all, 9, firsts), bottom_k(all, 9, named));
+    EXPECT_EQ(session.top_k_indices(all, 900, firsts), top_k_indices(all, 900, named));
+    EXPECT_EQ(session.bottom_k_indices(all, 900, firsts), bottom_k_indices(all, 900, named));
+    EXPECT_EQ(session.is_sorted(all), order == key_order::ascending);
+    session.sort(all);
+  }
+  EXPECT_THROW(static_cast<void>(session.quantiles(all, q, {.devices = "host:2"})), invalid_argument);
+}
+
+TEST(ResidentSession, OpensNoDeviceForACall) {
+  std::vector<float> keys{1, 2, 3};
+  const std::vector<shard> shards{{.keys = keys.data(), .num_keys = 2}, {.keys = keys.data() + 2, .num_keys = 1}};
+  resident_session session({.devices = "host:2"});
+  const statistics::key_storage first = statistics::resident_keys({key_type::f32, shards}, {}, session);
+  const statistics::key_storage second = statistics::resident_keys({key_type::f32, shards}, {}, session);
+  EXPECT_TRUE(first.ranks.empty());
+  EXPECT_TRUE(second.ranks.empty());
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(first.chunks[i].device, second.chunks[i].device);
+    EXPECT_EQ(first.chunks[i].queue, second.chunks[i].queue);
+  }
 }
 
 TEST(ResidentStatistics, RefusesWhatCannotBe) {

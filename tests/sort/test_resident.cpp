@@ -14,6 +14,7 @@
 #include "spansort/errors.hpp"
 #include "spansort/report.hpp"
 #include "spansort/resident.hpp"
+#include "spansort/sort.hpp"
 #include "support/engines.hpp"
 #include "support/environment.hpp"
 #include "support/oracle.hpp"
@@ -178,6 +179,56 @@ TEST_P(resident_test, ASorterServesManyCalls) {
     EXPECT_EQ(report.num_keys, n);
     EXPECT_EQ(report.algorithm, num_shards == 1 ? "single" : "rmg");
   }
+}
+
+/// Asks the devices of a list whether keys are in order, cut into shards of any sizes.
+bool is_sorted_on(const std::string& list, key_type type, std::span<const std::byte> keys, const counts& sizes,
+                  direction d) {
+  const std::vector<std::string> devices = devices_of_list(list);
+  std::vector<shard_memory> memory;
+  std::vector<shard> shards;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::size_t part_bytes = sizes[i] * size_bytes(type);
+    memory.emplace_back(devices[i], part_bytes);
+    memory[i].write(keys.subspan(begin, part_bytes));
+    shards.push_back({.keys = memory[i].data(), .num_keys = sizes[i]});
+    begin += part_bytes;
+  }
+  return is_sorted({type, shards}, d, options_for(list));
+}
+
+TEST_P(resident_test, IsSortedSaysWhatItSaysOfHostMemory) {
+  const std::string devices = devices_under_test(list);
+  for (const key_type type : {key_type::u8, key_type::f16, key_type::f32, key_type::i64, key_type::f64}) {
+    for (const std::uint64_t n : {0u, 1u, 2u, 9u, 3000u}) {
+      for (const direction d : {direction::ascending, direction::descending}) {
+        const oracle made =
+            make_oracle(type, n, {distribution_kind::special_floats}, seed_for(n), keys::is_descending(d));
+        const counts sizes = random_sizes(random, n, num_shards);
+        const auto in_order = made.keys_of_pairs();  // equal floats of any bits, in input order
+        std::vector<std::byte> nearly(in_order.begin(), in_order.end());
+        if (n > 2) std::swap_ranges(nearly.begin(), nearly.begin() + 1, nearly.end() - 1);
+        EXPECT_TRUE(is_sorted_on(devices, type, in_order, sizes, d)) << name(type) << ", " << n << " keys";
+        EXPECT_TRUE(is_sorted_on(devices, type, made.keys_alone(), sizes, d)) << name(type) << ", " << n << " keys";
+        for (const std::span<const std::byte> bytes : {made.input(), std::span<const std::byte>(nearly)}) {
+          EXPECT_EQ(is_sorted_on(devices, type, bytes, sizes, d), detail::is_sorted({type, bytes.data(), n}, d))
+              << name(type) << ", " << n << " keys, " << name(d);
+        }
+      }
+    }
+  }
+}
+
+/// Each shard is in order for itself; the bound between two of them is not.
+TEST(ResidentOrder, BoundsBetweenShardsCount) {
+  std::vector<float> keys{3, 4, 1, 2};
+  const std::vector<shard> shards{{.keys = keys.data(), .num_keys = 2}, {}, {.keys = keys.data() + 2, .num_keys = 2}};
+  EXPECT_FALSE(is_sorted({key_type::f32, shards}, {.devices = "host:3"}));
+  keys = {0.0F, 0.0F, -0.0F, 2};
+  EXPECT_TRUE(is_sorted({key_type::f32, shards}, {.devices = "host:3"}));
+  EXPECT_FALSE(is_sorted({key_type::f32, shards}, direction::descending, {.devices = "host:3"}));
+  EXPECT_THROW(static_cast<void>(is_sorted({key_type::f32, shards}, {.devices = "host:2"})), invalid_argument);
 }
 
 TEST(ResidentPlan, FusesUpToTheAdvisedSizeHoweverUnevenTheShards) {
