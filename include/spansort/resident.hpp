@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data that is on the devices already: what it is called by, and sorts of it. The functions have the names that they have
-// for host memory: the type of the argument, sharded_keys, says where the data lies. No CUDA header is needed: memory and
-// streams are passed as void*.
+// Sorts of data that is on the devices already. The functions have the names that they have for host memory: the type
+// of the argument, sharded_keys, says where the data lies. No CUDA header is needed: memory and streams are passed as
+// void*.
 #pragma once
 
 #include <cstdint>

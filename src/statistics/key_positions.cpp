@@ -92,8 +92,8 @@ class position_search {
   K high_;
 };
 
-/// Sorts positions by their keys. They ascend among keys before the ties, and among the ties, so a stable order keeps the
-/// earlier of equals first.
+/// Sorts positions by their keys. They ascend among keys before the ties, and among the ties, so a stable order keeps
+/// the earlier of equals first.
 template <class K>
 std::vector<std::uint64_t> in_key_order(const std::vector<std::uint64_t>& positions, const std::vector<K>& found,
                                         const keys::key_codec& codec) {

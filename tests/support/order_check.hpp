@@ -28,7 +28,8 @@ struct order_case {
   base::test_hooks hooks = {};
 };
 
-/// Asks for quantiles, a summary, a histogram, ranks, and the keys and the positions of both ends, of shards that hold `keys` one after the other. "" or what is wrong.
+/// Asks for quantiles, a summary, a histogram, ranks, and the keys and the positions of both ends, of shards that hold
+/// `keys` one after the other. Returns "" or what is wrong.
 [[nodiscard]] std::string diagnose_resident(std::span<const std::byte> keys, const order_case& c);
 
 /// Checks the answers of diagnose_resident() for keys in host memory, which are given to the devices of the list.
