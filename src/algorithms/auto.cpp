@@ -2,6 +2,7 @@
 // The default: chooses the driver that is fastest for the input and the devices, and says why.
 #include <fmt/format.h>
 
+#include "algorithms/input_place.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/rmg.hpp"
 #include "algorithms/sizes.hpp"
@@ -14,7 +15,7 @@ extern const entry single_algorithm, out_of_core_algorithm;
 namespace {
 
 void run_rmg_with_extras(run_context& run, const problem& sort) {
-  run_rmg(run, sort, {.looks_for_order = true, .refines_large_buckets = true});
+  run_rmg(run, sort, {.looks_for_order = !sort.is_resident(), .refines_large_buckets = is_copied(run.ranks(), sort)});
 }
 
 constexpr entry rmg_with_extras{.name = "rmg",

@@ -87,22 +87,17 @@ std::vector<endpoint> rmg_state::clear_the_way() {
 }
 
 void rmg_state::exchange_buckets() {
-  enter("exchange");
-  if (place_ != input_place::separate) run_.no_way_back();
+  others_->enter("exchange");
+  place_->begin_overwriting();
   const std::vector<endpoint> endpoints = clear_the_way();
   run_.join_queues();
-  if (sort_.others != nullptr) run_.finish_phase("partition", fraction_after_partitioning, 0);  // the host reads next
+  others_->complete_sources();
   const std::vector<plan::transfer> transfers = transfers_between_own();
   push_between_own(endpoints, transfers);
-  if (sort_.others != nullptr) push_to_others(endpoints);
+  note_moved(others_->exchange(plan_, endpoints));
   std::uint64_t num_keys = 0;
   for (const plan::transfer& t : transfers) num_keys += t.count;
-  if (place_ == input_place::separate) {
-    run_.finish_phase("exchange", fraction_after_exchange, num_keys);  // what fails must not begin the output
-  } else {
-    run_.join_queues();
-    run_.pass_phase("exchange", fraction_after_exchange, num_keys);
-  }
+  place_->finish_exchange(num_keys);
 }
 
 void rmg_state::push_between_own(std::span<const endpoint> endpoints, std::span<const plan::transfer> transfers) {
@@ -112,8 +107,23 @@ void rmg_state::push_between_own(std::span<const endpoint> endpoints, std::span<
     areas.push_back({static_cast<std::byte*>(staging_[r].data()), staging_slot_bytes(r), num_staging_slots});
   }
   const exchanged moved = push_in_memory(sort_.shape, transfers, endpoints, reaches, areas);
-  run_.report().exchanged_bytes = moved.bytes;
-  run_.report().staged_bytes = moved.staged_bytes;
+  note_moved(moved);
+}
+
+std::vector<plan::transfer> rmg_state::transfers_between_own() const {
+  std::vector<plan::transfer> transfers;
+  for (plan::transfer t : plan_.transfers) {
+    if (!is_mine(t.source_rank) || !is_mine(t.destination_rank)) continue;
+    t.source_rank -= first_rank_;
+    t.destination_rank -= first_rank_;
+    if (!buffers_[t.source_rank].is_closed) transfers.push_back(t);
+  }
+  return transfers;
+}
+
+void rmg_state::note_moved(const exchanged& moved) {
+  run_.report().exchanged_bytes += moved.bytes;
+  run_.report().staged_bytes += moved.staged_bytes;
 }
 
 }  // namespace spansort::algorithms

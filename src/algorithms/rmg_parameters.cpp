@@ -16,10 +16,6 @@ namespace {
 /// a chunk are refined.
 constexpr std::uint64_t large_parts_of_a_chunk = 16;
 
-bool devices_share_memory(const std::vector<rank>& ranks) {
-  return std::ranges::all_of(ranks, [](const rank& r) { return r.device->shares_host_memory(); });
-}
-
 /// Every rank may hold a slice of every bucket of a pass, and as many buckets as ranks may be refined in it: the
 /// planner's counts are to stay within megabytes.
 unsigned widest_planned_bits(unsigned num_ranks) {
@@ -61,8 +57,6 @@ std::uint64_t rank_capacity(const plan::parameters& p, unsigned rank) {
   return std::max(source_count(p, rank), target_count(p, rank) + (p.num_ranks == 1 ? 0 : 2 * epsilon_keys(p)));
 }
 
-unsigned first_rank_of(const problem& sort) { return sort.others == nullptr ? 0 : sort.others->first_rank(); }
-
 device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape) {
   device::partition_advice all = ranks.front().device->advise(shape);
   for (const rank& r : ranks) {
@@ -72,11 +66,6 @@ device::partition_advice advice_of_all(const std::vector<rank>& ranks, const dev
     all.most_radix_bits = std::min(all.most_radix_bits, its.most_radix_bits);
   }
   return all;
-}
-
-input_place place_of(const std::vector<rank>& ranks, const problem& sort) {
-  if (sort.is_resident()) return input_place::resident;
-  return devices_share_memory(ranks) ? input_place::shared : input_place::separate;
 }
 
 plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks, const sort_settings& options,
@@ -91,7 +80,7 @@ plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& r
   if (tuning.radix_bits != 0) p.radix_bits = std::min(tuning.radix_bits, advice.most_radix_bits);
   if (tuning.epsilon >= 0) p.epsilon = tuning.epsilon;
   if (tuning.fuse_threshold >= 0) p.fuse_threshold = tuning.fuse_threshold;
-  if (extras.refines_large_buckets && sort.others == nullptr && place_of(ranks, sort) == input_place::separate) {
+  if (extras.refines_large_buckets) {
     p.refine_keys = std::max(largest_source(p) / large_parts_of_a_chunk, keys_of_a_piece(sort, options.hooks));
   }
   if (!p.target_counts.empty()) p.epsilon = 0;
@@ -114,7 +103,7 @@ void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, 
 std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const sort_settings& options,
                                         const problem& sort) {
   const plan::parameters p = plan_parameters(sort, ranks, options);
-  const unsigned num_slots = sort.is_resident() || devices_share_memory(ranks) ? 1 : 2;
+  const unsigned num_slots = is_copied(ranks, sort) ? 2 : 1;
   std::vector<slot_request> wishes;
   for (unsigned r = 0; r < ranks.size(); ++r) {
     const std::uint64_t capacity = rank_capacity(p, first_rank_of(sort) + r);

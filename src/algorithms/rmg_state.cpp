@@ -2,8 +2,7 @@
 #include "algorithms/rmg_state.hpp"
 
 #include <algorithm>
-
-#include "base/assert.hpp"
+#include <functional>
 
 namespace spansort::algorithms {
 namespace {
@@ -19,30 +18,42 @@ rmg_state::rmg_state(run_context& run, const problem& sort, const rmg_extras& ex
       sort_(sort),
       extras_(extras),
       first_rank_(first_rank_of(sort)),
-      place_(place_of(run.ranks(), sort)),
+      place_(make_input_place(run, sort)),
+      others_(make_rmg_others(run, sort)),
       planner_(plan_parameters(sort, run.ranks(), run.options(), extras)),
       buffers_(run.num_ranks()) {
-  const plan::parameters& p = planner_.params();
   for (unsigned r = 0; r < run.num_ranks(); ++r) {
-    const rank& self = run.ranks()[r];
-    const std::uint64_t capacity = rank_capacity(p, planned(r));
-    buffers_[r].spare = slot_records(self, 0, sort.shape, capacity);
-    if (place_ == input_place::shared) {
-      buffers_[r].chunk = advance(sort.shape, sort.data, input_begin(r));
-    } else if (place_ == input_place::separate) {
-      buffers_[r].chunk = slot_records(self, 1, sort.shape, capacity);
-    } else {
-      SPANSORT_ASSERT(sort.parts[r].capacity >= capacity);
-      buffers_[r].chunk = sort.parts[r].data;
-    }
+    const std::uint64_t capacity = rank_capacity(planner_.params(), planned(r));
+    buffers_[r].spare = slot_records(run.ranks()[r], 0, sort.shape, capacity);
+    buffers_[r].chunk = place_->chunk(input_share(r), capacity);
   }
   reserve_staging();
 }
 
 rmg_state::~rmg_state() { run_.drain(); }
 
+share rmg_state::input_share(unsigned rank) const noexcept {
+  const plan::parameters& p = planner_.params();
+  const unsigned number = planned(rank);
+  return {rank, source_begin(p, number) - source_begin(p, first_rank_), source_count(p, number)};
+}
+
+share rmg_state::output_share(unsigned rank) const noexcept {
+  const unsigned number = planned(rank);
+  return {rank, plan_.rank_begins[number] - plan_.rank_begins[first_rank_], plan_.rank_count(number)};
+}
+
+void rmg_state::scatter_input() {
+  others_->enter("scatter");
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
+    for (const arrival& part : place_->scatter(input_share(r), buffers_[r].chunk)) {
+      pieces_.push_back({.rank = r, .part = part});
+    }
+  }
+}
+
 void rmg_state::count_pending() {
-  enter("histogram");
+  others_->enter("histogram");
   histograms_.clear();
   for (const plan::refinement& bucket : planner_.pending()) {
     histograms_.emplace_back(bucket.slices.size(), std::vector<std::uint64_t>(bucket.digit.num_buckets()));
@@ -52,7 +63,30 @@ void rmg_state::count_pending() {
   } else {
     count_slices();
   }
-  if (sort_.others != nullptr) fill_in_counts_of_others();
+  share_counts();
+}
+
+void rmg_state::count_pieces() {
+  const plan::refinement& root = planner_.pending().front();
+  const bool looks = looks_for_order();
+  for (piece& p : pieces_) {
+    device::queue& queue = *run_.ranks()[p.rank].queue;
+    if (p.part.arrived != nullptr) queue.wait(*p.part.arrived);
+    p.counts.resize(root.digit.num_buckets());
+    queue.histogram({.shape = sort_.shape,
+                     .keys = advance(sort_.shape, buffers_[p.rank].chunk, p.part.offset).keys,
+                     .num_keys = p.part.count,
+                     .digits = {root.digit},
+                     .counts = p.counts.data(),
+                     .found_shape = looks ? &p.shape : nullptr});
+  }
+  run_.finish_phase("histogram", 0.15, sort_.num_keys);
+
+  for_each_slice([&](const plan::refinement&, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
+    for (const piece& p : pieces_) {
+      if (planned(p.rank) == slice.rank) std::ranges::transform(counts, p.counts, counts.begin(), std::plus<>());
+    }
+  });
 }
 
 void rmg_state::count_slices() {
@@ -71,8 +105,12 @@ void rmg_state::count_slices() {
   run_.finish_phase("histogram", fraction_after_partitioning * 0.9, num_keys);
 }
 
-bool rmg_state::looks_for_order() const {
-  return extras_.looks_for_order && is_first_pass() && place_ != input_place::resident && sort_.others == nullptr;
+void rmg_state::share_counts() {
+  std::vector<slice_counts> slices;
+  for_each_slice([&](const plan::refinement&, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
+    slices.push_back({slice.rank, &counts});
+  });
+  others_->share_counts(slices);
 }
 
 device::input_shape rmg_state::whole_shape() const {
@@ -85,8 +123,8 @@ device::input_shape rmg_state::whole_shape() const {
   for (const piece& p : pieces_) {
     is_constant = is_constant && p.shape == constant;
     is_sorted = is_sorted && (p.shape == constant || p.shape == sorted);
-    is_reversed = is_reversed && (p.shape == reversed || (p.shape == constant && (!has_values || p.count == 1)));
-    const std::uint64_t bound = source_begin(planner_.params(), p.rank) + p.offset;
+    is_reversed = is_reversed && (p.shape == reversed || (p.shape == constant && (!has_values || p.part.count == 1)));
+    const std::uint64_t bound = input_share(p.rank).begin + p.part.offset;
     if (bound == 0) continue;
     const std::uint64_t left = rank_of_key(sort_, bound - 1);
     const std::uint64_t right = rank_of_key(sort_, bound);
@@ -103,34 +141,14 @@ bool rmg_state::finish_if_ordered() {
   if (!looks_for_order()) return false;
   const device::input_shape shape = whole_shape();
   if (shape == device::input_shape::general) return false;
-  if (shape == device::input_shape::reversed) {
-    if (place_ != input_place::shared) return false;  // every key must change devices: the exchange does no less
-    reverse_in_place();
-  }
+  if (shape == device::input_shape::reversed && !place_->reverse()) return false;
   run_.report().algorithm = "rmg";
   run_.report().input_shape = name(shape);
   return true;
 }
 
-void rmg_state::reverse_in_place() {
-  run_.no_way_back();
-  // Each rank swaps its part of the front half with the mirrored part of the back half.
-  plan::parameters halves;
-  halves.num_keys = sort_.num_keys / 2;
-  halves.num_ranks = run_.num_ranks();
-  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    const std::uint64_t begin = source_begin(halves, r);
-    const std::uint64_t end = source_begin(halves, r + 1);
-    run_.ranks()[r].queue->swap_mirrored({.shape = sort_.shape,
-                                          .left = advance(sort_.shape, sort_.data, begin),
-                                          .right = advance(sort_.shape, sort_.data, sort_.num_keys - end),
-                                          .num_records = end - begin});
-  }
-  run_.finish_phase("reverse", 1.0, sort_.num_keys);
-}
-
 void rmg_state::partition_pending() {
-  enter("partition");
+  others_->enter("partition");
   std::uint64_t num_keys = 0;
   for_each_slice([&](const plan::refinement& bucket, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
     if (!is_mine(slice.rank)) return;
@@ -150,7 +168,7 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
   const device::record_shape& shape = sort_.shape;
   device::queue& queue = *run_.ranks()[rank].queue;
   const bool is_again = b.is_partitioned;  // then out of `spare`, into the chunk, and back
-  if (is_again && place_ != input_place::separate) run_.no_way_back();
+  if (is_again) place_->begin_overwriting();
   const device::records from = advance(shape, b.current(), slice.offset);
   const device::records to = advance(shape, is_again ? b.chunk : b.spare, slice.offset);
 
@@ -171,8 +189,7 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
 void rmg_state::make_plan() {
   plan_ = std::move(planner_).finish();
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    rank_buffers& b = buffers_[r];
-    b.owned = place_ == input_place::shared ? advance(sort_.shape, output(), output_begin(r)) : b.chunk;
+    buffers_[r].owned = place_->owned(output_share(r), buffers_[r].chunk);
   }
   find_closed_ranks();
   sort_report& report = run_.report();
@@ -185,34 +202,32 @@ void rmg_state::make_plan() {
 }
 
 void rmg_state::sort_buckets() {
-  enter("local sort");
+  others_->enter("local sort");
   run_.no_way_back();
   std::vector<std::vector<device::sort_segment>> segments(run_.num_ranks());
   for (const plan::local_sort& bucket : plan_.local_sorts) {
     if (is_mine(bucket.rank)) segments[bucket.rank - first_rank_].push_back({bucket.offset, bucket.count, bucket.bits});
   }
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    if (place_ == input_place::separate) {
-      sort_and_copy_out(r, segments[r]);
-    } else {
-      sort_segments(r, std::move(segments[r]), buffers_[r].owned);
+    for (const bucket_batch& batch : place_->batches(r, std::move(segments[r]), buffers_[r].lies_in_spare())) {
+      sort_batch(r, batch);
     }
   }
   run_.finish_phase("local sort", 1.0, sort_.num_keys);
   if (run_.report().wants_plan) run_.report().plan_json = to_json(plan_);
 }
 
-void rmg_state::sort_segments(unsigned rank, std::vector<device::sort_segment> segments,
-                              const device::records& result) {
+void rmg_state::sort_batch(unsigned rank, const bucket_batch& batch) {
   const rank_buffers& b = buffers_[rank];
-  const device::records& source = b.is_closed && b.is_partitioned ? b.spare : b.owned;
-  const device::records& alternate = source.keys == b.spare.keys ? b.owned : b.spare;
+  const device::records& source = b.lies_in_spare() ? b.spare : b.owned;
+  const device::records& alternate = b.lies_in_spare() ? b.owned : b.spare;
   run_.ranks()[rank].queue->local_sort({.shape = sort_.shape,
                                         .source = source,
                                         .alternate = alternate,
-                                        .result_in_alternate = result.keys == alternate.keys,
-                                        .segments = std::move(segments),
+                                        .result_in_alternate = batch.in_alternate,
+                                        .segments = batch.segments,
                                         .looks_for_order = false});
+  place_->gather(output_share(rank), batch, batch.in_alternate ? alternate : source);
 }
 
 }  // namespace spansort::algorithms

@@ -3,39 +3,24 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "algorithms/exchange.hpp"
+#include "algorithms/input_place.hpp"
 #include "algorithms/rmg.hpp"
+#include "algorithms/rmg_others.hpp"
 #include "algorithms/run_context.hpp"
 #include "plan/planner.hpp"
 
 namespace spansort::algorithms {
-
-// The caller's progress bar: how far a sort is when a phase ends.
-inline constexpr double fraction_after_partitioning = 0.45;
-inline constexpr double fraction_after_exchange = 0.6;
-
-/// The memory in which the input lies.
-enum class input_place : std::uint8_t {
-  shared,    ///< the caller's, which the devices share
-  separate,  ///< the caller's; the devices have their own
-  resident   ///< the devices'
-};
-[[nodiscard]] input_place place_of(const std::vector<rank>& ranks, const problem& sort);
 
 /// Returns what suits every rank's device.
 [[nodiscard]] device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape);
 
 /// Most records that a rank of the plan can hold before or after the exchange.
 [[nodiscard]] std::uint64_t rank_capacity(const plan::parameters& p, unsigned rank);
-
-/// The number that this process's first rank has in the plan.
-[[nodiscard]] unsigned first_rank_of(const problem& sort);
-
-/// Returns what is copied at a time to and from devices with memory of their own.
-[[nodiscard]] std::uint64_t keys_of_a_piece(const problem& sort, const base::test_hooks& hooks);
 
 /// The plan's parameters for a sort: what the options say, else what the devices advise. The paper's 256 buckets a pass
 /// and fusing under 1 % of a chunk are for GPUs of its day; what matters is that one pass leaves segments which a local
@@ -61,8 +46,7 @@ class rmg_state {
   [[nodiscard]] bool has_spanning_buckets() const noexcept { return !planner_.pending().empty(); }
   [[nodiscard]] const plan::sort_plan& plan() const noexcept { return plan_; }
 
-  /// Section 3: chunks of equal size. Devices that share the caller's memory, or hold the input already, need no copy;
-  /// to others it goes in pieces, which are counted as they arrive.
+  /// Section 3: chunks of equal size, in pieces that are counted as they arrive.
   void scatter_input();
   /// Section 3.1: every rank counts the pass's digit in its slices of the spanning buckets; processes tell each other.
   void count_pending();
@@ -79,12 +63,10 @@ class rmg_state {
   void sort_buckets();
 
  private:
-  /// A stretch of a rank's chunk, counted on its own in the first pass: what arrives together.
+  /// A stretch of a rank's chunk, counted on its own in the first pass.
   struct piece {
     unsigned rank = 0;
-    std::uint64_t offset = 0;  ///< in the chunk
-    std::uint64_t count = 0;
-    device::event* arrived = nullptr;  ///< null: it is there
+    arrival part;
     device::input_shape shape = device::input_shape::constant;
     std::vector<std::uint64_t> counts = {};
   };
@@ -98,6 +80,8 @@ class rmg_state {
     bool is_partitioned = false;  ///< the chunk lies, in bucket order, in `spare`
     bool is_closed = false;       ///< all its keys are its own, in place: no exchange
     [[nodiscard]] const device::records& current() const noexcept { return is_partitioned ? spare : chunk; }
+    /// Its part of the sorted whole lies in `spare` and not where it is to end up.
+    [[nodiscard]] bool lies_in_spare() const noexcept { return is_closed && is_partitioned; }
   };
 
   using slice_histograms = std::vector<std::vector<std::vector<std::uint64_t>>>;  // [bucket][slice][digit]
@@ -107,12 +91,8 @@ class rmg_state {
   [[nodiscard]] bool is_mine(unsigned planned_rank) const noexcept {
     return planned_rank >= first_rank_ && planned_rank - first_rank_ < run_.num_ranks();
   }
-  /// Returns where a rank's share of the input begins in this process's records; output_begin() returns where its part
-  /// of the result does.
-  [[nodiscard]] std::uint64_t input_begin(unsigned rank) const noexcept;
-  [[nodiscard]] std::uint64_t output_begin(unsigned rank) const noexcept;
-  [[nodiscard]] const device::records& output() const noexcept;
-  void enter(std::string_view phase);
+  [[nodiscard]] share input_share(unsigned rank) const noexcept;
+  [[nodiscard]] share output_share(unsigned rank) const noexcept;
   /// Calls f(bucket, slice, its counts) for all slices of pending buckets.
   template <class F>
   void for_each_slice(F&& f) {
@@ -121,16 +101,13 @@ class rmg_state {
       for (std::size_t j = 0; j < bucket.slices.size(); ++j) f(bucket, bucket.slices[j], histograms_[i][j]);
     }
   }
-  void fill_in_counts_of_others();
+  void share_counts();
   [[nodiscard]] std::vector<plan::transfer> transfers_between_own() const;
+  void note_moved(const exchanged& moved);
   void push_between_own(std::span<const endpoint> endpoints, std::span<const plan::transfer> transfers);
-  void push_to_others(std::span<const endpoint> endpoints);
-  void copy_in(unsigned rank);
   void count_pieces();
   void count_slices();
-  void sort_segments(unsigned rank, std::vector<device::sort_segment> segments, const device::records& result);
-  void sort_and_copy_out(unsigned rank, const std::vector<device::sort_segment>& segments);
-  void sort_batch(unsigned rank, std::vector<device::sort_segment> batch, bool in_alternate, std::uint64_t num_keys);
+  void sort_batch(unsigned rank, const bucket_batch& batch);
   void partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,
                        const std::vector<std::uint64_t>& counts);
   [[nodiscard]] std::vector<endpoint> clear_the_way();
@@ -139,7 +116,6 @@ class rmg_state {
   [[nodiscard]] std::uint64_t staging_slot_bytes(unsigned r) const;
   void reserve_staging();
   [[nodiscard]] std::string why_staged(unsigned source, unsigned receiver) const;
-  void reverse_in_place();
   void find_closed_ranks();
   [[nodiscard]] bool looks_for_order() const;
   [[nodiscard]] bool is_first_pass() const noexcept { return num_passes_ == 0; }
@@ -149,7 +125,8 @@ class rmg_state {
   const problem& sort_;
   rmg_extras extras_;
   unsigned first_rank_;
-  input_place place_;
+  std::unique_ptr<input_place> place_;
+  std::unique_ptr<rmg_others> others_;
   plan::planner planner_;
   plan::sort_plan plan_;
   std::vector<rank_buffers> buffers_;
