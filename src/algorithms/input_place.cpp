@@ -6,14 +6,14 @@
 #include "algorithms/rmg.hpp"
 #include "algorithms/sizes.hpp"
 #include "base/assert.hpp"
-#include "plan/planner.hpp"
+#include "base/shares.hpp"
 
 namespace spansort::algorithms {
 namespace {
 
 /// The caller's host memory, where this process's part of the result goes.
 const device::records& result_of(const problem& sort) {
-  return sort.others == nullptr ? sort.data : sort.others->result;
+  return sort.others == nullptr ? sort.data() : sort.others->result;
 }
 
 /// Chunks and owned parts are the memory that holds the input and shall hold the result.
@@ -45,7 +45,7 @@ class shared_memory final : public in_place {
   using in_place::in_place;
 
   device::records chunk(const share& of_input, std::uint64_t) const override {
-    return advance(sort_.shape, sort_.data, of_input.begin);
+    return advance(sort_.shape, sort_.data(), of_input.begin);
   }
   device::records owned(const share& of_result, const device::records&) const override {
     return advance(sort_.shape, result_of(sort_), of_result.begin);
@@ -53,15 +53,13 @@ class shared_memory final : public in_place {
   /// Each rank swaps its part of the front half with the mirrored part of the back half.
   bool reverse() override {
     begin_overwriting();
-    plan::parameters halves;
-    halves.num_keys = sort_.num_keys / 2;
-    halves.num_ranks = run_.num_ranks();
-    for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-      const std::uint64_t begin = source_begin(halves, r);
-      const std::uint64_t end = source_begin(halves, r + 1);
+    const std::uint64_t num_ranks = run_.num_ranks();
+    for (std::uint64_t r = 0; r < num_ranks; ++r) {
+      const std::uint64_t begin = base::share_begin(sort_.num_keys / 2, num_ranks, r);
+      const std::uint64_t end = base::share_begin(sort_.num_keys / 2, num_ranks, r + 1);
       run_.ranks()[r].queue->swap_mirrored({.shape = sort_.shape,
-                                            .left = advance(sort_.shape, sort_.data, begin),
-                                            .right = advance(sort_.shape, sort_.data, sort_.num_keys - end),
+                                            .left = advance(sort_.shape, sort_.data(), begin),
+                                            .right = advance(sort_.shape, sort_.data(), sort_.num_keys - end),
                                             .num_records = end - begin});
     }
     run_.finish_phase("reverse", 1.0, sort_.num_keys);
@@ -75,7 +73,7 @@ class resident_parts final : public in_place {
   using in_place::in_place;
 
   device::records chunk(const share& of_input, std::uint64_t capacity) const override {
-    const resident_part& part = sort_.parts[of_input.rank];
+    const resident_part& part = sort_.resident().parts[of_input.rank];
     SPANSORT_ASSERT(part.capacity >= capacity);
     return part.data;
   }
@@ -95,7 +93,7 @@ class copied final : public input_place {
 
   std::vector<arrival> scatter(const share& of_input, const device::records& chunk) override {
     rank& self = run_.ranks()[of_input.rank];
-    const device::records input = advance(sort_.shape, sort_.data, of_input.begin);
+    const device::records input = advance(sort_.shape, sort_.data(), of_input.begin);
     const std::uint64_t most = piece_records();
     std::vector<arrival> pieces;
     for (std::uint64_t offset = 0; offset < of_input.count; offset += most) {

@@ -113,7 +113,7 @@ void out_of_core_state::make_runs() {
   const keys::bit_range all_bits{0, sort_.shape.codec.key_bits()};
   for (std::uint64_t part = 0; part < num_parts_; ++part) {
     const std::uint64_t begin = part_begin(part);
-    const host_slice chunk{advance(sort_.shape, sort_.data, begin), part_begin(part + 1) - begin};
+    const host_slice chunk{advance(sort_.shape, sort_.data(), begin), part_begin(part + 1) - begin};
     pipelines[rank_of(part)].process({chunk}, all_bits, advance(sort_.shape, runs_, begin));
   }
   run_.finish_phase("sort chunks", fraction_after_runs, sort_.num_keys);
@@ -165,7 +165,7 @@ void out_of_core_state::merge_ranges() {
     // Found while the devices are at work on the ranges before.
     for (const cuts& ends : cut_runs(part, begins)) {
       const range next = cut_range(begins, ends);
-      pipelines[rank_of(part)].process(next.slices, next.bits, advance(sort_.shape, sort_.data, part_begin(part)));
+      pipelines[rank_of(part)].process(next.slices, next.bits, advance(sort_.shape, sort_.data(), part_begin(part)));
       begins = ends;
       ++part;
     }

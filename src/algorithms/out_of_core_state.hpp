@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/run_context.hpp"
+#include "base/shares.hpp"
 #include "plan/split_runs.hpp"
 
 namespace spansort::algorithms {
@@ -74,7 +75,7 @@ class out_of_core_state {
 
   [[nodiscard]] std::vector<pipeline> make_pipelines();
   [[nodiscard]] std::uint64_t part_begin(std::uint64_t part) const {
-    return plan::part_begin(sort_.num_keys, num_parts_, part);
+    return base::share_begin(sort_.num_keys, num_parts_, part);
   }
   [[nodiscard]] unsigned rank_of(std::uint64_t part) const { return static_cast<unsigned>(part % run_.num_ranks()); }
   [[nodiscard]] std::vector<plan::sorted_run> all_runs() const;

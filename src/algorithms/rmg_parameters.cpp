@@ -47,8 +47,9 @@ void set_sizes(plan::parameters& p, const problem& sort, unsigned num_own_ranks)
   }
   p.num_keys = sort.num_keys;
   p.num_ranks = num_own_ranks;
-  for (const resident_part& part : sort.parts) p.source_counts.push_back(part.num_keys);
-  if (sort.keeps_part_sizes) p.target_counts = p.source_counts;
+  if (!sort.is_resident()) return;
+  for (const resident_part& part : sort.resident().parts) p.source_counts.push_back(part.num_keys);
+  if (sort.resident().keeps_sizes) p.target_counts = p.source_counts;
 }
 
 }  // namespace
@@ -92,11 +93,12 @@ void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, 
   const plan::parameters p = plan_parameters(sort, ranks, options);
   for (unsigned r = 0; r < p.num_ranks; ++r) {
     const std::uint64_t needed = rank_capacity(p, r);
-    if (sort.parts[r].capacity >= needed) continue;
+    const std::uint64_t capacity = sort.resident().parts[r].capacity;
+    if (capacity >= needed) continue;
     throw invalid_argument(
         fmt::format("shard {}: room for {} keys, but it may end with {}; keep the sizes as given, or "
                     "give it more room",
-                    r, sort.parts[r].capacity, needed));
+                    r, capacity, needed));
   }
 }
 

@@ -8,7 +8,7 @@ namespace spansort::algorithms {
 namespace {
 
 std::uint64_t rank_of_key(const problem& sort, std::uint64_t index) {
-  return encode_at(sort.shape.codec, sort.data.keys, index);
+  return encode_at(sort.shape.codec, sort.data().keys, index);
 }
 
 }  // namespace

@@ -117,8 +117,8 @@ class rmg_state {
   void reserve_staging();
   [[nodiscard]] std::string why_staged(unsigned source, unsigned receiver) const;
   void find_closed_ranks();
-  [[nodiscard]] bool looks_for_order() const;
   [[nodiscard]] bool is_first_pass() const noexcept { return num_passes_ == 0; }
+  [[nodiscard]] bool looks_for_order() const noexcept { return extras_.looks_for_order && is_first_pass(); }
   [[nodiscard]] device::input_shape whole_shape() const;
 
   run_context& run_;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "algorithms/cluster.hpp"
@@ -27,18 +28,26 @@ struct resident_part {
   std::uint64_t capacity = 0;  ///< records that there is room for
 };
 
-/// The sort to do: `num_keys` records in the caller's host memory, sorted in place. Or, with `parts`, one for each
-/// rank, in the devices' memory.
+/// An input that is on the devices already, with a part for each rank.
+struct resident_input {
+  std::vector<resident_part> parts;
+  bool keeps_sizes = false;  ///< each part ends with as many records as it began; else they are balanced
+};
+
+/// The sort to do: `num_keys` records, in the caller's host memory or on the devices, sorted where they lie.
 struct problem {
   device::record_shape shape;
-  device::records data = {};
+  std::variant<device::records, resident_input> input = device::records{};
   std::uint64_t num_keys = 0;
-  std::vector<resident_part> parts = {};
-  bool keeps_part_sizes = false;  ///< each part ends with as many records as it began; else they are balanced
   /// The other processes of a sort that this one's records are only a part of. Null: there are none.
   const cluster_sort* others = nullptr;
 
-  [[nodiscard]] bool is_resident() const noexcept { return !parts.empty(); }
+  [[nodiscard]] bool is_resident() const noexcept { return std::holds_alternative<resident_input>(input); }
+  /// The records of an input in host memory.
+  [[nodiscard]] device::records& data() { return std::get<device::records>(input); }
+  [[nodiscard]] const device::records& data() const { return std::get<device::records>(input); }
+  /// The parts of an input on the devices.
+  [[nodiscard]] const resident_input& resident() const { return std::get<resident_input>(input); }
 };
 
 /// The point at which a phase can be cancelled.

@@ -22,11 +22,11 @@ void run_single(run_context& run, const problem& sort) {
   const bool in_place = sort.is_resident() || only.device->shares_host_memory();
 
   const device::records alternate = slot_records(only, 0, sort.shape, sort.num_keys);
-  const device::records where_it_lies = sort.is_resident() ? sort.parts[0].data : sort.data;
+  const device::records where_it_lies = sort.is_resident() ? sort.resident().parts[0].data : sort.data();
   const device::records data = in_place ? where_it_lies : slot_records(only, 1, sort.shape, sort.num_keys);
   if (!in_place) {
-    queue.copy(data.keys, sort.data.keys, keys_bytes, "copy in");
-    queue.copy(data.values, sort.data.values, values_bytes, "copy in");
+    queue.copy(data.keys, sort.data().keys, keys_bytes, "copy in");
+    queue.copy(data.values, sort.data().values, values_bytes, "copy in");
   }
   if (sort.is_resident()) run.no_way_back();
   device::local_sort_outcome outcome;
@@ -42,8 +42,8 @@ void run_single(run_context& run, const problem& sort) {
   } else {
     run.finish_phase("local sort", 0.9, 2 * sort.num_keys);
     run.no_way_back();
-    queue.copy(sort.data.keys, data.keys, keys_bytes, "copy out");
-    queue.copy(sort.data.values, data.values, values_bytes, "copy out");
+    queue.copy(sort.data().keys, data.keys, keys_bytes, "copy out");
+    queue.copy(sort.data().values, data.values, values_bytes, "copy out");
     run.finish_phase("copy out", 1.0, sort.num_keys);
   }
   run.report().algorithm = "single";

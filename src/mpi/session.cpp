@@ -88,8 +88,8 @@ std::vector<std::uint64_t> share_out(const std::vector<std::uint64_t>& of_proces
                                      const std::vector<unsigned>& first_ranks) {
   std::vector<std::uint64_t> counts;
   for (std::size_t p = 0; p < of_processes.size(); ++p) {
-    const unsigned num_ranks = first_ranks[p + 1] - first_ranks[p];
-    for (unsigned i = 0; i < num_ranks; ++i) counts.push_back(even_part(of_processes[p], num_ranks, i));
+    const std::uint64_t num_ranks = first_ranks[p + 1] - first_ranks[p];
+    for (std::uint64_t i = 0; i < num_ranks; ++i) counts.push_back(base::share_size(of_processes[p], num_ranks, i));
   }
   return counts;
 }
@@ -205,7 +205,7 @@ algorithms::cluster_sort session::state::meet(const device::record_shape& shape,
     others.target_counts = others.source_counts;
   } else if (algorithm.needs_target_counts || !have_as_many_devices) {
     const std::uint64_t total = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
-    for (std::size_t p = 0; p < sizes.size(); ++p) sizes[p] = even_part(total, sizes.size(), p);
+    for (std::size_t p = 0; p < sizes.size(); ++p) sizes[p] = base::share_size(total, sizes.size(), p);
     others.target_counts = share_out(sizes, others.first_ranks);
   }
   return others;
@@ -231,12 +231,12 @@ std::uint64_t session::state::run(algorithms::problem problem, algorithms::clust
   if (others.source_counts.size() == 1 && algorithm.sorts_alone_as_auto) {
     // Nobody else: the one device sorts where the result is to be.
     driver = &algorithms::find_algorithm(name(spansort::algorithm::automatic));
-    if (others.result.keys != problem.data.keys) {
-      device::copy_parallel(others.result.keys, problem.data.keys,
+    if (others.result.keys != problem.data().keys) {
+      device::copy_parallel(others.result.keys, problem.data().keys,
                             problem.num_keys * problem.shape.codec.width_bytes());
-      device::copy_parallel(others.result.values, problem.data.values, problem.num_keys * problem.shape.value_bytes);
+      device::copy_parallel(others.result.values, problem.data().values, problem.num_keys * problem.shape.value_bytes);
     }
-    problem.data = others.result;
+    problem.data() = others.result;
     problem.others = nullptr;
   }
   std::optional<sorting::gpu_call> call;
@@ -270,7 +270,7 @@ std::uint64_t session::state::sort(key_span keys, void* values, std::uint64_t va
   unsigned width = 0;  // of what travels
   if (has_values) width = value_bytes > 16 ? sizeof(std::uint64_t) : sorting::travelling_width(value_bytes);
   const algorithms::problem problem{.shape = {{keys.type, keys::is_descending(d), ties}, width},
-                                    .data = {keys.data, has_values ? values : nullptr},
+                                    .input = device::records{keys.data, has_values ? values : nullptr},
                                     .num_keys = keys.num_keys};
   const std::string operation =
       has_values ? fmt::format("sort_pairs, values of {} bytes", value_bytes) : std::string("sort");
@@ -295,14 +295,14 @@ std::uint64_t session::state::sort_with_substitute(const algorithms::problem& pr
     substitutes = scratch(most * width);
     originals = scratch(num_fetched_bytes);
     if (is_fetched) {
-      device::copy_parallel(originals.data(), problem.data.values, num_fetched_bytes);
+      device::copy_parallel(originals.data(), problem.data().values, num_fetched_bytes);
       sorting::write_indices(substitutes.data(), width, problem.num_keys, first_key);
     } else {
-      sorting::repack(substitutes.data(), width, problem.data.values, value_bytes, problem.num_keys);
+      sorting::repack(substitutes.data(), width, problem.data().values, value_bytes, problem.num_keys);
     }
   });
   algorithms::problem sort = problem;
-  sort.data.values = others.result.values = substitutes.data();
+  sort.data().values = others.result.values = substitutes.data();
   // fetch_values(): questions, places and values, and what others ask for.
   const std::uint64_t fetching_bytes = is_fetched ? most * (3 * sizeof(std::uint64_t) + 2 * value_bytes) : 0;
   const std::uint64_t num_records =
@@ -364,13 +364,14 @@ std::uint64_t session::sort_balanced(key_span keys, void* values, std::uint64_t 
 
 void session::state::argsort(const const_key_span& keys, std::uint64_t* indices, void* sorted_keys, direction d) {
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
-  algorithms::problem problem{
-      .shape = {codec, sizeof(std::uint64_t)}, .data = {sorted_keys, indices}, .num_keys = keys.num_keys};
+  algorithms::problem problem{.shape = {codec, sizeof(std::uint64_t)},
+                              .input = device::records{sorted_keys, indices},
+                              .num_keys = keys.num_keys};
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   algorithms::cluster_sort others = begin("argsort", problem.shape, keys.num_keys, false);
   device::copy_parallel(sorted_keys, keys.data, keys_bytes);
   sorting::write_indices(indices, sizeof(std::uint64_t), keys.num_keys, first_key);
-  others.result = problem.data;
+  others.result = problem.data();
   run(problem, others, {.name = "argsort", .scratch_bytes = keys_bytes});
 }
 

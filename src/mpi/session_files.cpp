@@ -47,12 +47,11 @@ class shared_files {
       num_keys_ = *reader.num_keys();
       const std::uint64_t num_nodes = session_.group->num_nodes();
       const std::uint64_t rank = session_.group->node_rank();
-      std::uint64_t first = 0;
-      for (std::uint64_t i = 0; i < rank; ++i) first += even_part(num_keys_, num_nodes, i);
+      const std::uint64_t first = base::share_begin(num_keys_, num_nodes, rank);
       const files::memory_policy memory{
           [&](key_type type) { return num_copies * (size_bytes(type) + value_bytes) + other_bytes(type); },
           session_.given.memory_limit_bytes};
-      keys = reader.read_part(first, even_part(num_keys_, num_nodes, rank), memory);
+      keys = reader.read_part(first, base::share_size(num_keys_, num_nodes, rank), memory);
     });
     // Not all of them may see the same file by its name.
     session_.require_same(

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/cluster.hpp"
+#include "base/shares.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/algorithms/cluster_algorithms.hpp"
 #include "mpi/transport/exchange_over_mpi.hpp"
@@ -20,11 +21,6 @@
 #include "spansort/mpi.hpp"
 
 namespace spansort::mpi {
-
-/// Element `index` of `num_parts` that share `total` evenly; the first ones have one more where it does not divide.
-[[nodiscard]] constexpr std::uint64_t even_part(std::uint64_t total, std::uint64_t num_parts, std::uint64_t index) {
-  return total / num_parts + (index < total % num_parts ? 1 : 0);
-}
 
 struct session::state {
   state(MPI_Comm communicator, options session_options);

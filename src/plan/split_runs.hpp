@@ -24,11 +24,4 @@ struct sorted_run {
 [[nodiscard]] std::vector<std::uint64_t> split_runs(const keys::key_codec& codec, std::span<const sorted_run> runs,
                                                     std::uint64_t rank, std::span<const std::uint64_t> from = {});
 
-/// Item `index` of `num_parts` parts of equal size (± 1) begins here.
-[[nodiscard]] constexpr std::uint64_t part_begin(std::uint64_t count, std::uint64_t num_parts,
-                                                 std::uint64_t index) noexcept {
-  const std::uint64_t rest = count % num_parts;
-  return count / num_parts * index + (index < rest ? index : rest);
-}
-
 }  // namespace spansort::plan

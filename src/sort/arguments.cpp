@@ -80,7 +80,8 @@ rank_report describe(const device::device& device, unsigned rank, std::uint64_t 
   plan::parameters chunks;
   chunks.num_keys = problem.num_keys;
   chunks.num_ranks = static_cast<unsigned>(num_ranks);
-  const std::uint64_t num_keys = problem.is_resident() ? problem.parts[rank].num_keys : source_count(chunks, rank);
+  const std::uint64_t num_keys =
+      problem.is_resident() ? problem.resident().parts[rank].num_keys : source_count(chunks, rank);
   return {
       .device = device.name(), .num_threads = device.num_threads(), .num_keys_in = num_keys, .num_keys_out = num_keys};
 }

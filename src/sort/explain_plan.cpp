@@ -28,7 +28,7 @@ plan_explanation explain_plan(const const_key_span keys, direction d, const sort
                                 needs_copy ? keys_bytes : 0, options.memory_limit_bytes);
   const device::buffer copy = needs_copy ? ranks.front().device->allocate(keys_bytes) : device::buffer();
   if (needs_copy) device::copy_parallel(copy.data(), keys.data, keys_bytes);
-  problem.data.keys = needs_copy ? copy.data() : const_cast<void*>(keys.data);
+  problem.data().keys = needs_copy ? copy.data() : const_cast<void*>(keys.data);
   algorithms::run_context run(ranks, options, report);
   algorithms::rmg_state state(run, problem);
   state.scatter_input();

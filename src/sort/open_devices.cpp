@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "base/math.hpp"
+#include "base/shares.hpp"
 #include "device/host/host_device.hpp"
 #include "device/host/topology.hpp"
 #include "sort/gpu_devices.hpp"
@@ -17,8 +19,7 @@ namespace {
 
 /// Returns which of `num_threads` threads device `index` of `count` gets, at least one.
 unsigned threads_of(unsigned index, unsigned count, unsigned num_threads) {
-  const unsigned share = num_threads / count + (index < num_threads % count ? 1 : 0);
-  return std::max(1U, share);
+  return std::max(1U, base::checked_cast<unsigned>(base::share_size(num_threads, count, index)));
 }
 
 }  // namespace

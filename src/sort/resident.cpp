@@ -44,11 +44,13 @@ void resident_sorter::state::sort(const device::record_shape& shape, std::span<s
   if (!algorithm.is.uses_all_devices && shards.size() != 1) {
     throw invalid_argument(fmt::format("algorithm {} sorts one shard, not {}", algorithm.name, shards.size()));
   }
-  algorithms::problem problem{.shape = shape, .keeps_part_sizes = sizes == shard_sizes::as_given};
+  algorithms::resident_input input{.parts = {}, .keeps_sizes = sizes == shard_sizes::as_given};
+  std::uint64_t num_keys = 0;
   for (const shard& s : shards) {
-    problem.parts.push_back({{s.keys, s.values}, s.num_keys, sorting::capacity_of(s)});
-    problem.num_keys += s.num_keys;
+    input.parts.push_back({{s.keys, s.values}, s.num_keys, sorting::capacity_of(s)});
+    num_keys += s.num_keys;
   }
+  const algorithms::problem problem{.shape = shape, .input = std::move(input), .num_keys = num_keys};
   algorithms::check_part_capacities(problem, ranks, options);
   const algorithms::choice chosen = algorithms::choose(algorithm, ranks, options, problem);
   algorithms::reserve_workspace(ranks, shape, chosen.workspace, 0, options.memory_limit_bytes,

@@ -6,8 +6,8 @@
 #include "device/copy_parallel.hpp"
 #include "sort/arguments.hpp"
 #include "sort/choose_devices.hpp"
-#include "sort/open_devices.hpp"
 #include "sort/gpu_devices.hpp"
+#include "sort/open_devices.hpp"
 #include "sort/run_reported.hpp"
 #include "sort/values.hpp"
 #include "spansort/sort.hpp"
@@ -137,7 +137,7 @@ void sorter::sort(key_span keys, direction d) {
   sorting::check_keys(keys);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
   const sorting::gpu_call call(state_->choose_devices({codec, 0}, keys.num_keys), state_->options.hooks);
-  const algorithms::problem problem{{codec, 0}, {keys.data, nullptr}, keys.num_keys};
+  const algorithms::problem problem{{codec, 0}, device::records{keys.data, nullptr}, keys.num_keys};
   state_->reserve(problem, 0);
   state_->run(problem, "sort");
 }
@@ -146,7 +146,7 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, 
   sorting::check_keys(keys);
   sorting::check_values(keys, values, value_bytes);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
-  algorithms::problem problem{{codec, 0}, {keys.data, nullptr}, keys.num_keys};
+  algorithms::problem problem{{codec, 0}, device::records{keys.data, nullptr}, keys.num_keys};
   const unsigned value_bytes_to_move =
       value_bytes > 16 ? sizeof(std::uint64_t) : sorting::travelling_width(value_bytes);
   const sorting::gpu_call call(state_->choose_devices({codec, value_bytes_to_move}, keys.num_keys),
@@ -155,7 +155,7 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, 
   const unsigned width = sorting::travelling_width(value_bytes);
   problem.shape.value_bytes = width;
   if (width != value_bytes) return state_->sort_widened(problem, values, value_bytes);
-  problem.data.values = values;
+  problem.data().values = values;
   state_->reserve(problem, 0);
   state_->run(problem, "sort_pairs");
 }
@@ -164,14 +164,15 @@ void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_byt
   sorting::check_keys(keys);
   sorting::check_indices(keys, indices, index_bytes);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
-  algorithms::problem problem{{codec, static_cast<unsigned>(index_bytes)}, {nullptr, indices}, keys.num_keys};
+  algorithms::problem problem{
+      {codec, static_cast<unsigned>(index_bytes)}, device::records{nullptr, indices}, keys.num_keys};
   const sorting::gpu_call call(state_->choose_devices(problem.shape, keys.num_keys), state_->options.hooks);
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   state_->reserve(problem, keys_bytes);
   const device::buffer copy = state_->scratch(keys_bytes);
   device::copy_parallel(copy.data(), keys.data, keys_bytes);
   sorting::write_indices(indices, index_bytes, keys.num_keys);
-  problem.data.keys = copy.data();
+  problem.data().keys = copy.data();
   state_->run(problem, "argsort");
 }
 
@@ -183,7 +184,7 @@ void sorter::state::sort_with_index(const algorithms::problem& keys, void* value
   const device::buffer indices = scratch(keys.num_keys * sizeof(std::uint64_t));
   const device::buffer gathered = scratch(keys.num_keys * value_bytes);
   sorting::write_indices(indices.data(), sizeof(std::uint64_t), keys.num_keys);
-  problem.data.values = indices.data();
+  problem.data().values = indices.data();
   run(problem, "sort_pairs", [&] {
     sorting::gather(gathered.data(), values, static_cast<const std::uint64_t*>(indices.data()), keys.num_keys,
                     value_bytes);
@@ -198,7 +199,7 @@ void sorter::state::sort_widened(const algorithms::problem& keys, void* values, 
   reserve(problem, keys.num_keys * width);
   const device::buffer wide = scratch(keys.num_keys * width);
   sorting::repack(wide.data(), width, values, value_bytes, keys.num_keys);
-  problem.data.values = wide.data();
+  problem.data().values = wide.data();
   run(problem, "sort_pairs", [&] { sorting::repack(values, value_bytes, wide.data(), width, keys.num_keys); });
 }
 

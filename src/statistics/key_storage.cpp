@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/shares.hpp"
 #include "sort/resident_access.hpp"
 #include "sort/shards.hpp"
 #include "spansort/errors.hpp"
@@ -61,12 +62,11 @@ void copy_in(key_storage& storage, unsigned key_bytes) {
 void spread_over(const std::vector<algorithms::rank>& ranks, const const_key_span& keys, key_storage& storage) {
   const unsigned key_bytes = static_cast<unsigned>(size_bytes(keys.type));
   const std::uint64_t count = ranks.size();
-  const std::uint64_t each = keys.num_keys / count;
-  const std::uint64_t longer = keys.num_keys % count;
   for (std::uint64_t r = 0; r < count; ++r) {
-    const std::uint64_t begin = r * each + std::min(r, longer);
+    const std::uint64_t begin = base::share_begin(keys.num_keys, count, r);
     const void* const first = static_cast<const char*>(keys.data) + begin * key_bytes;
-    storage.chunks.push_back({ranks[r].device.get(), ranks[r].queue.get(), first, each + (r < longer ? 1 : 0)});
+    storage.chunks.push_back(
+        {ranks[r].device.get(), ranks[r].queue.get(), first, base::share_size(keys.num_keys, count, r)});
   }
   for (const algorithms::rank& r : ranks) r.device->prepare();
   if (!ranks.front().device->shares_host_memory()) copy_in(storage, key_bytes);

@@ -58,7 +58,9 @@ algorithms::problem problem_of(const situation& s, std::size_t num_ranks) {
   problem.shape = {{key_type::u32, false, keys::tie_rule::by_bits}, 0};
   problem.num_keys = s.num_keys;
   if (!s.is_resident) return problem;
-  for (std::size_t r = 0; r < num_ranks; ++r) problem.parts.push_back({{}, s.num_keys / num_ranks, s.num_keys});
+  algorithms::resident_input input;
+  for (std::size_t r = 0; r < num_ranks; ++r) input.parts.push_back({{}, s.num_keys / num_ranks, s.num_keys});
+  problem.input = input;
   return problem;
 }
 
@@ -85,9 +87,8 @@ TEST(Choice, RefusesWhatAnAlgorithmDoesNotTake) {
   std::vector<algorithms::rank> ranks = sorting::open_ranks(sorting::resolve_devices("host:1"), {});
   algorithms::problem resident;
   resident.shape = {{key_type::u32, false, keys::tie_rule::by_bits}, 0};
-  resident.parts.push_back({});
   algorithms::problem shared = resident;
-  shared.parts.clear();
+  resident.input = algorithms::resident_input{.parts = {{}}};
   const algorithms::cluster_sort others;
   shared.others = &others;
   const auto refuses = [&](algorithm which, const algorithms::problem& problem) {

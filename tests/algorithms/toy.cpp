@@ -24,12 +24,12 @@ void run_toy(run_context& run, const problem& sort) {
   std::vector<std::uint64_t> order(sort.num_keys);
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   std::ranges::stable_sort(order, {},
-                           [&](std::uint64_t i) { return std::uint64_t{encode_at(shape.codec, sort.data.keys, i)}; });
+                           [&](std::uint64_t i) { return std::uint64_t{encode_at(shape.codec, sort.data().keys, i)}; });
   const device::records sorted = slot_records(run.ranks()[0], 0, shape, sort.num_keys);
-  for (std::uint64_t i = 0; i < sort.num_keys; ++i) copy_record(shape, sorted, i, sort.data, order[i]);
+  for (std::uint64_t i = 0; i < sort.num_keys; ++i) copy_record(shape, sorted, i, sort.data(), order[i]);
   run.finish_phase("sort", 0.5, 0);
   run.no_way_back();
-  for (std::uint64_t i = 0; i < sort.num_keys; ++i) copy_record(shape, sort.data, i, sorted, i);
+  for (std::uint64_t i = 0; i < sort.num_keys; ++i) copy_record(shape, sort.data(), i, sorted, i);
   run.finish_phase("copy", 1.0, 0);
   run.report().algorithm = "toy";
   run.report().input_shape = "unknown";

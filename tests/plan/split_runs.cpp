@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/shares.hpp"
 #include "keys/codec.hpp"
 #include "plan/split_runs.hpp"
 #include "random_input.hpp"
@@ -75,7 +76,7 @@ TEST(SplitRuns, CutsFromALowerRankOnAreTheSame) {
     const std::uint64_t num_parts = pick(random, 1, 8);
     cuts from(runs.size());
     for (std::uint64_t part = 0; part < num_parts; ++part) {
-      const std::uint64_t rank = part_begin(num_keys, num_parts, part + 1);
+      const std::uint64_t rank = base::share_begin(num_keys, num_parts, part + 1);
       const cuts ends = split_runs(u32_codec, views(runs), rank, from);
       ASSERT_EQ(ends, split_runs(u32_codec, views(runs), rank)) << "rank " << rank;
       from = ends;
@@ -116,25 +117,12 @@ TEST(SplitRuns, LargeRunsAreCutExactly) {
       for (u32& k : runs[i]) k = key += step * static_cast<u32>(pick(random, 0, i));
     }
     for (std::uint64_t part = 0; part <= 100; ++part) {
-      const std::uint64_t rank = part_begin(std::uint64_t{1} << 20, 100, part);
+      const std::uint64_t rank = base::share_begin(std::uint64_t{1} << 20, 100, part);
       const cuts found = split_runs(u32_codec, views(runs), rank);
       ASSERT_EQ(std::accumulate(found.begin(), found.end(), std::uint64_t{0}), rank);
       expect_cuts_order(runs, found);
     }
   });
-}
-
-TEST(SplitRuns, PartsAreEqualAndCoverAll) {
-  for (const std::uint64_t count : {0ULL, 1ULL, 7ULL, 1000ULL, 1ULL << 63}) {
-    for (const std::uint64_t num_parts : {1ULL, 2ULL, 3ULL, 7ULL, 4096ULL}) {
-      EXPECT_EQ(part_begin(count, num_parts, 0), 0u);
-      EXPECT_EQ(part_begin(count, num_parts, num_parts), count);
-      for (std::uint64_t part = 0; part < num_parts; ++part) {
-        const std::uint64_t size = part_begin(count, num_parts, part + 1) - part_begin(count, num_parts, part);
-        EXPECT_TRUE(size == count / num_parts || size == count / num_parts + 1);
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class lsd_state {
         self_(run.ranks()[0]),
         shape_(sort.shape),
         num_keys_(sort.num_keys),
-        keys_(sort.data),
+        keys_(sort.data()),
         part_begins_(others_.source_counts.size() + 1) {
     const auto& parts = others_.target_counts.empty() ? others_.source_counts : others_.target_counts;
     std::partial_sum(parts.begin(), parts.end(), part_begins_.begin() + 1);
