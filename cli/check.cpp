@@ -21,7 +21,9 @@ struct named_check {
 };
 
 named_check check(const check_arguments& arguments) {
-  const spansort::check_options options{.direction = direction_of(arguments.descending), .unique = arguments.unique};
+  const spansort::check_options options{.direction = direction_of(arguments.descending),
+                                        .unique = arguments.unique,
+                                        .threads = parse_threads(arguments.threads)};
   if (const auto format = parse_record_flags(arguments.records, arguments.type)) {
     return {spansort::check_records_file(arguments.input, *format, options),
             fmt::format("record of {} bytes by {}", format->record_bytes, spansort::to_string(format->keys))};
@@ -51,6 +53,7 @@ void add_check_command(CLI::App& app, command_action& action) {
   const auto arguments = std::make_shared<check_arguments>();
   add_input_flags(*command, arguments->input, arguments->type);
   add_record_flags(*command, arguments->records);
+  add_threads_flag(*command, arguments->threads);
   add_reverse_flag(*command, arguments->descending);
   command->add_flag("-u,--unique", arguments->unique, "Equal neighbours are disorder, too");
   command->callback([arguments, &action] { action = [arguments] { return run_check(*arguments, true); }; });

@@ -15,6 +15,7 @@ struct check_arguments {
   record_arguments records = {};
   bool descending = false;
   bool unique = false;
+  std::string threads;
 };
 
 /// Tells of the first disorder on standard error, and of count, type, duplicates and checksum on standard output if

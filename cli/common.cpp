@@ -37,7 +37,7 @@ progress_mode parse_progress(const std::string& text) {
 std::uint64_t memory_bytes() {
   std::uint64_t sum = 0;
   for (const spansort::device_description& device : spansort::list_devices()) {
-    if (device.name.starts_with("cpu")) sum += device.memory_bytes;
+    if (device.name.starts_with("host")) sum += device.memory_bytes;
   }
   return sum;
 }
@@ -49,7 +49,7 @@ std::uint64_t device_memory_bytes(std::string_view devices) {
     if (!device.name.starts_with("gpu") || device.memory_bytes == 0) continue;
     least_gpu = least_gpu == 0 ? device.memory_bytes : std::min(least_gpu, device.memory_bytes);
   }
-  return devices.starts_with("cpu") || least_gpu == 0 ? memory_bytes() : least_gpu;
+  return devices.starts_with("cpu") || devices.starts_with("host") || least_gpu == 0 ? memory_bytes() : least_gpu;
 }
 
 std::uint64_t parse_device_memory(const sort_arguments& arguments) {
@@ -94,8 +94,9 @@ void write_report(const sort_arguments& arguments, const spansort::sort_report& 
 /// Order statistics as a by-product, as JSON.
 std::string summary_of_sorted(const sort_arguments& arguments, spansort::const_key_span keys) {
   const auto order = arguments.descending ? spansort::key_order::descending : spansort::key_order::ascending;
-  const key_summary summary =
-      describe_keys(arguments.input, keys, {.most_outliers = most_listed_outliers, .order = order});
+  const key_summary summary = describe_keys(
+      arguments.input, keys,
+      {.most_outliers = most_listed_outliers, .order = order, .threads = parse_threads(arguments.threads)});
   return summary_json(summary, make_picture_data(keys, summary, std::nullopt));
 }
 
@@ -120,6 +121,7 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
   command.add_option("--devices", arguments.devices, "auto, cpu, host:4 (four host devices), gpu, gpu:0,1 ...")
       ->type_name("LIST")
       ->capture_default_str();
+  add_threads_flag(command, arguments.threads);
   command.add_option("--algorithm", arguments.algorithm, names_of(spansort::list_algorithms()))
       ->type_name("NAME")
       ->capture_default_str();
@@ -153,6 +155,24 @@ void add_mpi_flag(CLI::App& command) {
           "Over the processes that mpirun starts, each with a share of IN: mpirun -n 4 spansort ... --mpi; with "
           "--help: the flags there")
       ->disable_flag_override();
+}
+
+void add_threads_flag(CLI::App& command, std::string& threads) {
+  command
+      .add_option("--threads", threads,
+                  "Threads that compute on the host, all devices together; default: as many as the process may use "
+                  "processors, by affinity and quota")
+      ->type_name("N");
+}
+
+unsigned parse_threads(const std::string& text) {
+  if (text.empty()) return 0;
+  constexpr unsigned most = 1024;
+  const std::uint64_t threads = parse_count("--threads", text);
+  if (threads == 0 || threads > most) {
+    throw spansort::invalid_argument(fmt::format("--threads: {} is not 1 to {}", threads, most));
+  }
+  return static_cast<unsigned>(threads);
 }
 
 std::uint64_t parse_memory_limit(const std::string& text) {
@@ -197,6 +217,7 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
                                     .on_temporary = remove_temporary_on_signals(),
                                     .on_sorted = summarize};
   const spansort::sort_options options{.devices = arguments.devices,
+                                       .threads = parse_threads(arguments.threads),
                                        .algorithm = spansort::parse_algorithm(arguments.algorithm),
                                        .memory_limit_bytes = parse_memory_limit(arguments.memory),
                                        .device_memory_bytes = parse_device_memory(arguments),

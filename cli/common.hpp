@@ -36,6 +36,7 @@ struct sort_arguments {
   bool descending = false;
   bool unique = false;
   std::string devices = "auto";
+  std::string threads;
   std::string algorithm = "auto";
   std::string memory;
   std::string device_memory;
@@ -76,6 +77,12 @@ template <class Named>
 
 /// Throws invalid_argument naming --type; nothing for "".
 [[nodiscard]] std::optional<spansort::key_type> parse_type_flag(const std::string& text);
+
+/// Adds --threads.
+void add_threads_flag(CLI::App& command, std::string& threads);
+
+/// Returns what --threads asks for, 0 for "". Throws invalid_argument.
+[[nodiscard]] unsigned parse_threads(const std::string& text);
 
 /// Returns the bytes that -S asks for, 0 for "". Throws invalid_argument.
 [[nodiscard]] std::uint64_t parse_memory_limit(const std::string& text);

@@ -26,6 +26,7 @@ int run_devices(bool as_json) {
                     bytes_text(device.available_bytes), device.numa_node < 0 ? "-" : std::to_string(device.numa_node),
                     device.vector_target, device.model);
   }
+  table += fmt::format("{} processors may be used\n", spansort::num_processors());
   for (const spansort::link_description& link : spansort::list_links()) {
     const std::string found = link.works ? fmt::format("{:.0f} GB/s", link.gigabytes_per_s)
                                          : fmt::format("by way of host memory: {}", link.why_not);

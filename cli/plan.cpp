@@ -13,6 +13,7 @@ struct plan_arguments {
   std::string input;
   std::string type;
   std::string devices = "auto";
+  std::string threads;
   bool descending = false;
   bool as_json = false;
 };
@@ -20,7 +21,8 @@ struct plan_arguments {
 int run_plan(const plan_arguments& arguments) {
   const spansort::key_file file(arguments.input, parse_type_flag(arguments.type));
   const spansort::plan_explanation plan =
-      spansort::explain_plan(file.keys(), direction_of(arguments.descending), {.devices = arguments.devices});
+      spansort::explain_plan(file.keys(), direction_of(arguments.descending),
+                             {.devices = arguments.devices, .threads = parse_threads(arguments.threads)});
   const std::string& text = arguments.as_json ? plan.json : plan.text;
   print(text);
   if (!text.ends_with('\n')) print("\n");
@@ -36,6 +38,7 @@ void add_plan_command(CLI::App& app, command_action& action) {
   command->add_option("--devices", arguments->devices, "host:4 (four host devices) ...")
       ->type_name("LIST")
       ->capture_default_str();
+  add_threads_flag(*command, arguments->threads);
   add_reverse_flag(*command, arguments->descending);
   command->add_flag("--json", arguments->as_json, "As JSON");
   command->callback([arguments, &action] { action = [arguments] { return run_plan(*arguments); }; });

@@ -47,7 +47,9 @@ int check_only(const sort_arguments& arguments) {
   for (const given_flag& flag : sorting) {
     if (flag.is_given) throw spansort::invalid_argument(fmt::format("-c: only checks, {} is of a sort", flag.name));
   }
-  return run_check({arguments.input, arguments.type, arguments.records, arguments.descending, arguments.unique}, false);
+  return run_check(
+      {arguments.input, arguments.type, arguments.records, arguments.descending, arguments.unique, arguments.threads},
+      false);
 }
 
 int merge_inputs(const sort_arguments& arguments, const sort_modes& modes) {

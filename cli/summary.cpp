@@ -149,6 +149,7 @@ void add_statistics_flags(CLI::App& command, summary_arguments& arguments) {
   command.add_option("--devices", arguments.devices, "auto, cpu, host:4 (four host devices) ...")
       ->type_name("LIST")
       ->capture_default_str();
+  add_threads_flag(command, arguments.threads);
 }
 
 void add_output_flags(CLI::App& command, summary_arguments& arguments) {
@@ -179,6 +180,7 @@ summary_request check_summary_flags(const summary_arguments& arguments) {
   request.options.whiskers = parse_whiskers(arguments.whiskers);
   request.options.most_outliers = most_listed_outliers;
   request.options.devices = arguments.devices;
+  request.options.threads = parse_threads(arguments.threads);
   request.scale = parse_scale(arguments.scale);
   if (!arguments.plot.empty()) {
     request.format = parse_picture_name(arguments.plot);

@@ -31,6 +31,7 @@ struct summary_arguments {
   std::string caption;
   std::string outliers;
   std::string devices = "auto";
+  std::string threads;
 };
 
 /// The format of --plot's picture, by the name of its file.

@@ -104,7 +104,7 @@ std::size_t character_bytes(std::string_view text) {
 }
 
 /// Marks of the keys in [low, high], counted.
-void append_counted_marks(const key_source& keys, const spansort::device_list& devices, const axis& a, double low,
+void append_counted_marks(const key_source& keys, const spansort::summary_options& options, const axis& a, double low,
                           double high, unsigned num_cells, std::vector<outlier_mark>& marks) {
   if (!(low <= high)) return;
   const unsigned first = cell_of(a.place_of(low), num_cells);
@@ -114,7 +114,8 @@ void append_counted_marks(const key_source& keys, const spansort::device_list& d
     edges.push_back(std::clamp(a.value_at((cell + 1.0) / num_cells), edges.back(), high));
   }
   edges.push_back(high);
-  const std::vector<std::uint64_t> counts = keys.histogram(edges, {.devices = devices});
+  const std::vector<std::uint64_t> counts =
+      keys.histogram(edges, {.devices = options.devices, .threads = options.threads});
   for (unsigned i = 0; i < counts.size(); ++i) {
     if (counts[i] != 0) marks.push_back({middle_of(first + i, num_cells), counts[i]});
   }
@@ -153,7 +154,8 @@ key_summary describe_keys(const std::string& path, const key_source& keys, const
   const std::vector<double> deciles =
       keys.quantiles(decile_q, {.method = is_tukey ? spansort::quantile_method::linear : options.method,
                                 .nans = options.nans,
-                                .devices = options.devices});
+                                .devices = options.devices,
+                                .threads = options.threads});
   std::ranges::copy(deciles, s.deciles.begin());
   return s;
 }
@@ -190,7 +192,9 @@ std::optional<picture_data> make_picture_data(const key_source& keys, const key_
   } else {
     data.edges = make_edges(data.value_axis, num_bins);
   }
-  data.counts = keys.histogram(data.edges, {.order = summary.options.order, .devices = summary.options.devices});
+  data.counts = keys.histogram(
+      data.edges,
+      {.order = summary.options.order, .devices = summary.options.devices, .threads = summary.options.threads});
   data.num_not_shown = box.count;
   for (const std::uint64_t count : data.counts) data.num_not_shown -= count;
   return data;
@@ -202,10 +206,9 @@ std::vector<outlier_mark> find_outlier_marks(const key_source& keys, const key_s
   constexpr double infinity = std::numeric_limits<double>::infinity();
   std::vector<outlier_mark> marks;
   if (box.outliers.size() < box.num_outliers_below + box.num_outliers_above) {
-    const spansort::device_list& devices = summary.options.devices;
-    append_counted_marks(keys, devices, value_axis, value_axis.low, std::nextafter(box.whisker_low, -infinity),
+    append_counted_marks(keys, summary.options, value_axis, value_axis.low, std::nextafter(box.whisker_low, -infinity),
                          num_cells, marks);
-    append_counted_marks(keys, devices, value_axis, std::nextafter(box.whisker_high, infinity), value_axis.high,
+    append_counted_marks(keys, summary.options, value_axis, std::nextafter(box.whisker_high, infinity), value_axis.high,
                          num_cells, marks);
     return marks;
   }

@@ -68,6 +68,7 @@ unsigned parse_radix_bits(const std::string& text) {
 
 spansort::mpi::options options_of(const cluster_sort_arguments& arguments) {
   spansort::mpi::options options{.devices = arguments.sort.devices,
+                                 .threads = parse_threads(arguments.sort.threads),
                                  .algorithm = spansort::mpi::parse_algorithm(arguments.sort.algorithm),
                                  .radix_bits = parse_radix_bits(arguments.radix_bits),
                                  .memory_limit_bytes = parse_memory_limit(arguments.sort.memory)};

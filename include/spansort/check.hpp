@@ -26,7 +26,8 @@ struct multiset_checksum {
 
 struct check_options {
   spansort::direction direction = spansort::direction::ascending;
-  bool unique = false;  ///< equal neighbours count as disorder
+  bool unique = false;   ///< equal neighbours count as disorder
+  unsigned threads = 0;  ///< as in sort_options
 };
 
 struct check_result {

@@ -35,10 +35,14 @@ struct link_description {
 /// Devices that can sort on this machine: one host device per NUMA node, then the GPUs.
 [[nodiscard]] std::vector<device_description> list_devices();
 
+/// Processors that this process may use: those that it may be scheduled on, cut to the quotas of its container (control
+/// groups, rounded up). As many threads a call takes unless its option `threads` says otherwise.
+[[nodiscard]] unsigned num_processors();
+
 /// Returns why no GPU can be used, "" when one can.
 [[nodiscard]] std::string why_no_gpu();
 
-/// {"devices": [...], "links": [...], "gpu": "..."}
+/// {"num_processors": N, "devices": [...], "links": [...], "gpu": "..."}
 [[nodiscard]] std::string devices_json();
 
 }  // namespace spansort

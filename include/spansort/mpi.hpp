@@ -85,6 +85,8 @@ struct options {
   /// This process's own; may differ from process to process. "auto" and "cpu": its share of the machine's processors,
   /// those that the processes on it leave each other; "gpu:0" a GPU. As in sort_options otherwise.
   device_list devices = {};
+  /// Threads that compute on the host, as in sort_options, for this process. 0: as many as its share of the processors.
+  unsigned threads = 0;
   mpi::algorithm algorithm = mpi::algorithm::automatic;
   /// How keys travel between GPUs of different node ranks. "nccl": from GPU to GPU, where every node rank has one GPU,
   /// all different, and libnccl.so.2 can be loaded. "host": through host memory and MPI. "auto": the first where it can

@@ -130,6 +130,7 @@ struct quantile_options {
   /// it. "auto" is the CPU: it reads host memory faster than a link brings it to a GPU. Where GPUs are named, all keys
   /// are copied there first, and the call throws out_of_memory, naming the bytes, where they do not fit.
   device_list devices = {};
+  unsigned threads = 0;  ///< as in sort_options
 };
 
 namespace detail {
@@ -167,6 +168,7 @@ struct summary_options {
   bool with_mean = true;  ///< false: the mean is NaN; of keys in order it is what takes a read
   key_order order = key_order::unknown;
   device_list devices = {};  ///< as in quantile_options
+  unsigned threads = 0;      ///< as in sort_options
 };
 
 namespace detail {
@@ -176,7 +178,7 @@ summary summarize(const_key_span keys, const summary_options& options);
 /// Count, extremes, quartiles, mean, fences, whiskers and outliers of `keys`, exactly. Nothing is sorted and no key is
 /// moved. The keys are read some ten times: nearly always three for the quantiles, once each for NaN keys of floats,
 /// mean, fences, whiskers, the outliers' number and the outliers of either side, up to three times where they are too
-/// many. The mean is taken by all processors, whatever the devices.
+/// many. The mean is taken by the host's threads, whatever the devices.
 /// Of keys in order (options.order) O(log n) keys and the outliers are read, and the mean takes the one read that is
 /// left: so a summary is a by-product of a sort.
 ///     spansort::sort(keys);
@@ -203,6 +205,7 @@ template <std::ranges::contiguous_range R>
 struct histogram_options {
   key_order order = key_order::unknown;
   device_list devices = {};  ///< as in quantile_options
+  unsigned threads = 0;      ///< as in sort_options
 };
 
 namespace detail {
@@ -241,6 +244,7 @@ struct key_rank {
 struct rank_options {
   key_order order = key_order::unknown;
   device_list devices = {};  ///< as in quantile_options
+  unsigned threads = 0;      ///< as in sort_options
 };
 
 namespace detail {

@@ -32,6 +32,7 @@ struct top_options {
   nan_policy nans = nan_policy::omit;
   key_order order = key_order::unknown;
   device_list devices = {};  ///< as in quantile_options
+  unsigned threads = 0;      ///< as in sort_options
 };
 
 namespace detail {

@@ -5,32 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <limits>
 #include <optional>
-#include <sstream>
+#include <string>
+
+#include "base/control_groups.hpp"
 
 namespace spansort::base {
 namespace {
 
 constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  return std::move(text).str();
-}
-
-std::optional<std::uint64_t> number_at(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return std::nullopt;
-  std::uint64_t value = 0;
-  const auto parsed = std::from_chars(text.data() + begin, text.data() + text.size(), value);
-  if (parsed.ec != std::errc{}) return std::nullopt;
-  return value;
-}
 
 // "max", or a file that is not there, means no limit.
 std::uint64_t number_in(const std::string& path) { return number_at(text_of(path)).value_or(unknown); }
@@ -55,41 +39,18 @@ std::uint64_t cache_bytes(const std::string& stat, std::string_view field) {
   return 0;
 }
 
-// Every ancestor's limit counts.
-std::uint64_t available_in_group(const std::string& mount, std::string group, const group_files& names) {
-  std::uint64_t available = unknown;
-  while (true) {
-    const std::string folder = mount + group + "/";
-    const std::uint64_t limit = number_in(folder + names.limit);
-    if (limit != unknown) {
-      const std::uint64_t cache = cache_bytes(text_of(folder + "memory.stat"), names.cache_field);
-      const std::uint64_t usage = saturating_subtract(number_in(folder + names.usage), cache);
-      available = std::min(available, saturating_subtract(limit, usage));
-    }
-    if (group.empty()) return available;
-    const std::size_t slash = group.rfind('/');
-    group.resize(slash == std::string::npos ? 0 : slash);
-  }
+std::uint64_t available_in_group(const std::string& folder, const group_files& names) {
+  const std::uint64_t limit = number_in(folder + names.limit);
+  if (limit == unknown) return unknown;
+  const std::uint64_t cache = cache_bytes(text_of(folder + "memory.stat"), names.cache_field);
+  return saturating_subtract(limit, saturating_subtract(number_in(folder + names.usage), cache));
 }
 
-// Lines of /proc/self/cgroup read "4:memory:/a/b" (version 1) and "0::/a/b" (version 2).
 std::uint64_t available_in_control_groups() {
-  std::istringstream lines(text_of("/proc/self/cgroup"));
   std::uint64_t available = unknown;
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t controllers = line.find(':');
-    const std::size_t path = controllers == std::string::npos ? controllers : line.find(':', controllers + 1);
-    if (path == std::string::npos) continue;
-    std::string names(1, ',');
-    names.append(line, controllers + 1, path - controllers - 1).push_back(',');
-    std::string group = line.substr(path + 1);
-    if (group == "/") group.clear();
-    if (names.find(",memory,") != std::string::npos) {
-      available = std::min(available, available_in_group("/sys/fs/cgroup/memory", group, version_1));
-    } else if (names == ",,") {
-      available = std::min(available, available_in_group("/sys/fs/cgroup", group, version_2));
-    }
-  }
+  visit_control_groups(text_of, "memory", [&](const std::string& folder, int version) {
+    available = std::min(available, available_in_group(folder, version == 1 ? version_1 : version_2));
+  });
   return available;
 }
 

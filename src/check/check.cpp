@@ -12,6 +12,7 @@
 #include <atomic>
 #include <concepts>
 
+#include "base/threads.hpp"
 #include "check/element_hash.hpp"
 #include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
@@ -114,7 +115,9 @@ check_result check(const const_key_span keys, const check_options& options) {
         return a;
       };
       tbb::task_group_context own(tbb::task_group_context::isolated);
-      return tbb::parallel_reduce(index_range(0, keys.num_keys, grain_keys), check_result{}, check_more, join, own);
+      return base::with_threads(options.threads, [&] {
+        return tbb::parallel_reduce(index_range(0, keys.num_keys, grain_keys), check_result{}, check_more, join, own);
+      });
     });
   }
   result.num_keys = keys.num_keys;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/threads.hpp"
 #include "files/element_sources.hpp"
 #include "files/external/check_elements.hpp"
 #include "files/page_cache.hpp"
@@ -48,9 +49,10 @@ file_check check_records_file(const std::string& path, const record_format& form
   if (!files::fits_page_cache(source->num_elements().value_or(0) * record_bytes)) {
     source = files::make_record_source(path, record_bytes, {.keeps_page_cache = false});
   }
-  const external::elements_check found = external::check_elements(
-      *source, record_bytes, std::min(piece_bytes / record_bytes, source->num_elements().value_or(piece_bytes) + 1),
-      external::check_of(*order, options.unique));
+  const std::uint64_t piece = std::min(piece_bytes / record_bytes, source->num_elements().value_or(piece_bytes) + 1);
+  const external::elements_check found = base::with_threads(options.threads, [&] {
+    return external::check_elements(*source, record_bytes, piece, external::check_of(*order, options.unique));
+  });
   file_check result{.keys = found.whole};
   if (!found.whole.first_disorder) return result;
   result.disordered = record_text(format, found.disordered);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/byte_buffer.hpp"
+#include "base/threads.hpp"
 #include "files/file_job.hpp"
 #include "files/io/key_reader.hpp"
 #include "files/io/key_writer.hpp"
@@ -247,13 +248,17 @@ file_plan describe_plan(files::file_job job, const file_options& file) {
 file_result sort_file(const std::string& input, const std::string& output, const file_options& file,
                       const sort_options& options) {
   files::file_job job = files::make_file_job(input, output, file, options, files::file_outcome::elements);
-  return job.is_whole_in_memory ? sort_whole(std::move(job), file) : files::sort_in_parts(std::move(job), file);
+  return base::with_threads(options.threads, [&] {
+    return job.is_whole_in_memory ? sort_whole(std::move(job), file) : files::sort_in_parts(std::move(job), file);
+  });
 }
 
 file_result argsort_file(const std::string& input, const std::string& output, const file_options& file,
                          const sort_options& options) {
   files::file_job job = files::make_file_job(input, output, file, options, files::file_outcome::indices);
-  return job.is_whole_in_memory ? argsort_whole(std::move(job), file) : files::sort_in_parts(std::move(job), file);
+  return base::with_threads(options.threads, [&] {
+    return job.is_whole_in_memory ? argsort_whole(std::move(job), file) : files::sort_in_parts(std::move(job), file);
+  });
 }
 
 file_plan plan_sort_file(const std::string& input, const std::string& output, const file_options& file,

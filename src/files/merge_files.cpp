@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/math.hpp"
+#include "base/threads.hpp"
 #include "files/element_sinks.hpp"
 #include "files/file_job.hpp"
 #include "files/file_run.hpp"
@@ -105,11 +106,11 @@ file_result merge_files(const std::vector<std::string>& inputs, const std::strin
   for (const files::sorted_file& input : sorted) *job.num_elements += input.num_elements;
   external::external_result result;
   try {
-    result = merge_runs(job, file, sorted);
+    result = base::with_threads(options.threads, [&] { return merge_runs(job, file, sorted); });
   } catch (const files::tie_disorder&) {
     if (job.target.is_stream) throw;  // which may have taken a part
     order_by_value(job);
-    result = merge_runs(job, file, sorted);
+    result = base::with_threads(options.threads, [&] { return merge_runs(job, file, sorted); });
   }
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
   files::fill_report(job, result, elapsed.count());

@@ -73,7 +73,7 @@ base::byte_buffer files::outliers_of(const const_key_span& span, const summary& 
   if (span.num_keys == 0 || box.whisker_low != box.whisker_low || box.whisker_high != box.whisker_high) return {};
   // Borders are arithmetic on encodings; no key is read for them.
   const summary_options defaults{.devices = "host:1"};
-  const auto keys = statistics::open_keys(span, {defaults.order, defaults.devices});
+  const auto keys = statistics::open_keys(span, {defaults.order, defaults.devices, defaults.threads});
   const outside_test is_outside{keys->at_least(box.whisker_low), keys->above(box.whisker_high), keys->first_nan()};
   const keys::key_codec codec{span.type, false, keys::tie_rule::by_bits};
   return keys::with_width(codec.width_bytes(), [&]<class K>() {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "algorithms/rmg_state.hpp"
+#include "base/threads.hpp"
 #include "device/copy_parallel.hpp"
 #include "mpi/algorithms/cluster_algorithms.hpp"
 #include "mpi/algorithms/group_cluster.hpp"
@@ -39,6 +40,7 @@ transport::group_options group_options_of(const options& given) {
 /// Returns what the room algorithms/ looks at. The width of a digit is distributed_lsd's; RMG's is tuning.
 algorithms::sort_settings settings_of(const options& given, const algorithms::cluster_entry& algorithm) {
   sort_options sort{.devices = given.devices,
+                    .threads = given.threads,
                     .memory_limit_bytes = given.memory_limit_bytes,
                     .report = given.report,
                     .tuning = given.tuning};
@@ -137,7 +139,9 @@ void session::state::connect() {
 void session::state::together(std::string_view phase, const std::function<void()>& f) {
   all_know_of_failure = false;
   std::exception_ptr failure;
-  if (try_together(*group, phase, f, failure)) return;
+  if (try_together(
+          *group, phase, [&] { base::with_threads(given.threads, f); }, failure))
+    return;
   all_know_of_failure = true;
   std::rethrow_exception(failure);
 }
@@ -156,7 +160,8 @@ void session::state::open(unsigned num_sharing) {
   ranks = sorting::open_ranks(devices, {.across_nodes = devices.count == 0,
                                         .hooks = sort_settings.hooks,
                                         .hook = sorting::failing_allocations(sort_settings.hooks, num_allocations),
-                                        .sharing_processes = num_sharing});
+                                        .sharing_processes = num_sharing,
+                                        .threads = given.threads});
 }
 
 algorithms::cluster_sort session::state::begin(std::string_view operation, const device::record_shape& shape,

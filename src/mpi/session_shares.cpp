@@ -32,7 +32,7 @@ std::vector<std::uint64_t> session::histogram(const_key_span keys, std::span<con
   for (const double edge : edges) edge_bits += fmt::format("{:x} ", std::bit_cast<std::uint64_t>(edge));
   s.require_same({{"operation", "histogram"}, {"type", std::string(name(keys.type))}, {"edges", edge_bits}});
   std::vector<std::uint64_t> counts;
-  s.together("counting", [&] { counts = spansort::histogram(keys, edges); });
+  s.together("counting", [&] { counts = spansort::histogram(keys, edges, {.threads = s.given.threads}); });
   return s.group->all_reduce_sum(counts);
 }
 

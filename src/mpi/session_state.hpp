@@ -11,6 +11,7 @@
 
 #include "algorithms/cluster.hpp"
 #include "base/shares.hpp"
+#include "base/threads.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/algorithms/cluster_algorithms.hpp"
 #include "mpi/transport/exchange_over_mpi.hpp"
@@ -48,7 +49,7 @@ struct session::state {
   void alone(F&& f) {
     all_know_of_failure = false;
     try {
-      f();
+      base::with_threads(given.threads, f);
     } catch (const cluster_failure&) {
       throw;
     } catch (const std::exception& failure) {

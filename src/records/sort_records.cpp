@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/available_memory.hpp"
+#include "base/threads.hpp"
 #include "records/record_sorter.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/records.hpp"
@@ -123,7 +124,8 @@ void sort_records(void* records, std::uint64_t num_records, const record_format&
   sort_options inner = observer.observed(options);
   if (inner.memory_limit_bytes != 0) inner.memory_limit_bytes -= own_bytes;
   records::record_sorter own(format, d, inner);
-  own.sort(static_cast<std::byte*>(records), num_records, observer.steps());
+  base::with_threads(options.threads,
+                     [&] { own.sort(static_cast<std::byte*>(records), num_records, observer.steps()); });
   observer.finish(own.codec(), num_records, own.held_bytes());
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "device/host/topology.hpp"
+#include "base/threads.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/rates.hpp"
 #include "spansort/errors.hpp"
@@ -53,8 +53,8 @@ device_choice choose_gpus(const sort_demand& sort, const machine& on, double gpu
 
 }  // namespace
 
-machine this_machine() {
-  return {.num_processors = device::host::num_processors(), .num_gpus = num_gpus, .free_gpu_bytes = [](int ordinal) {
+machine this_machine(unsigned threads) {
+  return {.num_processors = base::resolve_threads(threads), .num_gpus = num_gpus, .free_gpu_bytes = [](int ordinal) {
             device_set gpu;
             gpu.gpus = {ordinal};
             const gpu_call call(gpu, {});  // throws where the runtime is in no state to begin

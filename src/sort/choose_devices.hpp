@@ -37,8 +37,8 @@ struct machine {
   std::function<std::uint64_t(int ordinal)> free_gpu_bytes;  ///< throws where the GPU cannot be asked
 };
 
-/// The one that this process runs on.
-[[nodiscard]] machine this_machine();
+/// The one that this process runs on. `threads` is the option of that name.
+[[nodiscard]] machine this_machine(unsigned threads);
 
 /// The calling thread for few keys, else the devices asked for; of "auto", the GPUs where the trip to them pays, else
 /// the CPU. A GPU that cannot be asked is no reason to fail.

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/threads.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/open_devices.hpp"
 #include "spansort/errors.hpp"
@@ -34,6 +35,8 @@ std::vector<device_description> list_devices() {
   return descriptions;
 }
 
+unsigned num_processors() { return base::num_processors(); }
+
 std::string devices_json() {
   using json = nlohmann::ordered_json;
   json devices = json::array();
@@ -54,7 +57,8 @@ std::string devices_json() {
                      {"why_not", l.why_not},
                      {"gigabytes_per_s", l.gigabytes_per_s}});
   }
-  return json{{"devices", devices}, {"links", links}, {"gpu", why_no_gpu()}}.dump(2);
+  return json{{"num_processors", num_processors()}, {"devices", devices}, {"links", links}, {"gpu", why_no_gpu()}}.dump(
+      2);
 }
 
 }  // namespace spansort

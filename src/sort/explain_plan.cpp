@@ -16,7 +16,8 @@ plan_explanation explain_plan(const const_key_span keys, direction d, const sort
   sorting::check_tuning(options.tuning);
   const sorting::device_set devices = sorting::resolve_devices(options.devices);
   const sorting::gpu_call call(devices, options.hooks);
-  std::vector<algorithms::rank> ranks = sorting::open_ranks(devices, {true, options.hooks, {}});
+  std::vector<algorithms::rank> ranks =
+      sorting::open_ranks(devices, {.across_nodes = true, .hooks = options.hooks, .threads = options.threads});
   sort_report report;
   for (unsigned i = 0; i < ranks.size(); ++i) report.ranks.emplace_back();
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};

@@ -8,6 +8,7 @@
 
 #include "base/math.hpp"
 #include "base/shares.hpp"
+#include "base/threads.hpp"
 #include "device/host/host_device.hpp"
 #include "device/host/topology.hpp"
 #include "sort/gpu_devices.hpp"
@@ -66,10 +67,12 @@ std::vector<std::unique_ptr<device::device>> open_devices(const device_set& list
   if (!devices.empty()) return devices;
   const unsigned num_nodes = options.across_nodes ? 1 : device::host::num_numa_nodes();
   const unsigned count = list.count == 0 ? num_nodes : list.count;
+  const unsigned num_threads =
+      base::resolve_threads(options.threads) / (options.threads == 0 ? options.sharing_processes : 1);
   for (unsigned i = 0; i < count; ++i) {
     device::host::host_device_options host;
     host.name = fmt::format("host:{}", i);
-    host.num_threads = threads_of(i, count, device::host::num_processors() / options.sharing_processes);
+    host.num_threads = threads_of(i, count, num_threads);
     if (num_nodes > 1) host.numa_node = static_cast<int>(i * num_nodes / count);
     host.shares_memory = !options.hooks.host_separate_memory;
     host.limits = host_limits(options.hooks);

@@ -40,6 +40,7 @@ struct open_options {
   allocation_hook hook = {};
   unsigned sharing_processes = 1;  ///< of this machine that open host devices too: each takes its share of processors
   gpu_memory_resource* gpu_memory = nullptr;
+  unsigned threads = 0;  ///< of all host devices together; 0: the processors, or this process's share of them
 };
 
 /// Opens the devices. "auto" and "cpu" are one device with all processors, or one a NUMA node.

@@ -6,6 +6,7 @@
 
 #include "algorithms/registry.hpp"
 #include "algorithms/rmg_state.hpp"
+#include "base/threads.hpp"
 #include "sort/arguments.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/open_devices.hpp"
@@ -24,7 +25,8 @@ struct resident_sorter::state {
         algorithm(algorithms::find_algorithm(name(options.algorithm))),
         ranks(sorting::open_ranks(devices, {.hooks = options.hooks,
                                             .hook = sorting::failing_allocations(options.hooks, num_allocations),
-                                            .gpu_memory = options.gpu_memory})) {
+                                            .gpu_memory = options.gpu_memory,
+                                            .threads = options.threads})) {
     sorting::check_tuning(options.tuning);
     sorting::check_hooks(options.hooks);
   }
@@ -59,7 +61,8 @@ void resident_sorter::state::sort(const device::record_shape& shape, std::span<s
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;
   const char* const name = shape.value_bytes == 0 ? "sort_resident" : "sort_pairs_resident";
-  sorting::run_reported(chosen, ranks, options, problem, {.name = name}, {}, report);
+  base::with_threads(options.threads,
+                     [&] { sorting::run_reported(chosen, ranks, options, problem, {.name = name}, {}, report); });
   for (std::size_t i = 0; i < shards.size(); ++i) shards[i].num_keys = report.ranks[i].num_keys_out;
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "algorithms/registry.hpp"
+#include "base/threads.hpp"
 #include "device/copy_parallel.hpp"
 #include "sort/arguments.hpp"
 #include "sort/choose_devices.hpp"
@@ -21,6 +22,7 @@ struct sorter::state {
         algorithm(algorithms::find_algorithm(name(options.algorithm))) {
     sorting::check_tuning(options.tuning);
     sorting::check_hooks(options.hooks);
+    static_cast<void>(base::resolve_threads(options.threads));
   }
 
   /// Chooses the devices that this call will use; opens none.
@@ -71,7 +73,7 @@ const sorting::device_set& sorter::state::choose_devices(const device::record_sh
       .held_gpu_bytes = gpu_ranks.empty() ? 0 : algorithms::held_device_bytes(gpu_ranks.front()),
       .gpus_are_open = !gpu_ranks.empty(),
       .algorithm = algorithm.is};
-  on = sorting::choose_devices(devices, demand, sorting::this_machine());
+  on = sorting::choose_devices(devices, demand, sorting::this_machine(options.threads));
   return on.list;
 }
 
@@ -90,7 +92,8 @@ std::vector<algorithms::rank>& sorter::state::open_chosen() {
     kept = sorting::open_ranks(on.list, {.across_nodes = !algorithm.is.uses_all_devices,
                                          .hooks = options.hooks,
                                          .hook = allocation_hook(),
-                                         .gpu_memory = options.gpu_memory});
+                                         .gpu_memory = options.gpu_memory,
+                                         .threads = options.threads});
   }
   return kept;
 }
@@ -138,8 +141,10 @@ void sorter::sort(key_span keys, direction d) {
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
   const sorting::gpu_call call(state_->choose_devices({codec, 0}, keys.num_keys), state_->options.hooks);
   const algorithms::problem problem{{codec, 0}, device::records{keys.data, nullptr}, keys.num_keys};
-  state_->reserve(problem, 0);
-  state_->run(problem, "sort");
+  base::with_threads(state_->options.threads, [&] {
+    state_->reserve(problem, 0);
+    state_->run(problem, "sort");
+  });
 }
 
 void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d) {
@@ -151,13 +156,15 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, 
       value_bytes > 16 ? sizeof(std::uint64_t) : sorting::travelling_width(value_bytes);
   const sorting::gpu_call call(state_->choose_devices({codec, value_bytes_to_move}, keys.num_keys),
                                state_->options.hooks);
-  if (value_bytes > 16) return state_->sort_with_index(problem, values, value_bytes);
-  const unsigned width = sorting::travelling_width(value_bytes);
-  problem.shape.value_bytes = width;
-  if (width != value_bytes) return state_->sort_widened(problem, values, value_bytes);
-  problem.data().values = values;
-  state_->reserve(problem, 0);
-  state_->run(problem, "sort_pairs");
+  base::with_threads(state_->options.threads, [&] {
+    if (value_bytes > 16) return state_->sort_with_index(problem, values, value_bytes);
+    const unsigned width = sorting::travelling_width(value_bytes);
+    problem.shape.value_bytes = width;
+    if (width != value_bytes) return state_->sort_widened(problem, values, value_bytes);
+    problem.data().values = values;
+    state_->reserve(problem, 0);
+    state_->run(problem, "sort_pairs");
+  });
 }
 
 void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d) {
@@ -170,10 +177,12 @@ void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_byt
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   state_->reserve(problem, keys_bytes);
   const device::buffer copy = state_->scratch(keys_bytes);
-  device::copy_parallel(copy.data(), keys.data, keys_bytes);
-  sorting::write_indices(indices, index_bytes, keys.num_keys);
-  problem.data().keys = copy.data();
-  state_->run(problem, "argsort");
+  base::with_threads(state_->options.threads, [&] {
+    device::copy_parallel(copy.data(), keys.data, keys_bytes);
+    sorting::write_indices(indices, index_bytes, keys.num_keys);
+    problem.data().keys = copy.data();
+    state_->run(problem, "argsort");
+  });
 }
 
 /// Values wider than 16 bytes: an index travels, the values are gathered once.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "algorithms/registry.hpp"
+#include "base/threads.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/topology.hpp"
 #include "sort/open_devices.hpp"
@@ -34,7 +35,7 @@ base::memory_formula sorter_memory(const sort_options& options, std::uint64_t ke
   const tuning_options& tuning = options.tuning;
   const base::test_hooks& hooks = base::current_test_hooks();
   const std::uint64_t num_devices = num_host_devices(resolve_devices(options.devices));
-  const std::uint64_t num_threads = std::max<std::uint64_t>(device::host::num_processors(), num_devices) + 1;
+  const std::uint64_t num_threads = std::max<std::uint64_t>(base::resolve_threads(options.threads), num_devices) + 1;
   const algorithms::entry& algorithm = algorithms::find_algorithm(name(options.algorithm));
   const std::uint64_t num_slots = algorithm.is.num_copies + (hooks.host_separate_memory ? 1 : 0);
   const std::uint64_t bytes = key_bytes + value_bytes;

@@ -86,7 +86,8 @@ void take_chunks(const std::vector<algorithms::rank>& ranks, const const_sharded
 
 }  // namespace
 
-key_storage spread_keys(const_key_span keys, const device_list& devices, const base::test_hooks& hooks) {
+key_storage spread_keys(const_key_span keys, const device_list& devices, unsigned threads,
+                        const base::test_hooks& hooks) {
   const sorting::device_set list = sorting::resolve_devices(devices);
   key_storage storage;
   storage.type = keys.type;
@@ -96,7 +97,7 @@ key_storage spread_keys(const_key_span keys, const device_list& devices, const b
   if (list.gpus.empty() && list.count == 0 && keys.num_keys < keys_worth_threads) {
     storage.ranks.push_back(algorithms::make_rank(sorting::open_calling_thread(hooks, {})));
   } else {
-    storage.ranks = sorting::open_ranks(list, {.across_nodes = true, .hooks = hooks});
+    storage.ranks = sorting::open_ranks(list, {.across_nodes = true, .hooks = hooks, .threads = threads});
   }
   spread_over(storage.ranks, keys, storage);
   return storage;
@@ -111,12 +112,13 @@ key_storage spread_keys(const_key_span keys, const std::vector<algorithms::rank>
   return storage;
 }
 
-key_storage resident_keys(const_sharded_keys keys, const device_list& devices, const base::test_hooks& hooks) {
+key_storage resident_keys(const_sharded_keys keys, const device_list& devices, unsigned threads,
+                          const base::test_hooks& hooks) {
   const sorting::device_set list = sorting::named_devices(devices);
   key_storage storage;
   storage.type = keys.type;
   storage.call = std::make_unique<sorting::gpu_call>(list, hooks);
-  storage.ranks = sorting::open_ranks(list, {.across_nodes = false, .hooks = hooks});
+  storage.ranks = sorting::open_ranks(list, {.across_nodes = false, .hooks = hooks, .threads = threads});
   take_chunks(storage.ranks, keys, storage);
   return storage;
 }

@@ -32,14 +32,15 @@ struct key_storage {
 /// Keys in host memory, in equal chunks over the devices of a list. "auto" is the CPU: a GPU reads keys faster than the
 /// link brings them, and the CPU reads host memory faster than the link does. Throws
 /// out_of_memory naming the bytes where a device cannot hold its chunk.
-[[nodiscard]] key_storage spread_keys(const_key_span keys, const device_list& devices, const base::test_hooks& hooks);
+[[nodiscard]] key_storage spread_keys(const_key_span keys, const device_list& devices, unsigned threads,
+                                      const base::test_hooks& hooks);
 
 /// Spreads keys in host memory over ranks that are open already and outlive the storage.
 [[nodiscard]] key_storage spread_keys(const_key_span keys, const std::vector<algorithms::rank>& ranks);
 
 /// Keys that are on the devices of a list already, where they are; the work on the shards' streams comes first. Throws
 /// invalid_argument for shards that are not the devices'.
-[[nodiscard]] key_storage resident_keys(const_sharded_keys keys, const device_list& devices,
+[[nodiscard]] key_storage resident_keys(const_sharded_keys keys, const device_list& devices, unsigned threads,
                                         const base::test_hooks& hooks);
 
 /// Shards on the devices that a sorter holds open, which outlives the storage. Throws invalid_argument also where

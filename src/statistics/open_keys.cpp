@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/threads.hpp"
 #include "sort/arguments.hpp"
 #include "statistics/chunked_keys.hpp"
 #include "statistics/mean.hpp"
@@ -13,8 +14,9 @@ namespace spansort::statistics {
 std::unique_ptr<ordered_keys> open_keys(const_key_span keys, const key_access& access, bool descending) {
   sorting::check_keys(keys);
   sorting::check_hooks(access.hooks);
+  static_cast<void>(base::resolve_threads(access.threads));
   if (access.order == key_order::unknown) {
-    return std::make_unique<chunked_keys>(spread_keys(keys, access.devices, access.hooks), descending);
+    return std::make_unique<chunked_keys>(spread_keys(keys, access.devices, access.threads, access.hooks), descending);
   }
   static_cast<void>(sorting::resolve_devices(access.devices));  // some dozens of keys are read: no device is asked
   const auto read = [keys](std::uint64_t begin, std::uint64_t count, void* to) {

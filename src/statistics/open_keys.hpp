@@ -16,6 +16,7 @@ namespace spansort::statistics {
 struct key_access {
   key_order order = key_order::unknown;
   const device_list& devices;
+  unsigned threads = 0;
   base::test_hooks hooks = base::current_test_hooks();
 };
 

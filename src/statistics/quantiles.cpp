@@ -68,7 +68,7 @@ std::vector<double> statistics::quantiles_of(const ordered_keys& keys, std::span
 std::vector<double> detail::quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options) {
   // Before devices are opened and keys copied.
   static_cast<void>(positions_of(std::max<std::uint64_t>(keys.num_keys, 1), q, options.method));
-  const auto opened = statistics::open_keys(keys, {options.order, options.devices});
+  const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.threads});
   return statistics::quantiles_of(*opened, q, options);
 }
 

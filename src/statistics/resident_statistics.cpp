@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/threads.hpp"
 #include "sort/arguments.hpp"
 #include "spansort/errors.hpp"
 #include "statistics/box.hpp"
@@ -42,7 +43,7 @@ struct shards_and_sorter {
 statistics::key_storage storage_of(const shards_and_sorter& of, const statistics::key_access& access) {
   if (of.sorter != nullptr) return statistics::resident_keys(of.keys, access.devices, *of.sorter);
   sorting::check_hooks(access.hooks);
-  return statistics::resident_keys(of.keys, access.devices, access.hooks);
+  return statistics::resident_keys(of.keys, access.devices, access.threads, access.hooks);
 }
 
 std::unique_ptr<statistics::ordered_keys> open_shards(const shards_and_sorter& of, const statistics::key_access& access,
@@ -64,36 +65,38 @@ std::unique_ptr<statistics::ordered_keys> open_shards(const shards_and_sorter& o
 
 std::vector<double> quantiles_of_shards(const shards_and_sorter& of, std::span<const double> q,
                                         const quantile_options& options) {
-  return statistics::quantiles_of(*open_shards(of, {options.order, options.devices}), q, options);
+  return statistics::quantiles_of(*open_shards(of, {options.order, options.devices, options.threads}), q, options);
 }
 
 summary summary_of_shards(const shards_and_sorter& of, const summary_options& options) {
   statistics::require_valid(options.whiskers);
-  return statistics::summary_of(*open_shards(of, {options.order, options.devices}), options);
+  const auto opened = open_shards(of, {options.order, options.devices, options.threads});
+  return base::with_threads(options.threads, [&] { return statistics::summary_of(*opened, options); });
 }
 
 std::vector<std::uint64_t> histogram_of_shards(const shards_and_sorter& of, std::span<const double> edges,
                                                const histogram_options& options) {
   statistics::require_edges(edges);
-  return statistics::histogram_of(*open_shards(of, {options.order, options.devices}), edges);
+  return statistics::histogram_of(*open_shards(of, {options.order, options.devices, options.threads}), edges);
 }
 
 key_rank rank_in_shards(const shards_and_sorter& of, const void* value, const rank_options& options) {
   if (value == nullptr) throw invalid_argument("rank_of: null pointer for the value");
-  const auto opened = open_shards(of, {options.order, options.devices});
+  const auto opened = open_shards(of, {options.order, options.devices, options.threads});
   return statistics::rank_in(*opened, statistics::bits_of_key(value, 0, opened->key_bytes()));
 }
 
 std::vector<std::byte> first_of_shards(const shards_and_sorter& of, std::uint64_t k, bool descending,
                                        const top_options& options) {
-  const auto opened = open_shards(of, {options.order, options.devices}, descending);
+  const auto opened = open_shards(of, {options.order, options.devices, options.threads}, descending);
   return opened->slice(0, statistics::num_firsts(*opened, k, options.nans));
 }
 
 std::vector<std::uint64_t> first_indices_of_shards(const shards_and_sorter& of, std::uint64_t k, bool descending,
                                                    const top_options& options) {
-  const auto opened = open_shards(of, {options.order, options.devices}, descending);
-  return opened->first_positions(statistics::num_firsts(*opened, k, options.nans));
+  const auto opened = open_shards(of, {options.order, options.devices, options.threads}, descending);
+  const std::uint64_t num_firsts = statistics::num_firsts(*opened, k, options.nans);
+  return base::with_threads(options.threads, [&] { return opened->first_positions(num_firsts); });
 }
 
 }  // namespace

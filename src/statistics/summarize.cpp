@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/threads.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/statistics.hpp"
 #include "statistics/box.hpp"
@@ -151,8 +152,8 @@ summary statistics::summary_of(const ordered_keys& keys, const summary_options& 
 
 summary detail::summarize(const_key_span keys, const summary_options& options) {
   statistics::require_valid(options.whiskers);
-  const auto opened = statistics::open_keys(keys, {options.order, options.devices});
-  return statistics::summary_of(*opened, options);
+  const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.threads});
+  return base::with_threads(options.threads, [&] { return statistics::summary_of(*opened, options); });
 }
 
 }  // namespace spansort

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/threads.hpp"
 #include "spansort/errors.hpp"
 #include "statistics/open_keys.hpp"
 #include "statistics/statistics_of.hpp"
@@ -26,14 +27,15 @@ std::uint64_t statistics::num_firsts(const ordered_keys& keys, std::uint64_t k, 
 
 std::vector<std::byte> detail::first_keys(const_key_span keys, std::uint64_t k, bool descending,
                                           const top_options& options) {
-  const auto opened = statistics::open_keys(keys, {options.order, options.devices}, descending);
+  const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.threads}, descending);
   return opened->slice(0, statistics::num_firsts(*opened, k, options.nans));
 }
 
 std::vector<std::uint64_t> detail::first_indices(const_key_span keys, std::uint64_t k, bool descending,
                                                  const top_options& options) {
-  const auto opened = statistics::open_keys(keys, {options.order, options.devices}, descending);
-  return opened->first_positions(statistics::num_firsts(*opened, k, options.nans));
+  const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.threads}, descending);
+  const std::uint64_t num_firsts = statistics::num_firsts(*opened, k, options.nans);
+  return base::with_threads(options.threads, [&] { return opened->first_positions(num_firsts); });
 }
 
 }  // namespace spansort

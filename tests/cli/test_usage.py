@@ -83,6 +83,25 @@ class Flags(CommandTest):
             self.sort_refused(5, ["GPU"], "--devices", "gpu")
             self.sort_refused(5, ["GPU"], "--devices", "gpu:0,1")
 
+    def test_threads_flag(self):
+        for threads in ("0", "-1", "1025", "x", "1.5", "18446744073709551617"):
+            with self.subTest(threads=threads):
+                self.sort_refused(2, ["--threads"], f"--threads={threads}")
+                for command in ("summary", "check", "plan"):
+                    self.assert_refused(2, ["--threads"], command, self.input, f"--threads={threads}")
+        results = set()
+        for threads, expected in (("1", [1, 1]), ("2", [1, 1]), ("5", [3, 2])):
+            report = self.path("report.json")
+            self.assert_ok("sort", self.input, "-o", self.output, "--devices", "host:2", "--threads", threads,
+                           "--report", report)
+            with open(report, encoding="utf-8") as file:
+                self.assertEqual([rank["num_threads"] for rank in json.load(file)["ranks"]], expected)
+            results.add(self.assert_ok("summary", self.input, "--threads", threads).stdout)
+            results.add(self.assert_ok("check", self.output, "--threads", threads).stdout)
+            self.assert_ok("plan", self.input, "--devices", "host:2", "--threads", threads)
+            self.assertEqual(self.assert_ok("sort", "-c", self.output, "--threads", threads).stdout, b"")
+        self.assertEqual(len(results), 2)
+
     def test_devices_are_refused_before_the_input_is_read(self):
         command = subprocess.Popen([BIN, "sort", "-", "--type", "u8", "-o", self.output, "--devices", "host:0"],
                                    stdin=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -213,8 +232,11 @@ class Gen(CommandTest):
 
 class Explain(CommandTest):
     def test_devices(self):
-        self.assertIn(b"host:0", self.assert_ok("devices").stdout)
+        listed = self.assert_ok("devices").stdout
+        self.assertIn(b"host:0", listed)
         described = json.loads(self.assert_ok("devices", "--json").stdout)
+        self.assertIn(f"{described['num_processors']} processors".encode(), listed)
+        self.assertIn(described["num_processors"], range(1, len(os.sched_getaffinity(0)) + 1))
         self.assertGreaterEqual(len(described["devices"]), 1)
         num_gpus = sum(d["name"].startswith("gpu") for d in described["devices"])
         self.assertEqual(len(described["links"]), num_gpus * (num_gpus - 1))

@@ -2,11 +2,12 @@
 #include "device/host/topology.hpp"
 
 #include <hwloc.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "base/threads.hpp"
 
 namespace spansort::device::host {
 namespace {
@@ -56,11 +57,7 @@ class topology {
 
 }  // namespace
 
-unsigned num_processors() {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return static_cast<unsigned>(CPU_COUNT(&allowed));
-  return static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-}
+unsigned num_processors() { return base::num_processors(); }
 
 unsigned num_numa_nodes() { return static_cast<unsigned>(std::max<std::size_t>(1, topology::get().nodes().size())); }
 
