@@ -40,6 +40,12 @@ class resident_session : public resident_sorter {
 
   [[nodiscard]] std::vector<double> quantiles(const_sharded_keys keys, std::span<const double> q,
                                               const quantile_options& options = {});
+  [[nodiscard]] double quantile(const_sharded_keys keys, double q, const quantile_options& options = {}) {
+    return quantiles(keys, {&q, 1}, options).front();
+  }
+  [[nodiscard]] double median(const_sharded_keys keys, const quantile_options& options = {}) {
+    return quantile(keys, 0.5, options);
+  }
   [[nodiscard]] summary summarize(const_sharded_keys keys, const summary_options& options = {});
   [[nodiscard]] std::vector<std::uint64_t> histogram(const_sharded_keys keys, std::span<const double> edges,
                                                      const histogram_options& options = {});
@@ -55,6 +61,16 @@ class resident_session : public resident_sorter {
 
 [[nodiscard]] std::vector<double> quantiles(const_sharded_keys keys, std::span<const double> q,
                                             const quantile_options& options);
+
+/// Returns one quantile of shards, as quantiles() gives it.
+[[nodiscard]] inline double quantile(const_sharded_keys keys, double q, const quantile_options& options) {
+  return spansort::quantiles(keys, {&q, 1}, options).front();
+}
+
+/// Returns the median of shards, as quantiles() gives it at 0.5.
+[[nodiscard]] inline double median(const_sharded_keys keys, const quantile_options& options) {
+  return spansort::quantile(keys, 0.5, options);
+}
 
 [[nodiscard]] summary summarize(const_sharded_keys keys, const summary_options& options);
 

@@ -134,6 +134,11 @@ TEST(ResidentSession, AnswersAsTheFreeFunctionsBetweenSorts) {
     const top_options named{nan_policy::propagate, order, devices};
     EXPECT_EQ(session.quantiles(all, q, {.nans = nan_policy::omit, .order = order}),
               quantiles(all, q, {.nans = nan_policy::omit, .order = order, .devices = devices}));
+    const quantile_options halves{.nans = nan_policy::omit, .order = order, .devices = devices};
+    EXPECT_EQ(session.quantile(all, 0.25, halves), quantiles(all, q, halves)[0]);
+    EXPECT_EQ(session.median(all, halves), quantiles(all, q, halves)[1]);
+    EXPECT_EQ(quantile(all, 0.25, halves), quantiles(all, q, halves)[0]);
+    EXPECT_EQ(median(all, halves), quantiles(all, q, halves)[1]);
     EXPECT_EQ(diagnose_summaries(session.summarize(all, {.nans = nan_policy::omit, .order = order}),
                                  summarize(all, {.nans = nan_policy::omit, .order = order, .devices = devices})),
               "");
