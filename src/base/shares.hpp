@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equal shares: `total` things dealt out to `num_shares`, of which the first ones get one more where it does not divide.
+// Equal shares: `total` things dealt out to `num_shares`, of which the first ones get one more where it does not
+// divide.
 #pragma once
 
 #include <cstdint>
