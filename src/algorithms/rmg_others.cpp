@@ -10,12 +10,12 @@
 namespace spansort::algorithms {
 namespace {
 
-/// Processes that reach each other through the problem's cluster.
+/// Processes that reach each other through the problem's communicator.
 class processes final : public rmg_others {
  public:
   processes(run_context& run, const problem& sort) : run_(run), sort_(sort), all_(*sort.others) {}
 
-  void enter(std::string_view phase) override { all_.group->enter_phase(phase); }
+  void enter(std::string_view phase) override { all_.group->set_phase(phase); }
 
   /// Every process knows all pending slices, so counts travel without saying whose they are: process by process, and of
   /// each in the order of its slices.
@@ -29,7 +29,7 @@ class processes final : public rmg_others {
     }
     std::partial_sum(next.begin(), next.end(), next.begin());  // now where each process's counts begin
     std::vector<std::uint64_t> gathered;
-    run_.time_on_host("index", 0, [&] { gathered = all_.group->gather(mine); });
+    run_.time_on_host("index", 0, [&] { gathered = all_.group->all_gather_joined(mine); });
     SPANSORT_ASSERT(gathered.size() == next.back());
     for (const slice_counts& slice : slices) {
       std::uint64_t& begin = next[process_of(slice.rank)];
@@ -40,11 +40,9 @@ class processes final : public rmg_others {
 
   void complete_sources() override { run_.finish_phase("partition", fraction_after_partitioning, 0); }
 
-  exchanged exchange(const plan::sort_plan& plan, std::span<const endpoint> endpoints) override {
-    exchanged moved;
-    run_.time_on_host("exchange", sort_.num_keys * sort_.shape.bytes(),
-                      [&] { moved = all_.group->push(sort_.shape, plan.transfers, endpoints, all_.first_rank()); });
-    return moved;
+  [[nodiscard]] transport::exchange* between_processes() override { return all_.between_processes; }
+  void time_exchange(const std::function<void()>& execute) override {
+    run_.time_on_host("exchange", sort_.num_keys * sort_.shape.bytes(), execute);
   }
 
  private:

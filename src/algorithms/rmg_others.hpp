@@ -3,14 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "algorithms/exchange.hpp"
 #include "algorithms/run_context.hpp"
-#include "plan/planner.hpp"
+#include "transport/exchange.hpp"
 
 namespace spansort::algorithms {
 
@@ -32,8 +32,10 @@ class rmg_others {
   virtual void share_counts(std::span<const slice_counts>) {}
   /// Waits until what this process's ranks will send lies there, where the host is to send it.
   virtual void complete_sources() {}
-  /// Executes the transfers that cross processes.
-  [[nodiscard]] virtual exchanged exchange(const plan::sort_plan&, std::span<const endpoint>) { return {}; }
+  /// Returns how ranks of different processes exchange; null where there are none.
+  [[nodiscard]] virtual transport::exchange* between_processes() { return nullptr; }
+  /// Calls `execute`, which exchanges, and notes the time of the host where it takes part in that.
+  virtual void time_exchange(const std::function<void()>& execute) { execute(); }
 };
 
 /// The plan's number of this process's first rank.

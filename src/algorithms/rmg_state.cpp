@@ -27,7 +27,7 @@ rmg_state::rmg_state(run_context& run, const problem& sort, const rmg_extras& ex
     buffers_[r].spare = slot_records(run.ranks()[r], 0, sort.shape, capacity);
     buffers_[r].chunk = place_->chunk(input_share(r), capacity);
   }
-  reserve_staging();
+  connect_ranks();
 }
 
 rmg_state::~rmg_state() { run_.drain(); }

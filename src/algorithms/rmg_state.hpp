@@ -4,15 +4,18 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <optional>
+#include <span>
 #include <vector>
 
-#include "algorithms/exchange.hpp"
 #include "algorithms/input_place.hpp"
 #include "algorithms/rmg.hpp"
 #include "algorithms/rmg_others.hpp"
 #include "algorithms/run_context.hpp"
 #include "plan/planner.hpp"
+#include "transport/direct_exchange.hpp"
+#include "transport/host_staged_exchange.hpp"
+#include "transport/routed_exchange.hpp"
 
 namespace spansort::algorithms {
 
@@ -102,20 +105,18 @@ class rmg_state {
     }
   }
   void share_counts();
-  [[nodiscard]] std::vector<plan::transfer> transfers_between_own() const;
-  void note_moved(const exchanged& moved);
-  void push_between_own(std::span<const endpoint> endpoints, std::span<const plan::transfer> transfers);
   void count_pieces();
   void count_slices();
   void sort_batch(unsigned rank, const bucket_batch& batch);
   void partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,
                        const std::vector<std::uint64_t>& counts);
-  [[nodiscard]] std::vector<endpoint> clear_the_way();
-  /// Returns whether the exchange copies directly. Where it does not, `staging_` has memory for the receiver.
-  [[nodiscard]] bool reaches(unsigned source, unsigned receiver) const;
+  [[nodiscard]] std::vector<transport::endpoint> clear_the_way();
+  /// What the exchange has to move; ranks that are closed send nothing.
+  [[nodiscard]] std::vector<plan::transfer> open_transfers() const;
+  [[nodiscard]] std::uint64_t keys_between_own(std::span<const plan::transfer> transfers) const;
   [[nodiscard]] std::uint64_t staging_slot_bytes(unsigned r) const;
-  void reserve_staging();
-  [[nodiscard]] std::string why_staged(unsigned source, unsigned receiver) const;
+  /// Sets up how every pair of this process's ranks exchanges; takes the memory for it.
+  void connect_ranks();
   void find_closed_ranks();
   [[nodiscard]] bool is_first_pass() const noexcept { return num_passes_ == 0; }
   [[nodiscard]] bool looks_for_order() const noexcept { return extras_.looks_for_order && is_first_pass(); }
@@ -130,9 +131,12 @@ class rmg_state {
   plan::planner planner_;
   plan::sort_plan plan_;
   std::vector<rank_buffers> buffers_;
-  slice_histograms histograms_;          ///< of pending buckets; other processes' slices among them
-  std::vector<piece> pieces_;            ///< of all chunks, in order
-  std::vector<device::buffer> staging_;  ///< by rank, up to the last that needs it
+  slice_histograms histograms_;  ///< of pending buckets; other processes' slices among them
+  std::vector<piece> pieces_;    ///< of all chunks, in order
+  // How ranks exchange, in the order in which it is tried; other processes' ranks after these.
+  std::optional<transport::direct_exchange> direct_;
+  std::optional<transport::host_staged_exchange> staged_;
+  std::optional<transport::routed_exchange> exchange_;
   unsigned num_passes_ = 0;
 };
 

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "algorithms/cluster.hpp"
+#include "algorithms/cluster_sort.hpp"
 #include "algorithms/rank.hpp"
 #include "algorithms/sort_settings.hpp"
 #include "algorithms/workspace.hpp"

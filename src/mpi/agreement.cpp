@@ -48,7 +48,7 @@ std::string difference(std::string_view theirs, std::string_view ours) {
 
 std::string exactly(double number) { return fmt::format("{:a}", number); }
 
-std::string differences_of(transport::node_group& group, const std::vector<setting>& settings) {
+std::string differences_of(transport::communicator& group, const std::vector<setting>& settings) {
   const std::string mine = to_text(settings);
   const std::uint64_t hash = hash_of(mine);
   const std::vector<std::uint64_t> hashes = group.all_gather({&hash, 1});
@@ -63,7 +63,7 @@ std::string differences_of(transport::node_group& group, const std::vector<setti
   return "the node ranks were given different settings" + differences;
 }
 
-bool try_together(transport::node_group& group, std::string_view phase, const std::function<void()>& f,
+bool try_together(transport::communicator& group, std::string_view phase, const std::function<void()>& f,
                   std::exception_ptr& failure_of_all) {
   group.set_phase(phase);
   std::exception_ptr mine;

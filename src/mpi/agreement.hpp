@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mpi/transport/node_group.hpp"
+#include "transport/communicator.hpp"
 
 namespace spansort::mpi {
 
@@ -23,11 +23,11 @@ struct setting {
 
 /// What differs and where, the same text on all node ranks; "" when all have the same settings. Compares hashes; the
 /// settings themselves travel only when those differ.
-[[nodiscard]] std::string differences_of(transport::node_group& group, const std::vector<setting>& settings);
+[[nodiscard]] std::string differences_of(transport::communicator& group, const std::vector<setting>& settings);
 
 /// Calls f() on every node rank; true where it returned on all. Elsewhere the exception is kept in `failure`, and on
 /// all others a cluster_failure with its message. `phase`: what f does, half a sentence.
-[[nodiscard]] bool try_together(transport::node_group& group, std::string_view phase, const std::function<void()>& f,
+[[nodiscard]] bool try_together(transport::communicator& group, std::string_view phase, const std::function<void()>& f,
                                 std::exception_ptr& failure);
 
 }  // namespace spansort::mpi

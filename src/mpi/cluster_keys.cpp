@@ -6,27 +6,19 @@
 #include <cstring>
 
 #include "spansort/sort.hpp"
+#include "statistics/key_extent.hpp"
 #include "statistics/mean.hpp"
 
 namespace spansort::mpi {
 
-std::vector<std::uint64_t> group_sharers::gather(std::span<const std::uint64_t> mine) {
-  std::vector<std::uint64_t> all;
-  for (const std::vector<std::uint64_t>& its : group_.all_gather_varying(mine)) {
-    all.insert(all.end(), its.begin(), its.end());
-  }
-  return all;
-}
-
-cluster_keys::cluster_keys(statistics::key_storage own, transport::node_group& group)
+cluster_keys::cluster_keys(statistics::key_storage own, transport::communicator& group)
     : statistics::chunked_keys(std::move(own), false),
       group_(group),
-      others_(group),
-      num_keys_(statistics::extent_of(storage().num_keys, &others_).num_total) {}
+      num_keys_(statistics::extent_of(storage().num_keys, group).num_total) {}
 
 std::vector<std::uint64_t> cluster_keys::bits_at(const std::vector<std::uint64_t>& ranks) const {
   group_.set_phase("select");
-  return statistics::select_keys(codec(), storage().chunks, ranks, nullptr, &others_);
+  return statistics::select_keys(codec(), storage().chunks, ranks, nullptr, group_);
 }
 
 std::vector<std::uint64_t> cluster_keys::count_before(const std::vector<statistics::key_bound>& bounds) const {

@@ -3,31 +3,15 @@
 // the same order, and all get the same answers.
 #pragma once
 
-#include "mpi/transport/node_group.hpp"
 #include "statistics/chunked_keys.hpp"
-#include "statistics/key_sharers.hpp"
+#include "transport/communicator.hpp"
 
 namespace spansort::mpi {
-
-/// What a selection asks of the other node ranks.
-class group_sharers final : public statistics::key_sharers {
- public:
-  explicit group_sharers(transport::node_group& group) : group_(group) {}
-
-  [[nodiscard]] unsigned process() const noexcept override { return group_.node_rank(); }
-  [[nodiscard]] std::vector<std::uint64_t> gather(std::span<const std::uint64_t> mine) override;
-  [[nodiscard]] std::vector<std::uint64_t> sum(std::span<const std::uint64_t> mine) override {
-    return group_.all_reduce_sum(mine);
-  }
-
- private:
-  transport::node_group& group_;
-};
 
 class cluster_keys final : public statistics::chunked_keys {
  public:
   /// `own`: this node rank's keys. Collective.
-  cluster_keys(statistics::key_storage own, transport::node_group& group);
+  cluster_keys(statistics::key_storage own, transport::communicator& group);
 
   [[nodiscard]] std::uint64_t num_keys() const noexcept override { return num_keys_; }
   [[nodiscard]] std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const override;
@@ -42,8 +26,7 @@ class cluster_keys final : public statistics::chunked_keys {
                std::vector<std::byte>& keys) const override;
 
  private:
-  transport::node_group& group_;
-  mutable group_sharers others_;
+  transport::communicator& group_;
   std::uint64_t num_keys_;
 };
 

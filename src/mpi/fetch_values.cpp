@@ -32,7 +32,7 @@ void exchange_blocks(node_group& group, const transport::exchange_limits& limits
     incoming.push_back(
         {p, static_cast<std::byte*>(to) + received.begins[p] * element_bytes, received.counts[p] * element_bytes});
   }
-  transport::exchange_over_mpi(group, outgoing, incoming, limits);
+  transport::exchange_bytes(group, outgoing, incoming, limits);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "mpi/transport/exchange_over_mpi.hpp"
+#include "mpi/transport/exchange_bytes.hpp"
 #include "mpi/transport/node_group.hpp"
 
 namespace spansort::mpi {

@@ -11,16 +11,18 @@
 #include "base/threads.hpp"
 #include "device/copy_parallel.hpp"
 #include "mpi/algorithms/cluster_algorithms.hpp"
-#include "mpi/algorithms/group_cluster.hpp"
 #include "mpi/fetch_values.hpp"
 #include "mpi/session_state.hpp"
+#include "mpi/transport/mpi_exchange.hpp"
 #include "mpi/transport/mpi_handle.hpp"
+#include "mpi/transport/nccl_exchange.hpp"
 #include "sort/arguments.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/open_devices.hpp"
 #include "sort/run_reported.hpp"
 #include "sort/values.hpp"
 #include "spansort/version.hpp"
+#include "transport/routed_exchange.hpp"
 
 namespace spansort::mpi {
 namespace {
@@ -94,6 +96,17 @@ std::vector<std::uint64_t> share_out(const std::vector<std::uint64_t>& of_proces
     for (std::uint64_t i = 0; i < num_ranks; ++i) counts.push_back(base::share_size(of_processes[p], num_ranks, i));
   }
   return counts;
+}
+
+transport::mpi_exchange_options mpi_exchange_options_of(session::state& s, const algorithms::cluster_sort& others) {
+  transport::mpi_exchange_options options{.limits = s.limits(), .first_ranks = others.first_ranks, .keep_memory = [&s] {
+                                            // On purpose never freed.
+                                            for (algorithms::rank& r : s.ranks)
+                                              static_cast<void>(new std::vector<device::buffer>(std::move(r.slots)));
+                                          }};
+  const auto has_own_memory = [](const algorithms::rank& r) { return !r.device->shares_host_memory(); };
+  if (std::ranges::any_of(s.ranks, has_own_memory)) options.staging_device = s.ranks.front().device.get();
+  return options;
 }
 
 }  // namespace
@@ -190,6 +203,7 @@ algorithms::cluster_sort session::state::meet(const device::record_shape& shape,
   const std::vector<std::uint64_t> all = group->all_gather(numbers);
 
   algorithms::cluster_sort others;
+  others.group = group.get();
   others.process = group->node_rank();
   others.advice = mine;
   others.first_ranks = {0};
@@ -229,8 +243,10 @@ std::uint64_t session::state::most_records(const device::record_shape& shape,
 
 std::uint64_t session::state::run(algorithms::problem problem, algorithms::cluster_sort& others,
                                   const sorting::operation& what) {
-  algorithms::group_cluster cluster(*group, limits(), ranks, others.first_ranks, gpus.link.get());
-  others.group = &cluster;
+  transport::nccl_exchange by_nccl(gpus, others.first_ranks);
+  transport::mpi_exchange by_mpi(*group, mpi_exchange_options_of(*this, others));
+  transport::routed_exchange between_processes({&by_nccl, &by_mpi});
+  others.between_processes = &between_processes;
   problem.others = &others;
   const algorithms::entry* driver = &algorithm.driver;
   if (others.source_counts.size() == 1 && algorithm.sorts_alone_as_auto) {
@@ -250,7 +266,7 @@ std::uint64_t session::state::run(algorithms::problem problem, algorithms::clust
     call.emplace(devices, sort_settings.hooks);
     chosen = algorithms::choose(*driver, ranks, sort_settings, problem);
     algorithms::reserve_workspace(ranks, problem.shape, chosen.workspace, what.scratch_bytes, given.memory_limit_bytes);
-    cluster.reserve_slots();
+    between_processes.connect(others.first_rank(), others.first_rank());
   });
   sort_report unseen;
   sort_report& report = given.report == nullptr ? unseen : *given.report;

@@ -147,7 +147,7 @@ void damage(std::span<std::byte> result) {
 
 file_result session::sort_file(const std::string& input, const std::string& output, const file_options& file) {
   state& s = *state_;
-  transport::node_group& group = *s.group;
+  transport::communicator& group = *s.group;
   const bool descending = keys::is_descending(file.direction);
   require_available(s, file);
   shared_files files(s, input, output, file);

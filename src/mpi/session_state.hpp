@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/cluster.hpp"
+#include "algorithms/cluster_sort.hpp"
 #include "base/shares.hpp"
 #include "base/threads.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/algorithms/cluster_algorithms.hpp"
-#include "mpi/transport/exchange_over_mpi.hpp"
+#include "mpi/transport/exchange_bytes.hpp"
 #include "mpi/transport/nccl_link.hpp"
 #include "mpi/transport/node_group.hpp"
 #include "sort/open_devices.hpp"

@@ -49,7 +49,7 @@ struct part_place {
   std::uint64_t num_all = 0;
 };
 
-part_place place_part(transport::node_group& group, std::uint64_t num_elements) {
+part_place place_part(transport::communicator& group, std::uint64_t num_elements) {
   const std::vector<std::uint64_t> counts = group.all_gather({&num_elements, 1});
   part_place place;
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -69,7 +69,7 @@ files::output_target find_shared_output(const std::string& output) {
 }
 
 std::uint64_t write_shared_output(session::state& session, const shared_output& output, std::span<std::byte> part) {
-  transport::node_group& group = *session.group;
+  transport::communicator& group = *session.group;
   const std::uint64_t width = spansort::size_bytes(output.layout.type);
   const part_place place = place_part(group, part.size() / width);
   if (output.layout.byte_order != std::endian::native) files::swap_bytes(part, width);

@@ -24,7 +24,7 @@ struct element {
 };
 
 /// The last element of the node ranks before this one. `last`: this one's; nothing where it has none.
-std::optional<element> find_predecessor(transport::node_group& group, const std::optional<element>& last) {
+std::optional<element> find_predecessor(transport::communicator& group, const std::optional<element>& last) {
   const element mine = last.value_or(element{});
   const std::uint64_t numbers[] = {last ? std::uint64_t{1} : 0, mine.key, mine.index};
   const std::vector<std::uint64_t> all = group.all_gather(numbers);
@@ -46,7 +46,7 @@ struct part_begin {
   std::optional<element> first;
 };
 
-part_begin find_begin(transport::node_group& group, const const_key_span& keys, bool descending) {
+part_begin find_begin(transport::communicator& group, const const_key_span& keys, bool descending) {
   const keys::key_codec codec = codec_of(keys, descending);
   if (keys.num_keys == 0) return {find_predecessor(group, {}), {}};
   return {find_predecessor(group, element{encode_at(codec, keys.data, keys.num_keys - 1)}),
@@ -54,7 +54,7 @@ part_begin find_begin(transport::node_group& group, const const_key_span& keys, 
 }
 
 /// Of all node ranks together.
-multiset_checksum sum_over(transport::node_group& group, const multiset_checksum& mine) {
+multiset_checksum sum_over(transport::communicator& group, const multiset_checksum& mine) {
   const std::vector<std::uint64_t> all = group.all_gather(mine.words);
   multiset_checksum sum;
   for (std::size_t i = 0; i < all.size(); i += 2) sum = sum + multiset_checksum{{all[i], all[i + 1]}};
@@ -70,7 +70,7 @@ std::string find_wrong_index(std::span<const std::uint64_t> indices, std::uint64
 
 }  // namespace
 
-std::string find_fault(transport::node_group& group, const const_key_span& sorted_keys, bool descending,
+std::string find_fault(transport::communicator& group, const const_key_span& sorted_keys, bool descending,
                        const multiset_checksum& before) {
   group.set_phase("verifying");
   const check_result here = check(sorted_keys, {.direction = keys::direction_of(descending)});
@@ -83,7 +83,7 @@ std::string find_fault(transport::node_group& group, const const_key_span& sorte
   return {};
 }
 
-std::string find_duplicate(transport::node_group& group, const const_key_span& sorted_keys, bool descending) {
+std::string find_duplicate(transport::communicator& group, const const_key_span& sorted_keys, bool descending) {
   group.set_phase("verifying");
   const check_result here = check(sorted_keys, {.direction = keys::direction_of(descending), .unique = true});
   const part_begin begin = find_begin(group, sorted_keys, descending);
@@ -118,7 +118,7 @@ std::string find_fault_of_order(transport::node_group& group, const transport::e
   return {};
 }
 
-std::uint64_t keep_unique(transport::node_group& group, const key_span& sorted_keys, bool descending,
+std::uint64_t keep_unique(transport::communicator& group, const key_span& sorted_keys, bool descending,
                           std::uint64_t* indices) {
   const keys::key_codec codec = codec_of(sorted_keys, descending);
   const std::uint64_t width = size_bytes(sorted_keys.type);

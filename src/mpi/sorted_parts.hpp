@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "mpi/transport/exchange_over_mpi.hpp"
+#include "mpi/transport/exchange_bytes.hpp"
 #include "mpi/transport/node_group.hpp"
 #include "spansort/check.hpp"
 #include "spansort/types.hpp"
@@ -17,11 +17,11 @@ namespace spansort::mpi {
 // What is wrong with this node rank's part, half a sentence; "" where nothing is. Others may have found something.
 
 /// Looks for keys out of order, and for others than those whose checksum `before` is this node rank's.
-[[nodiscard]] std::string find_fault(transport::node_group& group, const const_key_span& sorted_keys, bool descending,
+[[nodiscard]] std::string find_fault(transport::communicator& group, const const_key_span& sorted_keys, bool descending,
                                      const multiset_checksum& before);
 
 /// Looks for keys that are not after their predecessor, equal ones too.
-[[nodiscard]] std::string find_duplicate(transport::node_group& group, const const_key_span& sorted_keys,
+[[nodiscard]] std::string find_duplicate(transport::communicator& group, const const_key_span& sorted_keys,
                                          bool descending);
 
 /// Whether `indices`, as many as keys, are this node rank's part of the stable order of all keys: `keys` is its share of
@@ -36,7 +36,7 @@ namespace spansort::mpi {
 
 /// Keeps the first of equal keys over all node ranks, and the indices of those, if there are any. Returns how many are left
 /// on this one.
-std::uint64_t keep_unique(transport::node_group& group, const key_span& sorted_keys, bool descending,
+std::uint64_t keep_unique(transport::communicator& group, const key_span& sorted_keys, bool descending,
                           std::uint64_t* indices = nullptr);
 
 }  // namespace spansort::mpi

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "keys/digit.hpp"
-#include "plan/transfer.hpp"
+#include "plan/transfers/transfer.hpp"
 
 namespace spansort::plan {
 

@@ -25,15 +25,16 @@ struct remainder {
 /// One batch of ranks: searches the keys, then what was collected of them, and so on.
 class selection {
  public:
-  selection(keys::key_codec codec, std::vector<std::uint64_t>& found, select_report& report, key_sharers* others)
-      : codec_(codec), max_key_(base::low_mask(codec.key_bits())), found_(found), report_(report), others_(others) {}
+  selection(keys::key_codec codec, std::vector<std::uint64_t>& found, select_report& report,
+            transport::communicator& group)
+      : codec_(codec), max_key_(base::low_mask(codec.key_bits())), found_(found), report_(report), group_(group) {}
 
   void run(remainder left) {
     bool is_first = true;
     while (!left.targets.empty()) {
       std::erase_if(left.chunks, [](const key_chunk& c) { return c.num_keys == 0; });
       if (!is_first && is_worth_sorting(left.chunks)) return sort_and_pick(left);
-      const key_extent extent = extent_of(num_keys_of(left.chunks), others_);
+      const key_extent extent = extent_of(num_keys_of(left.chunks), group_);
       std::optional<key_sample> sample;
       read_plan plan;
       if (device::rank_sampler* const sampler = sampler_of(left.chunks)) {
@@ -58,10 +59,12 @@ class selection {
     bool is_complete = true;  ///< there was room for all that was marked
   };
 
+  [[nodiscard]] bool is_alone() const noexcept { return group_.num_nodes() == 1; }
+
   /// So few on one GPU that sorting them takes less time than another read and what the host has to do with it. What a CPU
   /// has is searched further, whose sort takes ten times as long as a read.
   [[nodiscard]] bool is_worth_sorting(const std::vector<key_chunk>& chunks) const {
-    return others_ == nullptr && chunks.size() == 1 && is_worth_sorting(chunks[0]);
+    return is_alone() && chunks.size() == 1 && is_worth_sorting(chunks[0]);
   }
   [[nodiscard]] bool is_worth_sorting(const key_chunk& chunk) const {
     // As many passes as a key has bytes move them: 25 million keys of 4 bytes take some 0.4 ms, as do 6 million of 8.
@@ -72,8 +75,7 @@ class selection {
 
   /// Who takes the sample, sorts it and looks into it where the keys are; null: it is brought to the host.
   [[nodiscard]] device::rank_sampler* sampler_of(const std::vector<key_chunk>& chunks) const {
-    const bool is_one_of_own_memory =
-        others_ == nullptr && chunks.size() == 1 && !chunks[0].device->shares_host_memory();
+    const bool is_one_of_own_memory = is_alone() && chunks.size() == 1 && !chunks[0].device->shares_host_memory();
     if (!is_one_of_own_memory || chunks[0].num_keys <= keys_of_gpu_sample) return nullptr;
     return dynamic_cast<device::rank_sampler*>(chunks[0].queue);
   }
@@ -97,14 +99,14 @@ class selection {
 
   [[nodiscard]] key_sample sample_of(const std::vector<key_chunk>& chunks, const key_extent& extent) const {
     key_sample sample = take_sample(codec_, chunks, extent, keys_to_sample(chunks));
-    if (others_ != nullptr) sample.keys = others_->gather(sample.keys);
+    if (!is_alone()) sample.keys = group_.all_gather_joined(sample.keys);
     return sample;
   }
 
   /// Processes sample alike, whatever devices they have.
   [[nodiscard]] std::uint64_t keys_to_sample(const std::vector<key_chunk>& chunks) const {
     const auto has_own_memory = [](const key_chunk& c) { return !c.device->shares_host_memory(); };
-    return others_ == nullptr && std::ranges::all_of(chunks, has_own_memory) ? keys_of_gpu_sample : keys_of_sample;
+    return is_alone() && std::ranges::all_of(chunks, has_own_memory) ? keys_of_gpu_sample : keys_of_sample;
   }
 
   /// What was collected is the selection's own.
@@ -213,7 +215,7 @@ class selection {
       done.num_collected += done.collected[i].num_keys;
     }
     report_.keys_collected += done.num_collected;
-    if (others_ != nullptr) add_those_of_others(done);
+    if (!is_alone()) add_those_of_others(done);
     return done;
   }
 
@@ -221,7 +223,7 @@ class selection {
     std::vector<std::uint64_t> mine = done.counts;
     mine.push_back(done.num_collected);
     mine.push_back(done.is_complete ? 0 : 1);
-    std::vector<std::uint64_t> sums = others_->sum(mine);
+    std::vector<std::uint64_t> sums = group_.all_reduce_sum(mine);
     done.is_complete = sums.back() == 0;
     sums.pop_back();
     done.num_collected = sums.back();
@@ -268,14 +270,14 @@ class selection {
   std::uint64_t max_key_;
   std::vector<std::uint64_t>& found_;
   select_report& report_;
-  key_sharers* others_;
+  transport::communicator& group_;
 };
 
 }  // namespace
 
 std::vector<std::uint64_t> select_keys(keys::key_codec codec, std::span<const key_chunk> chunks,
                                        std::span<const std::uint64_t> ranks, select_report* report,
-                                       key_sharers* others) {
+                                       transport::communicator& group) {
   codec.ties = keys::tie_rule::by_bits;
   select_report unseen;
   select_report& seen = report == nullptr ? unseen : *report;
@@ -283,11 +285,11 @@ std::vector<std::uint64_t> select_keys(keys::key_codec codec, std::span<const ke
   std::vector<std::uint64_t> different(ranks.begin(), ranks.end());
   std::ranges::sort(different);
   different.erase(std::unique(different.begin(), different.end()), different.end());
-  SPANSORT_ASSERT(others != nullptr || different.empty() || different.back() < num_keys_of(chunks));
+  SPANSORT_ASSERT(group.num_nodes() != 1 || different.empty() || different.back() < num_keys_of(chunks));
   for (const key_chunk& c : chunks) c.device->prepare();
 
   std::vector<std::uint64_t> found(different.size());
-  selection batch(codec, found, seen, others);
+  selection batch(codec, found, seen, group);
   for (std::size_t begin = 0; begin < different.size(); begin += max_targets) {
     remainder all{.chunks = {chunks.begin(), chunks.end()}, .memory = {}, .targets = {}};
     for (std::size_t i = begin; i < std::min(different.size(), begin + max_targets); ++i) {

@@ -9,7 +9,7 @@
 
 #include "device/device.hpp"
 #include "keys/codec.hpp"
-#include "statistics/key_sharers.hpp"
+#include "transport/single_process.hpp"
 
 namespace spansort::statistics {
 
@@ -37,8 +37,8 @@ struct select_report {
 /// the sample: a read cuts what each rank is in into 5 equal parts at least. What a read collects is at most half of
 /// the keys and is searched in the same way.
 ///
-/// With `others`, the ranks count through the keys of all processes, every process asks for the same ones, and all get
-/// the same answers, those that one process with all keys would get. For each read they tell each other some dozens of
+/// Ranks count through the keys of all processes of `group`, every process asks for the same ones, and all get the same
+/// answers, those that one process with all keys would get. For each read they tell each other some dozens of
 /// numbers and the sample.
 ///
 /// Memory: on each device room for collected keys, up to half as many as there are in all, though not more than are in
@@ -48,6 +48,7 @@ struct select_report {
 /// work throws.
 [[nodiscard]] std::vector<std::uint64_t> select_keys(keys::key_codec codec, std::span<const key_chunk> chunks,
                                                      std::span<const std::uint64_t> ranks,
-                                                     select_report* report = nullptr, key_sharers* others = nullptr);
+                                                     select_report* report = nullptr,
+                                                     transport::communicator& group = transport::alone());
 
 }  // namespace spansort::statistics

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "statistics/key_sharers.hpp"
+#include "statistics/key_extent.hpp"
 #include "statistics/select.hpp"
 #include "statistics/select_plan.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/transport/exchange_over_mpi.hpp"
+#include "mpi/transport/exchange_bytes.hpp"
 #include "mpi/transport/mpi_handle.hpp"
 #include "spansort/errors.hpp"
 
@@ -28,7 +28,7 @@ void PrintTo(const operation& o, std::ostream* out) { *out << o.name; }
 void exchange_with(node_group& group, unsigned victim) {
   std::vector<std::byte> memory(4000);
   const std::vector<incoming_part> in{{victim, memory.data(), memory.size()}};
-  exchange_over_mpi(group, {}, in, {1000, 2, {}});
+  exchange_bytes(group, {}, in, {1000, 2, {}});
 }
 
 const std::vector<std::uint64_t> two{1, 2};

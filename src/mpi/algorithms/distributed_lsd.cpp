@@ -17,6 +17,8 @@
 
 #include "base/math.hpp"
 #include "spansort/errors.hpp"
+#include "transport/direct_exchange.hpp"
+#include "transport/routed_exchange.hpp"
 
 namespace spansort::algorithms {
 namespace {
@@ -30,7 +32,9 @@ class lsd_state {
         shape_(sort.shape),
         num_keys_(sort.num_keys),
         keys_(sort.data()),
-        part_begins_(others_.source_counts.size() + 1) {
+        part_begins_(others_.source_counts.size() + 1),
+        direct_({self_.device.get()}, others_.process),
+        exchange_({&direct_, others_.between_processes}) {
     const auto& parts = others_.target_counts.empty() ? others_.source_counts : others_.target_counts;
     std::partial_sum(parts.begin(), parts.end(), part_begins_.begin() + 1);
     for (unsigned slot = 0; slot < spares_.size(); ++slot) {
@@ -44,7 +48,7 @@ class lsd_state {
 
   /// Section III.B.1: this process's keys in the order of the digit. Steps 1 and 5: how many there are of each value.
   void sort_locally_by(keys::digit_position digit) {
-    others_.group->enter_phase("local sort");
+    others_.group->set_phase("local sort");
     order_by(digit, false);
     run_.finish_phase("local sort", double(digit.shift) / shape_.codec.key_bits(), num_keys_);
     // A digit that took several partitions has not been counted as a whole.
@@ -53,9 +57,9 @@ class lsd_state {
 
   /// Steps 2 to 4: the global position of this process's first key of every value.
   void find_destinations() {
-    others_.group->enter_phase("index");
+    others_.group->set_phase("index");
     run_.time_on_host("index", 0, [&] {
-      positions_ = others_.group->sum_before(counts_);  // the paper's H_PriorRank
+      positions_ = others_.group->exclusive_scan_sum(counts_);  // the paper's H_PriorRank
       std::vector<std::uint64_t> prior_digit(counts_.size());
       const auto last = static_cast<unsigned>(others_.source_counts.size() - 1);
       if (others_.process == last) {
@@ -69,15 +73,15 @@ class lsd_state {
 
   /// Steps 6 and 7: every key goes to the process that holds its position.
   void exchange_keys() {
-    others_.group->enter_phase("exchange");
+    others_.group->set_phase("exchange");
     const std::vector<std::uint64_t> num_sent = count_by_destination();
     run_.time_on_host("exchange", 2 * num_keys_ * shape_.bytes(), [&] {
       const std::vector<std::uint64_t> num_received = others_.group->all_to_all(num_sent);
       const device::records arrived = beside(keys_);
-      const algorithms::endpoint here{self_.queue.get(), keys_, arrived,
-                                      [&]() -> device::event& { return self_.take_event(); }};
-      const std::vector<plan::transfer> blocks = list_blocks(num_sent, num_received, arrived);
-      run_.report().exchanged_bytes += others_.group->push(shape_, blocks, {&here, 1}, others_.process).bytes;
+      const transport::endpoint here{others_.process, self_.queue.get(), keys_, arrived,
+                                     [&]() -> device::event& { return self_.take_event(); }};
+      const std::vector<plan::transfer> blocks = list_blocks(num_sent, num_received);
+      run_.report().exchanged_bytes += exchange_.execute(shape_, blocks, {&here, 1}).bytes;
       keys_ = arrived;
       num_keys_ = std::accumulate(num_received.begin(), num_received.end(), std::uint64_t{0});
     });
@@ -85,7 +89,7 @@ class lsd_state {
 
   /// Step 7: among what has arrived, keys of one value stay in the order of their senders.
   void place(keys::digit_position digit, bool is_last) {
-    others_.group->enter_phase("local sort");
+    others_.group->set_phase("local sort");
     if (is_last) run_.no_way_back();
     order_by(digit, is_last);
     ++run_.report().num_passes;
@@ -159,17 +163,16 @@ class lsd_state {
     return num_sent;
   }
 
-  /// From and to every other process; offsets there are that process's own business. What stays is copied at once.
+  /// From and to every process; offsets at others are their own business.
   [[nodiscard]] std::vector<plan::transfer> list_blocks(const std::vector<std::uint64_t>& num_sent,
-                                                        const std::vector<std::uint64_t>& num_received,
-                                                        const device::records& arrived) const {
+                                                        const std::vector<std::uint64_t>& num_received) const {
     std::vector<plan::transfer> blocks;
     const unsigned self = others_.process;
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
     for (unsigned p = 0; p < num_sent.size(); ++p) {
       if (p == self) {
-        copy(advance(shape_, arrived, received), advance(shape_, keys_, sent), num_sent[p]);
+        blocks.push_back({self, sent, self, received, num_sent[p]});
       } else {
         blocks.push_back({self, sent, p, 0, num_sent[p]});
         blocks.push_back({p, 0, self, received, num_received[p]});
@@ -177,13 +180,7 @@ class lsd_state {
       sent += num_sent[p];
       received += num_received[p];
     }
-    std::erase_if(blocks, [](const plan::transfer& t) { return t.count == 0; });
     return blocks;
-  }
-
-  void copy(const device::records& to, const device::records& from, std::uint64_t count) const {
-    self_.queue->copy(to.keys, from.keys, count * shape_.codec.width_bytes(), "exchange");
-    self_.queue->copy(to.values, from.values, count * shape_.value_bytes, "exchange");
   }
 
   run_context& run_;
@@ -194,6 +191,8 @@ class lsd_state {
   device::records keys_;                    ///< where they are
   std::vector<std::uint64_t> part_begins_;  ///< of each process, in the sorted whole, and its end
   std::array<device::records, 2> spares_;
+  transport::direct_exchange direct_;
+  transport::routed_exchange exchange_;
   std::vector<std::uint64_t> counts_;     ///< of this process's keys, by digit value
   std::vector<std::uint64_t> positions_;  ///< in the sorted whole, of its first key of each digit value
 };

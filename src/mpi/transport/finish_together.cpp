@@ -39,7 +39,8 @@ outcome look(const std::function<bool()>& is_done, clock::time_point deadline, s
 
 }  // namespace
 
-std::string finish_together(node_group& group, const std::function<bool()>& is_done, std::chrono::milliseconds limit) {
+std::string finish_together(communicator& group, const std::function<bool()>& is_done,
+                            std::chrono::milliseconds limit) {
   const clock::time_point deadline = clock::now() + limit;
   outcome mine = outcome::pending;
   std::string failure;

@@ -112,7 +112,8 @@ class gpu_link final : public nccl_link {
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
 
-  exchanged_bytes exchange(std::span<const outgoing_part> outgoing, std::span<const incoming_part> incoming) override {
+  exchanged_bytes move_parts(std::span<const outgoing_part> outgoing,
+                             std::span<const incoming_part> incoming) override {
     const current_gpu here(ordinal_);
     exchanged_bytes moved;
     ncclResult_t failure = nccl().group_start();

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "mpi/transport/exchange_over_mpi.hpp"
+#include "mpi/transport/exchange_bytes.hpp"
 #include "mpi/transport/node_group.hpp"
 
 namespace spansort::transport {
@@ -17,11 +17,11 @@ class nccl_link {
   nccl_link(const nccl_link&) = delete;
   nccl_link& operator=(const nccl_link&) = delete;
 
-  /// As exchange_over_mpi(), of memory of the GPUs; of a pair of node ranks, parts are cut alike on both sides. Work
+  /// As exchange_bytes(), of memory of the GPUs; of a pair of node ranks, parts are cut alike on both sides. Work
   /// queued on other memory of these GPUs goes on. Grouped sends and receives; polls the group's failure watch while it
   /// waits.
-  virtual exchanged_bytes exchange(std::span<const outgoing_part> outgoing,
-                                   std::span<const incoming_part> incoming) = 0;
+  virtual exchanged_bytes move_parts(std::span<const outgoing_part> outgoing,
+                                     std::span<const incoming_part> incoming) = 0;
 
  protected:
   nccl_link() = default;

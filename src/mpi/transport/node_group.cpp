@@ -16,10 +16,9 @@ using base::checked_cast;
 using words = std::vector<std::uint64_t>;
 
 /// What one MPI operation reads and writes.
-template <typename T>
 struct operation_memory {
-  std::vector<T> sent;
-  std::vector<T> received;
+  words sent;
+  words received;
   std::vector<int> counts;
   std::vector<int> offsets;
 };
@@ -27,8 +26,8 @@ struct operation_memory {
 /// Starts an operation by `start(memory, request)` and waits for its end. The caller's memory is not given to MPI,
 /// because an operation that is abandoned when a node rank fails cannot be cancelled: MPI goes on with it whenever it
 /// is called again, if only to be finalised. So its memory is never freed.
-template <typename T, typename Start>
-void run(node_group::state& state, std::unique_ptr<operation_memory<T>>& memory, std::string_view call, Start&& start) {
+template <typename Start>
+void run(node_group::state& state, std::unique_ptr<operation_memory>& memory, std::string_view call, Start&& start) {
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(start(*memory, &request), call);
   try {
@@ -48,8 +47,7 @@ void in_pieces(std::uint64_t num_elements, std::uint64_t max_elements, Move&& mo
 }
 
 /// Sets where each node rank's part of a round lies in what the round gathers; returns the sum of their sizes.
-template <typename T>
-std::size_t lay_out_round(operation_memory<T>& memory, std::span<const std::uint64_t> sizes, std::uint64_t first,
+std::size_t lay_out_round(operation_memory& memory, std::span<const std::uint64_t> sizes, std::uint64_t first,
                           std::uint64_t most) {
   std::size_t num_elements = 0;
   memory.counts.clear();
@@ -64,25 +62,24 @@ std::size_t lay_out_round(operation_memory<T>& memory, std::span<const std::uint
 }
 
 /// Parts of any size by node rank. In rounds, because MPI's offsets are of type int.
-template <typename T>
-std::vector<std::vector<T>> gather_parts(node_group& group, std::span<const T> mine, MPI_Datatype type) {
+std::vector<words> gather_parts(node_group& group, std::span<const std::uint64_t> mine) {
   node_group::state& state = group.internals();
   const std::uint64_t my_size = mine.size();
   const words sizes = group.all_gather({&my_size, 1});
   const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
   const std::uint64_t most = std::max<std::uint64_t>(1, state.max_elements / state.num_nodes);
-  std::vector<std::vector<T>> parts(state.num_nodes);
-  auto memory = std::make_unique<operation_memory<T>>();
+  std::vector<words> parts(state.num_nodes);
+  auto memory = std::make_unique<operation_memory>();
   for (std::uint64_t first = 0; first < longest; first += most) {
     memory->received.resize(lay_out_round(*memory, sizes, first, most));
     const auto from = mine.begin() + static_cast<std::ptrdiff_t>(std::min(first, my_size));
     memory->sent.assign(from, from + memory->counts[state.node_rank]);
     run(state, memory, "MPI_Iallgatherv", [&](auto& m, MPI_Request* request) {
-      return MPI_Iallgatherv(m.sent.data(), checked_cast<int>(m.sent.size()), type, m.received.data(), m.counts.data(),
-                             m.offsets.data(), type, state.communicator, request);
+      return MPI_Iallgatherv(m.sent.data(), checked_cast<int>(m.sent.size()), MPI_UINT64_T, m.received.data(),
+                             m.counts.data(), m.offsets.data(), MPI_UINT64_T, state.communicator, request);
     });
     for (std::size_t r = 0; r < parts.size(); ++r) {
-      const T* const part = memory->received.data() + memory->offsets[r];
+      const std::uint64_t* const part = memory->received.data() + memory->offsets[r];
       parts[r].insert(parts[r].end(), part, part + memory->counts[r]);
     }
   }
@@ -94,7 +91,7 @@ template <typename Start>
 words run_elementwise(node_group::state& state, std::span<const std::uint64_t> mine, std::string_view call,
                       Start&& start) {
   words results(mine.size());
-  auto memory = std::make_unique<operation_memory<std::uint64_t>>();
+  auto memory = std::make_unique<operation_memory>();
   in_pieces(mine.size(), state.max_elements, [&](std::uint64_t first, int count) {
     const auto from = mine.begin() + static_cast<std::ptrdiff_t>(first);
     memory->sent.assign(from, from + count);
@@ -103,12 +100,6 @@ words run_elementwise(node_group::state& state, std::span<const std::uint64_t> m
     std::ranges::copy(memory->received, results.begin() + static_cast<std::ptrdiff_t>(first));
   });
   return results;
-}
-
-std::vector<std::string> to_strings(const std::vector<std::vector<char>>& parts) {
-  std::vector<std::string> strings;
-  for (const std::vector<char>& part : parts) strings.emplace_back(part.begin(), part.end());
-  return strings;
 }
 
 }  // namespace
@@ -137,7 +128,7 @@ words node_group::all_gather(std::span<const std::uint64_t> mine) {
   const std::size_t num_nodes = state_->num_nodes;
   words all(mine.size() * num_nodes);
   const std::uint64_t most = std::max<std::uint64_t>(1, state_->max_elements / num_nodes);
-  auto memory = std::make_unique<operation_memory<std::uint64_t>>();
+  auto memory = std::make_unique<operation_memory>();
   in_pieces(mine.size(), most, [&](std::uint64_t first, int count) {
     const auto length = static_cast<std::size_t>(count);
     const auto from = mine.begin() + static_cast<std::ptrdiff_t>(first);
@@ -155,11 +146,7 @@ words node_group::all_gather(std::span<const std::uint64_t> mine) {
 }
 
 std::vector<words> node_group::all_gather_varying(std::span<const std::uint64_t> mine) {
-  return gather_parts<std::uint64_t>(*this, mine, MPI_UINT64_T);
-}
-
-std::vector<std::string> node_group::all_gather_strings(std::string_view mine) {
-  return to_strings(gather_parts<char>(*this, mine, MPI_CHAR));
+  return gather_parts(*this, mine);
 }
 
 words node_group::all_reduce_sum(std::span<const std::uint64_t> mine) {
@@ -180,7 +167,7 @@ words node_group::exclusive_scan_sum(std::span<const std::uint64_t> mine) {
 
 void node_group::broadcast(std::span<std::uint64_t> values, unsigned from) {
   SPANSORT_ASSERT(from < num_nodes());
-  auto memory = std::make_unique<operation_memory<std::uint64_t>>();
+  auto memory = std::make_unique<operation_memory>();
   in_pieces(values.size(), state_->max_elements, [&](std::uint64_t first, int count) {
     const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
     memory->sent.assign(begin, begin + count);
@@ -197,7 +184,7 @@ words node_group::all_to_all(std::span<const std::uint64_t> mine) {
   const std::size_t per_node = mine.size() / num_nodes;
   words theirs(mine.size());
   const std::uint64_t most = std::max<std::uint64_t>(1, state_->max_elements / num_nodes);
-  auto memory = std::make_unique<operation_memory<std::uint64_t>>();
+  auto memory = std::make_unique<operation_memory>();
   in_pieces(per_node, most, [&](std::uint64_t first, int count) {
     const auto length = static_cast<std::size_t>(count);
     memory->sent.resize(length * num_nodes);

@@ -33,7 +33,7 @@ struct copied_piece {
 };
 
 /// Copies between host memory and memory that MPI cannot reach (a GPU's). Called by the thread that calls
-/// exchange_over_mpi. If the exchange throws, the packer must end its copies before their memory goes.
+/// exchange_bytes. If the exchange throws, the packer must end its copies before their memory goes.
 class packer {
  public:
   virtual ~packer() = default;
@@ -74,8 +74,8 @@ struct exchanged_bytes {
 /// rank's bytes have left and arrived; throws cluster_failure when a node rank fails before, internal_error when a
 /// peer's totals do not agree. After an exception the contents of incoming parts are undefined, and MPI may write to
 /// them until the process ends.
-exchanged_bytes exchange_over_mpi(node_group& group, std::span<const outgoing_part> outgoing,
-                                  std::span<const incoming_part> incoming, const exchange_limits& limits = {},
-                                  const packed_memory& packed = {});
+exchanged_bytes exchange_bytes(node_group& group, std::span<const outgoing_part> outgoing,
+                               std::span<const incoming_part> incoming, const exchange_limits& limits = {},
+                               const packed_memory& packed = {});
 
 }  // namespace spansort::transport

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/transport/exchange_over_mpi.hpp"
+#include "mpi/transport/exchange_bytes.hpp"
 
 #include <fmt/format.h>
 
@@ -276,9 +276,9 @@ void check_limits(const exchange_limits& limits, const packed_memory& packed) {
 
 }  // namespace
 
-exchanged_bytes exchange_over_mpi(node_group& group, std::span<const outgoing_part> outgoing,
-                                  std::span<const incoming_part> incoming, const exchange_limits& limits,
-                                  const packed_memory& packed) {
+exchanged_bytes exchange_bytes(node_group& group, std::span<const outgoing_part> outgoing,
+                               std::span<const incoming_part> incoming, const exchange_limits& limits,
+                               const packed_memory& packed) {
   check_limits(limits, packed);
   traffic<const std::byte> sends(group, limits, packed);
   traffic<std::byte> receives(group, limits, packed);

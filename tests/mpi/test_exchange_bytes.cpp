@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// exchange_over_mpi: every byte arrives at its place, whatever the totals, the cuts on either side, the size of messages
+// exchange_bytes: every byte arrives at its place, whatever the totals, the cuts on either side, the size of messages
 // and how many are in flight; nothing beside the parts is written; memory that MPI cannot reach is left to the packer.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/transport/exchange_over_mpi.hpp"
+#include "mpi/transport/exchange_bytes.hpp"
 #include "mpi/transport/mpi_handle.hpp"
 #include "spansort/errors.hpp"
 #include "support/environment.hpp"
@@ -152,7 +152,7 @@ class random_exchange {
       EXPECT_GE(moved_bytes, progress_bytes);
       progress_bytes = moved_bytes;
     };
-    const exchanged_bytes moved = exchange_over_mpi(group_, outgoing(), incoming(), limits, packed);
+    const exchanged_bytes moved = exchange_bytes(group_, outgoing(), incoming(), limits, packed);
     EXPECT_TRUE(destination_ == expected_);
     EXPECT_EQ(moved.sent, total_of(out_, false));
     EXPECT_EQ(moved.received, total_of(in_, false));
@@ -201,9 +201,9 @@ class random_exchange {
   std::vector<std::byte> expected_;
 };
 
-class exchange : public testing::TestWithParam<exchange_case> {};
+class byte_exchange : public testing::TestWithParam<exchange_case> {};
 
-INSTANTIATE_TEST_SUITE_P(limits, exchange,
+INSTANTIATE_TEST_SUITE_P(limits, byte_exchange,
                          testing::Values(exchange_case{1, 1, 40, false}, exchange_case{1, 3, 40, true},
                                          exchange_case{7, 2, 300, false}, exchange_case{1000, 1, 20'000, false},
                                          exchange_case{1000, 1, 20'000, true}, exchange_case{1000, 4, 20'000, false},
@@ -214,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(limits, exchange,
                                          exchange_case{1 << 20, 2, 1'500'000, true}),
                          testing::PrintToStringParamName());
 
-TEST_P(exchange, EveryByteArrivesAtItsPlace) {
+TEST_P(byte_exchange, EveryByteArrivesAtItsPlace) {
   const std::unique_ptr<node_group> group = make_node_group(MPI_COMM_WORLD);
   // Of rank 0, which prints what replays it.
   std::uint64_t seed = group->node_rank() == 0 ? spansort::test::seed_for(GetParam().message_bytes) : 0;
@@ -223,13 +223,13 @@ TEST_P(exchange, EveryByteArrivesAtItsPlace) {
   for (std::uint64_t round = 0; round < 5; ++round) random_exchange(*group, GetParam(), seed + 1000 * round).run();
 }
 
-TEST(exchange_limits, NothingAtAllIsAnExchange) {
+TEST(byte_exchange_limits, NothingAtAllIsAnExchange) {
   const std::unique_ptr<node_group> group = make_node_group(MPI_COMM_WORLD);
-  const exchanged_bytes moved = exchange_over_mpi(*group, {}, {});
+  const exchanged_bytes moved = exchange_bytes(*group, {}, {});
   EXPECT_EQ(moved.sent + moved.received + moved.kept + moved.num_messages, 0);
 }
 
-TEST(exchange_limits, MessagesAreAsLongAsAllowed) {
+TEST(byte_exchange_limits, MessagesAreAsLongAsAllowed) {
   const std::unique_ptr<node_group> group = make_node_group(MPI_COMM_WORLD);
   constexpr std::uint64_t size_bytes = 10'001;
   const unsigned num_nodes = group->num_nodes();
@@ -238,11 +238,11 @@ TEST(exchange_limits, MessagesAreAsLongAsAllowed) {
   const std::vector<outgoing_part> out{{(group->node_rank() + 1) % num_nodes, source.data(), size_bytes}};
   const std::vector<incoming_part> in{
       {(group->node_rank() + num_nodes - 1) % num_nodes, destination.data(), size_bytes}};
-  EXPECT_EQ(exchange_over_mpi(*group, out, in, {1000, 4, {}}).num_messages, num_nodes == 1 ? 0 : 11);
-  EXPECT_EQ(exchange_over_mpi(*group, out, in).num_messages, num_nodes == 1 ? 0 : 1);
+  EXPECT_EQ(exchange_bytes(*group, out, in, {1000, 4, {}}).num_messages, num_nodes == 1 ? 0 : 11);
+  EXPECT_EQ(exchange_bytes(*group, out, in).num_messages, num_nodes == 1 ? 0 : 1);
 }
 
-TEST(exchange_limits, TheNextMessageIsPackedWhileOneIsOnItsWay) {
+TEST(byte_exchange_limits, TheNextMessageIsPackedWhileOneIsOnItsWay) {
   const std::unique_ptr<node_group> group = make_node_group(MPI_COMM_WORLD);
   if (group->num_nodes() == 1) GTEST_SKIP() << "needs two ranks";
   // Longer than what MPI sends before the receiver has asked for it.
@@ -260,7 +260,7 @@ TEST(exchange_limits, TheNextMessageIsPackedWhileOneIsOnItsWay) {
   if (group->node_rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
   // Ranks of one machine share this clock.
   const auto receiver_begins = std::chrono::steady_clock::now();
-  exchange_over_mpi(*group, out, in, {message_bytes, in_flight, {}}, {&copies, slots});
+  exchange_bytes(*group, out, in, {message_bytes, in_flight, {}}, {&copies, slots});
   const auto begin_count = static_cast<std::uint64_t>(receiver_begins.time_since_epoch().count());
   const std::uint64_t begin_of_1 = group->all_gather({&begin_count, 1})[1];
   if (group->node_rank() != 0) return;
@@ -272,7 +272,7 @@ TEST(exchange_limits, TheNextMessageIsPackedWhileOneIsOnItsWay) {
   EXPECT_GE(start_count(2), begin_of_1) << "more in flight than allowed";
 }
 
-TEST(exchange_errors, TotalsThatDoNotAgreeAreFound) {
+TEST(byte_exchange_errors, TotalsThatDoNotAgreeAreFound) {
   for (const std::uint64_t expected_bytes : {11, 9, 2500}) {
     const std::unique_ptr<node_group> group = make_node_group(MPI_COMM_WORLD);
     if (group->num_nodes() == 1) GTEST_SKIP() << "needs two ranks";
@@ -282,23 +282,23 @@ TEST(exchange_errors, TotalsThatDoNotAgreeAreFound) {
     if (group->node_rank() == 0) out.push_back({1, memory.data(), expected_bytes == 2500 ? 2499U : 10U});
     if (group->node_rank() == 1) in.push_back({0, memory.data(), expected_bytes});
     if (group->node_rank() == 1) {
-      EXPECT_THROW(exchange_over_mpi(*group, out, in, {1000, 4, {}}), spansort::internal_error);
+      EXPECT_THROW(exchange_bytes(*group, out, in, {1000, 4, {}}), spansort::internal_error);
     } else {
-      EXPECT_NO_THROW(exchange_over_mpi(*group, out, in, {1000, 4, {}}));
+      EXPECT_NO_THROW(exchange_bytes(*group, out, in, {1000, 4, {}}));
     }
   }
 }
 
-TEST(exchange_errors, WhatARankKeepsMustFit) {
+TEST(byte_exchange_errors, WhatARankKeepsMustFit) {
   const std::unique_ptr<node_group> group = make_node_group(MPI_COMM_WORLD);
   std::vector<std::byte> from(10);
   std::vector<std::byte> to(11);
   const unsigned self = group->node_rank();
-  EXPECT_THROW(exchange_over_mpi(*group, std::vector<outgoing_part>{{self, from.data(), 10}},
-                                 std::vector<incoming_part>{{self, to.data(), 11}}),
+  EXPECT_THROW(exchange_bytes(*group, std::vector<outgoing_part>{{self, from.data(), 10}},
+                              std::vector<incoming_part>{{self, to.data(), 11}}),
                spansort::internal_error);
-  EXPECT_THROW(exchange_over_mpi(*group, std::vector<outgoing_part>{{self, from.data(), 10}},
-                                 std::vector<incoming_part>{{self, to.data(), 9}}),
+  EXPECT_THROW(exchange_bytes(*group, std::vector<outgoing_part>{{self, from.data(), 10}},
+                              std::vector<incoming_part>{{self, to.data(), 9}}),
                spansort::internal_error);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an exchange executes: the plan's type that the exchange room may see.
+// What an exchange executes: the part of a plan that the room transport may see.
 #pragma once
 
 #include <cstdint>
