@@ -44,12 +44,12 @@ class group_sorter {
   void sort_all() {
     sorting::write_indices(indices_.data(), sizeof(Index), indices_.size());
     std::vector<group> groups{{0, indices_.size()}};
-    for (std::uint32_t offset = 0; offset < job_.codec.key_bytes() && !groups.empty(); offset += word_bytes) {
+    for (std::uint32_t offset = 0; offset < job_.keys.key_bytes() && !groups.empty(); offset += word_bytes) {
       std::vector<group> larger;
       for (const group& g : groups) {
         sort_group(g, offset);
         if (offset == 0 && job_.on_first_sorted) job_.on_first_sorted();
-        if (offset + word_bytes < job_.codec.key_bytes()) sort_small_groups_within(g, offset + word_bytes, larger);
+        if (offset + word_bytes < job_.keys.key_bytes()) sort_small_groups_within(g, offset + word_bytes, larger);
       }
       groups = std::move(larger);
     }
@@ -64,16 +64,12 @@ class group_sorter {
     }
   };
 
-  [[nodiscard]] std::uint64_t word_of(Index index, std::uint32_t offset) const noexcept {
-    return job_.codec.word(job_.records + std::uint64_t{index} * job_.codec.record_bytes(), offset);
-  }
-
   /// By all threads.
   void sort_group(const group& g, std::uint32_t offset) {
     const std::span words = job_.words.subspan(g.begin, g.count);
     const std::span indices = indices_.subspan(g.begin, g.count);
     base::for_blocks(g.count, [&](std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t i = begin; i < end; ++i) words[i] = word_of(indices[i], offset);
+      for (std::uint64_t i = begin; i < end; ++i) words[i] = job_.keys.word(indices[i], offset);
     });
     job_.words_sorter.sort_pairs(as_key_span(words), indices.data(), sizeof(Index));
   }
@@ -112,9 +108,9 @@ class group_sorter {
 
   /// Records of a group have their input order until now, and equal ones keep it: their indices say so.
   void sort_entries(std::span<entry> entries, std::uint32_t offset) const {
-    for (entry& e : entries) e.word = word_of(e.index, offset);
+    for (entry& e : entries) e.word = job_.keys.word(e.index, offset);
     std::sort(entries.begin(), entries.end());
-    if (offset + word_bytes >= job_.codec.key_bytes()) return;
+    if (offset + word_bytes >= job_.keys.key_bytes()) return;
     for (std::uint64_t begin = 0; begin < entries.size();) {
       std::uint64_t end = begin + 1;
       while (end < entries.size() && entries[end].word == entries[begin].word) ++end;

@@ -8,7 +8,6 @@
 #include <functional>
 #include <span>
 
-#include "records/record_codec.hpp"
 #include "spansort/sort.hpp"
 
 namespace spansort::records {
@@ -16,9 +15,18 @@ namespace spansort::records {
 /// Groups of more records than this are sorted by all threads together, those up to it by one thread each.
 inline constexpr std::uint64_t default_small_group = std::uint64_t{1} << 15;
 
+/// The normalised keys of records, or of whatever else is to be ordered: asked by many threads at once.
+class key_words {
+ public:
+  virtual ~key_words() = default;
+  /// Of each normalised key.
+  [[nodiscard]] virtual std::uint32_t key_bytes() const noexcept = 0;
+  /// Bytes [key_offset, key_offset + 8) of the key of record `index`, as record_codec::word() gives them.
+  [[nodiscard]] virtual std::uint64_t word(std::uint64_t index, std::uint32_t key_offset) const = 0;
+};
+
 struct group_sort_job {
-  const record_codec& codec;
-  const std::byte* records = nullptr;
+  const key_words& keys;
   std::span<std::uint64_t> words;  ///< one a record, overwritten
   sorter& words_sorter;            ///< ascending
   std::uint64_t small_group = default_small_group;

@@ -4,12 +4,11 @@
 #include <oneapi/tbb/info.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <span>
 
-#include "base/for_blocks.hpp"
 #include "base/math.hpp"
+#include "records/gather_in_place.hpp"
 #include "sort/sorter_memory.hpp"
 
 namespace spansort::records {
@@ -17,54 +16,21 @@ namespace {
 
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 constexpr std::uint64_t narrow_records = std::uint64_t{1} << 32;  // that 32-bit indices can name
-constexpr std::uint64_t cache_line_bytes = 64;
-constexpr std::uint64_t most_stripes = 4;
-constexpr std::uint64_t lookahead_records = 16;
-
-/// Columns that are gathered together, about a cache line of them in records of usual size. Fewer would save memory, and
-/// read every record's lines more often. Records of 100 bytes in 1, 2, 3, 4 stripes: 779, 831, 751, 957 ms of processor
-/// time for 3 million (two threads, busy machine).
-std::uint64_t stripe_bytes(std::uint64_t record_bytes) {
-  const std::uint64_t num_lines = base::ceil_div(record_bytes, cache_line_bytes);
-  return base::ceil_div(record_bytes, std::min(num_lines, most_stripes));
-}
-
 std::uint64_t index_bytes(std::uint64_t num_records) { return num_records <= narrow_records ? 4 : 8; }
 
-/// Columns [first, first + width) of all records.
-struct stripe {
-  std::uint64_t record_bytes = 0;
-  std::uint64_t first = 0;
-  std::uint64_t width = 0;
-};
-
-/// Gathers one stripe by way of `room`, `width` bytes a record.
-template <class Index>
-void gather_stripe(std::byte* records, const stripe& s, std::span<const Index> indices, std::byte* room) {
-  std::byte* const columns = records + s.first;
-  base::for_blocks(indices.size(), [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) {
-      // The order is random, so every record is a miss that nothing else announces.
-      const std::uint64_t ahead = std::min(i + lookahead_records, end - 1);
-      __builtin_prefetch(columns + indices[ahead] * s.record_bytes);
-      __builtin_prefetch(columns + indices[ahead] * s.record_bytes + s.width - 1);
-      std::memcpy(room + i * s.width, columns + indices[i] * s.record_bytes, s.width);
-    }
-  });
-  base::for_blocks(indices.size(), [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) {
-      std::memcpy(columns + i * s.record_bytes, room + i * s.width, s.width);
-    }
-  });
-}
-
-template <class Index>
-bool is_in_place(std::span<const Index> indices) {
-  for (std::uint64_t i = 0; i < indices.size(); ++i) {
-    if (indices[i] != i) return false;
+/// The words of records as they lie.
+class words_of_records final : public key_words {
+ public:
+  words_of_records(const record_codec& codec, const std::byte* records) : codec_(codec), records_(records) {}
+  [[nodiscard]] std::uint32_t key_bytes() const noexcept override { return codec_.key_bytes(); }
+  [[nodiscard]] std::uint64_t word(std::uint64_t index, std::uint32_t key_offset) const override {
+    return codec_.word(records_ + index * codec_.record_bytes(), key_offset);
   }
-  return true;
-}
+
+ private:
+  const record_codec& codec_;
+  const std::byte* records_;
+};
 
 template <class T>
 std::span<T> as_span(base::byte_buffer& buffer, std::uint64_t count) {
@@ -85,23 +51,17 @@ void record_sorter::sort(std::byte* records, std::uint64_t num_records, const re
 template <class Index>
 void record_sorter::sort_with(std::byte* records, std::uint64_t num_records, const record_sort_steps& steps) {
   const std::uint64_t record_bytes = codec_.record_bytes();
-  const std::uint64_t widest = stripe_bytes(record_bytes);
-  words_.make_room(num_records * std::max(word_bytes, widest));
+  words_.make_room(num_records * std::max(word_bytes, stripe_bytes(record_bytes)));
   indices_.make_room(num_records * sizeof(Index));
   const std::span<Index> indices = as_span<Index>(indices_, num_records);
-  sort_by_groups({.codec = codec_,
-                  .records = records,
+  sort_by_groups({.keys = words_of_records(codec_, records),
                   .words = as_span<std::uint64_t>(words_, num_records),
                   .words_sorter = words_sorter_,
                   .small_group = small_group_,
                   .on_first_sorted = steps.on_first_sorted},
                  indices);
   if (steps.on_ordered) steps.on_ordered();
-  if (is_in_place<Index>(indices)) return;
-  for (std::uint64_t first = 0; first < record_bytes; first += widest) {
-    const std::uint64_t width = std::min(widest, record_bytes - first);
-    gather_stripe<Index>(records, {record_bytes, first, width}, indices, words_.data());
-  }
+  gather_in_place(records, record_bytes, indices, words_.data());
 }
 
 base::memory_formula record_sorter::memory() const {

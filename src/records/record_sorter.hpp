@@ -12,17 +12,12 @@
 #include "base/memory_formula.hpp"
 #include "records/group_sort.hpp"
 #include "records/record_codec.hpp"
+#include "records/sort_observer.hpp"
 #include "spansort/options.hpp"
 #include "spansort/records.hpp"
 #include "spansort/sort.hpp"
 
 namespace spansort::records {
-
-/// Called between the steps of a sort; what the last one throws leaves the records untouched.
-struct record_sort_steps {
-  std::function<void()> on_first_sorted = {};  ///< by the first 8 bytes of the keys
-  std::function<void()> on_ordered = {};       ///< the order is known, the records are about to move
-};
 
 class record_sorter {
  public:

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Progress and report of an order that takes several sorts of words: they are told as one operation.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "spansort/options.hpp"
+#include "spansort/report.hpp"
+
+namespace spansort::records {
+
+/// Called between the steps of a sort; what the last one throws leaves the records untouched.
+struct record_sort_steps {
+  std::function<void()> on_first_sorted = {};  ///< by the first 8 bytes of the keys
+  std::function<void()> on_ordered = {};       ///< the order is known, the records are about to move
+};
+
+/// What the report says of the whole.
+struct observed_operation {
+  std::string_view operation;
+  std::string elements;  ///< in the place of the key type
+  std::uint64_t num_elements = 0;
+  std::uint64_t moved_bytes = 0;  ///< by the gather
+  std::uint64_t workspace_bytes = 0;
+};
+
+/// The progress of many sorts as that of one, and the report of the first of them as that of all.
+class sort_observer {
+ public:
+  /// `options` outlive the observer.
+  explicit sort_observer(const sort_options& options);
+  sort_observer(const sort_observer&) = delete;
+  sort_observer& operator=(const sort_observer&) = delete;
+
+  /// For the sorter of the words.
+  [[nodiscard]] sort_options observed(sort_options options);
+  [[nodiscard]] record_sort_steps steps();
+  /// Ends the step "gather" and completes the report.
+  void finish(const observed_operation& whole);
+
+ private:
+  using clock = std::chrono::steady_clock;
+  bool show(const progress& p);
+  void end_step(const char* name, std::uint64_t bytes_moved);
+
+  const progress_callback& on_progress_;
+  sort_report* report_;
+  sort_report words_report_;
+  bool is_first_ = true;
+  clock::time_point begin_ = clock::now();
+  clock::time_point step_begin_ = begin_;
+};
+
+/// Throws out_of_memory where `needed` bytes are more than the limit (0: none) or than what the machine has.
+void require_memory(std::uint64_t num_records, std::uint64_t needed, std::uint64_t limit);
+
+}  // namespace spansort::records
