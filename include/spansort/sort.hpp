@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <ranges>
@@ -28,6 +29,7 @@
 
 #include "spansort/errors.hpp"
 #include "spansort/options.hpp"
+#include "spansort/ranges.hpp"
 #include "spansort/report.hpp"
 #include "spansort/types.hpp"
 
@@ -51,14 +53,13 @@ class sorter {
   /// Writes the stable permutation that sorts keys: indices of `index_bytes` 4 or 8. Keys are not changed.
   void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d = direction::ascending);
 
-  template <std::ranges::contiguous_range R>
-    requires radix_key<std::ranges::range_value_t<R>>
-  void sort(R&& keys, direction d = direction::ascending) { sort(as_key_span(std::span(keys)), d); }
-  template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
-    requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
+  template <in_place_key_range R>
+  void sort(R&& keys, direction d = direction::ascending) {
+    sort(as_key_span(std::span(keys)), d);
+  }
+  template <in_place_key_range R, in_place_value_range S>
   void sort_pairs(R&& keys, S&& values, direction d = direction::ascending);
-  template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
-    requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
+  template <key_range R, in_place_index_range S>
   void argsort(R&& keys, S&& indices, direction d = direction::ascending);
 
   /// Bytes of workspace held now, the threads' scratch included.
@@ -79,15 +80,13 @@ void require_index_range(std::uint64_t num_keys, std::uint64_t largest_index);
 bool is_sorted(const_key_span keys, direction d);
 }  // namespace detail
 
-template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
-  requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
+template <in_place_key_range R, in_place_value_range S>
 void sorter::sort_pairs(R&& keys, S&& values, direction d) {
   detail::require_same_count(std::ranges::size(keys), std::ranges::size(values), "values");
   sort_pairs(as_key_span(std::span(keys)), std::ranges::data(values), sizeof(std::ranges::range_value_t<S>), d);
 }
 
-template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
-  requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
+template <key_range R, in_place_index_range S>
 void sorter::argsort(R&& keys, S&& indices, direction d) {
   using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
   using index = std::ranges::range_value_t<S>;
@@ -99,59 +98,147 @@ void sorter::argsort(R&& keys, S&& indices, direction d) {
 
 /// Sorts `keys` in place, in direction `d`. Keys that tie in value are ordered by bits, so every device and algorithm
 /// gives the same bytes. Throws invalid_argument, device_error, out_of_memory, cancelled.
-template <std::ranges::contiguous_range R>
-  requires radix_key<std::ranges::range_value_t<R>>
-void sort(R&& keys, direction d, const sort_options& options = {}) { sorter(options).sort(std::span(keys), d); }
-template <std::ranges::contiguous_range R>
-  requires radix_key<std::ranges::range_value_t<R>>
-void sort(R&& keys, const sort_options& options = {}) { spansort::sort(keys, direction::ascending, options); }
+template <in_place_key_range R>
+void sort(R&& keys, direction d, const sort_options& options = {}) {
+  sorter(options).sort(std::span(keys), d);
+}
+template <in_place_key_range R>
+void sort(R&& keys, const sort_options& options = {}) {
+  spansort::sort(keys, direction::ascending, options);
+}
 
 /// Sorts `keys` and moves `values` along. Stable, ascending and descending. Throws as sort(); invalid_argument also
 /// when the counts differ or the arrays overlap.
-template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
-  requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
+template <in_place_key_range R, in_place_value_range S>
 void sort_pairs(R&& keys, S&& values, direction d, const sort_options& options = {}) {
   sorter(options).sort_pairs(std::span(keys), std::span(values), d);
 }
-template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
-  requires radix_key<std::ranges::range_value_t<R>> && sortable_value<std::ranges::range_value_t<S>>
+template <in_place_key_range R, in_place_value_range S>
 void sort_pairs(R&& keys, S&& values, const sort_options& options = {}) {
   spansort::sort_pairs(keys, values, direction::ascending, options);
 }
 
 /// Writes into `indices` the stable order of `keys`: keys[indices[0]] is the first. Keys are not changed. 32-bit
 /// indices serve up to 2^32 keys (2^31 when signed). Throws as sort_pairs().
-template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
-  requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
+template <key_range R, in_place_index_range S>
 void argsort(R&& keys, S&& indices, direction d, const sort_options& options = {}) {
   sorter(options).argsort(std::span(keys), std::span(indices), d);
 }
-template <std::ranges::contiguous_range R, std::ranges::contiguous_range S>
-  requires radix_key<std::ranges::range_value_t<R>> && sort_index<std::ranges::range_value_t<S>>
+template <key_range R, in_place_index_range S>
 void argsort(R&& keys, S&& indices, const sort_options& options = {}) {
   spansort::argsort(keys, indices, direction::ascending, options);
 }
 
 /// Returns the stable order of `keys` as 64-bit indices. Throws as sort_pairs().
-template <std::ranges::contiguous_range R>
-  requires radix_key<std::ranges::range_value_t<R>>
+template <key_range R>
 [[nodiscard]] std::vector<std::uint64_t> argsort(R&& keys, direction d, const sort_options& options = {}) {
   std::vector<std::uint64_t> indices(std::ranges::size(keys));
   sorter(options).argsort(std::span(keys), std::span(indices), d);
   return indices;
 }
-template <std::ranges::contiguous_range R>
-  requires radix_key<std::ranges::range_value_t<R>>
+template <key_range R>
 [[nodiscard]] std::vector<std::uint64_t> argsort(R&& keys, const sort_options& options = {}) {
   return spansort::argsort(keys, direction::ascending, options);
 }
 
 /// Returns whether `keys` are in value order: -0.0 equals +0.0, NaNs are last and equal. One read, no memory.
-template <std::ranges::contiguous_range R>
-  requires radix_key<std::ranges::range_value_t<R>>
+template <key_range R>
 [[nodiscard]] bool is_sorted(R&& keys, direction d = direction::ascending) {
   using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
   return detail::is_sorted(as_const_key_span(std::span<const key>(keys)), d);
 }
+
+// The same of keys whose type is known at run time.
+
+inline void sort(key_span keys, direction d, const sort_options& options = {}) { sorter(options).sort(keys, d); }
+inline void sort(key_span keys, const sort_options& options = {}) { sorter(options).sort(keys); }
+
+/// `values` are keys.num_keys values of `value_bytes` bytes each.
+inline void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d,
+                       const sort_options& options = {}) {
+  sorter(options).sort_pairs(keys, values, value_bytes, d);
+}
+inline void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, const sort_options& options = {}) {
+  sorter(options).sort_pairs(keys, values, value_bytes);
+}
+
+/// `indices` are keys.num_keys integers of `index_bytes` 4 or 8.
+inline void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d,
+                    const sort_options& options = {}) {
+  sorter(options).argsort(keys, indices, index_bytes, d);
+}
+inline void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, const sort_options& options = {}) {
+  sorter(options).argsort(keys, indices, index_bytes);
+}
+
+[[nodiscard]] inline bool is_sorted(const_key_span keys, direction d = direction::ascending) {
+  return detail::is_sorted(keys, d);
+}
+
+// The same of the elements from `first` up to `last`, contiguous iterators or pointers.
+
+template <in_place_key_iterator I, std::sized_sentinel_for<I> L>
+void sort(I first, L last, direction d, const sort_options& options = {}) {
+  spansort::sort(std::span(first, last), d, options);
+}
+template <in_place_key_iterator I, std::sized_sentinel_for<I> L>
+void sort(I first, L last, const sort_options& options = {}) {
+  spansort::sort(std::span(first, last), options);
+}
+
+/// `values` is where the values begin, as many as keys.
+template <in_place_key_iterator I, std::sized_sentinel_for<I> L, std::contiguous_iterator V>
+void sort_pairs(I first, L last, V values, direction d, const sort_options& options = {}) {
+  const std::span keys(first, last);
+  spansort::sort_pairs(keys, std::span(values, keys.size()), d, options);
+}
+template <in_place_key_iterator I, std::sized_sentinel_for<I> L, std::contiguous_iterator V>
+void sort_pairs(I first, L last, V values, const sort_options& options = {}) {
+  spansort::sort_pairs(first, last, values, direction::ascending, options);
+}
+
+/// `indices` is where as many indices as keys are written.
+template <key_iterator I, std::sized_sentinel_for<I> L, std::contiguous_iterator O>
+void argsort(I first, L last, O indices, direction d, const sort_options& options = {}) {
+  const std::span keys(first, last);
+  spansort::argsort(keys, std::span(indices, keys.size()), d, options);
+}
+template <key_iterator I, std::sized_sentinel_for<I> L, std::contiguous_iterator O>
+void argsort(I first, L last, O indices, const sort_options& options = {}) {
+  spansort::argsort(first, last, indices, direction::ascending, options);
+}
+
+template <key_iterator I, std::sized_sentinel_for<I> L>
+[[nodiscard]] bool is_sorted(I first, L last, direction d = direction::ascending) {
+  return spansort::is_sorted(std::span(first, last), d);
+}
+
+// What cannot be called. The reason stands in the line that compilers show.
+// clang-format off
+template <class R, class... A> requires detail::not_contiguous<R>
+detail::refused<"sort takes contiguous memory: copy the keys to a std::vector"> sort(R&&, A&&...) = delete;
+template <class R, class... A> requires detail::const_elements<R>
+detail::refused<"sort works in place, and these keys are const: copy them, or use argsort()"> sort(R&&, A&&...) = delete;
+template <class R, class... A> requires detail::temporary_container<R>
+detail::refused<"sort works in place, and this container is a temporary: give it a name"> sort(R&&, A&&...) = delete;
+template <class R, class... A> requires detail::no_keys<R, A...>
+detail::refused<"sort takes keys, which these elements are not: for structs use sort_by() with projections"> sort(R&&, A&&...) = delete;
+template <class R, class C, class... A> requires detail::compares_elements<C, R>
+detail::refused<"sort goes by key, not by a comparator: use sort_by() with projections and descending()"> sort(R&&, C&&, A&&...) = delete;
+template <class I, class L, class... A> requires detail::not_contiguous_iterator<I>
+detail::refused<"sort takes contiguous memory: copy the keys to a std::vector"> sort(I, L, A&&...) = delete;
+template <std::contiguous_iterator I, class L, class C, class... A> requires detail::compares_values<C, I>
+detail::refused<"sort goes by key, not by a comparator: use sort_by() with projections and descending()"> sort(I, L, C&&, A&&...) = delete;
+
+template <class K, class V, class... A> requires(detail::const_elements<K> || detail::const_elements<V>)
+detail::refused<"sort_pairs works in place, and these keys or values are const: copy them, or use argsort()"> sort_pairs(K&&, V&&, A&&...) = delete;
+template <class K, class V, class... A> requires(detail::temporary_container<K> || detail::temporary_container<V>)
+detail::refused<"sort_pairs works in place, and a container is a temporary: give it a name"> sort_pairs(K&&, V&&, A&&...) = delete;
+template <class K, class V, class... A> requires(detail::not_contiguous<K> || detail::not_contiguous<V>)
+detail::refused<"sort_pairs takes contiguous memory: copy to a std::vector, or use argsort()"> sort_pairs(K&&, V&&, A&&...) = delete;
+
+template <class R, class... A> requires detail::not_contiguous<R>
+detail::refused<"argsort takes contiguous keys: copy them to a std::vector, or use argsort_by()"> argsort(R&&, A&&...) = delete;
+// clang-format on
 
 }  // namespace spansort

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -21,7 +22,7 @@
 namespace spansort::test {
 namespace {
 
-static_assert(!radix_key<bool>);
+static_assert(radix_key<bool>);
 static_assert(!radix_key<long double>);
 static_assert(radix_key<char> && radix_key<long long> && radix_key<const float>);
 static_assert(!sort_index<bool> && !sort_index<std::int16_t>);
@@ -116,10 +117,68 @@ TEST(Api, ArgsortWritesEveryIndexTypeAndLeavesKeysAlone) {
   EXPECT_EQ(keys, before);
 }
 
+TEST(Api, TakesIterators) {
+  std::vector<int> keys{9, 3, -1, 2};
+  spansort::sort(keys.begin() + 1, keys.end());
+  EXPECT_EQ(keys, (std::vector<int>{9, -1, 2, 3}));
+  spansort::sort(keys.data(), keys.data() + 3, direction::descending);
+  EXPECT_EQ(keys, (std::vector<int>{9, 2, -1, 3}));
+  EXPECT_FALSE(spansort::is_sorted(keys.cbegin(), keys.cend()));
+  EXPECT_TRUE(spansort::is_sorted(keys.cbegin(), keys.cbegin() + 3, direction::descending));
+  std::vector<char> values{'a', 'b', 'c', 'd'};
+  spansort::sort_pairs(keys.begin(), keys.end(), values.begin());
+  EXPECT_EQ(values, (std::vector<char>{'c', 'b', 'd', 'a'}));
+  std::array<std::uint32_t, 4> indices{};
+  spansort::argsort(keys.cbegin(), keys.cend(), indices.begin(), direction::descending);
+  EXPECT_EQ(indices, (std::array<std::uint32_t, 4>{3, 2, 1, 0}));
+}
+
+TEST(Api, FreeFunctionsTakeKeysOfARunTimeType) {
+  std::array<float, 3> keys{2, 1, 3};
+  const key_span span = as_key_span(std::span(keys));
+  std::array<std::uint32_t, 3> indices{};
+  spansort::argsort(span, indices.data(), 4, direction::descending);
+  EXPECT_EQ(indices, (std::array<std::uint32_t, 3>{2, 0, 1}));
+  spansort::sort_pairs(span, indices.data(), 4, {.devices = "cpu"});
+  EXPECT_EQ(indices, (std::array<std::uint32_t, 3>{0, 2, 1}));
+  EXPECT_TRUE(spansort::is_sorted(span));
+  spansort::sort(span, direction::descending);
+  EXPECT_EQ(keys, (std::array<float, 3>{3, 2, 1}));
+  EXPECT_TRUE(spansort::is_sorted(span, direction::descending));
+  spansort::sort(span);
+  EXPECT_EQ(keys, (std::array<float, 3>{1, 2, 3}));
+}
+
+enum class grade : std::int8_t { worst = -1, middle = 0, best = 1 };
+
+#ifdef __CUDA_FP16_TYPES_EXIST__
+#error "no CUDA header is meant to be here"
+#endif
+static_assert(key_traits<__half>::type == key_type::f16 && key_traits<__nv_bfloat16>::type == key_type::bf16);
+
+TEST(Api, SortsBoolsEnumerationsAndTimes) {
+  std::array<bool, 4> bools{true, false, true, false};
+  spansort::sort(bools);
+  EXPECT_EQ(bools, (std::array<bool, 4>{false, false, true, true}));
+  std::vector<grade> grades{grade::best, grade::worst, grade::middle};
+  spansort::sort(grades);
+  EXPECT_EQ(grades, (std::vector<grade>{grade::worst, grade::middle, grade::best}));
+  std::vector<std::byte> bytes{std::byte{200}, std::byte{3}};
+  spansort::sort(bytes);
+  EXPECT_EQ(bytes[0], std::byte{3});
+  std::vector<std::chrono::sys_seconds> times{std::chrono::sys_seconds{std::chrono::seconds{5}}, {}};
+  spansort::sort(times);
+  EXPECT_EQ(times[0], std::chrono::sys_seconds{});
+  std::vector<std::chrono::duration<float>> lengths{std::chrono::seconds{2}, std::chrono::seconds{-1}};
+  spansort::sort(lengths, direction::descending);
+  EXPECT_EQ(lengths[0], std::chrono::seconds{2});
+}
+
 TEST(Api, EmptyInputsAreFine) {
   std::vector<int> none;
   spansort::sort(none);
-  spansort::sort_pairs(none, std::vector<double>{});
+  std::vector<double> no_values;
+  spansort::sort_pairs(none, no_values);
   EXPECT_TRUE(spansort::argsort(none).empty());
   EXPECT_TRUE(spansort::is_sorted(none));
   sorter s;
