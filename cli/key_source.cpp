@@ -10,7 +10,7 @@ key_source::key_source(spansort::const_key_span keys)
       quantiles([keys](std::span<const double> q, const spansort::quantile_options& options) {
         return spansort::quantiles(keys, q, options);
       }),
-      histogram([keys](std::span<const double> edges, const spansort::histogram_options& options) {
+      histogram([keys](std::span<const double> edges, const spansort::count_options& options) {
         return spansort::histogram(keys, edges, options);
       }) {}
 

@@ -22,7 +22,7 @@ struct key_source {
   std::uint64_t num_keys = 0;  ///< all of them
   std::function<spansort::summary(const spansort::summary_options&)> summarize;
   std::function<std::vector<double>(std::span<const double> q, const spansort::quantile_options&)> quantiles;
-  std::function<std::vector<std::uint64_t>(std::span<const double> edges, const spansort::histogram_options&)>
+  std::function<std::vector<std::uint64_t>(std::span<const double> edges, const spansort::count_options&)>
       histogram;
 };
 

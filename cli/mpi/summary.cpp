@@ -41,7 +41,7 @@ key_source keys_of_all(spansort::mpi::session& session, const spansort::key_file
   keys.quantiles = [&](std::span<const double> q, const spansort::quantile_options& options) {
     return watched(has_thrown, [&] { return session.quantiles(share.keys(), q, options); });
   };
-  keys.histogram = [&](std::span<const double> edges, const spansort::histogram_options&) {
+  keys.histogram = [&](std::span<const double> edges, const spansort::count_options&) {
     return watched(has_thrown, [&] { return session.histogram(share.keys(), edges); });
   };
   return keys;

@@ -48,8 +48,8 @@ class resident_session : public resident_sorter {
   }
   [[nodiscard]] summary summarize(const_sharded_keys keys, const summary_options& options = {});
   [[nodiscard]] std::vector<std::uint64_t> histogram(const_sharded_keys keys, std::span<const double> edges,
-                                                     const histogram_options& options = {});
-  [[nodiscard]] key_rank rank_of(const_sharded_keys keys, const void* value, const rank_options& options = {});
+                                                     const count_options& options = {});
+  [[nodiscard]] key_rank rank_of(const_sharded_keys keys, const void* value, const count_options& options = {});
   [[nodiscard]] std::vector<std::byte> top_k(const_sharded_keys keys, std::uint64_t k, const top_options& options = {});
   [[nodiscard]] std::vector<std::byte> bottom_k(const_sharded_keys keys, std::uint64_t k,
                                                 const top_options& options = {});
@@ -75,10 +75,10 @@ class resident_session : public resident_sorter {
 [[nodiscard]] summary summarize(const_sharded_keys keys, const summary_options& options);
 
 [[nodiscard]] std::vector<std::uint64_t> histogram(const_sharded_keys keys, std::span<const double> edges,
-                                                   const histogram_options& options);
+                                                   const count_options& options);
 
 /// `value` points to one key of the keys' type in host memory.
-[[nodiscard]] key_rank rank_of(const_sharded_keys keys, const void* value, const rank_options& options);
+[[nodiscard]] key_rank rank_of(const_sharded_keys keys, const void* value, const count_options& options);
 
 /// The k largest keys, the largest first, as bytes in host memory, where they are sorted.
 [[nodiscard]] std::vector<std::byte> top_k(const_sharded_keys keys, std::uint64_t k, const top_options& options);

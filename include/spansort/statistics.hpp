@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "spansort/device_list.hpp"
+#include "spansort/ranges.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort {
@@ -122,6 +124,8 @@ struct summary {
 /// are not in the order that the caller claims give wrong answers, made of some of the keys; nothing worse happens.
 enum class key_order : std::uint8_t { unknown, ascending, descending };
 
+/// Designated initialisers of this and the other option structs stand in the order of declaration, as C++ wants it:
+///     spansort::median(keys, {.nans = spansort::nan_policy::omit, .devices = "gpu"});
 struct quantile_options {
   quantile_method method = quantile_method::linear;
   nan_policy nans = nan_policy::propagate;
@@ -144,8 +148,7 @@ std::vector<double> quantiles(const_key_span keys, std::span<const double> q, co
 /// most; on GPUs the keys besides. Of keys in order (options.order) O(log n) keys are read, and no memory is taken.
 /// Blocks. Throws bad_input where there are no keys or a NaN is an error, invalid_argument for q outside [0, 1] and for
 /// devices that cannot be, out_of_memory. Of NaN keys alone, left out, every quantile is NaN.
-template <std::ranges::contiguous_range R>
-  requires radix_key<std::ranges::range_value_t<R>>
+template <key_range R>
 [[nodiscard]] std::vector<double> quantiles(const R& keys, std::span<const double> q,
                                             const quantile_options& options = {}) {
   using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
@@ -156,6 +159,35 @@ template <std::ranges::contiguous_range R>
 [[nodiscard]] inline std::vector<double> quantiles(const_key_span keys, std::span<const double> q,
                                                    const quantile_options& options = {}) {
   return detail::quantiles(keys, q, options);
+}
+
+/// The same of q in braces: `spansort::quantiles(keys, {0.25, 0.5, 0.75})`.
+template <key_range R>
+[[nodiscard]] std::vector<double> quantiles(const R& keys, std::initializer_list<double> q,
+                                            const quantile_options& options = {}) {
+  return spansort::quantiles(keys, std::span<const double>(q.begin(), q.size()), options);
+}
+[[nodiscard]] inline std::vector<double> quantiles(const_key_span keys, std::initializer_list<double> q,
+                                                   const quantile_options& options = {}) {
+  return detail::quantiles(keys, std::span<const double>(q.begin(), q.size()), options);
+}
+
+/// One quantile, as quantiles() gives it: `spansort::quantile(keys, 0.99)`.
+template <key_range R>
+[[nodiscard]] double quantile(const R& keys, double q, const quantile_options& options = {}) {
+  return spansort::quantiles(keys, {q}, options).front();
+}
+[[nodiscard]] inline double quantile(const_key_span keys, double q, const quantile_options& options = {}) {
+  return spansort::quantiles(keys, {q}, options).front();
+}
+
+/// The 0.5-quantile, as quantiles() gives it.
+template <key_range R>
+[[nodiscard]] double median(const R& keys, const quantile_options& options = {}) {
+  return spansort::quantile(keys, 0.5, options);
+}
+[[nodiscard]] inline double median(const_key_span keys, const quantile_options& options = {}) {
+  return spansort::quantile(keys, 0.5, options);
 }
 
 struct summary_options {
@@ -186,8 +218,7 @@ summary summarize(const_key_span keys, const summary_options& options);
 /// Memory: that of quantiles(), and twice that of the outliers taken. Blocks. Throws
 /// bad_input where there are no keys or a NaN is an error, invalid_argument for whiskers and devices that cannot be,
 /// out_of_memory.
-template <std::ranges::contiguous_range R>
-  requires radix_key<std::ranges::range_value_t<R>>
+template <key_range R>
 [[nodiscard]] summary summarize(const R& keys, const summary_options& options = {}) {
   using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
   return detail::summarize(as_const_key_span(std::span<const key>(keys)), options);
@@ -202,15 +233,15 @@ template <std::ranges::contiguous_range R>
 /// Throws invalid_argument where there are no bins, an end is not finite, or low > high.
 [[nodiscard]] std::vector<double> equal_width_edges(double low, double high, std::uint64_t num_bins);
 
-struct histogram_options {
+/// Of histogram() and rank_of().
+struct count_options {
   key_order order = key_order::unknown;
   device_list devices = {};  ///< as in quantile_options
   unsigned threads = 0;      ///< as in sort_options
 };
 
 namespace detail {
-std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double> edges,
-                                     const histogram_options& options);
+std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double> edges, const count_options& options);
 }
 
 /// Returns how many keys lie between each two neighbours of `edges`, as numpy.histogram counts: edge i belongs to bin
@@ -218,17 +249,16 @@ std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double
 /// nearest double. Edges need not be equally far apart. A read of the keys for every 63 edges; of keys in order
 /// (options.order) O(log n) keys an edge. No memory. Blocks. Throws
 /// invalid_argument for fewer than two edges, edges that fall or are NaN, and devices that cannot be.
-template <std::ranges::contiguous_range R>
-  requires radix_key<std::ranges::range_value_t<R>>
+template <key_range R>
 [[nodiscard]] std::vector<std::uint64_t> histogram(const R& keys, std::span<const double> edges,
-                                                   const histogram_options& options = {}) {
+                                                   const count_options& options = {}) {
   using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
   return detail::histogram(as_const_key_span(std::span<const key>(keys)), edges, options);
 }
 
 /// Counts keys whose type is known at run time between the edges.
 [[nodiscard]] inline std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double> edges,
-                                                          const histogram_options& options = {}) {
+                                                          const count_options& options = {}) {
   return detail::histogram(keys, edges, options);
 }
 
@@ -241,30 +271,23 @@ struct key_rank {
   friend bool operator==(const key_rank&, const key_rank&) = default;
 };
 
-struct rank_options {
-  key_order order = key_order::unknown;
-  device_list devices = {};  ///< as in quantile_options
-  unsigned threads = 0;      ///< as in sort_options
-};
-
 namespace detail {
-key_rank rank_of(const_key_span keys, const void* value, const rank_options& options);
+key_rank rank_of(const_key_span keys, const void* value, const count_options& options);
 }
 
 /// Returns how many keys are less than `value`, equal to it, and greater. The value has the keys' type and need not be
 /// among them; num_less is where it would stand in the sorted keys, counted from 0. One read on all threads; of keys in
 /// order (options.order) O(log n) keys. No memory. Blocks. Of no keys all counts are 0. Throws invalid_argument for
 /// devices that cannot be, device_error, out_of_memory.
-template <std::ranges::contiguous_range R>
-  requires radix_key<std::ranges::range_value_t<R>>
+template <key_range R>
 [[nodiscard]] key_rank rank_of(const R& keys, std::type_identity_t<std::ranges::range_value_t<R>> value,
-                               const rank_options& options = {}) {
+                               const count_options& options = {}) {
   using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
   return detail::rank_of(as_const_key_span(std::span<const key>(keys)), &value, options);
 }
 
 /// Returns the order rank of a value among keys whose type is known at run time; `value` points to one key of it.
-[[nodiscard]] inline key_rank rank_of(const_key_span keys, const void* value, const rank_options& options = {}) {
+[[nodiscard]] inline key_rank rank_of(const_key_span keys, const void* value, const count_options& options = {}) {
   return detail::rank_of(keys, value, options);
 }
 

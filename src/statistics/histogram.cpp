@@ -68,7 +68,7 @@ std::vector<std::uint64_t> statistics::histogram_of(const ordered_keys& keys, st
 }
 
 std::vector<std::uint64_t> detail::histogram(const_key_span keys, std::span<const double> edges,
-                                             const histogram_options& options) {
+                                             const count_options& options) {
   statistics::require_edges(edges);
   return statistics::histogram_of(*statistics::open_keys(keys, {options.order, options.devices, options.threads}),
                                   edges);

@@ -21,7 +21,7 @@ key_rank statistics::rank_in(const ordered_keys& keys, std::uint64_t value_bits)
   return rank;
 }
 
-key_rank detail::rank_of(const_key_span keys, const void* value, const rank_options& options) {
+key_rank detail::rank_of(const_key_span keys, const void* value, const count_options& options) {
   if (value == nullptr) throw invalid_argument("rank_of: null pointer for the value");
   const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.threads});
   return statistics::rank_in(*opened, statistics::bits_of_key(value, 0, opened->key_bytes()));

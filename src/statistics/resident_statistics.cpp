@@ -75,12 +75,12 @@ summary summary_of_shards(const shards_and_sorter& of, const summary_options& op
 }
 
 std::vector<std::uint64_t> histogram_of_shards(const shards_and_sorter& of, std::span<const double> edges,
-                                               const histogram_options& options) {
+                                               const count_options& options) {
   statistics::require_edges(edges);
   return statistics::histogram_of(*open_shards(of, {options.order, options.devices, options.threads}), edges);
 }
 
-key_rank rank_in_shards(const shards_and_sorter& of, const void* value, const rank_options& options) {
+key_rank rank_in_shards(const shards_and_sorter& of, const void* value, const count_options& options) {
   if (value == nullptr) throw invalid_argument("rank_of: null pointer for the value");
   const auto opened = open_shards(of, {options.order, options.devices, options.threads});
   return statistics::rank_in(*opened, statistics::bits_of_key(value, 0, opened->key_bytes()));
@@ -110,11 +110,11 @@ summary summarize(const_sharded_keys keys, const summary_options& options) {
 }
 
 std::vector<std::uint64_t> histogram(const_sharded_keys keys, std::span<const double> edges,
-                                     const histogram_options& options) {
+                                     const count_options& options) {
   return histogram_of_shards({keys}, edges, options);
 }
 
-key_rank rank_of(const_sharded_keys keys, const void* value, const rank_options& options) {
+key_rank rank_of(const_sharded_keys keys, const void* value, const count_options& options) {
   return rank_in_shards({keys}, value, options);
 }
 
@@ -144,11 +144,11 @@ summary resident_session::summarize(const_sharded_keys keys, const summary_optio
 }
 
 std::vector<std::uint64_t> resident_session::histogram(const_sharded_keys keys, std::span<const double> edges,
-                                                       const histogram_options& options) {
+                                                       const count_options& options) {
   return histogram_of_shards({keys, this}, edges, options);
 }
 
-key_rank resident_session::rank_of(const_sharded_keys keys, const void* value, const rank_options& options) {
+key_rank resident_session::rank_of(const_sharded_keys keys, const void* value, const count_options& options) {
   return rank_in_shards({keys, this}, value, options);
 }
 

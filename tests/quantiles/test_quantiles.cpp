@@ -149,5 +149,17 @@ TEST(Quantiles, DoNotChangeTheKeys) {
   EXPECT_EQ(keys, before);
 }
 
+TEST(Quantiles, OneSeveralInBracesAndTheMedian) {
+  const std::vector<int> keys{4, 1, 3, 2};
+  const const_key_span span = as_const_key_span(std::span(keys));
+  EXPECT_EQ(spansort::quantiles(keys, {0, 0.5, 1}), (std::vector<double>{1, 2.5, 4}));
+  EXPECT_EQ(spansort::quantiles(span, {0.5}), std::vector<double>{2.5});
+  EXPECT_EQ(spansort::quantile(keys, 0.25), 1.75);
+  EXPECT_EQ(spansort::quantile(span, 1), 4);
+  EXPECT_EQ(spansort::median(keys), 2.5);
+  EXPECT_EQ(spansort::median(span, {.method = quantile_method::lower}), 2);
+  EXPECT_THROW(static_cast<void>(spansort::median(std::vector<int>{})), bad_input);
+}
+
 }  // namespace
 }  // namespace spansort::test

@@ -96,7 +96,7 @@ TEST(Sorted, EveryTypeAndManyEqualKeys) {
 
 TEST(Sorted, ZerosMayStandInAnyOrder) {
   const std::vector<double> keys{-1, 0.0, -0.0, 0.0, -0.0, 2, nan};
-  const rank_options sorted{.order = key_order::ascending};
+  const count_options sorted{.order = key_order::ascending};
   EXPECT_TRUE(rank_of(keys, -0.0, sorted) ==
               (key_rank{.num_less = 1, .num_equal = 4, .num_greater = 2, .num_nans = 1}));
 }
