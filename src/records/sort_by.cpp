@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/byte_buffer.hpp"
+#include "base/threads.hpp"
 #include "records/gather_in_place.hpp"
 #include "records/projected_keys.hpp"
 #include "records/sort_observer.hpp"
@@ -121,20 +122,23 @@ void detail::sort_by(void* elements, std::uint64_t num_elements, std::uint64_t e
   bytes_of(num_elements, element_bytes);
   const records::projected_keys projected(keys);
   const order_job job{projected, num_elements, options};
-  if (projected.fit_one_word() && element_bytes <= most_travelling_bytes) {
-    return sort_travelling(job, elements, element_bytes);
-  }
   auto* const bytes = static_cast<std::byte*>(elements);
-  if (num_elements <= narrow_elements) return sort_with_indices<std::uint32_t>(job, bytes, element_bytes);
-  sort_with_indices<std::uint64_t>(job, bytes, element_bytes);
+  base::with_threads(options.threads, [&] {
+    const bool travel = projected.fit_one_word() && element_bytes <= most_travelling_bytes;
+    if (travel) return sort_travelling(job, elements, element_bytes);
+    if (num_elements <= narrow_elements) return sort_with_indices<std::uint32_t>(job, bytes, element_bytes);
+    sort_with_indices<std::uint64_t>(job, bytes, element_bytes);
+  });
 }
 
 void detail::argsort_by(std::uint64_t num_elements, std::span<const projected_key> keys, void* indices,
                         std::uint64_t index_bytes, const sort_options& options) {
   const records::projected_keys projected(keys);
   const order_job job{projected, num_elements, options};
-  if (index_bytes == sizeof(std::uint32_t)) return argsort_with<std::uint32_t>(job, indices);
-  argsort_with<std::uint64_t>(job, indices);
+  base::with_threads(options.threads, [&] {
+    if (index_bytes == sizeof(std::uint32_t)) return argsort_with<std::uint32_t>(job, indices);
+    argsort_with<std::uint64_t>(job, indices);
+  });
 }
 
 }  // namespace spansort

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include <ranges>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -373,6 +375,22 @@ TEST(SortBy, ReportsTheWhole) {
   std::vector<tick> ticks(5000);
   spansort::sort_by({.report = &report}, ticks, &tick::price);
   EXPECT_EQ(report.operation, "sort_by");
+}
+
+TEST(SortBy, TakesAsManyThreadsAsItMay) {
+  using t = trade<40>;
+  auto trades = make_trades<40>(50'000, seed_for(6));
+  const std::vector<std::uint64_t> order = spansort::argsort_by({.threads = 1}, trades, &t::name, &t::price);
+  EXPECT_EQ(order, spansort::argsort_by({.threads = 2}, trades, &t::name, &t::price));
+  const auto calling = std::this_thread::get_id();
+  std::atomic<std::uint64_t> num_elsewhere = 0;
+  const auto quantity = [&](const t& element) {
+    if (std::this_thread::get_id() != calling) ++num_elsewhere;
+    return element.quantity;
+  };
+  spansort::sort_by({.devices = "cpu", .threads = 1}, trades, quantity);
+  EXPECT_EQ(num_elsewhere, 0u);
+  EXPECT_THROW(spansort::sort_by({.threads = 1025}, trades, &t::quantity), invalid_argument);
 }
 
 }  // namespace
