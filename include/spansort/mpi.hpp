@@ -32,6 +32,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "spansort/errors.hpp"
@@ -39,6 +40,7 @@
 #include "spansort/options.hpp"
 #include "spansort/sort.hpp"
 #include "spansort/statistics.hpp"
+#include "spansort/top_k.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort::mpi {
@@ -171,6 +173,30 @@ class session {
   /// Returns what a box plot of the keys of all node ranks shows, likewise; all get the outliers. The mean of floats
   /// may be rounded otherwise than in one process. Throws as summarize().
   [[nodiscard]] summary summarize(const_key_span keys, const summary_options& options = {});
+  /// Returns whether the keys of all node ranks, laid end to end in their order, are in order of value, as is_sorted() of
+  /// one process says; the same for all. One read; no memory.
+  [[nodiscard]] bool is_sorted(const_key_span keys, direction d = direction::ascending);
+  /// Counts the keys of all node ranks that are less than a value, equal to it, and greater; the same for all. `value`
+  /// points to one key of the keys' type, the same on all node ranks. One read. Throws as rank_of().
+  [[nodiscard]] key_rank rank_of(const_key_span keys, const void* value);
+  /// Returns the k largest keys of all node ranks, the largest first, as bytes; all get all of them, so that k should be
+  /// small. Where they are is said by argsort() alone. Memory: that of top_k() for this node rank's keys, and three times
+  /// the answer. Throws as top_k().
+  [[nodiscard]] std::vector<std::byte> top_k(const_key_span keys, std::uint64_t k, const top_options& options = {});
+  /// Returns the k smallest keys, the smallest first, likewise.
+  [[nodiscard]] std::vector<std::byte> bottom_k(const_key_span keys, std::uint64_t k, const top_options& options = {});
+  template <std::ranges::contiguous_range R>
+    requires radix_key<std::ranges::range_value_t<R>>
+  [[nodiscard]] bool is_sorted(const R& keys, direction d = direction::ascending) {
+    using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+    return is_sorted(as_const_key_span(std::span<const key>(keys)), d);
+  }
+  template <std::ranges::contiguous_range R>
+    requires radix_key<std::ranges::range_value_t<R>>
+  [[nodiscard]] key_rank rank_of(const R& keys, std::type_identity_t<std::ranges::range_value_t<R>> value) {
+    using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+    return rank_of(as_const_key_span(std::span<const key>(keys)), &value);
+  }
   template <std::ranges::contiguous_range R>
     requires radix_key<std::ranges::range_value_t<R>>
   [[nodiscard]] std::vector<double> quantiles(const R& keys, std::span<const double> q,

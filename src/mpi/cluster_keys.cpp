@@ -11,8 +11,8 @@
 
 namespace spansort::mpi {
 
-cluster_keys::cluster_keys(statistics::key_storage own, transport::communicator& group)
-    : statistics::chunked_keys(std::move(own), false),
+cluster_keys::cluster_keys(statistics::key_storage own, transport::communicator& group, bool descending)
+    : statistics::chunked_keys(std::move(own), descending),
       group_(group),
       num_keys_(statistics::extent_of(storage().num_keys, group).num_total) {}
 

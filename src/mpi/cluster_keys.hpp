@@ -11,7 +11,7 @@ namespace spansort::mpi {
 class cluster_keys final : public statistics::chunked_keys {
  public:
   /// `own`: this node rank's keys. Collective.
-  cluster_keys(statistics::key_storage own, transport::communicator& group);
+  cluster_keys(statistics::key_storage own, transport::communicator& group, bool descending = false);
 
   [[nodiscard]] std::uint64_t num_keys() const noexcept override { return num_keys_; }
   [[nodiscard]] std::vector<std::uint64_t> bits_at(const std::vector<std::uint64_t>& ranks) const override;

@@ -4,6 +4,7 @@
 
 #include "mpi/cluster_keys.hpp"
 #include "mpi/session_state.hpp"
+#include "mpi/sorted_parts.hpp"
 #include "sort/arguments.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/version.hpp"
@@ -19,7 +20,8 @@ std::string to_text(const whisker_rule& rule) {
 }
 
 /// Opens the keys on all node ranks, whose settings must agree.
-std::unique_ptr<cluster_keys> open_keys(session::state& s, const const_key_span& keys, std::vector<setting> settings) {
+std::unique_ptr<cluster_keys> open_keys(session::state& s, const const_key_span& keys, std::vector<setting> settings,
+                                        bool descending = false) {
   settings.push_back({"type", std::string(name(keys.type))});
   settings.push_back({"version", SPANSORT_VERSION});
   std::unique_ptr<sorting::gpu_call> call;
@@ -31,10 +33,54 @@ std::unique_ptr<cluster_keys> open_keys(session::state& s, const const_key_span&
     own = statistics::spread_keys(keys, s.ranks);
   });
   own.call = std::move(call);
-  return std::make_unique<cluster_keys>(std::move(own), *s.group);
+  return std::make_unique<cluster_keys>(std::move(own), *s.group, descending);
+}
+
+std::vector<std::byte> first_keys(session::state& s, const const_key_span& keys, std::uint64_t k, bool descending,
+                                  const top_options& options) {
+  const auto opened = open_keys(s, keys,
+                                {{"operation", descending ? "top_k" : "bottom_k"},
+                                 {"k", std::to_string(k)},
+                                 {"nan_policy", std::to_string(static_cast<int>(options.nans))}},
+                                descending);
+  std::vector<std::byte> found;
+  s.agreed([&] { found = opened->slice(0, statistics::num_firsts(*opened, k, options.nans)); });
+  return found;
 }
 
 }  // namespace
+
+bool session::is_sorted(const_key_span keys, direction d) {
+  state& s = *state_;
+  s.together("checking arguments", [&] { sorting::check_keys(keys); });
+  s.require_same({{"operation", "is_sorted"},
+                  {"type", std::string(name(keys.type))},
+                  {"order", std::string(name(d))},
+                  {"version", SPANSORT_VERSION}});
+  bool found = false;
+  s.agreed([&] { found = are_in_order(*s.group, keys, keys::is_descending(d)); });
+  return found;
+}
+
+key_rank session::rank_of(const_key_span keys, const void* value) {
+  std::uint64_t bits = 0;
+  state_->together("checking arguments", [&] {
+    if (value == nullptr) throw invalid_argument("rank_of: null pointer for the value");
+    bits = statistics::bits_of_key(value, 0, static_cast<unsigned>(size_bytes(keys.type)));
+  });
+  const auto opened = open_keys(*state_, keys, {{"operation", "rank_of"}, {"value", std::to_string(bits)}});
+  key_rank found;
+  state_->agreed([&] { found = statistics::rank_in(*opened, bits); });
+  return found;
+}
+
+std::vector<std::byte> session::top_k(const_key_span keys, std::uint64_t k, const top_options& options) {
+  return first_keys(*state_, keys, k, true, options);
+}
+
+std::vector<std::byte> session::bottom_k(const_key_span keys, std::uint64_t k, const top_options& options) {
+  return first_keys(*state_, keys, k, false, options);
+}
 
 std::vector<double> session::quantiles(const_key_span keys, std::span<const double> q,
                                        const quantile_options& options) {

@@ -12,6 +12,7 @@
 
 #include "keys/codec.hpp"
 #include "mpi/fetch_values.hpp"
+#include "spansort/sort.hpp"
 
 namespace spansort::mpi {
 namespace {
@@ -81,6 +82,15 @@ std::string find_fault(transport::communicator& group, const const_key_span& sor
     return "it begins before its predecessor ends";
   if (here.first_disorder) return fmt::format("its key at {} is out of order", *here.first_disorder);
   return {};
+}
+
+bool are_in_order(transport::communicator& group, const const_key_span& keys, bool descending) {
+  group.set_phase("looking for disorder");
+  const bool is_in_order = detail::is_sorted(keys, keys::direction_of(descending));
+  const part_begin begin = find_begin(group, keys, descending);
+  const bool begins_too_early = begin.first && begin.predecessor && *begin.predecessor > *begin.first;
+  const std::uint64_t is_wrong = !is_in_order || begins_too_early ? 1 : 0;
+  return group.all_reduce_sum({&is_wrong, 1}).front() == 0;
 }
 
 std::string find_duplicate(transport::communicator& group, const const_key_span& sorted_keys, bool descending) {

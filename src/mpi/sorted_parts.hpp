@@ -20,6 +20,9 @@ namespace spansort::mpi {
 [[nodiscard]] std::string find_fault(transport::communicator& group, const const_key_span& sorted_keys, bool descending,
                                      const multiset_checksum& before);
 
+/// Returns whether the parts of all node ranks, one after the other, are in order of value: the same on all.
+[[nodiscard]] bool are_in_order(transport::communicator& group, const const_key_span& keys, bool descending);
+
 /// Looks for keys that are not after their predecessor, equal ones too.
 [[nodiscard]] std::string find_duplicate(transport::communicator& group, const const_key_span& sorted_keys,
                                          bool descending);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/test_hooks.hpp"
+#include "keys/codec.hpp"
 #include "mpi/cluster_case.hpp"
 
 namespace spansort::test {
@@ -88,6 +89,42 @@ TEST(cluster_statistics_spread, SeveralDevicesWithMemoryOfTheirOwn) {
   if (input.total() == 0) GTEST_SKIP() << "one node rank that rises from nothing";
   const const_key_span whole{key_type::u32, input.expected().input().data(), input.total()};
   expect_same(summarize(whole), session.summarize(input.span()), true);
+}
+
+TEST(cluster_statistics_spread, OrderRanksAndFirstKeysAreThoseOfOneProcess) {
+  mpi::session session(MPI_COMM_WORLD, one_thread());
+  for (const key_type type : {key_type::u8, key_type::i32, key_type::f64}) {
+    for (const spread sizes : {spread::even, spread::one_has_all, spread::last_has_none}) {
+      spread_input input({type, {distribution_kind::special_floats}, 3000, sizes, 0});
+      if (input.total() == 0) continue;
+      const const_key_span whole{type, input.expected().input().data(), input.total()};
+      for (const nan_policy nans : {nan_policy::omit, nan_policy::propagate}) {
+        for (const std::uint64_t k : {std::uint64_t{0}, std::uint64_t{1}, input.total() / 3, input.total() + 1}) {
+          EXPECT_EQ(session.top_k(input.span(), k, {.nans = nans}), top_k(whole, k, {.nans = nans})) << name(type);
+          EXPECT_EQ(session.bottom_k(input.span(), k, {.nans = nans}), bottom_k(whole, k, {.nans = nans}))
+              << name(type);
+        }
+      }
+      const void* const value = input.expected().input().data() + (input.total() / 2) * size_bytes(type);
+      EXPECT_EQ(session.rank_of(input.span(), value), rank_of(whole, value)) << name(type);
+      EXPECT_FALSE(session.is_sorted(input.span())) << name(type);
+      for (const direction d : {direction::ascending, direction::descending}) {
+        session.sort(input.span(), d);
+        EXPECT_TRUE(session.is_sorted(input.span(), d)) << name(type);
+        EXPECT_FALSE(session.is_sorted(input.span(), keys::direction_of(d == direction::ascending))) << name(type);
+      }
+    }
+  }
+}
+
+/// Each part is in order, but the second begins before the first ends.
+TEST(cluster_statistics_spread, PartsInOrderAreNotYetAWholeInOrder) {
+  mpi::session session(MPI_COMM_WORLD, one_thread());
+  const auto first = static_cast<int>(10 * (world_size() - world_rank()));
+  const std::vector<int> keys{first, first + 1};
+  EXPECT_EQ(session.is_sorted(keys), world_size() == 1);
+  EXPECT_EQ(session.is_sorted(std::vector<int>{}), true);
+  EXPECT_EQ(session.rank_of(keys, 10).num_less, 0u);
 }
 
 TEST(cluster_statistics_trouble, AllAreTold) {
