@@ -11,7 +11,7 @@
 // sorted runs in temporary files, then ranges of their merge, each sorted in memory; "auto" devices are then the CPU. With C the
 // bytes of a part, about S / 5 for keys, and B those of a block, 16 KiB to 1 MiB, one merge does for C * C / (2 B) bytes; each pass
 // spills the input's size once. Temporary files have no name and are gone when the process ends, however it ends. A
-// ceiling below what the program itself takes, some 25 MiB, holds for keys and workspace alone, and only of what fits.
+// ceiling below what the program itself takes, some 30 MiB, holds for keys and workspace alone, and only of what fits.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,8 @@ struct file_options {
   bool unique = false;  ///< keep the first of equal keys only
   bool verify = false;  ///< check order, count and multiset checksum of the result before it is written
   temporary_file_callback on_temporary = {};
-  /// sort_file calls it once, before the output is written. What does not fit in memory is refused then. What it throws surfaces, and the output is as it was.
+  /// sort_file calls it once, before the output is written. What does not fit in memory is refused then. What it throws
+  /// surfaces, and the output is as it was.
   sorted_keys_callback on_sorted = {};
 };
 

@@ -79,7 +79,9 @@ void require_sound_ends(file_job job, const file_options& file);
 /// Sorts what is not whole in memory: in parts, or in memory where it turns out to fit.
 file_result sort_in_parts(file_job job, const file_options& file);
 
-/// Fills what the caller wants to know of an external sort.
+/// What the caller is told of an external sort.
+[[nodiscard]] file_result result_of(const file_job& job, const file_options& file,
+                                    const external::external_result& result);
 void fill_report(const file_job& job, const external::external_result& result, double elapsed_ms);
 
 }  // namespace spansort::files

@@ -114,12 +114,7 @@ file_result merge_files(const std::vector<std::string>& inputs, const std::strin
   }
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
   files::fill_report(job, result, elapsed.count());
-  return {.type = job.type,
-          .num_keys_in = result.num_in,
-          .num_keys_out = result.num_out,
-          .verified = file.verify,
-          .num_runs = result.num_runs,
-          .spilled_bytes = result.spilled_bytes};
+  return files::result_of(job, file, result);
 }
 
 }  // namespace spansort

@@ -117,6 +117,10 @@ file_result sort_in_parts(file_job job, const file_options& file) {
       job.is_bounded_head ? sort_head(*source, *sink, job, file)
                           : external::sort_external(*source, *sink, *job.order, parts_options(job, file));
   fill_report(job, result, milliseconds_since(begin));
+  return result_of(job, file, result);
+}
+
+file_result result_of(const file_job& job, const file_options& file, const external::external_result& result) {
   return {.type = job.type,
           .num_keys_in = result.num_in,
           .num_keys_out = result.num_out,

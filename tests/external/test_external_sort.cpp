@@ -162,6 +162,37 @@ TEST_F(external_test, ADamagedResultIsWithheld) {
   }
 }
 
+/// Runs of `count` distinct even keys each, dealt out in turn.
+external::run_list even_runs(const item_order& order, const external::external_options& how, std::uint32_t num_runs,
+                             std::uint32_t count) {
+  external::run_writer writer(order, how.plan, how.folders, 0);
+  for (std::uint32_t run = 0; run < num_runs; ++run) {
+    std::vector<keyed_item> items(count);
+    for (std::uint32_t i = 0; i < count; ++i) items[i] = {2 * (i * num_runs + run), run};
+    writer.append(reinterpret_cast<const std::byte*>(items.data()), items.size());
+    writer.finish_run();
+  }
+  return writer.take_runs();
+}
+
+TEST_F(external_test, AMergeIsComparedWithWhatItsRunsHeld) {
+  for (const std::uint64_t fan_in : {8u, 2u}) {  // one pass, and several
+    const world w{.num_items = 500, .chunk = 50, .block = 5, .fan_in = fan_in};
+    external::external_options how = options(external::make_spill_plan(demand_of(w)));
+    how.emit.verify = true;
+    vector_sink good;
+    const external::external_result result =
+        external::merge_external(even_runs(order_, how, 5, 100), good, order_, how);
+    EXPECT_EQ(result.num_out, 500u);
+    EXPECT_TRUE(good.is_finished);
+
+    how.emit.damages_result = true;  // key 0 becomes 1 and stays in order: the checksum alone can tell
+    vector_sink damaged;
+    EXPECT_THROW(external::merge_external(even_runs(order_, how, 5, 100), damaged, order_, how), internal_error);
+    EXPECT_FALSE(damaged.is_finished);
+  }
+}
+
 /// Sorts in which one step throws.
 class refusing_order final : public external::element_order {
  public:

@@ -46,9 +46,9 @@ void emitter::check(const std::byte* elements, std::uint64_t count) {
   checksum_ = checksum_ + order_.checksum(elements, count);
 }
 
-void emitter::finish(const std::optional<multiset_checksum>& expected, std::uint64_t num_expected) {
+void emitter::finish(const multiset_checksum& expected, std::uint64_t num_expected) {
   const bool went_by_whole = !is_full() || num_in_ == num_expected;
-  const bool is_other = num_in_ != num_expected || (expected && checksum_ != *expected);
+  const bool is_other = num_in_ != num_expected || checksum_ != expected;
   if (options_.verify && went_by_whole && is_other) {
     fail(fmt::format("the sorted elements are not those that were read ({} of {})", num_in_, num_expected));
   }

@@ -31,9 +31,8 @@ class emitter {
   void emit(std::byte* elements, std::uint64_t count);
   /// Whether more would be dropped.
   [[nodiscard]] bool is_full() const noexcept { return options_.head && num_out_ >= *options_.head; }
-  /// Compares what went by with what was read, where all of it did and is known: throws internal_error. Then the output
-  /// appears.
-  void finish(const std::optional<multiset_checksum>& expected, std::uint64_t num_expected);
+  /// Compares what went by with what was read, where all of it did: throws internal_error. Then the output appears.
+  void finish(const multiset_checksum& expected, std::uint64_t num_expected);
 
   [[nodiscard]] std::uint64_t num_out() const noexcept { return num_out_; }
 

@@ -41,7 +41,7 @@ class external_sorter {
   }
 
   external_result merge_only(run_list runs) {
-    expected_.reset();
+    sums_runs_ = options_.emit.verify;
     for (const std::unique_ptr<sorted_run>& run : runs) num_expected_ += run->num_elements();
     num_read_ = num_expected_;
     num_passes_ = std::max(options_.plan.num_merges, 1u);
@@ -58,7 +58,7 @@ class external_sorter {
 
   void read_piece(element_source& source, piece& into) {
     into.count = source.read(into.bytes.data(), options_.plan.chunk_elements);
-    if (options_.emit.verify) expected_ = *expected_ + order_.checksum(into.bytes.data(), into.count);
+    if (options_.emit.verify) expected_ = expected_ + order_.checksum(into.bytes.data(), into.count);
     num_read_ += into.count;
   }
 
@@ -126,11 +126,12 @@ class external_sorter {
     while (pieces_.size() < num_pieces) add_piece();
     while (runs.size() > options_.plan.fan_in) {
       runs = merge_groups(std::move(runs));
+      sums_runs_ = false;
       ++result_.num_merges;
     }
     ++result_.num_merges;
     expect(num_spilled_);
-    range_reader ranges(order_, options_.plan, std::move(runs));
+    range_reader ranges(order_, options_.plan, std::move(runs), sums_runs_);
     merge_ranges(ranges, {"read runs", "sort ranges", "write"},
                  [&](piece& p) { emitter_.emit(p.bytes.data(), p.count); });
   }
@@ -143,7 +144,7 @@ class external_sorter {
       run_list group(
           std::make_move_iterator(runs.begin() + static_cast<std::ptrdiff_t>(runs.size() * g / num_groups)),
           std::make_move_iterator(runs.begin() + static_cast<std::ptrdiff_t>(runs.size() * (g + 1) / num_groups)));
-      range_reader ranges(order_, options_.plan, std::move(group));
+      range_reader ranges(order_, options_.plan, std::move(group), sums_runs_);
       merge_ranges(ranges, {"read runs", "sort ranges", "spill"}, [&](piece& p) {
         drop_duplicates(p);
         writer.append(p.bytes.data(), p.count);
@@ -175,6 +176,7 @@ class external_sorter {
                                                            is_enough_ = emitter_.is_full();
                                                          }});
     note_stages(names, times, num_merged * order_.element_bytes());
+    expected_ = expected_ + ranges.checksum();
   }
 
   /// Duplicates go away on the way out: how many, nobody knows before.
@@ -215,8 +217,9 @@ class external_sorter {
   emitter emitter_;
   std::vector<piece> pieces_;
   external_result result_;
-  std::optional<multiset_checksum> expected_ = multiset_checksum{};  ///< of what was read, where that was looked at
-  std::uint64_t num_expected_ = 0;                                   ///< elements of the input; 0 where it does not say
+  multiset_checksum expected_;      ///< of the input, where it is to be verified
+  bool sums_runs_ = false;          ///< the runs are the input, and have not been read yet
+  std::uint64_t num_expected_ = 0;  ///< elements of the input; 0 where it does not say
   std::uint64_t num_read_ = 0;
   std::uint64_t num_spilled_ = 0;
   std::uint64_t num_sorted_ = 0;

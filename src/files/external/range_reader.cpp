@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -17,8 +18,12 @@ int compare(std::span<const std::byte> a, std::span<const std::byte> b) {
 
 }  // namespace
 
-range_reader::range_reader(const element_order& order, const spill_plan& plan, run_list runs)
-    : order_(order), capacity_(plan.chunk_elements), block_elements_(plan.block_elements), crew_(plan.batch_bytes) {
+range_reader::range_reader(const element_order& order, const spill_plan& plan, run_list runs, bool sums_elements)
+    : order_(order),
+      capacity_(plan.chunk_elements),
+      block_elements_(plan.block_elements),
+      crew_(plan.batch_bytes),
+      sums_elements_(sums_elements) {
   for (std::unique_ptr<sorted_run>& run : runs) {
     cursor c;
     c.num_blocks = base::ceil_div(run->num_elements(), block_elements_);
@@ -81,6 +86,7 @@ void range_reader::load(piece& into) {
     cursor* from = nullptr;
     std::uint64_t block = 0;
     std::uint64_t num_blocks = 0;
+    std::uint64_t num_elements = 0;
     std::byte* to = nullptr;
   };
   const std::uint64_t width = order_.element_bytes();
@@ -94,15 +100,22 @@ void range_reader::load(piece& into) {
     c.tail.clear();
     for (std::uint64_t block = c.first_block; block < c.next_block;) {
       const std::uint64_t num_blocks = std::min(c.run->readable_blocks(block), c.next_block - block);
-      requests.push_back({&c, block, num_blocks, to});
+      const std::uint64_t first = block * block_elements_;
+      const std::uint64_t count = std::min(num_blocks * block_elements_, c.run->num_elements() - first);
+      requests.push_back({&c, block, num_blocks, count, to});
       block += num_blocks;
-      to += num_blocks * block_elements_ * width;
+      to += count * width;
     }
     offset += c.count;
   }
+  std::mutex mutex;
   crew_.run(requests.size(), [&](std::uint64_t i, std::span<std::byte> buffer) {
     const request& r = requests[i];
     r.from->run->read(r.block, r.num_blocks, r.to, buffer);
+    if (!sums_elements_) return;
+    const multiset_checksum sum = order_.checksum(r.to, r.num_elements);
+    const std::lock_guard lock(mutex);
+    checksum_ = checksum_ + sum;
   });
 }
 

@@ -20,12 +20,14 @@ namespace spansort::external {
 
 class range_reader {
  public:
-  /// Reads at most plan.fan_in runs, in the order of the input they are made of.
-  range_reader(const element_order& order, const spill_plan& plan, run_list runs);
+  /// Reads at most plan.fan_in runs, in the order of the input they are made of. `sums_elements` asks for checksum().
+  range_reader(const element_order& order, const spill_plan& plan, run_list runs, bool sums_elements = false);
 
   /// Fills `into` with the elements of the next range, run after run, each run's in order; false when there are no
   /// more. plan.chunk_elements at most. Throws what reading runs throws.
   [[nodiscard]] bool next(piece& into);
+  /// The checksum of all elements that have been read, as the runs hold them, those carried over among them.
+  [[nodiscard]] const multiset_checksum& checksum() const noexcept { return checksum_; }
 
  private:
   struct cursor {
@@ -59,6 +61,8 @@ class range_reader {
   std::vector<cursor> cursors_;
   std::vector<std::size_t> heap_;  ///< runs that have blocks left, the next block's least key in front
   io_crew crew_;
+  bool sums_elements_;
+  multiset_checksum checksum_;
 };
 
 }  // namespace spansort::external

@@ -24,11 +24,10 @@ void require_memory(const std::string& file, std::uint64_t num_keys, const memor
   std::uint64_t available = base::available_memory_bytes();
   available += std::min(need.held_bytes, std::numeric_limits<std::uint64_t>::max() - available);
   if (needed > available) {
-    throw out_of_memory(
-        fmt::format("{}: {} keys need at least {} bytes of memory, {} are available; files larger than memory cannot "
-                    "be processed yet",
-                    file, num_keys, needed, available),
-        needed, available);
+    throw out_of_memory(fmt::format("{}: {} keys need at least {} bytes of memory, {} are available; this needs all "
+                                    "keys at once",
+                                    file, num_keys, needed, available),
+                        needed, available);
   }
 }
 
