@@ -24,7 +24,7 @@ CLAUSE = re.compile(r"(?:What|Whether|Where|Which|Who|Why|How)\b")
 WORDS = {"border": "bound", "landing": "staging buffer", "bring_home": "copy_to_host", "remedy": "action",
          "no_way_back": "commit", "conveyor": "pipeline", "io_crew": "io_pool", "emitter": "verifying_writer",
          "tcp_meeting": "rendezvous", "key_sharers": "communicator", "silence_limit": "heartbeat timeout",
-         "bounded_head": "top-k", "damage": "corrupt"}
+         "bounded_head": "head_sort", "damage": "corrupt"}
 WORD = re.compile(rf"(?<![a-z])({'|'.join(WORDS)})s?(?![a-z])", re.IGNORECASE)
 DOC = re.compile(r"\s*///(?!/)<?\s?(.*)")
 

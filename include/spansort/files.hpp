@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting, checking and generating files: `.npy` by its header, anything else raw little-endian keys, "-" a stream.
 //
-// A file is .npy when it begins as one; the name .npy without that is an error. An output is .npy when its name says so,
-// or when it is a stream or the input itself and the input is .npy. Byte order of .npy keys is kept.
+// A file is .npy when it begins as one; the name .npy without that is an error. An output is .npy when its name says
+// so, or when it is a stream or the input itself and the input is .npy. Byte order of .npy keys is kept.
 // Output appears whole or not at all: a new file in the same directory, written, synced, renamed over the name, and the
 // directory synced. Input may be the output, by any name. Links are followed, permissions of a replaced file kept;
 // devices, FIFOs and standard output are written directly.
-// sort_options::memory_limit_bytes is here a ceiling S on the memory of the whole process, half of what is free where it
-// is 0. A file that fits in it together with the sort's workspace is sorted in memory. A larger one is sorted in parts:
-// sorted runs in temporary files, then ranges of their merge, each sorted in memory; "auto" devices are then the CPU. With C the
-// bytes of a part, about S / 5 for keys, and B those of a block, 16 KiB to 1 MiB, one merge does for C * C / (2 B) bytes; each pass
-// spills the input's size once. Temporary files have no name and are gone when the process ends, however it ends. A
-// ceiling below what the program itself takes, some 30 MiB, holds for keys and workspace alone, and only of what fits.
+// sort_options::memory_limit_bytes is here a ceiling S on the memory of the whole process, half of what is free where
+// it is 0. A file that fits in it together with the sort's workspace is sorted in memory. A larger one is sorted in
+// parts: sorted runs in temporary files, then ranges of their merge, each sorted in memory; "auto" devices are then the
+// CPU. With C the bytes of a part, about S / 5 for keys, and B those of a block, 16 KiB to 1 MiB, one merge does for C
+// * C / (2 B) bytes; each pass spills the input's size once. Temporary files have no name and are gone when the process
+// ends, however it ends. A ceiling below what the program itself takes, some 30 MiB, holds for keys and workspace
+// alone, and only of what fits.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,8 +32,8 @@
 
 namespace spansort {
 
-/// Called with the path of a temporary file before it gets this name, and with "" when it is gone, so that a program can
-/// remove it when a signal ends it. Most file systems need a name for microseconds only. Must not throw.
+/// Called with the path of a temporary file before it gets this name, and with "" when it is gone, so that a program
+/// can remove it when a signal ends it. Most file systems need a name for microseconds only. Must not throw.
 using temporary_file_callback = std::function<void(const std::string& path)>;
 
 /// Called with keys that have been sorted, all of them, duplicates too, while they are in memory.
@@ -84,11 +86,11 @@ struct file_plan {
   bool keeps_head_only = false;  ///< a small head is kept while the input goes by once: nothing is spilled
 };
 
-/// What sort_file() would do, from the input's header and size. Reads and writes nothing else. Throws as sort_file()
-/// before it begins; free space is looked at where there are runs.
+/// Says what sort_file() would do, from the input's header and size. Reads and writes nothing else. Throws as
+/// sort_file() before it begins; free space is looked at where there are runs.
 [[nodiscard]] file_plan plan_sort_file(const std::string& input, const std::string& output,
                                        const file_options& file = {}, const sort_options& options = {});
-/// The same of argsort_file().
+/// Says what argsort_file() would do, as plan_sort_file().
 [[nodiscard]] file_plan plan_argsort_file(const std::string& input, const std::string& output,
                                           const file_options& file = {}, const sort_options& options = {});
 
@@ -96,7 +98,9 @@ struct file_plan {
 /// refused. Throws bad_input, io_error, out_of_memory, what sort() throws, and internal_error when verification fails;
 /// a file `output` is then as it was, unless the io_error says that the new one is in place and only its folder could
 /// not be flushed. A stream may have taken a part when writing fails. The report gets the phases "read" and "write"
-/// besides those of the sort.
+/// besides those of the sort, and the time of all of it.
+/// There is no sort_pairs() of a file of keys and a file of values: no file system lets two files appear at once, so
+/// that keys without their values could be left. A file of records that hold both is sorted by `file_options::records`.
 file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {},
                       const sort_options& options = {});
 
@@ -107,9 +111,10 @@ file_result argsort_file(const std::string& input, const std::string& output, co
 
 /// Merges files that are sorted already, keys of one type or records, into `output`; of equal elements those of earlier
 /// files come first; keys that are equal in value and differ in bits, -0.0 and NaN, are in the order of their bits, as
-/// sort_file() has them, unless a file has them in another one: they then stay in the order of the files, and `output` is
-/// no stream. Regular files. Memory and temporary files as sort_file(), though nothing is spilled as long as the
-/// files are no more than the plan's fan-in. Throws bad_input for a file that is not sorted, naming the place, and as sort_file().
+/// sort_file() has them, unless a file has them in another one: they then stay in the order of the files, and `output`
+/// is no stream. Regular files. Memory and temporary files as sort_file(), though nothing is spilled as long as the
+/// files are no more than the plan's fan-in. Throws bad_input for a file that is not sorted, naming the place, and as
+/// sort_file().
 file_result merge_files(const std::vector<std::string>& inputs, const std::string& output,
                         const file_options& file = {}, const sort_options& options = {});
 
@@ -119,24 +124,27 @@ struct file_share {
   std::uint64_t count = 1;
 };
 
-/// Keys of a file, in memory, in native byte order.
+/// Keys of a file, in memory, in native byte order: for all that takes keys of a run-time type. Quantiles of a file are
+/// `quantiles(key_file("x.npy").keys(), q)`; summarize(), histogram(), rank_of(), top_k(), top_k_indices() and check()
+/// take these keys likewise. None of them but check_file() reads a file that does not fit in memory: sort_file() sorts
+/// it, with `head` for its first keys.
 class key_file {
  public:
   /// Reads `path`. Throws bad_input naming the file, what was expected and what was found.
   explicit key_file(const std::string& path, std::optional<key_type> type = {});
-  /// Reads no more than the share of a regular file. Throws as above, and invalid_argument for streams and for a share that
-  /// cannot be.
+  /// Reads no more than the share of a regular file. Throws as above, and invalid_argument for streams and for a share
+  /// that cannot be.
   key_file(const std::string& path, std::optional<key_type> type, const file_share& share);
   ~key_file();
   key_file(key_file&&) noexcept;
   key_file& operator=(key_file&&) noexcept;
   [[nodiscard]] const_key_span keys() const noexcept;
-  /// Of the whole file.
+  /// Returns how many keys the whole file holds.
   [[nodiscard]] std::uint64_t num_keys_in_file() const noexcept;
 
  private:
   struct state;
-  state* state_;
+  std::unique_ptr<state> state_;
 };
 
 /// What check_file() found.
@@ -147,31 +155,33 @@ struct file_check {
   std::string left_neighbour = {};  ///< the key before it
 };
 
-/// What check() says of the keys of `path`, without holding them: 16 MiB of memory whatever the size, streams too. Order is
-/// order in value. Throws as key_file(), also when the input changes while it is read.
+/// Says of the keys of `path` what check() says of keys in memory, without holding them; is_sorted() of a file is that
+/// `keys.first_disorder` has no value. 16 MiB of memory whatever the size, streams too. Order is order in value. Throws
+/// as key_file(), also when the input changes while it is read.
 [[nodiscard]] file_check check_file(const std::string& path, std::optional<key_type> type = {},
                                     const check_options& options = {});
 
-/// The same of the records of a raw file, by their fields; `type` of the result is of no meaning. Throws invalid_argument
-/// as check_record_format(), and bad_input when the size is not a multiple of a record's.
+/// Says of the records of a raw file, by their fields, what check_file() says of keys; `type` of the result is of no
+/// meaning. Throws invalid_argument as check_record_format(), and bad_input when the size is not a multiple of a
+/// record's.
 [[nodiscard]] file_check check_records_file(const std::string& path, const record_format& format,
                                             const check_options& options = {});
 
-/// Generates `num_keys` keys into `output`, the bytes of generate(): 16 MiB of memory whatever the number. Throws io_error,
-/// and invalid_argument for a distribution that cannot be and for more keys than a file can hold.
+/// Generates `num_keys` keys into `output`, the bytes of generate(): 16 MiB of memory whatever the number. Throws
+/// io_error, and invalid_argument for a distribution that cannot be and for more keys than a file can hold.
 void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
                    std::uint64_t seed, const temporary_file_callback& on_temporary = {});
 
 /// Writes `num_records` records of generate_records(), 100 bytes each, into `output`. Memory: 7 MiB
-/// whatever the number. Throws io_error, and invalid_argument where the name is that of .npy and for more records than a
-/// file can hold; a file `output` is then as it was.
+/// whatever the number. Throws io_error, and invalid_argument where the name is that of .npy and for more records than
+/// a file can hold; a file `output` is then as it was.
 void generate_records_file(const std::string& output, std::uint64_t num_records, std::uint64_t seed,
                            const temporary_file_callback& on_temporary = {});
 
 /// Writes the keys below box.whisker_low and those above box.whisker_high into `output`, all of them, with their own
-/// bits and in the order of `keys`: .npy when its name says so, else raw. NaN keys are none of them; nor is any key where
-/// the whiskers are NaN: there are none in the file then. Returns how many were written. `box` is what summarize() said of
-/// these keys.
+/// bits and in the order of `keys`: .npy when its name says so, else raw. NaN keys are none of them; nor is any key
+/// where the whiskers are NaN: there are none in the file then. Returns how many were written. `box` is what
+/// summarize() said of these keys.
 /// Two reads on all processors; memory for the outliers. Throws io_error and out_of_memory; the file is then as it was.
 std::uint64_t write_outliers(const std::string& output, const_key_span keys, const summary& box,
                              const temporary_file_callback& on_temporary = {});

@@ -43,7 +43,10 @@ struct rank_report {
   std::uint64_t num_keys_out = 0;  ///< keys it owned after the exchange
 };
 
-/// Filled when sort_options::report points to one. Everything that was decided by itself is named here.
+/// Filled when sort_options::report points to one. Everything that was decided by itself is named here. Reports are
+/// nested: the outermost operation that has one begins it anew, and a sort that runs inside with the same report adds
+/// its phases, timeline and decisions to it. sort_file() in memory thus has the phases "read", those of the sort,
+/// "write".
 struct sort_report {
   std::string operation;  ///< "sort", "sort_pairs", "argsort", "merge" (of files)
   std::string key_type;
@@ -61,7 +64,8 @@ struct sort_report {
   unsigned num_passes = 0;                 ///< partitioning passes of the plan; out_of_core: trips to the devices
   std::uint64_t num_spanning_buckets = 0;  ///< refined or cut, all passes, without the root
   double imbalance = 1;                    ///< largest rank over average, after the exchange
-  double elapsed_ms = 0;
+  double elapsed_ms = 0;                   ///< of the outermost operation, from its begin to its end
+  unsigned num_open = 0;                   ///< operations that are filling the report; 0: it is complete
   std::vector<rank_report> ranks;
   std::vector<phase_report> phases;
   std::vector<activity> timeline;  ///< in order of begin_ns

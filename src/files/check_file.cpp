@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// check_file(): the checker on a file of any size or a stream, piece after piece.
+// check_file(): the checker on a file of any size or a stream, chunk after chunk.
 #include <algorithm>
 
 #include "files/element_sources.hpp"
@@ -11,10 +11,10 @@ namespace spansort {
 namespace {
 
 /// Read, then checked, at a time: enough for all processors, and little memory.
-constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t chunk_bytes = std::uint64_t{16} << 20;
 
 /// check() sees the left neighbour as a key of its own; what it adds is taken away again.
-check_result check_piece(const_key_span keys, bool has_left, const check_options& options) {
+check_result check_chunk(const_key_span keys, bool has_left, const check_options& options) {
   if (!has_left) return check(keys, options);
   const const_key_span left(keys.type, static_cast<const std::byte*>(keys.data) - size_bytes(keys.type), 1);
   check_result found = check({keys.type, left.data, keys.num_keys + 1}, options);
@@ -34,9 +34,9 @@ file_check check_file(const std::string& path, std::optional<key_type> type, con
   const bool keeps_page_cache = files::fits_page_cache(reader.num_keys().value_or(0) * key_bytes);
   const auto source = files::make_key_source(std::move(reader), {.keeps_page_cache = keeps_page_cache});
   const external::elements_check found = external::check_elements(
-      *source, key_bytes, std::min(piece_bytes / key_bytes, source->num_elements().value_or(piece_bytes) + 1),
+      *source, key_bytes, std::min(chunk_bytes / key_bytes, source->num_elements().value_or(chunk_bytes) + 1),
       [&](const std::byte* keys, std::uint64_t count, bool has_left) {
-        return check_piece({found_type, keys, count}, has_left, options);
+        return check_chunk({found_type, keys, count}, has_left, options);
       });
   file_check result{.type = found_type, .keys = found.whole};
   if (!found.whole.first_disorder) return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// check_records_file(): the order of a file of records of any size, or a stream, piece after piece.
+// check_records_file(): the order of a file of records of any size, or a stream, chunk after chunk.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace spansort {
 namespace {
 
 /// Read, then checked, at a time: enough for all processors, and little memory.
-constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t chunk_bytes = std::uint64_t{16} << 20;
 
 constexpr std::uint32_t most_shown_bytes = 16;
 
@@ -49,9 +49,10 @@ file_check check_records_file(const std::string& path, const record_format& form
   if (!files::fits_page_cache(source->num_elements().value_or(0) * record_bytes)) {
     source = files::make_record_source(path, record_bytes, {.keeps_page_cache = false});
   }
-  const std::uint64_t piece = std::min(piece_bytes / record_bytes, source->num_elements().value_or(piece_bytes) + 1);
+  const std::uint64_t num_at_once =
+      std::min(chunk_bytes / record_bytes, source->num_elements().value_or(chunk_bytes) + 1);
   const external::elements_check found = base::with_threads(options.threads, [&] {
-    return external::check_elements(*source, record_bytes, piece, external::check_of(*order, options.unique));
+    return external::check_elements(*source, record_bytes, num_at_once, external::check_of(*order, options.unique));
   });
   file_check result{.keys = found.whole};
   if (!found.whole.first_disorder) return result;

@@ -7,11 +7,8 @@
 
 #include "base/available_memory.hpp"
 #include "files/external/spill_store.hpp"
-#include "files/io/input.hpp"
-#include "files/io/key_writer.hpp"
-#include "files/key_order.hpp"
-#include "files/record_order.hpp"
 #include "sort/open_devices.hpp"
+#include "sort/sorter_memory.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/sort.hpp"
 
@@ -44,37 +41,22 @@ bool fits_below_the_process(const file_job& job, std::uint64_t num_elements) {
   return num_elements <= job.ceiling_bytes / per_element;
 }
 
-void open_keys(file_job& job, const std::string& output, const file_options& file) {
-  job.reader.emplace(job.input, file.type);
-  job.target = find_output(output);
-  job.layout = output_layout(job.target, job.input, job.reader->layout());
-  job.input = job.reader->name();
-  const key_type type = job.type = job.reader->layout().type;
-  if (job.outcome == file_outcome::indices) {
-    job.layout.type = key_type::i64;
-    job.layout.byte_order = std::endian::little;
-    job.order = make_indexed_key_order(type, job.direction, job.options);
-  } else {
-    job.order = make_key_order(type, job.direction, job.options);
+std::unique_ptr<element_kind> open_elements(const std::string& input, const std::string& output,
+                                            const file_options& file, file_operation operation) {
+  const bool wants_indices = operation == file_operation::argsort;
+  if (!file.records) {
+    return open_keys(input, output, file.type, wants_indices ? key_outcome::indices : key_outcome::keys);
   }
-  job.num_elements = job.reader->num_keys();
-}
-
-void open_records(file_job& job, const std::string& output, const file_options& file) {
-  if (job.outcome == file_outcome::indices) {
+  if (wants_indices) {
     throw invalid_argument("the order of records as indices cannot be written yet; sort the records themselves");
   }
   if (file.on_sorted) throw invalid_argument("records have no summary: they are no numbers");
   check_record_format(*file.records);
-  job.records_input.emplace(job.input);
-  job.input = job.records_input->name();
-  job.target = find_output(output);
-  job.order = make_record_order(*file.records, job.direction, job.options);
-  if (const auto size = job.records_input->size_bytes()) job.num_elements = *size / file.records->record_bytes;
+  return open_records(input, output, *file.records);
 }
 
-/// Verification wants to see all elements go by in order.
-bool is_bounded_head(const file_job& job, const file_options& file) {
+/// A head that is kept while the input goes by cannot be verified: the elements that are dropped are never sorted.
+bool is_head_sort(const file_job& job, const file_options& file) {
   return file.head && !file.verify && *file.head <= job.plan.chunk_elements / 2 && job.plan.chunk_elements >= 2;
 }
 
@@ -82,23 +64,22 @@ bool is_bounded_head(const file_job& job, const file_options& file) {
 
 void require_space(const file_job& job, const file_options& file) {
   const bool may_spill = !job.num_elements && !file.temporary_directories.empty();
-  if (!job.is_bounded_head && (job.plan.spilled_bytes != 0 || may_spill)) {
+  if (!job.is_head_sort && (job.plan.spilled_bytes != 0 || may_spill)) {
     const std::uint64_t output_bytes = file.unique ? 0 : job.output_bytes();
-    external::require_spill_space(job.folders, job.temporary_bytes(), job.target.directory, output_bytes);
+    external::require_spill_space(job.folders, job.temporary_bytes(), job.elements->target().directory, output_bytes);
   }
-  if (job.num_elements && !file.unique) require_free_space(job.target, job.output_bytes());
+  if (job.num_elements && !file.unique) require_free_space(job.elements->target(), job.output_bytes());
 }
 
 std::uint64_t file_job::output_bytes() const {
   const std::uint64_t all = num_elements.value_or(0);
-  const std::uint64_t count = std::min(all, head.value_or(all));
-  return reader ? file_bytes(layout, count) : count * order->element_bytes();
+  return elements->output_bytes(std::min(all, head.value_or(all)));
 }
 
 std::uint64_t file_job::temporary_bytes() const {
-  if (is_bounded_head) return 0;
+  if (is_head_sort) return 0;
   // A merge into longer runs reads one pass's files while it writes the next one's.
-  const unsigned num_spills = outcome == file_outcome::merged ? plan.num_merges - 1 : plan.num_merges;
+  const unsigned num_spills = operation == file_operation::merge ? plan.num_merges - 1 : plan.num_merges;
   return num_spills > 1 ? 2 * (plan.spilled_bytes / num_spills) : plan.spilled_bytes;
 }
 
@@ -115,37 +96,43 @@ void plan_parts(file_job& job, std::optional<std::uint64_t> num_elements) {
     }
     const std::uint64_t needed = failure.needed_bytes() + own;
     throw out_of_memory(fmt::format("{}: {} bytes of memory (-S) are too few to sort it in parts; {} would do",
-                                    job.input, job.ceiling_bytes, needed),
+                                    job.input_name(), job.ceiling_bytes, needed),
                         needed, job.ceiling_bytes);
   }
 }
 
+std::string_view name(file_operation operation) noexcept {
+  switch (operation) {
+    case file_operation::sort: return "sort";
+    case file_operation::argsort: return "argsort";
+    case file_operation::merge: return "merge";
+  }
+  return "";
+}
+
 file_job make_file_job(const std::string& input, const std::string& output, const file_options& file,
-                       const sort_options& options, file_outcome outcome) {
+                       const sort_options& options, file_operation operation) {
   file_job job;
-  job.input = input;
-  job.outcome = outcome;
+  job.operation = operation;
   job.head = file.head;
   job.direction = file.direction;
   job.options = options;
   job.hooks = base::current_test_hooks();
+  job.whole_devices = options.devices;
   job.folders = file.temporary_directories.empty() ? external::default_temporary_folders() : file.temporary_directories;
   job.ceiling_bytes = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : base::available_memory_bytes() / 2;
   static_cast<void>(sorter(options));  // a wrong device list or algorithm shows before anything is opened
   // A GPU's runtime alone would take hundreds of megabytes of what is left.
   const sorting::device_set devices = sorting::resolve_devices(options.devices);
   if (devices.is_auto) job.options.devices = "cpu";
-  if (file.records) {
-    open_records(job, output, file);
-  } else {
-    open_keys(job, output, file);
-  }
-  if (outcome == file_outcome::merged) return job;
+  job.elements = open_elements(input, output, file, operation);
+  job.num_elements = job.elements->num_elements();
+  job.order = job.elements->make_order(job.direction, sorting::for_counted_sorts(job.options));
+  if (operation == file_operation::merge) return job;
   plan_parts(job, job.num_elements);
-  job.is_bounded_head = is_bounded_head(job, file);
-  job.is_whole_in_memory =
-      job.reader && job.num_elements && job.plan.num_runs == 0 && !file.head && !has_test_world(job.hooks);
-  if (job.is_whole_in_memory) job.options.devices = options.devices;
+  job.is_head_sort = is_head_sort(job, file);
+  job.is_held_whole =
+      job.elements->type() && job.num_elements && job.plan.num_runs == 0 && !file.head && !has_test_world(job.hooks);
   require_space(job, file);
   return job;
 }

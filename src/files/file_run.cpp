@@ -34,7 +34,7 @@ struct file_state {
 
 class file_run final : public external::sorted_run {
  public:
-  file_run(const sorted_file& file, const external::element_order& order, const external::spill_plan& plan)
+  file_run(const sorted_input& file, const external::element_order& order, const external::spill_plan& plan)
       : file_(file),
         order_(order),
         block_elements_(plan.block_elements),
@@ -139,7 +139,7 @@ class file_run final : public external::sorted_run {
         file_.path));
   }
 
-  sorted_file file_;
+  sorted_input file_;
   const external::element_order& order_;
   std::uint64_t block_elements_;
   std::uint64_t batch_blocks_;
@@ -149,7 +149,7 @@ class file_run final : public external::sorted_run {
 
 }  // namespace
 
-std::unique_ptr<external::sorted_run> make_file_run(const sorted_file& file, const external::element_order& order,
+std::unique_ptr<external::sorted_run> make_file_run(const sorted_input& file, const external::element_order& order,
                                                     const external::spill_plan& plan) {
   return std::make_unique<file_run>(file, order, plan);
 }

@@ -13,7 +13,7 @@
 
 namespace spansort::files {
 
-struct sorted_file {
+struct sorted_input {
   std::string path;
   std::uint64_t first_byte = 0;  ///< of the elements
   std::uint64_t num_elements = 0;
@@ -28,7 +28,7 @@ class tie_disorder : public bad_input {
 
 /// Reads the first element of each block. `order` outlives the run. Throws io_error, and bad_input for a file that is
 /// no regular one or not in order, tie_disorder for one that is so by value alone, here and when it is read.
-[[nodiscard]] std::unique_ptr<external::sorted_run> make_file_run(const sorted_file& file,
+[[nodiscard]] std::unique_ptr<external::sorted_run> make_file_run(const sorted_input& file,
                                                                   const external::element_order& order,
                                                                   const external::spill_plan& plan);
 

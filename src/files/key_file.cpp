@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "files/io/key_reader.hpp"
@@ -12,6 +13,9 @@
 namespace spansort {
 
 struct key_file::state {
+  explicit state(files::loaded_keys loaded) : keys(std::move(loaded)), num_keys_in_file(keys.num_keys) {}
+  state(files::loaded_keys loaded, std::uint64_t in_file) : keys(std::move(loaded)), num_keys_in_file(in_file) {}
+
   files::loaded_keys keys;
   std::uint64_t num_keys_in_file = 0;
 };
@@ -34,24 +38,17 @@ files::loaded_keys read_part_of(files::key_reader& reader, const std::string& pa
 }  // namespace
 
 key_file::key_file(const std::string& path, std::optional<key_type> type)
-    : state_(new state{files::key_reader(path, type).read({})}) {
-  state_->num_keys_in_file = state_->keys.num_keys;
-}
+    : state_(std::make_unique<state>(files::key_reader(path, type).read({}))) {}
 
 key_file::key_file(const std::string& path, std::optional<key_type> type, const file_share& share) {
   files::key_reader reader(path, type);
   files::loaded_keys keys = read_part_of(reader, path, share);
-  state_ = new state{std::move(keys), *reader.num_keys()};
+  state_ = std::make_unique<state>(std::move(keys), *reader.num_keys());
 }
 
-key_file::~key_file() { delete state_; }
-
-key_file::key_file(key_file&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-
-key_file& key_file::operator=(key_file&& other) noexcept {
-  std::swap(state_, other.state_);
-  return *this;
-}
+key_file::~key_file() = default;
+key_file::key_file(key_file&&) noexcept = default;
+key_file& key_file::operator=(key_file&&) noexcept = default;
 
 std::uint64_t key_file::num_keys_in_file() const noexcept { return state_->num_keys_in_file; }
 

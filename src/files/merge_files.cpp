@@ -4,22 +4,23 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <memory>
 #include <utility>
 
 #include "base/math.hpp"
-#include "base/threads.hpp"
-#include "files/element_sinks.hpp"
 #include "files/file_job.hpp"
 #include "files/file_run.hpp"
+#include "files/io/input.hpp"
+#include "files/io/key_reader.hpp"
 #include "files/record_order.hpp"
+#include "report/open_report.hpp"
+#include "sort/sorter_memory.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort {
 namespace {
 
-files::sorted_file keys_of(const std::string& path, std::optional<key_type> type, key_type expected) {
+files::sorted_input keys_of(const std::string& path, std::optional<key_type> type, key_type expected) {
   const files::key_reader reader(path, type);
   const files::key_layout& layout = reader.layout();
   if (layout.type != expected) {
@@ -32,7 +33,7 @@ files::sorted_file keys_of(const std::string& path, std::optional<key_type> type
   return {path, reader.header_bytes(), *reader.num_keys(), is_native ? 0 : size_bytes(layout.type)};
 }
 
-files::sorted_file records_of(const std::string& path, std::uint64_t record_bytes) {
+files::sorted_input records_of(const std::string& path, std::uint64_t record_bytes) {
   const files::input_file input(path);
   if (!input.is_regular()) {
     throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", input.name()));
@@ -45,24 +46,24 @@ files::sorted_file records_of(const std::string& path, std::uint64_t record_byte
   return {.path = path, .num_elements = num_bytes / record_bytes};
 }
 
-std::vector<files::sorted_file> describe_inputs(const std::vector<std::string>& inputs, const file_options& file,
-                                                key_type type) {
-  std::vector<files::sorted_file> described;
+std::vector<files::sorted_input> describe_inputs(const std::vector<std::string>& inputs, const file_options& file,
+                                                 std::optional<key_type> type) {
+  std::vector<files::sorted_input> described;
   for (const std::string& path : inputs) {
-    described.push_back(file.records ? records_of(path, file.records->record_bytes) : keys_of(path, file.type, type));
+    described.push_back(type ? keys_of(path, file.type, *type) : records_of(path, file.records->record_bytes));
   }
   return described;
 }
 
-/// Has a job merge floats that are in order by value and not by bits: what is equal in value stays in the order of the
-/// files, as records do.
-void order_by_value(files::file_job& job) {
-  const auto width = static_cast<std::uint32_t>(size_bytes(job.type));
-  job.order = files::make_record_order({.record_bytes = width, .keys = {{.size_bytes = width, .type = job.type}}},
-                                       job.direction, job.options);
+/// Merges floats that are in order by value and not by bits as records: what is equal in value stays in the order of
+/// the files.
+void order_by_value(files::file_job& job, key_type type) {
+  const auto width = static_cast<std::uint32_t>(size_bytes(type));
+  job.order = files::make_record_order({.record_bytes = width, .keys = {{.size_bytes = width, .type = type}}},
+                                       job.direction, sorting::for_counted_sorts(job.options));
 }
 
-/// Plans merges as sort_external() will do them: what is in more files than one merge takes is spilled once for each
+/// Counts merges as merge_external() will do them: what is in more files than one merge takes is spilled once for each
 /// merge but the last.
 void plan_merges(files::file_job& job, std::uint64_t num_files) {
   files::plan_parts(job, {});  // however little there is: runs are read block by block
@@ -73,17 +74,16 @@ void plan_merges(files::file_job& job, std::uint64_t num_files) {
   job.plan.spilled_bytes = (job.plan.num_merges - 1) * *job.num_elements * job.order->element_bytes();
 }
 
-external::external_result merge_runs(files::file_job& job, const file_options& file,
-                                     const std::vector<files::sorted_file>& sorted) {
+file_result merge_runs(files::file_job& job, const file_options& file, const std::vector<files::sorted_input>& sorted,
+                       report::open_report& open) {
   plan_merges(job, sorted.size());
   files::require_space(job, file);
   external::run_list runs;
-  for (const files::sorted_file& input : sorted) runs.push_back(files::make_file_run(input, *job.order, job.plan));
-  const std::unique_ptr<external::element_sink> sink = files::make_sink(job, file);
-  return external::merge_external(std::move(runs), *sink, *job.order, files::parts_options(job, file));
+  for (const files::sorted_input& input : sorted) runs.push_back(files::make_file_run(input, *job.order, job.plan));
+  return files::merge(job, file, std::move(runs), open);
 }
 
-/// Whoever merges twice shows no less the second time.
+/// Shows the progress of a merge that is begun a second time only once it is beyond that of the first.
 progress_callback never_falling(const progress_callback& user) {
   if (!user) return {};
   return [user, highest = std::make_shared<double>(0)](const progress& p) {
@@ -98,23 +98,23 @@ file_result merge_files(const std::vector<std::string>& inputs, const std::strin
                         const sort_options& options) {
   if (inputs.empty()) throw invalid_argument("nothing to merge: no input is named");
   if (file.on_sorted) throw invalid_argument("the keys of a merge are never in memory all at once: it has no summary");
-  const auto begin = std::chrono::steady_clock::now();
-  files::file_job job = files::make_file_job(inputs.front(), output, file, options, files::file_outcome::merged);
+  files::file_job job = files::make_file_job(inputs.front(), output, file, options, files::file_operation::merge);
   job.options.on_progress = never_falling(options.on_progress);
-  const std::vector<files::sorted_file> sorted = describe_inputs(inputs, file, job.type);
+  const std::optional<key_type> type = job.elements->type();
+  const std::vector<files::sorted_input> sorted = describe_inputs(inputs, file, type);
   job.num_elements = 0;
-  for (const files::sorted_file& input : sorted) *job.num_elements += input.num_elements;
-  external::external_result result;
+  for (const files::sorted_input& input : sorted) *job.num_elements += input.num_elements;
+  report::open_report open(options.report, files::name(job.operation));
+  file_result result;
   try {
-    result = base::with_threads(options.threads, [&] { return merge_runs(job, file, sorted); });
+    result = merge_runs(job, file, sorted, open);
   } catch (const files::tie_disorder&) {
-    if (job.target.is_stream) throw;  // which may have taken a part
-    order_by_value(job);
-    result = base::with_threads(options.threads, [&] { return merge_runs(job, file, sorted); });
+    if (!type || job.elements->target().is_stream) throw;  // a stream may have taken a part
+    order_by_value(job, *type);
+    result = merge_runs(job, file, sorted, open);
   }
-  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
-  files::fill_report(job, result, elapsed.count());
-  return files::result_of(job, file, result);
+  open.finish();
+  return result;
 }
 
 }  // namespace spansort

@@ -3,7 +3,6 @@
 
 #include "files/element_scan.hpp"
 #include "records/record_sorter.hpp"
-#include "sort/sorter_memory.hpp"
 
 namespace spansort::files {
 namespace {
@@ -15,8 +14,7 @@ struct record_comparison {
 
 class record_order final : public external::element_order {
  public:
-  record_order(const record_format& format, direction d, const sort_options& options)
-      : sorter_(format, d, sorting::for_counted_sorts(options)) {}
+  record_order(const record_format& format, direction d, const sort_options& options) : sorter_(format, d, options) {}
 
   [[nodiscard]] std::uint64_t element_bytes() const noexcept override { return codec().record_bytes(); }
   [[nodiscard]] std::uint64_t key_bytes() const noexcept override { return codec().key_bytes(); }

@@ -10,8 +10,9 @@
 
 namespace spansort::files {
 
-/// An element is a record; the normalised key is records::record_codec's. Options' report, progress and ceiling on
-/// memory are not used: sort_memory() is for whoever keeps the ceiling. Throws invalid_argument and device_error.
+/// An element is a record; the normalised key is records::record_codec's. Report, progress and ceiling on memory of the
+/// options are those of each sort of the records' first words: whoever sorts in parts clears them by
+/// for_counted_sorts() and keeps a ceiling by sort_memory(). Throws invalid_argument and device_error.
 [[nodiscard]] std::unique_ptr<external::element_order> make_record_order(const record_format& format, direction d,
                                                                          const sort_options& options);
 

@@ -71,7 +71,7 @@ base::byte_buffer collect_outside(std::span<const K> words, const keys::codec_of
 base::byte_buffer files::outliers_of(const const_key_span& span, const summary& box) {
   // Of NaN whiskers, nothing is beyond.
   if (span.num_keys == 0 || box.whisker_low != box.whisker_low || box.whisker_high != box.whisker_high) return {};
-  // Borders are arithmetic on encodings; no key is read for them.
+  // Bounds are arithmetic on encodings; no key is read for them.
   const summary_options defaults{.devices = "host:1"};
   const auto keys = statistics::open_keys(span, {defaults.order, defaults.devices, defaults.threads});
   const outside_test is_outside{keys->at_least(box.whisker_low), keys->above(box.whisker_high), keys->first_nan()};

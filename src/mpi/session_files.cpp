@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/byte_buffer.hpp"
@@ -15,6 +16,7 @@
 #include "mpi/session_state.hpp"
 #include "mpi/shared_output.hpp"
 #include "mpi/sorted_parts.hpp"
+#include "report/open_report.hpp"
 #include "spansort/check.hpp"
 #include "spansort/report.hpp"
 
@@ -26,8 +28,14 @@ using clock = std::chrono::steady_clock;
 /// One file operation of all node ranks.
 class shared_files {
  public:
-  shared_files(session::state& session, const std::string& input, const std::string& output, const file_options& file)
-      : session_(session), input_(input), output_(output), file_(file), to_{.on_temporary = file.on_temporary} {}
+  shared_files(session::state& session, std::string_view operation, const std::string& input, const std::string& output,
+               const file_options& file)
+      : session_(session),
+        input_(input),
+        output_(output),
+        file_(file),
+        to_{.on_temporary = file.on_temporary},
+        report_(session.given.report, operation) {}
 
   /// This node rank's share of the keys. Refused where there is no room beside it for the workspace of records with
   /// `value_bytes` more, and for `other_bytes(type)` a key.
@@ -56,7 +64,7 @@ class shared_files {
     // Not all of them may see the same file by its name.
     session_.require_same(
         {{"number of keys", std::to_string(num_keys_)}, {"type", std::string(name(to_.layout.type))}});
-    end_phase("read", begin, keys.bytes.size());
+    add_phase("read", begin, keys.bytes.size());
     return keys;
   }
 
@@ -71,8 +79,8 @@ class shared_files {
   std::uint64_t write(std::span<std::byte> part) {
     const auto begin = clock::now();
     const std::uint64_t num_elements = write_shared_output(session_, to_, part);
-    end_phase("write", begin, part.size());
-    add_phases();
+    add_phase("write", begin, part.size());
+    report_.finish();
     return num_elements;
   }
 
@@ -89,17 +97,8 @@ class shared_files {
                            {"verify", file_.verify ? "yes" : "no"}});
   }
 
-  void end_phase(const char* name, clock::time_point begin, std::uint64_t bytes_moved) {
-    const double elapsed_ms = std::chrono::duration<double, std::milli>(clock::now() - begin).count();
-    phases_.push_back({name, elapsed_ms, elapsed_ms, bytes_moved, 1});
-  }
-
-  /// Around those of the sort, which has filled the report anew.
-  void add_phases() {
-    sort_report* const report = session_.given.report;
-    if (report == nullptr) return;
-    report->phases.insert(report->phases.begin(), phases_.front());
-    report->phases.push_back(phases_.back());
+  void add_phase(const char* name, clock::time_point begin, std::uint64_t bytes_moved) {
+    report_.add_phase(name, std::chrono::duration<double, std::milli>(clock::now() - begin).count(), bytes_moved);
   }
 
   session::state& session_;
@@ -108,7 +107,7 @@ class shared_files {
   const file_options& file_;
   shared_output to_;
   std::uint64_t num_keys_ = 0;
-  std::vector<phase_report> phases_;
+  report::open_report report_;  ///< to which the sort adds its phases
 };
 
 /// What is left out of parts that no node rank sees as a whole.
@@ -150,7 +149,7 @@ file_result session::sort_file(const std::string& input, const std::string& outp
   transport::communicator& group = *s.group;
   const bool descending = keys::is_descending(file.direction);
   require_available(s, file);
-  shared_files files(s, input, output, file);
+  shared_files files(s, "sort", input, output, file);
   files::loaded_keys keys = files.read(0, [](key_type) { return std::uint64_t{0}; });
   key_span span = keys.span();
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
@@ -168,7 +167,7 @@ file_result session::argsort_file(const std::string& input, const std::string& o
   transport::node_group& group = *s.group;
   const bool descending = keys::is_descending(file.direction);
   require_available(s, file);
-  shared_files files(s, input, output, file);
+  shared_files files(s, "argsort", input, output, file);
   // The result, the keys of the order, and what is fetched for verification.
   const files::loaded_keys keys = files.read(sizeof(std::uint64_t), [&](key_type type) {
     return sizeof(std::uint64_t) + size_bytes(type) + (file.verify ? order_check_bytes(type) : 0);

@@ -2,6 +2,11 @@
 #include "report/phases.hpp"
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/open_report.hpp"
 
 namespace spansort::report {
 namespace {
@@ -15,25 +20,26 @@ struct phase_span {
 
 }  // namespace
 
-void summarize_timeline(sort_report& report) {
-  std::ranges::stable_sort(report.timeline, {}, &activity::begin_ns);
-  report.phases.clear();
+void summarize_timeline(sort_report& report, std::size_t first) {
+  const std::span timeline = std::span(report.timeline).subspan(std::min(first, report.timeline.size()));
+  std::ranges::stable_sort(timeline, {}, &activity::begin_ns);
+  std::vector<phase_report> phases;
   std::vector<phase_span> spans;
-  for (const activity& a : report.timeline) {
-    const auto same_name = [&](const phase_report& p) { return p.name == a.name; };
-    auto phase = std::ranges::find_if(report.phases, same_name);
-    if (phase == report.phases.end()) {
-      report.phases.push_back({.name = std::string(a.name)});
+  for (const activity& a : timeline) {
+    auto phase = std::ranges::find(phases, a.name, &phase_report::name);
+    if (phase == phases.end()) {
+      phases.push_back({.name = std::string(a.name)});
       spans.push_back({a.begin_ns, a.end_ns});
-      phase = report.phases.end() - 1;
+      phase = phases.end() - 1;
     }
-    phase_span& span = spans[static_cast<std::size_t>(phase - report.phases.begin())];
+    phase_span& span = spans[static_cast<std::size_t>(phase - phases.begin())];
     span.end_ns = std::max(span.end_ns, a.end_ns);
     phase->elapsed_ms = static_cast<double>(span.end_ns - span.begin_ns) / ns_per_ms;
     phase->busy_ms += static_cast<double>(a.end_ns - a.begin_ns) / ns_per_ms;
     phase->bytes_moved += a.bytes_moved;
     phase->num_activities += 1;
   }
+  for (const phase_report& phase : phases) add_phase(report, phase);
 }
 
 }  // namespace spansort::report

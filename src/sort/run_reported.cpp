@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/run_reported.hpp"
 
-#include <chrono>
-
+#include "report/open_report.hpp"
 #include "report/phases.hpp"
 #include "sort/arguments.hpp"
 #include "spansort/errors.hpp"
@@ -29,15 +28,14 @@ std::string why_picked(const algorithms::choice& chosen, const sort_report& repo
 void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks, const algorithms::sort_settings& options,
                   const algorithms::problem& problem, const operation& what, const std::function<void()>& place_values,
                   sort_report& report) {
-  const bool wants_plan = report.wants_plan;
-  report = {};
-  report.wants_plan = wants_plan;
-  report.operation = what.name;
+  report::open_report open(&report, what.name);
+  const std::size_t first_activity = report.timeline.size();
+  report.ranks.clear();
+  report.picked.clear();
   report.key_type = name(problem.shape.codec.type);
   report.descending = problem.shape.codec.descending;
   report.num_keys = problem.num_keys;
   report.value_bytes = problem.shape.value_bytes;
-  const auto begin = std::chrono::steady_clock::now();
   for (unsigned i = 0; i < ranks.size(); ++i) {
     report.ranks.push_back(describe(*ranks[i].device, i, ranks.size(), problem));
   }
@@ -63,8 +61,8 @@ void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank
   report.workspace_bytes = algorithms::held_bytes(ranks) + what.scratch_bytes;
   report.picked = why_picked(chosen, report);
   if (!what.devices_picked.empty()) report.picked += "; " + what.devices_picked;
-  report::summarize_timeline(report);
-  report.elapsed_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  report::summarize_timeline(report, first_activity);
+  open.finish();
 }
 
 }  // namespace spansort::sorting

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts through temporary files in shrunken worlds: the result is that of a stable sort in memory, whatever the pieces,
+// Sorts through temporary files in shrunken worlds: the result is that of a stable sort in memory, whatever the chunks,
 // blocks and runs.
 #include "files/external/external_sort.hpp"
 
@@ -27,7 +27,8 @@ class external_test : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
   [[nodiscard]] external::external_options options(const external::spill_plan& plan) const {
-    return {.plan = plan, .folders = {folder_.string(), (folder_ / "other").string()}, .emit = {.input_name = "test"}};
+    return {
+        .plan = plan, .folders = {folder_.string(), (folder_ / "other").string()}, .writing = {.input_name = "test"}};
   }
 
   std::filesystem::path folder_;
@@ -80,14 +81,14 @@ TEST_F(external_test, IsAStableSortInAnyWorld) {
     std::vector<keyed_item> items = random_items(w.num_items, values[random() % values.size()], random);
     if (random() % 4 == 0) std::ranges::stable_sort(items, by_key);
     external::external_options how = options(external::make_spill_plan(demand_of(w)));
-    how.emit.unique = random() % 4 == 0;
-    how.emit.verify = random() % 2 == 0;
-    if (random() % 4 == 0) how.emit.head = random() % 2100;
+    how.writing.unique = random() % 4 == 0;
+    how.writing.verify = random() % 2 == 0;
+    if (random() % 4 == 0) how.writing.head = random() % 2100;
 
     std::vector<keyed_item> expected = items;
     std::ranges::stable_sort(expected, by_key);
-    if (how.emit.unique) expected = without_duplicates(expected);
-    if (how.emit.head) expected.resize(std::min<std::uint64_t>(expected.size(), *how.emit.head));
+    if (how.writing.unique) expected = without_duplicates(expected);
+    if (how.writing.head) expected.resize(std::min<std::uint64_t>(expected.size(), *how.writing.head));
 
     vector_source source(items, random() % 2 == 0);
     vector_sink sink;
@@ -153,8 +154,8 @@ TEST_F(external_test, ADamagedResultIsWithheld) {
   for (const std::uint64_t num_items : {40u, 400u}) {
     const world w{.num_items = num_items, .chunk = 50, .block = 5, .fan_in = 4};
     external::external_options how = options(external::make_spill_plan(demand_of(w)));
-    how.emit.verify = true;
-    how.emit.damages_result = true;
+    how.writing.verify = true;
+    how.writing.corrupts_result = true;
     vector_source source(random_items(num_items, 1u << 31, random), true);
     vector_sink sink;
     EXPECT_THROW(external::sort_external(source, sink, order_, how), internal_error);
@@ -179,14 +180,14 @@ TEST_F(external_test, AMergeIsComparedWithWhatItsRunsHeld) {
   for (const std::uint64_t fan_in : {8u, 2u}) {  // one pass, and several
     const world w{.num_items = 500, .chunk = 50, .block = 5, .fan_in = fan_in};
     external::external_options how = options(external::make_spill_plan(demand_of(w)));
-    how.emit.verify = true;
+    how.writing.verify = true;
     vector_sink good;
     const external::external_result result =
         external::merge_external(even_runs(order_, how, 5, 100), good, order_, how);
     EXPECT_EQ(result.num_out, 500u);
     EXPECT_TRUE(good.is_finished);
 
-    how.emit.damages_result = true;  // key 0 becomes 1 and stays in order: the checksum alone can tell
+    how.writing.corrupts_result = true;  // key 0 becomes 1 and stays in order: the checksum alone can tell
     vector_sink damaged;
     EXPECT_THROW(external::merge_external(even_runs(order_, how, 5, 100), damaged, order_, how), internal_error);
     EXPECT_FALSE(damaged.is_finished);

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "files/key_order.hpp"
+#include "files/key_element_orders.hpp"
 #include "files/record_order.hpp"
 #include "keys/codec.hpp"
 #include "record_case.hpp"

@@ -15,32 +15,32 @@ std::vector<std::byte> copy_of(const std::byte* element, std::uint64_t element_b
 
 }  // namespace
 
-elements_check check_elements(element_source& source, std::uint64_t element_bytes, std::uint64_t piece_elements,
-                              const piece_check& check_piece) {
-  SPANSORT_ASSERT(piece_elements != 0);
-  base::byte_buffer memory((piece_elements + 1) * element_bytes);
-  std::byte* const elements = memory.data() + element_bytes;  // before them: the last element of the piece before
+elements_check check_elements(element_source& source, std::uint64_t element_bytes, std::uint64_t chunk_elements,
+                              const chunk_check& check_chunk) {
+  SPANSORT_ASSERT(chunk_elements != 0);
+  base::byte_buffer memory((chunk_elements + 1) * element_bytes);
+  std::byte* const elements = memory.data() + element_bytes;  // before them: the last element of the chunk before
   elements_check found;
   for (bool is_end = false; !is_end;) {
-    const std::uint64_t count = source.read(elements, piece_elements);
-    is_end = count < piece_elements;
+    const std::uint64_t count = source.read(elements, chunk_elements);
+    is_end = count < chunk_elements;
     if (count == 0) break;
-    const check_result piece = check_piece(elements, count, found.whole.num_keys != 0);
-    if (piece.first_disorder && !found.whole.first_disorder) {
-      const std::byte* const disordered = elements + *piece.first_disorder * element_bytes;
-      found.whole.first_disorder = found.whole.num_keys + *piece.first_disorder;
+    const check_result chunk = check_chunk(elements, count, found.whole.num_keys != 0);
+    if (chunk.first_disorder && !found.whole.first_disorder) {
+      const std::byte* const disordered = elements + *chunk.first_disorder * element_bytes;
+      found.whole.first_disorder = found.whole.num_keys + *chunk.first_disorder;
       found.disordered = copy_of(disordered, element_bytes);
       found.left_neighbour = copy_of(disordered - element_bytes, element_bytes);
     }
     found.whole.num_keys += count;
-    found.whole.num_duplicates += piece.num_duplicates;
-    found.whole.checksum = found.whole.checksum + piece.checksum;
+    found.whole.num_duplicates += chunk.num_duplicates;
+    found.whole.checksum = found.whole.checksum + chunk.checksum;
     std::memcpy(memory.data(), elements + (count - 1) * element_bytes, element_bytes);
   }
   return found;
 }
 
-piece_check check_of(const element_order& order, bool unique) {
+chunk_check check_of(const element_order& order, bool unique) {
   return [&order, unique](const std::byte* elements, std::uint64_t count, bool has_left) {
     const std::byte* const left = has_left ? elements - order.element_bytes() : nullptr;
     return check_result{.num_keys = count,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where elements come from, and where they go: files of any size and streams, one piece after the other.
+// Where elements come from, and where they go: files of any size and streams, one chunk after the other.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class element_source {
 class element_sink {
  public:
   virtual ~element_sink() = default;
-  /// How many elements will come, once that is known and before the first one; nothing is said where it never is.
+  /// Says how many elements will come, once that is known and before the first one; not called where it never is.
   virtual void expect(std::uint64_t num_elements) = 0;
   /// May overwrite `elements`. Throws io_error. One thread at a time.
   virtual void write(std::byte* elements, std::uint64_t count) = 0;

@@ -12,6 +12,7 @@
 #include "base/math.hpp"
 #include "files/external/pipeline.hpp"
 #include "files/external/range_reader.hpp"
+#include "files/external/seconds_of.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::external {
@@ -20,95 +21,101 @@ namespace {
 class external_sorter {
  public:
   external_sorter(element_sink& sink, element_order& order, const external_options& options)
-      : sink_(sink), order_(order), options_(options), emitter_(order, sink, options.emit) {
-    pieces_.reserve(num_pieces);
-    add_piece();
+      : sink_(sink), order_(order), options_(options), writer_(order, sink, options.writing) {
+    chunks_.reserve(num_chunks);
+    add_chunk();
   }
 
   external_result sort(element_source& source) {
     num_expected_ = source.num_elements().value_or(0);
     num_passes_ = 1 + options_.plan.num_merges;
-    piece& first = pieces_.front();
-    read_piece(source, first);
+    element_chunk& first = chunks_.front();
+    const double read_s = seconds_of([&] { read_chunk(source, first); });
     if (is_whole(source, first)) {
+      note_stage("read", read_s, first.count * order_.element_bytes());
       sort_in_memory(first);
     } else {
       refuse_whole();
-      while (pieces_.size() < num_pieces) add_piece();
+      while (chunks_.size() < num_chunks) add_chunk();
       merge(make_runs(source));
     }
-    return finish();
+    return counted();
   }
 
   external_result merge_only(run_list runs) {
-    sums_runs_ = options_.emit.verify;
+    sums_runs_ = options_.writing.verify;
     for (const std::unique_ptr<sorted_run>& run : runs) num_expected_ += run->num_elements();
     num_read_ = num_expected_;
     num_passes_ = std::max(options_.plan.num_merges, 1u);
     merge(std::move(runs));
-    return finish();
+    return counted();
   }
 
  private:
-  static constexpr std::size_t num_pieces = 3;
+  static constexpr std::size_t num_chunks = 3;
 
-  void add_piece() {
-    pieces_.emplace_back().bytes = base::byte_buffer(options_.plan.chunk_elements * order_.element_bytes());
+  void add_chunk() {
+    chunks_.emplace_back().bytes = base::byte_buffer(options_.plan.chunk_elements * order_.element_bytes());
   }
 
-  void read_piece(element_source& source, piece& into) {
+  void read_chunk(element_source& source, element_chunk& into) {
     into.count = source.read(into.bytes.data(), options_.plan.chunk_elements);
-    if (options_.emit.verify) expected_ = expected_ + order_.checksum(into.bytes.data(), into.count);
+    if (options_.writing.verify) expected_ = expected_ + order_.checksum(into.bytes.data(), into.count);
     num_read_ += into.count;
   }
 
-  [[nodiscard]] bool is_whole(const element_source& source, const piece& first) const {
+  [[nodiscard]] bool is_whole(const element_source& source, const element_chunk& first) const {
     return first.count < options_.plan.chunk_elements || source.num_elements() == first.count;
   }
 
   void refuse_whole() const {
-    if (!options_.on_whole) return;
+    if (!options_.writing.on_whole) return;
     throw out_of_memory(fmt::format("{}: does not fit in memory, and the statistics of a sort need all keys at once",
-                                    options_.emit.input_name),
+                                    options_.writing.input_name),
                         num_expected_ * order_.element_bytes(), options_.plan.memory_bytes);
   }
 
-  void sort_piece(piece& p, std::string_view phase) {
+  void sort_chunk(element_chunk& p, std::string_view phase) {
     order_.sort(p.bytes.data(), p.count);
     num_sorted_ += p.count;
     report_progress(phase);
   }
 
-  void sort_in_memory(piece& all) {
+  void sort_in_memory(element_chunk& all) {
+    const std::uint64_t num_bytes = all.count * order_.element_bytes();
     report_progress("sort");
-    sort_piece(all, "sort");
-    if (options_.on_whole) options_.on_whole(all.bytes.data(), all.count);
-    expect(all.count);
-    emitter_.emit(all.bytes.data(), all.count);
+    if (options_.sort_whole) {
+      options_.sort_whole(all.bytes.data(), all.count);
+    } else {
+      note_stage("sort", seconds_of([&] { sort_chunk(all, "sort"); }), num_bytes);
+    }
+    writer_.write_whole(all.bytes.data(), all.count);
+    writer_.finish(expected_, num_read_);
+    note_stage("write", writer_.writing_s(), writer_.num_out() * order_.element_bytes());
   }
 
   /// Duplicates inside a run need not be spilled, unless the number of elements is to be verified at the end.
-  void drop_duplicates(piece& p) {
-    if (options_.emit.unique && !options_.emit.verify)
+  void drop_duplicates(element_chunk& p) {
+    if (options_.writing.unique && !options_.writing.verify)
       p.count = order_.remove_duplicates(nullptr, p.bytes.data(), p.count);
   }
 
   run_list make_runs(element_source& source) {
     run_writer writer(order_, options_.plan, options_.folders, num_expected_ * order_.element_bytes());
     bool first_is_waiting = true;  // it is the first in the round, and filled already
-    const stage_times times = run_pipeline(pieces_, {.fill =
-                                                         [&](piece& p) {
+    const stage_times times = run_pipeline(chunks_, {.fill =
+                                                         [&](element_chunk& p) {
                                                            if (!std::exchange(first_is_waiting, false))
-                                                             read_piece(source, p);
+                                                             read_chunk(source, p);
                                                            return p.count != 0;
                                                          },
                                                      .work =
-                                                         [&](piece& p) {
-                                                           sort_piece(p, "sort runs");
+                                                         [&](element_chunk& p) {
+                                                           sort_chunk(p, "sort runs");
                                                            drop_duplicates(p);
                                                          },
                                                      .drain =
-                                                         [&](piece& p) {
+                                                         [&](element_chunk& p) {
                                                            writer.append(p.bytes.data(), p.count);
                                                            writer.finish_run();
                                                          }});
@@ -123,7 +130,7 @@ class external_sorter {
   void merge(run_list runs) {
     num_spilled_ = 0;
     for (const std::unique_ptr<sorted_run>& run : runs) num_spilled_ += run->num_elements();
-    while (pieces_.size() < num_pieces) add_piece();
+    while (chunks_.size() < num_chunks) add_chunk();
     while (runs.size() > options_.plan.fan_in) {
       runs = merge_groups(std::move(runs));
       sums_runs_ = false;
@@ -133,7 +140,8 @@ class external_sorter {
     expect(num_spilled_);
     range_reader ranges(order_, options_.plan, std::move(runs), sums_runs_);
     merge_ranges(ranges, {"read runs", "sort ranges", "write"},
-                 [&](piece& p) { emitter_.emit(p.bytes.data(), p.count); });
+                 [&](element_chunk& p) { writer_.write(p.bytes.data(), p.count); });
+    writer_.finish(expected_, num_read_);
   }
 
   run_list merge_groups(run_list runs) {
@@ -145,7 +153,7 @@ class external_sorter {
           std::make_move_iterator(runs.begin() + static_cast<std::ptrdiff_t>(runs.size() * g / num_groups)),
           std::make_move_iterator(runs.begin() + static_cast<std::ptrdiff_t>(runs.size() * (g + 1) / num_groups)));
       range_reader ranges(order_, options_.plan, std::move(group), sums_runs_);
-      merge_ranges(ranges, {"read runs", "sort ranges", "spill"}, [&](piece& p) {
+      merge_ranges(ranges, {"read runs", "sort ranges", "spill"}, [&](element_chunk& p) {
         drop_duplicates(p);
         writer.append(p.bytes.data(), p.count);
       });
@@ -164,25 +172,26 @@ class external_sorter {
   template <class Drain>
   void merge_ranges(range_reader& ranges, const stage_names& names, Drain drain) {
     std::uint64_t num_merged = 0;
-    const stage_times times = run_pipeline(pieces_, {.fill = [&](piece& p) { return !is_enough_ && ranges.next(p); },
-                                                     .work =
-                                                         [&](piece& p) {
-                                                           num_merged += p.count;
-                                                           sort_piece(p, names.work);
-                                                         },
-                                                     .drain =
-                                                         [&](piece& p) {
-                                                           drain(p);
-                                                           is_enough_ = emitter_.is_full();
-                                                         }});
+    const stage_times times =
+        run_pipeline(chunks_, {.fill = [&](element_chunk& p) { return !is_enough_ && ranges.next(p); },
+                               .work =
+                                   [&](element_chunk& p) {
+                                     num_merged += p.count;
+                                     sort_chunk(p, names.work);
+                                   },
+                               .drain =
+                                   [&](element_chunk& p) {
+                                     drain(p);
+                                     is_enough_ = writer_.is_full();
+                                   }});
     note_stages(names, times, num_merged * order_.element_bytes());
     expected_ = expected_ + ranges.checksum();
   }
 
-  /// Duplicates go away on the way out: how many, nobody knows before.
+  /// Tells the sink how many elements will come, unless duplicates are removed from them while they are written.
   void expect(std::uint64_t num_elements) {
-    if (options_.emit.unique) return;
-    sink_.expect(options_.emit.head ? std::min(num_elements, *options_.emit.head) : num_elements);
+    if (options_.writing.unique) return;
+    sink_.expect(options_.writing.head ? std::min(num_elements, *options_.writing.head) : num_elements);
   }
 
   void report_progress(std::string_view phase) const {
@@ -196,26 +205,21 @@ class external_sorter {
     note_stage(names.work, times.work_s, bytes);
     note_stage(names.drain, times.drain_s, bytes);
   }
-  void note_stage(std::string_view name, double busy_s, std::uint64_t bytes) {
-    const auto known = std::ranges::find(result_.stages, name, &stage_report::name);
-    stage_report& stage = known == result_.stages.end() ? result_.stages.emplace_back() : *known;
-    stage.name = name;
-    stage.busy_s += busy_s;
-    stage.bytes_moved += bytes;
+  void note_stage(std::string_view name, double busy_s, std::uint64_t bytes) const {
+    if (options_.on_stage) options_.on_stage({name, busy_s, bytes});
   }
 
-  external_result finish() {
-    emitter_.finish(expected_, num_read_);
+  [[nodiscard]] external_result counted() {
     result_.num_in = num_read_;
-    result_.num_out = emitter_.num_out();
+    result_.num_out = writer_.num_out();
     return result_;
   }
 
   element_sink& sink_;
   element_order& order_;
   const external_options& options_;
-  emitter emitter_;
-  std::vector<piece> pieces_;
+  verifying_writer writer_;
+  std::vector<element_chunk> chunks_;
   external_result result_;
   multiset_checksum expected_;      ///< of the input, where it is to be verified
   bool sums_runs_ = false;          ///< the runs are the input, and have not been read yet

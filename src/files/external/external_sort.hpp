@@ -11,28 +11,30 @@
 
 #include "files/external/element_order.hpp"
 #include "files/external/element_stream.hpp"
-#include "files/external/emitter.hpp"
 #include "files/external/runs.hpp"
 #include "files/external/spill_plan.hpp"
+#include "files/external/verifying_writer.hpp"
 
 namespace spansort::external {
 
-struct external_options {
-  spill_plan plan;
-  std::vector<std::string> folders;  ///< for temporary files
-  emit_options emit;
-  /// Called on the calling thread with the phase and how far the whole is, 0 to 1; may throw to stop.
-  std::function<void(std::string_view phase, double fraction)> on_progress = {};
-  /// Called with the sorted elements, before they go out, while all of them are in memory. Where they never are, the
-  /// sort throws out_of_memory.
-  std::function<void(std::byte* elements, std::uint64_t count)> on_whole = {};
-};
-
-/// A stage of a pass: what it did and for how long; stages of a pass overlap.
+/// What a stage of a pass did, and for how long. Stages of a pass overlap.
 struct stage_report {
   std::string_view name;
   double busy_s = 0;
   std::uint64_t bytes_moved = 0;
+};
+
+struct external_options {
+  spill_plan plan;
+  std::vector<std::string> folders;  ///< for temporary files
+  write_options writing;
+  /// Called on the calling thread with the phase and how far the whole is, 0 to 1; may throw to stop.
+  std::function<void(std::string_view phase, double fraction)> on_progress = {};
+  /// Sorts the elements in the place of order.sort(), and reports that itself, where all of them are in memory at once.
+  std::function<void(std::byte* elements, std::uint64_t count)> sort_whole = {};
+  /// Called on the calling thread when a stage has ended; a stage of each merge has the same name as that of the
+  /// others.
+  std::function<void(const stage_report& stage)> on_stage = {};
 };
 
 struct external_result {
@@ -41,7 +43,6 @@ struct external_result {
   std::uint64_t spilled_bytes = 0;
   std::uint64_t num_runs = 0;  ///< 0: all was in memory at once
   unsigned num_merges = 0;
-  std::vector<stage_report> stages;
 };
 
 /// Sorts `source` into `sink`, which is finished. Blocks. Throws what its parts throw; the output is then as it was and

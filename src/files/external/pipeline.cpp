@@ -17,9 +17,9 @@ namespace spansort::external {
 namespace {
 
 /// Pieces waiting between two stages.
-class piece_queue {
+class chunk_queue {
  public:
-  void push(piece* p) {
+  void push(element_chunk* p) {
     const std::lock_guard lock(mutex_);
     if (is_abandoned_) return;
     waiting_.push_back(p);
@@ -39,11 +39,11 @@ class piece_queue {
     changed_.notify_all();
   }
   /// Blocks; null when none will come.
-  [[nodiscard]] piece* pop() {
+  [[nodiscard]] element_chunk* pop() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_closed_ || !waiting_.empty(); });
     if (waiting_.empty()) return nullptr;
-    piece* const p = waiting_.front();
+    element_chunk* const p = waiting_.front();
     waiting_.pop_front();
     return p;
   }
@@ -51,15 +51,15 @@ class piece_queue {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<piece*> waiting_;
+  std::deque<element_chunk*> waiting_;
   bool is_closed_ = false;
   bool is_abandoned_ = false;
 };
 
 class three_stages {
  public:
-  three_stages(std::vector<piece>& pieces, const pipeline_stages& stages) : stages_(stages) {
-    for (piece& p : pieces) free_.push(&p);
+  three_stages(std::vector<element_chunk>& chunks, const pipeline_stages& stages) : stages_(stages) {
+    for (element_chunk& p : chunks) free_.push(&p);
   }
 
   stage_times run() {
@@ -84,7 +84,7 @@ class three_stages {
   }
 
   void fill_all() {
-    while (piece* const p = free_.pop()) {
+    while (element_chunk* const p = free_.pop()) {
       bool is_filled = false;
       timed(times_.fill_s, [&] { is_filled = stages_.fill(*p); });
       if (!is_filled) break;
@@ -93,14 +93,14 @@ class three_stages {
     filled_.close();
   }
   void work_on_all() {
-    while (piece* const p = filled_.pop()) {
+    while (element_chunk* const p = filled_.pop()) {
       timed(times_.work_s, [&] { stages_.work(*p); });
       worked_on_.push(p);
     }
     worked_on_.close();
   }
   void drain_all() {
-    while (piece* const p = worked_on_.pop()) {
+    while (element_chunk* const p = worked_on_.pop()) {
       timed(times_.drain_s, [&] { stages_.drain(*p); });
       free_.push(p);
     }
@@ -131,17 +131,17 @@ class three_stages {
 
   const pipeline_stages& stages_;
   stage_times times_;  ///< each stage writes its own
-  piece_queue free_;
-  piece_queue filled_;
-  piece_queue worked_on_;
+  chunk_queue free_;
+  chunk_queue filled_;
+  chunk_queue worked_on_;
   std::mutex failure_mutex_;
   std::exception_ptr failure_;
 };
 
 }  // namespace
 
-stage_times run_pipeline(std::vector<piece>& pieces, const pipeline_stages& stages) {
-  return three_stages(pieces, stages).run();
+stage_times run_pipeline(std::vector<element_chunk>& chunks, const pipeline_stages& stages) {
+  return three_stages(chunks, stages).run();
 }
 
 }  // namespace spansort::external

@@ -13,15 +13,15 @@
 namespace spansort::external {
 
 /// Elements on their way.
-struct piece {
+struct element_chunk {
   base::byte_buffer bytes;
   std::uint64_t count = 0;  ///< elements in it
 };
 
 struct pipeline_stages {
-  std::function<bool(piece&)> fill;  ///< false: there is no more, and nothing has been filled
-  std::function<void(piece&)> work;
-  std::function<void(piece&)> drain;
+  std::function<bool(element_chunk&)> fill;  ///< false: there is no more, and nothing has been filled
+  std::function<void(element_chunk&)> work;
+  std::function<void(element_chunk&)> drain;
 };
 
 /// Seconds that each stage was at work.
@@ -31,8 +31,8 @@ struct stage_times {
   double drain_s = 0;
 };
 
-/// Blocks until the last piece has been drained. The first failure of a stage stops all and is thrown; so is
+/// Blocks until the last chunk has been drained. The first failure of a stage stops all and is thrown; so is
 /// device_error where the system refuses threads.
-stage_times run_pipeline(std::vector<piece>& pieces, const pipeline_stages& stages);
+stage_times run_pipeline(std::vector<element_chunk>& chunks, const pipeline_stages& stages);
 
 }  // namespace spansort::external

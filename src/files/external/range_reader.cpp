@@ -22,7 +22,7 @@ range_reader::range_reader(const element_order& order, const spill_plan& plan, r
     : order_(order),
       capacity_(plan.chunk_elements),
       block_elements_(plan.block_elements),
-      crew_(plan.batch_bytes),
+      pool_(plan.batch_bytes),
       sums_elements_(sums_elements) {
   for (std::unique_ptr<sorted_run>& run : runs) {
     cursor c;
@@ -49,15 +49,15 @@ bool range_reader::comes_before(std::size_t left, std::size_t right) const {
   return order != 0 ? order < 0 : left < right;
 }
 
-bool range_reader::next(piece& into) {
-  const std::optional<border> end = choose_blocks();
+bool range_reader::next(element_chunk& into) {
+  const std::optional<bound> end = choose_blocks();
   load(into);
   cut_off_tails(into, end);
   SPANSORT_ASSERT(into.count != 0 || !end);
   return into.count != 0;
 }
 
-std::optional<range_reader::border> range_reader::choose_blocks() {
+std::optional<range_reader::bound> range_reader::choose_blocks() {
   const auto later = [&](std::size_t a, std::size_t b) { return comes_before(b, a); };
   std::uint64_t total = 0;
   for (cursor& c : cursors_) {
@@ -69,7 +69,7 @@ std::optional<range_reader::border> range_reader::choose_blocks() {
     const std::size_t run = heap_.front();
     cursor& c = cursors_[run];
     const std::uint64_t count = elements_of(c, c.next_block);
-    if (total + count > capacity_) return border{c.run->first_key(c.next_block), run};
+    if (total + count > capacity_) return bound{c.run->first_key(c.next_block), run};
     std::ranges::pop_heap(heap_, later);
     heap_.pop_back();
     c.count += count;
@@ -81,7 +81,7 @@ std::optional<range_reader::border> range_reader::choose_blocks() {
   return std::nullopt;
 }
 
-void range_reader::load(piece& into) {
+void range_reader::load(element_chunk& into) {
   struct request {
     cursor* from = nullptr;
     std::uint64_t block = 0;
@@ -109,7 +109,7 @@ void range_reader::load(piece& into) {
     offset += c.count;
   }
   std::mutex mutex;
-  crew_.run(requests.size(), [&](std::uint64_t i, std::span<std::byte> buffer) {
+  pool_.run(requests.size(), [&](std::uint64_t i, std::span<std::byte> buffer) {
     const request& r = requests[i];
     r.from->run->read(r.block, r.num_blocks, r.to, buffer);
     if (!sums_elements_) return;
@@ -119,7 +119,7 @@ void range_reader::load(piece& into) {
   });
 }
 
-void range_reader::cut_off_tails(piece& into, const std::optional<border>& end) {
+void range_reader::cut_off_tails(element_chunk& into, const std::optional<bound>& end) {
   const std::uint64_t width = order_.element_bytes();
   std::byte* const begin = into.bytes.data();
   into.count = 0;
@@ -136,7 +136,7 @@ void range_reader::cut_off_tails(piece& into, const std::optional<border>& end) 
 
 /// Returns how many of a run's elements come before the bound. Those of the bound's own run all do: its block follows
 /// them.
-std::uint64_t range_reader::num_before(const std::byte* elements, std::uint64_t count, const border& end,
+std::uint64_t range_reader::num_before(const std::byte* elements, std::uint64_t count, const bound& end,
                                        std::size_t run) const {
   if (run == end.run) return count;
   std::vector<std::byte> key(order_.key_bytes());

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "files/external/element_order.hpp"
-#include "files/external/io_crew.hpp"
+#include "files/external/io_pool.hpp"
 #include "files/external/pipeline.hpp"
 #include "files/external/runs.hpp"
 #include "files/external/spill_plan.hpp"
@@ -25,7 +25,7 @@ class range_reader {
 
   /// Fills `into` with the elements of the next range, run after run, each run's in order; false when there are no
   /// more. plan.chunk_elements at most. Throws what reading runs throws.
-  [[nodiscard]] bool next(piece& into);
+  [[nodiscard]] bool next(element_chunk& into);
   /// The checksum of all elements that have been read, as the runs hold them, those carried over among them.
   [[nodiscard]] const multiset_checksum& checksum() const noexcept { return checksum_; }
 
@@ -37,22 +37,22 @@ class range_reader {
     std::vector<std::byte> tail;  ///< carried over
     // Of the range being made:
     std::uint64_t first_block = 0;
-    std::uint64_t offset = 0;  ///< of its elements in the piece
+    std::uint64_t offset = 0;  ///< of its elements in the chunk
     std::uint64_t count = 0;
     std::uint64_t num_final = 0;
   };
   /// A range ends before the first element of this block.
-  struct border {
+  struct bound {
     std::span<const std::byte> key;
     std::size_t run = 0;
   };
 
   [[nodiscard]] std::uint64_t elements_of(const cursor& c, std::uint64_t block) const noexcept;
   [[nodiscard]] bool comes_before(std::size_t left, std::size_t right) const;
-  [[nodiscard]] std::optional<border> choose_blocks();
-  void load(piece& into);
-  void cut_off_tails(piece& into, const std::optional<border>& end);
-  [[nodiscard]] std::uint64_t num_before(const std::byte* elements, std::uint64_t count, const border& end,
+  [[nodiscard]] std::optional<bound> choose_blocks();
+  void load(element_chunk& into);
+  void cut_off_tails(element_chunk& into, const std::optional<bound>& end);
+  [[nodiscard]] std::uint64_t num_before(const std::byte* elements, std::uint64_t count, const bound& end,
                                          std::size_t run) const;
 
   const element_order& order_;
@@ -60,7 +60,7 @@ class range_reader {
   std::uint64_t block_elements_;
   std::vector<cursor> cursors_;
   std::vector<std::size_t> heap_;  ///< runs that have blocks left, the next block's least key in front
-  io_crew crew_;
+  io_pool pool_;
   bool sums_elements_;
   multiset_checksum checksum_;
 };

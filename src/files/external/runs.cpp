@@ -85,7 +85,7 @@ run_writer::run_writer(const element_order& order, const spill_plan& plan, const
     : order_(order),
       block_elements_(plan.block_elements),
       store_(std::make_shared<spill_store>(folders, block_sizes{plan.block_bytes, plan.batch_bytes}, expected_bytes)),
-      crew_(plan.batch_bytes) {}
+      pool_(plan.batch_bytes) {}
 
 run_writer::~run_writer() = default;
 
@@ -141,7 +141,7 @@ void run_writer::write_blocks(const std::byte* elements, std::uint64_t count) {
     }
     store_->write(stored_at + first, buffer.first((end - first) * store_->block_bytes()));
   };
-  crew_.run(base::ceil_div(num_blocks, batch_blocks), write_batch);
+  pool_.run(base::ceil_div(num_blocks, batch_blocks), write_batch);
 }
 
 }  // namespace spansort::external

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "files/external/element_order.hpp"
-#include "files/external/io_crew.hpp"
+#include "files/external/io_pool.hpp"
 #include "files/external/spill_plan.hpp"
 #include "files/external/spill_store.hpp"
 
@@ -59,7 +59,7 @@ class run_writer {
   const element_order& order_;
   std::uint64_t block_elements_;
   std::shared_ptr<spill_store> store_;
-  io_crew crew_;
+  io_pool pool_;
   run_list runs_;
   std::unique_ptr<spilled_run> current_;
   std::vector<std::byte> rest_;  ///< elements of the current run that are no whole block yet

@@ -17,21 +17,21 @@ namespace {
 constexpr std::uint64_t most_block_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t least_block_bytes = std::uint64_t{16} << 10;
 constexpr std::uint64_t most_batch_bytes = std::uint64_t{4} << 20;
-/// Shares of the memory: a piece is large against what is read at a time, tables are small against pieces.
-constexpr std::uint64_t batches_of_a_piece = 64;
+/// Shares of the memory: a chunk is large against what is read at a time, tables are small against chunks.
+constexpr std::uint64_t batches_of_a_chunk = 64;
 constexpr std::uint64_t table_share = 16;
 /// Threads of input and output, their stacks and the system's buffers.
 constexpr std::uint64_t thread_bytes = std::uint64_t{1} << 20;
-constexpr std::uint64_t num_pieces_at_once = 3;
-/// Smaller pieces would be merged through ever more passes.
+constexpr std::uint64_t num_chunks_at_once = 3;
+/// Smaller chunks would be merged through ever more passes.
 constexpr std::uint64_t least_chunk_elements = 1024;
 constexpr std::uint64_t least_chunk_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t checksum_bytes = 8;
 
-/// Bytes of memory for every element of a piece: three buffers, the sort's workspace, and the tails that ranges carry
-/// over, which are half a piece at most.
-std::uint64_t piece_bytes_per_element(const spill_demand& d) {
-  return num_pieces_at_once * d.element_bytes + base::ceil_div(d.element_bytes, std::uint64_t{2}) +
+/// Bytes of memory for every element of a chunk: three buffers, the sort's workspace, and the tails that ranges carry
+/// over, which are half a chunk at most.
+std::uint64_t chunk_bytes_per_element(const spill_demand& d) {
+  return num_chunks_at_once * d.element_bytes + base::ceil_div(d.element_bytes, std::uint64_t{2}) +
          d.sort_memory.element_bytes;
 }
 
@@ -40,21 +40,21 @@ std::uint64_t table_bytes(const spill_demand& d) { return d.memory_bytes / table
 std::uint64_t fixed_bytes(const spill_demand& d) { return d.sort_memory.fixed_bytes + thread_bytes + table_bytes(d); }
 
 std::uint64_t batch_bytes_for(std::uint64_t chunk_bytes, std::uint64_t block_bytes) {
-  const std::uint64_t wanted = std::bit_floor(std::max<std::uint64_t>(chunk_bytes / batches_of_a_piece, 1));
+  const std::uint64_t wanted = std::bit_floor(std::max<std::uint64_t>(chunk_bytes / batches_of_a_chunk, 1));
   return base::round_up(std::clamp(wanted, std::min(block_bytes, most_batch_bytes), most_batch_bytes), block_bytes);
 }
 
 std::uint64_t staging_bytes(std::uint64_t batch_bytes) { return 2 * num_io_threads * batch_bytes; }
 
-/// Elements of a piece when batches take their part of the memory, too.
+/// Elements of a chunk when batches take their part of the memory, too.
 std::uint64_t chunk_elements_for(const spill_demand& d) {
   const std::uint64_t fixed = fixed_bytes(d) + staging_bytes(least_block_bytes + 2 * direct_alignment_bytes);
   if (d.memory_bytes <= fixed) return 0;
-  const std::uint64_t for_pieces = d.memory_bytes - fixed;
-  // Staging is at most 2 * num_io_threads batches of a 64th of a piece.
-  const std::uint64_t per_element = piece_bytes_per_element(d) + base::ceil_div(2 * num_io_threads * d.element_bytes,
-                                                                                std::uint64_t{batches_of_a_piece});
-  return for_pieces / per_element;
+  const std::uint64_t for_chunks = d.memory_bytes - fixed;
+  // Staging is at most 2 * num_io_threads batches of a 64th of a chunk.
+  const std::uint64_t per_element = chunk_bytes_per_element(d) + base::ceil_div(2 * num_io_threads * d.element_bytes,
+                                                                                std::uint64_t{batches_of_a_chunk});
+  return for_chunks / per_element;
 }
 
 bool is_enough(const spill_demand& d, std::uint64_t chunk_elements) {
@@ -75,14 +75,14 @@ std::uint64_t least_memory_bytes(spill_demand d) {
 }
 
 void set_block(spill_plan& p, const spill_demand& d, std::uint64_t block_bytes) {
-  // Tails and one block more must fit in a piece, however few runs are merged.
+  // Tails and one block more must fit in a chunk, however few runs are merged.
   const std::uint64_t most = std::max<std::uint64_t>(1, p.chunk_elements / 4);
   const std::uint64_t wanted_elements = d.block_elements != 0 ? d.block_elements : block_bytes / d.element_bytes;
   p.block_elements = std::clamp<std::uint64_t>(wanted_elements, 1, most);
   p.block_bytes = base::round_up(p.block_elements * d.element_bytes, direct_alignment_bytes);
   p.batch_bytes = batch_bytes_for(p.chunk_elements * d.element_bytes, p.block_bytes);
   const std::uint64_t wanted = d.fan_in != 0 ? d.fan_in : std::numeric_limits<std::uint64_t>::max();
-  // The tails of all runs together are at most half of a piece.
+  // The tails of all runs together are at most half of a chunk.
   p.fan_in =
       std::clamp<std::uint64_t>(p.chunk_elements / (2 * p.block_elements), 2, std::max<std::uint64_t>(wanted, 2));
 }
@@ -102,24 +102,24 @@ std::uint64_t table_bytes_of(const spill_plan& p, const spill_demand& d) {
 }
 
 /// Returns the least block of B bytes with which the first keys and checksums of all that one merge takes keep to the
-/// share of tables: that is C * C / (2 B) bytes, C those of a piece.
+/// share of tables: that is C * C / (2 B) bytes, C those of a chunk.
 std::uint64_t least_block_for_tables(const spill_plan& p, const spill_demand& d) {
   const double entry = static_cast<double>(d.key_bytes + checksum_bytes);
   const double memory = static_cast<double>(std::max<std::uint64_t>(d.memory_bytes, 1));
-  const double piece = static_cast<double>(p.chunk_elements) * static_cast<double>(d.element_bytes);
-  const double block = piece * std::sqrt(static_cast<double>(table_share) / 2 * entry / memory);
+  const double chunk = static_cast<double>(p.chunk_elements) * static_cast<double>(d.element_bytes);
+  const double block = chunk * std::sqrt(static_cast<double>(table_share) / 2 * entry / memory);
   return std::bit_ceil(static_cast<std::uint64_t>(std::min(block, static_cast<double>(most_batch_bytes))));
 }
 
 std::uint64_t memory_bytes_of(const spill_plan& p, const spill_demand& d) {
-  return fixed_bytes(d) + p.chunk_elements * piece_bytes_per_element(d) + staging_bytes(p.batch_bytes);
+  return fixed_bytes(d) + p.chunk_elements * chunk_bytes_per_element(d) + staging_bytes(p.batch_bytes);
 }
 
-/// Batches of large blocks are more than the part of a piece that they are thought to be.
+/// Batches of large blocks are more than the part of a chunk that they are thought to be.
 void make_room_for_batches(spill_plan& p, const spill_demand& d) {
   const std::uint64_t taken = memory_bytes_of(p, d);
   if (d.chunk_elements != 0 || taken <= d.memory_bytes) return;
-  const std::uint64_t too_many = base::ceil_div(taken - d.memory_bytes, piece_bytes_per_element(d));
+  const std::uint64_t too_many = base::ceil_div(taken - d.memory_bytes, chunk_bytes_per_element(d));
   p.chunk_elements -= std::min(too_many, p.chunk_elements - 1);
 }
 
@@ -127,7 +127,7 @@ void make_room_for_batches(spill_plan& p, const spill_demand& d) {
 void choose_block(spill_plan& p, const spill_demand& d) {
   std::optional<spill_plan> best;
   for (std::uint64_t bytes = most_block_bytes; bytes >= least_block_bytes; bytes /= 2) {
-    if (bytes > least_block_bytes && bytes > p.chunk_elements * d.element_bytes / batches_of_a_piece) continue;
+    if (bytes > least_block_bytes && bytes > p.chunk_elements * d.element_bytes / batches_of_a_chunk) continue;
     spill_plan candidate = p;
     set_block(candidate, d, bytes);
     count_passes(candidate, d);

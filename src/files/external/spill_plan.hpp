@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a sort larger than memory will go, decided before it starts: pieces, blocks, runs, passes, bytes. Arithmetic
+// How a sort larger than memory will go, decided before it starts: chunks, blocks, runs, passes, bytes. Arithmetic
 // alone.
 #pragma once
 
@@ -40,7 +40,7 @@ inline constexpr std::uint64_t direct_alignment_bytes = 4096;
 /// Threads that read, and as many that write, temporary files.
 inline constexpr unsigned num_io_threads = 3;
 
-/// Longest piece that a sort takes when it has all of `memory_bytes`: whether an input need be spilled at all.
+/// Longest chunk that a sort takes when it has all of `memory_bytes`: whether an input need be spilled at all.
 [[nodiscard]] std::uint64_t elements_that_fit(const spill_demand& demand);
 
 /// One merge is enough up to chunk_elements * fan_in elements, about (S / 5)^2 / (2 * block) for keys in S bytes of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few threads that do pieces of input and output side by side, so that disks have the next request while the bytes of
+// A few threads that do chunks of input and output side by side, so that disks have the next request while the bytes of
 // the last are checked and copied.
 #pragma once
 
@@ -28,10 +28,10 @@ class aligned_bytes {
   std::uint64_t size_bytes_ = 0;
 };
 
-class io_crew {
+class io_pool {
  public:
   /// One buffer of `batch_bytes` for each of its threads.
-  explicit io_crew(std::uint64_t batch_bytes);
+  explicit io_pool(std::uint64_t batch_bytes);
 
   /// Does task(i, buffer) for all i below `num_tasks`, begun in that order, and blocks until all have ended. The first
   /// failure ends it and is thrown.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "files/external/io_crew.hpp"
+#include "files/external/io_pool.hpp"
 
 #include <fmt/format.h>
 
@@ -23,11 +23,11 @@ aligned_bytes::aligned_bytes(std::uint64_t size_bytes) : size_bytes_(size_bytes)
   }
 }
 
-io_crew::io_crew(std::uint64_t batch_bytes) {
+io_pool::io_pool(std::uint64_t batch_bytes) {
   for (unsigned i = 0; i < num_io_threads; ++i) buffers_.emplace_back(batch_bytes);
 }
 
-void io_crew::run(std::uint64_t num_tasks,
+void io_pool::run(std::uint64_t num_tasks,
                   const std::function<void(std::uint64_t task, std::span<std::byte> buffer)>& task) {
   std::atomic<std::uint64_t> next{0};
   std::mutex mutex;

@@ -9,9 +9,9 @@
 #include <csignal>
 #include <thread>
 
-#include "external/element_case.hpp"
-#include "external/file_folder.hpp"
+#include "files/element_case.hpp"
 #include "files/element_sources.hpp"
+#include "files/file_folder.hpp"
 #include "files/io/npy.hpp"
 #include "spansort/errors.hpp"
 #include "support/engines.hpp"

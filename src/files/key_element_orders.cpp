@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "files/key_order.hpp"
+#include "files/key_element_orders.hpp"
 
 #include <cstring>
 
@@ -9,6 +9,7 @@
 #include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
 #include "sort/sorter_memory.hpp"
+#include "spansort/check.hpp"
 #include "spansort/sort.hpp"
 
 namespace spansort::files {
@@ -36,12 +37,10 @@ auto with_comparison(const keys::key_codec& by_value, const F& f) {
 }
 
 /// What keys with and without index share: elements that begin with a key, equal where that is equal in value.
-class order_by_key : public external::element_order {
+class order_by_key_value : public external::element_order {
  public:
-  order_by_key(key_type type, direction d, const sort_options& options)
-      : by_value_{type, keys::is_descending(d), keys::tie_rule::by_input_order},
-        options_(sorting::for_counted_sorts(options)),
-        sorter_(options_) {}
+  order_by_key_value(key_type type, direction d, const sort_options& options)
+      : by_value_{type, keys::is_descending(d), keys::tie_rule::by_input_order}, options_(options), sorter_(options_) {}
 
   [[nodiscard]] std::uint64_t key_bytes() const noexcept override { return by_value_.width_bytes(); }
   [[nodiscard]] multiset_checksum checksum(const std::byte* elements, std::uint64_t count) const override {
@@ -85,9 +84,9 @@ class order_by_key : public external::element_order {
   sorter sorter_;
 };
 
-class key_order final : public order_by_key {
+class order_of_keys final : public order_by_key_value {
  public:
-  using order_by_key::order_by_key;
+  using order_by_key_value::order_by_key_value;
 
   [[nodiscard]] std::uint64_t element_bytes() const noexcept override { return key_bytes(); }
   void write_key(const std::byte* element, std::byte* key) const override { write_encoded(by_bits(), element, key); }
@@ -96,6 +95,9 @@ class key_order final : public order_by_key {
   }
   [[nodiscard]] base::memory_formula sort_memory() const override {
     return sorting::sorter_memory(options(), key_bytes(), 0);
+  }
+  [[nodiscard]] multiset_checksum checksum(const std::byte* elements, std::uint64_t count) const override {
+    return spansort::checksum(const_key_span(type(), elements, count));
   }
   [[nodiscard]] std::optional<std::uint64_t> first_disorder(const std::byte* left, const std::byte* elements,
                                                             std::uint64_t count, bool unique) const override {
@@ -119,9 +121,9 @@ class key_order final : public order_by_key {
   }
 };
 
-class indexed_key_order final : public order_by_key {
+class order_of_indexed_keys final : public order_by_key_value {
  public:
-  using order_by_key::order_by_key;
+  using order_by_key_value::order_by_key_value;
 
   [[nodiscard]] std::uint64_t element_bytes() const noexcept override { return key_bytes() + index_bytes; }
   void write_key(const std::byte* element, std::byte* key) const override { write_encoded(by_value(), element, key); }
@@ -186,12 +188,12 @@ class indexed_key_order final : public order_by_key {
 }  // namespace
 
 std::unique_ptr<external::element_order> make_key_order(key_type type, direction d, const sort_options& options) {
-  return std::make_unique<key_order>(type, d, options);
+  return std::make_unique<order_of_keys>(type, d, options);
 }
 
 std::unique_ptr<external::element_order> make_indexed_key_order(key_type type, direction d,
                                                                 const sort_options& options) {
-  return std::make_unique<indexed_key_order>(type, d, options);
+  return std::make_unique<order_of_indexed_keys>(type, d, options);
 }
 
 }  // namespace spansort::files

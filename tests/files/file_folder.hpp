@@ -18,7 +18,7 @@ namespace spansort::test {
 class file_folder {
  public:
   file_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "spansort-external-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "spansort-files-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
     path_ = name;
   }

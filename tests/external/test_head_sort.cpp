@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "external/simple_order.hpp"
-#include "files/external/bounded_head.hpp"
+#include "files/external/head_sort.hpp"
 #include "spansort/errors.hpp"
 #include "support/environment.hpp"
 

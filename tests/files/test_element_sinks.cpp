@@ -8,9 +8,9 @@
 #include <numeric>
 #include <thread>
 
-#include "external/element_case.hpp"
-#include "external/file_folder.hpp"
+#include "files/element_case.hpp"
 #include "files/element_sinks.hpp"
+#include "files/file_folder.hpp"
 #include "files/io/key_writer.hpp"
 #include "spansort/errors.hpp"
 #include "support/engines.hpp"

@@ -9,10 +9,10 @@
 
 #include <algorithm>
 
-#include "external/element_case.hpp"
-#include "external/file_folder.hpp"
+#include "files/element_case.hpp"
 #include "files/element_sinks.hpp"
 #include "files/element_sources.hpp"
+#include "files/file_folder.hpp"
 #include "files/io/file_descriptor.hpp"
 
 namespace spansort {

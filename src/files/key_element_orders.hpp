@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys, and keys with their index, as elements of files larger than memory. Options' report, progress and ceiling on
-// memory are not used: sort_memory() is for whoever keeps the ceiling. All throw invalid_argument and device_error.
+// Keys, and keys with their index, as elements of files. Report, progress and ceiling on memory of the options are
+// those of each call of sort(): whoever sorts in parts clears them by for_counted_sorts() and keeps a ceiling by
+// sort_memory(). All throw invalid_argument and device_error.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "files/external/bounded_head.hpp"
+#include "files/external/head_sort.hpp"
 
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/element_kind.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "files/index_order.hpp"
+#include "files/io/key_reader.hpp"
+#include "files/io/key_writer.hpp"
+#include "files/key_element_orders.hpp"
+#include "files/record_order.hpp"
+
+namespace spansort::files {
+namespace {
+
+constexpr std::uint64_t index_bytes = sizeof(std::uint64_t);
+
+/// What all kinds of elements that are made of keys share.
+class kind_of_keys : public element_kind {
+ public:
+  kind_of_keys(const std::string& input, const std::string& output, std::optional<key_type> type)
+      : reader_(input, type),
+        target_(find_output(output)),
+        layout_(output_layout(target_, input, reader_.layout())),
+        name_(reader_.name()),
+        num_keys_(reader_.num_keys()) {}
+
+  [[nodiscard]] const std::string& input_name() const noexcept override { return name_; }
+  [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return num_keys_; }
+  [[nodiscard]] std::uint64_t input_bytes() const override { return num_keys_.value_or(0) * size_bytes(held_type()); }
+  [[nodiscard]] std::optional<key_type> type() const noexcept override { return held_type(); }
+  [[nodiscard]] const output_target& target() const noexcept override { return target_; }
+
+ protected:
+  [[nodiscard]] key_type held_type() const noexcept { return layout_.type; }
+  [[nodiscard]] key_reader& reader() noexcept { return reader_; }
+  /// That of an output of keys.
+  [[nodiscard]] const key_layout& layout() const noexcept { return layout_; }
+
+  void require_memory(std::uint64_t workspace_bytes_per_key, std::uint64_t limit_bytes) const {
+    reader_.require_memory({[=](key_type) { return workspace_bytes_per_key; }, limit_bytes});
+  }
+
+ private:
+  key_reader reader_;
+  output_target target_;
+  key_layout layout_;
+  std::string name_;
+  std::optional<std::uint64_t> num_keys_;
+};
+
+class plain_keys final : public kind_of_keys {
+ public:
+  using kind_of_keys::kind_of_keys;
+
+  [[nodiscard]] std::uint64_t output_bytes(std::uint64_t count) const override { return file_bytes(layout(), count); }
+  [[nodiscard]] std::unique_ptr<external::element_order> make_order(direction d,
+                                                                    const sort_options& options) const override {
+    return make_key_order(held_type(), d, options);
+  }
+  [[nodiscard]] std::unique_ptr<external::element_source> take_source(source_options options) override {
+    return make_key_source(std::move(reader()), std::move(options));
+  }
+  [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const override {
+    return make_key_sink(target(), layout(), options);
+  }
+  void hold_whole(std::uint64_t limit_bytes) override { require_memory(size_bytes(held_type()), limit_bytes); }
+  [[nodiscard]] std::uint64_t whole_bytes() const override { return input_bytes(); }
+};
+
+/// Keys of which the order is written. In parts, an element is a key with its index; held whole, it is an index alone,
+/// and the keys lie beside the elements where they were read to.
+class indexed_keys final : public kind_of_keys {
+ public:
+  using kind_of_keys::kind_of_keys;
+
+  [[nodiscard]] std::uint64_t output_bytes(std::uint64_t count) const override {
+    return file_bytes(index_layout(), count);
+  }
+  [[nodiscard]] std::unique_ptr<external::element_order> make_order(direction d,
+                                                                    const sort_options& options) const override {
+    return whole_ ? make_index_order(whole_, d, options) : make_indexed_key_order(held_type(), d, options);
+  }
+  [[nodiscard]] std::unique_ptr<external::element_source> take_source(source_options options) override {
+    if (!whole_) return make_indexed_key_source(std::move(reader()), std::move(options));
+    return make_index_source(std::move(reader()), whole_, std::move(options));
+  }
+  [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const override {
+    if (whole_) return make_key_sink(target(), index_layout(), options);
+    key_layout elements = layout();
+    elements.type = held_type();
+    return make_index_sink(target(), elements, options);
+  }
+  /// Needs beside the keys 8 bytes an index in the result, a copy of the keys, and as much of both in the workspace.
+  void hold_whole(std::uint64_t limit_bytes) override {
+    require_memory(2 * (index_bytes + size_bytes(held_type())), limit_bytes);
+    whole_ = std::make_shared<loaded_keys>();
+    whole_->layout = layout();
+    whole_->layout.type = held_type();
+  }
+  [[nodiscard]] std::uint64_t whole_bytes() const override {
+    return input_bytes() + num_elements().value_or(0) * index_bytes;
+  }
+
+ private:
+  [[nodiscard]] key_layout index_layout() const { return {layout().format, key_type::i64, std::endian::little}; }
+
+  std::shared_ptr<loaded_keys> whole_;  ///< null: sorted in parts
+};
+
+class plain_records final : public element_kind {
+ public:
+  plain_records(const std::string& input, const std::string& output, const record_format& format)
+      : format_(format), input_(input), target_(find_output(output)), name_(input_.name()) {
+    if (const auto size = input_.size_bytes()) num_records_ = *size / format_.record_bytes;
+  }
+
+  [[nodiscard]] const std::string& input_name() const noexcept override { return name_; }
+  [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return num_records_; }
+  [[nodiscard]] std::uint64_t input_bytes() const override { return output_bytes(num_records_.value_or(0)); }
+  [[nodiscard]] std::optional<key_type> type() const noexcept override { return std::nullopt; }
+  [[nodiscard]] const output_target& target() const noexcept override { return target_; }
+  [[nodiscard]] std::uint64_t output_bytes(std::uint64_t count) const override { return count * format_.record_bytes; }
+  [[nodiscard]] std::unique_ptr<external::element_order> make_order(direction d,
+                                                                    const sort_options& options) const override {
+    return make_record_order(format_, d, options);
+  }
+  [[nodiscard]] std::unique_ptr<external::element_source> take_source(source_options options) override {
+    return make_record_source(std::move(input_), format_.record_bytes, std::move(options));
+  }
+  [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const override {
+    return make_record_sink(target_, format_.record_bytes, options);
+  }
+  void hold_whole(std::uint64_t) override {}
+  [[nodiscard]] std::uint64_t whole_bytes() const override { return input_bytes(); }
+
+ private:
+  record_format format_;
+  input_file input_;
+  output_target target_;
+  std::string name_;
+  std::optional<std::uint64_t> num_records_;
+};
+
+}  // namespace
+
+std::unique_ptr<element_kind> open_keys(const std::string& input, const std::string& output,
+                                        std::optional<key_type> type, key_outcome outcome) {
+  if (outcome == key_outcome::indices) return std::make_unique<indexed_keys>(input, output, type);
+  return std::make_unique<plain_keys>(input, output, type);
+}
+
+std::unique_ptr<element_kind> open_records(const std::string& input, const std::string& output,
+                                           const record_format& format) {
+  return std::make_unique<plain_records>(input, output, format);
+}
+
+}  // namespace spansort::files
