@@ -173,15 +173,15 @@ class session {
   /// Returns what a box plot of the keys of all node ranks shows, likewise; all get the outliers. The mean of floats
   /// may be rounded otherwise than in one process. Throws as summarize().
   [[nodiscard]] summary summarize(const_key_span keys, const summary_options& options = {});
-  /// Returns whether the keys of all node ranks, laid end to end in their order, are in order of value, as is_sorted() of
-  /// one process says; the same for all. One read; no memory.
+  /// Returns whether the keys of all node ranks, laid end to end in their order, are in order of value, as is_sorted()
+  /// of one process says; the same for all. One read; no memory.
   [[nodiscard]] bool is_sorted(const_key_span keys, direction d = direction::ascending);
   /// Counts the keys of all node ranks that are less than a value, equal to it, and greater; the same for all. `value`
   /// points to one key of the keys' type, the same on all node ranks. One read. Throws as rank_of().
   [[nodiscard]] key_rank rank_of(const_key_span keys, const void* value);
-  /// Returns the k largest keys of all node ranks, the largest first, as bytes; all get all of them, so that k should be
-  /// small. Where they are is said by argsort() alone. Memory: that of top_k() for this node rank's keys, and three times
-  /// the answer. Throws as top_k().
+  /// Returns the k largest keys of all node ranks, the largest first, as bytes; all get all of them, so that k should
+  /// be small. Where they are is said by argsort() alone. Memory: that of top_k() for this node rank's keys, and three
+  /// times the answer. Throws as top_k().
   [[nodiscard]] std::vector<std::byte> top_k(const_key_span keys, std::uint64_t k, const top_options& options = {});
   /// Returns the k smallest keys, the smallest first, likewise.
   [[nodiscard]] std::vector<std::byte> bottom_k(const_key_span keys, std::uint64_t k, const top_options& options = {});

@@ -161,7 +161,7 @@ template <key_range R>
   return detail::quantiles(keys, q, options);
 }
 
-/// The same of q in braces: `spansort::quantiles(keys, {0.25, 0.5, 0.75})`.
+/// Takes q in braces: `spansort::quantiles(keys, {0.25, 0.5, 0.75})`.
 template <key_range R>
 [[nodiscard]] std::vector<double> quantiles(const R& keys, std::initializer_list<double> q,
                                             const quantile_options& options = {}) {
@@ -233,7 +233,7 @@ template <key_range R>
 /// Throws invalid_argument where there are no bins, an end is not finite, or low > high.
 [[nodiscard]] std::vector<double> equal_width_edges(double low, double high, std::uint64_t num_bins);
 
-/// Of histogram() and rank_of().
+/// Options of histogram() and rank_of().
 struct count_options {
   key_order order = key_order::unknown;
   device_list devices = {};  ///< as in quantile_options

@@ -11,7 +11,7 @@
 
 #include "spansort/cxx20.hpp"
 
-// CUDA's 16-bit floats, named here so that they are keys wherever their headers are included, before this one or after it.
+// CUDA's 16-bit floats, named here so that they are keys wherever their headers are included, before this one or after.
 struct __half;
 struct __nv_bfloat16;
 
@@ -46,11 +46,11 @@ enum class key_type : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f16, 
 template <class T>
 struct key_traits;
 
-/// A type whose values can be sorted: bool and integers of 8 to 64 bits, character types, enumerations and std::byte (by
-/// their underlying integer), float, double, and the types of C++ and CUDA for 16-bit floats: float16 and bfloat16 of this
-/// header, _Float16, std::float16_t, std::bfloat16_t, __half and __nv_bfloat16, where there are such; durations and time
-/// points of std::chrono, and what is made like them, by their count. Not long double and integers of 128 bits, which no
-/// key_type stands for.
+/// A type whose values can be sorted: bool and integers of 8 to 64 bits, character types, enumerations and std::byte
+/// (by their underlying integer), float, double, and the types of C++ and CUDA for 16-bit floats: float16 and bfloat16
+/// of this header, _Float16, std::float16_t, std::bfloat16_t, __half and __nv_bfloat16, where there are such; durations
+/// and time points of std::chrono, and what is made like them, by their count. Long double and integers of 128 bits are
+/// none: no key_type stands for them.
 template <class T>
 concept radix_key = requires {
   key_traits<std::remove_cv_t<T>>::type;

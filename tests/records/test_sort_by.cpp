@@ -151,7 +151,7 @@ sort_key<P> with_direction(const sort_key<P>& key) {
   return key;
 }
 
-/// Whether `a` comes before `b`.
+/// Returns whether `a` comes before `b`.
 template <class T>
 bool precedes(const T&, const T&) {
   return false;
