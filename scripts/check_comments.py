@@ -5,7 +5,7 @@
 - a doc comment (///) that begins with a preposition, a conjunction or "The same", so that its subject has to be guessed;
 - a function's doc comment that begins with "Whether", "What", "How" ... where "Returns whether" says it;
 - a word that is this project's alone where the field has one;
-- a line of more than 120 columns.
+- a line of more than 120 columns; refusals of the public headers may be longer, for compilers show that one line.
 
 Prints path:line and what is wrong. Exit status: 0 when nothing was found, 1 otherwise. --self-test tries the script.
 """
@@ -47,7 +47,7 @@ def problems_of(text, is_source):
     lines = text.split("\n")
     was_doc = False
     for i, line in enumerate(lines):
-        if len(line) > MOST_COLUMNS:
+        if len(line) > MOST_COLUMNS and not line.startswith("detail::refused<"):
             yield i + 1, f"{len(line)} columns"
         for found in WORD.finditer(line):
             yield i + 1, f"'{found[1]}': say {WORDS[found[1].lower()]}"
