@@ -13,7 +13,8 @@ Runs `./dev demo` and `./dev test` in each root: bookworm and trixie (Debian 12 
 them where none is named. A root whose archive cannot be reached, or whose keys are not here, is skipped.
   --demo-only  leave out `./dev test`
   --keep       leave the roots where they were made, to look into them
-The mirror is that of this machine's apt, else the distribution's own; apt's settings are taken over, proxies among them.
+The mirror is that of this machine's apt; for an origin that apt does not know, SPANSORT_MIRROR=URL says it, and a root
+without a mirror is skipped. Apt's settings are taken over, proxies among them.
 SPANSORT_ROOTS=DIR says where roots are made (default: a temporary folder); SPANSORT_JOBS is passed on.
 HELP
 }
@@ -23,14 +24,14 @@ fail() { printf 'fresh_roots: %s\n' "$*" >&2; exit 2; }
 
 # ---- the system's apt
 
-# mirror_of <origin> <default>: what this machine's apt fetches packages of that origin from.
+# mirror_of <origin>: what this machine's apt fetches packages of that origin from; else SPANSORT_MIRROR, which may be empty.
 mirror_of() {
   local mirror=''
   if command -v apt-get >/dev/null; then
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Origin: $1" "Label: $1" 2>/dev/null |
       grep -m 1 '^http') || true
   fi
-  echo "${mirror:-$2}"
+  echo "${mirror:-${SPANSORT_MIRROR:-}}"
 }
 
 # What a root's apt needs to reach the archive as this machine's does.
@@ -38,7 +39,9 @@ write_apt_settings() { apt-config dump 2>/dev/null | grep -E '^Acquire::(http|ht
 
 # why_not <suite> <mirror> <keyring>: prints why the root cannot be made, nothing where it can.
 why_not() {
-  if [[ ! -r $3 ]]; then
+  if [[ -z $2 ]]; then
+    echo "this machine's apt knows no mirror of it (SPANSORT_MIRROR=URL names one)"
+  elif [[ ! -r $3 ]]; then
     echo "the archive's keys are not in $3"
   elif ! /usr/lib/apt/apt-helper download-file "${2%/}/dists/$1/InRelease" "$work/InRelease" >/dev/null 2>&1; then
     echo "the archive cannot be reached"
@@ -92,10 +95,10 @@ try_verb() {
 # try_root <suite>: sets `outcome`.
 try_root() {
   local origin=Debian mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg components=main reason verb begin=$SECONDS
-  mirror=$(mirror_of Debian http://deb.debian.org/debian)
+  mirror=$(mirror_of Debian)
   if [[ $1 == noble ]]; then
     origin=Ubuntu components=main,universe keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg
-    mirror=$(mirror_of Ubuntu http://archive.ubuntu.com/ubuntu)
+    mirror=$(mirror_of Ubuntu)
   fi
   reason=$(why_not "$1" "$mirror" "$keyring")
   if [[ -n $reason ]]; then
