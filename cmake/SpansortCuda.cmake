@@ -5,7 +5,8 @@ set(SPANSORT_CUDA AUTO CACHE STRING "Build the GPU backend: AUTO (where nvcc is 
 set_property(CACHE SPANSORT_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(SPANSORT_HAS_CUDA OFF)
 
-# Sets <out> to why this nvcc cannot compile C++20 here, or to nothing: most refuse a C++ compiler newer than themselves.
+# Sets <out> to why this nvcc cannot compile C++20 here, or to nothing: most refuse a C++ compiler newer than
+# themselves.
 function(spansort_try_nvcc out nvcc)
   set(host_compiler "")
   if(CMAKE_CUDA_HOST_COMPILER)
@@ -52,7 +53,8 @@ if(why_no_cuda)
   return()
 endif()
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-  # Code for the data-centre chips of today, and intermediate code that the driver compiles for all others from Turing on.
+  # Code for the data-centre chips of today, and intermediate code that the driver compiles for all others from Turing
+  # on.
   set(CMAKE_CUDA_ARCHITECTURES 75-virtual 80-real 90)
 endif()
 if(SPANSORT_COMPILER_LAUNCHER AND NOT DEFINED CMAKE_CUDA_COMPILER_LAUNCHER)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# NCCL, by which the GPUs of different processes reach each other: SPANSORT_HAS_NCCL says whether it is built in. Only its
-# header is needed: the library is loaded when a session of several GPUs begins, and without it messages go through the host.
+# NCCL, by which the GPUs of different processes reach each other: SPANSORT_HAS_NCCL says whether it is built in. Only
+# its header is needed: the library is loaded when a session of several GPUs begins, and without it messages go through
+# the host.
 set(SPANSORT_NCCL AUTO CACHE STRING "Let GPUs of a cluster exchange by NCCL: AUTO (where its header is found), ON or OFF")
 set_property(CACHE SPANSORT_NCCL PROPERTY STRINGS AUTO ON OFF)
 set(SPANSORT_HAS_NCCL OFF)

@@ -97,8 +97,8 @@ function(spansort_room_objects out)
   set(${out} ${objects} PARENT_SCOPE)
 endfunction()
 
-# spansort_describe_room(<name> <what it holds>): a row of the table of rooms, in the order of the calls. A room that this
-# build leaves out keeps its row.
+# spansort_describe_room(<name> <what it holds>): a row of the table of rooms, in the order of the calls. A room that
+# this build leaves out keeps its row.
 function(spansort_describe_room name holds)
   set_property(GLOBAL APPEND PROPERTY SPANSORT_DESCRIBED_ROOMS ${name})
   if(NOT TARGET spansort_room_${name})

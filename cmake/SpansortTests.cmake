@@ -86,8 +86,8 @@ endfunction()
 
 # spansort_add_script_tests(<script> class|method PROPERTIES <property> <value>...)
 # One ctest entry for each class, or for each method, of a script of Python's unittest; one for another script. Parts
-# of a script run side by side that way: much of what they do is to wait. They begin first, for they take longest. Debian's
-# interpreter has NumPy.
+# of a script run side by side that way: much of what they do is to wait. They begin first, for they take longest.
+# Debian's interpreter has NumPy.
 function(spansort_add_script_tests script part)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "PROPERTIES")
   cmake_path(RELATIVE_PATH script BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/tests" OUTPUT_VARIABLE name)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The demonstration behind `./dev demo`: real data of this machine (size and time of every file under /usr), then
-# generated keys through the multi-device pipeline on four host devices. Everything is checked, by spansort and by NumPy.
-# usage: demo.sh SPANSORT_COMMAND; SPANSORT_DEMO_KEYS and SPANSORT_DEMO_ROOT make it smaller; pictures stay in the
-# folder SPANSORT_DEMO_PICTURES where that is set.
+# generated keys through the multi-device pipeline on four host devices. Everything is checked, by spansort and by
+# NumPy. usage: demo.sh SPANSORT_COMMAND; SPANSORT_DEMO_KEYS and SPANSORT_DEMO_ROOT make it smaller; pictures stay in
+# the folder SPANSORT_DEMO_PICTURES where that is set.
 set -euo pipefail
 
 spansort=$(realpath "${1:?usage: demo.sh SPANSORT_COMMAND}")

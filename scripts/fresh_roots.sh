@@ -24,7 +24,8 @@ fail() { printf 'fresh_roots: %s\n' "$*" >&2; exit 2; }
 
 # ---- the system's apt
 
-# mirror_of <origin>: what this machine's apt fetches packages of that origin from; else SPANSORT_MIRROR, which may be empty.
+# mirror_of <origin>: what this machine's apt fetches packages of that origin from; else SPANSORT_MIRROR, which may be
+# empty.
 mirror_of() {
   local mirror=''
   if command -v apt-get >/dev/null; then

@@ -12,7 +12,8 @@
 
 namespace spansort {
 
-/// Contiguous memory with elements of a key type: std::vector, std::array, std::span and the like, also of const elements.
+/// Contiguous memory with elements of a key type: std::vector, std::array, std::span and the like, also of const
+/// elements.
 template <class R>
 concept key_range =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && radix_key<std::ranges::range_value_t<R>>;
@@ -55,8 +56,8 @@ struct text {
   }
 };
 
-/// The result of calls that cannot be. They are declared and deleted, so that the compiler shows the reason where the call
-/// stands, and so that a concept that asks for the call gets the answer no.
+/// The result of calls that cannot be. They are declared and deleted, so that the compiler shows the reason where the
+/// call stands, and so that a concept that asks for the call gets the answer no.
 template <text reason>
 struct refused {};
 

@@ -5,20 +5,21 @@
 //     spansort::sort_by({.devices = "gpu"}, trades, [](const trade& t) { return t.price * t.quantity; });
 //     for (const std::uint64_t i : spansort::argsort_by(people, &person::birthday)) show(people[i]);
 //
-// A projection is a pointer to a member or a member function, or anything else that is called with one element (const) and
-// gives a key: a value of a key type (types.hpp: numbers, bool, characters, enumerations, times), or fixed-width bytes,
-// char, unsigned char, char8_t or std::byte in a std::array or an array, up to 256 of them, in the order of memcmp. A member
-// of a member takes a lambda. Elements are ordered by the first key; where it is equal by the second, and so on, up to
-// most_record_keys keys. Each is ascending, or descending where it stands in descending(). Floats are ordered as in
-// sort_pairs(): -0.0 ties with +0.0 and NaN with NaN, NaN last, ascending and descending. Elements that are equal in all
-// keys keep their input order: the sort is stable.
+// A projection is a pointer to a member or a member function, or anything else that is called with one element (const)
+// and gives a key: a value of a key type (types.hpp: numbers, bool, characters, enumerations, times), or fixed-width
+// bytes, char, unsigned char, char8_t or std::byte in a std::array or an array, up to 256 of them, in the order of
+// memcmp. A member of a member takes a lambda. Elements are ordered by the first key; where it is equal by the second,
+// and so on, up to most_record_keys keys. Each is ascending, or descending where it stands in descending(). Floats are
+// ordered as in sort_pairs(): -0.0 ties with +0.0 and NaN with NaN, NaN last, ascending and descending. Elements that
+// are equal in all keys keep their input order: the sort is stable.
 //
-// Projections are called by several threads at once, once for every element or, where keys are wider than 8 bytes together,
-// as often as the order needs it; so they give the same key whenever they are called, and change nothing.
+// Projections are called by several threads at once, once for every element or, where keys are wider than 8 bytes
+// together, as often as the order needs it; so they give the same key whenever they are called, and change nothing.
 //
 // Options come first, for the projections are as many as you like.
 //
-// Memory beside n elements of R bytes, with keys of k bytes together, and i = 4 bytes for an index (8 beyond 2^32 elements):
+// Memory beside n elements of R bytes, with keys of k bytes together, and i = 4 bytes for an index (8 beyond 2^32
+// elements):
 //   k <= 8, R <= 16: n * w, w = k rounded up to 1, 2, 4 or 8, and that of sort_pairs with keys of w and values of R bytes
 //                    (sort.hpp): the elements travel with their keys;
 //   other sort_by:   n * (i + max(w, s)), w = 8 where k > 8, and that of sort_pairs with keys of w and values of i bytes, where
@@ -27,10 +28,10 @@
 //   besides, where k > 8, 512 KiB a thread and n / 512 bytes.
 // options.memory_limit_bytes is a ceiling on all but the last line.
 //
-// All calls block until the result is in place. They throw invalid_argument, device_error, out_of_memory, cancelled, and
-// what a projection throws. The elements are then untouched, but for the two cases that sort.hpp names where the elements
-// travel with their keys; where they do not, nothing can fail once they move. Indices of an argsort_by that throws are
-// unspecified.
+// All calls block until the result is in place. They throw invalid_argument, device_error, out_of_memory, cancelled,
+// and what a projection throws. The elements are then untouched, but for the two cases that sort.hpp names where the
+// elements travel with their keys; where they do not, nothing can fail once they move. Indices of an argsort_by that
+// throws are unspecified.
 #pragma once
 
 #include <array>
@@ -64,7 +65,8 @@ struct sort_key {
   direction order = direction::ascending;
 };
 
-/// The key that `projection` gives, the greatest first. NaN is last all the same. Without a projection: the element itself.
+/// The key that `projection` gives, the greatest first. NaN is last all the same. Without a projection: the element
+/// itself.
 template <class P = std::identity>
 [[nodiscard]] constexpr sort_key<P> descending(P projection = {}) {
   return {std::move(projection), direction::descending};
@@ -219,7 +221,8 @@ concept not_copied_as_bytes = in_place_range<R> && !std::is_trivially_copyable_v
 
 }  // namespace detail
 
-/// Sorts `elements` in place by what the projections give of them: any contiguous range of a trivially copyable type. Stable.
+/// Sorts `elements` in place by what the projections give of them: any contiguous range of a trivially copyable type.
+/// Stable.
 template <in_place_element_range R, key_projection<R>... P>
   requires(sizeof...(P) >= 1 && sizeof...(P) <= most_record_keys)
 void sort_by(const sort_options& options, R&& elements, P... projections) {
@@ -234,8 +237,9 @@ template <in_place_element_range R, key_projection<R>... P>
 void sort_by(R&& elements, P... projections) { spansort::sort_by(sort_options{}, elements, std::move(projections)...); }
 
 /// Writes into `indices` (4 or 8 bytes each, as many as elements) the order in which sort_by() would put `elements`:
-/// elements[indices[0]] is the first. The elements, of any type in any random-access range (std::deque, a view), stay as they
-/// are. 32-bit indices serve up to 2^32 elements (2^31 when signed). Throws invalid_argument also when the counts differ.
+/// elements[indices[0]] is the first. The elements, of any type in any random-access range (std::deque, a view), stay
+/// as they are. 32-bit indices serve up to 2^32 elements (2^31 when signed). Throws invalid_argument also when the
+/// counts differ.
 template <std::ranges::random_access_range R, std::ranges::contiguous_range S, key_projection<R>... P>
   requires(std::ranges::sized_range<R>&& in_place_range<S>&& sort_index<std::ranges::range_value_t<S>> &&
            sizeof...(P) >= 1 && sizeof...(P) <= most_record_keys)

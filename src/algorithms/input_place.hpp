@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the input of RMG sort lies and its result goes. All that differs between devices that share the caller's memory,
-// devices that copy to and from memory of their own, and data that is on the devices already, is here.
+// Where the input of RMG sort lies and its result goes. All that differs between devices that share the caller's
+// memory, devices that copy to and from memory of their own, and data that is on the devices already, is here.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ struct arrival {
   device::event* arrived = nullptr;  ///< null: it is there
 };
 
-/// A rank's share of the input, or its part of the result: where it begins in this process's records, and how many it holds.
+/// A rank's share of the input, or its part of the result: where it begins in this process's records, and how many it
+/// holds.
 struct share {
   unsigned rank = 0;
   std::uint64_t begin = 0;
@@ -41,8 +42,8 @@ class input_place {
   input_place(const input_place&) = delete;
   input_place& operator=(const input_place&) = delete;
 
-  /// The device's memory for a share of the input. Where it is not the caller's it has room for `capacity` records, all that
-  /// the rank may hold before or after the exchange.
+  /// The device's memory for a share of the input. Where it is not the caller's it has room for `capacity` records, all
+  /// that the rank may hold before or after the exchange.
   [[nodiscard]] virtual device::records chunk(const share& of_input, std::uint64_t capacity) const = 0;
   /// Queues what brings a share into its chunk.
   [[nodiscard]] virtual std::vector<arrival> scatter(const share& of_input, const device::records& chunk) = 0;

@@ -27,8 +27,8 @@ class rmg_others {
 
   /// What this process is at, should it fail.
   virtual void enter(std::string_view) {}
-  /// Fills in the counts of other processes' slices, and gives them this one's. `slices` are all pending ones, in an order
-  /// that is the same in all processes.
+  /// Fills in the counts of other processes' slices, and gives them this one's. `slices` are all pending ones, in an
+  /// order that is the same in all processes.
   virtual void share_counts(std::span<const slice_counts>) {}
   /// Waits until what this process's ranks will send lies there, where the host is to send it.
   virtual void complete_sources() {}

@@ -27,8 +27,8 @@ namespace spansort::mpi {
 [[nodiscard]] std::string find_duplicate(transport::communicator& group, const const_key_span& sorted_keys,
                                          bool descending);
 
-/// Whether `indices`, as many as keys, are this node rank's part of the stable order of all keys: `keys` is its share of
-/// the unsorted ones, of which those at the indices are fetched. Memory: order_check_bytes(type) a key.
+/// Whether `indices`, as many as keys, are this node rank's part of the stable order of all keys: `keys` is its share
+/// of the unsorted ones, of which those at the indices are fetched. Memory: order_check_bytes(type) a key.
 [[nodiscard]] std::string find_fault_of_order(transport::node_group& group, const transport::exchange_limits& limits,
                                               const const_key_span& keys, std::span<const std::uint64_t> indices,
                                               bool descending);
@@ -37,8 +37,8 @@ namespace spansort::mpi {
   return 3 * sizeof(std::uint64_t) + 3 * std::uint64_t{size_bytes(type)};
 }
 
-/// Keeps the first of equal keys over all node ranks, and the indices of those, if there are any. Returns how many are left
-/// on this one.
+/// Keeps the first of equal keys over all node ranks, and the indices of those, if there are any. Returns how many are
+/// left on this one.
 std::uint64_t keep_unique(transport::communicator& group, const key_span& sorted_keys, bool descending,
                           std::uint64_t* indices = nullptr);
 

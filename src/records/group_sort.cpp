@@ -74,7 +74,8 @@ class group_sorter {
     job_.words_sorter.sort_pairs(as_key_span(words), indices.data(), sizeof(Index));
   }
 
-  /// Sorts the groups of equal words within a group, from `offset` on to the end of the key; larger ones are only named.
+  /// Sorts the groups of equal words within a group, from `offset` on to the end of the key; larger ones are only
+  /// named.
   void sort_small_groups_within(const group& whole, std::uint32_t offset, std::vector<group>& larger) {
     const std::span<const std::uint64_t> words = job_.words.subspan(whole.begin, whole.count);
     std::mutex larger_mutex;

@@ -26,8 +26,8 @@ class projected_keys final : public key_words {
   [[nodiscard]] bool fit_one_word() const noexcept { return key_bytes() <= sizeof(std::uint64_t); }
   /// The unsigned type of 1, 2, 4 or 8 bytes that words of write_words() have.
   [[nodiscard]] key_type word_type() const noexcept;
-  /// Writes the keys of `num_elements` elements as numbers of word_type(), on all threads. Only where they fit one word.
-  /// Throws what a projection throws.
+  /// Writes the keys of `num_elements` elements as numbers of word_type(), on all threads. Only where they fit one
+  /// word. Throws what a projection throws.
   void write_words(std::uint64_t num_elements, void* words) const;
 
  private:

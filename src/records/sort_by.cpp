@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort_by() and argsort_by() of elements whose keys are read through projections. Keys of up to 8 bytes together are one
-// number each, and one sort orders them; wider ones are ordered as those of records.
+// sort_by() and argsort_by() of elements whose keys are read through projections. Keys of up to 8 bytes together are
+// one number each, and one sort orders them; wider ones are ordered as those of records.
 #include "spansort/sort_by.hpp"
 
 #include <fmt/format.h>

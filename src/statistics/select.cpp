@@ -61,8 +61,8 @@ class selection {
 
   [[nodiscard]] bool is_alone() const noexcept { return group_.num_nodes() == 1; }
 
-  /// So few on one GPU that sorting them takes less time than another read and what the host has to do with it. What a CPU
-  /// has is searched further, whose sort takes ten times as long as a read.
+  /// So few on one GPU that sorting them takes less time than another read and what the host has to do with it. What a
+  /// CPU has is searched further, whose sort takes ten times as long as a read.
   [[nodiscard]] bool is_worth_sorting(const std::vector<key_chunk>& chunks) const {
     return is_alone() && chunks.size() == 1 && is_worth_sorting(chunks[0]);
   }
@@ -160,8 +160,8 @@ class selection {
     }
   }
 
-  /// Reads until every target that is left lies among keys that were collected. A sample that is not here is taken when the
-  /// first plan was not enough.
+  /// Reads until every target that is left lies among keys that were collected. A sample that is not here is taken when
+  /// the first plan was not enough.
   remainder search(read_plan plan, std::optional<key_sample> sample, remainder from, const key_extent& extent,
                    bool are_callers_keys) {
     const std::uint64_t num_own_keys = num_keys_of(from.chunks);
@@ -231,8 +231,8 @@ class selection {
     done.counts = std::move(sums);
   }
 
-  /// Looks where the targets are. Those that are in intervals of one value are done and leave. Whether the others can be
-  /// searched for among what was collected, and this is little enough.
+  /// Looks where the targets are. Those that are in intervals of one value are done and leave. Whether the others can
+  /// be searched for among what was collected, and this is little enough.
   [[nodiscard]] bool settle(std::vector<target>& targets, const read_plan& plan, const reading& done) {
     bool are_collected = done.is_complete;
     std::erase_if(targets, [&](target& t) {

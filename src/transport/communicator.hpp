@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that work on one sort or one statistic together: who they are, and collective operations on 64-bit numbers
-// among them. Drivers, selections and sessions know the other processes through this interface alone. How numbers travel is
-// the business of whoever implements it: one process by itself (single_process.hpp), MPI (mpi/transport/node_group.hpp).
+// The processes that work on one sort or one statistic together: who they are, and collective operations on 64-bit
+// numbers among them. Drivers, selections and sessions know the other processes through this interface alone. How
+// numbers travel is the business of whoever implements it: one process by itself (single_process.hpp), MPI
+// (mpi/transport/node_group.hpp).
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@
 
 namespace spansort::transport {
 
-/// All operations are collective: every process (a node rank) calls the same ones in the same order, with the same sizes
-/// except where the name says varying. All block until this process's part is done, and throw cluster_failure as soon as
-/// another process is known to have failed. One thread at a time.
+/// All operations are collective: every process (a node rank) calls the same ones in the same order, with the same
+/// sizes except where the name says varying. All block until this process's part is done, and throw cluster_failure as
+/// soon as another process is known to have failed. One thread at a time.
 class communicator {
  public:
   communicator() = default;
@@ -41,8 +42,8 @@ class communicator {
   [[nodiscard]] virtual std::vector<std::uint64_t> exclusive_scan_sum(std::span<const std::uint64_t> mine) = 0;
   /// Overwrites `values` with those of node rank `from`.
   virtual void broadcast(std::span<std::uint64_t> values, unsigned from) = 0;
-  /// `mine` holds as many numbers for every process, by node rank; the result is what every process had for this one, by
-  /// node rank.
+  /// `mine` holds as many numbers for every process, by node rank; the result is what every process had for this one,
+  /// by node rank.
   [[nodiscard]] virtual std::vector<std::uint64_t> all_to_all(std::span<const std::uint64_t> mine) = 0;
   /// Returns when all processes have called it.
   virtual void barrier() = 0;

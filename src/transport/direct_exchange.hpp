@@ -11,8 +11,8 @@ namespace spansort::transport {
 
 class direct_exchange final : public exchange {
  public:
-  /// `devices`: of this process's ranks, of which the first has the number `first_rank`; they outlive this. `refused`, if
-  /// not empty, is why different ranks shall not use this transport although they could.
+  /// `devices`: of this process's ranks, of which the first has the number `first_rank`; they outlive this. `refused`,
+  /// if not empty, is why different ranks shall not use this transport although they could.
   direct_exchange(std::vector<const device::device*> devices, unsigned first_rank, std::string refused = {});
 
   [[nodiscard]] std::string why_not(unsigned source, unsigned receiver) const override;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Section "exchange" of the pipeline: executes a plan's transfer list between ranks, on whatever connects them. An exchange
-// decides nothing about keys and never looks at them. A transport is a class that implements this interface, in a file of
-// its own; tests/support/exchange_conformance.hpp says whether it does.
+// Section "exchange" of the pipeline: executes a plan's transfer list between ranks, on whatever connects them. An
+// exchange decides nothing about keys and never looks at them. A transport is a class that implements this interface,
+// in a file of its own; tests/support/exchange_conformance.hpp says whether it does.
 #pragma once
 
 #include <cstdint>
@@ -55,10 +55,10 @@ class exchange {
   /// the same transfers between its ranks and any other's, in the same order; it looks at the offsets of its own ranks
   /// only. Transfers of no records are allowed. No destination overlaps another one or a source.
   ///
-  /// In one process this only queues copies. Before, the caller has made the queues wait until all sources are complete;
-  /// it waits for all queues before it uses any destination. Between processes this blocks until what this process sends
-  /// and receives has left and arrived; the sources are complete before, and it throws cluster_failure when another
-  /// process fails. After an exception the contents of the destinations are undefined.
+  /// In one process this only queues copies. Before, the caller has made the queues wait until all sources are
+  /// complete; it waits for all queues before it uses any destination. Between processes this blocks until what this
+  /// process sends and receives has left and arrived; the sources are complete before, and it throws cluster_failure
+  /// when another process fails. After an exception the contents of the destinations are undefined.
   virtual exchanged execute(const device::record_shape& shape, std::span<const plan::transfer> transfers,
                             std::span<const endpoint> endpoints) = 0;
 };

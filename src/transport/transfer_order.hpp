@@ -10,9 +10,9 @@
 
 namespace spansort::transport {
 
-/// The transfers of one source that move anything, those to different receivers taking turns, so that all links are busy
-/// all the time: the first to every receiver, then the second to every receiver, and so on. All receivers are among
-/// `endpoints`.
+/// The transfers of one source that move anything, those to different receivers taking turns, so that all links are
+/// busy all the time: the first to every receiver, then the second to every receiver, and so on. All receivers are
+/// among `endpoints`.
 [[nodiscard]] std::vector<plan::transfer> in_turns(std::span<const plan::transfer> transfers, const endpoint& source,
                                                    std::span<const endpoint> endpoints);
 

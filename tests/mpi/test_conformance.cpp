@@ -61,7 +61,8 @@ std::vector<device::device*> pointers_to(const std::vector<std::unique_ptr<devic
   return all;
 }
 
-/// Node ranks that exchange by messages of at most `message_bytes`; by way of slots where devices have memory of their own.
+/// Node ranks that exchange by messages of at most `message_bytes`; by way of slots where devices have memory of their
+/// own.
 exchange_world by_mpi(std::uint64_t message_bytes, rank_spread spread, bool shares_memory) {
   const std::string name = "mpi_" + std::to_string(message_bytes) + "_bytes_" +
                            std::to_string(static_cast<int>(spread)) + (shares_memory ? "_shared" : "_own");

@@ -60,9 +60,9 @@ layout cut(const std::vector<std::uint64_t>& totals, std::mt19937_64& random) {
   return made;
 }
 
-/// Memory that MPI would crash on: addresses are those of the host moved by a constant. Copies happen only when asked for
-/// several times whether they are done, so that what is sent or reused too early is wrong; how often is different from one
-/// to the next, so that they end in another order than they start.
+/// Memory that MPI would crash on: addresses are those of the host moved by a constant. Copies happen only when asked
+/// for several times whether they are done, so that what is sent or reused too early is wrong; how often is different
+/// from one to the next, so that they end in another order than they start.
 class unreachable_memory : public packer {
  public:
   explicit unreachable_memory(unsigned num_lanes) : lanes_(num_lanes) {}

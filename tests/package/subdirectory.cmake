@@ -34,8 +34,8 @@ function(require_optimised object expected)
   endif()
 endfunction()
 
-# Without a build type: the library is optimised all the same, the project around it is left alone. MPI is on the machine
-# or not, and is not asked for.
+# Without a build type: the library is optimised all the same, the project around it is left alone. MPI is on the
+# machine or not, and is not asked for.
 configure()
 if(NOT rules MATCHES "libspansort")
   message(FATAL_ERROR "the consumer does not link libspansort")

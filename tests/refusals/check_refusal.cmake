@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles section SECTION of SOURCE with COMPILER and DIRECTORIES (joined with |). Section 0 holds what must compile; any
-# other must not, and the compiler must show the reason that stands behind `#if SECTION == N  //` in the source.
+# Compiles section SECTION of SOURCE with COMPILER and DIRECTORIES (joined with |). Section 0 holds what must compile;
+# any other must not, and the compiler must show the reason that stands behind `#if SECTION == N  //` in the source.
 string(REPLACE "|" ";" directories "${DIRECTORIES}")
 list(TRANSFORM directories PREPEND -I)
 execute_process(COMMAND "${COMPILER}" -std=c++20 -fsyntax-only -DSECTION=${SECTION} ${directories} "${SOURCE}"

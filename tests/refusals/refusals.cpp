@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that must not compile, one a section, each with the words that the compiler has to show; section 0 must compile.
+// Calls that must not compile, one a section, each with the words that the compiler has to show; section 0 must
+// compile.
 #include <array>
 #include <deque>
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transport in one file, as an example of what it takes: processes, here threads, put what they send into mailboxes in
-// memory that all of them see, and the receivers take it out. The conformance suite at the end is its test.
+// A transport in one file, as an example of what it takes: processes, here threads, put what they send into mailboxes
+// in memory that all of them see, and the receivers take it out. The conformance suite at the end is its test.
 #include <cstring>
 #include <memory>
 #include <vector>

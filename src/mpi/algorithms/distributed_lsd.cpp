@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spafford, "Quartiles, outliers and distributed radix sort" (2011), Algorithm 1: digits from the least significant, for
-// each of them a global exclusive scan of histograms, explicit destinations and an all-to-all exchange. Stable. One CPU
-// device a process.
+// Spafford, "Quartiles, outliers and distributed radix sort" (2011), Algorithm 1: digits from the least significant,
+// for each of them a global exclusive scan of histograms, explicit destinations and an all-to-all exchange. Stable. One
+// CPU device a process.
 //
-// The paper calculates the position of every key (steps 5 and 6). Here a process's keys lie in the order of the digit when
-// it does, as in the paper's implementation (section III.B.1), so that keys of one digit value go to neighbouring positions
-// and those for one process lie together: positions are calculated for digit values, and the exchange is one block for
-// each pair of processes. Where in the receiver's part a key belongs follows from its digit and its sender: a stable local
-// sort of the blocks by the digit, sender after sender, is step 7.
+// The paper calculates the position of every key (steps 5 and 6). Here a process's keys lie in the order of the digit
+// when it does, as in the paper's implementation (section III.B.1), so that keys of one digit value go to neighbouring
+// positions and those for one process lie together: positions are calculated for digit values, and the exchange is one
+// block for each pair of processes. Where in the receiver's part a key belongs follows from its digit and its sender: a
+// stable local sort of the blocks by the digit, sender after sender, is step 7.
 #include "mpi/algorithms/distributed_lsd.hpp"
 
 #include <algorithm>

@@ -11,9 +11,9 @@
 
 namespace spansort::transport {
 
-/// Collective, blocks. Calls `is_done`, which must not wait, again and again until it says so on every node rank: returns ""
-/// on all then. When it has thrown on one, or `limit` has passed there, all stop, and get the same text: which node rank,
-/// and why. The group can be used further. Throws cluster_failure.
+/// Collective, blocks. Calls `is_done`, which must not wait, again and again until it says so on every node rank:
+/// returns "" on all then. When it has thrown on one, or `limit` has passed there, all stop, and get the same text:
+/// which node rank, and why. The group can be used further. Throws cluster_failure.
 [[nodiscard]] std::string finish_together(communicator& group, const std::function<bool()>& is_done,
                                           std::chrono::milliseconds limit);
 

@@ -17,8 +17,8 @@ struct mpi_exchange_options {
   /// Who gives the memory that messages pass through where MPI cannot reach that of this node rank's devices. Null: it
   /// can. Outlives the exchange.
   device::device* staging_device = nullptr;
-  /// Called when an exchange has failed halfway: MPI may write to its destinations until the process ends, so that their
-  /// memory must never be freed. The exchange's own stays by itself.
+  /// Called when an exchange has failed halfway: MPI may write to its destinations until the process ends, so that
+  /// their memory must never be freed. The exchange's own stays by itself.
   std::function<void()> keep_memory = {};
 };
 

@@ -10,8 +10,8 @@ namespace spansort::transport {
 
 class nccl_exchange final : public exchange {
  public:
-  /// `connection` outlives this; without a link it says why nothing can go this way. `first_ranks`: of each node rank, and
-  /// one more: how many ranks there are.
+  /// `connection` outlives this; without a link it says why nothing can go this way. `first_ranks`: of each node rank,
+  /// and one more: how many ranks there are.
   nccl_exchange(const nccl_connection& connection, std::vector<unsigned> first_ranks);
 
   [[nodiscard]] std::string why_not(unsigned source, unsigned receiver) const override;

@@ -33,9 +33,9 @@ struct nccl_connection {
   std::string why_not;
 };
 
-/// Collective. A link on all node ranks, where each of them has one GPU, all different, and NCCL connects them within two
-/// minutes; else none on any. `ordinal`: this node rank's GPU, -1 where it has none or several devices. The link ends
-/// before the group. Throws cluster_failure.
+/// Collective. A link on all node ranks, where each of them has one GPU, all different, and NCCL connects them within
+/// two minutes; else none on any. `ordinal`: this node rank's GPU, -1 where it has none or several devices. The link
+/// ends before the group. Throws cluster_failure.
 [[nodiscard]] nccl_connection connect_gpus(node_group& group, int ordinal);
 
 }  // namespace spansort::transport

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicator over MPI. Every operation is polled, so that a node rank that waits for one that has failed learns of it
-// from the failure watch and stops. MPI's own header is not needed to include this; mpi_handle.hpp makes groups from MPI's
-// communicators.
+// The communicator over MPI. Every operation is polled, so that a node rank that waits for one that has failed learns
+// of it from the failure watch and stops. MPI's own header is not needed to include this; mpi_handle.hpp makes groups
+// from MPI's communicators.
 #pragma once
 
 #include <chrono>
@@ -28,9 +28,10 @@ struct group_options {
   std::uint64_t max_elements = std::uint64_t{1} << 28;
 };
 
-/// The node ranks of an MPI communicator, on a duplicate of it. Once an operation has thrown cluster_failure, nothing more
-/// can be done with the group: MPI may still hold on to the memory of the operation, so that the process should end (without
-/// MPI_Finalize, which would wait for the node rank that failed). The failure watch may be asked by any thread.
+/// The node ranks of an MPI communicator, on a duplicate of it. Once an operation has thrown cluster_failure, nothing
+/// more can be done with the group: MPI may still hold on to the memory of the operation, so that the process should
+/// end (without MPI_Finalize, which would wait for the node rank that failed). The failure watch may be asked by any
+/// thread.
 class node_group final : public communicator {
  public:
   struct state;
