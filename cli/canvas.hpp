@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pictures are drawn with: lines, areas and text. A drawing is plain data, from which a file of any format is
+// Pictures are drawn with a canvas: lines, areas and text. A drawing is plain data, from which a file of any format is
 // made. Lengths are in points; y grows downwards.
 #pragma once
 

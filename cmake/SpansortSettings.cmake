@@ -6,7 +6,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT is_multi_config)
   if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
   else()
-    # Of a project around this one, the build type is not ours to set, and a sort without optimisation is of no use.
+    # The build type of a project around this one is not ours to set, and a sort without optimisation is of no use.
     # These are seen in the folders of this project alone.
     string(PREPEND CMAKE_CXX_FLAGS "-O2 ")
     string(PREPEND CMAKE_CUDA_FLAGS "-O2 ")

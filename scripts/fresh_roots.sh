@@ -35,7 +35,7 @@ mirror_of() {
   echo "${mirror:-${SPANSORT_MIRROR:-}}"
 }
 
-# What a root's apt needs to reach the archive as this machine's does.
+# Writes what a root's apt needs to reach the archive as this machine's does.
 write_apt_settings() { apt-config dump 2>/dev/null | grep -E '^Acquire::(http|https|ftp|Check|Retries|Max)' >"$1" || true; }
 
 # why_not <suite> <mirror> <keyring>: prints why the root cannot be made, nothing where it can.

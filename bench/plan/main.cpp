@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What distributed_rmg would plan and send on more nodes than there are: the planner itself, with the parameters that
-// the sort would give it, on histograms drawn at random instead of counted. Says how often it must refine, how many
-// counts travel, how often keys are partitioned and who sends what to whom. scripts/cluster_model.py makes times of it.
+// This program says what distributed_rmg would plan and send on more nodes than there are: the planner itself, with the
+// parameters that the sort would give it, on histograms drawn at random instead of counted. Says how often it must
+// refine, how many counts travel, how often keys are partitioned and who sends what to whom. scripts/cluster_model.py
+// makes times of it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices a call works on. Every option struct with a `devices` takes one.
+// A device_list says which devices a call works on. Every option struct with a `devices` takes one.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ struct failure {
   std::string message;  ///< a sentence with all that is known
 };
 
-/// Which algorithm sorts over the node ranks, as spansort::algorithm says it of one machine.
+/// An algorithm that sorts over the node ranks, as spansort::algorithm says it of one machine.
 class algorithm {
  public:
   static const algorithm automatic;        ///< "auto": distributed_rmg
@@ -90,7 +90,7 @@ struct options {
   /// Threads that compute on the host, as in sort_options, for this process. 0: as many as its share of the processors.
   unsigned threads = 0;
   mpi::algorithm algorithm = mpi::algorithm::automatic;
-  /// How keys travel between GPUs of different node ranks. "nccl": from GPU to GPU, where every node rank has one GPU,
+  /// The way of keys between GPUs of different node ranks. "nccl": from GPU to GPU, where every node rank has one GPU,
   /// all different, and libnccl.so.2 can be loaded. "host": through host memory and MPI. "auto": the first where it can
   /// be had on all, else the second. The same on all node ranks.
   std::string exchange = "auto";

@@ -37,8 +37,8 @@ struct tuning_options {
   double fuse_threshold = -1;  ///< buckets under this fraction of a chunk are fused; negative: as the devices advise
 };
 
-/// Which algorithm sorts. Those known here are named constants; parse_algorithm() finds every one by name, and nothing
-/// else makes one: an algorithm that is not there cannot be asked for.
+/// An algorithm that sorts. Those known here are named constants; parse_algorithm() finds every one by name, and
+/// nothing else makes one: an algorithm that is not there cannot be asked for.
 class algorithm {
  public:
   static const algorithm automatic;    ///< "auto": what is fastest for the input and the devices

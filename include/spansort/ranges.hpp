@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranges the calls take, as concepts, and what the compiler says of a range that a call cannot take.
+// This header says which ranges the calls take, as concepts, and what the compiler says of a range that a call cannot
+// take.
 #pragma once
 
 #include <concepts>
@@ -61,7 +62,7 @@ struct text {
 template <text reason>
 struct refused {};
 
-// What speaks against a call.
+// These concepts say what speaks against a call.
 
 template <class R>
 concept not_contiguous = std::ranges::range<R> && !std::ranges::contiguous_range<R>;

@@ -148,7 +148,7 @@ template <key_range R>
   return detail::is_sorted(as_const_key_span(std::span<const key>(keys)), d);
 }
 
-// The same of keys whose type is known at run time.
+// These overloads take keys whose type is known at run time.
 
 inline void sort(key_span keys, direction d, const sort_options& options = {}) { sorter(options).sort(keys, d); }
 inline void sort(key_span keys, const sort_options& options = {}) { sorter(options).sort(keys); }
@@ -175,7 +175,7 @@ inline void argsort(const_key_span keys, void* indices, std::uint64_t index_byte
   return detail::is_sorted(keys, d);
 }
 
-// The same of the elements from `first` up to `last`, contiguous iterators or pointers.
+// These overloads take the elements from `first` up to `last`, contiguous iterators or pointers.
 
 template <in_place_key_iterator I, std::sized_sentinel_for<I> L>
 void sort(I first, L last, direction d, const sort_options& options = {}) {
@@ -213,7 +213,7 @@ template <key_iterator I, std::sized_sentinel_for<I> L>
   return spansort::is_sorted(std::span(first, last), d);
 }
 
-// What cannot be called. The reason stands in the line that compilers show.
+// These overloads cannot be called. The reason stands in the line that compilers show.
 // clang-format off
 template <class R, class... A> requires detail::not_contiguous<R>
 detail::refused<"sort takes contiguous memory: copy the keys to a std::vector"> sort(R&&, A&&...) = delete;

@@ -20,10 +20,10 @@
 //
 // Memory beside n elements of R bytes, with keys of k bytes together, and i = 4 bytes for an index (8 beyond 2^32
 // elements):
-//   k <= 8, R <= 16: n * w, w = k rounded up to 1, 2, 4 or 8, and that of sort_pairs with keys of w and values of R bytes
-//                    (sort.hpp): the elements travel with their keys;
-//   other sort_by:   n * (i + max(w, s)), w = 8 where k > 8, and that of sort_pairs with keys of w and values of i bytes, where
-//                    s = ceil(R / min(4, ceil(R / 64))) is what is moved of an element at a time;
+//   k <= 8, R <= 16: n * w, w = k rounded up to 1, 2, 4 or 8, and that of sort_pairs with keys of w and values of R
+//                    bytes (sort.hpp): the elements travel with their keys;
+//   other sort_by:   n * (i + max(w, s)), w = 8 where k > 8, and that of sort_pairs with keys of w and values of i
+//                    bytes, where s = ceil(R / min(4, ceil(R / 64))) is what is moved of an element at a time;
 //   argsort_by:      n * w, and that of sort_pairs with keys of w bytes and indices as values;
 //   besides, where k > 8, 512 KiB a thread and n / 512 bytes.
 // options.memory_limit_bytes is a ceiling on all but the last line.

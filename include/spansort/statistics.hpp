@@ -118,10 +118,11 @@ struct summary {
   }
 };
 
-/// What the caller knows of the keys. Of keys in order, ranks are read where they are and bounds are found by halving:
-/// some dozens of keys are looked at, however many there are. In both directions NaN keys are last, and equal keys may
-/// stand in any order: -0.0 among +0.0, NaN of any bits. So it is after sort(), and so is_sorted() tests it. Keys that
-/// are not in the order that the caller claims give wrong answers, made of some of the keys; nothing worse happens.
+/// This is what the caller knows of the keys. Where they are in order, ranks are read where they are and bounds are
+/// found by halving: some dozens of keys are looked at, however many there are. In both directions NaN keys are last,
+/// and equal keys may stand in any order: -0.0 among +0.0, NaN of any bits. So it is after sort(), and so is_sorted()
+/// tests it. Keys that are not in the order that the caller claims give wrong answers, made of some of the keys;
+/// nothing worse happens.
 enum class key_order : std::uint8_t { unknown, ascending, descending };
 
 /// Designated initialisers of this and the other option structs stand in the order of declaration, as C++ wants it:

@@ -85,7 +85,7 @@ template <std::ranges::contiguous_range R>
   return detail::first_indices(as_const_key_span(std::span<const key>(keys)), k, false, options);
 }
 
-// The same calls take keys whose type is known at run time; keys come back as their bytes.
+// These overloads take keys whose type is known at run time; keys come back as their bytes.
 
 [[nodiscard]] inline std::vector<std::byte> top_k(const_key_span keys, std::uint64_t k,
                                                   const top_options& options = {}) {

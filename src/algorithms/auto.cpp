@@ -9,7 +9,7 @@
 
 namespace spansort::algorithms {
 
-// What it chooses between, beside RMG sort.
+// It chooses between these, beside RMG sort.
 extern const entry single_algorithm, out_of_core_algorithm;
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a driver knows of the other processes of its sort: where its own ranks stand among all, what the others hold,
-// and how to reach them.
+// A cluster_sort is what a driver knows of the other processes of its sort: where its own ranks stand among all, what
+// the others hold, and how to reach them.
 #pragma once
 
 #include <cstdint>

@@ -25,10 +25,10 @@ class in_place : public input_place {
     if (of_input.count == 0) return {};
     return {{.offset = 0, .count = of_input.count}};
   }
-  void begin_overwriting() override { run_.no_way_back(); }
+  void begin_overwriting() override { run_.commit(); }
   void finish_exchange(std::uint64_t num_keys) override {
     run_.join_queues();
-    run_.pass_phase("exchange", fraction_after_exchange, num_keys);
+    run_.mark_phase("exchange", fraction_after_exchange, num_keys);
   }
   bool reverse() override { return false; }
   /// All at once, and back where they belong.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the input of RMG sort lies and its result goes. All that differs between devices that share the caller's
-// memory, devices that copy to and from memory of their own, and data that is on the devices already, is here.
+// An input place says where the input of RMG sort lies and where its result goes. All that differs between devices that
+// share the caller's memory, devices that copy to and from memory of their own, and data that is on the devices
+// already, is here.
 #pragma once
 
 #include <cstdint>
@@ -66,13 +67,13 @@ class input_place {
   const problem& sort_;
 };
 
-/// Whether the devices have memory of their own and the input is not in it.
+/// Returns whether the devices have memory of their own and the input is not in it.
 [[nodiscard]] bool is_copied(const std::vector<rank>& ranks, const problem& sort);
 
 /// Records that are copied at a time to and from devices with memory of their own.
 [[nodiscard]] std::uint64_t keys_of_a_piece(const problem& sort, const base::test_hooks& hooks);
 
-/// What suits the problem and the devices of the run.
+/// Returns what suits the problem and the devices of the run.
 [[nodiscard]] std::unique_ptr<input_place> make_input_place(run_context& run, const problem& sort);
 
 }  // namespace spansort::algorithms

@@ -3,7 +3,7 @@
 // input become sorted runs beside the caller's arrays; then ranges of the result, cut from all runs at exact ranks,
 // become the result. Ranges are as large as chunks, whatever the keys. Stable, any number of devices.
 //
-// In either trip a device receives, sorts and sends at the same time. Sorting a range anew, rather than merging what it
+// A device receives, sorts and sends at the same time in either trip. Sorting a range anew, rather than merging what it
 // has of each run, costs a device less than the link takes to bring it.
 
 #include "algorithms/out_of_core_sizes.hpp"

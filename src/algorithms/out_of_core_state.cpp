@@ -158,7 +158,7 @@ std::vector<out_of_core_state::cuts> out_of_core_state::cut_runs(std::uint64_t f
 }
 
 void out_of_core_state::merge_ranges() {
-  run_.no_way_back();
+  run_.commit();
   std::vector<pipeline> pipelines = make_pipelines();
   cuts begins(num_parts_);
   for (std::uint64_t part = 0; part < num_parts_;) {

@@ -12,7 +12,7 @@
 
 namespace spansort::algorithms {
 
-/// What an algorithm can do. The defaults are those of the simplest driver.
+/// Traits say what an algorithm can do. The defaults are those of the simplest driver.
 struct traits {
   bool uses_all_devices = false;       ///< else the first of the list alone
   bool runs_inline = false;            ///< few keys may be sorted on the calling thread instead of the devices
@@ -22,8 +22,8 @@ struct traits {
   unsigned num_copies = 1;             ///< workspace, in copies of the data; slack and parts come on top
 };
 
-/// Where an algorithm keeps more than copies of the data: what that takes of host memory on `num_devices` host devices
-/// for records of `record_bytes`.
+/// This gives, for an algorithm that keeps more than copies of the data, what that takes of host memory on
+/// `num_devices` host devices for records of `record_bytes`.
 using host_memory_rule = base::memory_formula (*)(std::uint64_t num_devices, std::uint64_t record_bytes);
 
 struct entry;

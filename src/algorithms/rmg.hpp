@@ -12,7 +12,7 @@ namespace spansort::algorithms {
 inline constexpr double fraction_after_partitioning = 0.45;
 inline constexpr double fraction_after_exchange = 0.6;
 
-/// What is beyond the paper. Both are for data in the caller's host memory, of one process.
+/// These extras are beyond the paper. Both are for data in the caller's host memory, of one process.
 struct rmg_extras {
   bool looks_for_order = false;        ///< an input in order, as the first count finds it, is done or reversed
   bool refines_large_buckets = false;  ///< those that would keep a link waiting; for devices that copy

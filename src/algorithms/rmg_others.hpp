@@ -25,7 +25,7 @@ class rmg_others {
  public:
   virtual ~rmg_others() = default;
 
-  /// What this process is at, should it fail.
+  /// Says what this process is at, should it fail.
   virtual void enter(std::string_view) {}
   /// Fills in the counts of other processes' slices, and gives them this one's. `slices` are all pending ones, in an
   /// order that is the same in all processes.

@@ -157,7 +157,7 @@ void rmg_state::partition_pending() {
     num_keys += slice.count;
   });
   // The plan needs the counts alone: it is made while the devices partition.
-  run_.pass_phase("partition", fraction_after_partitioning * (is_first_pass() ? 0.8 : 0.95), num_keys);
+  run_.mark_phase("partition", fraction_after_partitioning * (is_first_pass() ? 0.8 : 0.95), num_keys);
   planner_.add_pass(histograms_);
   ++num_passes_;
 }
@@ -203,7 +203,7 @@ void rmg_state::make_plan() {
 
 void rmg_state::sort_buckets() {
   others_->enter("local sort");
-  run_.no_way_back();
+  run_.commit();
   std::vector<std::vector<device::sort_segment>> segments(run_.num_ranks());
   for (const plan::local_sort& bucket : plan_.local_sorts) {
     if (is_mine(bucket.rank)) segments[bucket.rank - first_rank_].push_back({bucket.offset, bucket.count, bucket.bits});

@@ -111,7 +111,7 @@ class rmg_state {
   void partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,
                        const std::vector<std::uint64_t>& counts);
   [[nodiscard]] std::vector<transport::endpoint> clear_the_way();
-  /// What the exchange has to move; ranks that are closed send nothing.
+  /// Returns what the exchange has to move; ranks that are closed send nothing.
   [[nodiscard]] std::vector<plan::transfer> open_transfers() const;
   [[nodiscard]] std::uint64_t keys_between_own(std::span<const plan::transfer> transfers) const;
   [[nodiscard]] std::uint64_t staging_slot_bytes(unsigned r) const;
@@ -133,7 +133,7 @@ class rmg_state {
   std::vector<rank_buffers> buffers_;
   slice_histograms histograms_;  ///< of pending buckets; other processes' slices among them
   std::vector<piece> pieces_;    ///< of all chunks, in order
-  // How ranks exchange, in the order in which it is tried; other processes' ranks after these.
+  // The transports by which ranks exchange, in the order in which it is tried; other processes' ranks after these.
   std::optional<transport::direct_exchange> direct_;
   std::optional<transport::host_staged_exchange> staged_;
   std::optional<transport::routed_exchange> exchange_;

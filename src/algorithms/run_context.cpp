@@ -67,7 +67,7 @@ void run_context::finish_phase(std::string_view phase, double fraction, std::uin
     throw_if_cancelled();
     std::rethrow_exception(failure);
   }
-  if (point == cancel_point::inside_the_work) no_way_back();
+  if (point == cancel_point::inside_the_work) commit();
   report_progress(phase, fraction);
   throw_if_cancelled();
 }

@@ -71,13 +71,13 @@ class run_context {
   [[nodiscard]] sort_report& report() noexcept { return report_; }
 
   /// Waits until all queues are empty. `fraction` is how far the sort is then; `work` the keys that the queued work
-  /// will pass through its primitives. Throws cancelled (only before no_way_back()) and what failed.
+  /// will pass through its primitives. Throws cancelled (only before commit()) and what failed.
   void finish_phase(std::string_view phase, double fraction, std::uint64_t work,
                     cancel_point point = cancel_point::end_of_phase);
 
   /// Ends a phase as finish_phase() does where progress is shown. Elsewhere it does not wait, and what fails surfaces
   /// from the next finish_phase().
-  void pass_phase(std::string_view phase, double fraction, std::uint64_t work) {
+  void mark_phase(std::string_view phase, double fraction, std::uint64_t work) {
     if (options_.on_progress) finish_phase(phase, fraction, work);
   }
 
@@ -105,7 +105,7 @@ class run_context {
   void open_copies_out();
 
   /// Commits to the result: from here on the caller's arrays are overwritten, and nothing can be cancelled.
-  void no_way_back() noexcept { can_cancel_ = false; }
+  void commit() noexcept { can_cancel_ = false; }
   [[nodiscard]] bool output_has_begun() const noexcept { return !can_cancel_; }
 
  private:

@@ -28,7 +28,7 @@ void run_single(run_context& run, const problem& sort) {
     queue.copy(data.keys, sort.data().keys, keys_bytes, "copy in");
     queue.copy(data.values, sort.data().values, values_bytes, "copy in");
   }
-  if (sort.is_resident()) run.no_way_back();
+  if (sort.is_resident()) run.commit();
   device::local_sort_outcome outcome;
   queue.local_sort({.shape = sort.shape,
                     .source = data,
@@ -41,7 +41,7 @@ void run_single(run_context& run, const problem& sort) {
     run.finish_phase("local sort", 1.0, 2 * sort.num_keys, cancel_point::inside_the_work);
   } else {
     run.finish_phase("local sort", 0.9, 2 * sort.num_keys);
-    run.no_way_back();
+    run.commit();
     queue.copy(sort.data().keys, data.keys, keys_bytes, "copy out");
     queue.copy(sort.data().values, data.values, values_bytes, "copy out");
     run.finish_phase("copy out", 1.0, sort.num_keys);

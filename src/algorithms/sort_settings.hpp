@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sort has been asked for: the caller's options, and what a test changes about it.
+// Settings are what a sort has been asked for: the caller's options, and what a test changes about it.
 #pragma once
 
 #include <utility>

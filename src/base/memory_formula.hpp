@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call will take of memory, for those who have to plan under a ceiling before they know a count.
+// A memory formula says what a call will take, for those who have to plan under a ceiling before they know a count.
 #pragma once
 
 #include <cstdint>

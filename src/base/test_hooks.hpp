@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library's own tests change about a call: sizes that shrink the world, so that a thousand keys reach every
-// branch, and faults that are injected. This header is not installed. A test holds a test_hooks_scope; every sorter,
-// session and free function takes a copy of the thread's hooks when it begins, so that they are its own from then on.
+// Test hooks are what the library's own tests change about a call: sizes that shrink the world, so that a thousand keys
+// reach every branch, and faults that are injected. This header is not installed. A test holds a test_hooks_scope;
+// every sorter, session and free function takes a copy of the thread's hooks when it begins, so that they are its own
+// from then on.
 #pragma once
 
 #include <cstdint>

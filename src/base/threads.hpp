@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many threads a call may use: the processors of this process, or fewer where the caller says so.
+// This header says how many threads a call may use: the processors of this process, or fewer where the caller says so.
 #pragma once
 
 #include <oneapi/tbb/task_arena.h>

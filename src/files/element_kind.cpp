@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t index_bytes = sizeof(std::uint64_t);
 
-/// What all kinds of elements that are made of keys share.
+/// This base is what all kinds of elements that are made of keys share.
 class kind_of_keys : public element_kind {
  public:
   kind_of_keys(const std::string& input, const std::string& output, std::optional<key_type> type)

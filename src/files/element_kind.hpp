@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file is sorted as: keys, keys with their index, records. One value says where such elements come from, how
-// they are ordered and where they go.
+// An element kind is what a file is sorted as: keys, keys with their index, records. One value says where such elements
+// come from, how they are ordered and where they go.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class element_kind {
   [[nodiscard]] virtual std::uint64_t whole_bytes() const = 0;
 };
 
-/// What is written of the keys of a file.
+/// This says what is written of the keys of a file.
 enum class key_outcome : std::uint8_t { keys, indices };
 
 /// Opens `input` and finds `output`. Throws what is wrong with them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sorting a file takes, found out before a key of it is read: input, output, order, and the plan that memory
-// allows. Then the one way in which all of it is done: elements are read, sorted at once or in runs and ranges, and go
-// through the verifying writer.
+// A file job is what sorting a file takes, found out before a key of it is read: input, output, order, and the plan
+// that memory allows. Then the one way in which all of it is done: elements are read, sorted at once or in runs and
+// ranges, and go through the verifying writer.
 #pragma once
 
 #include <cstdint>

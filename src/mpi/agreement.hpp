@@ -12,7 +12,7 @@
 
 namespace spansort::mpi {
 
-/// As the bits of the number: what looks alike may not be.
+/// Returns the bits of the number as text: what looks alike may not be.
 [[nodiscard]] std::string exactly(double number);
 
 /// A setting that must be the same on all node ranks.
@@ -21,8 +21,8 @@ struct setting {
   std::string value;
 };
 
-/// What differs and where, the same text on all node ranks; "" when all have the same settings. Compares hashes; the
-/// settings themselves travel only when those differ.
+/// Returns what differs and where, the same text on all node ranks; "" when all have the same settings. Compares
+/// hashes; the settings themselves travel only when those differ.
 [[nodiscard]] std::string differences_of(transport::communicator& group, const std::vector<setting>& settings);
 
 /// Calls f() on every node rank; true where it returned on all. Elsewhere the exception is kept in `failure`, and on

@@ -100,7 +100,7 @@ std::vector<std::uint64_t> share_out(const std::vector<std::uint64_t>& of_proces
 
 transport::mpi_exchange_options mpi_exchange_options_of(session::state& s, const algorithms::cluster_sort& others) {
   transport::mpi_exchange_options options{.limits = s.limits(), .first_ranks = others.first_ranks, .keep_memory = [&s] {
-                                            // On purpose never freed.
+                                            // It is never freed, on purpose.
                                             for (algorithms::rank& r : s.ranks)
                                               static_cast<void>(new std::vector<device::buffer>(std::move(r.slots)));
                                           }};

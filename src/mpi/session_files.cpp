@@ -110,7 +110,7 @@ class shared_files {
   report::open_report report_;  ///< to which the sort adds its phases
 };
 
-/// What is left out of parts that no node rank sees as a whole.
+/// Refuses what is left out of parts that no node rank sees as a whole.
 void require_available(session::state& session, const file_options& file) {
   struct local_option {
     const char* name;
@@ -137,8 +137,8 @@ void withhold_if_faulty(session::state& session, const std::string& input, const
   });
 }
 
-/// What tests let verification find.
-void damage(std::span<std::byte> result) {
+/// Flips a bit, for verification to find.
+void corrupt(std::span<std::byte> result) {
   if (!result.empty()) result.front() ^= std::byte{1};
 }
 
@@ -154,7 +154,7 @@ file_result session::sort_file(const std::string& input, const std::string& outp
   key_span span = keys.span();
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
   sort(span, file.direction);
-  if (s.sort_settings.hooks.corrupt_result) damage(keys.bytes.bytes());
+  if (s.sort_settings.hooks.corrupt_result) corrupt(keys.bytes.bytes());
   if (file.verify) withhold_if_faulty(s, input, find_fault(group, span, descending, before));
   if (file.unique) span.num_keys = keep_unique(group, span, descending);
   if (file.unique && file.verify) withhold_if_faulty(s, input, find_duplicate(group, span, descending));
@@ -181,7 +181,7 @@ file_result session::argsort_file(const std::string& input, const std::string& o
   });
   const std::span indices(reinterpret_cast<std::uint64_t*>(order.data()), num_keys);
   s.argsort(keys.span(), indices.data(), sorted_keys.data(), file.direction);
-  if (s.sort_settings.hooks.corrupt_result) damage(order.bytes());
+  if (s.sort_settings.hooks.corrupt_result) corrupt(order.bytes());
   if (file.verify) {
     std::string fault;
     s.alone([&] { fault = find_fault_of_order(group, s.limits(), keys.span(), indices, descending); });

@@ -54,7 +54,7 @@ part_begin find_begin(transport::communicator& group, const const_key_span& keys
           element{encode_at(codec, keys.data, 0)}};
 }
 
-/// Of all node ranks together.
+/// Returns the sum over all node ranks.
 multiset_checksum sum_over(transport::communicator& group, const multiset_checksum& mine) {
   const std::vector<std::uint64_t> all = group.all_gather(mine.words);
   multiset_checksum sum;

@@ -27,8 +27,8 @@ namespace spansort::mpi {
 [[nodiscard]] std::string find_duplicate(transport::communicator& group, const const_key_span& sorted_keys,
                                          bool descending);
 
-/// Whether `indices`, as many as keys, are this node rank's part of the stable order of all keys: `keys` is its share
-/// of the unsorted ones, of which those at the indices are fetched. Memory: order_check_bytes(type) a key.
+/// Returns "" where `indices`, as many as keys, are this node rank's part of the stable order of all keys: `keys` is
+/// its share of the unsorted ones, of which those at the indices are fetched. Memory: order_check_bytes(type) a key.
 [[nodiscard]] std::string find_fault_of_order(transport::node_group& group, const transport::exchange_limits& limits,
                                               const const_key_span& keys, std::span<const std::uint64_t> indices,
                                               bool descending);

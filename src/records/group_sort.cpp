@@ -22,7 +22,7 @@ struct group {
   std::uint64_t count = 0;
 };
 
-/// Where the words equal to words[begin] end, in steps that double: short groups are the rule.
+/// Returns where the words equal to words[begin] end, in steps that double: short groups are the rule.
 std::uint64_t end_of_equal(std::span<const std::uint64_t> words, std::uint64_t begin) {
   std::uint64_t step = 1;
   std::uint64_t low = begin;
@@ -64,7 +64,7 @@ class group_sorter {
     }
   };
 
-  /// By all threads.
+  /// Sorts by all threads.
   void sort_group(const group& g, std::uint32_t offset) {
     const std::span words = job_.words.subspan(g.begin, g.count);
     const std::span indices = indices_.subspan(g.begin, g.count);
@@ -97,7 +97,7 @@ class group_sorter {
     });
   }
 
-  /// By the calling thread, in memory of its own: others still read the words.
+  /// Sorts by the calling thread, in memory of its own: others still read the words.
   void sort_small(const group& g, std::uint32_t offset) {
     std::vector<entry>& entries = entries_.local();
     if (entries.empty()) entries.resize(std::min<std::uint64_t>(job_.small_group, indices_.size()));

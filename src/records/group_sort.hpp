@@ -19,7 +19,7 @@ inline constexpr std::uint64_t default_small_group = std::uint64_t{1} << 15;
 class key_words {
  public:
   virtual ~key_words() = default;
-  /// Of each normalised key.
+  /// The number of bytes of each normalised key.
   [[nodiscard]] virtual std::uint32_t key_bytes() const noexcept = 0;
   /// Bytes [key_offset, key_offset + 8) of the key of record `index`, as record_codec::word() gives them.
   [[nodiscard]] virtual std::uint64_t word(std::uint64_t index, std::uint32_t key_offset) const = 0;

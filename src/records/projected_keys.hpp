@@ -22,7 +22,7 @@ class projected_keys final : public key_words {
   /// Throws what a projection throws.
   [[nodiscard]] std::uint64_t word(std::uint64_t index, std::uint32_t key_offset) const override;
 
-  /// Whether one word holds a whole key.
+  /// Returns whether one word holds a whole key.
   [[nodiscard]] bool fit_one_word() const noexcept { return key_bytes() <= sizeof(std::uint64_t); }
   /// The unsigned type of 1, 2, 4 or 8 bytes that words of write_words() have.
   [[nodiscard]] key_type word_type() const noexcept;

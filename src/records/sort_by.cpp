@@ -41,7 +41,7 @@ std::uint64_t bytes_of(std::uint64_t count, std::uint64_t element_bytes) {
   throw invalid_argument(fmt::format("{} elements of {} bytes are more than memory can hold", count, element_bytes));
 }
 
-/// What is left of a ceiling on memory when `own_bytes` are taken. Throws out_of_memory where nothing is.
+/// Returns what is left of a ceiling on memory when `own_bytes` are taken. Throws out_of_memory where nothing is.
 sort_options less_memory(const order_job& job, sort_options options, std::uint64_t own_bytes) {
   records::require_memory(job.num_elements, own_bytes, job.options.memory_limit_bytes);
   if (options.memory_limit_bytes != 0) options.memory_limit_bytes -= own_bytes;

@@ -11,10 +11,10 @@
 namespace spansort::records {
 namespace {
 
-// What the sort by the first bytes is of the whole, as progress is shown; the rest has no fraction of its own.
+// The sort by the first bytes is this part of the whole, as progress is shown; the rest has no fraction of its own.
 constexpr double first_share = 0.6;
 
-/// Below this, asking what is available costs more than it tells.
+/// Asking what is available costs more than it tells below this.
 constexpr std::uint64_t worth_asking_bytes = std::uint64_t{64} << 20;
 
 double milliseconds_since(std::chrono::steady_clock::time_point begin) {

@@ -19,7 +19,7 @@ struct record_sort_steps {
   std::function<void()> on_ordered = {};       ///< the order is known, the records are about to move
 };
 
-/// What the report says of the whole.
+/// These fields are what the report says of the whole.
 struct observed_operation {
   std::string_view operation;
   std::string elements;  ///< in the place of the key type
@@ -36,7 +36,7 @@ class sort_observer {
   sort_observer(const sort_observer&) = delete;
   sort_observer& operator=(const sort_observer&) = delete;
 
-  /// For the sorter of the words.
+  /// Returns the options for the sorter of the words.
   [[nodiscard]] sort_options observed(sort_options options);
   [[nodiscard]] record_sort_steps steps();
   /// Ends the step "gather" and completes the report.

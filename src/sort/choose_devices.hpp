@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On which devices an input is sorted: the first of the two decisions of a sort, made before any device is opened. The
-// second, algorithms::choose(), asks the devices that have been opened.
+// This header decides on which devices an input is sorted: the first of the two decisions of a sort, made before any
+// device is opened. The second, algorithms::choose(), asks the devices that have been opened.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct device_choice {
   std::string why = {};            ///< half a sentence; "" where nothing else was there to choose
 };
 
-/// What the choice depends on.
+/// The choice depends on these facts.
 struct sort_demand {
   std::uint64_t num_keys = 0;
   std::uint64_t input_bytes = 0;          ///< in host memory, values included
@@ -30,7 +30,7 @@ struct sort_demand {
   algorithms::traits algorithm = {};      ///< of the one asked for
 };
 
-/// What the machine has. GPUs are asked only where the answer matters.
+/// This is what the machine has. GPUs are asked only where the answer matters.
 struct machine {
   unsigned num_processors = 1;
   std::function<int()> num_gpus;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a device list to open devices.
+// This header leads from a device list to open devices.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace spansort::sorting {
 
-/// What a device_list means on this machine.
+/// This is what a device_list means on this machine.
 struct device_set {
   bool is_auto = false;   ///< whatever is fastest for the input
   unsigned count = 0;     ///< host devices asked for; 0: one, or one a NUMA node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine is taken to do when devices are chosen. The numbers are to choose by, not to promise. Unless an
+// The machine is taken to do this when devices are chosen. The numbers are to choose by, not to promise. Unless an
 // entry says otherwise they come from sorts of u32 on an H100 and 16 threads of its host, of 2^10 to 2e9 keys; other
 // machines have not been measured and take the same.
 #pragma once
@@ -15,9 +15,9 @@ struct machine_rates {
   /// Bytes of ordinary host memory that go to the GPU, are sorted and come back in a second: 11e9 at 64 MiB, 22e9 at 8
   /// GB.
   double gpu_trip_bytes_per_s = 15e9;
-  /// What such a trip costs however short it is.
+  /// A trip costs this however short it is.
   double gpu_overhead_s = 0.5e-3;
-  /// What the first use of a GPU costs a process: between 0.2 and 0.4 s.
+  /// The first use of a GPU costs a process this: between 0.2 and 0.4 s.
   double gpu_start_s = 0.3;
   /// An input of this size or more is sorted faster by all GPUs than by one.
   std::uint64_t several_gpus_bytes = std::uint64_t{1} << 30;

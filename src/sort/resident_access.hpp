@@ -11,7 +11,7 @@
 
 namespace spansort::detail {
 
-/// What stands here lives as long as the sorter, or the one that it was moved to.
+/// All that stands here lives as long as the sorter, or the one that it was moved to.
 struct resident_access {
   /// Returns the ranks of a sorter, in the order of its device list.
   [[nodiscard]] static std::vector<algorithms::rank>& ranks(resident_sorter& sorter);

@@ -10,7 +10,7 @@
 namespace spansort::sorting {
 namespace {
 
-/// What is known of one shard: the order of its keys, and its ends as encoded keys.
+/// This is known of one shard: the order of its keys, and its ends as encoded keys.
 struct shard_order {
   device::input_shape shape = device::input_shape::sorted;
   std::uint64_t ends[2] = {0, 0};  ///< first and last key: as they are, and encoded once they are known
@@ -62,7 +62,7 @@ bool is_sorted_on(std::vector<algorithms::rank>& ranks, const const_sharded_keys
       if (keys.shards[i].num_keys != 0) look_at(ranks[i], codec, keys.shards[i], found[i]);
     }
   } catch (...) {
-    // What is queued writes into `found`: it must have ended before that goes. The first failure is the one to tell.
+    // Queued work writes into `found`: it must have ended before that goes. The first failure is the one to tell.
     const std::exception_ptr failure = std::current_exception();
     try {
       synchronize_all(ranks);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether shards are in order, without their keys leaving the devices.
+// This header finds out whether shards are in order, without their keys leaving the devices.
 #pragma once
 
 #include <vector>

@@ -25,9 +25,9 @@ std::string why_picked(const algorithms::choice& chosen, const sort_report& repo
 
 }  // namespace
 
-void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks, const algorithms::sort_settings& options,
-                  const algorithms::problem& problem, const operation& what, const std::function<void()>& place_values,
-                  sort_report& report) {
+void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks,
+                  const algorithms::sort_settings& options, const algorithms::problem& problem, const operation& what,
+                  const std::function<void()>& place_values, sort_report& report) {
   report::open_report open(&report, what.name);
   const std::size_t first_activity = report.timeline.size();
   report.ranks.clear();

@@ -22,8 +22,8 @@ struct operation {
 
 /// Sorts by the algorithm chosen, whose workspace has been reserved. `place_values`, where given, moves what did not
 /// travel with the keys; the sort is complete only then.
-void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks, const algorithms::sort_settings& options,
-                  const algorithms::problem& problem, const operation& what, const std::function<void()>& place_values,
-                  sort_report& report);
+void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks,
+                  const algorithms::sort_settings& options, const algorithms::problem& problem, const operation& what,
+                  const std::function<void()>& place_values, sort_report& report);
 
 }  // namespace spansort::sorting

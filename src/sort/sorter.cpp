@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From arguments to a driver: checks them, opens devices, runs, fills the report.
+// A sorter leads from arguments to a driver: it checks them, opens devices, runs, fills the report.
 #include <functional>
 
 #include "algorithms/registry.hpp"
@@ -113,7 +113,7 @@ void sorter::state::reserve(const algorithms::problem& problem, std::uint64_t sc
 void sorter::state::reserve_chosen(const algorithms::problem& problem, std::uint64_t scratch_bytes) {
   used = &open_chosen();
   if (options.memory_limit_bytes != 0) {
-    // What other ranks keep from earlier calls would count too.
+    // Memory that other ranks keep from earlier calls would count too.
     for (std::vector<algorithms::rank>* others : {&calling_thread, &ranks, &gpu_ranks}) {
       if (others != used) algorithms::release(*others);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a process's keys stand among those of all processes that an order statistic is over.
+// A key extent says where a process's keys stand among those of all processes that an order statistic is over.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the first keys in order are.
+// This header finds where the first keys in order are.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace spansort::statistics {
 [[nodiscard]] std::vector<std::uint64_t> find_positions(const_key_span keys, const keys::key_codec& codec,
                                                         const tie_bounds& last, std::uint64_t count);
 
-/// The same of keys that are on devices, positions counted over all chunks one after the other. The devices count in
-/// blocks of 2^20 keys; a block in which there are positions is copied to host memory and searched there.
+/// Finds them among keys that are on devices, positions counted over all chunks one after the other. The devices count
+/// in blocks of 2^20 keys; a block in which there are positions is copied to host memory and searched there.
 [[nodiscard]] std::vector<std::uint64_t> find_positions(std::span<const key_chunk> chunks, const keys::key_codec& codec,
                                                         const tie_bounds& last, std::uint64_t count);
 

@@ -61,8 +61,9 @@ class selection {
 
   [[nodiscard]] bool is_alone() const noexcept { return group_.num_nodes() == 1; }
 
-  /// So few on one GPU that sorting them takes less time than another read and what the host has to do with it. What a
-  /// CPU has is searched further, whose sort takes ten times as long as a read.
+  /// Returns whether the keys lie on one GPU and are so few that sorting them takes less time than another read and
+  /// what the host has to do with it. Keys of a CPU are searched further, for its sort takes ten times as long as a
+  /// read.
   [[nodiscard]] bool is_worth_sorting(const std::vector<key_chunk>& chunks) const {
     return is_alone() && chunks.size() == 1 && is_worth_sorting(chunks[0]);
   }
@@ -73,7 +74,7 @@ class selection {
     return !chunk.device->shares_host_memory() && chunk.num_keys <= most_work / (width * width);
   }
 
-  /// Who takes the sample, sorts it and looks into it where the keys are; null: it is brought to the host.
+  /// Returns who takes the sample, sorts it and looks into it where the keys are; null: it is brought to the host.
   [[nodiscard]] device::rank_sampler* sampler_of(const std::vector<key_chunk>& chunks) const {
     const bool is_one_of_own_memory = is_alone() && chunks.size() == 1 && !chunks[0].device->shares_host_memory();
     if (!is_one_of_own_memory || chunks[0].num_keys <= keys_of_gpu_sample) return nullptr;
@@ -109,7 +110,7 @@ class selection {
     return is_alone() && std::ranges::all_of(chunks, has_own_memory) ? keys_of_gpu_sample : keys_of_sample;
   }
 
-  /// What was collected is the selection's own.
+  /// Sorts what was collected, which is the selection's own.
   void sort_and_pick(const remainder& left) {
     const key_chunk& chunk = left.chunks.front();
     const unsigned width = codec_.width_bytes();
@@ -134,7 +135,8 @@ class selection {
     for (std::size_t i = 0; i < bits.size(); ++i) found_[left.targets[i].slot] = encode_at(codec_, &bits[i], 0);
   }
 
-  /// Behind the only chunk's keys, for as many again; null where the memory that they were collected in ends before.
+  /// Returns memory behind the only chunk's keys, for as many again; null where the memory that they were collected in
+  /// ends before.
   [[nodiscard]] void* spare_room(const remainder& left) const {
     constexpr std::uint64_t alignment_bytes = 256;
     const key_chunk& chunk = left.chunks.front();

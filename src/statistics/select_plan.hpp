@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one read of a selection cuts the keys, and what its counts say. Arithmetic only: no device, no keys but a
-// sample.
+// This header says where one read of a selection cuts the keys, and what its counts say. Arithmetic only: no device, no
+// keys but a sample.
 #pragma once
 
 #include <cstdint>

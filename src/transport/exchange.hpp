@@ -24,7 +24,7 @@ struct endpoint {
   std::function<device::event&()> take_event;
 };
 
-/// What an exchange has moved, counted where it was sent from.
+/// This is what an exchange has moved, counted where it was sent from.
 struct exchanged {
   std::uint64_t bytes = 0;         ///< that left a rank of this process for another rank
   std::uint64_t staged_bytes = 0;  ///< that this process sent or received through host memory beside its ranks' own
@@ -44,7 +44,8 @@ class exchange {
   exchange(const exchange&) = delete;
   exchange& operator=(const exchange&) = delete;
 
-  /// Why rank `source` cannot send to rank `receiver` this way, half a sentence for the report; "" where it can.
+  /// Returns why rank `source` cannot send to rank `receiver` this way, half a sentence for the report; "" where it
+  /// can.
   [[nodiscard]] virtual std::string why_not(unsigned source, unsigned receiver) const = 0;
 
   /// Takes the memory that such transfers need, if it is not held yet. Throws out_of_memory.
@@ -55,7 +56,7 @@ class exchange {
   /// the same transfers between its ranks and any other's, in the same order; it looks at the offsets of its own ranks
   /// only. Transfers of no records are allowed. No destination overlaps another one or a source.
   ///
-  /// In one process this only queues copies. Before, the caller has made the queues wait until all sources are
+  /// This only queues copies in one process. Before, the caller has made the queues wait until all sources are
   /// complete; it waits for all queues before it uses any destination. Between processes this blocks until what this
   /// process sends and receives has left and arrived; the sources are complete before, and it throws cluster_failure
   /// when another process fails. After an exception the contents of the destinations are undefined.

@@ -9,7 +9,7 @@
 
 namespace spansort::transport {
 
-/// What a pair of ranks uses, and why not what would have been better.
+/// A route is what a pair of ranks uses, and why not what would have been better.
 struct route {
   exchange* transport = nullptr;  ///< null: none can
   std::string why_not_before;     ///< of the transports tried before, joined; "" where the first one can

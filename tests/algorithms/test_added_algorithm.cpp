@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CONTRIBUTING.md promises: an algorithm is one driver file (toy.cpp) and its name in the registry. Then the
+// CONTRIBUTING.md promises this: an algorithm is one driver file (toy.cpp) and its name in the registry. Then the
 // public calls, the errors and the help text know it, and every device list can be given to it.
 #include <gtest/gtest.h>
 

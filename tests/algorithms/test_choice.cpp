@@ -28,7 +28,7 @@ struct situation {
 };
 
 const situation situations[] = {
-    // What is asked for is chosen, whatever the input.
+    // An algorithm that is asked for is chosen, whatever the input.
     {"host:1", algorithm::single, false, false, million, 0, 0, "single", ""},
     {"host:3", algorithm::single, false, false, million, 0, 0, "single", ""},
     {"host:1", algorithm::rmg, false, false, 10, 0, 0, "rmg", ""},
@@ -45,7 +45,7 @@ const situation situations[] = {
      "single on the first of 3 devices: fewer than 1000"},
     {"host:3", algorithm::automatic, false, false, 1000, 1000, 0, "rmg", "rmg over the 3 devices asked for"},
     {"host:3", algorithm::automatic, true, false, 10, 1000, 0, "rmg", "rmg over the 3 devices asked for"},
-    // What does not fit goes in parts, unless it lies on the devices.
+    // Data that does not fit goes in parts, unless it lies on the devices.
     {"host:2", algorithm::automatic, false, true, 40 * million, 1, 64 << 20, "out_of_core",
      "out_of_core over the 2 devices asked for: too large for the 67108864 bytes allowed on a device"},
     {"host:1", algorithm::automatic, false, false, 40 * million, 0, 64 << 20, "out_of_core",

@@ -28,7 +28,7 @@ void run_toy(run_context& run, const problem& sort) {
   const device::records sorted = slot_records(run.ranks()[0], 0, shape, sort.num_keys);
   for (std::uint64_t i = 0; i < sort.num_keys; ++i) copy_record(shape, sorted, i, sort.data(), order[i]);
   run.finish_phase("sort", 0.5, 0);
-  run.no_way_back();
+  run.commit();
   for (std::uint64_t i = 0; i < sort.num_keys; ++i) copy_record(shape, sort.data(), i, sorted, i);
   run.finish_phase("copy", 1.0, 0);
   run.report().algorithm = "toy";

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a program of the C++ blocks of a page that stand behind a line `<!-- example -->`.
 
-extract_examples.py PAGE.md PROGRAM.cpp: includes and structs go to the top, each block sees what the blocks before it declare."""
+extract_examples.py PAGE.md PROGRAM.cpp: includes and structs go to the top, each block sees what the blocks before it
+declare."""
 import re
 import sys
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same input many times over, and two sorters at once: what a race between kernels, streams or threads would
-// change.
+// These tests sort one input many times over, and with two sorters at once: what a race between kernels, streams or
+// threads would change.
 #include <cstdint>
 #include <cstring>
 #include <string>

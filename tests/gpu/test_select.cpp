@@ -56,7 +56,7 @@ TEST_F(gpu_select_test, CountsAndCollectsByDefinition) {
   }
 }
 
-/// What quartiles ask for has a kernel of its own: all splitters are bounds of marked intervals, of which
+/// Quartiles have a kernel of its own: all splitters are bounds of marked intervals, of which
 /// there are few.
 TEST_F(gpu_select_test, FewIntervalsByDefinition) {
   const auto gpu = open_gpu(0);

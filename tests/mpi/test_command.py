@@ -100,7 +100,8 @@ class Refused(ClusterTest):
 
     def test_input_that_all_find_wrong(self):
         self.refused(4, ["nothing.npy"], "sort", "--mpi", self.path("nothing.npy"), "-o", self.output)
-        self.refused(3, ["x.bin", "4"], "sort", "--mpi", self.write("x.bin", b"12345"), "-o", self.output, "--type", "u32")
+        odd = self.write("x.bin", b"12345")
+        self.refused(3, ["x.bin", "4"], "sort", "--mpi", odd, "-o", self.output, "--type", "u32")
         self.refused(3, ["bad.npy"], "sort", "--mpi", self.write("bad.npy", b"no header"), "-o", self.output)
         self.refused(2, ["--type"], "sort", "--mpi", self.write("x.raw", b"12345678"), "-o", self.output)
 

@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(over_mpi, communicator_conformance,
                          testing::Values(of_mpi(1), of_mpi(5), of_mpi(8), of_mpi(1000), of_mpi(std::uint64_t{1} << 28)),
                          testing::PrintToStringParamName());
 
-/// How many ranks each node rank has.
+/// These are the numbers of ranks that each node rank has.
 enum class rank_spread : std::uint8_t { one, two, one_or_two };
 
 std::vector<unsigned> first_ranks_of(unsigned num_nodes, rank_spread spread) {
@@ -79,7 +79,8 @@ exchange_world by_mpi(std::uint64_t message_bytes, rank_spread spread, bool shar
           }};
 }
 
-/// As sorts do: what stays in the process goes directly, all else by NCCL if it can, which it cannot here, and by MPI.
+/// Routes are those of sorts: what stays in the process goes directly, all else by NCCL if it can, which it cannot
+/// here, and by MPI.
 exchange_world as_in_sorts() {
   return {"direct_nccl_mpi", [](const process_function& f) -> std::string {
             const auto group = make_node_group(MPI_COMM_WORLD);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What node_group promises beside the operations of every communicator, which tests/mpi/test_conformance.cpp looks at.
+// These tests are of what node_group promises beside the operations of every communicator, which
+// tests/mpi/test_conformance.cpp looks at.
 #include <gtest/gtest.h>
 
 #include <memory>

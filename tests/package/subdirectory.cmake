@@ -34,7 +34,7 @@ function(require_optimised object expected)
   endif()
 endfunction()
 
-# Without a build type: the library is optimised all the same, the project around it is left alone. MPI is on the
+# The library is optimised without a build type, too; the project around it is left alone. MPI is on the
 # machine or not, and is not asked for.
 configure()
 if(NOT rules MATCHES "libspansort")

@@ -95,7 +95,7 @@ std::vector<trade<padding>> make_trades(std::uint64_t count, std::uint64_t seed)
   return trades;
 }
 
-// What a reader of the documentation expects of two keys, with nothing of the library's encodings: -1, 0 or 1.
+// Returns what a reader of the documentation expects of two keys, with nothing of the library's encodings: -1, 0 or 1.
 
 template <class K>
 int order_of(const K& a, const K& b) {

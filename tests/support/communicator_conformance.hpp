@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every communicator must give, computed from every process's numbers by a formula. A file that implements
-// transport::communicator instantiates this suite with worlds made of it.
+// This suite is what every communicator must give, computed from every process's numbers by a formula. A file that
+// implements transport::communicator instantiates this suite with worlds made of it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ std::byte byte_of(unsigned rank, bool is_value, std::uint64_t position) {
   return static_cast<std::byte>(mixed >> 56);
 }
 
-/// What is to move, and how large each rank's memory is.
+/// This case says what is to move, and how large each rank's memory is.
 struct transfer_list {
   std::vector<plan::transfer> transfers;
   std::vector<std::uint64_t> source_counts;       ///< records, by rank of all processes
@@ -156,7 +156,7 @@ class tested_rank {
   tested_memory values_;
 };
 
-/// Where this process's ranks stand among all.
+/// This says where this process's ranks stand among all.
 struct rank_numbers {
   unsigned first = 0;
   unsigned total = 0;

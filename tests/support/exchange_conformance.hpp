@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every transport must do: each transfer arrives once and at its place, nothing else is written. A file that
-// implements transport::exchange instantiates this suite with worlds made of it, and is tested.
+// This suite is what every transport must do: each transfer arrives once and at its place, nothing else is written. A
+// file that implements transport::exchange instantiates this suite with worlds made of it, and is tested.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace spansort::test {
 
-/// What one process of a world has.
+/// This is what one process of a world has.
 struct exchange_process {
   transport::communicator& group;
   std::vector<device::device*> devices;  ///< of its ranks; processes may have different numbers of them

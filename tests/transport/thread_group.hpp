@@ -13,7 +13,7 @@
 
 namespace spansort::test {
 
-/// What the threads share: a page for the numbers of each of them, and a barrier between writing and reading.
+/// The threads share this: a page for the numbers of each of them, and a barrier between writing and reading.
 class thread_meeting {
  public:
   explicit thread_meeting(unsigned num_threads) : pages_(num_threads), barrier_(num_threads) {}

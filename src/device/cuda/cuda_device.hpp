@@ -23,7 +23,7 @@ struct cuda_device_options {
       {};  ///< the algorithm of local sorts where it can sort what is given; "": the best of the table
   /// It is called before every allocation with its bytes, and may throw out_of_memory.
   std::function<void(std::uint64_t)> before_allocation = {};
-  /// Where the device allocates; null means cudaMalloc. It outlives the device.
+  /// The device allocates here; null means cudaMalloc. It outlives the device.
   gpu_memory_resource* memory = nullptr;
 };
 

@@ -119,7 +119,7 @@ device_guard::device_guard(int ordinal) : ordinal_(ordinal) {
 }
 
 device_guard::~device_guard() {
-  // Where nothing changed, nothing is set: that would start a context, on a GPU that nobody may have asked for.
+  // Nothing is set where nothing changed: that would start a context, on a GPU that nobody may have asked for.
   if (before_ != ordinal_) static_cast<void>(cudaSetDevice(before_));
 }
 

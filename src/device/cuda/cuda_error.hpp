@@ -9,7 +9,7 @@
 
 namespace spansort::device::cuda {
 
-/// What an allocation asks for. An error that refuses it names this.
+/// A request is what an allocation asks for. An error that refuses it names this.
 struct memory_need {
   std::uint64_t size_bytes = 0;
   bool is_pinned = false;  ///< host memory that the GPU reads; else the GPU's own

@@ -42,7 +42,7 @@ cuda_queue::cuda_queue(const device_guard&, int ordinal, const buffer& scratch, 
 
 cuda_queue::~cuda_queue() {
   worker_.drain();
-  // After a failure the side streams may not have been joined.
+  // The side streams may not have been joined after a failure.
   sorter_.wait();
   static_cast<void>(cudaStreamSynchronize(stream_.get()));
 }

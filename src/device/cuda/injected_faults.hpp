@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test does to the calls that one call of the library makes to the CUDA runtime. Faults belong to that call:
-// they are in force on its thread, and work that it puts on queues takes them along to the queues' threads. Calls that
-// run at the same time do not meet them.
+// Injected faults are what a test does to the calls that one call of the library makes to the CUDA runtime. Faults
+// belong to that call: they are in force on its thread, and work that it puts on queues takes them along to the queues'
+// threads. Calls that run at the same time do not meet them.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs really reach each other's memory. That the driver says so is not believed: there are machines on which
-// every call succeeds and the data is wrong. Each ordered pair is tried out once a process.
+// Probes find out which GPUs really reach each other's memory. That the driver says so is not believed: there are
+// machines on which every call succeeds and the data is wrong. Each ordered pair is tried out once a process.
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a level of the host sort partitions by: some bits of the encoded key, or a window of encoded keys cut into equal
-// parts. The window serves keys that crowd into a small part of their range (floats of one magnitude, integers around
-// an offset), where the same number of buckets then splits the crowd and not the void around it.
+// A level digit is what a level of the host sort partitions by: some bits of the encoded key, or a window of encoded
+// keys cut into equal parts. The window serves keys that crowd into a small part of their range (floats of one
+// magnitude, integers around an offset), where the same number of buckets then splits the crowd and not the void around
+// it.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the functions that Highway compiles for several instruction sets runs on this machine. Included before any
-// of Highway's headers. Only those headers are used: libhwy, whose own choice this replaces, calibrates a timer
-// whenever a program that links it starts, which takes milliseconds.
+// This header says which of the functions that Highway compiles for several instruction sets runs on this machine. It
+// is included before any of Highway's headers. Only those headers are used: libhwy, whose own choice this replaces,
+// calibrates a timer whenever a program that links it starts, which takes milliseconds.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where elements come from, and where they go: files of any size and streams, one chunk after the other.
+// Elements come from sources and go to sinks: files of any size and streams, one chunk after the other.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@
 
 namespace spansort::external {
 
-/// What a stage of a pass did, and for how long. Stages of a pass overlap.
+/// This says what a stage of a pass did, and for how long. Stages of a pass overlap.
 struct stage_report {
   std::string_view name;
   double busy_s = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a sort larger than memory will go, decided before it starts: chunks, blocks, runs, passes, bytes. Arithmetic
-// alone.
+// A spill plan says how a sort larger than memory will go, decided before it starts: chunks, blocks, runs, passes,
+// bytes. Arithmetic alone.
 #pragma once
 
 #include <cstdint>

@@ -90,7 +90,7 @@ class lsd_state {
   /// Step 7: among what has arrived, keys of one value stay in the order of their senders.
   void place(keys::digit_position digit, bool is_last) {
     others_.group->set_phase("local sort");
-    if (is_last) run_.no_way_back();
+    if (is_last) run_.commit();
     order_by(digit, is_last);
     ++run_.report().num_passes;
     run_.finish_phase("local sort", double(digit.shift + digit.bits) / shape_.codec.key_bits(), num_keys_);
@@ -130,7 +130,7 @@ class lsd_state {
     keys_ = to;
   }
 
-  /// As the paper's implementation does: by binary searches.
+  /// Searches as the paper's implementation does, by halving.
   void count_ordered(keys::digit_position digit) {
     counts_.assign(digit.num_buckets(), 0);
     std::uint64_t begin = 0;
@@ -163,7 +163,7 @@ class lsd_state {
     return num_sent;
   }
 
-  /// From and to every process; offsets at others are their own business.
+  /// Transfers go from and to every process; offsets at others are their own business.
   [[nodiscard]] std::vector<plan::transfer> list_blocks(const std::vector<std::uint64_t>& num_sent,
                                                         const std::vector<std::uint64_t>& num_received) const {
     std::vector<plan::transfer> blocks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For what every node rank begins by itself, cannot finish without the others, and may fail at alone: none of them then
-// waits for one that has given up.
+// This is for what every node rank begins by itself, cannot finish without the others, and may fail at alone: none of
+// them then waits for one that has given up.
 #pragma once
 
 #include <chrono>

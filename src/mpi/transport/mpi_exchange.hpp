@@ -14,7 +14,7 @@ namespace spansort::transport {
 struct mpi_exchange_options {
   exchange_limits limits;
   std::vector<unsigned> first_ranks;  ///< of each node rank, and one more: how many ranks there are
-  /// Who gives the memory that messages pass through where MPI cannot reach that of this node rank's devices. Null: it
+  /// This gives the memory that messages pass through where MPI cannot reach that of this node rank's devices. Null: it
   /// can. Outlives the exchange.
   device::device* staging_device = nullptr;
   /// Called when an exchange has failed halfway: MPI may write to its destinations until the process ends, so that

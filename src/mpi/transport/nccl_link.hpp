@@ -17,9 +17,9 @@ class nccl_link {
   nccl_link(const nccl_link&) = delete;
   nccl_link& operator=(const nccl_link&) = delete;
 
-  /// As exchange_bytes(), of memory of the GPUs; of a pair of node ranks, parts are cut alike on both sides. Work
-  /// queued on other memory of these GPUs goes on. Grouped sends and receives; polls the group's failure watch while it
-  /// waits.
+  /// Exchanges memory of the GPUs as exchange_bytes() does that of the host; parts of a pair of node ranks are cut
+  /// alike on both sides. Work queued on other memory of these GPUs goes on. Grouped sends and receives; polls the
+  /// group's failure watch while it waits.
   virtual exchanged_bytes move_parts(std::span<const outgoing_part> outgoing,
                                      std::span<const incoming_part> incoming) = 0;
 

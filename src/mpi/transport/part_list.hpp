@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a plan's transfers to the bytes that go to and come from each node rank.
+// A part list leads from a plan's transfers to the bytes that go to and come from each node rank.
 #pragma once
 
 #include <vector>

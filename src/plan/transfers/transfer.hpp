@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an exchange executes: the part of a plan that the room transport may see.
+// Transfers are what an exchange executes: the part of a plan that the room transport may see.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernels look at keys: they encode them on the fly. Keys that are their own encoding skip the arithmetic.
+// Kernels encode keys on the fly. Keys that are their own encoding skip the arithmetic.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 // lie in earlier tiles, and writes every bucket's run from shared memory. Tiles are numbered by an atomic counter, for
 // a block may only wait for blocks that have started: CUDA promises progress to no others.
 //
-// What is stored is the caller's bits. In between, keys are held as their order says: encoded, where that loses
+// The caller's bits are what is stored. In between, keys are held as their order says: encoded, where that loses
 // nothing.
 //
 // The kernel's contract: one block a tile, of policy.threads threads and sizeof(shared_memory) bytes of dynamic shared

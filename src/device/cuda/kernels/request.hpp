@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host hands to the kernels, and the memory in which they keep what passes from one to the next. Host and
-// device code include it; the launchers are instantiated per key width in launch_u8.cu ... launch_u64.cu.
+// A request is what the host hands to the kernels, and the memory in which they keep what passes from one to the next.
+// Host and device code include it; the launchers are instantiated per key width in launch_u8.cu ... launch_u64.cu.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,7 +25,8 @@ struct bucket_target {
 /// Bits that the fingerprint sets for what it has seen of neighbouring keys.
 enum order_seen : std::uint32_t { seen_descent = 1, seen_ascent = 2, seen_equal = 4 };
 
-/// What a local sort does with its segment. A kernel decides, and later kernels obey, so that the host need not wait.
+/// An action says what a local sort does with its segment. A kernel decides, and later kernels obey, so that the host
+/// need not wait.
 enum class order_action : std::uint32_t { passes, keep, reverse };
 
 /// A kernel that is given a condition works only where the decision asks for it. Without a decision it always works.
@@ -55,7 +56,7 @@ struct kernel_workspace {
   static constexpr std::uint64_t tile_state_bytes = std::uint64_t{4} * max_partition_buckets;
   static constexpr std::uint64_t fixed_bytes = counts_bytes + targets_bytes + 2 * control_bytes + sort_counts_bytes;
   static constexpr std::uint64_t size_bytes = fixed_bytes + workspace_tiles * tile_state_bytes;
-  /// What is cleared at least: everything from sort_counts up to the states.
+  /// This much is cleared at least: everything from sort_counts up to the states.
   static constexpr std::uint64_t cleared_bytes = sort_counts_bytes + control_bytes;
 
   /// Lays a workspace out in `bytes` of memory, which are more than fixed_bytes.

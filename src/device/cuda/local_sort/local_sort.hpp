@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a local sort is: an algorithm that sorts one segment of records in a GPU's memory, stably and by a range of the
+// A local sort is an algorithm that sorts one segment of records in a GPU's memory, stably and by a range of the
 // bits of their encoded keys. Each algorithm is one file of this folder, which defines its entry; table.cpp lists the
 // entries.
 #pragma once
@@ -49,8 +49,8 @@ extern const local_sort_algorithm onesweep_sort;
 /// Returns the scratch that choose_local_sort() may ask for, whatever the records.
 [[nodiscard]] std::uint64_t local_sort_scratch_bytes(std::string_view preferred);
 
-/// Whether the order of the input is looked at before it is sorted. Looking pays where segments are few and large, and
-/// is possible where the algorithm obeys decisions.
+/// This says whether the order of the input is looked at before it is sorted. Looking pays where segments are few and
+/// large, and is possible where the algorithm obeys decisions.
 enum class order_check : std::uint8_t { skipped, made };
 
 /// Sorts one segment by `algorithm` and puts the result where the segment asks for it.

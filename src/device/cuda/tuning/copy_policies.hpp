@@ -47,7 +47,7 @@ inline constexpr tuned<pinned_ring_policy> pinned_ring_tuning{
     "with buffers of their own were no faster"};
 static_assert(pinned_ring_tuning.sizes.least_buffer_bytes <= pinned_ring_tuning.sizes.most_buffer_bytes);
 
-/// How a link between two GPUs is tried out: small enough for a cache, and large enough to go past it.
+/// These sizes say how a link between two GPUs is tried out: small enough for a cache, and large enough to go past it.
 struct peer_probe_policy {
   unsigned threads = 0;
   unsigned blocks = 0;

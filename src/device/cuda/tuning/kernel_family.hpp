@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sizes the kernels of a GPU have. Kernels are compiled with the sizes of a family, and a family serves every
-// compute capability that has not been measured for itself. The table below says which one that is, and why.
+// A kernel family says which sizes the kernels of a GPU have. Kernels are compiled with the sizes of a family, and a
+// family serves every compute capability that has not been measured for itself. The table below says which one that is,
+// and why.
 #pragma once
 
 #include <algorithm>
@@ -85,8 +86,8 @@ inline constexpr std::array kernel_families{kernel_family::turing, kernel_family
 static_assert(most_shared_bytes(kernel_family::turing) == 64U << 10);
 static_assert(most_shared_bytes(kernel_family::hopper) == 99U << 10);
 
-/// What the code is compiled for, which only device code knows. The host's copy of a kernel is a stub that needs no
-/// sizes; the host asks the loaded code instead (loaded_family()) and names a family wherever it needs one.
+/// Returns what the code is compiled for, which only device code knows. The host's copy of a kernel is a stub that
+/// needs no sizes; the host asks the loaded code instead (loaded_family()) and names a family wherever it needs one.
 #ifdef __CUDA_ARCH__
 inline constexpr kernel_family compiled_family = family_of({__CUDA_ARCH__ / 100, __CUDA_ARCH__ % 100 / 10});
 #else

@@ -41,7 +41,7 @@ inline constexpr std::uint64_t lane_alignment_bytes = 256;
 /// 13.0).
 inline constexpr std::uint64_t cub_scratch_bytes = std::uint64_t{96} << 20;
 
-/// What the planner is told of a GPU before any code is loaded there, so no compute capability is asked.
+/// The planner is told this of a GPU before any code is loaded there, so no compute capability is asked.
 struct advice_policy {
   std::uint64_t segment_keys = 0;          ///< buckets up to this size are fused
   std::uint64_t several_devices_keys = 0;  ///< from here on several GPUs beat one
