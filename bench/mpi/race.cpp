@@ -114,7 +114,7 @@ class runner {
   [[nodiscard]] spansort::mpi::options options_of(const settings& s) {
     spansort::mpi::options options{
         .devices = s.devices, .algorithm = spansort::mpi::parse_algorithm(who_.algorithm), .report = &report_};
-    if (who_.radix_bits != 0) options.radix_bits = who_.radix_bits;
+    if (who_.radix_bits != 0) options.tuning.radix_bits = who_.radix_bits;
     return options;
   }
 

@@ -18,13 +18,13 @@
 namespace cli {
 namespace {
 
-constexpr std::uint64_t longest_silence_s = 86'400;
+constexpr std::uint64_t longest_timeout_s = 86'400;
 
 std::chrono::seconds parse_heartbeat_timeout(const std::string& text) {
   const std::uint64_t seconds = parse_count("--heartbeat-timeout", text);
-  if (seconds == 0 || seconds > longest_silence_s) {
+  if (seconds == 0 || seconds > longest_timeout_s) {
     throw spansort::invalid_argument(
-        fmt::format("--heartbeat-timeout: {} is not 1 to {} seconds", text, longest_silence_s));
+        fmt::format("--heartbeat-timeout: {} is not 1 to {} seconds", text, longest_timeout_s));
   }
   return std::chrono::seconds(seconds);
 }

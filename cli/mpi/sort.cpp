@@ -70,8 +70,9 @@ spansort::mpi::options options_of(const cluster_sort_arguments& arguments) {
   spansort::mpi::options options{.devices = arguments.sort.devices,
                                  .threads = parse_threads(arguments.sort.threads),
                                  .algorithm = spansort::mpi::parse_algorithm(arguments.sort.algorithm),
-                                 .radix_bits = parse_radix_bits(arguments.radix_bits),
                                  .memory_limit_bytes = parse_memory_limit(arguments.sort.memory)};
+  const unsigned radix_bits = parse_radix_bits(arguments.radix_bits);
+  if (options.algorithm == spansort::mpi::algorithm::distributed_lsd) options.tuning.radix_bits = radix_bits;
   apply_cluster_flags(arguments.cluster, options);
   return options;
 }

@@ -94,8 +94,6 @@ struct options {
   /// all different, and libnccl.so.2 can be loaded. "host": through host memory and MPI. "auto": the first where it can
   /// be had on all, else the second. The same on all node ranks.
   std::string exchange = "auto";
-  /// Digit width of distributed_lsd, 1 to 16; wider means fewer exchanges. 16 is the paper's.
-  unsigned radix_bits = 16;
   /// Ceiling on workspace beside the caller's arrays, on this node rank. 0: what the machine has.
   std::uint64_t memory_limit_bytes = 0;
   /// The report of this node rank's part; its `ranks` are this node rank's devices.
@@ -111,6 +109,8 @@ struct options {
   /// Largest MPI message, up to 2^30. Where devices have memory of their own, 8 such are pinned on the host. Tests set
   /// a thousand.
   std::uint64_t message_bytes = std::uint64_t{8} << 20;
+  /// As in sort_options; for distributed_lsd `radix_bits` is the width of its digits, 1 to 16, where wider means fewer
+  /// exchanges, and 0 is the paper's 16.
   tuning_options tuning = {};
 };
 

@@ -39,23 +39,25 @@ transport::group_options group_options_of(const options& given) {
   return group;
 }
 
-/// Returns what the room algorithms/ looks at. The width of a digit is distributed_lsd's; RMG's is tuning.
-algorithms::sort_settings settings_of(const options& given, const algorithms::cluster_entry& algorithm) {
+/// Returns what the room algorithms/ looks at.
+algorithms::sort_settings settings_of(const options& given) {
   sort_options sort{.devices = given.devices,
                     .threads = given.threads,
                     .memory_limit_bytes = given.memory_limit_bytes,
                     .report = given.report,
                     .tuning = given.tuning};
-  if (algorithm.uses_callers_radix_bits) sort.tuning.radix_bits = given.radix_bits;
   return algorithms::settings_of(std::move(sort));
 }
 
-void check(const options& given) {
-  sorting::check_tuning(given.tuning);
-  sorting::check_hooks(base::current_test_hooks());
-  if (given.radix_bits < 1 || given.radix_bits > 16) {
-    throw invalid_argument(fmt::format("radix_bits {}: expected 1 to 16", given.radix_bits));
+void check(const options& given, const algorithms::cluster_entry& algorithm) {
+  tuning_options tuning = given.tuning;
+  if (tuning.radix_bits > algorithm.most_radix_bits) {
+    throw invalid_argument(fmt::format("tuning.radix_bits: algorithm {} takes 1 to {}, found {}", algorithm.driver.name,
+                                       algorithm.most_radix_bits, tuning.radix_bits));
   }
+  tuning.radix_bits = 0;
+  sorting::check_tuning(tuning);
+  sorting::check_hooks(base::current_test_hooks());
   if (given.exchange != "auto" && given.exchange != "nccl" && given.exchange != "host") {
     throw invalid_argument(fmt::format("unknown exchange '{}'; known: auto, nccl, host", given.exchange));
   }
@@ -125,7 +127,7 @@ std::vector<algorithm> list_algorithms() {
 session::state::state(MPI_Comm communicator, options session_options)
     : given(std::move(session_options)),
       algorithm(algorithms::find_cluster_algorithm(name(given.algorithm))),
-      sort_settings(settings_of(given, algorithm)),
+      sort_settings(settings_of(given)),
       group(transport::make_node_group(communicator, group_options_of(given))) {
   const unsigned num_sharing = processes_of_this_machine(communicator);
   try {
@@ -168,7 +170,7 @@ void session::state::require_same(const std::vector<setting>& settings) {
 }
 
 void session::state::open(unsigned num_sharing) {
-  check(given);
+  check(given, algorithm);
   devices = sorting::resolve_devices(given.devices);
   ranks = sorting::open_ranks(devices, {.across_nodes = devices.count == 0,
                                         .hooks = sort_settings.hooks,

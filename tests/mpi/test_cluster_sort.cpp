@@ -17,9 +17,8 @@ constexpr key_type all_types[] = {key_type::u8,  key_type::i8,  key_type::u16,  
 /// A small world: many messages, several passes.
 mpi::options small_world(const std::string& algorithm) {
   const std::string devices = algorithm == "distributed_lsd" ? "host:1" : test_devices("host:1");
-  mpi::options options{
-      .devices = devices, .algorithm = mpi::parse_algorithm(algorithm), .radix_bits = 8, .message_bytes = 1000};
-  options.tuning.radix_bits = 4;
+  mpi::options options{.devices = devices, .algorithm = mpi::parse_algorithm(algorithm), .message_bytes = 1000};
+  options.tuning.radix_bits = algorithm == "distributed_lsd" ? 8 : 4;
   return options;
 }
 
@@ -147,9 +146,9 @@ TEST(cluster_sort_devices, LargeMessages) {
 }
 
 TEST(cluster_sort_devices, EveryRadixWidth) {
-  for (const unsigned radix_bits : {1, 4, 8, 11, 12, 13, 16}) {
+  for (const unsigned radix_bits : {0, 1, 4, 8, 11, 12, 13, 16}) {
     mpi::options options = small_world("distributed_lsd");
-    options.radix_bits = radix_bits;
+    options.tuning.radix_bits = radix_bits;
     spread_input input({key_type::f32, {distribution_kind::special_floats}, 5000, spread::even, 8});
     mpi::session(MPI_COMM_WORLD, options).sort_pairs(input.span(), input.values.data(), 8);
     EXPECT_EQ(input.diagnose(), "") << radix_bits;
@@ -198,8 +197,11 @@ TEST(cluster_trouble, OneCannotBegin) {
 
 TEST(cluster_trouble, ArgumentsThatCannotBe) {
   mpi::options options = small_world("auto");
-  options.radix_bits = 17;
+  options.tuning.radix_bits = 13;
   std::vector<int> keys(10);
+  EXPECT_THROW(mpi::sort(keys, MPI_COMM_WORLD, options), invalid_argument);
+  options = small_world("distributed_lsd");
+  options.tuning.radix_bits = 17;
   EXPECT_THROW(mpi::sort(keys, MPI_COMM_WORLD, options), invalid_argument);
   EXPECT_THROW(static_cast<void>(mpi::parse_algorithm("bogo")), invalid_argument);
   EXPECT_THROW(mpi::sort(keys, MPI_COMM_NULL), invalid_argument);

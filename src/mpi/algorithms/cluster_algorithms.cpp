@@ -31,7 +31,7 @@ constexpr std::array<cluster_entry, 3> entries{
      {.driver = {"distributed_lsd", "least significant digits first, an exchange a digit", over_copies,
                  run_distributed_lsd, distributed_lsd_workspace},
       .needs_target_counts = true,
-      .uses_callers_radix_bits = true}}};
+      .most_radix_bits = 16}}};
 
 }  // namespace
 

@@ -14,9 +14,8 @@ struct cluster_entry {
   entry driver;                      ///< of problems that have `others`
   bool sorts_alone_as_auto = false;  ///< a process that is alone sorts as one machine's `auto` does
   bool needs_target_counts =
-      false;  ///< how many records each rank ends with must be settled before, also where balanced
-  bool uses_callers_radix_bits =
-      false;  ///< its digits are as wide as the caller says; else as the plan's parameters say
+      false;                      ///< how many records each rank ends with must be settled before, also where balanced
+  unsigned most_radix_bits = 12;  ///< the widest digit that tuning_options may ask for
 };
 
 /// All of them, in the order of a help text.
