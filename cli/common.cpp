@@ -160,8 +160,8 @@ void add_mpi_flag(CLI::App& command) {
 void add_threads_flag(CLI::App& command, std::string& threads) {
   command
       .add_option("--threads", threads,
-                  "Threads that compute on the host, all devices together; default: as many as the process may use "
-                  "processors, by affinity and quota")
+                  "Threads that compute on the host, all devices together; default, and most: as many as the "
+                  "process may use processors, by affinity and quota")
       ->type_name("N");
 }
 

@@ -97,7 +97,7 @@ void add_cluster_flags(CLI::App& command, cluster_arguments& arguments) {
 
 void apply_cluster_flags(const cluster_arguments& arguments, spansort::mpi::options& options) {
   options.heartbeat_timeout = parse_heartbeat_timeout(arguments.heartbeat_timeout);
-  options.exchange = arguments.exchange;
+  options.exchange = spansort::mpi::parse_exchange_method(arguments.exchange);
   options.on_phase = [fault = parse_test_fault(arguments.test_fault)](std::string_view phase) {
     if (fault) fault(phase);
     stay_if_terminated();

@@ -83,6 +83,19 @@ inline constexpr algorithm algorithm::distributed_lsd{"distributed_lsd"};
 /// All of them, "auto" first.
 [[nodiscard]] std::vector<algorithm> list_algorithms();
 
+/// How keys go between GPUs of different node ranks.
+enum class exchange_method : std::uint8_t {
+  automatic,  ///< nccl where it can be had on all node ranks, else host
+  nccl,       ///< from GPU to GPU, where every node rank has one GPU, all different, and libnccl.so.2 can be loaded
+  host,       ///< through host memory and MPI
+};
+
+/// "auto", "nccl", "host".
+[[nodiscard]] std::string_view name(exchange_method method) noexcept;
+
+/// The inverse of name(). Throws invalid_argument for anything else, listing what is known.
+[[nodiscard]] exchange_method parse_exchange_method(std::string_view text);
+
 struct options {
   /// This process's own; may differ from process to process. "auto" and "cpu": its share of the machine's processors,
   /// those that the processes on it leave each other; "gpu:0" a GPU. As in sort_options otherwise.
@@ -90,10 +103,8 @@ struct options {
   /// Threads that compute on the host, as in sort_options, for this process. 0: as many as its share of the processors.
   unsigned threads = 0;
   mpi::algorithm algorithm = mpi::algorithm::automatic;
-  /// The way of keys between GPUs of different node ranks. "nccl": from GPU to GPU, where every node rank has one GPU,
-  /// all different, and libnccl.so.2 can be loaded. "host": through host memory and MPI. "auto": the first where it can
-  /// be had on all, else the second. The same on all node ranks.
-  std::string exchange = "auto";
+  /// How keys go between GPUs of different node ranks; the same on all of them.
+  exchange_method exchange = exchange_method::automatic;
   /// Ceiling on workspace beside the caller's arrays, on this node rank. 0: what the machine has.
   std::uint64_t memory_limit_bytes = 0;
   /// The report of this node rank's part; its `ranks` are this node rank's devices.

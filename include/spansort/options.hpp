@@ -87,8 +87,8 @@ class gpu_memory_resource {
 struct sort_options {
   /// "auto", "cpu", "host:4" (four host devices), "gpu", "gpu:0,1,2,3"; a list may repeat a device.
   device_list devices = {};
-  /// Threads that compute on the host for a call, 1 to 1024; its host devices share them, at least one each. 0: as many
-  /// as the process may use processors, by its affinity and the quotas of its container.
+  /// Threads that compute on the host for a call, 1 to 1024; its host devices share them, at least one each. 0, or
+  /// more than the process may use processors, by its affinity and the quotas of its container: as many as those.
   unsigned threads = 0;
   spansort::algorithm algorithm = spansort::algorithm::automatic;
   /// Ceiling on workspace beside the caller's arrays, all devices. 0: what the machine has.

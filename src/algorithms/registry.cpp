@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "spansort/errors.hpp"
+#include "base/names.hpp"
 
 namespace spansort::algorithms {
 
@@ -32,13 +32,7 @@ void require_suited(const entry& asked_for, const problem& sort) {
 const std::vector<const entry*>& all_algorithms() { return list(); }
 
 const entry& find_algorithm(std::string_view name) {
-  std::string known;
-  for (const entry* e : list()) {
-    if (e->name == name) return *e;
-    known += ' ';
-    known += e->name;
-  }
-  throw invalid_argument(fmt::format("unknown algorithm '{}'; known:{}", name, known));
+  return *list()[base::find_name(list(), name, "algorithm", [](const entry* e) { return e->name; })];
 }
 
 added_algorithm::added_algorithm(const entry& algorithm) { list().push_back(&algorithm); }

@@ -55,7 +55,7 @@ unsigned num_processors() {
 }
 
 unsigned resolve_threads(unsigned threads) {
-  if (threads <= most_threads) return threads == 0 ? num_processors() : threads;
+  if (threads <= most_threads) return threads == 0 ? num_processors() : std::min(threads, num_processors());
   throw invalid_argument(
       fmt::format("threads: {} are too many; expected 0, for all processors, to {}", threads, most_threads));
 }

@@ -16,7 +16,8 @@ namespace spansort::base {
 /// understood is no quota.
 [[nodiscard]] unsigned processors_within_quota(unsigned num_schedulable, const file_reader& read);
 
-/// Returns what an option `threads` stands for: 0 for num_processors(). Throws invalid_argument above 1024.
+/// Returns how many threads an option `threads` stands for: num_processors() where it is 0, and where it is more, since
+/// oneTBB starts no more than that. Throws invalid_argument above 1024.
 [[nodiscard]] unsigned resolve_threads(unsigned threads);
 
 /// Returns f(), called by the calling thread; the parallel loops in it take resolve_threads(threads) threads at most.

@@ -2,9 +2,8 @@
 #include "spansort/types.hpp"
 
 #include <array>
-#include <string>
 
-#include "spansort/errors.hpp"
+#include "base/names.hpp"
 
 namespace spansort {
 namespace {
@@ -34,13 +33,7 @@ std::size_t size_bytes(key_type type) noexcept { return rows[static_cast<std::si
 std::string_view name(key_type type) noexcept { return rows[static_cast<std::size_t>(type)].name; }
 
 key_type parse_key_type(std::string_view text) {
-  std::string known;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].name == text) return static_cast<key_type>(i);
-    known += ' ';
-    known += rows[i].name;
-  }
-  throw invalid_argument("unknown key type '" + std::string(text) + "'; known:" + known);
+  return static_cast<key_type>(base::find_name(rows, text, "key type", [](const auto& row) { return row.name; }));
 }
 
 std::string_view name(direction d) noexcept { return d == direction::ascending ? "ascending" : "descending"; }

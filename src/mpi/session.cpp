@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "algorithms/rmg_state.hpp"
+#include "base/names.hpp"
 #include "base/threads.hpp"
 #include "device/copy_parallel.hpp"
 #include "mpi/algorithms/cluster_algorithms.hpp"
@@ -50,17 +51,8 @@ algorithms::sort_settings settings_of(const options& given) {
 }
 
 void check(const options& given, const algorithms::cluster_entry& algorithm) {
-  tuning_options tuning = given.tuning;
-  if (tuning.radix_bits > algorithm.most_radix_bits) {
-    throw invalid_argument(fmt::format("tuning.radix_bits: algorithm {} takes 1 to {}, found {}", algorithm.driver.name,
-                                       algorithm.most_radix_bits, tuning.radix_bits));
-  }
-  tuning.radix_bits = 0;
-  sorting::check_tuning(tuning);
+  sorting::check_tuning(given.tuning, algorithm.most_radix_bits);
   sorting::check_hooks(base::current_test_hooks());
-  if (given.exchange != "auto" && given.exchange != "nccl" && given.exchange != "host") {
-    throw invalid_argument(fmt::format("unknown exchange '{}'; known: auto, nccl, host", given.exchange));
-  }
   if (given.heartbeat_timeout < std::chrono::milliseconds(100)) {
     throw invalid_argument(
         fmt::format("heartbeat_timeout of {} ms: expected 100 ms at least", given.heartbeat_timeout.count()));
@@ -111,7 +103,16 @@ transport::mpi_exchange_options mpi_exchange_options_of(session::state& s, const
   return options;
 }
 
+// In the order of exchange_method.
+constexpr std::array<std::string_view, 3> exchange_names{"auto", "nccl", "host"};
+
 }  // namespace
+
+std::string_view name(exchange_method method) noexcept { return exchange_names[static_cast<std::size_t>(method)]; }
+
+exchange_method parse_exchange_method(std::string_view text) {
+  return static_cast<exchange_method>(base::find_name(exchange_names, text, "exchange"));
+}
 
 algorithm parse_algorithm(std::string_view text) {
   return algorithm(algorithms::find_cluster_algorithm(text).driver.name);
@@ -132,7 +133,7 @@ session::state::state(MPI_Comm communicator, options session_options)
   const unsigned num_sharing = processes_of_this_machine(communicator);
   try {
     group->set_phase("meeting");
-    require_same({{"version", SPANSORT_VERSION}, {"exchange", given.exchange}});
+    require_same({{"version", SPANSORT_VERSION}, {"exchange", std::string(name(given.exchange))}});
     together("opening devices", [&] { open(num_sharing); });
     connect();
   } catch (...) {
@@ -143,10 +144,10 @@ session::state::state(MPI_Comm communicator, options session_options)
 
 void session::state::connect() {
   group->set_phase("connecting GPUs");
-  const bool wants_link = given.exchange != "host";
+  const bool wants_link = given.exchange != exchange_method::host;
   gpus = transport::connect_gpus(*group, wants_link && devices.gpus.size() == 1 ? devices.gpus.front() : -1);
   if (!wants_link) gpus.why_not = "asked for (exchange 'host')";
-  if (given.exchange != "nccl" || gpus.link != nullptr) return;
+  if (given.exchange != exchange_method::nccl || gpus.link != nullptr) return;
   all_know_of_failure = true;
   throw device_error("exchange 'nccl' cannot be had: " + gpus.why_not);
 }

@@ -31,9 +31,9 @@ void require_no_overlap(const const_key_span& keys, const void* others, std::uin
   throw invalid_argument(fmt::format("keys and {} overlap", what));
 }
 
-void require_radix_bits(unsigned bits, const char* what) {
-  if (bits <= 12) return;
-  throw invalid_argument(fmt::format("tuning.{}: expected 1 to 12, found {}", what, bits));
+void require_radix_bits(unsigned bits, unsigned most, const char* what) {
+  if (bits <= most) return;
+  throw invalid_argument(fmt::format("tuning.{}: expected 1 to {}, found {}", what, most, bits));
 }
 
 }  // namespace
@@ -65,15 +65,15 @@ void check_indices(const const_key_span& keys, const void* indices, std::uint64_
   require_no_overlap(keys, indices, keys.num_keys * index_bytes, "indices");
 }
 
-void check_tuning(const tuning_options& tuning) {
-  require_radix_bits(tuning.radix_bits, "radix_bits");
+void check_tuning(const tuning_options& tuning, unsigned most_radix_bits) {
+  require_radix_bits(tuning.radix_bits, most_radix_bits, "radix_bits");
   // Written so that NaN is refused too.
   if (!(tuning.epsilon <= 1) || !(tuning.fuse_threshold <= 1)) {
     throw invalid_argument("tuning.epsilon and tuning.fuse_threshold are fractions of a chunk, from 0 to 1");
   }
 }
 
-void check_hooks(const base::test_hooks& hooks) { require_radix_bits(hooks.host_radix_bits, "host_radix_bits"); }
+void check_hooks(const base::test_hooks& hooks) { require_radix_bits(hooks.host_radix_bits, 12, "host_radix_bits"); }
 
 rank_report describe(const device::device& device, unsigned rank, std::uint64_t num_ranks,
                      const algorithms::problem& problem) {

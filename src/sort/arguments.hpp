@@ -18,8 +18,8 @@ void check_keys(const const_key_span& keys);
 void check_values(const const_key_span& keys, const void* values, std::uint64_t value_bytes);
 /// Index width 4 or 8, wide enough for the count, no overlap with the keys.
 void check_indices(const const_key_span& keys, const void* indices, std::uint64_t index_bytes);
-/// Radix widths from 1 to 12, fractions from 0 to 1.
-void check_tuning(const tuning_options& tuning);
+/// Radix widths from 1 to `most_radix_bits`, or 0 for those that the devices advise; fractions from 0 to 1.
+void check_tuning(const tuning_options& tuning, unsigned most_radix_bits = 12);
 void check_hooks(const base::test_hooks& hooks);
 
 /// A rank's line in the report.

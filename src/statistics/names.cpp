@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of methods and policies: text to enumerator and back.
 #include <array>
-#include <span>
-#include <string>
+#include <string_view>
 
-#include "spansort/errors.hpp"
+#include "base/names.hpp"
 #include "spansort/statistics.hpp"
 
 namespace spansort {
@@ -29,17 +28,6 @@ constexpr std::array<std::string_view, 14> method_names{"inverted_cdf",
 // In the order of nan_policy.
 constexpr std::array<std::string_view, 3> policy_names{"propagate", "omit", "error"};
 
-template <class E>
-E parse_name(std::string_view text, std::span<const std::string_view> names, const char* what) {
-  std::string known;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == text) return static_cast<E>(i);
-    known += ' ';
-    known += names[i];
-  }
-  throw invalid_argument("unknown " + std::string(what) + " '" + std::string(text) + "'; known:" + known);
-}
-
 }  // namespace
 
 std::string_view name(quantile_method method) noexcept { return method_names[static_cast<std::size_t>(method)]; }
@@ -47,11 +35,11 @@ std::string_view name(quantile_method method) noexcept { return method_names[sta
 std::string_view name(nan_policy policy) noexcept { return policy_names[static_cast<std::size_t>(policy)]; }
 
 quantile_method parse_quantile_method(std::string_view text) {
-  return parse_name<quantile_method>(text, method_names, "quantile method");
+  return static_cast<quantile_method>(base::find_name(method_names, text, "quantile method"));
 }
 
 nan_policy parse_nan_policy(std::string_view text) {
-  return parse_name<nan_policy>(text, policy_names, "policy for NaN");
+  return static_cast<nan_policy>(base::find_name(policy_names, text, "policy for NaN"));
 }
 
 }  // namespace spansort

@@ -90,7 +90,10 @@ class Flags(CommandTest):
                 for command in ("summary", "check", "plan"):
                     self.assert_refused(2, ["--threads"], command, self.input, f"--threads={threads}")
         results = set()
-        for threads, expected in (("1", [1, 1]), ("2", [1, 1]), ("5", [3, 2])):
+        num_processors = json.loads(self.assert_ok("devices", "--json").stdout)["num_processors"]
+        for threads in ("1", "2", "5"):
+            usable = min(int(threads), num_processors)
+            expected = [max(1, (usable + 1) // 2), max(1, usable // 2)]
             report = self.path("report.json")
             self.assert_ok("sort", self.input, "-o", self.output, "--devices", "host:2", "--threads", threads,
                            "--report", report)

@@ -134,13 +134,13 @@ TEST(cluster_sort_devices, SeveralOnEachNodeRank) {
 }
 
 TEST(cluster_sort_devices, LargeMessages) {
-  for (const char* const exchange : {"auto", "host"}) {
+  for (const mpi::exchange_method exchange : {mpi::exchange_method::automatic, mpi::exchange_method::host}) {
     mpi::options options{.devices = test_devices("host:1"), .exchange = exchange, .message_bytes = 1 << 17};
     mpi::session session(MPI_COMM_WORLD, options);
     for (const distribution_kind kind : {distribution_kind::uniform, distribution_kind::zipf}) {
       spread_input input({key_type::u64, {kind, 1.0}, 200'000, spread::even, 8});
       session.sort_pairs(input.span(), input.values.data(), 8);
-      EXPECT_EQ(input.diagnose(), "") << exchange;
+      EXPECT_EQ(input.diagnose(), "") << name(exchange);
     }
   }
 }
@@ -204,6 +204,7 @@ TEST(cluster_trouble, ArgumentsThatCannotBe) {
   options.tuning.radix_bits = 17;
   EXPECT_THROW(mpi::sort(keys, MPI_COMM_WORLD, options), invalid_argument);
   EXPECT_THROW(static_cast<void>(mpi::parse_algorithm("bogo")), invalid_argument);
+  EXPECT_THROW(static_cast<void>(mpi::parse_exchange_method("carrier pigeon")), invalid_argument);
   EXPECT_THROW(mpi::sort(keys, MPI_COMM_NULL), invalid_argument);
   mpi::session session(MPI_COMM_WORLD);
   EXPECT_THROW(session.sort_pairs(key_span{key_type::u32, keys.data(), 10}, nullptr, 4), invalid_argument);

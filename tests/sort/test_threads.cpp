@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The option `threads`: host devices share them, results are the same, and what cannot be is refused.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,9 +38,19 @@ std::vector<unsigned> threads_of_ranks(const char* devices, unsigned threads) {
 }
 
 TEST(SortThreads, HostDevicesShareThem) {
-  EXPECT_EQ(threads_of_ranks("host:1", 5), (std::vector<unsigned>{5}));
-  EXPECT_EQ(threads_of_ranks("host:4", 8), (std::vector<unsigned>{2, 2, 2, 2}));
-  EXPECT_EQ(threads_of_ranks("host:3", 5), (std::vector<unsigned>{2, 2, 1}));
+  for (const unsigned num_devices : {1U, 3U, 4U}) {
+    for (const unsigned threads : {1U, 2U, 5U, 8U, 1024U}) {
+      const std::vector<unsigned> shares = threads_of_ranks(fmt::format("host:{}", num_devices).c_str(), threads);
+      ASSERT_EQ(shares.size(), num_devices);
+      const unsigned usable = std::min(threads, num_processors());
+      EXPECT_EQ(std::accumulate(shares.begin(), shares.end(), 0U), std::max(usable, num_devices));
+      EXPECT_LE(shares.front() - shares.back(), 1U) << "the first have those that are left over";
+    }
+  }
+}
+
+TEST(SortThreads, MoreThanTheProcessorsCountAsThese) {
+  EXPECT_EQ(threads_of_ranks("host:1", 1024), (std::vector<unsigned>{num_processors()}));
 }
 
 TEST(SortThreads, EveryHostDeviceHasOneAtLeast) {

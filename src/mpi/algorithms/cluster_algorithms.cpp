@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/algorithms/cluster_algorithms.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <string>
 
 #include "algorithms/rmg.hpp"
+#include "base/names.hpp"
 #include "mpi/algorithms/distributed_lsd.hpp"
-#include "spansort/errors.hpp"
 
 namespace spansort::algorithms {
 namespace {
@@ -38,13 +35,8 @@ constexpr std::array<cluster_entry, 3> entries{
 std::span<const cluster_entry> all_cluster_algorithms() { return entries; }
 
 const cluster_entry& find_cluster_algorithm(std::string_view name) {
-  std::string known;
-  for (const cluster_entry& e : entries) {
-    if (e.driver.name == name) return e;
-    known += known.empty() ? " " : ", ";
-    known += e.driver.name;
-  }
-  throw invalid_argument(fmt::format("unknown algorithm '{}'; known over MPI:{}", name, known));
+  const auto name_of = [](const cluster_entry& e) { return e.driver.name; };
+  return entries[base::find_name(entries, name, "algorithm over MPI", name_of)];
 }
 
 }  // namespace spansort::algorithms
