@@ -80,6 +80,9 @@ struct key_codec {
   bool descending = false;
   tie_rule ties = tie_rule::by_bits;
 
+  /// The codec of keys that are encoded already: they are their own encoding.
+  [[nodiscard]] static key_codec of_encoded(unsigned width_bytes) noexcept;
+
   [[nodiscard]] unsigned width_bytes() const noexcept { return static_cast<unsigned>(size_bytes(type)); }
   [[nodiscard]] unsigned key_bits() const noexcept { return width_bytes() * 8; }
   /// Returns whether encode loses no bits, so that keys may be moved encoded.

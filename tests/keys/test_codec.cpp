@@ -151,6 +151,14 @@ TEST_P(codec_test, IsIdentityExactlyForAscendingUnsigned) {
   }
 }
 
+TEST_P(codec_test, ThatOfEncodedKeysIsTheIdentityOfTheirWidth) {
+  with_codec(tie_rule::by_bits, [&]<class K>(const codec_of<K>&, const std::vector<K>&) {
+    const key_codec encoded = key_codec::of_encoded(sizeof(K));
+    EXPECT_EQ(encoded.width_bytes(), sizeof(K));
+    EXPECT_TRUE(encoded.of<K>().is_identity());
+  });
+}
+
 TEST_P(codec_test, IsBijectiveUnlessTiesOfFloatsAreFolded) {
   EXPECT_TRUE((key_codec{type, descending, tie_rule::by_bits}.is_bijective()));
   EXPECT_EQ((key_codec{type, descending, tie_rule::by_input_order}.is_bijective()), !keys::is_float(type));

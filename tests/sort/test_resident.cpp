@@ -184,7 +184,7 @@ TEST_P(resident_test, ASorterServesManyCalls) {
 /// Asks the devices of a list whether keys are in order, cut into shards of any sizes.
 bool is_sorted_on(const std::string& list, key_type type, std::span<const std::byte> keys, const counts& sizes,
                   direction d) {
-  const std::vector<std::string> devices = devices_of_list(list);
+  const std::vector<std::string> devices = devices_of_list(devices_under_test(list));
   std::vector<shard_memory> memory;
   std::vector<shard> shards;
   std::size_t begin = 0;
@@ -199,7 +199,6 @@ bool is_sorted_on(const std::string& list, key_type type, std::span<const std::b
 }
 
 TEST_P(resident_test, IsSortedSaysWhatItSaysOfHostMemory) {
-  const std::string devices = devices_under_test(list);
   for (const key_type type : {key_type::u8, key_type::f16, key_type::f32, key_type::i64, key_type::f64}) {
     for (const std::uint64_t n : {0u, 1u, 2u, 9u, 3000u}) {
       for (const direction d : {direction::ascending, direction::descending}) {
@@ -209,10 +208,10 @@ TEST_P(resident_test, IsSortedSaysWhatItSaysOfHostMemory) {
         const auto in_order = made.keys_of_pairs();  // equal floats of any bits, in input order
         std::vector<std::byte> nearly(in_order.begin(), in_order.end());
         if (n > 2) std::swap_ranges(nearly.begin(), nearly.begin() + 1, nearly.end() - 1);
-        EXPECT_TRUE(is_sorted_on(devices, type, in_order, sizes, d)) << name(type) << ", " << n << " keys";
-        EXPECT_TRUE(is_sorted_on(devices, type, made.keys_alone(), sizes, d)) << name(type) << ", " << n << " keys";
+        EXPECT_TRUE(is_sorted_on(list, type, in_order, sizes, d)) << name(type) << ", " << n << " keys";
+        EXPECT_TRUE(is_sorted_on(list, type, made.keys_alone(), sizes, d)) << name(type) << ", " << n << " keys";
         for (const std::span<const std::byte> bytes : {made.input(), std::span<const std::byte>(nearly)}) {
-          EXPECT_EQ(is_sorted_on(devices, type, bytes, sizes, d), detail::is_sorted({type, bytes.data(), n}, d))
+          EXPECT_EQ(is_sorted_on(list, type, bytes, sizes, d), detail::is_sorted({type, bytes.data(), n}, d))
               << name(type) << ", " << n << " keys, " << name(d);
         }
       }

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "keys/codec.hpp"
+
 namespace spansort::test {
 
 sort_job::sort_job(operation op, oracle expected) : op_(op), expected_(std::move(expected)) { reset(); }
@@ -16,10 +18,11 @@ void sort_job::reset() {
 
 void sort_job::run(sorter& s) {
   const key_span keys{expected_.type(), keys_.data(), expected_.num_keys()};
+  const direction wanted = keys::direction_of(expected_.descending());
   switch (op_.what) {
-    case operation::kind::keys: s.sort(keys); break;
-    case operation::kind::pairs: s.sort_pairs(keys, values_.data(), op_.bytes); break;
-    default: s.argsort(keys, values_.data(), op_.bytes); break;
+    case operation::kind::keys: s.sort(keys, wanted); break;
+    case operation::kind::pairs: s.sort_pairs(keys, values_.data(), op_.bytes, wanted); break;
+    default: s.argsort(keys, values_.data(), op_.bytes, wanted); break;
   }
 }
 

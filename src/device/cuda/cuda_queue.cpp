@@ -216,7 +216,8 @@ void cuda_queue::bracket_now(const bracket_request& request) {
   const auto sample = sample_memory<K>::in(site.memory.tile_states + site.memory.tile_capacity * max_partition_buckets);
   launch_gather_sample<K>(site, request.codec.template of<K>(), request, sample);
   const std::uint64_t num_sampled = request.num_runs * (sample_run_bytes / sizeof(K));
-  const segment_sort sort{.shape = {request.codec, 0},
+  // The sample was encoded when it was taken.
+  const segment_sort sort{.shape = {keys::key_codec::of_encoded(sizeof(K)), 0},
                           .source = {sample.sorted, nullptr},
                           .alternate = {sample.spare, nullptr},
                           .count = num_sampled,
