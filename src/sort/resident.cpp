@@ -60,7 +60,7 @@ void resident_sorter::state::sort(const device::record_shape& shape, std::span<s
   for (std::size_t i = 0; i < shards.size(); ++i) ranks[i].queue->wait_for_stream(shards[i].stream);
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;
-  const char* const name = shape.value_bytes == 0 ? "sort_resident" : "sort_pairs_resident";
+  const char* const name = shape.value_bytes == 0 ? "sort" : "sort_pairs";
   base::with_threads(options.threads,
                      [&] { sorting::run_reported(chosen, ranks, options, problem, {.name = name}, {}, report); });
   for (std::size_t i = 0; i < shards.size(); ++i) shards[i].num_keys = report.ranks[i].num_keys_out;

@@ -175,7 +175,7 @@ TEST_P(resident_test, ASorterServesManyCalls) {
     shards_under_test data(devices_under_test(list), expected, sizes, sizes, 0);
     s.sort({key_type::u64, data.shards()});
     ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone()));
-    EXPECT_EQ(report.operation, "sort_resident");
+    EXPECT_EQ(report.operation, "sort");
     EXPECT_EQ(report.num_keys, n);
     EXPECT_EQ(report.algorithm, num_shards == 1 ? "single" : "rmg");
   }
