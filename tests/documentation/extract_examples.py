@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a program of the C++ blocks of a page that stand behind a line `<!-- example -->`.
+"""Makes a program of the C++ blocks of a page that stand behind a line `<!-- example -->`, or another such mark.
 
-extract_examples.py PAGE.md PROGRAM.cpp: includes and structs go to the top, each block sees what the blocks before it
-declare."""
+extract_examples.py PAGE.md PROGRAM.cpp [MARK]: includes and structs go to the top, each block sees what the blocks
+before it declare."""
 import re
 import sys
 
 
-def examples(page):
-    return re.findall(r"<!-- example -->\n```cpp\n(.*?)```", page, flags=re.DOTALL)
+def examples(page, mark="example"):
+    return re.findall(f"<!-- {mark} -->\n```cpp\n(.*?)```", page, flags=re.DOTALL)
 
 
 def program(blocks):
@@ -26,11 +26,11 @@ def program(blocks):
 
 
 def main():
-    page, output = sys.argv[1:]
+    page, output, mark = [*sys.argv[1:], "example"][:3]
     with open(page, encoding="utf-8") as file:
-        blocks = examples(file.read())
+        blocks = examples(file.read(), mark)
     if not blocks:
-        sys.exit(f"{page}: no example behind <!-- example -->")
+        sys.exit(f"{page}: no example behind <!-- {mark} -->")
     with open(output, "w", encoding="utf-8") as file:
         file.write(program(blocks))
 
