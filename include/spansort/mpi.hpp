@@ -120,8 +120,8 @@ struct options {
   /// Largest MPI message, up to 2^30. Where devices have memory of their own, 8 such are pinned on the host. Tests set
   /// a thousand.
   std::uint64_t message_bytes = std::uint64_t{8} << 20;
-  /// As in sort_options; for distributed_lsd `radix_bits` is the width of its digits, 1 to 16, where wider means fewer
-  /// exchanges, and 0 is the paper's 16.
+  /// These are the tuning options of one machine. For distributed_lsd `radix_bits` is the width of its digits, 1 to 16,
+  /// where wider means fewer exchanges, and 0 is the paper's 16.
   tuning_options tuning = {};
 };
 

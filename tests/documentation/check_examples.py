@@ -19,7 +19,8 @@ def functions(header):
     """Names in declarations that begin in the first column, outside classes."""
     found = set()
     for line in without_detail(header).splitlines():
-        if not re.match(r"[a-z\[]", line) or line.startswith(("template", "requires", "namespace", "using", "struct", "class")):
+        is_other = line.startswith(("template", "requires", "namespace", "using", "struct", "class"))
+        if is_other or not re.match(r"[a-z\[]", line):
             continue
         name = re.search(r"\b([a-z_][a-z_0-9]*)\(", line)
         if name and "= delete" not in line:  # which only says why a call is refused

@@ -19,7 +19,7 @@ class sort_job {
 
   /// Arrays as they are before the call.
   void reset();
-  /// In the direction of the oracle. Throws what the call throws.
+  /// Sorts in the direction of the oracle. Throws what the call throws.
   void run(sorter& s);
 
   // "" or what differs. Indices of an argsort that threw are unspecified.
