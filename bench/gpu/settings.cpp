@@ -33,7 +33,7 @@ double free_gpu_bytes(const std::vector<int>& devices) {
 double free_host_bytes() {
   std::uint64_t most = 0;  // every node of the host tells what the whole process can have
   for (const spansort::device_description& d : spansort::list_devices()) {
-    if (d.name.starts_with("cpu")) most = std::max(most, d.available_bytes);
+    if (!d.name.starts_with("gpu:")) most = std::max(most, d.available_bytes);
   }
   return static_cast<double>(most);
 }
@@ -63,6 +63,7 @@ std::string shrink_to_memory(settings& s) {
   const double host_keys = 0.8 * free_host_bytes() / (3.0 * sizeof(std::uint32_t));
   const double fitting = std::max(0.0, std::min(gpu_keys, host_keys));
   if (s.num_keys <= fitting) return "";
+  if (fitting < 1'000'000) throw spansort::out_of_memory("there is room for less than a million keys", 12'000'000, 0);
   const double wanted = s.num_keys;
   s.num_keys = fitting - static_cast<double>(static_cast<std::uint64_t>(fitting) % 1'000'000);
   return fmt::format("{:.0f} keys do not fit into the memory of the {}; {:.0f} it is", wanted,
