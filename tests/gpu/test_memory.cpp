@@ -14,6 +14,7 @@
 #include "spansort/check.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/generate.hpp"
+#include "spansort/report.hpp"
 #include "spansort/sort.hpp"
 #include "support/engines.hpp"
 #include "support/environment.hpp"
@@ -135,9 +136,13 @@ TEST_P(too_little_memory_test, InputLargerThanWhatIsFree) {
   constexpr std::uint64_t left_bytes = std::uint64_t{256} << 20;
   std::vector<std::uint32_t> keys(left_bytes / sizeof(std::uint32_t));  // fits, but not with the space it is sorted in
   generate(as_key_span(std::span(keys)), {}, seed_for(3));
-  sorter s({.devices = GetParam()});
+  const bool is_one = std::string(GetParam()) == "gpu:0";
+  sorter s({.devices = GetParam(), .algorithm = is_one ? algorithm::single : algorithm::rmg});
+  sort_report report;
+  sorter in_parts({.devices = GetParam(), .report = &report});
   std::vector<std::uint32_t> few(keys.begin(), keys.begin() + 100'000);
   s.sort(few);  // opens the devices
+  in_parts.sort(few);
 
   std::vector<gpu_memory> ballast;
   for (std::uint64_t bytes = free_gpu_bytes(); bytes >= std::uint64_t{2} << 20;) {
@@ -151,12 +156,19 @@ TEST_P(too_little_memory_test, InputLargerThanWhatIsFree) {
     }
   }
   expect_refused(s, keys);
+  const const_key_span span = as_const_key_span(std::span<const std::uint32_t>(keys));
+  const multiset_checksum before = checksum(span);
+  const std::vector<std::uint32_t> unsorted = keys;
+  in_parts.sort(keys);
+  EXPECT_EQ(report.algorithm, "out_of_core");
+  EXPECT_FALSE(check(span).first_disorder);
+  EXPECT_EQ(checksum(span), before);
+
   ballast.clear();
-  const multiset_checksum before = checksum(as_const_key_span(std::span<const std::uint32_t>(keys)));
+  keys = unsorted;
   s.sort(keys);
-  const check_result after = check(as_const_key_span(std::span<const std::uint32_t>(keys)));
-  EXPECT_FALSE(after.first_disorder);
-  EXPECT_EQ(after.checksum, before);
+  EXPECT_FALSE(check(span).first_disorder);
+  EXPECT_EQ(checksum(span), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpu, too_little_memory_test, testing::Values("gpu:0", "gpu:0,0,0"),
