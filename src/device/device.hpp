@@ -177,6 +177,17 @@ struct local_sort_request {
   bool looks_for_order = true;  ///< may save the work; a bucket that a partition has just made is never ordered
 };
 
+/// Merges two runs, each in the order of its keys, into one. Stable: of equal keys those of the left run come first.
+/// The destination has room for all records and overlaps neither run.
+struct merge_request {
+  record_shape shape;
+  records left;
+  std::uint64_t num_left = 0;
+  records right;
+  std::uint64_t num_right = 0;
+  records destination;
+};
+
 /// How finely a driver should partition before this device's local sort.
 struct partition_advice {
   std::uint64_t segment_keys =
@@ -227,6 +238,7 @@ class queue {
   virtual void partition(const partition_request& request) = 0;
   virtual void local_sort(const local_sort_request& request) = 0;
   virtual void swap_mirrored(const swap_mirrored_request& request) = 0;
+  virtual void merge(const merge_request& request) = 0;
 
   /// Later work starts after what is on `stream` now: a stream of the device's runtime that is not this library's.
   /// Nothing on devices that have none.

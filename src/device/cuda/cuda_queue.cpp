@@ -11,6 +11,7 @@
 #include "device/cuda/kernels/block_sums.hpp"
 #include "device/cuda/kernels/copy_pieces.hpp"
 #include "device/cuda/kernels/few_intervals.hpp"
+#include "device/cuda/kernels/merge.hpp"
 #include "device/cuda/kernels/sample.hpp"
 #include "device/cuda/tuning/copy_policies.hpp"
 #include "device/steady_clock.hpp"
@@ -293,6 +294,16 @@ void cuda_queue::swap_mirrored(const swap_mirrored_request& request) {
   push_timed("reverse", 2 * request.num_records, [this, request] {
     keys::with_width(request.shape.codec.width_bytes(), [&]<class K>() { launch_swap_mirrored<K>(site_, request); });
     return 4 * request.num_records * request.shape.bytes();
+  });
+}
+
+void cuda_queue::merge(const merge_request& request) {
+  const std::uint64_t num_records = request.num_left + request.num_right;
+  if (num_records == 0) return;
+  push_timed("merge", num_records, [this, request, num_records] {
+    keys::with_width(request.shape.codec.width_bytes(),
+                     [&]<class K>() { launch_merge<K>(site_, request.shape.codec.template of<K>(), request); });
+    return 2 * num_records * request.shape.bytes();
   });
 }
 

@@ -40,6 +40,7 @@ class cuda_queue final : public queue, public rank_sampler {
   void partition(const partition_request& request) override;
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;
+  void merge(const merge_request& request) override;
   void wait_for_stream(void* stream) override;
   void record(event& e) override;
   void wait(event& e) override;

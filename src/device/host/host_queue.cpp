@@ -158,6 +158,15 @@ void host_queue::swap_mirrored(const swap_mirrored_request& request) {
   });
 }
 
+void host_queue::merge(const merge_request& request) {
+  const std::uint64_t num_records = request.num_left + request.num_right;
+  if (num_records == 0) return;
+  push_timed("merge", num_records, [request, num_records](const execution& with) {
+    keys::with_width(request.shape.codec.width_bytes(), [&]<class K>() { run_merge<K>(with, request); });
+    return 2 * num_records * request.shape.bytes();
+  });
+}
+
 void host_queue::record(event& e) {
   auto& recorded = static_cast<host_event&>(e);
   recorded.begin();

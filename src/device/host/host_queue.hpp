@@ -43,6 +43,7 @@ class host_queue final : public queue {
   void partition(const partition_request& request) override;
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;
+  void merge(const merge_request& request) override;
   void wait_for_stream(void*) override {}
   void record(event& e) override;
   void wait(event& e) override;

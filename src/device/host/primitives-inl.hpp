@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/host/count_intervals.hpp"
+#include "device/host/merge_records.hpp"
 #include "device/host/parallel_sort.hpp"
 #include "device/host/primitives.hpp"
 
@@ -132,6 +133,23 @@ void run_swap_mirrored(const execution& with, const swap_mirrored_request& reque
         right.put(mirrored, from_left);
       }
       if (with.watch != nullptr) with.watch->work_done.fetch_add(2 * pieces[i].count, std::memory_order_relaxed);
+    });
+  });
+}
+
+template <class K>
+void run_merge(const execution& with, const merge_request& request) {
+  const keys::codec_of<K> codec = request.shape.codec.template of<K>();
+  with_value_and_order<K>(request.shape, codec, [&]<class V, class Order>() {
+    const Order order(codec);
+    const sorted_runs<K, V> runs{{split<K, V>(request.left), request.num_left},
+                                 {split<K, V>(request.right), request.num_right}};
+    const split_records<K, V> destination = split<K, V>(request.destination);
+    const std::vector<piece> pieces =
+        cut_into_pieces(request.num_left + request.num_right, with.team.num_threads(), with.limits.piece_keys);
+    with.team.for_each(pieces.size(), [&](std::uint64_t i) {
+      merge_records(order, cut_runs(order, runs, pieces[i]), destination + pieces[i].begin);
+      if (with.watch != nullptr) with.watch->work_done.fetch_add(pieces[i].count, std::memory_order_relaxed);
     });
   });
 }

@@ -29,6 +29,8 @@ template <class K>
 local_sort_outcome run_local_sort(const execution& with, const local_sort_request& request);
 template <class K>
 void run_swap_mirrored(const execution& with, const swap_mirrored_request& request);
+template <class K>
+void run_merge(const execution& with, const merge_request& request);
 
 /// Returns what an input with these neighbours is called.
 [[nodiscard]] input_shape shape_of(order_flags flags, bool has_values) noexcept;

@@ -9,5 +9,6 @@ template void run_count_intervals<std::uint16_t>(const execution&, const interva
 template void run_partition<std::uint16_t>(const execution&, const partition_request&, const records*);
 template local_sort_outcome run_local_sort<std::uint16_t>(const execution&, const local_sort_request&);
 template void run_swap_mirrored<std::uint16_t>(const execution&, const swap_mirrored_request&);
+template void run_merge<std::uint16_t>(const execution&, const merge_request&);
 
 }  // namespace spansort::device::host

@@ -5,6 +5,7 @@
 
 #include "device/cuda/tuning/copy_policies.hpp"
 #include "device/cuda/tuning/few_intervals_policy.hpp"
+#include "device/cuda/tuning/merge_policy.hpp"
 #include "device/cuda/tuning/partition_policy.hpp"
 #include "device/cuda/tuning/striding_policies.hpp"
 
@@ -27,6 +28,7 @@ std::string text(const few_intervals_policy& p) {
   return counted(p.threads, "threads, ") + counted(p.vectors, "vectors, ") + counted(p.held_bytes, "bytes held, ") +
          counted(p.blocks_each, "blocks a multiprocessor, ") + counted(p.least_blocks, "at least");
 }
+std::string text(const merge_policy& p) { return counted(p.threads, "threads, ") + counted(p.items, "items"); }
 std::string text(const copy_pieces_policy& p) {
   return counted(p.threads, "threads, ") + counted(p.unrolled, "words, ") + counted(p.tile_bytes, "bytes a tile, ") +
          counted(p.blocks_each, "blocks a multiprocessor");
@@ -54,6 +56,11 @@ std::vector<tuning_line> describe(compute_capability code) {
     if (e.family != family) continue;
     const std::string values = e.value_bytes == 0 ? "" : ", values of " + counted(e.value_bytes, "bytes");
     lines.push_back(line("partition, keys of " + counted(e.key_bytes, "bytes") + values, e.policy));
+  }
+  for (const unsigned key_bytes : {4U, 8U}) {
+    const std::string what = "merge, keys of " + counted(key_bytes, "bytes");
+    lines.push_back(line(what, merge_policy_of(family, key_bytes, 0)));
+    lines.push_back(line(what + ", with values", merge_policy_of(family, key_bytes, 8)));
   }
   lines.push_back(line("rearrange", rearrange_policy_of(family)));
   for (const unsigned key_bytes : {4U, 8U}) {
