@@ -50,18 +50,19 @@ struct rank_report {
 struct sort_report {
   std::string operation;  ///< "sort", "sort_pairs", "argsort", "merge" (of files)
   std::string key_type;
-  std::string algorithm;    ///< driver that ran: "rmg", "single", "out_of_core"
+  std::string algorithm;    ///< driver that ran: "rmg", "single", "out_of_core", "p2p_merge"
   std::string picked;       ///< why: one sentence, also when the caller chose
   std::string input_shape;  ///< "sorted", "reversed", "constant", "general", "unknown" (the driver does not look)
   bool descending = false;
   std::uint64_t num_keys = 0;
-  std::uint64_t value_bytes = 0;           ///< bytes of one value that travelled with a key, 0 for keys alone
-  std::uint64_t workspace_bytes = 0;       ///< memory beside the caller's arrays, all devices
-  std::uint64_t exchanged_bytes = 0;       ///< bytes that changed devices
-  std::uint64_t staged_bytes = 0;          ///< of them, those through host memory: the devices do not reach each other
-  std::string staged_because = {};         ///< the first pair of devices that does not reach, and why; "" where all do
-  std::uint64_t spilled_bytes = 0;         ///< written to temporary files: the input was larger than memory
-  unsigned num_passes = 0;                 ///< partitioning passes of the plan; out_of_core: trips to the devices
+  std::uint64_t value_bytes = 0;      ///< bytes of one value that travelled with a key, 0 for keys alone
+  std::uint64_t workspace_bytes = 0;  ///< memory beside the caller's arrays, all devices
+  std::uint64_t exchanged_bytes = 0;  ///< bytes that changed devices
+  std::uint64_t staged_bytes = 0;     ///< of them, those through host memory: the devices do not reach each other
+  std::string staged_because = {};    ///< the first pair of devices that does not reach, and why; "" where all do
+  std::uint64_t spilled_bytes = 0;    ///< written to temporary files: the input was larger than memory
+  /// Partitioning passes of the plan; out_of_core: trips to the devices; p2p_merge: swaps one after the other.
+  unsigned num_passes = 0;
   std::uint64_t num_spanning_buckets = 0;  ///< refined or cut, all passes, without the root
   double imbalance = 1;                    ///< largest rank over average, after the exchange
   double elapsed_ms = 0;                   ///< of the outermost operation, from its begin to its end

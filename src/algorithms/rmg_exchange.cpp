@@ -4,46 +4,15 @@
 #include <algorithm>
 
 #include "algorithms/rmg_state.hpp"
-#include "base/math.hpp"
 
 namespace spansort::algorithms {
-namespace {
-
-/// Sizes of the slots of host memory that staged transfers pass through.
-constexpr std::uint64_t most_staging_slot_bytes = std::uint64_t{4} << 20;
-constexpr std::uint64_t least_staging_slot_bytes = 4096;
-
-}  // namespace
-
-std::uint64_t rmg_state::staging_slot_bytes(unsigned r) const {
-  const std::uint64_t widest = std::max<std::uint64_t>(sort_.shape.codec.width_bytes(), sort_.shape.value_bytes);
-  const std::uint64_t part_bytes = rank_capacity(planner_.params(), planned(r)) * widest;
-  // All of a small part pins little memory: pinning takes longer than sorting it.
-  return std::clamp(base::round_up(part_bytes, least_staging_slot_bytes), least_staging_slot_bytes,
-                    most_staging_slot_bytes);
-}
 
 void rmg_state::connect_ranks() {
-  std::vector<const device::device*> devices;
-  std::vector<transport::staged_rank> receivers;
+  std::vector<std::uint64_t> capacities;
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    device::device& device = *run_.ranks()[r].device;
-    devices.push_back(&device);
-    receivers.push_back({&device, staging_slot_bytes(r)});
+    capacities.push_back(rank_capacity(planner_.params(), planned(r)));
   }
-  const bool is_refused = run_.options().hooks.exchange_through_host;
-  direct_.emplace(std::move(devices), first_rank_, is_refused ? "asked for (test_hooks::exchange_through_host)" : "");
-  staged_.emplace(std::move(receivers), first_rank_);
-  std::vector<transport::exchange*> transports{&*direct_, &*staged_};
-  if (transport::exchange* const beyond = others_->between_processes()) transports.push_back(beyond);
-  exchange_.emplace(std::move(transports));
-  for (unsigned receiver = first_rank_; is_mine(receiver); ++receiver) {
-    for (unsigned source = first_rank_; is_mine(source); ++source) {
-      const transport::route route = exchange_->route_of(source, receiver);
-      route.transport->connect(source, receiver);
-      if (run_.report().staged_because.empty()) run_.report().staged_because = route.why_not_before;
-    }
-  }
+  exchange_.emplace(run_, sort_.shape, capacities, first_rank_, others_->between_processes());
 }
 
 void rmg_state::find_closed_ranks() {

@@ -9,13 +9,11 @@
 #include <vector>
 
 #include "algorithms/input_place.hpp"
+#include "algorithms/rank_exchange.hpp"
 #include "algorithms/rmg.hpp"
 #include "algorithms/rmg_others.hpp"
 #include "algorithms/run_context.hpp"
 #include "plan/planner.hpp"
-#include "transport/direct_exchange.hpp"
-#include "transport/host_staged_exchange.hpp"
-#include "transport/routed_exchange.hpp"
 
 namespace spansort::algorithms {
 
@@ -114,7 +112,6 @@ class rmg_state {
   /// Returns what the exchange has to move; ranks that are closed send nothing.
   [[nodiscard]] std::vector<plan::transfer> open_transfers() const;
   [[nodiscard]] std::uint64_t keys_between_own(std::span<const plan::transfer> transfers) const;
-  [[nodiscard]] std::uint64_t staging_slot_bytes(unsigned r) const;
   /// Sets up how every pair of this process's ranks exchanges; takes the memory for it.
   void connect_ranks();
   void find_closed_ranks();
@@ -133,10 +130,7 @@ class rmg_state {
   std::vector<rank_buffers> buffers_;
   slice_histograms histograms_;  ///< of pending buckets; other processes' slices among them
   std::vector<piece> pieces_;    ///< of all chunks, in order
-  // The transports by which ranks exchange, in the order in which it is tried; other processes' ranks after these.
-  std::optional<transport::direct_exchange> direct_;
-  std::optional<transport::host_staged_exchange> staged_;
-  std::optional<transport::routed_exchange> exchange_;
+  std::optional<rank_exchange> exchange_;
   unsigned num_passes_ = 0;
 };
 

@@ -66,6 +66,7 @@ class run_context {
   run_context& operator=(const run_context&) = delete;
 
   [[nodiscard]] std::vector<rank>& ranks() noexcept { return ranks_; }
+  [[nodiscard]] const std::vector<rank>& ranks() const noexcept { return ranks_; }
   [[nodiscard]] unsigned num_ranks() const noexcept { return static_cast<unsigned>(ranks_.size()); }
   [[nodiscard]] const sort_settings& options() const noexcept { return options_; }
   [[nodiscard]] sort_report& report() noexcept { return report_; }

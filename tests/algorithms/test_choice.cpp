@@ -33,6 +33,7 @@ const situation situations[] = {
     {"host:3", algorithm::single, false, false, million, 0, 0, "single", ""},
     {"host:1", algorithm::rmg, false, false, 10, 0, 0, "rmg", ""},
     {"host:3", algorithm::out_of_core, false, false, 10, 0, 0, "out_of_core", ""},
+    {"host:4", algorithm::p2p_merge, false, false, 10, 0, 0, "p2p_merge", ""},
     // One device.
     {"host:1", algorithm::automatic, false, false, 0, 0, 0, "single", "single: one device with "},
     {"host:1", algorithm::automatic, false, false, 900 * million, 0, 0, "single", "single: one device with "},
@@ -98,6 +99,8 @@ TEST(Choice, RefusesWhatAnAlgorithmDoesNotTake) {
   };
   refuses(algorithm::out_of_core, resident);
   refuses(algorithm::out_of_core, shared);
+  refuses(algorithm::p2p_merge, resident);
+  refuses(algorithm::p2p_merge, shared);
   refuses(algorithm::single, shared);
   refuses(algorithm::automatic, shared);
 }

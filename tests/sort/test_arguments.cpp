@@ -60,12 +60,22 @@ TEST(Arguments, AlgorithmsAreFoundByTheirNames) {
   const std::vector<algorithm> all = list_algorithms();
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all.front(), algorithm::automatic);
-  for (const algorithm known : {algorithm::single, algorithm::rmg, algorithm::out_of_core}) {
+  for (const algorithm known : {algorithm::single, algorithm::rmg, algorithm::out_of_core, algorithm::p2p_merge}) {
     EXPECT_EQ(std::ranges::count(all, known), 1) << name(known);
   }
   for (const algorithm which : all) {
     EXPECT_EQ(parse_algorithm(name(which)), which) << name(which);
     EXPECT_FALSE(description(which).empty()) << name(which);
+  }
+}
+
+TEST(Arguments, P2pMergeRefusesOtherNumbersThanPowersOfTwo) {
+  for (const char* devices : {"host:3", "host:5", "host:6", "host:7", "host:12"}) {
+    std::vector<int> keys{2, 1, 3};
+    expect_refusal<invalid_argument>(
+        [&] { spansort::sort(keys, {.devices = devices, .algorithm = algorithm::p2p_merge}); }, 2,
+        "p2p_merge takes 1, 2, 4, 8");
+    EXPECT_EQ(keys, (std::vector<int>{2, 1, 3})) << devices;
   }
 }
 

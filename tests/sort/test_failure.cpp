@@ -38,7 +38,9 @@ std::vector<engine> failure_engines() {
           {"cpu", "single", own},
           {"host:3", "rmg", own},
           {"cpu", "out_of_core"},
-          {"host:3", "out_of_core", in_parts}};
+          {"host:3", "out_of_core", in_parts},
+          {"host:1", "p2p_merge"},
+          {"host:4", "p2p_merge", shrunken}};
 }
 
 enum class ending { finished, was_cancelled, callback_threw, ran_out_of_memory };
@@ -275,7 +277,7 @@ TEST_P(failure_test, WorkspaceStaysWithinTheDocumentedFormula) {
     if (how.algorithm == "out_of_core") {  // runs of all keys, and four chunks a device
       const std::uint64_t chunk = how.tuning.device_chunk_keys == 0 ? large() : how.tuning.device_chunk_keys;
       bytes_per_key += bytes_per_key * 4 * report.ranks.size() * chunk / large() + 1;
-    } else if (how.tuning.host_separate_memory || on_gpus) {
+    } else if (how.tuning.host_separate_memory || on_gpus || how.algorithm == "p2p_merge") {
       bytes_per_key *= 2;
     }
     if (op.bytes == 2) bytes_per_key += 4;

@@ -54,7 +54,8 @@ const engine engines[] = {{"cpu", "single"},
                           {"host:7", "rmg", {.radix_bits = 3}},
                           {"host:2", "auto", {.several_devices_keys = 1}},
                           {"host:3", "single"},
-                          {"host:3", "out_of_core", {.host_separate_memory = true, .device_chunk_keys = 20'000}}};
+                          {"host:3", "out_of_core", {.host_separate_memory = true, .device_chunk_keys = 20'000}},
+                          {"host:4", "p2p_merge"}};
 
 class report_test : public testing::TestWithParam<std::size_t> {
  protected:
@@ -119,6 +120,11 @@ TEST_P(report_test, PhasesAndTimelineArePresentAndConsistent) {
     EXPECT_GT(r.exchanged_bytes, 0u);
     EXPECT_LE(r.exchanged_bytes, n * 8);
     EXPECT_TRUE(nlohmann::json::accept(r.plan_json)) << r.plan_json.substr(0, 200);
+  }
+  if (how.algorithm == "p2p_merge") {
+    EXPECT_EQ(names, (std::set<std::string>{"copy in", "local sort", "pivot", "exchange", "merge", "copy out"}));
+    EXPECT_EQ(r.num_passes, 3u) << "swaps of four devices, one after the other";
+    EXPECT_GT(r.exchanged_bytes, 0u);
   }
   if (how.algorithm == "out_of_core") {
     EXPECT_EQ(names, (std::set<std::string>{"copy in", "copy out", "local sort"}));

@@ -173,6 +173,11 @@ const std::vector<engine>& all_engines() {
       {"host:3", "out_of_core", in_parts_of(100, with_own_memory(tuning(small)))},
       {"host:7", "out_of_core", in_parts_of(977, with_own_memory(tuning(tiny)))},
       {"host:2", "out_of_core", with_own_memory({})},
+      {"host:1", "p2p_merge", tuning(small)},
+      {"host:2", "p2p_merge", tuning(tiny)},
+      {"host:4", "p2p_merge", with_own_memory(tuning(small))},
+      {"host:8", "p2p_merge", staged(tuning(tiny))},
+      {"host:8", "p2p_merge", {}},
   });
   return engines;
 }

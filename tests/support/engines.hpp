@@ -33,8 +33,8 @@ struct engine {
 /// GPUs.
 [[nodiscard]] std::string devices_under_test(const std::string& devices);
 
-/// Device lists cpu, host:2, host:3, host:7, host:64; algorithms auto, single, rmg, out_of_core; the default world and
-/// shrunken ones in which a thousand keys have many tiles, buckets, passes and spanning buckets.
+/// Device lists cpu, host:2, host:3, host:7, host:64 and what an algorithm asks for; every algorithm; the default world
+/// and shrunken ones in which a thousand keys have many tiles, buckets, passes and spanning buckets.
 [[nodiscard]] const std::vector<engine>& all_engines();
 
 struct operation {
