@@ -46,6 +46,7 @@ class algorithm {
   static const algorithm rmg;          ///< "rmg": radix partitioning over all devices, and one exchange between them
   static const algorithm out_of_core;  ///< "out_of_core": in parts, for data larger than the devices' memory
   static const algorithm p2p_merge;    ///< "p2p_merge": sorted chunks, merged by swaps between 1, 2, 4, 8, ... devices
+  static const algorithm het_merge;    ///< "het_merge": chunks sorted by the devices, merged by the CPU
 
   constexpr algorithm() noexcept = default;  ///< automatic
   friend constexpr bool operator==(algorithm a, algorithm b) noexcept { return a.name_ == b.name_; }
@@ -63,6 +64,7 @@ inline constexpr algorithm algorithm::single{"single"};
 inline constexpr algorithm algorithm::rmg{"rmg"};
 inline constexpr algorithm algorithm::out_of_core{"out_of_core"};
 inline constexpr algorithm algorithm::p2p_merge{"p2p_merge"};
+inline constexpr algorithm algorithm::het_merge{"het_merge"};
 
 /// The inverse of name(). Throws invalid_argument for anything else, listing what is known.
 [[nodiscard]] algorithm parse_algorithm(std::string_view text);

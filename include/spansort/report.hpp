@@ -50,7 +50,7 @@ struct rank_report {
 struct sort_report {
   std::string operation;  ///< "sort", "sort_pairs", "argsort", "merge" (of files)
   std::string key_type;
-  std::string algorithm;    ///< driver that ran: "rmg", "single", "out_of_core", "p2p_merge"
+  std::string algorithm;    ///< driver that ran: "rmg", "single", "out_of_core", "p2p_merge" ...
   std::string picked;       ///< why: one sentence, also when the caller chose
   std::string input_shape;  ///< "sorted", "reversed", "constant", "general", "unknown" (the driver does not look)
   bool descending = false;

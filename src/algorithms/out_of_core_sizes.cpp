@@ -68,6 +68,24 @@ std::uint64_t wanted_part_records(std::uint64_t num_ranks, const sort_settings& 
   return std::min(std::max(base::ceil_div(sort.num_keys, wanted_parts), enough_records), sort.num_keys);
 }
 
+std::uint64_t fitting_part_records(const std::vector<rank>& ranks, const sort_settings& options, const problem& sort,
+                                   std::uint64_t wanted_records) {
+  std::uint64_t part_records = wanted_records;
+  for (const rank& r : ranks) part_records = fitting_records(ranks, r, options, sort, part_records);
+  return part_records;
+}
+
+std::uint64_t least_slot_records(const std::vector<rank>& ranks, const device::record_shape& shape,
+                                 unsigned num_slots) {
+  std::uint64_t least = ~std::uint64_t{0};
+  for (const rank& r : ranks) {
+    for (unsigned i = 0; i < num_slots; ++i) {
+      least = std::min(least, records_of_slot(shape, r.slots.at(i).size_bytes()));
+    }
+  }
+  return least;
+}
+
 std::uint64_t num_parts(std::uint64_t num_records, std::uint64_t most_records, std::uint64_t num_ranks) {
   if (num_records == 0) return 0;
   const std::uint64_t fewest = base::ceil_div(num_records, most_records);
@@ -76,8 +94,8 @@ std::uint64_t num_parts(std::uint64_t num_records, std::uint64_t most_records, s
 
 std::vector<slot_request> out_of_core_workspace(const std::vector<rank>& ranks, const sort_settings& options,
                                                 const problem& sort) {
-  std::uint64_t part_records = wanted_part_records(ranks.size(), options, sort);
-  for (const rank& r : ranks) part_records = fitting_records(ranks, r, options, sort, part_records);
+  const std::uint64_t wanted = wanted_part_records(ranks.size(), options, sort);
+  const std::uint64_t part_records = fitting_part_records(ranks, options, sort, wanted);
   std::vector<slot_request> wishes;
   for (unsigned r = 0; r < ranks.size(); ++r) {
     for (unsigned slot = 0; slot < num_pipeline_slots; ++slot) wishes.push_back({r, slot, part_records});

@@ -16,6 +16,15 @@ inline constexpr unsigned num_pipeline_slots = 4;
 [[nodiscard]] std::uint64_t wanted_part_records(std::uint64_t num_ranks, const sort_settings& options,
                                                 const problem& sort);
 
+/// Returns the largest part, up to `wanted_records`, whose num_pipeline_slots slots every device has room for. Throws
+/// out_of_memory where that is too small to be worth it.
+[[nodiscard]] std::uint64_t fitting_part_records(const std::vector<rank>& ranks, const sort_settings& options,
+                                                 const problem& sort, std::uint64_t wanted_records);
+
+/// Returns what each of the first `num_slots` slots of every device holds, in records.
+[[nodiscard]] std::uint64_t least_slot_records(const std::vector<rank>& ranks, const device::record_shape& shape,
+                                               unsigned num_slots);
+
 /// Parts of equal size (± 1) and of at most `most_records`, the same number for each rank where there are more parts
 /// than ranks.
 [[nodiscard]] std::uint64_t num_parts(std::uint64_t num_records, std::uint64_t most_records, std::uint64_t num_ranks);

@@ -15,25 +15,14 @@ namespace {
 /// The caller's progress bar: how far a sort is when all runs are there.
 constexpr double fraction_after_runs = 0.5;
 
-/// Returns what every device's slots hold, in records.
-std::uint64_t least_slot_records(const std::vector<rank>& ranks, const device::record_shape& shape) {
-  std::uint64_t least = ~std::uint64_t{0};
-  for (const rank& r : ranks) {
-    for (unsigned i = 0; i < num_pipeline_slots; ++i) {
-      least = std::min(least, records_of_slot(shape, r.slots.at(i).size_bytes()));
-    }
-  }
-  return least;
-}
-
 }  // namespace
 
-pipeline::pipeline(rank& self, const device::record_shape& shape, std::uint64_t capacity)
+pipeline::pipeline(rank& self, const device::record_shape& shape, std::uint64_t capacity, unsigned num_slots)
     : self_(self),
       shape_(shape),
       copies_in_(self.copies == nullptr ? *self.queue : *self.copies),
       copies_out_(self.copies_out == nullptr ? copies_in_ : *self.copies_out) {
-  for (unsigned i = 0; i < num_pipeline_slots; ++i) slots_.push_back({slot_records(self, i, shape, capacity)});
+  for (unsigned i = 0; i < num_slots; ++i) slots_.push_back({slot_records(self, i, shape, capacity)});
 }
 
 pipeline::slot pipeline::take() {
@@ -93,7 +82,7 @@ void pipeline::process(const std::vector<host_slice>& slices, keys::bit_range bi
 out_of_core_state::out_of_core_state(run_context& run, const problem& sort)
     : run_(run),
       sort_(sort),
-      capacity_(std::min(least_slot_records(run.ranks(), sort.shape),
+      capacity_(std::min(least_slot_records(run.ranks(), sort.shape, num_pipeline_slots),
                          wanted_part_records(run.num_ranks(), run.options(), sort))),
       num_parts_(num_parts(sort.num_keys, capacity_, run.num_ranks())),
       runs_(host_slot_records(run.ranks().front(), 0, sort.shape, sort.num_keys)) {

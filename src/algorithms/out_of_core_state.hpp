@@ -7,6 +7,7 @@
 #include <deque>
 #include <vector>
 
+#include "algorithms/out_of_core_sizes.hpp"
 #include "algorithms/run_context.hpp"
 #include "base/shares.hpp"
 #include "plan/split_runs.hpp"
@@ -23,8 +24,10 @@ struct host_slice {
 /// free. The caller sees to it that all queues are empty before a pipeline goes.
 class pipeline {
  public:
-  /// The slots hold `capacity` records each.
-  pipeline(rank& self, const device::record_shape& shape, std::uint64_t capacity);
+  /// The slots, two at least, hold `capacity` records each. With fewer than num_pipeline_slots nothing comes or leaves
+  /// while records are sorted.
+  pipeline(rank& self, const device::record_shape& shape, std::uint64_t capacity,
+           unsigned num_slots = num_pipeline_slots);
 
   /// Queues: bring `slices`, one behind the other, sort them together on `bits`, above which all keys agree, and carry
   /// the result to `to`. Stable. Without bits they are only brought and carried.

@@ -10,13 +10,14 @@
 namespace spansort::algorithms {
 
 // Each is described in its driver's file.
-extern const entry auto_algorithm, single_algorithm, rmg_algorithm, out_of_core_algorithm, p2p_merge_algorithm;
+extern const entry auto_algorithm, single_algorithm, rmg_algorithm, out_of_core_algorithm, p2p_merge_algorithm,
+    het_merge_algorithm;
 
 namespace {
 
 std::vector<const entry*>& list() {
-  static std::vector<const entry*> all{&auto_algorithm, &single_algorithm, &rmg_algorithm, &out_of_core_algorithm,
-                                       &p2p_merge_algorithm};
+  static std::vector<const entry*> all{&auto_algorithm,        &single_algorithm,    &rmg_algorithm,
+                                       &out_of_core_algorithm, &p2p_merge_algorithm, &het_merge_algorithm};
   return all;
 }
 

@@ -34,6 +34,8 @@ const situation situations[] = {
     {"host:1", algorithm::rmg, false, false, 10, 0, 0, "rmg", ""},
     {"host:3", algorithm::out_of_core, false, false, 10, 0, 0, "out_of_core", ""},
     {"host:4", algorithm::p2p_merge, false, false, 10, 0, 0, "p2p_merge", ""},
+    {"host:3", algorithm::het_merge, false, false, 10, 0, 0, "het_merge", ""},
+    {"host:3", algorithm::het_merge, false, true, 40 * million, 0, 64 << 20, "het_merge", ""},
     // One device.
     {"host:1", algorithm::automatic, false, false, 0, 0, 0, "single", "single: one device with "},
     {"host:1", algorithm::automatic, false, false, 900 * million, 0, 0, "single", "single: one device with "},
@@ -99,6 +101,8 @@ TEST(Choice, RefusesWhatAnAlgorithmDoesNotTake) {
   };
   refuses(algorithm::out_of_core, resident);
   refuses(algorithm::out_of_core, shared);
+  refuses(algorithm::het_merge, resident);
+  refuses(algorithm::het_merge, shared);
   refuses(algorithm::p2p_merge, resident);
   refuses(algorithm::p2p_merge, shared);
   refuses(algorithm::single, shared);

@@ -258,6 +258,22 @@ TEST(ElementOrder, SorterMemoryIsABound) {
   }
 }
 
+TEST(ElementOrder, SorterMemoryIsABoundForEveryAlgorithm) {
+  constexpr std::uint64_t count = 400'000;
+  for (const algorithm which : list_algorithms()) {
+    for (const char* devices : {"host:1", "host:4"}) {
+      const sort_options options{.devices = devices, .algorithm = which};
+      bytes keys = make_keys(key_type::u32, count, {}, seed_for(3));
+      bytes values(count * 8);
+      sorter s(options);
+      s.sort_pairs({key_type::u32, keys.data(), count}, values.data(), 8);
+      const base::memory_formula bound = sorting::sorter_memory(options, 4, 8);
+      EXPECT_LE(s.workspace_bytes(), bound.fixed_bytes + count * bound.element_bytes) << name(which) << " " << devices;
+      EXPECT_GE(s.workspace_bytes(), count * 12) << name(which) << " " << devices;
+    }
+  }
+}
+
 TEST(ElementOrder, SorterMemoryCountsSlack) {
   constexpr std::uint64_t count = 400'000;
   const sort_options options{.devices = "host:3", .algorithm = algorithm::rmg, .tuning = {.epsilon = 1}};

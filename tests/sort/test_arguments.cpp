@@ -60,7 +60,8 @@ TEST(Arguments, AlgorithmsAreFoundByTheirNames) {
   const std::vector<algorithm> all = list_algorithms();
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all.front(), algorithm::automatic);
-  for (const algorithm known : {algorithm::single, algorithm::rmg, algorithm::out_of_core, algorithm::p2p_merge}) {
+  for (const algorithm known :
+       {algorithm::single, algorithm::rmg, algorithm::out_of_core, algorithm::p2p_merge, algorithm::het_merge}) {
     EXPECT_EQ(std::ranges::count(all, known), 1) << name(known);
   }
   for (const algorithm which : all) {

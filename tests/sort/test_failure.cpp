@@ -40,7 +40,9 @@ std::vector<engine> failure_engines() {
           {"cpu", "out_of_core"},
           {"host:3", "out_of_core", in_parts},
           {"host:1", "p2p_merge"},
-          {"host:4", "p2p_merge", shrunken}};
+          {"host:4", "p2p_merge", shrunken},
+          {"host:3", "het_merge"},
+          {"host:3", "het_merge", in_parts}};
 }
 
 enum class ending { finished, was_cancelled, callback_threw, ran_out_of_memory };
@@ -274,9 +276,12 @@ TEST_P(failure_test, WorkspaceStaysWithinTheDocumentedFormula) {
     // GPUs have 34 MiB each of scratch.
     std::uint64_t bytes_per_key = 4 + (op.bytes == 2 ? 4 : op.bytes > 16 ? 8 : op.bytes);
     const bool on_gpus = devices_under_test(how.devices).starts_with("gpu");
-    if (how.algorithm == "out_of_core") {  // runs of all keys, and four chunks a device
+    const bool in_parts = how.algorithm == "out_of_core" || how.tuning.device_chunk_keys != 0;
+    if (in_parts) {  // runs of all keys, and four chunks a device
       const std::uint64_t chunk = how.tuning.device_chunk_keys == 0 ? large() : how.tuning.device_chunk_keys;
       bytes_per_key += bytes_per_key * 4 * report.ranks.size() * chunk / large() + 1;
+    } else if (how.algorithm == "het_merge") {
+      bytes_per_key *= 3;
     } else if (how.tuning.host_separate_memory || on_gpus || how.algorithm == "p2p_merge") {
       bytes_per_key *= 2;
     }

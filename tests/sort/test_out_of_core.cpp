@@ -68,7 +68,7 @@ TEST_P(device_limit_test, EveryLimitGivesTheSameBytes) {
     const oracle expected = make_oracle(type, n / 8, {distribution_kind::zipf, 0.7}, seed_for(1), false);
     const std::uint64_t least = asked_for(limited(GetParam(), "out_of_core", 1), expected, op);
     for (const std::uint64_t spare : {0, 1 << 14, 1 << 18, 1 << 22}) {
-      for (const char* algorithm : {"out_of_core", "auto"}) {
+      for (const char* algorithm : {"out_of_core", "auto", "het_merge"}) {
         ASSERT_EQ(diagnose(limited(GetParam(), algorithm, least + spare), expected, op), "")
             << describe(op) << " of " << name(type) << ", " << algorithm << ", limit " << least << " + " << spare;
       }

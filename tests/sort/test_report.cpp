@@ -55,7 +55,8 @@ const engine engines[] = {{"cpu", "single"},
                           {"host:2", "auto", {.several_devices_keys = 1}},
                           {"host:3", "single"},
                           {"host:3", "out_of_core", {.host_separate_memory = true, .device_chunk_keys = 20'000}},
-                          {"host:4", "p2p_merge"}};
+                          {"host:4", "p2p_merge"},
+                          {"host:3", "het_merge"}};
 
 class report_test : public testing::TestWithParam<std::size_t> {
  protected:
@@ -125,6 +126,9 @@ TEST_P(report_test, PhasesAndTimelineArePresentAndConsistent) {
     EXPECT_EQ(names, (std::set<std::string>{"copy in", "local sort", "pivot", "exchange", "merge", "copy out"}));
     EXPECT_EQ(r.num_passes, 3u) << "swaps of four devices, one after the other";
     EXPECT_GT(r.exchanged_bytes, 0u);
+  }
+  if (how.algorithm == "het_merge") {
+    EXPECT_EQ(names, (std::set<std::string>{"copy in", "local sort", "copy out", "multiway merge"}));
   }
   if (how.algorithm == "out_of_core") {
     EXPECT_EQ(names, (std::set<std::string>{"copy in", "copy out", "local sort"}));

@@ -178,6 +178,11 @@ const std::vector<engine>& all_engines() {
       {"host:4", "p2p_merge", with_own_memory(tuning(small))},
       {"host:8", "p2p_merge", staged(tuning(tiny))},
       {"host:8", "p2p_merge", {}},
+      {"host:1", "het_merge", tuning(small)},
+      {"host:3", "het_merge", with_own_memory(tuning(small))},
+      {"host:7", "het_merge", tuning(tiny)},
+      {"host:3", "het_merge", in_parts_of(100, with_own_memory(tuning(tiny)))},
+      {"host:2", "het_merge", in_parts_of(977, {})},
   });
   return engines;
 }
