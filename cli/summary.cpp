@@ -7,6 +7,7 @@
 
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <system_error>
 

@@ -5,6 +5,7 @@
 #include <oneapi/tbb/parallel_reduce.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <span>

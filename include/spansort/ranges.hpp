@@ -38,6 +38,10 @@ concept in_place_value_range = in_place_range<R> && sortable_value<std::ranges::
 template <class R>
 concept in_place_index_range = in_place_range<R> && sort_index<std::ranges::range_value_t<R>>;
 
+/// Elements of a type that may be moved as bytes, which a call may reorder.
+template <class R>
+concept in_place_element_range = in_place_range<R> && std::is_trivially_copyable_v<std::ranges::range_value_t<R>>;
+
 /// Contiguous memory with elements of a key type, by an iterator.
 template <class I>
 concept key_iterator = std::contiguous_iterator<I> && radix_key<std::iter_value_t<I>>;
@@ -72,6 +76,9 @@ concept const_elements =
 template <class R>
 concept temporary_container = std::ranges::contiguous_range<R> && !const_elements<R> && !std::ranges::borrowed_range<R>;
 
+template <class R>
+concept not_copied_as_bytes = in_place_range<R> && !std::is_trivially_copyable_v<std::ranges::range_value_t<R>>;
+
 template <class C, class R>
 concept compares_elements =
     in_place_range<R> && std::invocable<C&, std::ranges::range_reference_t<R>, std::ranges::range_reference_t<R>>;
@@ -79,8 +86,6 @@ template <class R, class... A>
 concept no_keys = in_place_range<R> && !radix_key<std::ranges::range_value_t<R>> && !(compares_elements<A, R> || ...);
 template <class I>
 concept not_contiguous_iterator = std::input_iterator<I> && !std::contiguous_iterator<I>;
-template <class C, class I>
-concept compares_values = std::invocable<C&, std::iter_reference_t<I>, std::iter_reference_t<I>>;
 
 }  // namespace detail
 }  // namespace spansort

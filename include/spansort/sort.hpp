@@ -222,13 +222,9 @@ detail::refused<"sort works in place, and these keys are const: copy them, or us
 template <class R, class... A> requires detail::temporary_container<R>
 detail::refused<"sort works in place, and this container is a temporary: give it a name"> sort(R&&, A&&...) = delete;
 template <class R, class... A> requires detail::no_keys<R, A...>
-detail::refused<"sort takes keys, which these elements are not: for structs use sort_by() with projections"> sort(R&&, A&&...) = delete;
-template <class R, class C, class... A> requires detail::compares_elements<C, R>
-detail::refused<"sort goes by key, not by a comparator: use sort_by() with projections and descending()"> sort(R&&, C&&, A&&...) = delete;
+detail::refused<"sort takes keys, which these elements are not: for structs use sort_by() with projections, or give a comparison"> sort(R&&, A&&...) = delete;
 template <class I, class L, class... A> requires detail::not_contiguous_iterator<I>
 detail::refused<"sort takes contiguous memory: copy the keys to a std::vector"> sort(I, L, A&&...) = delete;
-template <std::contiguous_iterator I, class L, class C, class... A> requires detail::compares_values<C, I>
-detail::refused<"sort goes by key, not by a comparator: use sort_by() with projections and descending()"> sort(I, L, C&&, A&&...) = delete;
 
 template <class K, class V, class... A> requires(detail::const_elements<K> || detail::const_elements<V>)
 detail::refused<"sort_pairs works in place, and these keys or values are const: copy them, or use argsort()"> sort_pairs(K&&, V&&, A&&...) = delete;
@@ -242,3 +238,5 @@ detail::refused<"argsort takes contiguous keys: copy them to a std::vector, or u
 // clang-format on
 
 }  // namespace spansort
+
+#include "spansort/merge_sort.hpp"

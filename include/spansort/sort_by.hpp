@@ -133,10 +133,6 @@ concept key_projection = std::ranges::random_access_range<R> &&
         detail::projected_type<std::remove_cvref_t<
             std::invoke_result_t<const typename detail::projection_of<P>::type&, detail::read_only_reference<R>>>>;
 
-/// Elements that sort_by() orders: in_place_range of a type that may be copied as bytes.
-template <class R>
-concept in_place_element_range = in_place_range<R> && std::is_trivially_copyable_v<std::ranges::range_value_t<R>>;
-
 namespace detail {
 
 /// One key of elements that are known by number.
@@ -215,9 +211,6 @@ struct element_argument<O, R, A...> {
 };
 template <class... A>
 using element_argument_t = typename element_argument<A...>::type;
-
-template <class R>
-concept not_copied_as_bytes = in_place_range<R> && !std::is_trivially_copyable_v<std::ranges::range_value_t<R>>;
 
 }  // namespace detail
 

@@ -7,6 +7,7 @@
 #include "spansort/errors.hpp"
 #include "spansort/files.hpp"
 #include "spansort/generate.hpp"
+#include "spansort/merge_sort.hpp"
 #include "spansort/options.hpp"
 #include "spansort/plan.hpp"
 #include "spansort/ranges.hpp"

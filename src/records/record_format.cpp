@@ -2,6 +2,7 @@
 // Formats of records as text, and what is wrong with them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "spansort/errors.hpp"

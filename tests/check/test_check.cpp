@@ -2,6 +2,7 @@
 // check(): order, duplicates, first disorder, against the oracle's comparators; and is_sorted().
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>

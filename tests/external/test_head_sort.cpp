@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first K elements, against the whole that is sorted.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "external/simple_order.hpp"

@@ -2,6 +2,7 @@
 // Inputs of the tests of sources and sinks, and what they make of them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

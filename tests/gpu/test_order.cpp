@@ -2,6 +2,7 @@
 // Order statistics on GPUs: of keys that lie there, and of keys in host memory that are copied there. The answers are
 // the CPU's to the bit, the mean included; what the caller has put on a stream comes first; a call to the runtime may
 // fail.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>

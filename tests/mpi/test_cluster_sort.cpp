@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts over node ranks give the bytes of one machine: every type, distribution and algorithm, parts of any sizes.
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "base/test_hooks.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order statistics over node ranks are those of one process with all keys.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 

@@ -3,6 +3,7 @@
 // and how many are in flight; nothing beside the parts is written; memory that MPI cannot reach is left to the packer.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>

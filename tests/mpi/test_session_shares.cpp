@@ -2,6 +2,7 @@
 // What a session offers beside sorting: shares of a file, counts, phases, and whether all know of a failure.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <span>

@@ -43,6 +43,8 @@ void calls(std::vector<trade>& trades, const std::vector<trade>& const_trades, s
   static_assert(sorts<std::vector<trade>&> && sorts<std::span<trade>>);
   static_assert(!sorts<const std::vector<trade>&> && !sorts<std::vector<trade>> && !sorts<std::deque<trade>&>);
   spansort::sort(keys.begin(), keys.end());
+  spansort::sort(keys, std::greater<>{});
+  spansort::sort(trades.begin(), trades.end(), [](const trade& a, const trade& b) { return a.price < b.price; });
   spansort::sort(keys.data(), keys.data() + keys.size(), spansort::direction::descending);
   static_cast<void>(spansort::is_sorted(const_keys.begin(), const_keys.end()));
 #elif SECTION == 1   // sort_by works in place, and these elements are const
@@ -67,12 +69,12 @@ void calls(std::vector<trade>& trades, const std::vector<trade>& const_trades, s
   spansort::sort(key_queue);
 #elif SECTION == 11  // sort takes keys, which these elements are not
   spansort::sort(trades);
-#elif SECTION == 12  // sort goes by key, not by a comparator
-  spansort::sort(keys, std::greater<>{});
-#elif SECTION == 13  // sort goes by key, not by a comparator
-  spansort::sort(trades, [](const trade& a, const trade& b) { return a.price < b.price; });
-#elif SECTION == 14  // sort goes by key, not by a comparator
-  spansort::sort(keys.begin(), keys.end(), std::greater<>{});
+#elif SECTION == 12  // sort calls a comparison from several threads
+  spansort::sort(trades, [calls = 0](const trade& a, const trade& b) mutable { return ++calls, a.price < b.price; });
+#elif SECTION == 13  // sort by a comparison moves elements as bytes
+  spansort::sort(people, [](const person& a, const person& b) { return a.age < b.age; });
+#elif SECTION == 14  // sort works in place, and these keys are const
+  spansort::sort(const_trades, [](const trade& a, const trade& b) { return a.price < b.price; });
 #elif SECTION == 15  // sort takes contiguous memory
   spansort::sort(key_queue.begin(), key_queue.end());
 #elif SECTION == 16  // sort_pairs works in place, and these keys or values are const

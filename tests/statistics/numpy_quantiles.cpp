@@ -3,6 +3,8 @@
 // SPANSORT_TEST_QUANTILES names another file to read, made by scripts/statistics_golden.py --random.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 
