@@ -30,7 +30,9 @@ using progress_callback = std::function<bool(const progress&)>;
 /// Parameters of the partitioning over several devices (RMG sort, section 3), for those who study it. Everybody else
 /// leaves them alone.
 struct tuning_options {
-  unsigned radix_bits = 0;  ///< digit width of a pass over several devices, 1 to 12; 0: by size, as the devices advise
+  /// Digit width of a pass over several devices, 1 to 12; 0: by size, as the devices advise. Also the widest digit of
+  /// `onesweep` (1 to 8) and `lsd_reduce_then_scan` (1 to 12).
+  unsigned radix_bits = 0;
   /// Slack at each end of a device's chunk, as its fraction: a bucket that fits with it is not refined. Negative:
   /// 0.005.
   double epsilon = -1;
@@ -47,6 +49,16 @@ class algorithm {
   static const algorithm out_of_core;  ///< "out_of_core": in parts, for data larger than the devices' memory
   static const algorithm p2p_merge;    ///< "p2p_merge": sorted chunks, merged by swaps between 1, 2, 4, 8, ... devices
   static const algorithm het_merge;    ///< "het_merge": chunks sorted by the devices, merged by the CPU
+  // Published sorts of one device, to compare with: `single` by that local sort. `automatic` takes none of them, and a
+  // device that has not got one refuses it with the reason. Beside the memory that sort.hpp states, n records take:
+  // satish_radix n / 8 bytes and satish_merge n / 16, for whole tiles of 1,024 and 256 records. paradis sorts in place:
+  // it takes 8 * n for pairs and argsort, and nothing for keys alone.
+  static const algorithm onesweep;              ///< "onesweep": GPUs
+  static const algorithm lsd_reduce_then_scan;  ///< "lsd_reduce_then_scan": CPU
+  static const algorithm satish_radix;          ///< "satish_radix": CPU
+  static const algorithm satish_merge;          ///< "satish_merge": CPU
+  static const algorithm msd_hybrid;            ///< "msd_hybrid": CPU
+  static const algorithm paradis;               ///< "paradis": CPU
 
   constexpr algorithm() noexcept = default;  ///< automatic
   friend constexpr bool operator==(algorithm a, algorithm b) noexcept { return a.name_ == b.name_; }
@@ -65,6 +77,12 @@ inline constexpr algorithm algorithm::rmg{"rmg"};
 inline constexpr algorithm algorithm::out_of_core{"out_of_core"};
 inline constexpr algorithm algorithm::p2p_merge{"p2p_merge"};
 inline constexpr algorithm algorithm::het_merge{"het_merge"};
+inline constexpr algorithm algorithm::onesweep{"onesweep"};
+inline constexpr algorithm algorithm::lsd_reduce_then_scan{"lsd_reduce_then_scan"};
+inline constexpr algorithm algorithm::satish_radix{"satish_radix"};
+inline constexpr algorithm algorithm::satish_merge{"satish_merge"};
+inline constexpr algorithm algorithm::msd_hybrid{"msd_hybrid"};
+inline constexpr algorithm algorithm::paradis{"paradis"};
 
 /// The inverse of name(). Throws invalid_argument for anything else, listing what is known.
 [[nodiscard]] algorithm parse_algorithm(std::string_view text);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "algorithms/local_sorts.hpp"
 #include "base/names.hpp"
 
 namespace spansort::algorithms {
@@ -15,9 +16,15 @@ extern const entry auto_algorithm, single_algorithm, rmg_algorithm, out_of_core_
 
 namespace {
 
+std::vector<const entry*> make_list() {
+  std::vector<const entry*> all{&auto_algorithm,        &single_algorithm,    &rmg_algorithm,
+                                &out_of_core_algorithm, &p2p_merge_algorithm, &het_merge_algorithm};
+  for (const entry& e : local_sort_algorithms()) all.push_back(&e);
+  return all;
+}
+
 std::vector<const entry*>& list() {
-  static std::vector<const entry*> all{&auto_algorithm,        &single_algorithm,    &rmg_algorithm,
-                                       &out_of_core_algorithm, &p2p_merge_algorithm, &het_merge_algorithm};
+  static std::vector<const entry*> all = make_list();
   return all;
 }
 

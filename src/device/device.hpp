@@ -175,6 +175,19 @@ struct local_sort_request {
   std::vector<sort_segment> segments;     ///< none overlaps another
   local_sort_outcome* outcome = nullptr;  ///< host memory, or null
   bool looks_for_order = true;  ///< may save the work; a bucket that a partition has just made is never ordered
+  /// Names a local sort that the device offers (device::offer_local_sort()), by a text that lasts as long as the
+  /// program; "" leaves the choice to the device. Local sorts that are named look for no order.
+  std::string_view algorithm = {};
+  void* scratch = nullptr;  ///< device memory, as much as the offer asks for
+  unsigned digit_bits = 0;  ///< widest digit of a pass, up to what the offer allows; 0: the algorithm's own
+};
+
+/// What a device says of a local sort that is asked for by name.
+struct local_sort_offer {
+  std::string why_not = {};         ///< why it is not to be had here; "" where it is
+  bool needs_alternate = true;      ///< else the request's alternate may be null
+  std::uint64_t scratch_bytes = 0;  ///< device memory beside source and alternate
+  unsigned most_digit_bits = 0;     ///< the widest digit that may be asked for; 0: the algorithm's own alone
 };
 
 /// Merges two runs, each in the order of its keys, into one. Stable: of equal keys those of the left run come first.
@@ -236,6 +249,7 @@ class queue {
   virtual void count_intervals(const interval_request& request) = 0;
   virtual void sum_blocks(const sum_request& request) = 0;
   virtual void partition(const partition_request& request) = 0;
+  /// Sorts segments. A local sort that is named has been offered.
   virtual void local_sort(const local_sort_request& request) = 0;
   virtual void swap_mirrored(const swap_mirrored_request& request) = 0;
   virtual void merge(const merge_request& request) = 0;
@@ -292,6 +306,9 @@ class device {
   [[nodiscard]] virtual partition_advice advise(const record_shape& shape) const = 0;
   /// Returns whether a local sort over `bits` costs less with its result in the alternate.
   [[nodiscard]] virtual bool prefers_alternate(const record_shape& shape, keys::bit_range bits) const = 0;
+  /// Returns whether the device has the local sort called `name` for `num_keys` such records, and what that needs.
+  [[nodiscard]] virtual local_sort_offer offer_local_sort(std::string_view name, const record_shape& shape,
+                                                          std::uint64_t num_keys) const = 0;
   /// Host memory that copies between it and this device take at full speed. Not counted as the device's memory. Throws
   /// out_of_memory.
   [[nodiscard]] virtual buffer allocate_staging(std::uint64_t size_bytes) = 0;

@@ -61,7 +61,9 @@ TEST(Arguments, AlgorithmsAreFoundByTheirNames) {
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all.front(), algorithm::automatic);
   for (const algorithm known :
-       {algorithm::single, algorithm::rmg, algorithm::out_of_core, algorithm::p2p_merge, algorithm::het_merge}) {
+       {algorithm::single, algorithm::rmg, algorithm::out_of_core, algorithm::p2p_merge, algorithm::het_merge,
+        algorithm::onesweep, algorithm::lsd_reduce_then_scan, algorithm::satish_radix, algorithm::satish_merge,
+        algorithm::msd_hybrid, algorithm::paradis}) {
     EXPECT_EQ(std::ranges::count(all, known), 1) << name(known);
   }
   for (const algorithm which : all) {

@@ -33,6 +33,10 @@ struct engine {
 /// GPUs.
 [[nodiscard]] std::string devices_under_test(const std::string& devices);
 
+/// Returns whether the devices under test sort by `which` at all: the sorts of one device are not for every kind of
+/// device. tests/algorithms/test_local_sorts.cpp is of those that are not.
+[[nodiscard]] bool is_offered(algorithm which);
+
 /// Device lists cpu, host:2, host:3, host:7, host:64 and what an algorithm asks for; every algorithm; the default world
 /// and shrunken ones in which a thousand keys have many tiles, buckets, passes and spanning buckets.
 [[nodiscard]] const std::vector<engine>& all_engines();

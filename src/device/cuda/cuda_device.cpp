@@ -74,6 +74,10 @@ class cuda_device final : public device {
   [[nodiscard]] bool prefers_alternate(const record_shape&, keys::bit_range bits) const override {
     return num_local_sort_passes(bits) % 2 != 0;
   }
+  [[nodiscard]] local_sort_offer offer_local_sort(std::string_view wanted, const record_shape& shape,
+                                                  std::uint64_t num_keys) const override {
+    return offer(wanted, shape, num_keys);
+  }
   [[nodiscard]] buffer allocate_staging(std::uint64_t size_bytes) override {
     const device_guard guard(options_.ordinal);
     void* memory = nullptr;

@@ -6,6 +6,7 @@
 #include "base/available_memory.hpp"
 #include "device/host/host_memory.hpp"
 #include "device/host/host_queue.hpp"
+#include "device/host/local_sort/local_sort.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/topology.hpp"
 #include "device/host/vector_kernels.hpp"
@@ -65,6 +66,10 @@ class host_device final : public device {
 
   /// Buckets that fit the cache end where they are wanted, at no cost.
   [[nodiscard]] bool prefers_alternate(const record_shape&, keys::bit_range) const override { return false; }
+  [[nodiscard]] local_sort_offer offer_local_sort(std::string_view wanted, const record_shape& shape,
+                                                  std::uint64_t num_keys) const override {
+    return offer(wanted, shape, num_keys);
+  }
   [[nodiscard]] buffer allocate_staging(std::uint64_t size_bytes) override { return allocate(size_bytes); }
   [[nodiscard]] buffer allocate_host(std::uint64_t size_bytes) override { return allocate(size_bytes); }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/host/local_sort/local_sort.hpp"
 #include "device/host/parallel_sort.hpp"
 #include "device/steady_clock.hpp"
 #include "keys/dispatch.hpp"
@@ -143,9 +144,9 @@ void host_queue::local_sort(const local_sort_request& request) {
   if (request.segments.empty()) return;
   std::uint64_t num_keys = 0;
   for (const sort_segment& s : request.segments) num_keys += s.count;
-  push_timed("local sort", num_keys, [request](const execution& with) {
-    const local_sort_outcome outcome = keys::with_width(request.shape.codec.width_bytes(),
-                                                        [&]<class K>() { return run_local_sort<K>(with, request); });
+  const local_sort_algorithm& algorithm = find_local_sort(request.algorithm);
+  push_timed(algorithm.label, num_keys, [request, run = algorithm.run](const execution& with) {
+    const local_sort_outcome outcome = run(with, request);
     if (request.outcome != nullptr) *request.outcome = outcome;
     return outcome.bytes_moved;
   });

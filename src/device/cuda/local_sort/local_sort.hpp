@@ -19,8 +19,15 @@ struct segment_sort {
   std::uint64_t count = 0;  ///< at least 2
   keys::bit_range bits;     ///< not empty; all keys agree above it
   bool result_in_alternate = false;
+  unsigned digit_bits = 0;  ///< widest digit that was asked for; 0: the algorithm's own
   /// Device memory, or null. Kernels of algorithms that obey decisions do nothing unless it is order_action::passes.
   const order_action* decision = nullptr;
+};
+
+/// What a sort of one segment costs, for reports.
+struct sort_cost {
+  unsigned num_passes = 0;
+  std::uint64_t bytes_moved = 0;
 };
 
 struct local_sort_algorithm {
@@ -28,6 +35,10 @@ struct local_sort_algorithm {
   std::string_view label;  ///< of its work in reports
   /// Device memory that it needs beside the workspace, whatever the input.
   std::uint64_t scratch_bytes = 0;
+  /// Returns the device memory that it needs for so many records, where that depends on them. Those that are asked for
+  /// by name have no other: it is given with the request. Null: none.
+  std::uint64_t (*scratch_bytes_for)(const record_shape& shape, std::uint64_t num_keys) = nullptr;
+  unsigned most_digit_bits = 0;  ///< as in local_sort_offer
   /// Its kernels look at segment_sort::decision, so that the order of the input may be looked at first.
   bool obeys_decisions = false;
   /// Segments may be sorted side by side, each in its part of the workspace.
@@ -37,6 +48,8 @@ struct local_sort_algorithm {
   /// Puts the sort on `site.stream` and returns where the records end, source or alternate. `scratch` has
   /// scratch_bytes.
   records (*enqueue)(const launch_site& site, const segment_sort& segment, void* scratch) = nullptr;
+  /// Null: a pass for each digit of max_partition_bits, with one read and one write each, and one read of the keys.
+  sort_cost (*cost)(const segment_sort& segment) = nullptr;
 };
 
 /// Sorts whatever there is. It is the last resort, and the one for callers that have a part of the workspace alone.
@@ -48,6 +61,12 @@ extern const local_sort_algorithm onesweep_sort;
 
 /// Returns the scratch that choose_local_sort() may ask for, whatever the records.
 [[nodiscard]] std::uint64_t local_sort_scratch_bytes(std::string_view preferred);
+
+/// Returns the algorithm that callers may ask for as `name`, or null.
+[[nodiscard]] const local_sort_algorithm* find_local_sort(std::string_view name);
+
+/// Returns what GPUs say of the algorithm called `name`.
+[[nodiscard]] local_sort_offer offer(std::string_view name, const record_shape& shape, std::uint64_t num_keys);
 
 /// This says whether the order of the input is looked at before it is sorted. Looking pays where segments are few and
 /// large, and is possible where the algorithm obeys decisions.

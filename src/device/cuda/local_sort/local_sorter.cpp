@@ -4,9 +4,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "device/cuda/local_sort/in_order.hpp"
 
 namespace spansort::device::cuda {
+
+namespace {
+
+sort_cost cost_of(const local_sort_algorithm& algorithm, const segment_sort& segment) {
+  if (algorithm.cost != nullptr) return algorithm.cost(segment);
+  const unsigned passes = num_local_sort_passes(segment.bits);
+  const record_shape& shape = segment.shape;
+  return {passes, segment.count * (shape.codec.width_bytes() + std::uint64_t{2} * passes * shape.bytes())};
+}
+
+}  // namespace
 
 local_sorter::local_sorter(std::string preferred)
     : preferred_(std::move(preferred)), forked_(make_cuda_event(cudaEventDisableTiming)) {
@@ -14,6 +26,11 @@ local_sorter::local_sorter(std::string preferred)
 }
 
 const local_sort_algorithm& local_sorter::choose(const launch_site& site, const local_sort_request& request) const {
+  if (!request.algorithm.empty()) {
+    const local_sort_algorithm* const found = find_local_sort(request.algorithm);
+    SPANSORT_ASSERT(found != nullptr);
+    return *found;
+  }
   std::uint64_t num_keys = 0;
   for (const sort_segment& s : request.segments) num_keys += s.count;
   return choose_local_sort(preferred_, request.shape, num_keys, site.code);
@@ -22,9 +39,12 @@ const local_sort_algorithm& local_sorter::choose(const launch_site& site, const 
 local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const local_sort_request& request,
                                              void* scratch) {
   const local_sort_algorithm& algorithm = choose(site, request);
-  void* const algorithm_scratch = static_cast<char*>(scratch) + kernel_workspace::size_bytes;
+  const bool is_named = !request.algorithm.empty();
+  void* const algorithm_scratch =
+      is_named ? request.scratch : static_cast<char*>(scratch) + kernel_workspace::size_bytes;
   const bool takes_lanes = request.segments.size() > 1 && algorithm.runs_side_by_side;
-  const order_check check = request.looks_for_order && !takes_lanes ? order_check::made : order_check::skipped;
+  const order_check check =
+      request.looks_for_order && !takes_lanes && !is_named ? order_check::made : order_check::skipped;
   enqueued all;
   if (takes_lanes) fork(site.stream);
   std::size_t next_lane = 0;
@@ -40,12 +60,12 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
                                .alternate = advance(request.shape, request.alternate, s.begin),
                                .count = s.count,
                                .bits = s.bits,
-                               .result_in_alternate = request.result_in_alternate};
+                               .result_in_alternate = request.result_in_alternate,
+                               .digit_bits = request.digit_bits};
     enqueue_segment(algorithm, own_site, segment, algorithm_scratch, check);
-    const unsigned passes = num_local_sort_passes(s.bits);
-    all.num_passes = std::max(all.num_passes, passes);
-    all.bytes_moved +=
-        s.count * (request.shape.codec.width_bytes() + std::uint64_t{2} * passes * request.shape.bytes());
+    const sort_cost cost = cost_of(algorithm, segment);
+    all.num_passes = std::max(all.num_passes, cost.num_passes);
+    all.bytes_moved += cost.bytes_moved;
   }
   if (takes_lanes) join(site.stream);
   all.has_order_seen =

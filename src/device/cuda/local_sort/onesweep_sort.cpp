@@ -1,46 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our local sort: one histogram of all digits, then a stable partition for each digit from the lowest to the highest
-// (Onesweep: Adinets and Merrill, 2022). It sorts every shape and every number of records.
+// (Onesweep: Adinets and Merrill, 2022, section 3). It sorts every shape and every number of records. Who asks for it
+// by name may ask for narrower digits, too, as table 2 of the paper does. The kernel still keeps counters and look-back
+// states for the 256 buckets of its widest digit: narrow digits cost their passes, and what they could save is not
+// saved. Digits of 9 bits are refused, for a state a bucket and a thread a bucket end at 256.
+#include <algorithm>
 #include <vector>
 
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/local_sort/local_sort.hpp"
+#include "device/lsd_digits.hpp"
 #include "keys/dispatch.hpp"
 
 namespace spansort::device::cuda {
 namespace {
 
-/// Returns digits of equal width, up to one bit, that cover `bits`, lowest first.
-std::vector<keys::digit_position> digits_over(keys::bit_range bits) {
-  const unsigned count = num_local_sort_passes(bits);
-  std::vector<keys::digit_position> digits;
-  unsigned shift = bits.begin;
-  for (unsigned i = 0; i < count; ++i) {
-    const unsigned width = (bits.end - shift) / (count - i) + ((bits.end - shift) % (count - i) != 0 ? 1 : 0);
-    digits.push_back({shift, width});
-    shift += width;
-  }
-  return digits;
-}
-
-/// Partitions once a digit, from one array to the other and back; returns where the records end.
+/// Partitions once a digit, from one array to the other and back; returns where the records end. The workspace has room
+/// for the counts of max_digits_together digits.
 template <class K>
-records sort_by_passes(const launch_site& site, const segment_sort& segment) {
+records sort_by_digits(const launch_site& site, const segment_sort& segment, records source, records alternate,
+                       const std::vector<keys::digit_position>& digits) {
   const keys::codec_of<K> codec = segment.shape.codec.template of<K>();
   const unsigned value_bytes = segment.shape.value_bytes;
-  const std::vector<keys::digit_position> digits = digits_over(segment.bits);
   const kernel_workspace& memory = site.memory;
   // All passes' states are cleared at once where they fit. Passes over the largest inputs clear their own.
   const std::uint64_t num_tiles = num_partition_tiles<K>(site, value_bytes, segment.count);
   const bool fits = num_tiles * digits.size() <= memory.tile_capacity;
   const std::uint64_t state_bytes = fits ? num_tiles * digits.size() * kernel_workspace::tile_state_bytes : 0;
   SPANSORT_CUDA(cudaMemsetAsync(memory.sort_counts, 0, memory.cleared_bytes + state_bytes, site.stream));
-  launch_histogram<K>(site, codec, segment.source.keys, segment.count, digits.data(),
-                      static_cast<unsigned>(digits.size()), memory.sort_counts);
-  launch_bucket_targets<K>(site, value_bytes, digits, segment.source, segment.alternate);
+  launch_histogram<K>(site, codec, source.keys, segment.count, digits.data(), static_cast<unsigned>(digits.size()),
+                      memory.sort_counts);
+  launch_bucket_targets<K>(site, value_bytes, digits, source, alternate);
   for (std::size_t i = 0; i < digits.size(); ++i) {
     partition_step step;
-    step.source = i % 2 == 0 ? segment.source : segment.alternate;
+    step.source = i % 2 == 0 ? source : alternate;
     step.num_keys = segment.count;
     step.digit = digits[i];
     step.targets = memory.targets + i * 2 * max_partition_buckets;
@@ -49,7 +42,27 @@ records sort_by_passes(const launch_site& site, const segment_sort& segment) {
     if (fits) step.cleared_states = memory.tile_states + i * num_tiles * max_partition_buckets;
     launch_partition_step<K>(site, codec, value_bytes, step);
   }
-  return digits.size() % 2 == 0 ? segment.source : segment.alternate;
+  return digits.size() % 2 == 0 ? source : alternate;
+}
+
+/// Returns the digits of a sort. Narrower ones than the kernels' own may be asked for.
+std::vector<keys::digit_position> digits_of(const segment_sort& segment) {
+  return lsd_digits(segment.bits, segment.digit_bits == 0 ? max_partition_bits : segment.digit_bits);
+}
+
+/// Sorts by all digits. More of them than are counted together are taken in groups.
+template <class K>
+records sort_by_passes(const launch_site& site, const segment_sort& segment) {
+  const std::vector<keys::digit_position> digits = digits_of(segment);
+  records from = segment.source;
+  for (std::size_t begin = 0; begin < digits.size(); begin += max_digits_together) {
+    const std::size_t end = std::min(digits.size(), begin + max_digits_together);
+    const records other = from.keys == segment.source.keys ? segment.alternate : segment.source;
+    from = sort_by_digits<K>(
+        site, segment, from, other,
+        {digits.begin() + static_cast<std::ptrdiff_t>(begin), digits.begin() + static_cast<std::ptrdiff_t>(end)});
+  }
+  return from;
 }
 
 bool can_sort(const record_shape&, std::uint64_t, compute_capability) { return true; }
@@ -57,6 +70,13 @@ bool can_sort(const record_shape&, std::uint64_t, compute_capability) { return t
 records enqueue(const launch_site& site, const segment_sort& segment, void*) {
   return keys::with_width(segment.shape.codec.width_bytes(),
                           [&]<class K>() { return sort_by_passes<K>(site, segment); });
+}
+
+sort_cost cost(const segment_sort& segment) {
+  const std::uint64_t num_passes = digits_of(segment).size();
+  const std::uint64_t num_counts = base::ceil_div(num_passes, std::uint64_t{max_digits_together});
+  return {static_cast<unsigned>(num_passes), segment.count * (num_counts * segment.shape.codec.width_bytes() +
+                                                              std::uint64_t{2} * num_passes * segment.shape.bytes())};
 }
 
 }  // namespace
@@ -68,5 +88,14 @@ constexpr local_sort_algorithm onesweep_sort{.name = "onesweep",
                                              .runs_side_by_side = true,
                                              .can_sort = can_sort,
                                              .enqueue = enqueue};
+
+/// This is the same sort for those who ask for it by name.
+extern const local_sort_algorithm published_onesweep;
+constexpr local_sort_algorithm published_onesweep{.name = "onesweep",
+                                                  .label = "local sort by onesweep",
+                                                  .most_digit_bits = max_partition_bits,
+                                                  .can_sort = can_sort,
+                                                  .enqueue = enqueue,
+                                                  .cost = cost};
 
 }  // namespace spansort::device::cuda

@@ -9,13 +9,25 @@
 
 namespace spansort::device::cuda {
 
-extern const local_sort_algorithm cub_sort;
+extern const local_sort_algorithm cub_sort, published_onesweep;
 
 namespace {
 
 /// The order is that of preference where nobody asks for one by name. A new algorithm is a file and its name in these
 /// lines.
 constexpr std::array<const local_sort_algorithm*, 2> table{&onesweep_sort, &cub_sort};
+
+/// Those that callers may ask for by name. They sort every shape.
+constexpr std::array published{&published_onesweep};
+
+/// An algorithm that is for other devices.
+struct refusal {
+  std::string_view name;
+  std::string_view reason;
+};
+constexpr std::array refusals{
+    refusal{"msd_hybrid", "its kernels have not been written; the CPU has it"},
+    refusal{"paradis", "it is a sort of few threads that each take a stripe of every bucket; the CPU has it"}};
 
 }  // namespace
 
@@ -38,6 +50,20 @@ std::uint64_t local_sort_scratch_bytes(std::string_view preferred) {
     if (may_be_chosen) most = std::max(most, candidate->scratch_bytes);
   }
   return most;
+}
+
+const local_sort_algorithm* find_local_sort(std::string_view name) {
+  const auto found = std::ranges::find(published, name, &local_sort_algorithm::name);
+  return found == published.end() ? nullptr : *found;
+}
+
+local_sort_offer offer(std::string_view name, const record_shape& shape, std::uint64_t num_keys) {
+  if (const local_sort_algorithm* const found = find_local_sort(name)) {
+    return {.scratch_bytes = found->scratch_bytes_for == nullptr ? 0 : found->scratch_bytes_for(shape, num_keys),
+            .most_digit_bits = found->most_digit_bits};
+  }
+  const auto refused = std::ranges::find(refusals, name, &refusal::name);
+  return {.why_not = refused == refusals.end() ? "GPUs have no local sort of that name" : std::string(refused->reason)};
 }
 
 void enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site, segment_sort segment,
