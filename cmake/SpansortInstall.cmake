@@ -14,7 +14,7 @@ if(TARGET spansort_mpi_cli)
   install(TARGETS spansort_mpi_cli)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/spansort" "${spansort_generated_include_dir}/spansort"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp" PATTERN "mpi.hpp" EXCLUDE)
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" PATTERN "mpi.hpp" EXCLUDE)
 # An export set of its own: find_package(Spansort) asks for MPI only where the component mpi is asked for.
 if(SPANSORT_HAS_MPI)
   install(TARGETS spansort_mpi EXPORT SpansortMpiTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
