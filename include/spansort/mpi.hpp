@@ -61,6 +61,8 @@ class algorithm {
   static const algorithm
       distributed_lsd;  ///< "distributed_lsd": Spafford's Algorithm 1, least significant digits first and
                         ///< an exchange a digit, on one CPU device; for comparison
+  static const algorithm distributed_sample_sort;  ///< "distributed_sample_sort": sorted parts, splitters from samples,
+                                                   ///< one exchange, merges, on one device; for comparison
 
   constexpr algorithm() noexcept = default;  ///< automatic
   friend constexpr bool operator==(algorithm a, algorithm b) noexcept { return a.name_ == b.name_; }
@@ -76,6 +78,7 @@ class algorithm {
 inline constexpr algorithm algorithm::automatic{};
 inline constexpr algorithm algorithm::distributed_rmg{"distributed_rmg"};
 inline constexpr algorithm algorithm::distributed_lsd{"distributed_lsd"};
+inline constexpr algorithm algorithm::distributed_sample_sort{"distributed_sample_sort"};
 
 /// The inverse of name(). Throws invalid_argument for anything else, listing what is known.
 [[nodiscard]] algorithm parse_algorithm(std::string_view text);

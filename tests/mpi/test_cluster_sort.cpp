@@ -28,7 +28,8 @@ class cluster_sort : public testing::TestWithParam<const char*> {
   [[nodiscard]] mpi::options world() const { return small_world(GetParam()); }
 };
 
-INSTANTIATE_TEST_SUITE_P(by, cluster_sort, testing::Values("distributed_rmg", "distributed_lsd"),
+INSTANTIATE_TEST_SUITE_P(by, cluster_sort,
+                         testing::Values("distributed_rmg", "distributed_lsd", "distributed_sample_sort"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 TEST_P(cluster_sort, EveryTypeAndDistribution) {
@@ -132,6 +133,42 @@ TEST(cluster_sort_devices, SeveralOnEachNodeRank) {
       expect_balanced<std::uint64_t>(session, {distribution_kind::zipf, 1.0}, spread::rising);
     }
   }
+}
+
+TEST(cluster_sort_devices, SampleSortOnDevicesWithMemoryOfTheirOwn) {
+  const base::test_hooks_scope hooks({.host_separate_memory = true});
+  mpi::options options = small_world("distributed_sample_sort");
+  options.devices = "host:1";
+  mpi::session session(MPI_COMM_WORLD, options);
+  for (const distribution& d : all_distributions()) {
+    spread_input input({key_type::f32, d, 9000, spread::rising, 8});
+    session.sort_pairs(input.span(), input.values.data(), 8);
+    EXPECT_EQ(input.diagnose(), "") << to_string(d);
+  }
+}
+
+TEST(cluster_sort_devices, SampleSortEndsInEqualParts) {
+  mpi::session session(MPI_COMM_WORLD, small_world("distributed_sample_sort"));
+  std::vector<std::uint8_t> keys(world_rank() * 1000 + 77);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::uint8_t>(i % 3);
+  std::uint64_t total = keys.size();
+  MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  session.sort_balanced(keys);
+  EXPECT_LE(keys.size(), total / world_size() + 1);
+  EXPECT_GE(keys.size(), total / world_size());
+}
+
+TEST(cluster_sort_devices, SampleSortRefusesSeveralDevices) {
+  mpi::options options = small_world("distributed_sample_sort");
+  options.devices = "host:2";
+  std::vector<int> keys{3, 1, 2};
+  try {
+    mpi::sort(keys, MPI_COMM_WORLD, options);
+    ADD_FAILURE() << "no exception";
+  } catch (const invalid_argument& failure) {
+    EXPECT_NE(std::string(failure.what()).find("one device in each process"), std::string::npos) << failure.what();
+  }
+  EXPECT_EQ(keys, (std::vector<int>{3, 1, 2}));
 }
 
 TEST(cluster_sort_devices, LargeMessages) {

@@ -24,6 +24,8 @@ class SameBytes(ClusterTest):
         for key_type, flags, local in (("u8", [], []), ("i64", ["-r", "--verify"], ["-r"]),
                                        ("f16", ["--algorithm", "distributed_lsd", "--radix-bits", "5"], []),
                                        ("f32", ["-r", "--algorithm", "distributed_lsd"], ["-r"]),
+                                       ("u32", ["--algorithm", "distributed_sample_sort", "--verify"], []),
+                                       ("i16", ["-r", "-u", "--algorithm", "distributed_sample_sort"], ["-r", "-u"]),
                                        ("f64", ["--algorithm=distributed_rmg", "-u", "--verify"], ["-u"])):
             with self.subTest(key_type=key_type, flags=flags):
                 self.check("sort", self.save("x.npy", self.keys(key_type, 20_011)), *flags, local=local)
@@ -31,6 +33,7 @@ class SameBytes(ClusterTest):
     def test_argsort(self):
         for key_type, flags, local in (("f32", [], []), ("u16", ["-r", "--algorithm", "distributed_lsd"], ["-r"]),
                                        ("u8", ["-u", "--verify"], ["-u"]), ("f16", ["-u", "-r"], ["-u", "-r"]),
+                                       ("i8", ["--algorithm", "distributed_sample_sort"], []),
                                        ("f64", ["-r", "--verify"], ["-r"])):
             with self.subTest(key_type=key_type, flags=flags):
                 self.check("argsort", self.save("x.npy", self.keys(key_type, 10_007)), *flags, local=local)

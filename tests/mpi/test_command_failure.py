@@ -118,6 +118,8 @@ class FailureOfARank(support.CommandTest):
         lsd = ["--algorithm", "distributed_lsd", "--radix-bits", "8"]
         self.for_all_phases("KILL", ["index", "local sort"], *lsd)
         self.for_all_phases("STOP", ["exchange"], *lsd, first=2)
+        sample_sort = ["--algorithm", "distributed_sample_sort"]
+        self.for_all_phases("KILL", ["local sort", "index", "exchange", "merge"], *sample_sort)
 
     def test_argsort(self):
         self.for_all_phases("KILL", ["exchange", "writing"], first=1, command="argsort")

@@ -261,6 +261,7 @@ TEST(ElementOrder, SorterMemoryIsABound) {
 TEST(ElementOrder, SorterMemoryIsABoundForEveryAlgorithm) {
   constexpr std::uint64_t count = 400'000;
   for (const algorithm which : list_algorithms()) {
+    if (!is_offered(which)) continue;
     for (const char* devices : {"host:1", "host:4"}) {
       const sort_options options{.devices = devices, .algorithm = which};
       bytes keys = make_keys(key_type::u32, count, {}, seed_for(3));

@@ -54,27 +54,26 @@ template <class K, class V, class Order>
           {runs.right.data + right_begin, end - left_end - right_begin}};
 }
 
-/// One thread merges two runs.
+/// One thread merges two runs. Which run comes next is not to be foreseen, so it is no branch but an offset.
 template <class K, class V, class Order>
 void merge_records(const Order& order, const sorted_runs<K, V>& runs, split_records<K, V> to) {
   const auto& [left, right] = runs;
   std::uint64_t l = 0;
   std::uint64_t r = 0;
   std::uint64_t done = 0;
-  if (left.count != 0 && right.count != 0) {
-    K of_left = order.encode(left.data.keys[0]);
-    K of_right = order.encode(right.data.keys[0]);
-    while (true) {
-      if (of_right < of_left) {
-        to.put(done++, right.data.get(r++));
-        if (r == right.count) break;
-        of_right = order.encode(right.data.keys[r]);
-      } else {
-        to.put(done++, left.data.get(l++));
-        if (l == left.count) break;
-        of_left = order.encode(left.data.keys[l]);
-      }
+  while (l < left.count && r < right.count) {
+    const K* const left_key = left.data.keys + l;
+    const K* const right_key = right.data.keys + r;
+    const bool takes_right = order.encode(*right_key) < order.encode(*left_key);
+    to.keys[done] = *(takes_right ? right_key : left_key);
+    if constexpr (value_bytes_of<V> != 0) {
+      const V* const left_value = left.data.values + l;
+      const V* const right_value = right.data.values + r;
+      to.values[done] = *(takes_right ? right_value : left_value);
     }
+    r += takes_right ? 1 : 0;
+    l += takes_right ? 0 : 1;
+    ++done;
   }
   const auto append = [&](const sorted_run<K, V>& run, std::uint64_t from) {
     std::copy_n(run.data.keys + from, run.count - from, to.keys + done);

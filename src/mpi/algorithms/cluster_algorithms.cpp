@@ -6,6 +6,7 @@
 #include "algorithms/rmg.hpp"
 #include "base/names.hpp"
 #include "mpi/algorithms/distributed_lsd.hpp"
+#include "mpi/algorithms/distributed_sample_sort.hpp"
 
 namespace spansort::algorithms {
 namespace {
@@ -19,7 +20,7 @@ void run_distributed_rmg(run_context& run, const problem& sort) {
 constexpr traits over_devices{.uses_all_devices = true, .takes_other_processes = true};
 constexpr traits over_copies{.takes_other_processes = true, .num_copies = 2};
 
-constexpr std::array<cluster_entry, 3> entries{
+constexpr std::array<cluster_entry, 4> entries{
     {{.driver = {"auto", "distributed_rmg", over_devices, run_distributed_rmg, rmg_workspace},
       .sorts_alone_as_auto = true},
      {.driver = {"distributed_rmg", "most significant digits first, one exchange", over_devices, run_distributed_rmg,
@@ -28,7 +29,10 @@ constexpr std::array<cluster_entry, 3> entries{
      {.driver = {"distributed_lsd", "least significant digits first, an exchange a digit", over_copies,
                  run_distributed_lsd, distributed_lsd_workspace},
       .needs_target_counts = true,
-      .most_radix_bits = 16}}};
+      .most_radix_bits = 16},
+     {.driver = {"distributed_sample_sort", "sorted parts, splitters from samples, one exchange, merges", over_copies,
+                 run_distributed_sample_sort, distributed_sample_sort_workspace},
+      .needs_target_counts = true}}};
 
 }  // namespace
 
