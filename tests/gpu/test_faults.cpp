@@ -35,7 +35,8 @@ const way ways[] = {{"single_keys", "gpu:0", "single", {operation::kind::keys, 0
                     {"single_pairs", "gpu:0", "single", {operation::kind::pairs, 4}},
                     {"rmg_keys", "gpu:0,0,0", "rmg", {operation::kind::keys, 0}, few_buckets, true},
                     {"rmg_pairs", "gpu:0,0,0", "rmg", {operation::kind::pairs, 8}, few_buckets},
-                    {"rmg_staged_keys", "gpu:0,0", "rmg", {operation::kind::keys, 0}, few_buckets_staged}};
+                    {"rmg_staged_keys", "gpu:0,0", "rmg", {operation::kind::keys, 0}, few_buckets_staged},
+                    {"p2p_merge_pairs", "gpu:0,0", "p2p_merge", {operation::kind::pairs, 8}}};
 
 constexpr cudaError_t faults[] = {cudaErrorUnknown, cudaErrorMemoryAllocation, cudaErrorIllegalAddress};
 
@@ -145,8 +146,7 @@ TEST_F(named_fault_test, AHardwareMemoryErrorNamesTheGpu) {
   sort_job job({operation::kind::keys, 0},
                make_oracle(key_type::u32, 20'000, {distribution_kind::uniform}, seed_for(2), false));
   sort_options options{.devices = "gpu:0", .algorithm = algorithm::single};
-  const base::test_hooks_scope hooks(
-      {.fail_device_call_at = 20, .fail_device_call_with = cudaErrorECCUncorrectable});
+  const base::test_hooks_scope hooks({.fail_device_call_at = 20, .fail_device_call_with = cudaErrorECCUncorrectable});
   sorter s(options);
   try {
     job.run(s);

@@ -65,17 +65,23 @@ INSTANTIATE_TEST_SUITE_P(Sort, every_size_test,
                                           testing::Range(std::uint64_t{0}, std::uint64_t{16})),
                          name_of);
 
+void expect_sizes_around(unsigned num_devices, const char* algorithm) {
+  engine how{"host:" + std::to_string(num_devices), algorithm, shrunken};
+  sorter s = how.make_sorter();
+  for (std::uint64_t n = num_devices < 5 ? 0 : num_devices - 3; n <= num_devices + 3; ++n) {
+    const oracle expected = make_oracle(key_type::i32, n, {distribution_kind::uniform}, seed_for(n), false);
+    ASSERT_EQ(diagnose_sort(s, expected, {operation::kind::argsort, 8}), "") << how.describe() << ", n " << n;
+    ASSERT_EQ(diagnose_sort(s, expected, {operation::kind::keys}), "") << how.describe() << ", n " << n;
+  }
+}
+
 TEST(EverySize, AroundTheNumberOfDevices) {
   for (const unsigned num_devices : {2u, 3u, 7u, 64u, 200u}) {
     if (is_small_scale() && num_devices == 200) continue;
-    engine how{"host:" + std::to_string(num_devices), "rmg", shrunken};
-    sorter s = how.make_sorter();
-    for (std::uint64_t n = num_devices < 5 ? 0 : num_devices - 3; n <= num_devices + 3; ++n) {
-      const oracle expected = make_oracle(key_type::i32, n, {distribution_kind::uniform}, seed_for(n), false);
-      ASSERT_EQ(diagnose_sort(s, expected, {operation::kind::argsort, 8}), "") << how.devices << ", n " << n;
-      ASSERT_EQ(diagnose_sort(s, expected, {operation::kind::keys}), "") << how.devices << ", n " << n;
-    }
+    expect_sizes_around(num_devices, "rmg");
+    expect_sizes_around(num_devices, "het_merge");
   }
+  for (const unsigned num_devices : {1u, 2u, 4u, 8u, 16u, 64u}) expect_sizes_around(num_devices, "p2p_merge");
 }
 
 }  // namespace

@@ -96,14 +96,26 @@ class merge_tile {
     __syncthreads();
     put_merged();
     __syncthreads();
-    store();
+    store_keys();
+    if constexpr (value_bytes_of<V> != 0) move_values();
   }
 
  private:
+  /// All loads of a thread come before its first store, which the compiler would not move them across.
   __device__ __forceinline__ void load_keys() {
-    for (unsigned i = threadIdx.x; i < count_; i += threads) {
-      const K key = i < num_left_ ? a_.left[left_begin_ + i] : a_.right[right_begin_ + (i - num_left_)];
-      shared_.keys[i] = order_.take(key);
+#pragma unroll
+    for (unsigned item = 0; item < items; ++item) {
+      const unsigned i = item * threads + threadIdx.x;
+      if (i < num_left_) {
+        keys_[item] = a_.left[left_begin_ + i];
+      } else if (i < count_) {
+        keys_[item] = a_.right[right_begin_ + (i - num_left_)];
+      }
+    }
+#pragma unroll
+    for (unsigned item = 0; item < items; ++item) {
+      const unsigned i = item * threads + threadIdx.x;
+      if (i < count_) shared_.keys[i] = order_.take(keys_[item]);
     }
   }
 
@@ -140,13 +152,32 @@ class merge_tile {
     }
   }
 
-  __device__ __forceinline__ void store() {
-    for (unsigned i = threadIdx.x; i < count_; i += threads) {
-      a_.to[begin_ + i] = order_.give(shared_.keys[i]);
-      if constexpr (value_bytes_of<V> != 0) {
+  __device__ __forceinline__ void store_keys() {
+#pragma unroll
+    for (unsigned item = 0; item < items; ++item) {
+      const unsigned i = item * threads + threadIdx.x;
+      if (i < count_) a_.to[begin_ + i] = order_.give(shared_.keys[i]);
+    }
+  }
+
+  /// Moves values, each time as many as fit 16 registers: their loads come before their stores.
+  __device__ __forceinline__ void move_values() {
+    constexpr unsigned together = 64 / sizeof(V) < items ? 64 / sizeof(V) : items;
+#pragma unroll
+    for (unsigned first = 0; first < items; first += together) {
+      V values[together] = {};
+#pragma unroll
+      for (unsigned j = 0; j < together; ++j) {
+        const unsigned i = (first + j) * threads + threadIdx.x;
+        if (first + j >= items || i >= count_) continue;
         const unsigned origin = shared_.origins[i];
-        a_.to_values[begin_ + i] = origin < num_left_ ? a_.left_values[left_begin_ + origin]
-                                                      : a_.right_values[right_begin_ + (origin - num_left_)];
+        values[j] = origin < num_left_ ? a_.left_values[left_begin_ + origin]
+                                       : a_.right_values[right_begin_ + (origin - num_left_)];
+      }
+#pragma unroll
+      for (unsigned j = 0; j < together; ++j) {
+        const unsigned i = (first + j) * threads + threadIdx.x;
+        if (first + j < items && i < count_) a_.to_values[begin_ + i] = values[j];
       }
     }
   }
