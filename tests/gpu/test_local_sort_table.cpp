@@ -39,5 +39,31 @@ TEST(local_sort_table_test, WhatCubCannotSortIsSortedByOurs) {
   EXPECT_EQ(chosen("cub", shape_of(key_type::f32, 4, keys::tie_rule::by_input_order)), "onesweep");
 }
 
+TEST(local_sort_table_test, PublishedSortsAreOfferedByName) {
+  const record_shape shape = shape_of(key_type::f16, 16, keys::tie_rule::by_input_order);
+  constexpr std::uint64_t num_keys = 1'000'000;
+  for (const std::string_view name : {"onesweep", "lsd_reduce_then_scan", "satish_radix", "satish_merge"}) {
+    const local_sort_offer offered = offer(name, shape, num_keys);
+    EXPECT_EQ(offered.why_not, "") << name;
+    EXPECT_TRUE(offered.needs_alternate) << name;
+    ASSERT_NE(find_local_sort(name), nullptr) << name;
+    EXPECT_EQ(find_local_sort(name)->label, "local sort by " + std::string(name));
+    EXPECT_TRUE(find_local_sort(name)->can_sort(shape, num_keys, {9, 0})) << name;
+  }
+  // As include/spansort/options.hpp states.
+  EXPECT_EQ(offer("onesweep", shape, num_keys).scratch_bytes, 0u);
+  EXPECT_LE(offer("lsd_reduce_then_scan", shape, num_keys).scratch_bytes, std::uint64_t{9} << 20);
+  EXPECT_LE(offer("satish_radix", shape, num_keys).scratch_bytes, num_keys / 6 + (std::uint64_t{64} << 10));
+  EXPECT_LE(offer("satish_merge", shape, num_keys).scratch_bytes, num_keys / 16 + 16);
+}
+
+TEST(local_sort_table_test, OthersAreRefusedWithAReason) {
+  const record_shape shape = shape_of(key_type::u32, 0, keys::tie_rule::by_bits);
+  for (const std::string_view name : {"paradis", "msd_hybrid", "cub", "nothing of the table"}) {
+    EXPECT_NE(offer(name, shape, 1000).why_not, "") << name;
+    EXPECT_EQ(find_local_sort(name), nullptr) << name;
+  }
+}
+
 }  // namespace
 }  // namespace spansort::device::cuda

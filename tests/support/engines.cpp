@@ -123,9 +123,7 @@ std::string devices_under_test(const std::string& devices) {
 bool is_offered(algorithm which) {
   const bool on_gpus = devices_under_test("cpu") != "cpu";
   if (!on_gpus) return which != algorithm::onesweep;
-  const algorithm on_host_alone[] = {algorithm::lsd_reduce_then_scan, algorithm::satish_radix, algorithm::satish_merge,
-                                     algorithm::msd_hybrid, algorithm::paradis};
-  return std::ranges::find(on_host_alone, which) == std::end(on_host_alone);
+  return which != algorithm::msd_hybrid && which != algorithm::paradis;
 }
 
 hooked_options engine::options() const {

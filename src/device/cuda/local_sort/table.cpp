@@ -9,7 +9,7 @@
 
 namespace spansort::device::cuda {
 
-extern const local_sort_algorithm cub_sort, published_onesweep;
+extern const local_sort_algorithm cub_sort, published_onesweep, lsd_reduce_then_scan, satish_radix, satish_merge;
 
 namespace {
 
@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<const local_sort_algorithm*, 2> table{&onesweep_sort, &cub_sort};
 
 /// Those that callers may ask for by name. They sort every shape.
-constexpr std::array published{&published_onesweep};
+constexpr std::array published{&published_onesweep, &lsd_reduce_then_scan, &satish_radix, &satish_merge};
 
 /// An algorithm that is for other devices.
 struct refusal {

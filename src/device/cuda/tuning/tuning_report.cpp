@@ -7,6 +7,7 @@
 #include "device/cuda/tuning/few_intervals_policy.hpp"
 #include "device/cuda/tuning/merge_policy.hpp"
 #include "device/cuda/tuning/partition_policy.hpp"
+#include "device/cuda/tuning/published_sorts_policy.hpp"
 #include "device/cuda/tuning/striding_policies.hpp"
 
 namespace spansort::device::cuda {
@@ -29,6 +30,10 @@ std::string text(const few_intervals_policy& p) {
          counted(p.blocks_each, "blocks a multiprocessor, ") + counted(p.least_blocks, "at least");
 }
 std::string text(const merge_policy& p) { return counted(p.threads, "threads, ") + counted(p.items, "items"); }
+std::string text(const reduce_then_scan_policy& p) {
+  return counted(p.threads, "threads, ") + counted(p.items, "items, ") +
+         counted(p.blocks_each, "blocks a multiprocessor, ") + counted(p.least_blocks, "at least");
+}
 std::string text(const copy_pieces_policy& p) {
   return counted(p.threads, "threads, ") + counted(p.unrolled, "words, ") + counted(p.tile_bytes, "bytes a tile, ") +
          counted(p.blocks_each, "blocks a multiprocessor");
@@ -69,6 +74,10 @@ std::vector<tuning_line> describe(compute_capability code) {
   lines.push_back(line("few intervals", few_intervals_policy_of(family)));
   lines.push_back(line("sample", sample_policy_of(family)));
   lines.push_back(line("block sums", block_sums_policy_of(family)));
+  for (const unsigned value_bytes : {0U, 4U, 8U}) {
+    lines.push_back(line("reduce-then-scan sort, keys of 4 bytes, values of " + counted(value_bytes, "bytes"),
+                         reduce_then_scan_policy_of(family, 4, value_bytes)));
+  }
   lines.push_back(line("copies of pieces", copy_pieces_policy_of(family)));
   lines.push_back(line("pinned ring", pinned_ring_tuning));
   return lines;

@@ -23,7 +23,7 @@ struct refusal {
 constexpr std::array refusals{refusal{
     "onesweep",
     "its look-back is made for thousands of thread blocks in flight, and the threads of a CPU have their counts "
-    "before they begin: lsd_reduce_then_scan is what is left of it there"}};
+    "before they begin: lsd_reduce_then_scan is what is left of it there, and GPUs have it"}};
 
 }  // namespace
 
