@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command spansort: parses, runs one subcommand, turns exceptions into messages and exit statuses. Given --mpi, it
-// is replaced by the program spansort-mpi.
+// is replaced by the program spansort-mpi, given `bench` by spansort-bench.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/common.hpp"
 #include "cli/program.hpp"
+#include "cli/start_bench.hpp"
 #include "cli/start_mpi.hpp"
 
 namespace {
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
   // A limit on file size is then an error of write(), with a message and no half-written output.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
+    if (cli::wants_bench(argc, argv)) return cli::start_bench_program(argv);
     if (cli::wants_mpi(argc, argv)) return cli::start_mpi_program(argv);
     return parse_and_run(argc, argv);
   } catch (const std::exception& failure) {

@@ -33,6 +33,8 @@ Exit status:
 
 Over MPI: mpirun -n 4 spansort sort --mpi IN -o OUT; argsort and summary likewise. See `spansort sort --mpi --help`.
 
+Benchmarks, where they are installed: spansort bench --help.
+
 Example: spansort gen 1000000 --type f32 --distribution normal -o x.npy
          spansort sort x.npy -o y.npy --devices host:4 --verify && spansort check y.npy)";
 

@@ -2,17 +2,15 @@
 #include "cli/start_mpi.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
-#include <string>
 #include <string_view>
 #include <system_error>
 
 #include "cli/common.hpp"
 #include "cli/program.hpp"
+#include "cli/sibling_program.hpp"
 
 namespace cli {
 namespace {
@@ -39,18 +37,14 @@ bool wants_mpi(int argc, char** argv) {
 }
 
 int start_mpi_program(char** argv) {
-  std::error_code failure;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failure);
-  const std::string program = self.parent_path() / "spansort-mpi";
-  if (!failure) ::execv(program.c_str(), argv);
-  const int code = failure ? failure.value() : errno;
+  const start_failure failure = replace_by_sibling("spansort-mpi", argv);
   if (!is_first_rank()) return status_usage;
   print_message(
-      code == ENOENT
+      failure.code == ENOENT
           ? fmt::format("--mpi: this build cannot sort over MPI: there is no {}; install MPI (Debian, Ubuntu: "
                         "libopenmpi-dev openmpi-bin) and build with -DSPANSORT_MPI=ON",
-                        program)
-          : fmt::format("--mpi: cannot start {}: {}", program, std::generic_category().message(code)));
+                        failure.program)
+          : fmt::format("--mpi: cannot start {}: {}", failure.program, std::generic_category().message(failure.code)));
   return status_usage;
 }
 

@@ -7,15 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace bench {
+#include "bench/cpu/pair_record.hpp"
 
-/// A record of a pair benchmark, as the peers sort it. Spansort sorts the same pairs in two arrays.
-template <class K, class V>
-struct pair_record {
-  K key;
-  V value;
-  friend bool operator<(const pair_record& a, const pair_record& b) { return a.key < b.key; }
-};
+namespace bench {
 
 /// Sorts one input again and again. `prepare` (untimed) restores the input, `run` (timed) sorts it, `verify` (untimed)
 /// says whether the result is in order and a permutation of the input.

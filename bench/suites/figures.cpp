@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/suites/figures.hpp"
+
+#include <algorithm>
+
+namespace bench {
+namespace {
+
+constexpr const char* satish = "Satish, Harris and Garland 2009";
+constexpr const char* onesweep = "Adinets and Merrill 2022 (Onesweep)";
+constexpr const char* rmg = "Ilic et al. 2023 (RMG sort)";
+
+/// What one device sorts by, and what the papers set it beside.
+const std::vector<std::string> one_device_sorts = {
+    "single", "onesweep", "lsd_reduce_then_scan", "msd_hybrid", "satish_radix", "satish_merge", "paradis"};
+const std::vector<std::string> multi_device_sorts = {"rmg", "p2p_merge", "het_merge"};
+
+/// Powers of two from 2^first on, by `step`; the last one is of at most 2^max keys.
+std::vector<std::uint64_t> sizes(unsigned first, unsigned last, unsigned step, unsigned max) {
+  std::vector<std::uint64_t> found;
+  const unsigned end = std::min(last, max);
+  for (unsigned log2 = std::min(first, end); log2 <= end; log2 += step) found.push_back(std::uint64_t{1} << log2);
+  return found;
+}
+
+/// Two billion keys, as the paper's, or fewer.
+std::uint64_t rmg_size(unsigned max) {
+  constexpr std::uint64_t two_billion = 2'000'000'000;
+  return max >= 31 ? two_billion : std::uint64_t{1} << max;
+}
+
+std::vector<case_spec> of_sizes(const std::vector<std::string>& types, const std::vector<std::uint64_t>& counts) {
+  std::vector<case_spec> cases;
+  for (const std::uint64_t count : counts) {
+    for (const std::string& type : types) cases.push_back({type, "uniform", count});
+  }
+  return cases;
+}
+
+std::vector<case_spec> of_distributions(const std::vector<std::string>& types,
+                                        const std::vector<std::string>& distributions, std::uint64_t count) {
+  std::vector<case_spec> cases;
+  for (const std::string& type : types) {
+    for (const std::string& distribution : distributions) cases.push_back({type, distribution, count});
+  }
+  return cases;
+}
+
+std::vector<case_spec> of_digit_widths(std::uint64_t count) {
+  std::vector<case_spec> cases;
+  for (unsigned bits = 5; bits <= 9; ++bits) cases.push_back({"u32", "uniform", count, bits});
+  return cases;
+}
+
+std::vector<figure> satish_figures(unsigned max) {
+  const std::uint64_t count = sizes(22, 22, 1, max).front();
+  figure rates{"papers", "satish-fig3-4", std::string(satish) + ", figures 3 and 4", one_device_sorts};
+  rates.with_baselines = true;
+  rates.cases = of_sizes({"u32(u32)", "u32"}, sizes(10, 24, 2, max));
+  figure bits{"papers", "satish-fig5", std::string(satish) + ", figure 5", one_device_sorts};
+  bits.with_baselines = true;
+  bits.cases = of_distributions({"u32(u32)"}, {"bits:8", "bits:16", "bits:24", "bits:32"}, count);
+  figure entropy{"papers", "satish-fig6", std::string(satish) + ", figure 6", one_device_sorts};
+  entropy.with_baselines = true;
+  entropy.cases =
+      of_distributions({"u32(u32)"}, {"entropy:1", "entropy:2", "entropy:3", "entropy:4", "entropy:5"}, count);
+  return {rates, bits, entropy};
+}
+
+std::vector<figure> onesweep_figures(unsigned max) {
+  const std::vector<std::string> types = {"u32", "u32(u32)", "u64"};
+  figure rates{"papers", "onesweep-fig9-11", std::string(onesweep) + ", figures 9 to 11, size", one_device_sorts};
+  rates.with_baselines = true;
+  rates.cases = of_sizes(types, sizes(12, 30, 2, max));
+  figure entropy{"papers", "onesweep-fig9-11-entropy", std::string(onesweep) + ", figures 9 to 11, entropy",
+                 one_device_sorts};
+  entropy.with_baselines = true;
+  entropy.cases =
+      of_distributions(types, {"entropy:1", "entropy:2", "entropy:3", "entropy:4", "entropy:8", "entropy:16"},
+                       sizes(28, 28, 1, max).front());
+  figure widths{"papers", "onesweep-table2", std::string(onesweep) + ", table 2", {"onesweep", "lsd_reduce_then_scan"}};
+  widths.cases = of_digit_widths(sizes(28, 28, 1, max).front());
+  return {rates, entropy, widths};
+}
+
+std::vector<figure> rmg_figures(unsigned max) {
+  const std::uint64_t count = rmg_size(max);
+  std::vector<std::string> all_sorts = multi_device_sorts;
+  all_sorts.insert(all_sorts.begin(), {"auto", "single", "paradis"});
+  figure rates{"papers", "rmg-fig5", std::string(rmg) + ", figure 5", all_sorts};
+  rates.spans_devices = rates.with_baselines = true;
+  rates.cases = of_sizes({"u32"}, sizes(20, 30, 2, max));
+  if (max >= 31) rates.cases.push_back({"u32", "uniform", count});
+  figure phases{"papers", "rmg-fig6-7", std::string(rmg) + ", figures 6 and 7", multi_device_sorts};
+  phases.spans_devices = phases.wants_phases = true;
+  phases.cases = {{"u32", "uniform", count}};
+  figure table{"papers", "rmg-table2", std::string(rmg) + ", table 2", multi_device_sorts};
+  table.spans_devices = true;
+  table.cases = of_distributions({"u32"}, {"uniform", "normal", "sorted", "reverse", "nearly-sorted"}, count);
+  figure skew{"papers", "rmg-fig8", std::string(rmg) + ", figure 8", multi_device_sorts};
+  skew.spans_devices = true;
+  skew.cases =
+      of_distributions({"u32"}, {"zipf:0", "zipf:0.5", "zipf:1", "zipf:1.5", "zipf:2", "zipf:2.5", "zipf:3"}, count);
+  return {rates, phases, table, skew};
+}
+
+figure multi_gpu_figure(unsigned max) {
+  figure made{"multi-gpu", "multi-gpu", "host to host over 1, 2, 4 ... devices", multi_device_sorts};
+  made.spans_devices = made.wants_phases = true;
+  made.cases = of_sizes({"u32", "u32(u32)", "u64"}, sizes(24, 30, 3, max));
+  return made;
+}
+
+}  // namespace
+
+std::vector<figure> figures_of(const std::string& suite, unsigned max_log2_size) {
+  if (suite == "multi-gpu") return {multi_gpu_figure(max_log2_size)};
+  std::vector<figure> found;
+  for (const auto& of_paper : {satish_figures, onesweep_figures, rmg_figures}) {
+    std::ranges::move(of_paper(max_log2_size), std::back_inserter(found));
+  }
+  return found;
+}
+
+}  // namespace bench

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The papers' figures and tables as cases to run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// One input.
+struct case_spec {
+  std::string type;          ///< "u32", "u32(u32)" ...
+  std::string distribution;  ///< as `spansort gen` knows them, and "bits:16": uniform in the low 16 bits, zero above
+  std::uint64_t num_keys = 0;
+  unsigned radix_bits = 0;  ///< of tuning_options; 0: the default
+};
+
+struct figure {
+  std::string suite;   ///< "papers", "multi-gpu"
+  std::string name;    ///< "satish-fig3-4"
+  std::string source;  ///< "Satish, Harris and Garland 2009, figures 3 and 4"
+  std::vector<std::string> algorithms;
+  bool spans_devices = false;         ///< host to host, over 1, 2, 4 ... devices of each list; else on one device
+  bool with_baselines = false;        ///< and with peers
+  bool wants_phases = false;          ///< what the reports say about the phases
+  std::vector<case_spec> cases = {};  ///< smaller ones first
+};
+
+/// All figures of a suite with inputs of at most 2^max_log2_size keys.
+[[nodiscard]] std::vector<figure> figures_of(const std::string& suite, unsigned max_log2_size);
+
+}  // namespace bench

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spansort's algorithms as contenders: host to host by a sorter that keeps its workspace, and on a GPU by one for data
+// that is there already.
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <spansort/options.hpp>
+#include <spansort/report.hpp>
+#include <spansort/sort.hpp>
+
+#include "bench/suites/candidate.hpp"
+#include "bench/suites/devices.hpp"
+#include "bench/suites/gpu/gpu.hpp"
+
+namespace bench {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+void sort_work(spansort::sorter& sorter, input& data) {
+  const spansort::key_span keys{data.type(), data.work(), data.num_keys()};
+  if (data.value_bytes() == 0) {
+    sorter.sort(keys);
+  } else {
+    sorter.sort_pairs(keys, data.values_in(data.work()), data.value_bytes());
+  }
+}
+
+/// Adds the phases of one more sort, by a sorter of its own: taking their times costs some. The first of two sorts
+/// takes the memory.
+void add_phases(json& result, spansort::sort_options options, input& data) {
+  spansort::sort_report report;
+  options.report = &report;
+  spansort::sorter sorter(options);
+  for (int i = 0; i < 2; ++i) {
+    data.restore();
+    sort_work(sorter, data);
+  }
+  result["reported_ms"] = report.elapsed_ms;
+  result["workspace_bytes"] = report.workspace_bytes;
+  result["exchanged_bytes"] = report.exchanged_bytes;
+  for (const spansort::phase_report& phase : report.phases) {
+    result["phases"].push_back({{"name", phase.name},
+                                {"elapsed_ms", phase.elapsed_ms},
+                                {"busy_ms", phase.busy_ms},
+                                {"bytes_moved", phase.bytes_moved}});
+  }
+}
+
+contender host_contender(const spansort::sort_options& options, bool wants_phases, input& data) {
+  auto sorter = std::make_shared<spansort::sorter>(options);
+  contender made;
+  made.prepare = [&data] { data.restore(); };
+  made.run = [sorter, &data] { return seconds_of([&] { sort_work(*sorter, data); }); };
+  made.fetch = [] {};
+  if (!wants_phases) return made;
+  made.describe = [sorter = std::move(sorter), options, &data](json& result) {
+    sorter->release_workspace();  // two would not fit
+    add_phases(result, options, data);
+  };
+  return made;
+}
+
+spansort::sort_options options_of(const std::string& algorithm, const std::string& devices, const case_spec& spec) {
+  spansort::sort_options options;
+  options.devices = devices;
+  options.algorithm = spansort::parse_algorithm(algorithm);
+  options.tuning.radix_bits = spec.radix_bits;
+  return options;
+}
+
+}  // namespace
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::vector<candidate> our_candidates(const figure& of, const case_spec& spec, const settings& s) {
+  std::vector<candidate> found;
+  for (const std::string& devices : of.spans_devices ? prefixes(s.devices) : first_devices(s.devices)) {
+    for (const std::string& algorithm : of.algorithms) {
+      const spansort::sort_options options = options_of(algorithm, devices, spec);
+      const bool is_resident = is_gpu(devices) && !of.spans_devices;
+      candidate one{algorithm, devices, is_resident ? "resident" : "host", {}};
+      if (is_resident) {
+        one.make = [options, devices](input& data) { return resident_contender(options, first_gpu(devices), data); };
+      } else {
+        one.make = [options, phases = of.wants_phases](input& data) { return host_contender(options, phases, data); };
+      }
+      found.push_back(std::move(one));
+    }
+  }
+  return found;
+}
+
+}  // namespace bench

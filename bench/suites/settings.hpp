@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line of spansort-bench says, for the suites that this program runs itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct settings {
+  std::vector<std::string> figures;  ///< words of which a figure's name has one; empty: all
+  std::vector<std::string> devices;  ///< device lists; empty: the CPU, and all GPUs where there are some
+  unsigned max_log2_size = 30;
+  double seconds = 0;             ///< begin no further case after this long; 0: no limit
+  double contender_seconds = 10;  ///< no further repeat of a contender after this long, and no larger case of it
+  unsigned repeats = 5;
+  std::uint64_t seed = 1;
+  std::string commit = "unknown";
+  std::string notes;
+  std::string json_file;
+  std::string peers_file;
+};
+
+}  // namespace bench
