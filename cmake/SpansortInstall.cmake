@@ -7,6 +7,10 @@ install(TARGETS spansort EXPORT SpansortTargets INCLUDES DESTINATION "${CMAKE_IN
 if(TARGET spansort_cli)
   install(TARGETS spansort_cli)
 endif()
+# A build for tests alone makes it too, and does not install it.
+if(TARGET spansort_suites AND SPANSORT_BUILD_BENCH)
+  install(TARGETS spansort_suites)
+endif()
 if(TARGET spansort_png)
   install(TARGETS spansort_png LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/spansort")
 endif()

@@ -25,7 +25,7 @@ struct measured {
   std::vector<double> runs_ms;  ///< in rising order, not empty
   [[nodiscard]] double median_ms() const { return runs_ms[runs_ms.size() / 2]; }
 };
-/// By the name of case and contender.
+/// Maps the name of case and contender to its runs.
 using results = std::map<std::string, measured>;
 
 results read(const std::string& path) {

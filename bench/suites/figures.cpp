@@ -63,7 +63,7 @@ std::vector<figure> satish_figures(unsigned max) {
   figure entropy{"papers", "satish-fig6", std::string(satish) + ", figure 6", one_device_sorts};
   entropy.with_baselines = true;
   entropy.cases =
-      of_distributions({"u32(u32)"}, {"entropy:1", "entropy:2", "entropy:3", "entropy:4", "entropy:5"}, count);
+      of_distributions({"u32(u32)"}, {"entropy:1", "entropy:2", "entropy:3", "entropy:4", "entropy:5", "zero"}, count);
   return {rates, bits, entropy};
 }
 
@@ -96,7 +96,7 @@ std::vector<figure> rmg_figures(unsigned max) {
   phases.cases = {{"u32", "uniform", count}};
   figure table{"papers", "rmg-table2", std::string(rmg) + ", table 2", multi_device_sorts};
   table.spans_devices = true;
-  table.cases = of_distributions({"u32"}, {"uniform", "normal", "sorted", "reverse", "nearly-sorted"}, count);
+  table.cases = of_distributions({"u32"}, {"zero", "sorted", "nearly-sorted", "reverse", "uniform", "normal"}, count);
   figure skew{"papers", "rmg-fig8", std::string(rmg) + ", figure 8", multi_device_sorts};
   skew.spans_devices = true;
   skew.cases =

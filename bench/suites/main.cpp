@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// spansort-bench, by which `spansort bench` is replaced. Suites cpu and gpu are programs of their own, by which this one
-// is replaced in turn.
+// spansort-bench, by which `spansort bench` is replaced. Suites cpu and gpu are programs of their own, by which this
+// one is replaced in turn.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that are no packages, described by a JSON file: [{"name": ..., "command": ..., "types": [...]}]. The protocol
-// stands in CONTRIBUTING.md.
+// Programs that are no packages, described by a JSON file: [{"name": ..., "command": ..., "types": [...]}]. The
+// protocol stands in CONTRIBUTING.md.
 #include <fmt/format.h>
 #include <sys/wait.h>
 

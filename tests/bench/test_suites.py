@@ -10,8 +10,9 @@ import tempfile
 import unittest
 
 BIN = os.environ["SPANSORT_BIN"]
-OURS = {"auto", "single", "rmg", "out_of_core", "p2p_merge", "het_merge", "onesweep", "lsd_reduce_then_scan", "msd_hybrid",
-        "satish_radix", "satish_merge", "paradis", "distributed_rmg", "distributed_lsd"}
+OURS = {"auto", "single", "rmg", "out_of_core", "p2p_merge", "het_merge", "onesweep", "lsd_reduce_then_scan",
+        "msd_hybrid", "satish_radix", "satish_merge", "paradis"}
+OVER_MPI = {"distributed_rmg", "distributed_lsd", "distributed_sample_sort"}
 BASELINES = {"gnu_parallel", "tbb", "std_par", "std_sort", "vqsort", "cub", "thrust"}
 # Keys of raw files alone; {type} is u32 in the test.
 PEER = """
@@ -68,7 +69,7 @@ class SuiteTest(unittest.TestCase):
 class Program(SuiteTest):
     def test_list_names_everything(self):
         lines = {line.split()[0]: line for line in run("--list").splitlines() if line.strip()}
-        self.assertFalse((OURS | BASELINES) - set(lines))
+        self.assertFalse((OURS | OVER_MPI | BASELINES) - set(lines))
         self.assertIn("cpu", lines["satish_merge"])
         self.assertIn("host:4", lines["p2p_merge"])
 
@@ -99,12 +100,12 @@ class Papers(SuiteTest):
         document = self.papers("--devices", "cpu", "--devices", "host:4", "--max-log2-size", 12, "--repeats", 2,
                                "--commit", "none", "--notes", "few keys")
         names = self.check_results(document)
-        self.assertFalse((OURS - {"out_of_core", "distributed_rmg", "distributed_lsd"}) - names)
+        self.assertFalse((OURS - {"out_of_core"}) - names)
         self.assertFalse((BASELINES - {"cub", "thrust"}) - names)
         figures = {case["figure"] for case in document["cases"]}
         self.assertEqual(figures, {"satish-fig3-4", "satish-fig5", "satish-fig6", "onesweep-fig9-11",
-                                   "onesweep-fig9-11-entropy", "onesweep-table2", "rmg-fig5", "rmg-fig6-7", "rmg-table2",
-                                   "rmg-fig8"})
+                                   "onesweep-fig9-11-entropy", "onesweep-table2", "rmg-fig5", "rmg-fig6-7",
+                                   "rmg-table2", "rmg-fig8"})
         self.assertEqual(document["meta"]["notes"], "few keys")
         phases = [result for case in document["cases"] if case["figure"] == "rmg-fig6-7" for result in case["results"]]
         self.assertTrue(all(result["phases"] for result in phases))
@@ -132,14 +133,14 @@ class Papers(SuiteTest):
 
 class Peers(SuiteTest):
     def peers(self, *peers):
-        script = self.write("peer.py", PEER)
+        start = f"{sys.executable} {self.write('peer.py', PEER)} {{input}} {{output}}"
         return self.write("peers.json", [
-            {"name": name, "types": types, "command": f"{sys.executable} {script} {{input}} {{output}} {last} {{type}} {{threads}}"}
+            {"name": name, "types": types, "command": f"{start} {last} {{type}} {{threads}}"}
             for name, types, last in peers])
 
     def results(self, *peers, status=0):
-        document = self.papers("--devices", "cpu", "--cases", "rmg-fig5", "--max-log2-size", 10, "--repeats", 2, "--peers",
-                               self.peers(*peers), status=status)
+        document = self.papers("--devices", "cpu", "--cases", "rmg-fig5", "--max-log2-size", 10, "--repeats", 2,
+                               "--peers", self.peers(*peers), status=status)
         return {result["name"]: result for result in document["cases"][0]["results"]}
 
     def test_right_one(self):

@@ -37,7 +37,7 @@ struct cub_state {
     keys = {static_cast<K*>(arrays.work().keys.get()), static_cast<K*>(alternate.keys.get())};
     values = {static_cast<u32*>(arrays.work().values.get()), static_cast<u32*>(alternate.values.get())};
   }
-  /// With null scratch, asks for its size.
+  /// Sorts, or asks for the size of the scratch where `memory` is null.
   void sort(const input& data, void* memory) {
     constexpr int end_bit = sizeof(K) * 8;
     cuda::check(data.value_bytes() == 0 ? cub::DeviceRadixSort::SortKeys(memory, scratch_bytes, keys, data.num_keys(),
