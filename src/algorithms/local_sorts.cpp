@@ -12,19 +12,34 @@ namespace spansort::algorithms {
 
 namespace {
 
-/// A local sort, and where it was published.
+/// What slots are rounded up by.
+constexpr std::uint64_t rounding_bytes = std::uint64_t{2} << 12;
+
+/// Tables of counts or splitters: less than a byte for each record, on whole tiles.
+base::memory_formula table_memory(std::uint64_t, std::uint64_t) {
+  return {.fixed_bytes = rounding_bytes, .element_bytes = 1};
+}
+
+/// An index for each record with a value.
+base::memory_formula index_memory(std::uint64_t, std::uint64_t) {
+  return {.fixed_bytes = rounding_bytes, .element_bytes = sizeof(std::uint64_t)};
+}
+
+/// A local sort, where it was published, and what it takes of a host device's memory.
 struct publication {
   std::string_view name;
   std::string_view description;
+  unsigned num_copies = 1;
+  host_memory_rule other_host_memory = nullptr;
 };
 
 constexpr publication published[] = {
     {"onesweep", "LSD radix sort, one read and write a pass (Onesweep, section 3)"},
     {"lsd_reduce_then_scan", "LSD radix sort, two reads a pass (Onesweep, section 2)"},
-    {"satish_radix", "LSD radix sort of tiles by 1-bit splits (Satish, section III)"},
-    {"satish_merge", "merge sort of tiles by networks and splitters (Satish, section IV)"},
+    {"satish_radix", "LSD radix sort of tiles by 1-bit splits (Satish, section III)", 1, table_memory},
+    {"satish_merge", "merge sort of tiles by networks and splitters (Satish, section IV)", 1, table_memory},
     {"msd_hybrid", "MSD radix sort with a local finish (Stehle and Jacobsen, 2017)"},
-    {"paradis", "MSD radix sort in place on a CPU (Cho et al., 2015)"},
+    {"paradis", "MSD radix sort in place on a CPU (Cho et al., 2015)", 0, index_memory},
 };
 constexpr std::size_t num_published = std::size(published);
 
@@ -43,9 +58,10 @@ template <std::size_t Number>
 constexpr entry entry_of() {
   return {.name = published[Number].name,
           .description = published[Number].description,
-          .is = {.takes_resident = true},
+          .is = {.takes_resident = true, .num_copies = published[Number].num_copies},
           .run = run<Number>,
-          .workspace = workspace<Number>};
+          .workspace = workspace<Number>,
+          .other_host_memory = published[Number].other_host_memory};
 }
 
 template <std::size_t... Numbers>
