@@ -29,7 +29,31 @@ struct cursor {
   const char* value = nullptr;
 };
 
-/// One thread's merge. Each inner node of the tree holds the loser of its match; the winner of all is apart.
+/// One thread's merge of two runs: no tree, and no branch on which of them is next.
+template <class K, unsigned value_bytes>
+void merge_two(const keys::codec_of<K>& codec, cursor<K> first, cursor<K> second, K* keys, char* values) {
+  const auto take = [&](cursor<K>& from, bool is_taken) {
+    from.key += is_taken ? 1 : 0;
+    from.value += is_taken ? value_bytes : 0;
+  };
+  while (first.key != first.end && second.key != second.end) {
+    const bool second_is_next = codec.encode(*second.key) < codec.encode(*first.key);
+    *keys++ = *(second_is_next ? second.key : first.key);
+    if constexpr (value_bytes != 0) {
+      std::memcpy(values, second_is_next ? second.value : first.value, value_bytes);
+      values += value_bytes;
+    }
+    take(first, !second_is_next);
+    take(second, second_is_next);
+  }
+  const cursor<K>& rest = first.key != first.end ? first : second;
+  const auto num_left = static_cast<std::size_t>(rest.end - rest.key);
+  std::copy_n(rest.key, num_left, keys);
+  if constexpr (value_bytes != 0) std::copy_n(rest.value, num_left * value_bytes, values);
+}
+
+/// One thread's merge. Each inner node of the tree holds the loser of its match; the winner of all is apart. Selecting
+/// without branches, and key and run in one number, gained 5 % at most (Zen 3, 2 to 8 runs).
 template <class K, unsigned value_bytes>
 class loser_tree {
  public:
@@ -105,6 +129,29 @@ void with_value_bytes(unsigned value_bytes, F&& f) {
   f.template operator()<16>();
 }
 
+/// Merges what the runs have between the cuts.
+void merge_stretches(const device::record_shape& shape, std::span<const host_run> runs,
+                     const std::vector<std::uint64_t>& begins, const std::vector<std::uint64_t>& ends,
+                     const device::records& to, std::uint64_t num_records) {
+  keys::with_width(shape.codec.width_bytes(), [&]<class K>() {
+    std::vector<cursor<K>> stretches;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const device::records from = advance(shape, runs[i].data, begins[i]);
+      const K* const keys = static_cast<const K*>(from.keys);
+      stretches.push_back({keys, keys + (ends[i] - begins[i]), static_cast<const char*>(from.values)});
+    }
+    with_value_bytes(shape.value_bytes, [&]<unsigned value_bytes>() {
+      const keys::codec_of<K> codec = shape.codec.of<K>();
+      auto* const to_keys = static_cast<K*>(to.keys);
+      auto* const to_values = static_cast<char*>(to.values);
+      if (stretches.size() == 2) {
+        return merge_two<K, value_bytes>(codec, stretches[0], stretches[1], to_keys, to_values);
+      }
+      loser_tree<K, value_bytes>(codec, std::move(stretches)).write(to_keys, to_values, num_records);
+    });
+  });
+}
+
 }  // namespace
 
 std::uint64_t pieces_for_all_threads(std::uint64_t num_records) {
@@ -126,19 +173,7 @@ void merge_runs(const device::record_shape& shape, std::span<const host_run> run
     const std::uint64_t end = base::share_begin(num_records, num_pieces, piece + 1);
     const std::vector<std::uint64_t> begins = plan::split_runs(shape.codec, keys_of_runs, first);
     const std::vector<std::uint64_t> ends = plan::split_runs(shape.codec, keys_of_runs, end, begins);
-    const device::records destination = advance(shape, to, first);
-    keys::with_width(shape.codec.width_bytes(), [&]<class K>() {
-      std::vector<cursor<K>> stretches;
-      for (std::size_t i = 0; i < runs.size(); ++i) {
-        const device::records from = advance(shape, runs[i].data, begins[i]);
-        const K* const keys = static_cast<const K*>(from.keys);
-        stretches.push_back({keys, keys + (ends[i] - begins[i]), static_cast<const char*>(from.values)});
-      }
-      with_value_bytes(shape.value_bytes, [&]<unsigned value_bytes>() {
-        loser_tree<K, value_bytes>(shape.codec.of<K>(), std::move(stretches))
-            .write(static_cast<K*>(destination.keys), static_cast<char*>(destination.values), end - first);
-      });
-    });
+    merge_stretches(shape, runs, begins, ends, advance(shape, to, first), end - first);
   });
 }
 

@@ -57,8 +57,15 @@ std::string diagnose(const merge_of_many& c) {
 }
 
 TEST(MultiwayMerge, RunsAndPieces) {
-  const std::vector<std::uint64_t> all_sizes[] = {
-      {}, {0}, {5}, {1, 1}, {0, 7, 0}, {100, 3, 50}, {1000, 1000, 1000, 1000}, {9, 0, 8, 0, 7, 0, 600, 1, 2}};
+  const std::vector<std::uint64_t> all_sizes[] = {{},
+                                                  {0},
+                                                  {5},
+                                                  {1, 1},
+                                                  {700, 900},
+                                                  {0, 7, 0},
+                                                  {100, 3, 50},
+                                                  {1000, 1000, 1000, 1000},
+                                                  {9, 0, 8, 0, 7, 0, 600, 1, 2}};
   const distribution all_keys[] = {{distribution_kind::uniform},
                                    {distribution_kind::zero},
                                    {distribution_kind::special_floats},
