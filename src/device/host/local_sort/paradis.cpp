@@ -169,15 +169,17 @@ class paradis_sorter {
     if (num_keys <= insertion_keys) return insertion_sort(all, num_keys);
     const extended_digit digit = digit_at(bits);
     counts found{};
-    for (std::uint64_t i = 0; i < num_keys; ++i) ++found[digit.of(all.get(i))];
+    add_counts(all, num_keys, digit, found);
     const stripes buckets = buckets_of(found);
     if (!is_one_bucket(buckets, num_keys)) {
       // One thread's stripes are the buckets, so that every record finds room in one permutation.
       stripes rest = buckets;
       permute(all, digit, rest);
     }
+    const remaining_bits rest_bits = bits.below();
     for (unsigned b = 0; b < num_buckets; ++b) {
-      sort_on_one_thread(all + buckets.head[b], buckets.tail[b] - buckets.head[b], bits.below());
+      const std::uint64_t count = buckets.tail[b] - buckets.head[b];
+      if (count > 1) sort_on_one_thread(all + buckets.head[b], count, rest_bits);
     }
   }
 
@@ -199,12 +201,18 @@ class paradis_sorter {
     }
   }
 
+  static void add_counts(const records& outer_all, std::uint64_t num_keys, const extended_digit& outer_digit,
+                         counts& found) {
+    const records all = outer_all;
+    const extended_digit digit = outer_digit;
+    for (std::uint64_t i = 0; i < num_keys; ++i) ++found[digit.of(all.get(i))];
+  }
+
   [[nodiscard]] counts count_on_all_threads(const records& all, std::uint64_t num_keys, const extended_digit& digit) {
     const std::vector<piece> pieces = work_.cut(num_keys);
     std::vector<counts> of_pieces(pieces.size());
     work_.team().for_each(pieces.size(), [&](std::uint64_t p) {
-      counts& own = of_pieces[p];
-      for (std::uint64_t i = pieces[p].begin; i < pieces[p].begin + pieces[p].count; ++i) ++own[digit.of(all.get(i))];
+      add_counts(all + pieces[p].begin, pieces[p].count, digit, of_pieces[p]);
     });
     counts sum{};
     for (const counts& c : of_pieces) {
@@ -252,7 +260,10 @@ class paradis_sorter {
 
   /// The speculative permutation of one thread (PARADIS_Permute). Afterwards each stripe holds records of its bucket up
   /// to its head, and misplaced ones from there on.
-  static void permute(const records& all, const extended_digit& digit, stripes& own) {
+  static void permute(const records& outer_all, const extended_digit& outer_digit, stripes& own) {
+    // Copies of its own stay in registers: the compiler need not fear that a store has changed them.
+    const records all = outer_all;
+    const extended_digit digit = outer_digit;
     for (unsigned b = 0; b < num_buckets; ++b) {
       for (std::uint64_t at = own.head[b]; at < own.tail[b]; ++at) {
         record r = all.get(at);
