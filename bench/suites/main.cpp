@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstring>
+#include <cstdlib>
 #include <filesystem>
 #include <spansort/errors.hpp>
 #include <spansort/version.hpp>
@@ -96,6 +96,11 @@ int run(int argc, char** argv) {
 }  // namespace bench
 
 int main(int argc, char** argv) {
+  // Threads of OpenMP that spin when their work is done would take processors from whoever has the next turn. The
+  // variable is read when the program starts.
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr && ::setenv("OMP_WAIT_POLICY", "passive", 1) == 0) {
+    ::execv("/proc/self/exe", argv);
+  }
   const std::string suite = argc > 1 ? argv[1] : "";
   if (suite == "cpu" || suite == "gpu") return bench::replace_by("spansort_bench_" + suite, argv + 1);
   try {

@@ -164,6 +164,38 @@ class Peers(SuiteTest):
             self.write("x", "no json"), status=3)
 
 
+class Page(SuiteTest):
+    def page(self, *args, status=0):
+        script = pathlib.Path(__file__).resolve().parents[2] / "scripts/papers_page.py"
+        done = subprocess.run([sys.executable, "-B", script, "--tables-only", "--results", self.folder, "--page",
+                               self.folder / "results.md", *args], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr
+
+    def document(self):
+        (self.folder / "machine").mkdir()
+        path = self.folder / "machine/papers-few.json"
+        run("papers", "--devices", "host:2", "--max-log2-size", 8, "--repeats", 1, "--json", path)
+        return path
+
+    def test_page_of_a_run(self):
+        path = self.document()
+        self.page()
+        text = (self.folder / "results.md").read_text()
+        self.assertIn(str(path), text)
+        self.assertIn("papers-machine-few-rmg-fig8.svg", text)
+        self.assertIn("DGX A100", text)  # what the paper says stands beside
+        self.assertIn("onesweep, cpu: ", text)  # why it has no result
+        self.page("--check")
+        (self.folder / "results.md").write_text(text + "more")
+        self.assertIn("run scripts/papers_page.py", self.page("--check", status=1))
+
+    def test_wrong_results_are_refused(self):
+        path = self.document()
+        path.write_text(path.read_text().replace('"verified": true', '"verified": false', 1))
+        self.assertIn("was wrong", self.page(status=1))
+
+
 class Compare(SuiteTest):
     def document(self, **runs):
         results = [{"name": name, "devices": "cpu", "data": "host", "runs_ms": values} for name, values in runs.items()]
