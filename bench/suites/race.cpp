@@ -23,11 +23,11 @@ double median(std::vector<double> values) {
 }
 
 /// Returns whether the workspaces of all candidates fit side by side; else each is made anew for its turn. A workspace
-/// takes up to three copies of the data.
+/// takes up to four copies of the data, its arrays on a GPU included.
 bool all_fit(const input& data, std::size_t num_candidates) {
   std::uint64_t available = ~std::uint64_t{0};
   for (const auto& device : spansort::list_devices()) available = std::min(available, device.available_bytes);
-  return data.size_bytes() * 3 * num_candidates < available / 2;
+  return data.size_bytes() * 4 * num_candidates < available / 2;
 }
 
 std::string slow_key(const figure& of, const case_spec& spec, const candidate& c) {
@@ -56,19 +56,21 @@ void race_runner::take_turn(lane& of, unsigned round, bool keeps, input& data) c
     of.is_verified = data.holds_result() && of.is_verified;
     return seconds;
   };
-  // Once untimed: memory that nobody has touched yet comes slowly.
-  if (is_new) static_cast<void>(run_once());
-  if (round != 0 || !keeps) {
-    const double seconds = run_once();
+  const auto count = [&](double seconds) {
     of.runs_ms.push_back(seconds * 1e3);
     of.total_s += seconds;
-  }
+  };
+  // Once untimed: memory that nobody has touched yet comes slowly. What takes long in any case has no time for more.
+  const double first = is_new ? run_once() : 0;
+  const bool is_long = first >= settings_.contender_seconds;
+  if (is_long) count(first);
+  if (!is_long && (round != 0 || !keeps)) count(run_once());
   if (!keeps) of.ready.reset();
 }
 
 json race_runner::run(const figure& of, const case_spec& spec, const std::vector<candidate>& candidates) {
   const bool has_gpu = std::ranges::any_of(candidates, [](const candidate& c) { return is_gpu(c.devices); });
-  const bool pins = has_gpu && !gpu_is_absent();
+  const bool pins = has_gpu && !gpu_is_absent() && spansort::why_no_gpu().empty();
   input data(spec, settings_.seed, pins);
   std::vector<lane> lanes;
   for (const candidate& c : candidates) {

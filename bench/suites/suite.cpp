@@ -85,7 +85,8 @@ std::vector<candidate> candidates_of(const figure& of, const case_spec& spec, co
   std::vector<candidate> found = our_candidates(of, spec, s);
   if (!of.with_baselines) return found;
   const auto add = [&found](std::vector<candidate> more) { std::ranges::move(more, std::back_inserter(found)); };
-  add(cpu_baselines());
+  const bool has_cpu = !std::ranges::all_of(s.devices, is_gpu);
+  if (has_cpu || of.spans_devices) add(cpu_baselines());
   const auto gpu = std::ranges::find_if(s.devices, is_gpu);
   if (gpu != s.devices.end() && !of.spans_devices) add(gpu_baselines(first_gpu(*gpu)));
   if (!s.peers_file.empty()) add(peer_candidates(s.peers_file, spec));
@@ -116,18 +117,25 @@ class suite_runner {
                                           spec.radix_bits == 0 ? "" : fmt::format(", {} bits", spec.radix_bits));
     std::string why_not = why_too_large(spec, of, settings_.devices);
     if (settings_.seconds > 0 && elapsed_s() > end_s_) why_not = "no time left";
-    if (!why_not.empty()) {
-      fmt::print("\n{}: left out, {}\n", title, why_not);
-      document_["left_out"].push_back({{"figure", of.name},
-                                       {"type", spec.type},
-                                       {"distribution", spec.distribution},
-                                       {"num_keys", spec.num_keys},
-                                       {"reason", why_not}});
-      return;
-    }
     fmt::print("\n{}\n", title);
-    document_["cases"].push_back(race_.run(of, spec, candidates_of(of, spec, settings_)));
+    try {
+      if (why_not.empty()) {
+        document_["cases"].push_back(race_.run(of, spec, candidates_of(of, spec, settings_)));
+      }
+    } catch (const spansort::out_of_memory& e) {
+      why_not = e.what();
+    }
+    if (!why_not.empty()) leave_out(of, spec, why_not);
     write();  // after every case: an hour's figures must not be lost with the last one
+  }
+
+  void leave_out(const figure& of, const case_spec& spec, const std::string& why) {
+    fmt::print("  left out: {}\n", why);
+    document_["left_out"].push_back({{"figure", of.name},
+                                     {"type", spec.type},
+                                     {"distribution", spec.distribution},
+                                     {"num_keys", spec.num_keys},
+                                     {"reason", why}});
   }
 
   [[nodiscard]] double elapsed_s() const { return std::chrono::duration<double>(steady::now() - begin_).count(); }
