@@ -19,7 +19,6 @@ struct contender {
   std::function<void()> prepare;  ///< restores the input, untimed
   std::function<double()> run;    ///< sorts, and returns the seconds that it took
   std::function<void()> fetch;    ///< brings the result into the input's work arrays, untimed
-  std::function<void(nlohmann::ordered_json&)> describe = {};  ///< adds to the result what one more run's report says
 };
 
 /// One that may take part.
@@ -29,6 +28,8 @@ struct candidate {
   std::string data;     ///< where the records lie before and after: "host", "resident" (on the GPU), "file"
   /// Makes it ready for an input. Throws spansort::error where it cannot sort it.
   std::function<contender(input&)> make;
+  /// Adds to the result what the report of one more run says; null where nothing is asked for.
+  std::function<void(nlohmann::ordered_json&, input&)> describe = {};
 };
 
 /// The library's algorithms, on the devices that the settings name.

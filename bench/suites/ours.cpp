@@ -46,17 +46,12 @@ void add_phases(json& result, spansort::sort_options options, input& data) {
   }
 }
 
-contender host_contender(const spansort::sort_options& options, bool wants_phases, input& data) {
-  auto sorter = std::make_shared<spansort::sorter>(options);
+contender host_contender(const spansort::sort_options& options, input& data) {
+  const auto sorter = std::make_shared<spansort::sorter>(options);
   contender made;
   made.prepare = [&data] { data.restore(); };
   made.run = [sorter, &data] { return seconds_of([&] { sort_work(*sorter, data); }); };
   made.fetch = [] {};
-  if (!wants_phases) return made;
-  made.describe = [sorter = std::move(sorter), options, &data](json& result) {
-    sorter->release_workspace();  // two would not fit
-    add_phases(result, options, data);
-  };
   return made;
 }
 
@@ -86,7 +81,10 @@ std::vector<candidate> our_candidates(const figure& of, const case_spec& spec, c
       if (is_resident) {
         one.make = [options, devices](input& data) { return resident_contender(options, first_gpu(devices), data); };
       } else {
-        one.make = [options, phases = of.wants_phases](input& data) { return host_contender(options, phases, data); };
+        one.make = [options](input& data) { return host_contender(options, data); };
+      }
+      if (of.wants_phases) {
+        one.describe = [options](json& result, input& data) { add_phases(result, options, data); };
       }
       found.push_back(std::move(one));
     }

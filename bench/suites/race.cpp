@@ -68,16 +68,28 @@ void race_runner::take_turn(lane& of, unsigned round, bool keeps, input& data) c
   if (!keeps) of.ready.reset();
 }
 
-json race_runner::run(const figure& of, const case_spec& spec, const std::vector<candidate>& candidates) {
-  const bool has_gpu = std::ranges::any_of(candidates, [](const candidate& c) { return is_gpu(c.devices); });
-  const bool pins = has_gpu && !gpu_is_absent() && spansort::why_no_gpu().empty();
-  input data(spec, settings_.seed, pins);
+std::vector<race_runner::lane> race_runner::lanes_of(const figure& of, const case_spec& spec,
+                                                     const std::vector<candidate>& candidates) const {
   std::vector<lane> lanes;
   for (const candidate& c : candidates) {
     lanes.push_back({c});
     const auto slow = too_slow_.find(slow_key(of, spec, c));
     if (slow != too_slow_.end()) lanes.back().refused = slow->second;
   }
+  return lanes;
+}
+
+void race_runner::remember_if_slow(const figure& of, const case_spec& spec, const lane& l) {
+  if (l.runs_ms.empty() || *std::ranges::min_element(l.runs_ms) < settings_.contender_seconds * 1e3) return;
+  too_slow_[slow_key(of, spec, l.who)] =
+      fmt::format("left out: {} keys took {:.1f} s", spec.num_keys, l.runs_ms.front() / 1e3);
+}
+
+json race_runner::run(const figure& of, const case_spec& spec, const std::vector<candidate>& candidates) {
+  const bool has_gpu = std::ranges::any_of(candidates, [](const candidate& c) { return is_gpu(c.devices); });
+  const bool pins = has_gpu && !gpu_is_absent() && spansort::why_no_gpu().empty();
+  input data(spec, settings_.seed, pins);
+  std::vector<lane> lanes = lanes_of(of, spec, candidates);
   const bool keeps = all_fit(data, candidates.size());
   // With workspaces that stay, round 0 warms up.
   for (unsigned round = keeps ? 0 : 1; round <= settings_.repeats; ++round) {
@@ -91,14 +103,11 @@ json race_runner::run(const figure& of, const case_spec& spec, const std::vector
       }
     }
   }
+  for (lane& l : lanes) l.ready.reset();
   json results = json::array();
   for (lane& l : lanes) {
-    if (!l.runs_ms.empty() && *std::ranges::min_element(l.runs_ms) > settings_.contender_seconds * 1e3) {
-      too_slow_[slow_key(of, spec, l.who)] =
-          fmt::format("left out: {} keys took {:.1f} s", spec.num_keys, l.runs_ms.front() / 1e3);
-    }
+    remember_if_slow(of, spec, l);
     results.push_back(result_of(l, data));
-    l.ready.reset();
   }
   json made = {{"figure", of.name},         {"source", of.source},
                {"type", spec.type},         {"distribution", spec.distribution},
@@ -113,14 +122,15 @@ json race_runner::result_of(lane& from, input& data) {
   json result = {{"name", from.who.name}, {"devices", from.who.devices}, {"data", from.who.data}};
   const std::string head = fmt::format("  {:<22} {:<12}", from.who.name, from.who.devices);
   if (from.runs_ms.empty() && from.refused.empty()) from.refused = "no run";
-  if (from.refused.empty() && from.ready && from.ready->describe) {
+  if (from.refused.empty() && from.who.describe) {
     try {
-      from.ready->describe(result);
+      from.who.describe(result, data);
     } catch (const std::exception& e) {
       result["no_phases"] = e.what();
     }
   }
   if (!from.refused.empty()) result["refused"] = from.refused;
+  all_verified_ = all_verified_ && from.is_verified;
   if (from.runs_ms.empty()) {
     fmt::print("{}  - {}\n", head, from.refused);
     return result;
@@ -130,7 +140,6 @@ json race_runner::result_of(lane& from, input& data) {
   result["mega_keys_per_s"] = static_cast<double>(data.num_keys()) / median_ms / 1e3;
   result["verified"] = from.is_verified;
   result["runs_ms"] = from.runs_ms;
-  all_verified_ = all_verified_ && from.is_verified;
   fmt::print("{} {:>11.3f} ms {:>10.1f} M/s{}\n", head, median_ms, result["mega_keys_per_s"].get<double>(),
              from.is_verified ? "" : "  WRONG RESULT");
   std::fflush(stdout);

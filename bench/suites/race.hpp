@@ -22,6 +22,9 @@ class race_runner {
 
  private:
   struct lane;
+  [[nodiscard]] std::vector<lane> lanes_of(const figure& of, const case_spec& spec,
+                                           const std::vector<candidate>& candidates) const;
+  void remember_if_slow(const figure& of, const case_spec& spec, const lane& l);
   void take_turn(lane& of, unsigned round, bool keeps, input& data) const;
   nlohmann::ordered_json result_of(lane& from, input& data);
 
