@@ -5,6 +5,10 @@
 #include "algorithms/local_sorts.hpp"
 
 #include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "algorithms/single.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/math.hpp"
 #include "keys/digit.hpp"
 
 namespace spansort::device {

@@ -4,6 +4,10 @@
 // counts, CUB's, says where each part's records of each bucket go, and the downsweep moves them there. That is 3n of
 // memory traffic a pass: two reads and a write. Digits are 8 bits wide unless narrower ones are asked for. The paper
 // leaves open how a block ranks its records; here each warp counts by matching digits, as Onesweep does.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/reduce_then_scan.cuh"
 #include "device/cuda/kernels/table_scan.hpp"

@@ -8,6 +8,8 @@
 //
 // Keys are compared by their encoding. Neither the network nor a merge is stable by itself: in a tile ties are broken
 // by the place in it, and in a merge the left run's records come first.
+#include <utility>
+
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/satish_merge.cuh"
 #include "device/cuda/local_sort/local_sort.hpp"

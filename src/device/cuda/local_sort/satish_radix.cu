@@ -7,6 +7,8 @@
 // That is two reads and two writes of each record a pass. The tiles go to the alternate and the runs come back, so a
 // pass ends where it began. What the splits move is the digit with the record's place in the tile; the record follows
 // once. Steps 1 and 2 are one kernel, and the scan is CUB's.
+#include <utility>
+
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/satish_radix.cuh"
 #include "device/cuda/kernels/table_scan.hpp"

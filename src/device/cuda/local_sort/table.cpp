@@ -2,6 +2,7 @@
 // The table of local sorts, and the one function that chooses among them.
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "base/assert.hpp"
 #include "device/cuda/local_sort/in_order.hpp"

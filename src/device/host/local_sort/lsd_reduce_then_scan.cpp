@@ -4,6 +4,10 @@
 // part's records of each bucket go, and the downsweep moves them there. That is 3n of memory traffic a pass: two reads
 // and a write. A thread block's part is here a task's, four for each thread. Digits are 8 bits wide unless asked for
 // otherwise; the downsweep collects lines of each bucket before it writes them, as a GPU does in shared memory.
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 #include "device/host/local_sort/local_sort.hpp"
 #include "device/host/local_sort/sort_segments.hpp"
 #include "device/host/partition_records.hpp"

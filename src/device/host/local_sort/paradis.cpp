@@ -12,7 +12,12 @@
 // A permutation in place is not stable. Records with values therefore get their position in the input as an index of 8
 // bytes, which moves with them and is sorted by, 8 bits a level, once the key's digits are used up: 8 bytes of scratch
 // a record. Keys alone take none.
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
 
 #include "device/host/local_sort/local_sort.hpp"
 #include "device/host/local_sort/sort_segments.hpp"

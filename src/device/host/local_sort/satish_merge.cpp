@@ -10,7 +10,10 @@
 //
 // A task takes the part of thread blocks. Within an interval one thread finds the ranks of the records one after the
 // other, so that the search for each begins where the last one ended: that is the merge with two fingers.
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <utility>
 
 #include "device/host/local_sort/local_sort.hpp"
 #include "device/host/local_sort/sort_segments.hpp"

@@ -7,6 +7,10 @@
 // That is two reads and two writes of each record a pass. The tiles go to the alternate and the runs come back, so a
 // pass ends where it began. What the splits move is the digit with the record's place in the tile; the record follows
 // once. A task takes the part of thread blocks: it sorts a group of tiles, each in arrays that stay in the first cache.
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
 #include "device/host/local_sort/local_sort.hpp"
 #include "device/host/local_sort/sort_segments.hpp"
 #include "device/lsd_digits.hpp"

@@ -2,6 +2,7 @@
 // The table of host devices' local sorts, and why those of the papers that it lacks are not in it.
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "base/assert.hpp"
 #include "device/host/local_sort/local_sort.hpp"
