@@ -61,7 +61,8 @@ struct sort_report {
   std::uint64_t staged_bytes = 0;     ///< of them, those through host memory: the devices do not reach each other
   std::string staged_because = {};    ///< the first pair of devices that does not reach, and why; "" where all do
   std::uint64_t spilled_bytes = 0;    ///< written to temporary files: the input was larger than memory
-  /// Partitioning passes of the plan; out_of_core: trips to the devices; p2p_merge: swaps one after the other.
+  /// Partitioning passes of the plan; out_of_core: trips to the devices; p2p_merge: swaps one after the other;
+  /// distributed_sample_sort: rounds of samples.
   unsigned num_passes = 0;
   std::uint64_t num_spanning_buckets = 0;  ///< refined or cut, all passes, without the root
   double imbalance = 1;                    ///< largest rank over average, after the exchange
