@@ -25,17 +25,19 @@ struct nearer_first {
 }  // namespace
 
 int main() {
-  std::vector<particle> particles{{3, 0, 0, 1}, {1, 0, 0, 2}, {0, 2, 0, 3}, {0, 0, 1, 4}};
-  const std::size_t size_bytes = particles.size() * sizeof(particle);
-  particle* on_gpu = nullptr;
-  if (cudaMalloc(&on_gpu, size_bytes) != cudaSuccess) {
+  int num_gpus = 0;
+  if (cudaGetDeviceCount(&num_gpus) != cudaSuccess || num_gpus == 0) {
     std::printf("no GPU\n");
     return 0;
   }
-  cudaMemcpy(on_gpu, particles.data(), size_bytes, cudaMemcpyHostToDevice);
+  std::vector<particle> particles{{3, 0, 0, 1}, {1, 0, 0, 2}, {0, 2, 0, 3}, {0, 0, 1, 4}};
+  const std::size_t size_bytes = particles.size() * sizeof(particle);
+  particle* on_gpu = nullptr;
+  if (cudaMalloc(&on_gpu, size_bytes) != cudaSuccess) return 1;
+  if (cudaMemcpy(on_gpu, particles.data(), size_bytes, cudaMemcpyHostToDevice) != cudaSuccess) return 1;
   spansort::cuda::sort(on_gpu, particles.size(), nearer_first{0, 0, 0});
-  cudaMemcpy(particles.data(), on_gpu, size_bytes, cudaMemcpyDeviceToHost);
-  cudaFree(on_gpu);
+  if (cudaMemcpy(particles.data(), on_gpu, size_bytes, cudaMemcpyDeviceToHost) != cudaSuccess) return 1;
+  if (cudaFree(on_gpu) != cudaSuccess) return 1;
   for (const particle& p : particles) std::printf("%d ", p.id);  // 2 4 3 1: of equal distances the earlier first
   std::printf("\n");
 }

@@ -27,12 +27,16 @@
 
 namespace spansort {
 
+namespace detail {
+template <class R>
+using element_reference = const std::ranges::range_value_t<R>&;
+}
+
 /// An order of the elements of range R: compare(a, b) says whether a comes before b. It is called by several threads at
 /// once, and so as const.
 template <class C, class R>
-concept element_comparison = std::ranges::range<R> && std::predicate < const C&,
-        const std::ranges::range_value_t<R>
-&, const std::ranges::range_value_t<R>& > ;
+concept element_comparison =
+    std::ranges::range<R> && std::predicate<const C&, detail::element_reference<R>, detail::element_reference<R>>;
 
 struct merge_sort_options {
   unsigned threads = 0;                  ///< as in sort_options
@@ -44,6 +48,7 @@ namespace detail {
 /// What the library has to know of elements and their order. `context` is the comparison.
 struct merge_sort_steps {
   std::uint64_t element_bytes = 0;
+  std::uint64_t alignment = 1;
   const void* context = nullptr;
   bool (*precedes)(const void* context, const void* a, const void* b) = nullptr;
   /// Sorts a tile, which ends in `scratch` or where it is. When it throws, all elements are where they were, in any
@@ -76,7 +81,7 @@ class tile_sorter {
   /// Merges the lower and the upper half of what comes out side by side, two chains of comparisons that do not wait for
   /// each other.
   void merge(const T* left, std::size_t num_left, const T* right, std::size_t num_right, T* to) const {
-    if (num_left != 0 && num_right != 0 && !compare_(right[0], left[num_left - 1])) {
+    if (num_left != 0 && num_right != 0 && !precedes(right[0], left[num_left - 1])) {
       copy(to, left, num_left);
       copy(to + num_left, right, num_right);
       return;
@@ -114,7 +119,7 @@ class tile_sorter {
     /// Returns a number of steps within which neither run ends.
     [[nodiscard]] std::ptrdiff_t num_safe_steps() const { return std::min(end_of_left - left, end_of_right - right); }
     void take_lesser(const Compare& compare) {
-      const bool takes_right = compare(*right, *left);
+      const bool takes_right = std::invoke(compare, *right, *left);
       copy(to++, select(takes_right, right, left), 1);
       right += takes_right ? 1 : 0;
       left += takes_right ? 0 : 1;
@@ -135,7 +140,7 @@ class tile_sorter {
     std::size_t most = std::min(rank, num_left);
     while (least != most) {
       const std::size_t middle = least + (most - least) / 2;
-      if (compare_(right[rank - middle - 1], left[middle])) {
+      if (precedes(right[rank - middle - 1], left[middle])) {
         most = middle;
       } else {
         least = middle + 1;
@@ -153,7 +158,7 @@ class tile_sorter {
 
   [[nodiscard]] bool is_sorted(const T* elements, std::size_t count) const {
     for (std::size_t i = 1; i < count; ++i) {
-      if (compare_(elements[i], elements[i - 1])) return false;
+      if (precedes(elements[i], elements[i - 1])) return false;
     }
     return true;
   }
@@ -167,7 +172,7 @@ class tile_sorter {
   }
 
   void order_neighbours(T* pair) const {
-    const bool is_wrong = compare_(pair[1], pair[0]);
+    const bool is_wrong = precedes(pair[1], pair[0]);
     alignas(T) std::byte ordered[2 * sizeof(T)];
     std::memcpy(ordered, static_cast<const void*>(select(is_wrong, pair + 1, pair)), sizeof(T));
     std::memcpy(ordered + sizeof(T), static_cast<const void*>(select(is_wrong, pair, pair + 1)), sizeof(T));
@@ -195,29 +200,31 @@ class tile_sorter {
   }
 
   void merge_pair(const T* run, std::size_t num_left, std::size_t num_right, T* to) const {
-    const bool is_even = num_left == num_right && compare_(run[num_left], run[num_left - 1]);
+    const bool is_even = num_left == num_right && precedes(run[num_left], run[num_left - 1]);
     if (!is_even || !merge_from_both_ends(run, num_left, to)) merge(run, num_left, run + num_left, num_right, to);
   }
 
   /// Merges two runs of equal length from both ends at once, which neither can leave: two chains of comparisons that do
   /// not wait for each other. Returns false where the ends do not meet, because the comparison is no order.
   bool merge_from_both_ends(const T* run, std::size_t width, T* to) const {
-    const T* low_left = run;
-    const T* low_right = run + width;
-    const T* high_left = run + width - 1;
-    const T* high_right = run + 2 * width - 1;
+    const T* left = run;
+    const T* right = run + width;
+    const T* end_of_left = run + width;
+    const T* end_of_right = run + 2 * width;
     for (std::size_t i = 0; i < width; ++i) {
-      const bool takes_right = compare_(*low_right, *low_left);
-      copy(to + i, select(takes_right, low_right, low_left), 1);
-      low_right += takes_right ? 1 : 0;
-      low_left += takes_right ? 0 : 1;
-      const bool takes_left = compare_(*high_right, *high_left);
-      copy(to + 2 * width - 1 - i, select(takes_left, high_left, high_right), 1);
-      high_left -= takes_left ? 1 : 0;
-      high_right -= takes_left ? 0 : 1;
+      const bool takes_right = precedes(*right, *left);
+      copy(to + i, select(takes_right, right, left), 1);
+      right += takes_right ? 1 : 0;
+      left += takes_right ? 0 : 1;
+      const bool ends_left = precedes(end_of_right[-1], end_of_left[-1]);
+      copy(to + 2 * width - 1 - i, select(ends_left, end_of_left - 1, end_of_right - 1), 1);
+      end_of_left -= ends_left ? 1 : 0;
+      end_of_right -= ends_left ? 0 : 1;
     }
-    return low_left == high_left + 1 && low_right == high_right + 1;
+    return left == end_of_left && right == end_of_right;
   }
+
+  [[nodiscard]] bool precedes(const T& a, const T& b) const { return std::invoke(compare_, a, b); }
 
   const Compare& compare_;
 };
@@ -238,16 +245,18 @@ inline constexpr std::size_t small_sort_bytes = 2048;
 
 template <class T, class Compare>
 void merge_sort(std::span<T> elements, const Compare& compare, const merge_sort_options& options) {
-  if (elements.size_bytes() <= small_sort_bytes) {
+  constexpr unsigned most_threads = 1024;  // more are refused, however few the elements
+  if (elements.size_bytes() <= small_sort_bytes && options.threads <= most_threads) {
     alignas(T) std::byte scratch[small_sort_bytes];
     tile_sorter<T, Compare>(compare).sort(elements.data(), reinterpret_cast<T*>(scratch), elements.size(), false);
     return;
   }
   merge_sort_steps steps;
   steps.element_bytes = sizeof(T);
+  steps.alignment = alignof(T);
   steps.context = std::addressof(compare);
   steps.precedes = [](const void* context, const void* a, const void* b) -> bool {
-    return (*static_cast<const Compare*>(context))(*static_cast<const T*>(a), *static_cast<const T*>(b));
+    return std::invoke(*static_cast<const Compare*>(context), *static_cast<const T*>(a), *static_cast<const T*>(b));
   };
   steps.sort_tile = [](const void* context, void* tile, void* scratch, std::uint64_t count, bool into_scratch) {
     tile_sorter<T, Compare>(*static_cast<const Compare*>(context))
@@ -272,6 +281,12 @@ inline constexpr bool is_greater = std::same_as<Compare, std::greater<>> || std:
 template <class Compare, class T>
 concept comparison_of_digits = std::integral<T> && radix_key<T> &&(is_less<Compare, T> || is_greater<Compare, T>);
 
+template <class Projection, class R>
+using projected_element = std::invoke_result_t<const Projection&, element_reference<R>>;
+template <class Compare, class Projection, class R>
+concept compares_projections = std::invocable<const Projection&, element_reference<R>> &&
+    std::predicate<const Compare&, projected_element<Projection, R>, projected_element<Projection, R>>;
+
 template <class C, class R>
 concept comparison_that_changes =
     std::ranges::range<R> && !element_comparison<C, R> &&
@@ -286,18 +301,20 @@ concept comparison_that_changes =
 /// strict weak order ends too, and loses no element. Throws invalid_argument and out_of_memory with the elements
 /// untouched. Devices with memory of their own cannot call a function of the host: spansort/cuda/merge_sort.cuh takes
 /// comparisons of the device.
-/// Integers that std::less or std::greater compares are sorted by their digits, as by sort() with a direction.
+/// (std::pair and std::tuple are not trivially copyable in every standard library: such elements need a struct.)
+/// Integers that std::less or std::greater compares are sorted by their digits on the CPU, as by sort() with a
+/// direction, unless the memory is limited.
 ///     spansort::sort(trades, [](const trade& a, const trade& b) { return a.price * a.size > b.price * b.size; });
 template <in_place_element_range R, element_comparison<R> Compare>
 void sort(R&& elements, Compare compare, const merge_sort_options& options = {}) {
   using element = std::ranges::range_value_t<R>;
   if constexpr (detail::comparison_of_digits<Compare, element>) {
     constexpr direction d = detail::is_less<Compare, element> ? direction::ascending : direction::descending;
-    spansort::sort(std::span<element>(elements), d,
-                   {.threads = options.threads, .memory_limit_bytes = options.memory_limit_bytes});
-  } else {
-    detail::merge_sort(std::span<element>(elements), compare, options);
+    if (options.memory_limit_bytes == 0) {
+      return spansort::sort(std::span<element>(elements), d, {.devices = "cpu", .threads = options.threads});
+    }
   }
+  detail::merge_sort(std::span<element>(elements), compare, options);
 }
 template <std::contiguous_iterator I, std::sized_sentinel_for<I> L,
           element_comparison<std::span<std::iter_value_t<I>>> C>
@@ -310,19 +327,27 @@ void sort(I first, L last, C compare, const merge_sort_options& options = {}) {
 /// and is no key, such as strings of which the elements hold a view.
 ///     spansort::sort_by_key(people, &person::name);
 template <in_place_element_range R, class Projection, class Compare = std::less<>>
-  requires element_comparison<detail::projected_comparison<Compare, Projection>, R> &&
-      std::invocable < const Projection&,
-      const std::ranges::range_value_t<R>
-& > void sort_by_key(R&& elements, Projection projection, Compare compare = {},
-                     const merge_sort_options& options = {}) {
-  spansort::sort(std::span(elements),
-                 detail::projected_comparison<Compare, Projection>{std::move(compare), std::move(projection)}, options);
+  requires detail::compares_projections<Compare, Projection, R>
+void sort_by_key(R&& elements, Projection projection, Compare compare = {}, const merge_sort_options& options = {}) {
+  detail::projected_comparison<Compare, Projection> by_key{std::move(compare), std::move(projection)};
+  spansort::sort(std::span(elements), std::move(by_key), options);
+}
+template <std::contiguous_iterator I, std::sized_sentinel_for<I> L, class Projection, class Compare = std::less<>>
+  requires detail::compares_projections<Compare, Projection, std::span<std::iter_value_t<I>>>
+void sort_by_key(I first, L last, Projection projection, Compare compare = {},
+                 const merge_sort_options& options = {}) {
+  spansort::sort_by_key(std::span(first, last), std::move(projection), std::move(compare), options);
 }
 
 // The reason stands in the line that compilers show.
 // clang-format off
-template <in_place_element_range R, class C, class... A> requires detail::comparison_that_changes<C, R>
+template <in_place_element_range R, class C, class... A>
+  requires detail::comparison_that_changes<std::remove_cvref_t<C>, R>
 detail::refused<"sort calls a comparison from several threads: it must be callable as const"> sort(R&&, C&&, A&&...) = delete;
+template <class R, class... A> requires detail::const_elements<R>
+detail::refused<"sort_by_key works in place, and these elements are const: copy them, or use argsort_by()"> sort_by_key(R&&, A&&...) = delete;
+template <class R, class... A> requires detail::not_copied_as_bytes<R>
+detail::refused<"sort_by_key moves elements as bytes, and these are not trivially copyable: use argsort_by()"> sort_by_key(R&&, A&&...) = delete;
 template <class R, class C, class... A> requires(detail::compares_elements<C, R> && detail::not_copied_as_bytes<R>)
 detail::refused<"sort by a comparison moves elements as bytes, and these are not trivially copyable: use argsort_by()"> sort(R&&, C&&, A&&...) = delete;
 // clang-format on

@@ -7,18 +7,17 @@
 #include "spansort/merge_sort.hpp"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_invoke.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <limits>
+#include <memory>
 #include <vector>
 
+#include "base/available_memory.hpp"
 #include "base/byte_buffer.hpp"
-#include "base/math.hpp"
 #include "base/threads.hpp"
 #include "spansort/errors.hpp"
 
@@ -28,6 +27,15 @@ namespace {
 constexpr std::uint64_t tile_bytes = std::uint64_t{1} << 15;      // with its scratch in a core's own cache
 constexpr std::uint64_t splitter_bytes = std::uint64_t{1} << 16;  // between splitters
 constexpr std::uint64_t parallel_merge_bytes = 4 * splitter_bytes;
+
+constexpr std::uint64_t least_alignment = 64;  // of a cache line
+constexpr std::uint64_t worth_asking_bytes = std::uint64_t{64} << 20;
+
+/// Returns the memory that a workspace may take. The system is not asked for every small sort.
+std::uint64_t available_bytes(std::uint64_t wanted_bytes, std::uint64_t limit_bytes) {
+  if (limit_bytes != 0) return limit_bytes;
+  return wanted_bytes < worth_asking_bytes ? worth_asking_bytes : base::available_memory_bytes();
+}
 
 /// Thrown where another task has failed; what that one threw is what surfaces.
 struct stopped {};
@@ -172,15 +180,20 @@ std::vector<merge_cut> ordered_elements::cuts(const std::byte* left, std::uint64
 
 void detail::merge_sort(void* elements, std::uint64_t count, const merge_sort_steps& steps,
                         const merge_sort_options& options) {
-  const std::uint64_t size_bytes = count * steps.element_bytes;
-  if (options.memory_limit_bytes != 0 && size_bytes > options.memory_limit_bytes) {
-    throw out_of_memory(fmt::format("sort by a comparison of {} elements needs {} bytes of workspace; {} are allowed",
-                                    count, size_bytes, options.memory_limit_bytes),
-                        size_bytes, options.memory_limit_bytes);
-  }
   static_cast<void>(base::resolve_threads(options.threads));
-  base::byte_buffer scratch(size_bytes);
-  ordered_elements all(static_cast<std::byte*>(elements), scratch.data(), steps);
+  const std::uint64_t size_bytes = count * steps.element_bytes;
+  const std::uint64_t alignment = std::max(least_alignment, steps.alignment);
+  const std::uint64_t available = available_bytes(size_bytes, options.memory_limit_bytes);
+  if (size_bytes > available) {
+    throw out_of_memory(fmt::format("sort by a comparison of {} elements needs {} bytes of workspace; there are {}",
+                                    count, size_bytes, available),
+                        size_bytes, available);
+  }
+  base::byte_buffer memory(size_bytes + alignment);
+  void* scratch = memory.data();
+  std::size_t room_bytes = memory.size();
+  std::align(alignment, size_bytes, scratch, room_bytes);
+  ordered_elements all(static_cast<std::byte*>(elements), static_cast<std::byte*>(scratch), steps);
   base::with_threads(options.threads, [&] { all.sort(0, count, false); });
 }
 

@@ -3,6 +3,8 @@
 #include "spansort/merge_sort.hpp"
 
 #include <gtest/gtest.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
 #include <array>
@@ -179,6 +181,88 @@ TEST(MergeSort, TooLittleMemoryIsRefused) {
   EXPECT_EQ(elements, input);
   spansort::sort(elements, by_key, {.memory_limit_bytes = 10'000 * sizeof(element<6>)});
   EXPECT_TRUE(std::ranges::is_sorted(elements, by_key));
+}
+
+/// An element of any number of bytes.
+template <std::size_t size>
+struct odd_element {
+  std::array<unsigned char, size> bytes;
+};
+
+template <std::size_t size>
+void expect_sorted_odd_elements(std::size_t count) {
+  test::random_words random(test::seed_for(size));
+  std::vector<odd_element<size>> elements(count);
+  for (auto& e : elements) {
+    for (unsigned char& byte : e.bytes) byte = static_cast<unsigned char>(random());
+  }
+  std::vector<odd_element<size>> expected = elements;
+  const auto by_first = [](const auto& a, const auto& b) { return a.bytes[0] < b.bytes[0]; };
+  std::ranges::stable_sort(expected, by_first);
+  spansort::sort(elements, by_first);
+  for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(elements[i].bytes, expected[i].bytes) << size << " bytes, " << i;
+}
+
+TEST(MergeSort, ElementsOfOddSizes) {
+  expect_sorted_odd_elements<1>(200'000);
+  expect_sorted_odd_elements<3>(100'000);
+  expect_sorted_odd_elements<255>(20'000);
+  expect_sorted_odd_elements<40'000>(100);  // more than a tile
+}
+
+struct alignas(64) aligned_element {
+  std::uint32_t key;
+};
+
+TEST(MergeSort, ElementsAreAlignedWhereverTheyAreCompared) {
+  std::vector<aligned_element> elements(100'000);
+  for (std::uint32_t i = 0; i < elements.size(); ++i) elements[i].key = i * 2654435761U;
+  std::atomic<bool> is_misaligned{false};
+  spansort::sort(elements, [&](const aligned_element& a, const aligned_element& b) {
+    const auto addresses = reinterpret_cast<std::uintptr_t>(&a) | reinterpret_cast<std::uintptr_t>(&b);
+    if (addresses % alignof(aligned_element) != 0) is_misaligned = true;
+    return a.key < b.key;
+  });
+  EXPECT_FALSE(is_misaligned);
+  EXPECT_TRUE(std::ranges::is_sorted(elements, {}, &aligned_element::key));
+}
+
+/// The caller's tasks may be cancelled; a sort that has begun is finished all the same.
+TEST(MergeSort, ACallersCancelledTasksChangeNothing) {
+  for (int round = 0; round < 5; ++round) {
+    std::vector<element<1>> elements = make_elements<element<1>>(200'000, 1000, test::seed_for(1));
+    tbb::task_group_context context;
+    std::atomic<std::uint64_t> num_calls{0};
+    tbb::parallel_for(
+        0, 1,
+        [&](int) {
+          spansort::sort(elements, [&](const element<1>& a, const element<1>& b) {
+            if (num_calls.fetch_add(1, std::memory_order_relaxed) == 1000) context.cancel_group_execution();
+            return a.key < b.key;
+          });
+        },
+        context);
+    EXPECT_TRUE(std::ranges::is_sorted(elements, by_key));
+  }
+}
+
+struct with_member_order {
+  int key;
+  [[nodiscard]] bool before(const with_member_order& other) const { return key < other.key; }
+};
+
+TEST(MergeSort, WhateverStdInvokeCalls) {
+  std::vector<with_member_order> elements{{3}, {1}, {2}};
+  spansort::sort(elements, &with_member_order::before);
+  EXPECT_TRUE(std::ranges::is_sorted(elements, {}, &with_member_order::key));
+  sort_by_key(elements.begin(), elements.end(), &with_member_order::key, std::greater<>{});
+  EXPECT_EQ(elements.front().key, 3);
+}
+
+TEST(MergeSort, ArgumentsOfSmallInputsAreCheckedToo) {
+  std::vector<with_member_order> elements{{3}, {1}, {2}};
+  EXPECT_THROW(spansort::sort(elements, &with_member_order::before, {.threads = 5000}), invalid_argument);
+  EXPECT_EQ(elements.front().key, 3);
 }
 
 /// What cannot be assigned is moved as bytes, as std::sort could not.

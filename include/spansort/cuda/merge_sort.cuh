@@ -249,11 +249,13 @@ void sort_async(T* elements, std::uint64_t count, Compare compare, void* workspa
   static_assert(sizeof(T) <= 256, "elements of more than 256 bytes do not fit on chip: sort their indices");
   constexpr unsigned t = detail::tile_elements<T>;
   if (count < 2) return;
+  static_cast<void>(cudaGetLastError());  // what an earlier call of the caller's left behind is not ours
   const std::uint64_t num_tiles = (count + t - 1) / t;
   T* const scratch = static_cast<T*>(workspace);
   auto* const cuts =
       reinterpret_cast<detail::merge_cut*>(static_cast<char*>(workspace) + (count * sizeof(T) + 255) / 256 * 256);
   auto* const is_no_order = reinterpret_cast<unsigned*>(cuts + num_tiles);
+  if (num_tiles > std::uint64_t{1} << 31) throw invalid_argument("more elements than a grid of blocks can sort");
   const auto blocks = static_cast<unsigned>(num_tiles);
   constexpr unsigned search_threads = 128;
   const auto search_blocks = static_cast<unsigned>((num_tiles + search_threads - 1) / search_threads);
@@ -297,6 +299,7 @@ void sort(T* elements, std::uint64_t count, Compare compare, cudaStream_t stream
   try {
     sort_async(elements, count, compare, workspace, stream);
   } catch (...) {
+    static_cast<void>(cudaStreamSynchronize(stream));
     static_cast<void>(cudaFreeAsync(workspace, stream));
     throw;
   }
