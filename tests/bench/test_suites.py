@@ -14,6 +14,7 @@ OURS = {"auto", "single", "rmg", "out_of_core", "p2p_merge", "het_merge", "onesw
         "msd_hybrid", "satish_radix", "satish_merge", "paradis"}
 OVER_MPI = {"distributed_rmg", "distributed_lsd", "distributed_sample_sort"}
 BASELINES = {"gnu_parallel", "tbb", "std_par", "std_sort", "vqsort", "cub", "thrust"}
+PUBLISHED = pathlib.Path(__file__).resolve().parents[2] / "bench/suites/published.json"
 # Keys of raw files alone; {type} is u32 in the test.
 PEER = """
 import array, sys, time
@@ -103,6 +104,7 @@ class Papers(SuiteTest):
         self.assertFalse((OURS - {"out_of_core"}) - names)
         self.assertFalse((BASELINES - {"cub", "thrust"}) - names)
         figures = {case["figure"] for case in document["cases"]}
+        self.assertEqual({entry["figure"] for entry in json.loads(PUBLISHED.read_text())} - figures, set())
         self.assertEqual(figures, {"satish-fig3-4", "satish-fig5", "satish-fig6", "onesweep-fig9-11",
                                    "onesweep-fig9-11-entropy", "onesweep-table2", "rmg-fig5", "rmg-fig6-7",
                                    "rmg-table2", "rmg-fig8"})
