@@ -19,7 +19,8 @@ SCALING = ("figure6", "figure7")
 FIXED = ("figure4", "figure5", "quartiles")
 # Root is refused without the first two. More node ranks than cores must yield while they wait.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+               "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}  # of Open MPI 5's launcher
 
 
 def numbers(text):

@@ -12,7 +12,9 @@ from support import BIN, TYPES, main, random_bits  # noqa: E402, F401
 MPIEXEC = os.environ.get("MPIEXEC", "mpirun")
 ENVIRONMENT = dict(os.environ, LC_ALL="C", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1",
-                   OMPI_MCA_hwloc_base_binding_policy="none")
+                   OMPI_MCA_hwloc_base_binding_policy="none",
+                   # Open MPI 5 reads the settings of its launcher.
+                   PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe", PRTE_MCA_hwloc_default_binding_policy="none")
 
 
 def mpirun(*args, num_ranks=3, **rest):
