@@ -19,8 +19,8 @@ ENVIRONMENT = dict(os.environ, LC_ALL="C", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLO
 
 
 def mpirun(*args, num_ranks=3, **rest):
-    """Runs the command on so many ranks. An argument ":" begins those of one rank more, as mpirun has it. That of Open MPI
-    5.0.7 crashes when it is given several programs, so a shell chooses among them."""
+    """Runs the command on so many ranks. An argument ":" begins those of one rank more, as mpirun has it. The mpirun of
+    Open MPI 5.0.7 crashes when it is given several programs, so a shell chooses among them."""
     parts = [[]]
     for argument in map(str, args):
         if argument == ":":
