@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs spansort and spansort-mpi have in common around their subcommands: help, exceptions to messages and
-// exit statuses, standard streams.
+// This header says what the programs spansort and spansort-mpi have in common around their subcommands: help,
+// exceptions to messages and exit statuses, standard streams.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `spansort summary` knows of a file's keys, and what its pictures show of them: an axis, the bins of a histogram
-// and the places of outliers. Table, terminal, JSON and picture are made from this alone.
+// This header says what `spansort summary` knows of a file's keys, and what its pictures show of them: an axis, the
+// bins of a histogram and the places of outliers. Table, terminal, JSON and picture are made from this alone.
 #pragma once
 
 #include <array>

@@ -3,6 +3,7 @@
 """Finds comments that CONTRIBUTING's section on words does not allow, in the files or folders given:
 
 - a doc comment (///) that begins with a preposition, a conjunction or "The same", so that its subject has to be guessed;
+- the comment at a file's head that begins so, or with "What", "How" ..., as if the file's name were its subject;
 - a function's doc comment that begins with "Whether", "What", "How" ... where "Returns whether" says it;
 - a word that is this project's alone where the field has one;
 - a line of more than 120 columns; refusals of the public headers may be longer, for compilers show that one line.
@@ -51,6 +52,9 @@ def problems_of(text, is_source):
             yield i + 1, f"{len(line)} columns"
         for found in WORD.finditer(line):
             yield i + 1, f"'{found[1]}': say {WORDS[found[1].lower()]}"
+        head = re.match(r"// (.*)", line) if is_source and i == 1 else None
+        if head and (FRAGMENT.match(head[1]) or CLAUSE.match(head[1])):
+            yield i + 1, f"begins as a fragment: {head[1]}"
         doc = DOC.match(line) if is_source else None
         if doc and not was_doc:
             if FRAGMENT.match(doc[1]):
@@ -78,7 +82,8 @@ def self_test():
     right = ["/// Returns whether it is.\nbool is();", "/// What a case found.\nstruct outcome {", "// Of one.",
              "/// The sum.\nint x = f(1);", "a" * MOST_COLUMNS, "int borderline;"]
     wrong = ["/// Of one block.\nstruct sum {", "/// The same, read only.\nint x;", "/// Whether it is.\nbool is();",
-             "/// How many.\n[[nodiscard]] virtual int f(\n    int x) = 0;", "a" * (MOST_COLUMNS + 1), "key_border b;"]
+             "/// How many.\n[[nodiscard]] virtual int f(\n    int x) = 0;", "a" * (MOST_COLUMNS + 1), "key_border b;",
+             "// SPDX\n// What a session holds.", "// SPDX\n// From arguments to a driver."]
     assert all(count(text) == 0 for text in right), [text for text in right if count(text)]
     assert all(count(text) == 1 for text in wrong), [text for text in wrong if count(text) != 1]
 

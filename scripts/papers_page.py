@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes docs/results.md and docs/plots/papers-*.svg from the JSON of `spansort bench papers`, the papers' own figures beside ours.
+"""Makes docs/results.md and docs/plots/papers-*.svg from the JSON of `spansort bench papers`, the papers' own figures
+beside ours.
 
-usage: scripts/papers_page.py [--results bench/results] [--page docs/results.md] [--plots docs/plots] [--tables-only] [--check]
+usage: scripts/papers_page.py [--results bench/results] [--page docs/results.md] [--plots docs/plots] [--tables-only]
+                              [--check]
 Reads <results>/<machine>/papers*.json and bench/suites/published.json. Plots need matplotlib; with --tables-only they
-stay as they are. --check says whether the page is the one that the files make. Results that were not verified are refused.
+stay as they are. --check says whether the page is the one that the files make. Results that were not verified are
+refused.
 """
 import argparse
 import html

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a result needs to say about its making.
+// This header says what a result needs to say about its making.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line says, and the GPUs and sizes that follow from it and from the machine.
+// Settings are what the command line says, and the GPUs and sizes that follow from it and from the machine.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the benchmark itself says and asks over MPI, between the sorts: barriers, sums, texts of all node ranks.
+// These functions are what the benchmark itself says and asks over MPI, between the sorts: barriers, sums, texts of all
+// node ranks.
 #pragma once
 
 #include <array>

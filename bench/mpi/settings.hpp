@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line of the cluster's benchmark says.
+// Settings are what the command line of the cluster's benchmark says.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who takes part in a case: Spansort's algorithms by their names, the libraries, and programs of others.
+// A candidate takes part in a case: Spansort's algorithms by their names, the libraries, and programs of others.
 #pragma once
 
 #include <functional>

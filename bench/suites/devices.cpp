@@ -41,7 +41,7 @@ std::vector<std::string> resolve_devices(const std::vector<std::string>& lists) 
     const bool is_automatic = list.what() == device_list::kind::automatic;
     if (is_automatic) add_new(found, "cpu");
     if (is_automatic || text == "gpu") {
-      // Without a GPU "gpu" stays as it is, and each contender says why it cannot have one.
+      // The text "gpu" stays as it is without a GPU, and each contender says why it cannot have one.
       const std::string gpus = all_gpus();
       add_new(found, gpus.empty() && text == "gpu" ? "gpu:0" : gpus);
     } else {

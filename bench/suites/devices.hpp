@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a suite makes of the device lists that it is given.
+// These functions say what a suite makes of the device lists that it is given.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One input in host memory, the arrays in which contenders take turns to sort it, and the check of what they leave.
+// An input lies in host memory, with the arrays in which contenders take turns to sort it, and what they leave is
+// checked against it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --list says. Where it can be tried whether a device has an algorithm, it is tried, on a few keys.
+// This file makes what --list says. Where it can be tried whether a device has an algorithm, it is tried, on a few
+// keys.
 #include <fmt/format.h>
 
 #include <numeric>

@@ -91,7 +91,7 @@ json race_runner::run(const figure& of, const case_spec& spec, const std::vector
   input data(spec, settings_.seed, pins);
   std::vector<lane> lanes = lanes_of(of, spec, candidates);
   const bool keeps = all_fit(data, candidates.size());
-  // With workspaces that stay, round 0 warms up.
+  // Round 0 warms up where workspaces stay.
   for (unsigned round = keeps ? 0 : 1; round <= settings_.repeats; ++round) {
     for (lane& l : lanes) {
       if (!l.refused.empty() || l.total_s >= settings_.contender_seconds) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A case: all that take part sort the same input, in turns, and every result is verified.
+// All that take part in a case sort the same input, in turns, and every result is verified.
 #pragma once
 
 #include <map>

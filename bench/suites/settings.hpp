@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line of spansort-bench says, for the suites that this program runs itself.
+// Settings are what the command line of spansort-bench says, for the suites that this program runs itself.
 #pragma once
 
 #include <cstdint>

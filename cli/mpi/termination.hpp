@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a node rank ends when the others cannot end with it: without MPI_Finalize, which would wait for them, with its
-// temporary file removed, and with a message and status of its own although mpirun sends SIGTERM to all as soon as one
-// has died, and SIGKILL about a second later.
+// This header says how a node rank ends when the others cannot end with it: without MPI_Finalize, which would wait for
+// them, with its temporary file removed, and with a message and status of its own although mpirun sends SIGTERM to all
+// as soon as one has died, and SIGKILL about a second later.
 #pragma once
 
 #include "cli/program.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine offers.
+// This header says what the machine offers.
 #pragma once
 
 #include <cstdint>

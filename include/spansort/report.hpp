@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sort did: phases, bytes, passes, balance, what was picked and why; and the same as JSON and as a Chrome trace.
+// This header says what a sort did: phases, bytes, passes, balance, what was picked and why; and the same as JSON and
+// as a Chrome trace.
 #pragma once
 
 #include <cstdint>

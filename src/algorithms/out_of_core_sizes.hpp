@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the parts are in which data larger than the devices is sorted.
+// This header says how large the parts are in which data larger than the devices is sorted.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the ranks of a run exchange records: directly where their devices reach each other, else through host memory;
+// The ranks of a run exchange records: directly where their devices reach each other, else through host memory;
 // with other processes' ranks by what the caller gives.
 #pragma once
 
@@ -29,7 +29,7 @@ class rank_exchange {
   }
 
  private:
-  // In the order in which they are tried.
+  // They stand in the order in which they are tried.
   transport::direct_exchange direct_;
   transport::host_staged_exchange staged_;
   transport::routed_exchange all_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from sizes, devices and options before RMG sort begins: the plan's parameters, and the memory it takes.
+// This file says what follows from sizes, devices and options before RMG sort begins: the plan's parameters, and the
+// memory it takes.
 #include <fmt/format.h>
 
 #include <algorithm>

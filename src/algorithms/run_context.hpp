@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a driver works with: the ranks of this sort, waiting with progress and cancellation, and the report it fills.
+// This header says what a driver works with: the ranks of this sort, waiting with progress and cancellation, and the
+// report it fills.
 #pragma once
 
 #include <chrono>

@@ -12,7 +12,8 @@ namespace spansort::algorithms {
 
 namespace {
 
-// What the sort alternates with, the keys where the caller's memory is not shared, and the local sort's scratch.
+// The slots hold what the sort alternates with, the keys where the caller's memory is not shared, and the local sort's
+// scratch.
 constexpr unsigned alternate_slot = 0;
 constexpr unsigned data_slot = 1;
 constexpr unsigned scratch_slot = 2;

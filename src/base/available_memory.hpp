@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory there is: what the kernel can still give, cut to the limits of the control groups and of the process.
+// This header says how much memory there is: what the kernel can still give, cut to the limits of the control groups
+// and of the process.
 #pragma once
 
 #include <cstdint>

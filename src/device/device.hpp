@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device offers: memory, in-order queues, events, copies, and the primitives of the pipeline.
+// This header says what a device offers: memory, in-order queues, events, copies, and the primitives of the pipeline.
 //
 // The contract is that of a GPU, so that nothing above this room changes when the next backend comes:
 //   - Everything on a queue is asynchronous and in order; the caller waits only where it says so (queue::synchronize).

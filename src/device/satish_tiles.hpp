@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sorts of Satish, Harris and Garland (Designing Efficient Sorting Algorithms for Manycore GPUs, 2009) are
-// made of on every device: sizes of tiles, the words that a radix tile splits, the comparators of a merge tile, and the
-// ranks by which runs are merged. Plain arithmetic, for kernels and for threads of a CPU alike.
+// The sorts of Satish, Harris and Garland (Designing Efficient Sorting Algorithms for Manycore GPUs, 2009) are made of
+// these parts on every device: sizes of tiles, the words that a radix tile splits, the comparators of a merge tile, and
+// the ranks by which runs are merged. They are plain arithmetic, for kernels and for threads of a CPU alike.
 #pragma once
 
 #include <cstdint>
@@ -126,7 +126,7 @@ template <class Array>
   const std::uint64_t own = at - (is_in_b ? pair.middle : pair.begin);
   const std::uint64_t other_begin = is_in_b ? pair.begin : pair.middle;
   const std::uint64_t other_count = is_in_b ? pair.middle - pair.begin : pair.end - pair.middle;
-  // Of equal keys those of a come before those of b, so b's splitters count them.
+  // Equal keys of a come before those of b, so b's splitters count them.
   const std::uint64_t before =
       rank_among(array, other_begin, merge_tile_keys, num_merge_tiles(other_count), key, is_in_b);
   std::uint64_t rank = 0;

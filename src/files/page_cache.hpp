@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a file may stay in the page cache after it has been read or written, or would push out what is of more use.
+// This header says whether a file may stay in the page cache after it has been read or written, or would push out what
+// is of more use.
 #pragma once
 
 #include <cstdint>

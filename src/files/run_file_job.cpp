@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sort of files: what was planned is read, sorted, verified and written, with report and progress.
+// Every sort of files runs here: what was planned is read, sorted, verified and written, with report and progress.
 #include <fmt/format.h>
 
 #include <algorithm>

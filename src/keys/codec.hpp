@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a key is: the order-preserving map from a key's bits to unsigned bits in key order.
+// This header says what a key is: the order-preserving map from a key's bits to unsigned bits in key order.
 //
 // One formula serves every type and both directions, so kernels are instantiated per width and not per type:
 //   encode(x) = (x ^ to_positive ^ (sign(x) & to_negative)) - offset        (all modulo 2^width)

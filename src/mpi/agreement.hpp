@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all node ranks must see alike before work begins: the same settings, and that each of them can begin.
+// This header says what all node ranks must see alike before work begins: the same settings, and that each of them can
+// begin.
 #pragma once
 
 #include <exception>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From arguments on every node rank to one driver run by all: agrees on settings, sizes and memory, then sorts.
+// This file leads from arguments on every node rank to one driver run by all: agrees on settings, sizes and memory,
+// then sorts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -103,7 +104,7 @@ transport::mpi_exchange_options mpi_exchange_options_of(session::state& s, const
   return options;
 }
 
-// In the order of exchange_method.
+// The names stand in the order of exchange_method.
 constexpr std::array<std::string_view, 3> exchange_names{"auto", "nccl", "host"};
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session holds, for the files that implement its calls.
+// This header says what a session holds, for the files that implement its calls.
 #pragma once
 
 #include <cstdint>

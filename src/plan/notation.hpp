@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How plans name things in text: buckets by their digits as in the paper's figures, numbers with separators.
+// This header says how plans name things in text: buckets by their digits as in the paper's figures, numbers with
+// separators.
 #pragma once
 
 #include <cstdint>

@@ -72,7 +72,7 @@ void narrow(cut_bracket& bracket, std::uint64_t num_first, const std::vector<std
   std::uint64_t least_of_all = sum_of(least);
   std::uint64_t most_of_all = sum_of(most);
   for (const sample& s : samples) {
-    // In its own run exactly `position` records are before it.
+    // Exactly `position` records are before it in its own run.
     least_of_all += s.position - least[s.run];
     least[s.run] = s.position;
     if (least_of_all >= num_first) {  // it lies behind the cut, and so does all that is behind it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the timeline to phases.
+// This header leads from the timeline to phases.
 #pragma once
 
 #include <cstddef>

@@ -76,7 +76,7 @@ class ordered_elements {
   std::byte* elements_;
   std::byte* scratch_;
   const detail::merge_sort_steps& steps_;
-  // When the caller's own tasks are cancelled, this work must not be left half done.
+  // This work must not be left half done when the caller's own tasks are cancelled.
   tbb::task_group_context own_{tbb::task_group_context::isolated};
 };
 

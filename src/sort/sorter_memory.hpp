@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sorter takes of host memory, before it is asked to sort: for those who have to plan under a ceiling.
+// This header says what a sorter takes of host memory, before it is asked to sort: for those who have to plan under a
+// ceiling.
 #pragma once
 
 #include <cstdint>

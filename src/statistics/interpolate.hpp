@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between two neighbouring keys. Results never leave [lower, upper] and never fall as the weight rises, also where the
-// difference of the two overflows or is infinite: no key is ever lost to inf - inf (numpy #14685, #10373, cupy #4607).
+// This header interpolates between two neighbouring keys. Results never leave [lower, upper] and never fall as the
+// weight rises, also where the difference of the two overflows or is infinite: no key is ever lost to inf - inf (numpy
+// #14685, #10373, cupy #4607).
 #pragma once
 
 namespace spansort::statistics {

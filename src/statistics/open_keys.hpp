@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a caller's keys and options to keys that order statistics can be taken of.
+// This header leads from a caller's keys and options to keys that order statistics can be taken of.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in the sorted data a quantile lies: one or two ranks, and the weight between them. Pure arithmetic on counts,
-// so that whoever finds keys by rank (a sort, a select, a look into sorted data, shards) gives the same answer.
-// Definitions: Hyndman and Fan, Sample Quantiles in Statistical Packages, 1996; NumPy 2.4; Spafford 2011, section I.A.
+// A quantile position says where in the sorted data a quantile lies: one or two ranks, and the weight between them.
+// Pure arithmetic on counts, so that whoever finds keys by rank (a sort, a select, a look into sorted data, shards)
+// gives the same answer. Definitions: Hyndman and Fan, Sample Quantiles in Statistical Packages, 1996; NumPy 2.4;
+// Spafford 2011, section I.A.
 //
 // Use:  const quantile_position at = position_of(n, 0.9, method);
 //       double result = quantile_value(method, at, key at at.lower_rank, key at at.upper_rank);

@@ -14,7 +14,7 @@ std::vector<std::uint64_t> communicator::all_gather_joined(std::span<const std::
 }
 
 std::vector<std::string> communicator::all_gather_strings(std::string_view mine) {
-  // Whole words, zeros at the end, behind the number of characters.
+  // The text takes whole words, with zeros at the end, behind the number of characters.
   std::vector<std::uint64_t> words(1 + base::ceil_div(mine.size(), sizeof(std::uint64_t)));
   words[0] = mine.size();
   if (!mine.empty()) std::memcpy(words.data() + 1, mine.data(), mine.size());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sorts of Satish, Harris and Garland are made of: the network, the splitters and the intervals of a merge.
+// These tests are of the parts of the sorts of Satish, Harris and Garland: the network, the splitters and the intervals
+// of a merge.
 // Kernels and host threads share it, so what holds here holds there.
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@ def examples(page, mark="example"):
 def program(blocks):
     outside, inside = [], []
     for block in blocks:
-        # A block of its own, so that a name may be declared again.
+        # Each example has a block of its own, so that a name may be declared again.
         inside.append("{\n")
         is_in_struct = False
         for line in block.splitlines(keepends=True):

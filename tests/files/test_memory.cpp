@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memory is there and when too much is asked for.
+// These tests are of the memory that is there, and of files that ask for too much.
 #include "files/io/memory.hpp"
 
 #include <gtest/gtest.h>

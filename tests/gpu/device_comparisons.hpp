@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements and comparisons of the tests of spansort/cuda/merge_sort.cuh, and its calls, which nvcc alone compiles.
+// The tests of spansort/cuda/merge_sort.cuh share these elements and comparisons, and its calls, which nvcc alone
+// compiles.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all tests on GPUs share.
+// This header says what all tests on GPUs share.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the caller has set up with the CUDA runtime is his: current device, work on streams, a pending error.
+// Whatever the caller has set up with the CUDA runtime stays as it was: current device, work on streams, a
+// pending error.
 #include <cstdint>
 #include <string>
 #include <vector>

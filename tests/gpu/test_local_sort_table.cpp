@@ -50,7 +50,7 @@ TEST(local_sort_table_test, PublishedSortsAreOfferedByName) {
     EXPECT_EQ(find_local_sort(name)->label, "local sort by " + std::string(name));
     EXPECT_TRUE(find_local_sort(name)->can_sort(shape, num_keys, {9, 0})) << name;
   }
-  // As include/spansort/options.hpp states.
+  // The widths are those that include/spansort/options.hpp states.
   EXPECT_EQ(offer("onesweep", shape, num_keys).scratch_bytes, 0u);
   EXPECT_LE(offer("lsd_reduce_then_scan", shape, num_keys).scratch_bytes, std::uint64_t{9} << 20);
   EXPECT_LE(offer("satish_radix", shape, num_keys).scratch_bytes, num_keys / 6 + (std::uint64_t{64} << 10));

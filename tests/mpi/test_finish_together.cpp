@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What node ranks finish together, or give up together, as the connection of their GPUs.
+// These tests are of what node ranks finish together, or give up together, as the connection of their GPUs.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session offers beside sorting: shares of a file, counts, phases, and whether all know of a failure.
+// These tests are of what a session offers beside sorting: shares of a file, counts, phases, and whether all know of a
+// failure.
 #include <gtest/gtest.h>
 
 #include <algorithm>

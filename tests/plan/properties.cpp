@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold for every plan, checked here without verify() and without the planner's own arithmetic.
+// These tests are of what must hold for every plan, checked here without verify() and without the planner's own
+// arithmetic.
 #include <gtest/gtest.h>
 
 #include <algorithm>

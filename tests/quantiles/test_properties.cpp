@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold of order statistics of any data: random keys of a random type, infinities, NaN and the largest numbers
-// among them, against the definition on sorted keys. `./dev test nightly` tries a million.
+// These tests are of what must hold of order statistics of any data: random keys of a random type, infinities, NaN and
+// the largest numbers among them, against the definition on sorted keys. `./dev test nightly` tries a million.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What files larger than memory ask of records, keys and indexed keys: normalised keys, sorts, checks, checksums, and a
-// bound on memory that holds.
+// These tests are of what files larger than memory ask of records, keys and indexed keys: normalised keys, sorts,
+// checks, checksums, and a bound on memory that holds.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What travels with the keys: values of any width and alignment, wide structs, stability among few distinct keys.
+// These tests are of what travels with the keys: values of any width and alignment, wide structs, stability among few
+// distinct keys.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold for every quantile of every data: monotone in q, within the data, ranks in range. Data of all sizes of
-// numbers, infinities among them.
+// These tests are of what must hold for every quantile of every data: monotone in q, within the data, ranks in range.
+// Data of all sizes of numbers, infinities among them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the environment tells the tests.
+// This header says what the environment tells the tests.
 //   SPANSORT_TEST_SEED   a number, or `random`; default 1. The seed is printed when first used: set it to replay a run.
 //   SPANSORT_TEST_SCALE  `small` shrinks the crossings; for builds with sanitizers.
 //   SPANSORT_TEST_CASES  number of cases of each test that asks num_cases(); 1000000 for a night.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator between threads of one process: node ranks for tests that need several and no MPI.
+// A thread group is a communicator between threads of one process: node ranks for tests that need several and no MPI.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suites do with GPUs. A build without the GPU backend has absent.cpp in place of the rest of this folder.
+// This is all that the suites do with GPUs. A build without the GPU backend has absent.cpp in place of the rest of this
+// folder.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An input's copies in the memory of one GPU, for contenders that sort what lies there.
+// Resident arrays are an input's copies in the memory of one GPU, for contenders that sort what lies there.
 #pragma once
 
 #include <cstdint>

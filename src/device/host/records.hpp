@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How host kernels see records: keys and values in two arrays (the caller's memory), or packed together (scratch, where
-// one store moves both), and the three orders that a key codec can ask for.
+// This header says how host kernels see records: keys and values in two arrays (the caller's memory), or packed
+// together (scratch, where one store moves both), and the three orders that a key codec can ask for.
 #pragma once
 
 #include <cstdint>

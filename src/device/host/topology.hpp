@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hwloc sees of this machine: processors, NUMA nodes, memory; and binding threads and memory to nodes.
+// This header says what hwloc sees of this machine: processors, NUMA nodes, memory; and binding threads and memory to
+// nodes.
 #pragma once
 
 #include <cstdint>

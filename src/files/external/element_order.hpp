@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the elements of a file are and how they are ordered: keys, keys with their index, records. An element is a fixed
-// number of bytes; nothing else in this room knows what is in it.
+// This header says what the elements of a file are and how they are ordered: keys, keys with their index, records. An
+// element is a fixed number of bytes; nothing else in this room knows what is in it.
 #pragma once
 
 #include <cstddef>

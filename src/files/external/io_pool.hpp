@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few threads that do chunks of input and output side by side, so that disks have the next request while the bytes of
-// the last are checked and copied.
+// An io_pool is a few threads that do chunks of input and output side by side, so that disks have the next request
+// while the bytes of the last are checked and copied.
 #pragma once
 
 #include <cstddef>

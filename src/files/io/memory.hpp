@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a file's keys fit in memory, asked before they are read.
+// This header says whether a file's keys fit in memory, asked before they are read.
 #pragma once
 
 #include <cstdint>

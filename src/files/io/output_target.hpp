@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an output goes: a name in a directory that is to be replaced, or a stream that is written directly. Found out
-// before any work, so that a wrong name, a missing permission or a full disk shows at once.
+// An output target says where an output goes: a name in a directory that is to be replaced, or a stream that is written
+// directly. Found out before any work, so that a wrong name, a missing permission or a full disk shows at once.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How node ranks learn that one of them has failed, was killed or stopped, whatever they wait for. Beside MPI, which
-// tells nobody: every node rank has a TCP connection to node rank 0 and a thread that sends a heartbeat over it. Node
-// rank 0 tells all others of a node rank that fell silent or went away; that node rank 0 itself is gone, each sees for
-// itself.
+// This header says how node ranks learn that one of them has failed, was killed or stopped, whatever they wait for.
+// Beside MPI, which tells nobody: every node rank has a TCP connection to node rank 0 and a thread that sends a
+// heartbeat over it. Node rank 0 tells all others of a node rank that fell silent or went away; that node rank 0 itself
+// is gone, each sees for itself.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node_group holds, and how its operations call MPI and wait: for the .cpp files of this room alone.
+// This header says what a node_group holds, and how its operations call MPI and wait: for the .cpp files of this room
+// alone.
 #pragma once
 
 #include <mpi.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the node ranks' failure watches find each other: node rank 0 listens, tells its addresses and a random token (by
-// MPI), and the others connect. Strangers who connect are turned away by the token.
+// This header says how the node ranks' failure watches find each other: node rank 0 listens, tells its addresses and a
+// random token (by MPI), and the others connect. Strangers who connect are turned away by the token.
 #pragma once
 
 #include <chrono>

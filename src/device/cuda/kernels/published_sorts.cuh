@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the published sorts' kernels share: a scan over a block, and the orders that they are compiled for.
+// The kernels of the published sorts share this: a scan over a block, and the orders that they are compiled for.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of the merge kernel by the bytes of key and value.
+// These are the sizes of the merge kernel by the bytes of key and value.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 // Keys are compared by their encoding. Neither the network nor a merge is stable by itself: in a tile ties are broken
 // by the place in it, and in a merge the left run's records come first.
 //
-// A task takes the part of thread blocks. Within an interval one thread finds the ranks of the records one after the
+// A task takes the part of thread blocks. One thread of an interval finds the ranks of the records one after the
 // other, so that the search for each begins where the last one ended: that is the merge with two fingers.
 #include <algorithm>
 #include <array>

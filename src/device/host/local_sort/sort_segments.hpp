@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the published local sorts of host devices share: a request becomes calls of a sorter, segment by segment.
+// The published local sorts of host devices share this: a request becomes calls of a sorter, segment by segment.
 #pragma once
 
 #include <algorithm>
