@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sort() and sort_by_key() by a comparison: any strict weak order, of any trivially copyable type. A merge sort, for
-// what has no key: whatever radix sort can order, it orders in a fraction of the time (sort.hpp, sort_by.hpp).
+// what has no key: whatever radix sort can order (sort.hpp, sort_by.hpp), it orders in a half to a fifth of the time
+// from a million elements on.
 //
 // The source is Satish, Harris, Garland: "Designing Efficient Sorting Algorithms for Manycore GPUs", IPDPS 2009,
 // section IV: tiles are sorted where they fit close to a core, and merged by pairs; splitters cut a merge into tiles
