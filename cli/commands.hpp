@@ -20,4 +20,7 @@ void add_devices_command(CLI::App& app, command_action& action);
 void add_plan_command(CLI::App& app, command_action& action);
 void add_summary_command(CLI::App& app, command_action& action);
 
+/// Adds all of them, and what the program says of itself. The reference of the command is made from the same tree.
+void add_all_commands(CLI::App& app, command_action& action);
+
 }  // namespace cli

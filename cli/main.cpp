@@ -22,14 +22,7 @@ int finish(const cli::outcome& end) {
 int parse_and_run(int argc, char** argv) {
   CLI::App app("Sorts keys in files over the devices of this machine.", "spansort");
   cli::command_action action;
-  cli::add_program_texts(app);
-  cli::add_sort_command(app, action);
-  cli::add_argsort_command(app, action);
-  cli::add_check_command(app, action);
-  cli::add_gen_command(app, action);
-  cli::add_devices_command(app, action);
-  cli::add_summary_command(app, action);
-  cli::add_plan_command(app, action);
+  cli::add_all_commands(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& failure) {

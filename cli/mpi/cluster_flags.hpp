@@ -33,6 +33,9 @@ void add_cluster_sort_command(CLI::App& app, cluster_action& action);
 void add_cluster_argsort_command(CLI::App& app, cluster_action& action);
 void add_cluster_summary_command(CLI::App& app, cluster_action& action);
 
+/// Adds all of them, and what the program says of itself. The reference of the command is made from the same tree.
+void add_all_cluster_commands(CLI::App& app, cluster_action& action);
+
 void add_cluster_flags(CLI::App& command, cluster_arguments& arguments);
 
 /// Takes over --heartbeat-timeout and --test-fault. Throws invalid_argument.

@@ -34,10 +34,7 @@ parsed_arguments answer(CLI::App& app, const CLI::ParseError& question, const cl
 parsed_arguments parse(int argc, char** argv, const cli::mpi_world& world) {
   CLI::App app("Sorts keys in files over the processes that mpirun starts.", "spansort");
   cli::cluster_action action;
-  cli::add_program_texts(app);
-  cli::add_cluster_sort_command(app, action);
-  cli::add_cluster_argsort_command(app, action);
-  cli::add_cluster_summary_command(app, action);
+  cli::add_all_cluster_commands(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& failure) {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs of spansort in the order in which help lists them.
+#include "cli/commands.hpp"
+#include "cli/program.hpp"
+
+namespace cli {
+
+void add_all_commands(CLI::App& app, command_action& action) {
+  add_program_texts(app);
+  add_sort_command(app, action);
+  add_argsort_command(app, action);
+  add_check_command(app, action);
+  add_gen_command(app, action);
+  add_devices_command(app, action);
+  add_summary_command(app, action);
+  add_plan_command(app, action);
+}
+
+}  // namespace cli
