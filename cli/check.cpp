@@ -24,6 +24,7 @@ named_check check(const check_arguments& arguments) {
   const spansort::check_options options{.direction = direction_of(arguments.descending),
                                         .unique = arguments.unique,
                                         .threads = parse_threads(arguments.threads)};
+  require_raw_input(arguments.input, {arguments.is_raw, !arguments.records.record_bytes.empty()});
   if (const auto format = parse_record_flags(arguments.records, arguments.type)) {
     return {spansort::check_records_file(arguments.input, *format, options),
             fmt::format("record of {} bytes by {}", format->record_bytes, spansort::to_string(format->keys))};
@@ -51,7 +52,7 @@ void add_check_command(CLI::App& app, command_action& action) {
   CLI::App* const command =
       app.add_subcommand("check", "Print count, duplicates and checksum; status 1 if the keys are out of order");
   const auto arguments = std::make_shared<check_arguments>();
-  add_input_flags(*command, arguments->input, arguments->type);
+  add_input_flags(*command, arguments->input, arguments->type, arguments->is_raw);
   add_record_flags(*command, arguments->records);
   add_threads_flag(*command, arguments->threads);
   add_reverse_flag(*command, arguments->descending);

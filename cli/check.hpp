@@ -12,6 +12,7 @@ namespace cli {
 struct check_arguments {
   std::string input;
   std::string type;
+  bool is_raw = false;
   record_arguments records = {};
   bool descending = false;
   bool unique = false;

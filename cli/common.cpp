@@ -102,11 +102,17 @@ std::string summary_of_sorted(const sort_arguments& arguments, spansort::const_k
 
 }  // namespace
 
-void add_input_flags(CLI::App& command, std::string& input, std::string& type) {
+void add_input_flags(CLI::App& command, std::string& input, std::string& type, bool& is_raw) {
   command.add_option("IN", input, "File of keys: .npy, or raw little-endian keys of --type; - is standard input")
       ->required()
       ->type_name("");
   command.add_option("--type", type, fmt::format("Type of raw keys: {}", types_text))->type_name("T");
+  add_raw_flag(command, is_raw);
+}
+
+void add_raw_flag(CLI::App& command, bool& is_raw) {
+  command.add_flag("--raw", is_raw,
+                   "Take files for raw keys that look like text, an archive or a table, or have such a name");
 }
 
 void add_reverse_flag(CLI::App& command, bool& descending) {
@@ -114,7 +120,7 @@ void add_reverse_flag(CLI::App& command, bool& descending) {
 }
 
 void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
-  add_input_flags(command, arguments.input, arguments.type);
+  add_input_flags(command, arguments.input, arguments.type, arguments.is_raw);
   command.add_option("-o,--output", arguments.output, "Output; may be IN; - is standard output")->type_name("OUT");
   add_reverse_flag(command, arguments.descending);
   command.add_flag("-u,--unique", arguments.unique, "Keep the first of equal keys only");
@@ -189,9 +195,14 @@ std::optional<spansort::key_type> parse_type_flag(const std::string& text) {
   }
 }
 
+raw_policy raw_policy_of(const sort_arguments& arguments) {
+  return {.is_insisted = arguments.is_raw, .may_be_text = !arguments.records.record_bytes.empty()};
+}
+
 int run_file_operation(const sort_arguments& arguments, const file_operation& operation) {
   const std::string output = output_of(arguments);
   require_distinct_outputs(output, arguments);
+  require_honest_name("-o", output, raw_policy_of(arguments));
   require_not_terminal(output);
   if (!arguments.seed.empty()) static_cast<void>(parse_count("--seed", arguments.seed));
 
@@ -223,6 +234,7 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
                                        .device_memory_bytes = parse_device_memory(arguments),
                                        .on_progress = bar.callback(),
                                        .report = wants_report ? &report : nullptr};
+  require_raw_input(arguments.input, raw_policy_of(arguments));
   const test_world_scope world(arguments.test_world);
   operation(arguments.input, output, file, options);
   if (arguments.dry_run) return status_ok;

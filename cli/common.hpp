@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/foreign_formats.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/records.hpp"
 #include "spansort/files.hpp"
@@ -32,6 +33,7 @@ struct sort_arguments {
   std::string input;
   std::string output;
   std::string type;
+  bool is_raw = false;
   record_arguments records = {};
   bool descending = false;
   bool unique = false;
@@ -55,8 +57,11 @@ struct sort_arguments {
 /// Adds IN and all flags of sort and argsort.
 void add_sort_flags(CLI::App& command, sort_arguments& arguments);
 
-/// Adds IN and --type.
-void add_input_flags(CLI::App& command, std::string& input, std::string& type);
+/// Adds IN, --type and --raw.
+void add_input_flags(CLI::App& command, std::string& input, std::string& type, bool& is_raw);
+
+/// Adds --raw, for verbs that write keys and read none.
+void add_raw_flag(CLI::App& command, bool& is_raw);
 
 /// Adds --mpi, for help's sake: whoever gets it past the start of spansort runs over MPI already.
 void add_mpi_flag(CLI::App& command);
@@ -86,6 +91,9 @@ void add_threads_flag(CLI::App& command, std::string& threads);
 
 /// Returns the bytes that -S asks for, 0 for "". Throws invalid_argument.
 [[nodiscard]] std::uint64_t parse_memory_limit(const std::string& text);
+
+/// Returns what is known of the raw files of a sort.
+[[nodiscard]] raw_policy raw_policy_of(const sort_arguments& arguments);
 
 /// sort_file, argsort_file or merge_files, as the flags say.
 using file_operation = std::function<void(const std::string& input, const std::string& output,

@@ -20,6 +20,7 @@ struct gen_arguments {
   std::string type;
   std::string distribution = "uniform";
   std::string seed = "0";
+  bool is_raw = false;
   bool writes_records = false;
 };
 
@@ -39,6 +40,7 @@ int run_gen_records(const gen_arguments& arguments) {
   if (parse_distribution_flag(arguments.distribution).kind != spansort::distribution_kind::uniform) {
     throw spansort::invalid_argument("--distribution: the keys of records are uniform");
   }
+  require_honest_name("-o", arguments.output, {arguments.is_raw, arguments.writes_records});
   require_not_terminal(arguments.output);
   spansort::generate_records_file(arguments.output, num_records, seed, remove_temporary_on_signals());
   return status_ok;
@@ -51,6 +53,7 @@ int run_gen(const gen_arguments& arguments) {
   const spansort::distribution distribution = parse_distribution_flag(arguments.distribution);
   const std::optional<spansort::key_type> type = parse_type_flag(arguments.type);
   if (!type) throw spansort::invalid_argument("--type: a key type is needed, or --records");
+  require_honest_name("-o", arguments.output, {arguments.is_raw, arguments.writes_records});
   require_not_terminal(arguments.output);
   spansort::generate_file(arguments.output, *type, num_keys, distribution, seed, remove_temporary_on_signals());
   return status_ok;
@@ -66,6 +69,7 @@ void add_gen_command(CLI::App& app, command_action& action) {
       ->required()
       ->type_name("OUT");
   command->add_option("--type", arguments->type, "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64")->type_name("T");
+  add_raw_flag(*command, arguments->is_raw);
   command->add_flag("--records", arguments->writes_records,
                     "Records of 100 bytes in the layout of the Sort Benchmark, with 10 random bytes as key (--record "
                     "100 --key 0:10); the random numbers are not those of its gensort");

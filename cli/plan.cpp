@@ -12,6 +12,7 @@ namespace {
 struct plan_arguments {
   std::string input;
   std::string type;
+  bool is_raw = false;
   std::string devices = "auto";
   std::string threads;
   bool descending = false;
@@ -19,6 +20,7 @@ struct plan_arguments {
 };
 
 int run_plan(const plan_arguments& arguments) {
+  require_raw_input(arguments.input, {.is_insisted = arguments.is_raw});
   const spansort::key_file file(arguments.input, parse_type_flag(arguments.type));
   const spansort::plan_explanation plan =
       spansort::explain_plan(file.keys(), direction_of(arguments.descending),
@@ -34,7 +36,7 @@ int run_plan(const plan_arguments& arguments) {
 void add_plan_command(CLI::App& app, command_action& action) {
   CLI::App* const command = app.add_subcommand("plan", "Show the plan of the multi-device sort of a file");
   const auto arguments = std::make_shared<plan_arguments>();
-  add_input_flags(*command, arguments->input, arguments->type);
+  add_input_flags(*command, arguments->input, arguments->type, arguments->is_raw);
   command->add_option("--devices", arguments->devices, "host:4 (four host devices) ...")
       ->type_name("LIST")
       ->capture_default_str();

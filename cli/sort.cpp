@@ -47,14 +47,15 @@ int check_only(const sort_arguments& arguments) {
   for (const given_flag& flag : sorting) {
     if (flag.is_given) throw spansort::invalid_argument(fmt::format("-c: only checks, {} is of a sort", flag.name));
   }
-  return run_check(
-      {arguments.input, arguments.type, arguments.records, arguments.descending, arguments.unique, arguments.threads},
-      false);
+  return run_check({arguments.input, arguments.type, arguments.is_raw, arguments.records, arguments.descending,
+                    arguments.unique, arguments.threads},
+                   false);
 }
 
 int merge_inputs(const sort_arguments& arguments, const sort_modes& modes) {
   if (arguments.dry_run) throw spansort::invalid_argument("--dry-run: a merge of sorted files has no plan to show");
   if (arguments.output.empty()) throw spansort::invalid_argument("-m: an output is needed: -o FILE or -o -");
+  for (const std::string& more : modes.more_inputs) require_raw_input(more, raw_policy_of(arguments));
   std::vector<std::string> inputs{arguments.input};
   inputs.insert(inputs.end(), modes.more_inputs.begin(), modes.more_inputs.end());
   return run_file_operation(

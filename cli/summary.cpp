@@ -120,6 +120,7 @@ std::string printed_text(const summary_findings& found, const text_style& style)
 
 int run_summary(const summary_arguments& arguments) {
   const summary_request request = check_summary_flags(arguments);
+  require_raw_input(arguments.input, {.is_insisted = arguments.is_raw});
   const spansort::key_file file(arguments.input, request.type);
   const text_style style = detect_text_style();
   const summary_findings found = find_summary(arguments, request, file.keys(), style);
@@ -188,6 +189,7 @@ summary_request check_summary_flags(const summary_arguments& arguments) {
     if (request.format == picture_format::png) require_png();
   }
   require_distinct_files(arguments);
+  require_honest_name("--outliers", arguments.outliers, {.is_insisted = arguments.is_raw});
   if (arguments.outliers == "-" && ::isatty(STDOUT_FILENO) != 0) {
     throw spansort::invalid_argument("--outliers: standard output is a terminal, which keys would garble; give a file");
   }
@@ -238,7 +240,7 @@ void write_outputs(const summary_arguments& arguments, const summary_outputs& ou
 }
 
 void add_summary_flags(CLI::App& command, summary_arguments& arguments) {
-  add_input_flags(command, arguments.input, arguments.type);
+  add_input_flags(command, arguments.input, arguments.type, arguments.is_raw);
   add_statistics_flags(command, arguments);
   add_output_flags(command, arguments);
   add_mpi_flag(command);

@@ -22,6 +22,7 @@ namespace cli {
 struct summary_arguments {
   std::string input;
   std::string type;
+  bool is_raw = false;
   std::string method = "linear";
   std::string nans = "propagate";
   std::string whiskers = "1.5";

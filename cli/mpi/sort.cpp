@@ -117,6 +117,8 @@ cluster_request make_request(const std::shared_ptr<cluster_sort_arguments>& argu
   require_files(sort);
   if (!sort.seed.empty()) static_cast<void>(parse_count("--seed", sort.seed));
   const spansort::mpi::options options = options_of(*arguments);
+  require_honest_name("-o", sort.output, raw_policy_of(sort));
+  require_raw_input(sort.input, raw_policy_of(sort));
   const spansort::file_options file{.direction = direction_of(sort.descending),
                                     .type = parse_type_flag(sort.type),
                                     .unique = sort.unique,

@@ -119,6 +119,7 @@ cluster_request make_request(const std::shared_ptr<cluster_summary_arguments>& a
   const summary_arguments& summary = arguments->summary;
   require_available(summary);
   const summary_request request = check_summary_flags(summary);
+  require_raw_input(summary.input, {.is_insisted = summary.is_raw});
   spansort::mpi::options options{.devices = summary.devices, .threads = request.options.threads};
   apply_cluster_flags(arguments->cluster, options);
   return {settings_of(*arguments), [arguments, request, options](const mpi_world& world) {
