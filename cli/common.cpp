@@ -141,7 +141,10 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
           "--device-memory", arguments.device_memory,
           "Ceiling on memory of each device; what needs more is sorted in parts: as -S, % of the device's memory")
       ->type_name("SIZE");
-  command.add_flag("--verify", arguments.verify, "Check order, count and checksum before the output is written");
+  command.add_flag("--verify", arguments.verify, "Check order, count and checksum before the output appears");
+  command.add_flag(
+      "--no-sync", arguments.leaves_unsynced,
+      "Do not wait until the output is on the disk: faster, and lost if the machine loses power soon after");
   command.add_option("--report", arguments.report, "Write phases, bytes, balance as JSON; - is standard output")
       ->type_name("FILE");
   command.add_option("--trace", arguments.trace, "Write a Chrome trace, one row a device (for Perfetto)")
@@ -225,6 +228,7 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
                                     .type = parse_type_flag(arguments.type),
                                     .unique = arguments.unique,
                                     .verify = arguments.verify,
+                                    .sync = !arguments.leaves_unsynced,
                                     .on_temporary = remove_temporary_on_signals(),
                                     .on_sorted = summarize};
   const spansort::sort_options options{.devices = arguments.devices,

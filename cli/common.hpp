@@ -47,6 +47,7 @@ struct sort_arguments {
   bool dry_run = false;
   std::string test_world;
   bool verify = false;
+  bool leaves_unsynced = false;
   std::string report;
   std::string trace;
   std::string summary;

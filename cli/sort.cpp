@@ -40,10 +40,11 @@ int check_only(const sort_arguments& arguments) {
     throw spansort::invalid_argument(
         fmt::format("-c: checks and writes nothing, {} {} cannot be given with it", output.flag, output.path));
   }
-  const std::array<given_flag, 4> sorting{{{"--head", !arguments.head.empty()},
+  const std::array<given_flag, 5> sorting{{{"--head", !arguments.head.empty()},
                                            {"-T", !arguments.temporary_directories.empty()},
                                            {"--dry-run", arguments.dry_run},
-                                           {"--verify", arguments.verify}}};
+                                           {"--verify", arguments.verify},
+                                           {"--no-sync", arguments.leaves_unsynced}}};
   for (const given_flag& flag : sorting) {
     if (flag.is_given) throw spansort::invalid_argument(fmt::format("-c: only checks, {} is of a sort", flag.name));
   }

@@ -107,6 +107,7 @@ std::vector<agreed_setting> settings_of(const cluster_sort_arguments& arguments,
           {"--algorithm", sort.algorithm},
           {"--radix-bits", arguments.radix_bits},
           {"--verify", yes_or_no(sort.verify)},
+          {"--no-sync", yes_or_no(sort.leaves_unsynced)},
           {"--heartbeat-timeout", arguments.cluster.heartbeat_timeout}};
 }
 
@@ -123,6 +124,7 @@ cluster_request make_request(const std::shared_ptr<cluster_sort_arguments>& argu
                                     .type = parse_type_flag(sort.type),
                                     .unique = sort.unique,
                                     .verify = sort.verify,
+                                    .sync = !sort.leaves_unsynced,
                                     .on_temporary = remove_temporary_on_signals()};
   return {settings_of(*arguments, name), [arguments, operation, options, file](const mpi_world& world) {
             return run_operation(world, arguments->sort, operation, options, file);

@@ -4,8 +4,8 @@
 // A file is .npy when it begins as one; the name .npy without that is an error. An output is .npy when its name says
 // so, or when it is a stream or the input itself and the input is .npy. Byte order of .npy keys is kept.
 // Output appears whole or not at all: a new file in the same directory, written, synced, renamed over the name, and the
-// directory synced. Input may be the output, by any name. Links are followed, permissions of a replaced file kept;
-// devices, FIFOs and standard output are written directly.
+// directory synced, but for what file_options::sync says. Input may be the output, by any name. Links are followed,
+// permissions of a replaced file kept; devices, FIFOs and standard output are written directly.
 // sort_options::memory_limit_bytes is here a ceiling S on the memory of the whole process, half of what is free where
 // it is 0. A file that fits in it together with the sort's workspace is sorted in memory. A larger one is sorted in
 // parts: sorted runs in temporary files, then ranges of their merge, each sorted in memory; "auto" devices are then the
@@ -51,7 +51,12 @@ struct file_options {
   /// Type of raw keys; required for raw input. With .npy input it must agree with the header (bf16 is read from u16).
   std::optional<key_type> type = {};
   bool unique = false;  ///< keep the first of equal keys only
-  bool verify = false;  ///< check order, count and multiset checksum of the result before it is written
+  bool verify = false;  ///< check order, count and multiset checksum of the result before it appears
+  /// The output is on the disk, and its name too, before the call returns. false: the system writes it when it sees
+  /// fit, so the call does not wait for the disk. Whatever ends the process, the output still appears whole or not at
+  /// all; but when the machine loses power or crashes within the next minute, it may be the old one, missing, or empty
+  /// in parts, and if it replaced the input, the keys may be lost. A disk that fails to write is noticed by nobody.
+  bool sync = true;
   temporary_file_callback on_temporary = {};
   /// sort_file calls it once, before the output is written. What does not fit in memory is refused then. What it throws
   /// surfaces, and the output is as it was.

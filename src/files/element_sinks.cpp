@@ -78,6 +78,7 @@ class file_sink final : public external::element_sink {
     const std::uint64_t size_bytes = num_expected_ ? text.size() + *num_expected_ * form_.element_bytes : 0;
     file_.emplace(target_, size_bytes, options_.on_temporary);
     if (!options_.keeps_page_cache) file_->drop_written_pages();
+    if (!options_.is_synced) file_->leave_unsynced();
     file_->write(std::as_bytes(std::span(text)));
   }
 

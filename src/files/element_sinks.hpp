@@ -19,6 +19,8 @@ struct sink_options {
   bool is_count_known = true;
   /// false: what has been written to a file is dropped from the page cache. For files that would fill it.
   bool keeps_page_cache = true;
+  /// false: a file is left to the system to be written to the disk (file_options::sync).
+  bool is_synced = true;
   temporary_callback on_temporary = {};
   transfer_progress on_progress = {};
 };

@@ -59,6 +59,7 @@ file_ends open_ends(const file_job& job, const file_options& file) {
   // A head is counted before it is written, as is what is held whole.
   sink_options writing{.is_count_known = !file.unique || job.is_head_sort || job.is_held_whole,
                        .keeps_page_cache = keeps_page_cache,
+                       .is_synced = file.sync,
                        .on_temporary = file.on_temporary};
   const progress_callback& user = job.options.on_progress;
   if (job.is_head_sort) reading.on_progress = shown_reading(user);

@@ -34,7 +34,7 @@ class shared_files {
         input_(input),
         output_(output),
         file_(file),
-        to_{.on_temporary = file.on_temporary},
+        to_{.is_synced = file.sync, .on_temporary = file.on_temporary},
         report_(session.given.report, operation) {}
 
   /// This node rank's share of the keys. Refused where there is no room beside it for the workspace of records with

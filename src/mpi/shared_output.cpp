@@ -81,13 +81,15 @@ std::uint64_t write_shared_output(session::state& session, const shared_output& 
     if (group.node_rank() != 0) return;
     files::require_free_space(output.target, whole_bytes);
     whole.emplace(output.target, whole_bytes, output.on_temporary, files::atomic_file::naming::from_the_start);
+    if (!output.is_synced) whole->leave_unsynced();
     whole->write(std::as_bytes(std::span(header)));
   });
   const std::string path = group.all_gather_strings(whole ? whole->temporary_path() : std::string()).front();
   // Node rank 0 may be killed: whoever is left removes it.
   shared_temporary temporary(whole ? std::string() : path, output.on_temporary);
   session.together("writing", [&] {
-    files::write_file_part({path, output.target, whole_bytes}, header.size() + place.num_before * width, part);
+    files::write_file_part({path, output.target, whole_bytes, output.is_synced},
+                           header.size() + place.num_before * width, part);
   });
   session.together("replacing the output", [&] {
     // A node rank that fails with its part written still keeps the output from being replaced.

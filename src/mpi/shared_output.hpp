@@ -16,6 +16,7 @@ namespace spansort::mpi {
 struct shared_output {
   files::output_target target = {};
   files::key_layout layout = {};
+  bool is_synced = true;  ///< the parts and the name are on the disk when it is done
   const temporary_file_callback& on_temporary;
 };
 

@@ -208,6 +208,31 @@ class FailingCalls(OutputTest):
                 self.assertIn("/y", done.stderr)
                 self.assertEqual(self.snapshot(), {"x.bin": self.keys.tobytes(), "y": OLD})
 
+    def counted(self, *flags):
+        """Returns how often the sort made each call."""
+        count = self.path("count")
+        done = run("sort", self.input, "-o", self.path("y"), "--type", "u32", *flags,
+                   env={"LD_PRELOAD": self.library, "SPANSORT_FAULT_COUNT": count})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.read("y"), self.sorted_bytes)
+        with open(count, encoding="ascii") as file:
+            return {name: int(number) for name, number in map(str.split, file)}
+
+    def test_only_a_sort_that_is_told_so_leaves_the_disk_alone(self):
+        self.assertEqual(self.counted()["fsync"], 2, "the file and its folder")
+        unsynced = self.counted("--no-sync")
+        self.assertEqual(unsynced["fsync"] + unsynced["sync_file_range"], 0)
+
+    def test_without_sync_the_output_is_whole_or_not_there_all_the_same(self):
+        for fault in (f"write:1:{errno.ENOSPC}", f"close:1:{errno.EIO}", f"linkat:1:{errno.EIO}",
+                      f"renameat:1:{errno.EIO}", f"renameat:1:{errno.EIO},no-tmpfile"):
+            with self.subTest(fault=fault):
+                old = self.write("y", OLD)
+                done = run("sort", self.input, "-o", old, "--type", "u32", "--no-sync",
+                           env={"LD_PRELOAD": self.library, "SPANSORT_FAULT": fault})
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertEqual(self.snapshot(), {"x.bin": self.keys.tobytes(), "y": OLD})
+
     def test_directory_that_cannot_be_synced_is_reported(self):
         done = self.sort_with(f"fsync:2:{errno.EIO}", self.path("y"))
         self.assertEqual(done.returncode, 4, done.stderr)

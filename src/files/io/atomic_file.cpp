@@ -152,9 +152,9 @@ void atomic_file::commit() {
   }
   keep_permissions();
   // Not repeated: after a failed fsync the kernel may have dropped the data and a second call would report success.
-  if (::fsync(file_.get()) != 0) fail("sync", errno);
+  if (is_synced_ && ::fsync(file_.get()) != 0) fail("sync", errno);
   name_and_rename();
-  if (::fsync(directory_.get()) != 0 && errno != EBADF && errno != EINVAL) {
+  if (is_synced_ && ::fsync(directory_.get()) != 0 && errno != EBADF && errno != EINVAL) {
     const int code = errno;
     throw io_error(fmt::format("{} is written and in place, but its directory cannot be synced: {}; it may be lost if "
                                "the machine fails now",

@@ -43,6 +43,12 @@ class atomic_file {
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Has what is written from now on dropped from the page cache: for files that would fill it.
   void drop_written_pages() noexcept { behind_.drop_pages(); }
+  /// Leaves it to the system when the file goes to the disk: commit() does not wait for it, and makes the file appear
+  /// whole or not at all unless the machine fails.
+  void leave_unsynced() noexcept {
+    is_synced_ = false;
+    behind_.leave_to_system();
+  }
   /// Path of the file while it is not the target yet; "" where it has none.
   [[nodiscard]] std::string temporary_path() const;
   /// Makes the file appear. Throws io_error; the old file is then intact, unless the error says that only the folder
@@ -67,6 +73,7 @@ class atomic_file {
   file_descriptor directory_;
   file_descriptor file_;
   write_behind behind_;
+  bool is_synced_ = true;
   std::string temporary_name_;  ///< in the directory; empty while the file has no name
 };
 

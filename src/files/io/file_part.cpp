@@ -28,7 +28,7 @@ void write_file_part(const shared_file& whole, std::uint64_t offset, std::span<c
   if (::lseek(file.get(), static_cast<off_t>(offset), SEEK_SET) < 0) fail("write", whole, errno);
   const transfer_result done = write_fully(file.get(), bytes);
   if (done.error_code != 0) fail("write", whole, done.error_code);
-  if (::fsync(file.get()) != 0) fail("sync", whole, errno);
+  if (whole.is_synced && ::fsync(file.get()) != 0) fail("sync", whole, errno);
   if (const int code = file.close(); code != 0) fail("write", whole, code);
 }
 

@@ -16,9 +16,10 @@ struct shared_file {
   std::string path;
   const output_target& target;
   std::uint64_t size_bytes = 0;
+  bool is_synced = true;  ///< else the system writes it to the disk when it sees fit
 };
 
-/// Writes `bytes` at `offset` and syncs them. Throws io_error naming the target.
+/// Writes `bytes` at `offset` and syncs them, if the file is to be. Throws io_error naming the target.
 void write_file_part(const shared_file& whole, std::uint64_t offset, std::span<const std::byte> bytes);
 
 }  // namespace spansort::files

@@ -39,6 +39,7 @@ int finish_window(int fd, std::uint64_t window) noexcept {
 }  // namespace
 
 int write_behind::advance(int fd, std::uint64_t end_bytes) noexcept {
+  if (!is_hurried_ && !drops_pages_) return 0;
   for (; (num_started_ + 1) * window_bytes <= end_bytes; ++num_started_) {
     if (const int code = start_window(fd, num_started_); code != 0) return code;
     if (!drops_pages_ || num_started_ < lag_windows) continue;
