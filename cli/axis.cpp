@@ -222,8 +222,9 @@ std::string superscript(int exponent) {
 std::string grouped_count(std::uint64_t count) { return grouped_digits(std::to_string(count), false); }
 
 std::string value_text(double value) {
-  constexpr double whole_below = 18446744073709551616.0;  // 64-bit keys in full
-  if (value == std::floor(value) && std::abs(value) < whole_below) return fmt::format("{:.0f}", value == 0 ? 0 : value);
+  constexpr double most_whole = 18446744073709551616.0;  // 64-bit keys in full, the greatest as its nearest double
+  if (std::isnan(value)) return "nan";                   // without the sign that some machines give to a NaN they make
+  if (value == std::floor(value) && std::abs(value) <= most_whole) return fmt::format("{:.0f}", value == 0 ? 0 : value);
   return fmt::format("{:.7g}", value);
 }
 

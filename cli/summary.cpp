@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <memory>
 #include <system_error>
 
+#include "cli/asked_quantiles.hpp"
 #include "cli/common.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/png.hpp"
@@ -102,20 +104,31 @@ void require_distinct_files(const summary_arguments& arguments) {
 
 /// Returns why there is no picture.
 std::string no_picture_text(const key_summary& s) {
+  if (s.box.count == 0) return "all keys are NaN";
   if (s.box.nan_count != 0 && s.options.nans == spansort::nan_policy::propagate) {
     return fmt::format("{} of {} keys are NaN, and so is every statistic; --nan omit leaves them out", s.box.nan_count,
                        s.box.nan_count + s.box.count);
   }
-  if (s.box.count == 0) return "all keys are NaN";
   return "quartiles or whiskers are infinite";
 }
 
 bool prints_text(const summary_arguments& arguments) { return arguments.json != "-" && arguments.outliers != "-"; }
 
+/// Says what a reader of table and plot could wonder about.
+std::string remarks_of(const picture_data& picture, const spansort::summary& box) {
+  std::string text;
+  if (std::isnan(box.mean)) text += "  There is no mean of both -inf and +inf.\n";
+  if (picture.num_not_shown != 0) {
+    text += fmt::format("  {} of the keys lie beyond the axis, infinite ones among them.\n", picture.num_not_shown);
+  }
+  return text;
+}
+
 std::string printed_text(const summary_findings& found, const text_style& style) {
   const std::string table = summary_table(found.summary);
   if (!found.picture) return table + fmt::format("\nNo box plot: {}.\n", no_picture_text(found.summary));
-  return table + "\n" + text_box_plot(found.summary, found.picture->value_axis, found.text_marks, style);
+  return table + "\n" + text_box_plot(found.summary, found.picture->value_axis, found.text_marks, style) +
+         remarks_of(*found.picture, found.summary.box);
 }
 
 int run_summary(const summary_arguments& arguments) {
@@ -140,6 +153,10 @@ void add_statistics_flags(CLI::App& command, summary_arguments& arguments) {
                   "What a quantile is: linear, hazen, weibull, median_unbiased, ... as NumPy names them, or tukey")
       ->type_name("M")
       ->capture_default_str();
+  command
+      .add_option("-q,--quantiles", arguments.quantiles,
+                  "Quantiles to print besides, and to list in the JSON: -q 0.999 or -q 5%,99.9%; default 0.95,0.99")
+      ->type_name("Q,...");
   command.add_option("--nan", arguments.nans, "NaN keys: propagate (all statistics are NaN), omit, error")
       ->type_name("POLICY")
       ->capture_default_str();
@@ -180,6 +197,7 @@ summary_request check_summary_flags(const summary_arguments& arguments) {
   request.options.method = parse_named("--method", arguments.method, spansort::parse_quantile_method);
   request.options.nans = parse_named("--nan", arguments.nans, spansort::parse_nan_policy);
   request.options.whiskers = parse_whiskers(arguments.whiskers);
+  request.quantiles = parse_quantiles(arguments.quantiles);
   request.options.most_outliers = most_listed_outliers;
   request.options.devices = arguments.devices;
   request.options.threads = parse_threads(arguments.threads);
@@ -202,7 +220,7 @@ summary_findings find_summary(const summary_arguments& arguments, const summary_
     throw spansort::bad_input(fmt::format("{}: no keys, so there is nothing to summarize", arguments.input));
   }
   summary_findings found;
-  found.summary = describe_keys(arguments.input, keys, request.options);
+  found.summary = describe_keys(arguments.input, keys, request.options, request.quantiles);
   found.summary.caption = printable(arguments.caption);
   found.picture = make_picture_data(keys, found.summary, request.scale);
   if (!found.picture) {

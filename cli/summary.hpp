@@ -26,6 +26,7 @@ struct summary_arguments {
   std::string method = "linear";
   std::string nans = "propagate";
   std::string whiskers = "1.5";
+  std::string quantiles;
   std::string json;
   std::string plot;
   std::string scale = "auto";
@@ -42,6 +43,7 @@ enum class picture_format : std::uint8_t { svg, png };
 struct summary_request {
   std::optional<spansort::key_type> type;
   spansort::summary_options options;
+  std::vector<double> quantiles;  ///< asked for by -q
   std::optional<axis_scale> scale;
   picture_format format = picture_format::svg;
 };

@@ -72,6 +72,7 @@ std::string summary_json(const key_summary& summary, const std::optional<picture
   object["bowley_seven"] = quantile_table(spansort::bowley_seven_q, box.bowley_seven);
   object["normal_seven"] = quantile_table(spansort::normal_seven_q, box.normal_seven);
   object["deciles"] = quantile_table(decile_q, summary.deciles);
+  object["quantiles"] = quantile_table(summary.asked_q, summary.asked_quantiles);
   object["histogram"] = histogram_json(picture);
   return object.dump(1) + "\n";
 }

@@ -31,19 +31,44 @@ std::string aligned(const std::vector<table_row>& rows) {
   return text;
 }
 
+struct table_quantile {
+  double q = 0;
+  double value = 0;
+  std::string name = {};
+};
+
 /// Quantiles in ascending order, each once.
-std::vector<table_row> quantile_rows(const key_summary& s) {
+std::vector<table_quantile> quantiles_of(const key_summary& s) {
   const spansort::summary& box = s.box;
-  const auto row = [](const char* label, double value) { return table_row{label, value_text(value)}; };
-  return {row("  0 %  minimum", box.minimum), row("  2 %", box.normal_seven[0]),
-          row("  9 %", box.normal_seven[1]),  row(" 10 %", s.deciles[0]),
-          row(" 20 %", s.deciles[1]),         row(" 25 %  lower quartile", box.lower_quartile),
-          row(" 30 %", s.deciles[2]),         row(" 40 %", s.deciles[3]),
-          row(" 50 %  median", box.median),   row(" 60 %", s.deciles[5]),
-          row(" 70 %", s.deciles[6]),         row(" 75 %  upper quartile", box.upper_quartile),
-          row(" 80 %", s.deciles[7]),         row(" 90 %", s.deciles[8]),
-          row(" 91 %", box.normal_seven[5]),  row(" 98 %", box.normal_seven[6]),
-          row("100 %  maximum", box.maximum)};
+  std::vector<table_quantile> all{{0, box.minimum, "minimum"},
+                                  {0.25, box.lower_quartile, "lower quartile"},
+                                  {0.5, box.median, "median"},
+                                  {0.75, box.upper_quartile, "upper quartile"},
+                                  {1, box.maximum, "maximum"}};
+  const auto append = [&](const auto& q, const auto& values) {
+    for (std::size_t i = 0; i < q.size(); ++i) all.push_back({q[i], values[i]});
+  };
+  append(spansort::normal_seven_q, box.normal_seven);
+  append(decile_q, s.deciles);
+  append(high_percentile_q, s.high_percentiles);
+  append(s.asked_q, s.asked_quantiles);
+  // Named ones come first of those with the same q.
+  std::ranges::stable_sort(all, {}, &table_quantile::q);
+  const auto repeated = std::ranges::unique(all, {}, &table_quantile::q);
+  all.erase(repeated.begin(), repeated.end());
+  return all;
+}
+
+std::vector<table_row> quantile_rows(const key_summary& s) {
+  const std::vector<table_quantile> quantiles = quantiles_of(s);
+  std::size_t width = 0;
+  for (const table_quantile& each : quantiles) width = std::max(width, percent_text(each.q).size());
+  std::vector<table_row> rows;
+  for (const table_quantile& each : quantiles) {
+    const std::string percent = fmt::format("{:>{}} %", percent_text(each.q), width);
+    rows.push_back({each.name.empty() ? percent : percent + "  " + each.name, value_text(each.value)});
+  }
+  return rows;
 }
 
 std::vector<table_row> outlier_rows(const spansort::summary& box) {

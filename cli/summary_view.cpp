@@ -134,14 +134,37 @@ spansort::summary summary_of_nothing() {
   return s;
 }
 
+/// Fills in the quantiles that the box has not; all are asked for at once.
+void fill_quantiles(const key_source& keys, key_summary& s) {
+  std::vector<double> q(decile_q.begin(), decile_q.end());
+  q.insert(q.end(), high_percentile_q.begin(), high_percentile_q.end());
+  q.insert(q.end(), s.asked_q.begin(), s.asked_q.end());
+  // Spafford's rule knows the quartiles alone.
+  const bool is_tukey = s.options.method == spansort::quantile_method::tukey;
+  const std::vector<double> found =
+      keys.quantiles(q, {.method = is_tukey ? spansort::quantile_method::linear : s.options.method,
+                         .nans = s.options.nans,
+                         .devices = s.options.devices,
+                         .threads = s.options.threads});
+  auto next = found.begin();
+  for (double& each : s.deciles) each = *next++;
+  for (double& each : s.high_percentiles) each = *next++;
+  for (double& each : s.asked_quantiles) each = *next++;
+}
+
 }  // namespace
 
-key_summary describe_keys(const std::string& path, const key_source& keys, const spansort::summary_options& options) {
+key_summary describe_keys(const std::string& path, const key_source& keys, const spansort::summary_options& options,
+                          const std::vector<double>& asked_q) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   key_summary s;
   s.name = path == "-" ? "standard input" : printable(std::filesystem::path(path).filename().string());
   s.type = keys.type;
   s.options = options;
-  s.deciles.fill(std::numeric_limits<double>::quiet_NaN());
+  s.deciles.fill(nan);
+  s.high_percentiles.fill(nan);
+  s.asked_q = asked_q;
+  s.asked_quantiles.assign(asked_q.size(), nan);
   s.box = summary_of_nothing();
   if (keys.num_keys == 0) return s;
   try {
@@ -149,14 +172,7 @@ key_summary describe_keys(const std::string& path, const key_source& keys, const
   } catch (const spansort::bad_input& failure) {
     throw spansort::bad_input(fmt::format("{}: {}", path, failure.what()));
   }
-  // Spafford's rule knows the quartiles alone.
-  const bool is_tukey = options.method == spansort::quantile_method::tukey;
-  const std::vector<double> deciles =
-      keys.quantiles(decile_q, {.method = is_tukey ? spansort::quantile_method::linear : options.method,
-                                .nans = options.nans,
-                                .devices = options.devices,
-                                .threads = options.threads});
-  std::ranges::copy(deciles, s.deciles.begin());
+  fill_quantiles(keys, s);
   return s;
 }
 

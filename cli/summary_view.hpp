@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/asked_quantiles.hpp"
 #include "cli/axis.hpp"
 #include "cli/key_source.hpp"
 #include "spansort/statistics.hpp"
@@ -17,6 +18,7 @@
 namespace cli {
 
 inline constexpr std::array<double, 9> decile_q{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
+inline constexpr std::array<double, 2> high_percentile_q{0.95, 0.99};
 
 struct key_summary {
   std::string name;     ///< of the file
@@ -25,15 +27,19 @@ struct key_summary {
   spansort::summary_options options;
   spansort::summary box;
   std::array<double, 9> deciles{};
+  std::array<double, 2> high_percentiles{};  ///< the quantiles at high_percentile_q
+  std::vector<double> asked_q;               ///< what the user asked for, in this order
+  std::vector<double> asked_quantiles;
 };
 
 /// Outliers that are held, and listed in JSON.
 inline constexpr std::uint64_t most_listed_outliers = 100'000;
 
-/// Summary and deciles of a file's keys. Of no keys, every statistic is NaN. Throws what summarize() throws; bad_input
-/// names the file.
+/// Summary, deciles, the 95th and 99th percentile and the quantiles at `asked_q` of a file's keys. Of no keys, every
+/// statistic is NaN. Throws what summarize() throws; bad_input names the file.
 [[nodiscard]] key_summary describe_keys(const std::string& path, const key_source& keys,
-                                        const spansort::summary_options& options);
+                                        const spansort::summary_options& options,
+                                        const std::vector<double>& asked_q = default_quantiles());
 
 /// Median ± 1.57 iqr / sqrt(count): where medians of such samples differ. McGill, Tukey and Larsen, Variations of Box
 /// Plots, 1978; as matplotlib's cilo and cihi.

@@ -189,7 +189,8 @@ std::string legend(const key_summary& summary, const axis& a, int exponent, cons
   text += indent;
   if (exponent != 0) text += fmt::format("in units of 1e{}; ", exponent);
   if (a.scale != axis_scale::linear) text += fmt::format("{} axis; ", name(a.scale));
-  return text + fmt::format("{} mean, {} outliers\n", g.mean, g.outlier);
+  if (std::isfinite(summary.box.mean)) text += fmt::format("{} mean, ", g.mean);
+  return text + fmt::format("{} outliers\n", g.outlier);
 }
 
 bool locale_is_utf8() {

@@ -107,12 +107,19 @@ void require_available(const summary_arguments& arguments) {
 
 std::vector<agreed_setting> settings_of(const cluster_summary_arguments& arguments) {
   const summary_arguments& summary = arguments.summary;
-  return {{"command", "summary"},           {"IN", summary.input},
-          {"--type", summary.type},         {"--method", summary.method},
-          {"--nan", summary.nans},          {"--whis", summary.whiskers},
-          {"--json", summary.json},         {"--plot", summary.plot},
-          {"--outliers", summary.outliers}, {"--scale", summary.scale},
-          {"--caption", summary.caption},   {"--heartbeat-timeout", arguments.cluster.heartbeat_timeout}};
+  return {{"command", "summary"},
+          {"IN", summary.input},
+          {"--type", summary.type},
+          {"--method", summary.method},
+          {"--nan", summary.nans},
+          {"--whis", summary.whiskers},
+          {"--quantiles", summary.quantiles},
+          {"--json", summary.json},
+          {"--plot", summary.plot},
+          {"--outliers", summary.outliers},
+          {"--scale", summary.scale},
+          {"--caption", summary.caption},
+          {"--heartbeat-timeout", arguments.cluster.heartbeat_timeout}};
 }
 
 cluster_request make_request(const std::shared_ptr<cluster_summary_arguments>& arguments) {

@@ -161,6 +161,54 @@ class Numbers(SummaryTest):
         self.assertIn("quartiles or whiskers are infinite", self.assert_ok("summary", half).stdout.decode())
 
 
+class AskedQuantiles(SummaryTest):
+    def rows(self, *args):
+        """Percentages and values of the table."""
+        lines = self.assert_ok("summary", *args).stdout.decode().splitlines()
+        words = [line.split() for line in lines if " % " in line]
+        return {row[0]: row[-1] for row in words}
+
+    def test_default(self):
+        values = self.rng.normal(size=NUM_KEYS)
+        path = self.save("x.npy", values)
+        found = self.summary(path)["quantiles"]
+        self.assertEqual(found["q"], [0.95, 0.99])
+        np.testing.assert_array_equal(found["values"], np.quantile(values, [0.95, 0.99]))
+        rows = self.rows(path)
+        self.assertEqual([rows["95"], rows["99"]], [f"{v:.7g}" for v in np.quantile(values, [0.95, 0.99])])
+
+    def test_asked(self):
+        values = self.rng.exponential(size=NUM_KEYS)
+        path = self.save("x.npy", values)
+        for text, q in (("0.95,0.99", [0.95, 0.99]), ("0.999", [0.999]), ("1,0,0.5", [1, 0, 0.5]),
+                        ("99.9%,5%", [99.9 / 100, 0.05]), ("1e-3", [0.001]), ("0.25,0.25", [0.25, 0.25])):
+            with self.subTest(q=text):
+                for method in ("linear", "hazen"):
+                    found = self.summary(path, "-q", text, "--method", method)["quantiles"]
+                    self.assertEqual(found["q"], q)
+                    np.testing.assert_array_equal(found["values"], np.quantile(values, q, method=method))
+                rows = self.rows(path, f"--quantiles={text}")
+                for each in q:
+                    self.assertEqual(float(rows[f"{each * 100:.9g}"]), float(f"{np.quantile(values, each):.7g}"))
+                self.assertIn("95", rows)
+                self.assertEqual(list(map(float, rows)), sorted(map(float, rows)))
+        self.assertEqual(self.summary(path, "-q", "0.95", "--method", "tukey")["quantiles"],
+                         self.summary(path, "-q", "0.95")["quantiles"])
+
+    def test_nan(self):
+        path = self.save("x.npy", np.array([1, 2, 3, np.nan]))
+        self.assertEqual(self.summary(path, "-q", "0.5")["quantiles"]["values"], [None])
+        self.assertEqual(self.summary(path, "-q", "0.5", "--nan", "omit")["quantiles"]["values"], [2])
+
+    def test_refused(self):
+        path = self.save("x.npy", np.arange(10.0))
+        for text in ("", "1.1", "-0.1", "x", "0.5,", ",0.5", "0.5 ", "0.5;0.7", "nan", "inf", "101%", "%", "p95", "95"):
+            with self.subTest(q=text):
+                if text:
+                    self.assert_refused(2, ["-q"], "summary", path, f"--quantiles={text}")
+                    self.assert_refused(2, ["-q"], "summary", self.path("missing.npy"), f"--quantiles={text}")
+
+
 class Histogram(SummaryTest):
     def test_counts_are_those_of_numpy(self):
         cases = {
@@ -213,7 +261,25 @@ class Text(SummaryTest):
             self.assertEqual(row[0].split()[-1], number, label)
         # Numbers end in the same column.
         rows = [line for line in lines[2:lines.index(row[0]) + 3] if line]
-        self.assertEqual((len(rows), len({len(line) for line in rows})), (28, 1))
+        self.assertEqual((len(rows), len({len(line) for line in rows})), (30, 1))
+
+    def test_no_sign_of_nan(self):
+        """Some machines give a sign to the NaN that they make of -inf and +inf, and keys may have one."""
+        path = self.save("x.npy", np.array([-np.inf, 1, 2, 3, np.inf, -np.nan]))
+        for flags in ([], ["--nan", "omit"]):
+            text = self.assert_ok("summary", path, *flags).stdout.decode()
+            self.assertRegex(text, r"mean +nan\n")
+            self.assertNotIn(" -nan", text)
+        self.assertIn("no mean of both -inf and +inf", text)
+        self.assertIn("2 of the keys lie beyond the axis", text)
+        self.assertNotIn("x mean", text)
+        text = self.assert_ok("summary", self.save("x.npy", np.full(3, -np.nan))).stdout.decode()
+        self.assertIn("No box plot: all keys are NaN.", text)
+        self.assertNotIn(" -nan", text)
+
+    def test_greatest_keys_in_full(self):
+        text = self.assert_ok("summary", self.save("x.npy", np.full(3, 2**64 - 1, "u8"))).stdout.decode()
+        self.assertRegex(text, r"maximum +18446744073709551616\n")
 
     def test_box_plot_fits_and_has_its_parts(self):
         values = np.concatenate([self.rng.normal(size=1000), [9.0, -8.0]])
