@@ -33,6 +33,13 @@ named_check check(const check_arguments& arguments) {
   return {found, std::string(spansort::name(found.type))};
 }
 
+/// Duplicates can be told from one read only where equal keys lie side by side.
+std::string duplicates_text(const spansort::check_result& found) {
+  if (found.is_in_order) return fmt::format("{}", found.num_duplicates);
+  return fmt::format("not counted, for the keys are out of order ({} equal their left neighbour)",
+                     found.num_duplicates);
+}
+
 }  // namespace
 
 int run_check(const check_arguments& arguments, bool prints_counts) {
@@ -40,7 +47,7 @@ int run_check(const check_arguments& arguments, bool prints_counts) {
   const spansort::check_result& found = result.found.keys;
   if (prints_counts) {
     print(fmt::format("keys: {}\ntype: {}\nduplicates: {}\nchecksum: {}\n", found.num_keys, result.elements,
-                      found.num_duplicates, spansort::to_string(found.checksum)));
+                      duplicates_text(found), spansort::to_string(found.checksum)));
   }
   if (!found.first_disorder) return status_ok;
   fmt::print(stderr, "spansort: {}:{}: disorder: {} after {}\n", arguments.input, *found.first_disorder,

@@ -13,6 +13,19 @@
 namespace cli {
 namespace {
 
+std::string counted(unsigned count, const char* what) {
+  if (count == 0) return fmt::format("unknown {}s", what);
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// Says what holds for all host devices together.
+std::string host_text(const spansort::host_description& host) {
+  return fmt::format("CPU: {}, {}, of which {} processors may be used; sorts use {}\nmemory: {} in {}, {} free\n",
+                     counted(host.num_cores, "core"), counted(host.num_hardware_threads, "thread"), host.num_processors,
+                     host.vector_target, bytes_text(host.memory_bytes), counted(host.num_numa_nodes, "NUMA node"),
+                     bytes_text(host.available_bytes));
+}
+
 int run_devices(bool as_json) {
   if (as_json) {
     print(spansort::devices_json() + "\n");
@@ -26,13 +39,13 @@ int run_devices(bool as_json) {
                     bytes_text(device.available_bytes), device.numa_node < 0 ? "-" : std::to_string(device.numa_node),
                     device.vector_target, device.model);
   }
-  table += fmt::format("{} processors may be used\n", spansort::num_processors());
+  table += host_text(spansort::describe_host());
   for (const spansort::link_description& link : spansort::list_links()) {
     const std::string found = link.works ? fmt::format("{:.0f} GB/s", link.gigabytes_per_s)
                                          : fmt::format("by way of host memory: {}", link.why_not);
     table += fmt::format("{} -> {}  {}\n", link.from, link.to, found);
   }
-  if (const std::string why = spansort::why_no_gpu(); !why.empty()) table += fmt::format("no GPU: {}\n", why);
+  if (const std::string why = spansort::why_no_gpu(); !why.empty()) table += why + "\n";
   print(table);
   return status_ok;
 }

@@ -35,6 +35,9 @@ struct check_result {
   std::uint64_t num_duplicates = 0;             ///< keys equal to their left neighbour (in value)
   std::optional<std::uint64_t> first_disorder;  ///< index of the first key that is out of order with its left neighbour
   multiset_checksum checksum;                   ///< over the keys' bits
+  /// No key comes before its left neighbour, whether or not neighbours may be equal. num_duplicates is then the number
+  /// of keys that are equal to an earlier one; of keys in any order it says no more than what it counts.
+  bool is_in_order = true;
 };
 
 /// One parallel read; no memory.

@@ -20,6 +20,19 @@ struct device_description {
   std::string vector_target = {};     ///< "AVX2", "AVX-512" ...
 };
 
+/// The machine without its GPUs, as far as this process may use it.
+struct host_description {
+  std::string model;                  ///< "AMD EPYC 7763"
+  std::string vector_target;          ///< what sorts on the CPU use: "AVX-512", "AVX2", "SSE4", "NEON" ...
+  unsigned num_cores = 0;             ///< 0: unknown
+  unsigned num_hardware_threads = 0;  ///< of these cores; 0: unknown
+  unsigned num_processors = 0;        ///< as num_processors()
+  unsigned num_numa_nodes = 1;        ///< each is a host device of list_devices(), which says its memory
+  std::uint64_t memory_bytes = 0;     ///< of these nodes together
+  std::uint64_t available_bytes = 0;  ///< now, to this process
+};
+[[nodiscard]] host_description describe_host();
+
 /// What was found when one GPU used the memory of another.
 struct link_description {
   std::string from;            ///< "gpu:0": whose kernels and copies
@@ -39,10 +52,11 @@ struct link_description {
 /// groups, rounded up). As many threads a call takes unless its option `threads` says otherwise.
 [[nodiscard]] unsigned num_processors();
 
-/// Returns why no GPU can be used, "" when one can.
+/// Returns why no GPU can be used, "" when one can: that there is no NVIDIA driver, the driver's own error, that this
+/// build has no GPU backend.
 [[nodiscard]] std::string why_no_gpu();
 
-/// {"num_processors": N, "devices": [...], "links": [...], "gpu": "..."}
+/// {"num_processors": N, "host": {...}, "devices": [...], "links": [...], "gpu": "..."}
 [[nodiscard]] std::string devices_json();
 
 }  // namespace spansort

@@ -44,6 +44,7 @@ auto with_values(const const_key_span& span, direction d, const F& f) {
 
 void merge(check_result& into, const check_result& from) {
   into.num_duplicates += from.num_duplicates;
+  into.is_in_order = into.is_in_order && from.is_in_order;
   for (std::size_t i = 0; i < 2; ++i) into.checksum.words[i] += from.checksum.words[i];
   if (from.first_disorder && (!into.first_disorder || *from.first_disorder < *into.first_disorder)) {
     into.first_disorder = from.first_disorder;
@@ -69,6 +70,7 @@ check_result check_block(const K* data, const index_range& block, const Encoding
     result.num_duplicates += here == left;
     if (here < left || (unique && here == left)) [[unlikely]] {
       if (!result.first_disorder) result.first_disorder = i;
+      if (here < left) result.is_in_order = false;
     }
     left = here;
   }

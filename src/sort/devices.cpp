@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/threads.hpp"
+#include "device/host/topology.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/open_devices.hpp"
 #include "spansort/errors.hpp"
@@ -35,6 +36,22 @@ std::vector<device_description> list_devices() {
   return descriptions;
 }
 
+host_description describe_host() {
+  host_description host;
+  for (const auto& device : sorting::open_devices({}, {})) {
+    const device::device_info info = device->info();
+    host.model = info.model;
+    host.vector_target = info.vector_target;
+    host.memory_bytes += info.memory_bytes;
+    host.available_bytes = device->available_bytes();
+  }
+  host.num_cores = device::host::num_cores();
+  host.num_hardware_threads = device::host::num_hardware_threads();
+  host.num_processors = base::num_processors();
+  host.num_numa_nodes = device::host::num_numa_nodes();
+  return host;
+}
+
 unsigned num_processors() { return base::num_processors(); }
 
 std::string devices_json() {
@@ -57,8 +74,20 @@ std::string devices_json() {
                      {"why_not", l.why_not},
                      {"gigabytes_per_s", l.gigabytes_per_s}});
   }
-  return json{{"num_processors", num_processors()}, {"devices", devices}, {"links", links}, {"gpu", why_no_gpu()}}.dump(
-      2);
+  const host_description host = describe_host();
+  const json of_host{{"model", host.model},
+                     {"vector_target", host.vector_target},
+                     {"num_cores", host.num_cores},
+                     {"num_hardware_threads", host.num_hardware_threads},
+                     {"num_numa_nodes", host.num_numa_nodes},
+                     {"memory_bytes", host.memory_bytes},
+                     {"available_bytes", host.available_bytes}};
+  return json{{"num_processors", host.num_processors},
+              {"host", of_host},
+              {"devices", devices},
+              {"links", links},
+              {"gpu", why_no_gpu()}}
+      .dump(2);
 }
 
 }  // namespace spansort

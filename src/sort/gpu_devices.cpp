@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sort/gpu_driver.hpp"
 #include "spansort/devices.hpp"
 #include "spansort/errors.hpp"
 #ifdef SPANSORT_HAS_CUDA
@@ -17,9 +18,11 @@ namespace spansort {
 std::string why_no_gpu() {
 #ifdef SPANSORT_HAS_CUDA
   if (device::cuda::num_gpus() > 0) return "";
-  return "no GPU can be used: " + device::cuda::why_none();
+  const sorting::gpu_driver driver = sorting::find_gpu_driver();
+  return "no GPU can be used: " + (driver.is_installed ? device::cuda::why_none() : driver.text);
 #else
-  return "no GPU can be used: this build of spansort has no GPU backend";
+  return fmt::format("no GPU can be used: {}; this build of spansort has no GPU backend",
+                     sorting::find_gpu_driver().text);
 #endif
 }
 

@@ -33,6 +33,7 @@ check_result slow_check(const_key_span keys, const check_options& options) {
     const bool equal =
         !falls && !test::precedes_in_value(keys.type, keys::is_descending(options.direction), left, here);
     result.num_duplicates += equal;
+    if (falls) result.is_in_order = false;
     if ((falls || (options.unique && equal)) && !result.first_disorder) result.first_disorder = i;
   }
   return result;
@@ -44,6 +45,7 @@ void expect_same(const const_key_span& keys, const check_options& options) {
   EXPECT_EQ(found.num_keys, expected.num_keys);
   EXPECT_EQ(found.num_duplicates, expected.num_duplicates);
   EXPECT_EQ(found.first_disorder, expected.first_disorder);
+  EXPECT_EQ(found.is_in_order, expected.is_in_order);
   if (options.unique) return;
   EXPECT_EQ(detail::is_sorted(keys, options.direction), !expected.first_disorder);
 }

@@ -2,11 +2,13 @@
 """Flags, help, and the subcommands that do not sort: check, gen, devices, plan."""
 import json
 import os
+import shutil
 import subprocess
 
 import numpy as np
 
-from support import BIN, CommandTest, FLOATS, TYPES, VARIED_TYPES, main, random_bits, run, some, special_bits
+from support import (BIN, CommandTest, FLOATS, TYPES, VARIED_TYPES, is_sanitized, main, random_bits, run, some,
+                     special_bits)
 
 DISTRIBUTIONS = ["uniform", "normal", "zero", "sorted", "reverse", "nearly-sorted", "staggered", "bucket-sorted",
                  "zipf:1", "entropy:4"]
@@ -152,6 +154,27 @@ class Check(CommandTest):
         self.assertEqual((fields["keys"], fields["type"], fields["duplicates"]), ("6", "u16", "3"))
         self.assertRegex(fields["checksum"], "^[0-9a-f]{32}$")
 
+    def test_duplicates_are_counted_or_said_not_to_be(self):
+        """Of keys out of order, one read knows equal neighbours and no more: 5, 1, 5 would have one duplicate."""
+        path = self.save("x.npy", np.array([5, 1, 5, 5, 5], "<i4"))
+        fields = self.fields(run("check", path))
+        self.assertEqual(fields["duplicates"],
+                         "not counted, for the keys are out of order (2 equal their left neighbour)")
+        path = self.save("x.npy", np.array([1, 5, 5, 5], "<i4"))
+        self.assertEqual(self.fields(run("check", path))["duplicates"], "2")
+        done = run("check", path, "-u")
+        self.assertEqual((done.returncode, self.fields(done)["duplicates"]), (1, "2"))
+        self.assertIn("not counted", self.fields(run("check", path, "-r"))["duplicates"])
+        records = self.write("x.bin", bytes([1, 9, 5, 8, 5, 7]))
+        flags = ["--record", "2", "--key", "0:1:u8"]
+        self.assertEqual(self.fields(run("check", records, *flags))["duplicates"], "1")
+        done = run("check", records, *flags, "-u")
+        self.assertEqual((done.returncode, self.fields(done)["duplicates"]), (1, "1"))
+        for more in ([], ["-u"]):
+            done = run("check", records, *flags, "-r", *more)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("not counted", self.fields(done)["duplicates"])
+
     def test_checksum_is_of_the_multiset(self):
         for key_type in VARIED_TYPES:
             keys = random_bits(key_type, 1000, self.rng)
@@ -241,8 +264,47 @@ class Explain(CommandTest):
         self.assertIn(f"{described['num_processors']} processors".encode(), listed)
         self.assertIn(described["num_processors"], range(1, len(os.sched_getaffinity(0)) + 1))
         self.assertGreaterEqual(len(described["devices"]), 1)
+        host = described["host"]
+        self.assertRegex(listed.decode(), r"CPU: (\d+|unknown) cores?, (\d+|unknown) threads?, of which")
+        self.assertRegex(listed.decode(), r"memory: [0-9.]+ .iB in \d+ NUMA nodes?, [0-9.]+ .iB free")
+        self.assertIn(f"sorts use {host['vector_target']}\n", listed.decode())
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            flags = file.read()
+        if "avx512bw" in flags and "avx512vl" in flags:
+            self.assertEqual(host["vector_target"], "AVX-512")
+        if host["num_hardware_threads"] != 0:
+            self.assertEqual(host["num_hardware_threads"], len(os.sched_getaffinity(0)))
+            self.assertLessEqual(host["num_cores"], host["num_hardware_threads"])
+        hosts = [d for d in described["devices"] if d["name"].startswith("host")]
+        self.assertEqual(host["num_numa_nodes"], len(hosts))
+        self.assertEqual(host["memory_bytes"], sum(d["memory_bytes"] for d in hosts))
         num_gpus = sum(d["name"].startswith("gpu") for d in described["devices"])
         self.assertEqual(len(described["links"]), num_gpus * (num_gpus - 1))
+
+    def test_driver(self):
+        """No driver, and drivers that say why they are of no use: in words, in both forms."""
+        listed = self.assert_ok("devices").stdout.decode()
+        reason = json.loads(self.assert_ok("devices", "--json").stdout)["gpu"]
+        if reason:
+            self.assertEqual(listed.splitlines()[-1], reason)
+        if "no GPU backend" not in reason:
+            self.skipTest("this build has a GPU backend, which wants a whole driver")
+        compiler = shutil.which(os.environ.get("CC", "cc"))
+        if "no NVIDIA driver found" not in reason or compiler is None or is_sanitized():
+            self.skipTest("this machine has a driver, or no compiler for one")
+        for start, words in (("return 0;", "NVIDIA driver for CUDA 12.8 with 2 GPUs"),
+                             ("return 999;", "the NVIDIA driver says: out of order (error 999)")):
+            source = self.write("driver.c", f"""
+                int cuInit(unsigned flags) {{ (void)flags; {start} }}
+                int cuDriverGetVersion(int* version) {{ *version = 12080; return 0; }}
+                int cuDeviceGetCount(int* count) {{ *count = 2; return 0; }}
+                int cuGetErrorString(int status, const char** text) {{ *text = "out of order"; return status == 0; }}
+                """.encode())
+            library = self.path("libcuda.so.1")
+            subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
+            done = self.assert_ok("devices", env={"LD_LIBRARY_PATH": self.folder})
+            self.assertIn(f"no GPU can be used: {words}; this build of spansort has no GPU backend",
+                          done.stdout.decode())
 
     def test_plan(self):
         path = self.path("x.npy")

@@ -39,6 +39,11 @@ TEST(CheckElements, FindsTheFirstDisorderWhereverChunksEnd) {
       EXPECT_EQ(found.whole.first_disorder, disorder == n ? std::nullopt : std::optional(disorder));
       EXPECT_EQ(found.whole.num_duplicates, order.num_duplicates(nullptr, bytes, n));
       EXPECT_EQ(found.whole.checksum, order.checksum(bytes, n));
+      EXPECT_EQ(found.whole.is_in_order, disorder == n);
+      test::memory_source again(elements);
+      const auto unique = external::check_elements(again, sizeof(tagged_number), chunk, check_of(order, true));
+      EXPECT_TRUE(unique.whole.first_disorder.has_value());  // each number stands there twice
+      EXPECT_EQ(unique.whole.is_in_order, disorder == n);
       EXPECT_EQ(found.disordered, disorder == n ? std::vector<std::byte>() : bytes_of(elements[disorder]));
       EXPECT_EQ(found.left_neighbour, disorder == n ? std::vector<std::byte>() : bytes_of(elements[disorder - 1]));
     }

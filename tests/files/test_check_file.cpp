@@ -30,6 +30,7 @@ class check_file_test : public testing::TestWithParam<key_type> {
     EXPECT_EQ(found.keys.num_duplicates, expected.num_duplicates);
     EXPECT_EQ(found.keys.first_disorder, expected.first_disorder);
     EXPECT_EQ(found.keys.checksum, expected.checksum);
+    EXPECT_EQ(found.keys.is_in_order, expected.is_in_order);
     const auto text = [&](std::uint64_t before) {
       return expected.first_disorder ? key_to_string(span, *expected.first_disorder - before) : "";
     };

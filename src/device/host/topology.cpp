@@ -44,6 +44,10 @@ class topology {
   [[nodiscard]] bool loaded() const noexcept { return loaded_; }
   [[nodiscard]] hwloc_topology_t handle() const noexcept { return handle_; }
   [[nodiscard]] const std::vector<hwloc_obj_t>& nodes() const noexcept { return nodes_; }
+  [[nodiscard]] unsigned count(hwloc_obj_type_t type) const noexcept {
+    const int found = loaded_ ? hwloc_get_nbobjs_by_type(handle_, type) : 0;
+    return static_cast<unsigned>(std::max(found, 0));
+  }
   [[nodiscard]] hwloc_obj_t node(int index) const noexcept {
     const auto i = static_cast<std::size_t>(index);
     return index >= 0 && i < nodes_.size() ? nodes_[i] : nullptr;
@@ -56,6 +60,10 @@ class topology {
 };
 
 }  // namespace
+
+unsigned num_cores() { return topology::get().count(HWLOC_OBJ_CORE); }
+
+unsigned num_hardware_threads() { return topology::get().count(HWLOC_OBJ_PU); }
 
 unsigned num_processors() { return base::num_processors(); }
 

@@ -10,6 +10,10 @@ namespace spansort::device::host {
 
 /// Processors that this process may use.
 [[nodiscard]] unsigned num_processors();
+/// Cores, and the hardware threads that they have together, that this process may be scheduled on; 0 where hwloc does
+/// not know.
+[[nodiscard]] unsigned num_cores();
+[[nodiscard]] unsigned num_hardware_threads();
 /// NUMA nodes with processors that this process may use; at least 1.
 [[nodiscard]] unsigned num_numa_nodes();
 [[nodiscard]] std::string processor_model();

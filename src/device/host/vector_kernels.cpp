@@ -159,7 +159,10 @@ SPANSORT_DISPATCH(std::uint32_t, u32)
 SPANSORT_DISPATCH(std::uint64_t, u64)
 #undef SPANSORT_DISPATCH
 
-std::string vector_target() { return SPANSORT_CHOOSE_FUNCTION(target_name)(); }
+std::string vector_target() {
+  const std::string target = SPANSORT_CHOOSE_FUNCTION(target_name)();
+  return target == "AVX3" ? "AVX-512" : target;  // Highway's name for it
+}
 
 }  // namespace spansort::device::host
 #endif

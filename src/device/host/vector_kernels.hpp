@@ -38,7 +38,7 @@ template <class K>
 template <class K>
 [[nodiscard]] K differing_bits(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
 
-/// The instruction set in use: "AVX2", "AVX3", ...
+/// The instruction set in use: "AVX2", "AVX-512", ...
 [[nodiscard]] std::string vector_target();
 
 }  // namespace spansort::device::host

@@ -35,6 +35,7 @@ elements_check check_elements(element_source& source, std::uint64_t element_byte
     found.whole.num_keys += count;
     found.whole.num_duplicates += chunk.num_duplicates;
     found.whole.checksum = found.whole.checksum + chunk.checksum;
+    found.whole.is_in_order = found.whole.is_in_order && chunk.is_in_order;
     std::memcpy(memory.data(), elements + (count - 1) * element_bytes, element_bytes);
   }
   return found;
@@ -43,10 +44,14 @@ elements_check check_elements(element_source& source, std::uint64_t element_byte
 chunk_check check_of(const element_order& order, bool unique) {
   return [&order, unique](const std::byte* elements, std::uint64_t count, bool has_left) {
     const std::byte* const left = has_left ? elements - order.element_bytes() : nullptr;
+    const std::optional<std::uint64_t> disorder = order.first_disorder(left, elements, count, unique);
+    // Where equal neighbours are disorder, too, what was found may be nothing worse.
+    const bool is_in_order = !disorder || (unique && !order.first_disorder(left, elements, count, false));
     return check_result{.num_keys = count,
                         .num_duplicates = order.num_duplicates(left, elements, count),
-                        .first_disorder = order.first_disorder(left, elements, count, unique),
-                        .checksum = order.checksum(elements, count)};
+                        .first_disorder = disorder,
+                        .checksum = order.checksum(elements, count),
+                        .is_in_order = is_in_order};
   };
 }
 
