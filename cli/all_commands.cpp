@@ -6,7 +6,6 @@
 namespace cli {
 
 void add_all_commands(CLI::App& app, command_action& action) {
-  add_program_texts(app);
   add_sort_command(app, action);
   add_argsort_command(app, action);
   add_check_command(app, action);
@@ -14,6 +13,9 @@ void add_all_commands(CLI::App& app, command_action& action) {
   add_devices_command(app, action);
   add_summary_command(app, action);
   add_plan_command(app, action);
+  add_help_command(app);
+  // The last: it completes the verbs that are there.
+  add_program_texts(app);
 }
 
 }  // namespace cli

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/common.hpp"
+#include "cli/program.hpp"
 
 namespace cli {
 
@@ -11,6 +12,8 @@ void add_argsort_command(CLI::App& app, command_action& action) {
   const auto arguments = std::make_shared<sort_arguments>();
   add_sort_flags(*command, *arguments);
   add_part_flags(*command, *arguments);
+  command->footer(verb_footer({"spansort argsort x.npy -o order.npy     in NumPy: x[np.load('order.npy')] is sorted"},
+                              {0, 2, 3, 4, 5, 6, 7, 8}));
   command->callback([arguments, &action] {
     action = [arguments] {
       return run_file_operation(*arguments, or_plan(*arguments, spansort::argsort_file, spansort::plan_argsort_file));

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/common.hpp"
+#include "cli/program.hpp"
 #include "spansort/check.hpp"
 
 namespace cli {
@@ -42,14 +43,15 @@ std::string duplicates_text(const spansort::check_result& found) {
 
 }  // namespace
 
-int run_check(const check_arguments& arguments, bool prints_counts) {
+int run_check(const check_arguments& arguments, check_words words) {
   const named_check result = check(arguments);
   const spansort::check_result& found = result.found.keys;
-  if (prints_counts) {
+  if (words == check_words::counts) {
     print(fmt::format("keys: {}\ntype: {}\nduplicates: {}\nchecksum: {}\n", found.num_keys, result.elements,
                       duplicates_text(found), spansort::to_string(found.checksum)));
   }
   if (!found.first_disorder) return status_ok;
+  if (words == check_words::none) return status_disorder;
   fmt::print(stderr, "spansort: {}:{}: disorder: {} after {}\n", arguments.input, *found.first_disorder,
              result.found.disordered, result.found.left_neighbour);
   return status_disorder;
@@ -64,7 +66,9 @@ void add_check_command(CLI::App& app, command_action& action) {
   add_threads_flag(*command, arguments->threads);
   add_reverse_flag(*command, arguments->descending);
   command->add_flag("-u,--unique", arguments->unique, "Equal neighbours are disorder, too");
-  command->callback([arguments, &action] { action = [arguments] { return run_check(*arguments, true); }; });
+  command->footer(verb_footer({"spansort check sorted.npy"}, {0, 1, 2, 3, 4, 6}));
+  command->callback(
+      [arguments, &action] { action = [arguments] { return run_check(*arguments, check_words::counts); }; });
 }
 
 }  // namespace cli

@@ -19,8 +19,14 @@ struct check_arguments {
   std::string threads;
 };
 
-/// Tells of the first disorder on standard error, and of count, type, duplicates and checksum on standard output if
-/// asked. Returns the exit status.
-int run_check(const check_arguments& arguments, bool prints_counts);
+/// What a check says beside its exit status.
+enum class check_words {
+  none,
+  disorder,  ///< the first disorder, on standard error
+  counts,    ///< and count, type, duplicates and checksum on standard output
+};
+
+/// Checks the file. Returns the exit status.
+int run_check(const check_arguments& arguments, check_words words);
 
 }  // namespace cli

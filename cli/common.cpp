@@ -58,13 +58,8 @@ std::uint64_t parse_device_memory(const sort_arguments& arguments) {
   return parse_size("--device-memory", text, text.ends_with('%') ? device_memory_bytes(arguments.devices) : 0);
 }
 
-// Standard input without -o goes to standard output, as GNU sort's; a file needs to be told where to.
-std::string output_of(const sort_arguments& arguments) {
-  if (!arguments.output.empty()) return arguments.output;
-  if (arguments.input == "-") return "-";
-  throw spansort::invalid_argument(
-      "-o: an output is needed: -o FILE, -o - for standard output, or the input's own name to sort in place");
-}
+// Without -o the output is standard output, as GNU sort's.
+std::string output_of(const sort_arguments& arguments) { return arguments.output.empty() ? "-" : arguments.output; }
 
 void require_distinct_outputs(const std::string& output, const sort_arguments& arguments) {
   std::vector<std::string> names{output};
@@ -106,11 +101,11 @@ void add_input_flags(CLI::App& command, std::string& input, std::string& type, b
   command.add_option("IN", input, "File of keys: .npy, or raw little-endian keys of --type; - is standard input")
       ->required()
       ->type_name("");
-  command.add_option("--type", type, fmt::format("Type of raw keys: {}", types_text))->type_name("T");
-  add_raw_flag(command, is_raw);
-}
-
-void add_raw_flag(CLI::App& command, bool& is_raw) {
+  command
+      .add_option("--type", type,
+                  fmt::format("Type of raw keys: {}, or NumPy's and DuckDB's names of these (uint32, float64, BIGINT)",
+                              types_text))
+      ->type_name("T");
   command.add_flag("--raw", is_raw,
                    "Take files for raw keys that look like text, an archive or a table, or have such a name");
 }
@@ -121,7 +116,10 @@ void add_reverse_flag(CLI::App& command, bool& descending) {
 
 void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
   add_input_flags(command, arguments.input, arguments.type, arguments.is_raw);
-  command.add_option("-o,--output", arguments.output, "Output; may be IN; - is standard output")->type_name("OUT");
+  command
+      .add_option("-o,--output", arguments.output,
+                  "Output; may be IN, which is then sorted in place; - or none: standard output")
+      ->type_name("OUT");
   add_reverse_flag(command, arguments.descending);
   command.add_flag("-u,--unique", arguments.unique, "Keep the first of equal keys only");
   command.add_option("--devices", arguments.devices, "auto, cpu, host:4 (four host devices), gpu, gpu:0,1 ...")
@@ -152,8 +150,9 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
   command.add_option("--progress", arguments.progress, "Progress bar on standard error: auto, always, never")
       ->type_name("WHEN")
       ->capture_default_str();
-  command.add_option("--seed", arguments.seed, "Seed of random choices; none of the algorithms makes any so far")
-      ->type_name("N");
+  command.add_option("--seed", arguments.seed, "Seed of random choices, of which no algorithm makes any so far")
+      ->type_name("N")
+      ->group("");
   command.add_option("--test-world", arguments.test_world)->group("");
   add_mpi_flag(command);
 }
@@ -168,7 +167,7 @@ void add_mpi_flag(CLI::App& command) {
 
 void add_threads_flag(CLI::App& command, std::string& threads) {
   command
-      .add_option("--threads", threads,
+      .add_option("-j,--threads,--parallel", threads,
                   "Threads that compute on the host, all devices together; default, and most: as many as the "
                   "process may use processors, by affinity and quota")
       ->type_name("N");
@@ -206,7 +205,7 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
   const std::string output = output_of(arguments);
   require_distinct_outputs(output, arguments);
   require_honest_name("-o", output, raw_policy_of(arguments));
-  require_not_terminal(output);
+  if (!arguments.dry_run) require_not_terminal(output);
   if (!arguments.seed.empty()) static_cast<void>(parse_count("--seed", arguments.seed));
 
   const bool wants_report = !arguments.report.empty() || !arguments.trace.empty();
@@ -249,7 +248,8 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
 
 void require_not_terminal(const std::string& output) {
   if (output != "-" || ::isatty(STDOUT_FILENO) == 0) return;
-  throw spansort::invalid_argument("-o: standard output is a terminal, which keys would garble; give a file");
+  throw spansort::invalid_argument(
+      "-o: standard output is a terminal, which keys would garble; say where they are to go with -o FILE, or `> FILE`");
 }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }

@@ -23,9 +23,11 @@ namespace cli {
 inline constexpr int status_ok = 0;
 inline constexpr int status_disorder = 1;
 inline constexpr int status_usage = 2;
+inline constexpr int status_input = 3;
 inline constexpr int status_io = 4;
 inline constexpr int status_device = 5;
 inline constexpr int status_memory = 6;
+inline constexpr int status_peer = 7;
 inline constexpr int status_internal = 8;
 
 /// Flags as typed.
@@ -60,9 +62,6 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments);
 
 /// Adds IN, --type and --raw.
 void add_input_flags(CLI::App& command, std::string& input, std::string& type, bool& is_raw);
-
-/// Adds --raw, for verbs that write keys and read none.
-void add_raw_flag(CLI::App& command, bool& is_raw);
 
 /// Adds --mpi, for help's sake: whoever gets it past the start of spansort runs over MPI already.
 void add_mpi_flag(CLI::App& command);

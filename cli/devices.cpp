@@ -9,6 +9,7 @@
 
 #include "cli/common.hpp"
 #include "cli/numbers.hpp"
+#include "cli/program.hpp"
 
 namespace cli {
 namespace {
@@ -56,6 +57,7 @@ void add_devices_command(CLI::App& app, command_action& action) {
   CLI::App* const command = app.add_subcommand("devices", "List the devices that can sort on this machine");
   const auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "As JSON");
+  command->footer(verb_footer({"spansort devices"}, {0, 2}));
   command->callback([as_json, &action] { action = [as_json] { return run_devices(*as_json); }; });
 }
 

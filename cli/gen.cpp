@@ -9,6 +9,7 @@
 #include "cli/common.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/numbers.hpp"
+#include "cli/program.hpp"
 #include "spansort/errors.hpp"
 
 namespace cli {
@@ -68,8 +69,11 @@ void add_gen_command(CLI::App& app, command_action& action) {
   command->add_option("-o,--output", arguments->output, "Output: .npy or raw by its name; - is standard output, raw")
       ->required()
       ->type_name("OUT");
-  command->add_option("--type", arguments->type, "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64")->type_name("T");
-  add_raw_flag(*command, arguments->is_raw);
+  command
+      ->add_option("--type", arguments->type,
+                   "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64, or NumPy's and DuckDB's names of these")
+      ->type_name("T");
+  command->add_flag("--raw", arguments->is_raw, "Write raw keys although the name of OUT is that of another format");
   command->add_flag("--records", arguments->writes_records,
                     "Records of 100 bytes in the layout of the Sort Benchmark, with 10 random bytes as key (--record "
                     "100 --key 0:10); the random numbers are not those of its gensort");
@@ -79,6 +83,8 @@ void add_gen_command(CLI::App& app, command_action& action) {
       ->type_name("D")
       ->capture_default_str();
   command->add_option("--seed", arguments->seed, "Seed")->type_name("S")->capture_default_str();
+  command->footer(
+      verb_footer({"spansort gen 1000000 --type f32 --distribution normal --seed 7 -o x.npy"}, {0, 2, 4, 6}));
   command->callback([arguments, &action] { action = [arguments] { return run_gen(*arguments); }; });
 }
 

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <exception>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/common.hpp"
@@ -26,7 +27,11 @@ int parse_and_run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& failure) {
-    if (failure.get_exit_code() != 0) return finish(cli::usage_outcome(app, failure));
+    // Help on a verb that there is not would be that of the program.
+    const bool names_verb = argc > 1 && argv[1][0] != '-';
+    if (failure.get_exit_code() != 0 || (names_verb && app.get_subcommands().empty())) {
+      return finish(cli::usage_outcome(app, failure));
+    }
     return cli::flush_output(app.exit(failure));  // --help and --version
   }
   return finish(cli::run_caught(action));
@@ -39,6 +44,9 @@ int main(int argc, char** argv) {
   // A limit on file size is then an error of write(), with a message and no half-written output.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
+    std::vector<char*> arguments = cli::spelled_out(argc, argv);
+    argc = static_cast<int>(arguments.size()) - 1;
+    argv = arguments.data();
     if (cli::wants_bench(argc, argv)) return cli::start_bench_program(argv);
     if (cli::wants_mpi(argc, argv)) return cli::start_mpi_program(argv);
     return parse_and_run(argc, argv);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/common.hpp"
+#include "cli/program.hpp"
 
 namespace cli {
 namespace {
@@ -43,6 +44,7 @@ void add_plan_command(CLI::App& app, command_action& action) {
   add_threads_flag(*command, arguments->threads);
   add_reverse_flag(*command, arguments->descending);
   command->add_flag("--json", arguments->as_json, "As JSON");
+  command->footer(verb_footer({"spansort plan x.npy --devices host:4"}, {0, 2, 3, 4, 5, 6}));
   command->callback([arguments, &action] { action = [arguments] { return run_plan(*arguments); }; });
 }
 

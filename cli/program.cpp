@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
@@ -20,7 +22,9 @@ namespace cli {
 namespace {
 
 constexpr const char* footer =
-    R"(IN and OUT: .npy by its header, anything else raw little-endian keys of --type; - is a stream.
+    R"(Help on a verb and its flags: spansort help VERB, or spansort VERB --help.
+
+IN and OUT: .npy by its header, anything else raw little-endian keys of --type; - is a stream.
 An output appears whole or not at all; it may be the input.
 
 Exit status:
@@ -38,6 +42,24 @@ Benchmarks, where they are installed: spansort bench --help.
 Example: spansort gen 1000000 --type f32 --distribution normal -o x.npy
          spansort sort x.npy -o y.npy --devices host:4 --verify && spansort check y.npy)";
 
+constexpr const char* version_text = "spansort " SPANSORT_VERSION;
+
+struct status_row {
+  int status;
+  const char* meaning;
+};
+constexpr std::array status_rows{
+    status_row{status_ok, "done"},
+    status_row{status_disorder, "the keys are out of order"},
+    status_row{status_usage, "a flag is unknown or senseless"},
+    status_row{status_input, "the input is not what it should be: wrong size, damaged header, another format"},
+    status_row{status_io, "a file cannot be opened, read or written: missing, no permission, disk full"},
+    status_row{status_device, "a device is absent, unusable or lost"},
+    status_row{status_memory, "out of memory; what is needed and what there is are named"},
+    status_row{status_peer, "a node rank of --mpi was lost"},
+    status_row{status_internal, "an internal check failed, and the output was withheld"},
+};
+
 }  // namespace
 
 void fill_standard_descriptors() {
@@ -49,9 +71,41 @@ void fill_standard_descriptors() {
 }
 
 void add_program_texts(CLI::App& app) {
-  app.set_version_flag("--version", "spansort " SPANSORT_VERSION);
+  app.set_version_flag("-V,--version", version_text);
+  // Each verb takes it too; its help need not say so.
+  for (CLI::App* const verb : app.get_subcommands({})) verb->set_version_flag("-V,--version", version_text)->group("");
   app.require_subcommand(1);
   app.footer(footer);
+}
+
+std::string verb_footer(const std::vector<std::string>& examples, const std::vector<int>& statuses) {
+  std::string text = examples.size() == 1 ? "Example:\n" : "Examples:\n";
+  for (const std::string& example : examples) text += fmt::format("  {}\n", example);
+  text += "\nExit status:\n";
+  for (const status_row& row : status_rows) {
+    if (std::ranges::find(statuses, row.status) == statuses.end()) continue;
+    text += fmt::format("  {}  {}\n", row.status, row.meaning);
+  }
+  text.pop_back();
+  return text;
+}
+
+void add_help_command(CLI::App& app) {
+  CLI::App* const command = app.add_subcommand("help", "Help on a verb: spansort help sort");
+  command->allow_extras();
+}
+
+std::vector<char*> spelled_out(int argc, char** argv) {
+  static std::string help_flag = "--help";
+  std::vector<char*> arguments(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    arguments.erase(arguments.begin() + 1);
+    const bool names_verb = argc > 2 && std::string_view(argv[2]) != "help";
+    if (!names_verb) arguments.resize(1);
+    arguments.insert(arguments.begin() + (names_verb ? 2 : 1), help_flag.data());
+  }
+  arguments.push_back(nullptr);
+  return arguments;
 }
 
 outcome run_caught(const command_action& action) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
 
@@ -15,8 +16,17 @@ struct outcome {
   std::string message;
 };
 
-/// --version, --help's last words, and that a subcommand is needed.
+/// Adds --version, also to each verb that is there already, --help's last words, and that a verb is needed.
 void add_program_texts(CLI::App& app);
+
+/// Returns the last words of a verb's help: its examples, one a line, and the exit statuses that it may end with.
+[[nodiscard]] std::string verb_footer(const std::vector<std::string>& examples, const std::vector<int>& statuses);
+
+/// Adds `help VERB`, for the list of verbs; spelled_out() does it.
+void add_help_command(CLI::App& app);
+
+/// Returns the arguments with `help VERB` written as `VERB --help`, and a null pointer behind them, as main() has them.
+[[nodiscard]] std::vector<char*> spelled_out(int argc, char** argv);
 
 /// Runs it; an exception becomes its exit status and message.
 [[nodiscard]] outcome run_caught(const command_action& action);

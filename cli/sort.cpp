@@ -8,6 +8,7 @@
 
 #include "cli/check.hpp"
 #include "cli/common.hpp"
+#include "cli/program.hpp"
 #include "spansort/errors.hpp"
 
 namespace cli {
@@ -15,7 +16,8 @@ namespace {
 
 /// Flags of `sort` alone.
 struct sort_modes {
-  bool checks_only = false;
+  std::string check;  ///< "" without -c, which says "true" where it is given no word
+  bool checks_quietly = false;
   bool merges = false;
   std::vector<std::string> more_inputs;
 };
@@ -30,7 +32,17 @@ struct named_output {
   const std::string& path;
 };
 
-int check_only(const sort_arguments& arguments) {
+/// Returns whether the status alone is to say what was found. Throws invalid_argument for an unknown --check=WORD.
+bool is_quiet(const sort_modes& modes) {
+  if (modes.check == "quiet" || modes.check == "silent") return true;
+  if (!modes.check.empty() && modes.check != "true" && modes.check != "diagnose-first") {
+    throw spansort::invalid_argument(
+        fmt::format("--check: '{}' is unknown; quiet, silent or diagnose-first expected", modes.check));
+  }
+  return modes.checks_quietly;
+}
+
+int check_only(const sort_arguments& arguments, bool is_silent) {
   const std::array<named_output, 4> outputs{{{"-o", arguments.output},
                                              {"--report", arguments.report},
                                              {"--trace", arguments.trace},
@@ -50,12 +62,11 @@ int check_only(const sort_arguments& arguments) {
   }
   return run_check({arguments.input, arguments.type, arguments.is_raw, arguments.records, arguments.descending,
                     arguments.unique, arguments.threads},
-                   false);
+                   is_silent ? check_words::none : check_words::disorder);
 }
 
 int merge_inputs(const sort_arguments& arguments, const sort_modes& modes) {
   if (arguments.dry_run) throw spansort::invalid_argument("--dry-run: a merge of sorted files has no plan to show");
-  if (arguments.output.empty()) throw spansort::invalid_argument("-m: an output is needed: -o FILE or -o -");
   for (const std::string& more : modes.more_inputs) require_raw_input(more, raw_policy_of(arguments));
   std::vector<std::string> inputs{arguments.input};
   inputs.insert(inputs.end(), modes.more_inputs.begin(), modes.more_inputs.end());
@@ -65,13 +76,14 @@ int merge_inputs(const sort_arguments& arguments, const sort_modes& modes) {
 }
 
 int run_sort(const sort_arguments& arguments, const sort_modes& modes) {
-  if (modes.checks_only && modes.merges) throw spansort::invalid_argument("-c and -m: one of them, not both");
+  const bool checks = !modes.check.empty() || modes.checks_quietly;
+  if (checks && modes.merges) throw spansort::invalid_argument("-c and -m: one of them, not both");
   if (modes.merges) return merge_inputs(arguments, modes);
   if (!modes.more_inputs.empty()) {
     throw spansort::invalid_argument(
         fmt::format("'{}': one input is expected; several are merged with -m if each is sorted", modes.more_inputs[0]));
   }
-  if (modes.checks_only) return check_only(arguments);
+  if (checks) return check_only(arguments, is_quiet(modes));
   return run_file_operation(arguments, or_plan(arguments, spansort::sort_file, spansort::plan_sort_file));
 }
 
@@ -88,9 +100,16 @@ void add_sort_command(CLI::App& app, command_action& action) {
       ->type_name("FILE");
   add_part_flags(*command, *arguments);
   const auto modes = std::make_shared<sort_modes>();
-  command->add_flag("-c,--check", modes->checks_only, "Write nothing; status 1 and the first disorder if there is one");
+  command->add_flag("-c,--check", modes->check,
+                    "Write nothing; status 1 and the first disorder if there is one; --check=quiet is -C");
+  command->add_flag("-C", modes->checks_quietly, "As -c, but by the status alone, without a word");
   command->add_flag("-m,--merge", modes->merges, "Merge inputs that are sorted already");
   command->add_option("MORE", modes->more_inputs, "Further inputs of -m")->type_name("");
+  command->footer(
+      verb_footer({"spansort sort x.npy -o sorted.npy --verify", "spansort sort x.npy -o x.npy     in place",
+                   "spansort sort keys.bin --type uint32 -r > falling.bin",
+                   "spansort sort -m day1.npy day2.npy -o both.npy", "spansort sort -c sorted.npy && echo in order"},
+                  {0, 1, 2, 3, 4, 5, 6, 7, 8}));
   command->callback(
       [arguments, modes, &action] { action = [arguments, modes] { return run_sort(*arguments, *modes); }; });
 }

@@ -16,6 +16,7 @@
 #include "cli/common.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/png.hpp"
+#include "cli/program.hpp"
 #include "cli/summary_json.hpp"
 #include "cli/svg.hpp"
 #include "spansort/errors.hpp"
@@ -269,6 +270,7 @@ void add_summary_command(CLI::App& app, command_action& action) {
       app.add_subcommand("summary", "Quantiles, box plot and outliers of a file's keys, without sorting them");
   const auto arguments = std::make_shared<summary_arguments>();
   add_summary_flags(*command, *arguments);
+  command->footer(verb_footer({"spansort summary x.npy --plot x.svg"}, {0, 2, 3, 4, 5, 6, 7}));
   command->callback([arguments, &action] { action = [arguments] { return run_summary(*arguments); }; });
 }
 

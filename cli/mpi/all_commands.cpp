@@ -6,10 +6,11 @@
 namespace cli {
 
 void add_all_cluster_commands(CLI::App& app, cluster_action& action) {
-  add_program_texts(app);
   add_cluster_sort_command(app, action);
   add_cluster_argsort_command(app, action);
   add_cluster_summary_command(app, action);
+  // The last: it completes the verbs that are there.
+  add_program_texts(app);
 }
 
 }  // namespace cli

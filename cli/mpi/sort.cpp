@@ -162,6 +162,8 @@ void add_command(CLI::App& app, cluster_action& action, const char* name, const 
       ->capture_default_str();
   add_cluster_flags(*command, arguments->cluster);
   describe_flags(*command);
+  command->footer(
+      verb_footer({fmt::format("mpirun -n 4 spansort {} --mpi x.npy -o out.npy", name)}, {0, 2, 3, 4, 5, 6, 7, 8}));
   command->callback([=, &action] { action = [=] { return make_request(arguments, name, operation); }; });
 }
 

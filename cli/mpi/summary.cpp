@@ -10,6 +10,7 @@
 #include "cli/common.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/mpi/cluster_flags.hpp"
+#include "cli/program.hpp"
 #include "spansort/errors.hpp"
 
 namespace cli {
@@ -144,6 +145,7 @@ void add_cluster_summary_command(CLI::App& app, cluster_action& action) {
   add_cluster_flags(*command, arguments->cluster);
   command->get_option("--outliers")
       ->description("Write all outliers, in input order, into a file that all node ranks see: .npy or raw by its name");
+  command->footer(verb_footer({"mpirun -n 4 spansort summary --mpi x.npy"}, {0, 2, 3, 4, 5, 6, 7}));
   command->callback([=, &action] { action = [=] { return make_request(arguments); }; });
 }
 

@@ -155,7 +155,7 @@ concept sort_index = std::integral<T> &&(sizeof(T) == 4 || sizeof(T) == 8) && !s
 /// "u8" ... "f64".
 [[nodiscard]] std::string_view name(key_type type) noexcept;
 
-/// The inverse of name(). Throws invalid_argument for anything else, listing what is known.
+/// The inverse of name(); takes NumPy's and DuckDB's names too (uint32, BIGINT). Throws invalid_argument for others.
 [[nodiscard]] key_type parse_key_type(std::string_view text);
 
 /// `num_keys` keys of a type known at run time, contiguous, aligned to their size.

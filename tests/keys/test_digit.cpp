@@ -79,6 +79,32 @@ TEST(KeyType, NamesAndSizesGoBothWays) {
   }
 }
 
+TEST(KeyType, NamesOfNumPyAndDatabasesAreTaken) {
+  const std::map<std::string, key_type> names{
+      {"uint8", key_type::u8},     {"int16", key_type::i16},    {"half", key_type::f16},   {"bfloat16", key_type::bf16},
+      {"single", key_type::f32},   {"float64", key_type::f64},  {"double", key_type::f64}, {"DOUBLE", key_type::f64},
+      {"FLOAT", key_type::f32},    {"REAL", key_type::f32},     {"INT", key_type::i32},    {"integer", key_type::i32},
+      {"UINTEGER", key_type::u32}, {"UBIGINT", key_type::u64},  {"bigint", key_type::i64}, {"Tinyint", key_type::i8},
+      {"utinyint", key_type::u8},  {"USMALLINT", key_type::u16}};
+  for (const auto& [text, type] : names) EXPECT_EQ(parse_key_type(text), type) << text;
+}
+
+TEST(KeyType, RefusalsSayWhatIsMeant) {
+  const std::map<std::string, std::string> hints{
+      {"float", "f32 or f64"}, {"int", "i32 or i64"}, {"INT8", "i64 or i8"}, {"HUGEINT", "128 bits"},
+      {"hugeint", "128 bits"}, {"<f4", "f32"},        {"f8", "f64"},         {">u8", "u64"},
+      {"u4", "u32"},           {"i1", "i8"}};
+  for (const auto& [text, hint] : hints) {
+    try {
+      (void)parse_key_type(text);
+      ADD_FAILURE() << "accepted '" << text << "'";
+    } catch (const invalid_argument& e) {
+      const std::string message = e.what();
+      EXPECT_NE(message.substr(0, message.find("known are")).find(hint), std::string::npos) << message;
+    }
+  }
+}
+
 TEST(KeyType, UnknownNamesAreRefusedWithTheKnownOnes) {
   for (const char* text : {"", "u", "u128", "F32", "f32 ", "float"}) {
     try {
