@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes README's GPU tables from the JSON files that ./dev bench gpu made, one folder a machine.
+"""Writes the GPU tables of docs/benchmarks.md from the JSON files that ./dev bench gpu made, one folder a machine.
 
 usage: scripts/bench_gpu_table.py bench/results/<gpu>x<count>/*.json ... [--check]
---check: change nothing; exit 1 if README does not say what the files say.
+--check: change nothing; exit 1 if the page does not say what the files say.
 """
 import pathlib
 import sys
@@ -97,14 +97,14 @@ def main():
     if not sources:
         sys.exit(__doc__)
     machines = read_machines(sources)
-    readme = pathlib.Path(__file__).resolve().parent.parent / "README.md"
-    text = readme.read_text()
+    page = pathlib.Path(__file__).resolve().parent.parent / "docs/benchmarks.md"
+    text = page.read_text()
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
     wanted = f"{before}{BEGIN}\n" + "\n\n".join(section(machine) for machine in machines) + f"\n{END}{after}"
     if "--check" in sys.argv:
-        sys.exit(0 if wanted == text else f"README.md does not show {' '.join(sources)}; run {sys.argv[0]}")
-    readme.write_text(wanted)
+        sys.exit(0 if wanted == text else f"docs/benchmarks.md does not show {' '.join(sources)}; run {sys.argv[0]}")
+    page.write_text(wanted)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes README's table of speed and its chart, docs/plots/speed.svg, from files of bench/results.
+
+usage: scripts/speed_table.py [--check]
+--check: change nothing; exit 1 if README or the chart is not what the files say. Figures come from the files alone: what is
+in none of them is said to be not measured."""
+import json
+import math
+import pathlib
+import sys
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = REPOSITORY / "bench/results"
+CHART = REPOSITORY / "docs/plots/speed.svg"
+BEGIN = "<!-- speed-table: made by scripts/speed_table.py from bench/results -->"
+END = "<!-- end speed-table -->"
+NAMES = ["Spansort", "NumPy", "std::sort", "vqsort", "CUB"]
+COLOURS = {"Spansort": "#c2410c", "NumPy": "#2563eb", "std::sort": "#6b7280", "vqsort": "#15803d", "CUB": "#7c3aed"}
+UNMEASURED = "not measured"
+NO_GPU = "CPU only"
+NO_CPU = "GPU only"
+# How the files name a contender.
+CPU_NAMES = {"Spansort": "spansort, one call", "std::sort": "std::sort", "vqsort": "hwy vqsort (1 thread)"}
+FILE_NAMES = {"Spansort": "spansort", "NumPy": "numpy.sort", "std::sort": "std::sort"}
+
+
+def load(path):
+    return json.loads((RESULTS / path).read_text())
+
+
+def cpu_row(file, key_type, distribution, power, **more):
+    """Rates of one case of `./dev bench cpu`; a contender without a figure is not measured."""
+    case = next(c for c in load(f"zen3-2-cores/{file}.json")["cases"]
+                if (c["type"], c["distribution"], c["num_keys"]) == (key_type, distribution, 2**power))
+    rates = {r["name"]: r["million_keys_per_s"] for r in case["results"] if r["verified"]}
+    found = {name: rates[key] for name, key in CPU_NAMES.items() if key in rates}
+    return {"NumPy": UNMEASURED, "CUB": NO_CPU, "vqsort": UNMEASURED} | found | more
+
+
+def file_row():
+    case = next(c for c in load("zen3-2-cores/files.json")["cases"] if c["suite"] == "fits")
+    times = {r["name"]: r["median_ms"] for r in case["results"]}
+    found = {name: case["num_keys"] / times[key] / 1e3 for name, key in FILE_NAMES.items()}
+    return {"vqsort": UNMEASURED, "CUB": NO_CPU} | found
+
+
+def gpu_row(suite, machine="h200x1", **wanted):
+    case = next(c for c in load(f"{machine}/sorts.json")["cases"]
+                if c["suite"] == suite and all(c.get(key) == value for key, value in wanted.items()) and c["verified"])
+    found = {"Spansort": case["num_keys"] / case["median_ms"] / 1e3}
+    if "cub_median_ms" in case:
+        found["CUB"] = case["num_keys"] / case["cub_median_ms"] / 1e3
+    return {"NumPy": NO_GPU, "std::sort": NO_GPU, "vqsort": NO_GPU, "CUB": "one GPU only"} | found
+
+
+def rows():
+    return [
+        ("2^24 32-bit integers, CPU", cpu_row("cpu-uniform", "u32", "uniform", 24)),
+        ("2^27 64-bit integers, CPU", cpu_row("cpu-uniform", "u64", "uniform", 27)),
+        ("2^24 pairs of 32-bit keys and values, CPU", cpu_row("cpu-uniform", "u32(u32)", "uniform", 24)),
+        ("2^24 32-bit integers, few distinct values, CPU", cpu_row("cpu-distributions", "u32", "entropy:4", 24)),
+        ("a file of 2^26 64-bit integers, read, sorted, written", file_row()),
+        ("2^28 32-bit integers on an H200", gpu_row("local", type="u32", distribution="uniform", num_keys=2**28)),
+        ("2^12 32-bit integers on an H200", gpu_row("small", memory="device", num_keys=2**12)),
+        ("2 · 10^9 32-bit integers in host memory, four H200", gpu_row(
+            "host", machine="h200x4", type="u32", memory="pinned", num_gpus=4, algorithm="auto", num_keys=2 * 10**9)),
+    ]
+
+
+def cell(value):
+    return value if isinstance(value, str) else f"{value:,.0f}".replace(",", " ")
+
+
+def table(all_rows):
+    lines = [["million keys (pairs) a second", *NAMES], ["---"] + ["---:"] * len(NAMES)]
+    lines += [[name, *(cell(found[contender]) for contender in NAMES)] for name, found in all_rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def mark(name, x, y):
+    colour = COLOURS[name]
+    if name == "Spansort":
+        return f'<circle cx="{x:.1f}" cy="{y}" r="7" fill="{colour}"/>'
+    return f'<circle cx="{x:.1f}" cy="{y}" r="5.5" fill="#ffffff" stroke="{colour}" stroke-width="2.5"/>'
+
+
+def chart(all_rows):
+    """A row a case, a mark a contender, rates on a logarithmic axis."""
+    left, right, top, step, width = 336, 44, 62, 34, 880
+    height = top + step * len(all_rows) + 44
+    low, high = 0.0, 5.0
+
+    def position(rate):
+        return left + (math.log10(rate) - low) / (high - low) * (width - left - right)
+
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="DejaVu Sans, Arial, sans-serif" '
+             'font-size="13" fill="#1f2937">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+             '<text x="16" y="24" font-size="15" font-weight="bold">Million keys (pairs) a second, farther right is faster</text>']
+    for i, name in enumerate(NAMES):
+        parts += [mark(name, left + 12 + 104 * i, 43), f'<text x="{left + 24 + 104 * i}" y="47.5">{name}</text>']
+    bottom = top + step * len(all_rows)
+    for power in range(int(low), int(high) + 1):
+        x = position(10**power)
+        label = f"{10**power:,}".replace(",", " ")
+        parts += [f'<line x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{bottom}" stroke="#d1d5db"/>',
+                  f'<text x="{x:.1f}" y="{bottom + 20}" text-anchor="middle">{label}</text>']
+    for i, (name, found) in enumerate(all_rows):
+        y = top + step * i + step // 2
+        parts += [f'<text x="{left - 14}" y="{y + 4.5}" text-anchor="end" font-size="12">{name}</text>',
+                  f'<line x1="{left}" y1="{y}" x2="{width - right}" y2="{y}" stroke="#e5e7eb"/>']
+        measured = {contender: rate for contender, rate in found.items() if not isinstance(rate, str)}
+        parts += [mark(contender, position(measured[contender]), y) for contender in reversed(NAMES) if contender in measured]
+    return "\n".join(parts + ["</svg>"]) + "\n"
+
+
+def main():
+    if sys.argv[1:] not in ([], ["--check"]):
+        sys.exit(__doc__)
+    all_rows = rows()
+    page = REPOSITORY / "README.md"
+    before, rest = page.read_text().split(BEGIN)
+    wanted = {page: f"{before}{BEGIN}\n{table(all_rows)}\n{END}{rest.split(END)[1]}", CHART: chart(all_rows)}
+    for path, text in wanted.items():
+        if "--check" not in sys.argv:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            sys.exit(f"{path.relative_to(REPOSITORY)} is not what the results say; run scripts/speed_table.py")
+
+
+if __name__ == "__main__":
+    main()
