@@ -122,7 +122,7 @@ def program_page(described, name, note):
 
 
 def local_page(described):
-    verbs = [verb for verb in described["programs"]["spansort"]["verbs"] if verb["name"] != "bench"]
+    verbs = [verb for verb in described["programs"]["spansort"]["verbs"] if verb["name"] not in ("bench", "help")]
     pages = [f"\\fBspansort\\-{escaped(verb['name'])}\\fR(1)" for verb in verbs]
     lines = program_page(described, "spansort", "Each verb has a page of its own: man spansort-sort shows that of sort.")
     return "\n".join(lines + section("SEE ALSO", [", ".join(pages)]) + section("COPYING", [COPYING])) + "\n"
@@ -157,7 +157,7 @@ def pages(described):
     for verb in programs["spansort"]["verbs"]:
         if verb["name"] == "bench":
             found["spansort-bench.1"] = bench_page(described)
-        else:
+        elif verb["name"] != "help":
             found[f"spansort-{verb['name']}.1"] = verb_page(described, verb, cluster.get(verb["name"]))
     if cluster:
         found["spansort-mpi.1"] = cluster_page(described)

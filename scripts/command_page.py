@@ -40,7 +40,7 @@ def page(described):
     programs = described["programs"]
     sections = [INTRODUCTION]
     for verb in programs["spansort"]["verbs"]:
-        if verb["name"] != "bench":
+        if verb["name"] not in ("bench", "help"):
             sections.append(verb_section("spansort", f"spansort {verb['name']}", verb))
     for verb in programs.get("spansort-mpi", {"verbs": []})["verbs"]:
         sections.append(verb_section("mpirun -n 4 spansort", f"spansort {verb['name']} --mpi", verb))

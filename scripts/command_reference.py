@@ -15,18 +15,20 @@ import command_page
 
 BENCH = {"name": "bench", "text": "Measure sorts side by side; its flags are listed by `spansort bench --help`",
          "footer": "", "options": [], "verbs": []}
+# What `help` takes, which its parser does not tell.
+VERB = {"positional": "VERB", "short": [], "long": [], "value": "", "takes_value": True, "required": False, "repeats": False,
+        "default": "", "text": "The verb whose help is to be printed", "completes": "choices"}
 
 
 def read_programs(path, has_bench):
-    """The programs by name; `VERB` is completed by the names of the verbs."""
+    """The programs by name, with what their parsers do not tell."""
     with open(path, encoding="utf-8") as file:
         described = json.load(file)
     for program in described["programs"].values():
         names = [verb["name"] for verb in program["verbs"]]
         for verb in program["verbs"]:
-            for option in verb["options"]:
-                if option["positional"] == "VERB":
-                    option.update(completes="choices", choices=names)
+            if verb["name"] == "help":
+                verb["options"].append(VERB | {"choices": names})
     if has_bench:
         described["programs"]["spansort"]["verbs"].append(BENCH)
     return described

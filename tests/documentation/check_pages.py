@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says which links of the documentation lead nowhere, and which pages docs/index.md leaves out.
 
-check_pages.py REPOSITORY: README.md, CONTRIBUTING.md, CHANGELOG.md and all of docs/. A link to a place within a page is held
-against that page's headings. README keeps to 150 lines; every header of the library begins with what it is."""
+check_pages.py REPOSITORY: README.md, CONTRIBUTING.md, CHANGELOG.md and all of docs/. A link to a place within a page is
+held against that page's headings. README keeps to 150 lines; every header of the library begins with what it is."""
 import pathlib
 import re
 import sys
