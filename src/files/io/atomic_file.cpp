@@ -2,7 +2,6 @@
 #include "files/io/atomic_file.hpp"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,11 +12,11 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <utility>
 
+#include "base/signals_held.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::files {
@@ -48,22 +47,6 @@ unsigned current_umask() {
   }
   return 077;
 }
-
-// Signals of this thread wait while the new file has a name that is not the target's: a matter of microseconds.
-class signals_held {
- public:
-  signals_held() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~signals_held() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  signals_held(const signals_held&) = delete;
-  signals_held& operator=(const signals_held&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 std::string path_of_descriptor(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 
@@ -107,7 +90,7 @@ bool atomic_file::open_nameless() {
 void atomic_file::open_named() {
   for (int attempt = 0; attempt < max_name_attempts; ++attempt) {
     const std::string name = random_name();
-    const signals_held hold;
+    const base::signals_held hold;
     announce(target_.directory + "/" + name);
     file_ = file_descriptor(
         ::openat(directory_.get(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -174,7 +157,7 @@ void atomic_file::keep_permissions() {
 }
 
 void atomic_file::name_and_rename() {
-  const signals_held hold;
+  const base::signals_held hold;  // a matter of microseconds, in which the new file has a name that is not the target's
   for (int attempt = 0; temporary_name_.empty(); ++attempt) {
     const std::string name = random_name();
     announce(target_.directory + "/" + name);

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 
+#include "files/io/parallel_read.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::files {
@@ -19,6 +20,9 @@ namespace {
 
 // Between two calls of the progress function.
 constexpr std::size_t piece_bytes = std::size_t{8} << 20;
+
+// Less is read before other threads have woken up.
+constexpr std::size_t least_parallel_bytes = std::size_t{8} << 20;
 
 [[noreturn]] void throw_io(const std::string& name, const char* action, int code) {
   throw io_error(fmt::format("cannot {} {}: {}", action, name, error_text(code)), code);
@@ -65,6 +69,7 @@ void input_file::classify() {
 }
 
 std::size_t input_file::read(std::span<std::byte> into, const transfer_progress& progress) {
+  if (size_bytes_ && !drops_pages_ && into.size() >= least_parallel_bytes) return read_parallel(into, progress);
   std::size_t done = 0;
   while (done < into.size()) {
     const std::size_t wanted = std::min(piece_bytes, into.size() - done);
@@ -77,6 +82,19 @@ std::size_t input_file::read(std::span<std::byte> into, const transfer_progress&
     if (got.num_bytes < wanted) break;
   }
   return done;
+}
+
+std::size_t input_file::read_parallel(std::span<std::byte> into, const transfer_progress& progress) {
+  const off_t begin = ::lseek(fd_, 0, SEEK_CUR);
+  if (begin < 0) throw_io(name_, "read", errno);
+  const std::uint64_t read_before = bytes_read_;
+  prefix_callback on_prefix;
+  if (progress) on_prefix = [&](std::uint64_t num_bytes) { progress(read_before + num_bytes, *size_bytes_); };
+  const transfer_result got = read_by_threads(fd_, into, static_cast<std::uint64_t>(begin), on_prefix);
+  bytes_read_ += got.num_bytes;
+  if (got.error_code != 0) throw_io(name_, "read", got.error_code);
+  seek(static_cast<std::uint64_t>(begin) + got.num_bytes);  // who shares the descriptor finds it where reading ended
+  return got.num_bytes;
 }
 
 // The last piece and the one before it: the kernel keeps pages that a range cuts, and large ones may be megabytes.

@@ -45,6 +45,7 @@ class input_file {
 
  private:
   void classify();
+  std::size_t read_parallel(std::span<std::byte> into, const transfer_progress& progress);
   void drop_pages_behind() noexcept;
   [[noreturn]] void throw_changed(const struct stat& now) const;
 
