@@ -130,9 +130,10 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
       ->type_name("NAME")
       ->capture_default_str();
   command
-      .add_option("-S,--buffer-size", arguments.memory,
-                  "Ceiling on the memory of the process: bytes, with K M G T for powers of 1024, or % of memory; "
-                  "default: half of what is free. Larger files are sorted in parts")
+      .add_option(
+          "-S,--buffer-size", arguments.memory,
+          "Ceiling on the memory of the process: 500M, 1.5G, 4GiB (powers of 1024), 100MB (of 1000), or % of memory; "
+          "default: half of what is free. Larger files are sorted in parts")
       ->type_name("SIZE");
   command
       .add_option(
@@ -176,7 +177,7 @@ void add_threads_flag(CLI::App& command, std::string& threads) {
 unsigned parse_threads(const std::string& text) {
   if (text.empty()) return 0;
   constexpr unsigned most = 1024;
-  const std::uint64_t threads = parse_count("--threads", text);
+  const std::uint64_t threads = parse_whole_number("--threads", text);
   if (threads == 0 || threads > most) {
     throw spansort::invalid_argument(fmt::format("--threads: {} is not 1 to {}", threads, most));
   }
@@ -206,7 +207,7 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
   require_distinct_outputs(output, arguments);
   require_honest_name("-o", output, raw_policy_of(arguments));
   if (!arguments.dry_run) require_not_terminal(output);
-  if (!arguments.seed.empty()) static_cast<void>(parse_count("--seed", arguments.seed));
+  if (!arguments.seed.empty()) static_cast<void>(parse_whole_number("--seed", arguments.seed));
 
   const bool wants_report = !arguments.report.empty() || !arguments.trace.empty();
   spansort::sort_report report;

@@ -35,7 +35,7 @@ spansort::distribution parse_distribution_flag(const std::string& text) {
 
 int run_gen_records(const gen_arguments& arguments) {
   const std::uint64_t num_records = parse_count("N", arguments.num_keys);
-  const std::uint64_t seed = parse_count("--seed", arguments.seed);
+  const std::uint64_t seed = parse_whole_number("--seed", arguments.seed);
   if (!arguments.type.empty())
     throw spansort::invalid_argument("--type: records have none; --records makes all of them");
   if (parse_distribution_flag(arguments.distribution).kind != spansort::distribution_kind::uniform) {
@@ -50,7 +50,7 @@ int run_gen_records(const gen_arguments& arguments) {
 int run_gen(const gen_arguments& arguments) {
   if (arguments.writes_records) return run_gen_records(arguments);
   const std::uint64_t num_keys = parse_count("N", arguments.num_keys);
-  const std::uint64_t seed = parse_count("--seed", arguments.seed);
+  const std::uint64_t seed = parse_whole_number("--seed", arguments.seed);
   const spansort::distribution distribution = parse_distribution_flag(arguments.distribution);
   const std::optional<spansort::key_type> type = parse_type_flag(arguments.type);
   if (!type) throw spansort::invalid_argument("--type: a key type is needed, or --records");
@@ -65,7 +65,10 @@ int run_gen(const gen_arguments& arguments) {
 void add_gen_command(CLI::App& app, command_action& action) {
   CLI::App* const command = app.add_subcommand("gen", "Generate keys; same seed, type and count: same bytes anywhere");
   const auto arguments = std::make_shared<gen_arguments>();
-  command->add_option("N", arguments->num_keys, "Number of keys or records")->required()->type_name("");
+  command
+      ->add_option("N", arguments->num_keys, "Number of keys or records: 1000000, 1e6, 10M; K M G T are powers of 1000")
+      ->required()
+      ->type_name("");
   command->add_option("-o,--output", arguments->output, "Output: .npy or raw by its name; - is standard output, raw")
       ->required()
       ->type_name("OUT");
@@ -83,8 +86,7 @@ void add_gen_command(CLI::App& app, command_action& action) {
       ->type_name("D")
       ->capture_default_str();
   command->add_option("--seed", arguments->seed, "Seed")->type_name("S")->capture_default_str();
-  command->footer(
-      verb_footer({"spansort gen 1000000 --type f32 --distribution normal --seed 7 -o x.npy"}, {0, 2, 4, 6}));
+  command->footer(verb_footer({"spansort gen 1M --type f32 --distribution normal --seed 7 -o x.npy"}, {0, 2, 4, 6}));
   command->callback([arguments, &action] { action = [arguments] { return run_gen(*arguments); }; });
 }
 

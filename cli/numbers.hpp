@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers on the command line, read strictly: no sign, no blank, no rest, no overflow. Errors name the flag.
+// This header reads numbers of the command line strictly: no sign, no blank, no rest, no overflow. Errors name the flag.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,15 @@
 
 namespace cli {
 
-/// A plain whole number. Throws spansort::invalid_argument.
+/// Reads digits and nothing else: a seed, a number of threads. Throws spansort::invalid_argument.
+[[nodiscard]] std::uint64_t parse_whole_number(std::string_view flag, std::string_view text);
+
+/// Reads a number of keys or records: 1000000, 1e6, 10M, 1.5G. K M G T P are powers of 1000 here, Ki Mi ... of 1024.
+/// Throws spansort::invalid_argument, also for what is not whole.
 [[nodiscard]] std::uint64_t parse_count(std::string_view flag, std::string_view text);
 
-/// A number of bytes above 0, or of K M G T (powers of 1024), or of % of `memory_bytes`. Throws
+/// Reads a number of bytes above 0: 500MB, 1.5G, 4GiB, 1e9, or % of `memory_bytes`. K M G T P are powers of 1024, as GNU
+/// sort's, and so are KiB MiB ...; KB MB ... are powers of 1000. Part of a byte is dropped. Throws
 /// spansort::invalid_argument.
 [[nodiscard]] std::uint64_t parse_size(std::string_view flag, std::string_view text, std::uint64_t memory_bytes);
 

@@ -49,7 +49,9 @@ void add_part_flags(CLI::App& command, sort_arguments& arguments) {
       ->type_name("DIR")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command.add_option("--head", arguments.head, "Only the first K of the sorted whole, without sorting the rest")
+  command
+      .add_option("--head", arguments.head,
+                  "Only the first K (1000, 1e6, 10M) of the sorted whole, without sorting the rest")
       ->type_name("K");
   command.add_flag("--dry-run", arguments.dry_run, "Print the plan: memory, runs, merges, bytes spilled; sort nothing");
 }

@@ -32,7 +32,7 @@ std::optional<spansort::record_format> parse_record_flags(const record_arguments
   if (!type.empty()) {
     throw spansort::invalid_argument("--type: records have none; their fields may, as --key 0:4:u32");
   }
-  const std::uint64_t record_bytes = parse_count("--record", arguments.record_bytes);
+  const std::uint64_t record_bytes = parse_whole_number("--record", arguments.record_bytes);
   try {
     return spansort::parse_record_format(record_bytes, fmt::format("{}", fmt::join(arguments.keys, ",")));
   } catch (const spansort::invalid_argument& failure) {

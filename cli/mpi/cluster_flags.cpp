@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t longest_timeout_s = 86'400;
 
 std::chrono::seconds parse_heartbeat_timeout(const std::string& text) {
-  const std::uint64_t seconds = parse_count("--heartbeat-timeout", text);
+  const std::uint64_t seconds = parse_whole_number("--heartbeat-timeout", text);
   if (seconds == 0 || seconds > longest_timeout_s) {
     throw spansort::invalid_argument(
         fmt::format("--heartbeat-timeout: {} is not 1 to {} seconds", text, longest_timeout_s));
@@ -47,7 +47,7 @@ std::function<void(std::string_view)> parse_test_fault(const std::string& text) 
   }
   int node_rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &node_rank);
-  if (parse_count("--test-fault", text.substr(last + 1)) != static_cast<std::uint64_t>(node_rank)) return {};
+  if (parse_whole_number("--test-fault", text.substr(last + 1)) != static_cast<std::uint64_t>(node_rank)) return {};
   return [kind, phase = text.substr(first + 1, last - first - 1)](std::string_view entered) {
     if (entered == phase) suffer_test_fault(kind);
   };

@@ -61,7 +61,7 @@ void require_files(const sort_arguments& arguments) {
 }
 
 unsigned parse_radix_bits(const std::string& text) {
-  const std::uint64_t bits = parse_count("--radix-bits", text);
+  const std::uint64_t bits = parse_whole_number("--radix-bits", text);
   if (bits < 1 || bits > 16) throw spansort::invalid_argument(fmt::format("--radix-bits: {} is not 1 to 16", bits));
   return static_cast<unsigned>(bits);
 }
@@ -116,7 +116,7 @@ cluster_request make_request(const std::shared_ptr<cluster_sort_arguments>& argu
   const sort_arguments& sort = arguments->sort;
   refuse_local_flags(sort);
   require_files(sort);
-  if (!sort.seed.empty()) static_cast<void>(parse_count("--seed", sort.seed));
+  if (!sort.seed.empty()) static_cast<void>(parse_whole_number("--seed", sort.seed));
   const spansort::mpi::options options = options_of(*arguments);
   require_honest_name("-o", sort.output, raw_policy_of(sort));
   require_raw_input(sort.input, raw_policy_of(sort));
@@ -140,7 +140,7 @@ void describe_flags(CLI::App& command) {
       ->description("Of each node rank, may differ: auto and cpu are its share of the machine; host:2, gpu:0 ...");
   command.get_option("--algorithm")->description(names_of(spansort::mpi::list_algorithms()));
   command.get_option("--buffer-size")
-      ->description("Ceiling on each node rank's memory: bytes, with K M G T for powers of 1024, or % of memory");
+      ->description("Ceiling on each node rank's memory: 500M, 1.5G (powers of 1024), 100MB (of 1000), or % of memory");
   command.get_option("--report")
       ->description("Write phases, bytes, balance of node rank 0 as JSON; - is standard output");
   for (const char* const name : {"--device-memory", "--temporary-directory", "--trace", "--progress"}) {

@@ -44,29 +44,52 @@ class Flags(CommandTest):
     def test_sizes(self):
         # Without a number, signed, fractional, with a rest, zero, too large for 64 bits with or without the unit.
         for size in some(("1e99", "-1", "0", "0K", "4Gx", "18446744073709551616", "18446744073709551615K", "16777216T",
-                          "1.5G", "4 G", " 4G", "+4G", "G", "%", "0%", "101%", "50%%", "0x10", "1,5", "4KB", "inf")):
+                          "4 G", " 4G", "+4G", "G", "%", "0%", "101%", "50%%", "0x10", "1,5", "4KiBs", "4Ki B", "inf",
+                          "1.G", ".5G", "1..5G", "0.5", "1e", "1e-10G", "1e99999", "4E", "4kb", "4Kib")):
             with self.subTest(size=size):
                 for flags in ([f"-S{size}"], ["-S", size], [f"--buffer-size={size}"]):
                     self.assert_refused(2, ["-S"], "sort", self.input, "-o", self.output, *flags)
         for flag in ("-S", "--buffer-size"):
             self.assert_refused(2, ["--buffer-size"], "sort", self.input, "-o", self.output, flag)
-        for size in ("1G", "1048576K", "1T", "16777215T", "100%", "18446744073709551615"):
+        for size in ("1G", "1048576K", "1T", "16777215T", "100%", "18446744073709551615", "1.5G", "1e9", "1e+9", "500MB",
+                     "4GiB", "4g", "99.5%", "0.5T", "1P"):
             self.assert_ok("sort", self.input, "-o", self.path("z.npy"), "-S", size)
 
     def test_device_memory(self):
-        for size in ("0", "1.5G", "-1", "G", "101%", "1e9"):
+        for size in ("0", "1.5X", "-1", "G", "101%", "1e99"):
             self.sort_refused(2, ["--device-memory"], f"--device-memory={size}")
-        for size in ("1G", "1048576K", "100%"):
+        for size in ("1G", "1048576K", "100%", "1.5G", "1e9", "900MB"):
             self.assert_ok("sort", self.input, "-o", self.path("z.npy"), "--device-memory", size, "--devices", "host:1")
         self.sort_refused(6, ["device_memory_bytes"], "--device-memory", "1K", "--devices", "host:3")
 
     def test_counts_and_seeds(self):
+        for count in some(("-1", "1.5", "10KB", "10Kib", "0x10", "18446744073709551616", "1e20", "1.2345K", "1e-1", "", " 1",
+                           "ten", "1 000", "1,000", "0.0000000000000000000000001")):
+            with self.subTest(count=count):
+                self.assert_refused(2, ["N", "1e6"], "gen", count, "--type", "u8", "-o", self.output)
+                if count:
+                    self.sort_refused(2, ["--head"], f"--head={count}")
         for count in some(("-1", "1e7", "10K", "0x10", "18446744073709551616", "1.0", "", " 1", "ten", "1 000")):
             with self.subTest(count=count):
-                self.assert_refused(2, ["N"], "gen", count, "--type", "u8", "-o", self.output)
                 self.assert_refused(2, ["--seed"], "gen", "1", "--type", "u8", "-o", self.output, "--seed", count)
                 if count:
                     self.sort_refused(2, ["--seed"], "--seed", count)
+
+    def test_counts(self):
+        for text, count in (("0", 0), ("0K", 0), ("0e99", 0), ("1e3", 1000), ("1E3", 1000), ("1.5e3", 1500), ("2K", 2000),
+                            ("2k", 2000), ("0.5K", 500), ("1.25Ki", 1280), ("2Ki", 2048), ("0.001M", 1000), ("1M", 10**6),
+                            ("1.50e+1", 15), ("1500e-2", 15), ("0.000001G", 1000), ("00012", 12), ("12.0", 12)):
+            with self.subTest(text=text):
+                self.assertEqual(len(self.assert_ok("gen", text, "--type", "u8", "-o", "-").stdout), count)
+                head = self.assert_ok("sort", self.input, "--head", text, "-o", "-").stdout
+                self.assertEqual(len(head) - 128, 4 * min(count, 100))
+
+    def test_sizes_mean_what_they_say(self):
+        """The ceiling as the plan says it. % is of memory."""
+        for text, words in (("2097152K", "2.0 GiB"), ("2G", "2.0 GiB"), ("1.5GiB", "1.5 GiB"), ("100M", "100.0 MiB"),
+                            ("100MB", "95.4 MiB"), ("1e8", "95.4 MiB"), ("0.1T", "102.4 GiB")):
+            plan = self.assert_ok("sort", self.input, "--dry-run", "-S", text).stdout.decode()
+            self.assertIn(f"memory   {words} at most", plan, text)
 
     def test_types(self):
         for name in ("u128", "U32", "float", "<f4", "", "u32 ", "u", "HUGEINT"):
