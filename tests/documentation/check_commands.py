@@ -2,8 +2,8 @@
 """Says where a page shows what the command does not print.
 
 check_commands.py FOLDER_OF_THE_COMMAND PAGE.md: every ```console block behind `<!-- commands -->` is run, all in one
-folder of the page's own; lines that begin with `$ ` are commands, the others what they print. `...` at the end of a line
-stands for anything."""
+folder of the page's own; lines that begin with `$ ` are commands, the others what they print. `...` at the end of a
+line stands for anything."""
 import os
 import re
 import subprocess
@@ -40,11 +40,11 @@ def main():
     failures = []
     with tempfile.TemporaryDirectory(prefix="spansort-documentation-") as where:
         for command, shown in found:
-            done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=where, env=environment, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False)
+            done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=where, env=environment, check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
             printed = done.stdout.splitlines()
             if done.returncode != 0 or not is_as_shown(shown, printed):
-                failures.append(f"{page}: $ {command}\nends with status {done.returncode} and prints\n{done.stdout}")
+                failures.append(f"{page}: $ {command}\nstatus {done.returncode}, printed:\n{done.stdout}")
     sys.exit("\n".join(failures) if failures else 0)
 
 
