@@ -164,6 +164,9 @@ void add_mpi_flag(CLI::App& command) {
           "Over the processes that mpirun starts, each with a share of IN: mpirun -n 4 spansort ... --mpi; with "
           "--help: the flags there")
       ->disable_flag_override();
+  command.add_flag("--no-mpi")
+      ->description("Of several processes that mpirun or srun starts, each works alone, on a file of its own")
+      ->disable_flag_override();
 }
 
 void add_threads_flag(CLI::App& command, std::string& threads) {

@@ -63,7 +63,7 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments);
 /// Adds IN, --type and --raw.
 void add_input_flags(CLI::App& command, std::string& input, std::string& type, bool& is_raw);
 
-/// Adds --mpi, for help's sake: whoever gets it past the start of spansort runs over MPI already.
+/// Adds --no-mpi, and --mpi for help's sake: whoever gets it past the start of spansort runs over MPI already.
 void add_mpi_flag(CLI::App& command);
 
 /// Adds -r / --reverse.

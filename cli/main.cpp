@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <exception>
+#include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
@@ -33,6 +34,9 @@ int parse_and_run(int argc, char** argv) {
       return finish(cli::usage_outcome(app, failure));
     }
     return cli::flush_output(app.exit(failure));  // --help and --version
+  }
+  if (const std::string why = cli::why_not_alone(app); !why.empty()) {
+    return finish({cli::status_usage, cli::is_first_rank() ? why : ""});
   }
   return finish(cli::run_caught(action));
 }

@@ -143,7 +143,7 @@ void describe_flags(CLI::App& command) {
       ->description("Ceiling on each node rank's memory: 500M, 1.5G (powers of 1024), 100MB (of 1000), or % of memory");
   command.get_option("--report")
       ->description("Write phases, bytes, balance of node rank 0 as JSON; - is standard output");
-  for (const char* const name : {"--device-memory", "--temporary-directory", "--trace", "--progress"}) {
+  for (const char* const name : {"--device-memory", "--temporary-directory", "--trace", "--progress", "--no-mpi"}) {
     command.get_option(name)->group("");
   }
 }

@@ -143,6 +143,7 @@ void add_cluster_summary_command(CLI::App& app, cluster_action& action) {
   const auto arguments = std::make_shared<cluster_summary_arguments>();
   add_summary_flags(*command, arguments->summary);
   add_cluster_flags(*command, arguments->cluster);
+  command->get_option("--no-mpi")->group("");
   command->get_option("--outliers")
       ->description("Write all outliers, in input order, into a file that all node ranks see: .npy or raw by its name");
   command->footer(verb_footer({"mpirun -n 4 spansort summary --mpi x.npy"}, {0, 2, 3, 4, 5, 6, 7}));

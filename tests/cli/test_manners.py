@@ -80,6 +80,39 @@ class Names(CommandTest):
             self.assert_refused(2, ["--type", name, word, "bf16"], "sort", path, "--type", name)
 
 
+# What several starters tell the process of rank 1 of 4, and that of rank 0.
+STARTERS = {
+    "Open MPI": {"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "{}"},
+    "MPICH": {"PMI_SIZE": "4", "PMI_RANK": "{}"},
+    "Slurm": {"SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "{}"},
+}
+
+
+class ManyProcesses(CommandTest):
+    def test_each_for_itself_is_refused(self):
+        path, out = self.save("x.npy", np.arange(10, dtype="<u4")), self.path("y.npy")
+        for starter, variables in STARTERS.items():
+            first = {name: text.format(0) for name, text in variables.items()}
+            other = {name: text.format(1) for name, text in variables.items()}
+            for args in (["sort", path, "-o", out], ["argsort", path, "-o", out], ["summary", path]):
+                with self.subTest(starter=starter, verb=args[0]):
+                    self.assert_refused(2, ["4 processes", "--mpi", "--no-mpi", args[0]], *args, env=first)
+                    done = run(*args, env=other)
+                    self.assertEqual((done.returncode, done.stderr, done.stdout), (2, "", b""), "one message of all")
+                    self.assertFalse(os.path.exists(out))
+            self.assert_ok("sort", path, "-o", out, "--no-mpi", env=other)
+            os.remove(out)
+            for args in (["check", path], ["sort", "-c", path], ["gen", "1", "--type", "u8", "-o", "-"],
+                         ["devices"], ["plan", path], ["sort", path, "--dry-run"], ["sort", "--help"]):
+                self.assert_ok(*args, env=other)
+
+    def test_one_process_and_batch_scripts(self):
+        path, out = self.save("x.npy", np.arange(10, dtype="<u4")), self.path("y.npy")
+        for env in ({"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0", "PMIX_RANK": "0"},
+                    {"SLURM_NTASKS": "4", "SLURM_PROCID": "0"}, {"PMI_SIZE": "one"}):
+            self.assert_ok("sort", path, "-o", out, env=env)
+
+
 class Help(CommandTest):
     def test_help_verb(self):
         self.assertEqual(self.assert_ok("help").stdout, self.assert_ok("--help").stdout)
