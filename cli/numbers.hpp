@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// This header reads numbers of the command line strictly: no sign, no blank, no rest, no overflow. Errors name the flag.
+// This header reads numbers of the command line strictly: no sign, no blank, no rest, no overflow. Errors name the
+// flag.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ namespace cli {
 /// Throws spansort::invalid_argument, also for what is not whole.
 [[nodiscard]] std::uint64_t parse_count(std::string_view flag, std::string_view text);
 
-/// Reads a number of bytes above 0: 500MB, 1.5G, 4GiB, 1e9, or % of `memory_bytes`. K M G T P are powers of 1024, as GNU
-/// sort's, and so are KiB MiB ...; KB MB ... are powers of 1000. Part of a byte is dropped. Throws
+/// Reads a number of bytes above 0: 500MB, 1.5G, 4GiB, 1e9, or % of `memory_bytes`. K M G T P are powers of 1024, as
+/// GNU sort's, and so are KiB MiB ...; KB MB ... are powers of 1000. Part of a byte is dropped. Throws
 /// spansort::invalid_argument.
 [[nodiscard]] std::uint64_t parse_size(std::string_view flag, std::string_view text, std::uint64_t memory_bytes);
 
