@@ -5,9 +5,9 @@ beside ours.
 
 usage: scripts/papers_page.py [--results bench/results] [--page docs/results.md] [--plots docs/plots] [--tables-only]
                               [--check]
-Reads <results>/<machine>/papers*.json and bench/suites/published.json. Plots need matplotlib; with --tables-only they
-stay as they are. --check says whether the page is the one that the files make. Results that were not verified are
-refused.
+Reads <results>/<machine>/papers*.json and bench/suites/published.json. The files of a machine are taken together: of a
+case that several have, the newest counts, by date and then by name. Plots need matplotlib; with --tables-only they stay
+as they are. --check says whether the page is the one that the files make. Results that were not verified are refused.
 """
 import argparse
 import html
@@ -16,79 +16,35 @@ import os
 import pathlib
 import sys
 
-from gpu_results import count_text
+import papers_plots
+from papers_results import REPOSITORY, Machine, Run, contender, contenders, input_bytes, is_measured, row_label
 
-REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 TITLES = {
     "satish-fig3-4": "Satish, Harris and Garland, figures 3 and 4: rate over size",
     "satish-fig5": "Satish, Harris and Garland, figure 5: restricted key sizes",
     "satish-fig6": "Satish, Harris and Garland, figure 6: entropy",
+    "satish-fig8": "Satish, Harris and Garland, figure 8: GPU against CPU",
     "onesweep-fig9-11": "Onesweep, figures 9 to 11: rate over size",
     "onesweep-fig9-11-entropy": "Onesweep, figures 9 to 11: entropy",
     "onesweep-table2": "Onesweep, table 2: digit widths",
     "rmg-fig5": "RMG sort, figure 5: CPU against GPUs",
     "rmg-fig6-7": "RMG sort, figures 6 and 7: phases",
+    "rmg-large-data": "RMG sort, section 5.2: large data",
     "rmg-table2": "RMG sort, table 2: distributions",
     "rmg-fig8": "RMG sort, figure 8: skew",
+    "rmg-data-types": "RMG sort, section 5.3: data types",
+    "rmg-memory": "RMG sort, section 5: memory",
 }
-OVER_SIZE = ("satish-fig3-4", "onesweep-fig9-11", "rmg-fig5")
 HEAD = """# The papers' figures, on today's machines
 
 <!-- made by scripts/papers_page.py from bench/results/*/papers*.json -->
 
 Every algorithm that the papers propose and the sorts they are measured beside, by one program: `spansort bench papers`. All that take
-part in a case sort the same input in turns, each result is verified, and numbers are medians of the repeats; the files have all runs. What
-an algorithm does not sort on a device is marked `-`, with the reason below the table. Figures of Satish et al. and Onesweep are about one
-device, on GPUs with data resident; those of RMG sort go from host memory to host memory. `M/s`: 10^6 keys or pairs a second.
+part in a case sort the same input in turns, of each a result is verified, and numbers are medians of the repeats; the files have all runs.
+An input that several figures show is measured once for all of them. What an algorithm does not sort on a device is marked `-`, with the
+reason below the table. Figures of Satish et al. and Onesweep are about one device, on GPUs with data resident; those of RMG sort go from
+host memory to host memory. `M/s`: 10^6 keys or pairs a second.
 """
-
-
-class Result:
-    """One JSON file."""
-
-    def __init__(self, path, results):
-        self.path = path.relative_to(results.parent.parent) if results.is_relative_to(REPOSITORY) else path
-        self.name = "-".join([path.parent.name, *path.stem.split("-")[1:]])
-        self.document = json.loads(path.read_text())
-        self.meta = self.document["meta"]
-        for case in self.document["cases"]:
-            for result in case["results"]:
-                if not result.get("verified", "refused" in result):
-                    sys.exit(f"{path}: {case['figure']}: {result['name']} was wrong")
-
-    def cases(self, figure):
-        return [case for case in self.document["cases"] if case["figure"] == figure]
-
-    def left_out(self, figure):
-        return [case for case in self.document["left_out"] if case["figure"] == figure]
-
-    def machine(self):
-        models = [device["model"] for device in self.meta["devices"]]
-        counts = {model: models.count(model) for model in models}
-        return ", ".join(model if count == 1 else f"{count} x {model}" for model, count in counts.items())
-
-    def caption(self):
-        meta = self.meta
-        text = f"`{self.path}`: {self.machine()}, {meta['num_threads']} threads, {meta['date']}, commit {meta['commit']}"
-        return text + (f". {meta['notes']}" if meta["notes"] else "")
-
-
-# ---- tables
-
-def contender(result):
-    return f"{result['name']}, {result['devices']}"
-
-
-def contenders(cases):
-    names = []
-    for case in cases:
-        names += [name for name in map(contender, case["results"]) if name not in names]
-    return names
-
-
-def row_label(case):
-    words = [case["type"], case["distribution"], count_text(case["num_keys"])]
-    return " ".join(words + ([f"{case['radix_bits']} bits"] if "radix_bits" in case else []))
 
 
 def number(value):
@@ -143,104 +99,49 @@ def phase_table(cases):
     return table(["who", "phase", "first start to last end, ms", "busy, all devices, ms", "MB moved"], rows)
 
 
+def memory_table(cases):
+    rows = []
+    for case in cases:
+        for result in case["results"]:
+            if "workspace_bytes" not in result:
+                continue
+            both = [result["workspace_bytes"], result.get("gpu_bytes_counted")]
+            rows.append([contender(result), row_label(case), number(input_bytes(case) / 1e6)] +
+                        [text for bytes_ in both for text in
+                         (("-", "-") if bytes_ is None else (number(bytes_ / 1e6), f"{bytes_ / input_bytes(case):.2f}"))])
+    return table(["who", "input", "input, MB", "workspace by its report, MB", "times the input",
+                  "taken by the GPUs' count, MB", "times the input"], rows)
+
+
 def published_table(published):
     rows = [[entry["place"], entry["machine"], entry["what"], f"{entry['value']} {entry['unit']}"] for entry in published]
     return table(["where", "machine", "what", "value"], rows)
 
 
-# ---- plots
-
-COLORS = ["#0b6e99", "#e0a030", "#5aa469", "#b0569a", "#d1605e", "#8c6d46", "#6b7883", "#63b1cf", "#a8c256", "#3d3d5c", "#f29e8e",
-          "#7d5ba6", "#2f4b3c", "#c9ced3"]
-STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True, "legend.frameon": False,
-         "svg.hashsalt": "spansort", "svg.fonttype": "none", "figure.constrained_layout.use": True}
-
-
-def draw_lines(plt, cases, figure):
-    """A panel a type: rates over the size, or over the distributions (digit widths) in their order."""
-    unit = "median_ms" if figure in ("rmg-table2", "rmg-fig8") else "mega_keys_per_s"
-    types = list(dict.fromkeys(case["type"] for case in cases))
-    sheet, panels = plt.subplots(1, len(types), figsize=(4.2 * len(types) + 2.4, 4), squeeze=False)
-    names = contenders(cases)
-    algorithms = list(dict.fromkeys(name.split(", ", 1)[0] for name in names))
-    devices = list(dict.fromkeys(name.split(", ", 1)[1] for name in names))
-    for panel, kind in zip(panels[0], types):
-        of_type = [case for case in cases if case["type"] == kind]
-        labels = [f"{case['radix_bits']} bits" if "radix_bits" in case else case["distribution"] for case in of_type]
-        places = [case["num_keys"] for case in of_type] if figure in OVER_SIZE else range(len(of_type))
-        for name in names:
-            algorithm, device = name.split(", ", 1)
-            points = [(place, result[unit]) for place, case in zip(places, of_type) for result in case["results"]
-                      if contender(result) == name and unit in result]
-            if points:
-                panel.plot(*zip(*points), marker=".", linewidth=1.2, color=COLORS[algorithms.index(algorithm) % len(COLORS)],
-                           linestyle=["-", "--", ":", "-."][devices.index(device) % 4], label=name)
-        if figure in OVER_SIZE:
-            panel.set_xscale("log", base=2)
-        else:
-            panel.set_xticks(list(places), labels, rotation=30)
-        panel.set_title(kind if figure in OVER_SIZE else f"{kind}, {count_text(of_type[0]['num_keys'])}")
-        panel.set_ylim(bottom=0)
-        panel.set_ylabel("ms, median" if unit == "median_ms" else "10^6 a second")
-    handles = {label: handle for panel in panels[0] for handle, label in zip(*panel.get_legend_handles_labels())}
-    sheet.legend(handles.values(), handles.keys(), loc="outside right center", fontsize=7)
-    return sheet
+def tables(figure, cases):
+    if figure == "rmg-memory":
+        return folded("Table: memory", memory_table(cases))
+    lines = []
+    for unit, name in (("mega_keys_per_s", "rates, M/s"), ("median_ms", "times, ms")):
+        lines += folded(f"Table: {name}", results_table(cases, unit))
+    return lines + (folded("Table: phases", phase_table(cases)) if figure == "rmg-fig6-7" else [])
 
 
-def num_devices(devices):
-    kind, _, rest = devices.partition(":")
-    return int(rest) if kind == "host" else len(rest.split(",")) if kind == "gpu" else 1
-
-
-def draw_phases(plt, cases):
-    """Bars of the median, and in them how long a device was at each phase, on average."""
-    results = [result for result in cases[0]["results"] if "phases" in result]
-    phases = list(dict.fromkeys(phase["name"] for result in results for phase in result["phases"]))
-    sheet, panel = plt.subplots(figsize=(1.5 + 0.8 * len(results), 4))
-    for place, result in enumerate(results):
-        panel.bar(place, result["median_ms"], 0.8, fill=False, edgecolor="#6b7883")
-        bottom = 0
-        for phase in result["phases"]:
-            height = phase["busy_ms"] / num_devices(result["devices"])
-            panel.bar(place, height, 0.6, bottom=bottom, color=COLORS[phases.index(phase["name"]) % len(COLORS)])
-            bottom += height
-    for index, name in enumerate(phases):
-        panel.bar(0, 0, color=COLORS[index % len(COLORS)], label=name)
-    panel.set_xticks(range(len(results)), [contender(result).replace(", ", "\n", 1) for result in results], fontsize=7)
-    panel.set_ylabel("ms; frame: median of the sort")
-    sheet.legend(loc="outside right center", fontsize=7)
-    return sheet
-
-
-def draw(path, figure, cases, title):
-    import matplotlib
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    with plt.rc_context(STYLE):
-        sheet = draw_phases(plt, cases) if figure == "rmg-fig6-7" else draw_lines(plt, cases, figure)
-        sheet.suptitle(title, fontsize=10)
-        sheet.savefig(path, metadata={"Date": None})
-        plt.close(sheet)
-
-
-# ---- the page
-
-def section(figure, results, published, arguments):
+def section(figure, machines, published, arguments):
     lines = [f"## {TITLES[figure]}", ""]
-    for result in results:
-        cases = [case for case in result.cases(figure) if any("runs_ms" in one for one in case["results"])]
-        why_not = reasons(result.cases(figure), result.left_out(figure))
-        lines += [f"### {result.name}: {TITLES[figure].split(': ')[1]}", "", result.caption(), ""]
+    for machine in machines:
+        all_cases, left_out = machine.cases(figure), machine.left_out(figure)
+        cases = [case for case in all_cases if is_measured(case)]
+        captions = machine.captions(all_cases, left_out)
+        lines += [f"### {machine.name}: {TITLES[figure].split(': ')[1]}", "", *("\n\n".join(captions).split("\n")), ""]
         if cases:
-            picture = arguments.plots / f"papers-{result.name}-{figure}.svg"
+            picture = arguments.plots / f"papers-{machine.name}-{figure}.svg"
             if not arguments.tables_only:
-                draw(picture, figure, cases, f"{TITLES[figure]}\n{result.machine()}, {result.meta['date']}")
+                dates = " and ".join(sorted({case["run"].meta["date"] for case in cases}))
+                papers_plots.draw(picture, figure, cases, f"{TITLES[figure]}\n{machine.models()}, {dates}")
             where = os.path.relpath(picture, arguments.page.parent)
-            lines += [f"![{TITLES[figure]}]({where})", ""]
-            for unit, name in (("mega_keys_per_s", "rates, M/s"), ("median_ms", "times, ms")):
-                lines += folded(f"Table: {name}", results_table(cases, unit))
-            if figure == "rmg-fig6-7":
-                lines += folded("Table: phases", phase_table(cases))
+            lines += [f"![{TITLES[figure]}]({where})", "", *tables(figure, cases)]
+        why_not = reasons(all_cases, left_out)
         if why_not:
             lines += folded("What is missing, and why", why_not)
     own = [entry for entry in published if entry["figure"] == figure]
@@ -251,11 +152,13 @@ def page(arguments):
     paths = sorted(arguments.results.glob("*/papers*.json"))
     if not paths:
         sys.exit(f"no papers*.json in the folders of {arguments.results}")
-    results = [Result(path, arguments.results) for path in paths]
+    folders = sorted({path.parent for path in paths})
+    machines = [Machine(folder.name, [Run(path, arguments.results) for path in paths if path.parent == folder])
+                for folder in folders]
     published = json.loads((REPOSITORY / "bench/suites/published.json").read_text())
-    lines = [HEAD, *(f"- {result.caption()}" for result in results), ""]
+    lines = [HEAD, *(f"- {run.caption()}" for machine in machines for run in machine.runs), ""]
     for figure in TITLES:
-        having = [result for result in results if result.cases(figure) or result.left_out(figure)]
+        having = [machine for machine in machines if machine.cases(figure) or machine.left_out(figure)]
         if having:
             lines += section(figure, having, published, arguments)
     return "\n".join(lines).rstrip() + "\n"

@@ -28,16 +28,21 @@ struct candidate {
   std::string data;     ///< where the records lie before and after: "host", "resident" (on the GPU), "file"
   /// Makes it ready for an input. Throws spansort::error where it cannot sort it.
   std::function<contender(input&)> make;
-  /// Adds to the result what the report of one more run says; null where nothing is asked for.
-  std::function<void(nlohmann::ordered_json&, input&)> describe = {};
+  /// Adds to the result what the report of one more sort says; null where there is none.
+  std::function<void(nlohmann::ordered_json&, input&, detail)> describe = {};
+  detail wanted = detail::none;  ///< what `describe` is asked for
 };
 
-/// The library's algorithms, on the devices that the settings name.
-[[nodiscard]] std::vector<candidate> our_candidates(const figure& of, const case_spec& spec, const settings& s);
+/// The library's algorithms on the device lists.
+[[nodiscard]] std::vector<candidate> our_candidates(const figure& of, const case_spec& spec,
+                                                    const std::vector<std::string>& lists);
 /// GCC's parallel mode, oneTBB, the standard library, vqsort.
 [[nodiscard]] std::vector<candidate> cpu_baselines();
 /// Programs described by a file.
 [[nodiscard]] std::vector<candidate> peer_candidates(const std::string& peers_file, const case_spec& spec);
+
+/// All that take part in a case of a figure.
+[[nodiscard]] std::vector<candidate> candidates_of(const figure& of, const case_spec& spec, const settings& s);
 
 /// Returns the seconds that `work` takes.
 [[nodiscard]] double seconds_of(const std::function<void()>& work);

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <spansort/errors.hpp>
 #include <vector>
 
+#include "bench/suites/results_file.hpp"
 #include "bench/suites/suite.hpp"
 
 namespace bench {
@@ -29,26 +27,14 @@ struct measured {
 using results = std::map<std::string, measured>;
 
 results read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw spansort::io_error("cannot read " + path, errno);
   results found;
-  try {
-    const json document = json::parse(file);
-    for (const json& one : document.at("cases")) {
-      const std::string bits = one.contains("radix_bits") ? fmt::format(" {} bits", one["radix_bits"].get<int>()) : "";
-      const std::string head =
-          fmt::format("{} {} {} {}{}", one.at("figure").get<std::string>(), one.at("type").get<std::string>(),
-                      one.at("distribution").get<std::string>(), one.at("num_keys").get<std::uint64_t>(), bits);
-      for (const json& result : one.at("results")) {
-        measured m{result.value("runs_ms", std::vector<double>{})};
-        if (m.runs_ms.empty()) continue;
-        std::ranges::sort(m.runs_ms);
-        found[fmt::format("{} {} {} {}", head, result.at("name").get<std::string>(),
-                          result.at("devices").get<std::string>(), result.at("data").get<std::string>())] = m;
-      }
+  for (const json& one : read_cases(path)) {
+    for (const json& result : one.at("results")) {
+      measured m{runs_of(result)};
+      if (m.runs_ms.empty()) continue;
+      std::ranges::sort(m.runs_ms);
+      found[case_name(one) + " " + contender_name(result)] = std::move(m);
     }
-  } catch (const json::exception& e) {
-    throw spansort::bad_input(path + ": " + e.what());
   }
   return found;
 }

@@ -104,8 +104,9 @@ contender contender_of(input& data) {
   using spansort::key_type;
   if (data.value_bytes() == 0 && data.type() == key_type::u32) return key_contender<Sort, std::uint32_t>(data);
   if (data.value_bytes() == 0 && data.type() == key_type::u64) return key_contender<Sort, std::uint64_t>(data);
+  if (data.value_bytes() == 0 && data.type() == key_type::f32) return key_contender<Sort, float>(data);
   if (data.value_bytes() == 4 && data.type() == key_type::u32) return pair_contender<Sort>(data);
-  throw spansort::invalid_argument("the baselines are compiled for u32, u64 and u32(u32)");
+  throw spansort::invalid_argument("the baselines are compiled for u32, u64, f32 and u32(u32)");
 }
 
 template <class... Sorts>

@@ -29,10 +29,23 @@ std::uint64_t rmg_size(unsigned max) {
   return max >= 31 ? two_billion : std::uint64_t{1} << max;
 }
 
+/// Every fourth of a figure's inputs comes first, the last one among them, then every second, then the rest.
+unsigned level_of(std::size_t place, std::size_t count) {
+  const std::size_t from_end = count - 1 - place;
+  return from_end % 4 == 0 ? 0 : from_end % 2 == 0 ? 1 : 2;
+}
+
+void set_levels(std::vector<case_spec>& cases) {
+  for (std::size_t i = 0; i < cases.size(); ++i) cases[i].level = level_of(i, cases.size());
+}
+
 std::vector<case_spec> of_sizes(const std::vector<std::string>& types, const std::vector<std::uint64_t>& counts) {
   std::vector<case_spec> cases;
-  for (const std::uint64_t count : counts) {
-    for (const std::string& type : types) cases.push_back({type, "uniform", count});
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    for (const std::string& type : types) {
+      cases.push_back({.type = type, .distribution = "uniform", .num_keys = counts[i]});
+      cases.back().level = level_of(i, counts.size());
+    }
   }
   return cases;
 }
@@ -41,7 +54,10 @@ std::vector<case_spec> of_distributions(const std::vector<std::string>& types,
                                         const std::vector<std::string>& distributions, std::uint64_t count) {
   std::vector<case_spec> cases;
   for (const std::string& type : types) {
-    for (const std::string& distribution : distributions) cases.push_back({type, distribution, count});
+    for (std::size_t i = 0; i < distributions.size(); ++i) {
+      cases.push_back({.type = type, .distribution = distributions[i], .num_keys = count});
+      cases.back().level = level_of(i, distributions.size());
+    }
   }
   return cases;
 }
@@ -49,6 +65,7 @@ std::vector<case_spec> of_distributions(const std::vector<std::string>& types,
 std::vector<case_spec> of_digit_widths(std::uint64_t count) {
   std::vector<case_spec> cases;
   for (unsigned bits = 5; bits <= 9; ++bits) cases.push_back({"u32", "uniform", count, bits});
+  set_levels(cases);
   return cases;
 }
 
@@ -64,7 +81,10 @@ std::vector<figure> satish_figures(unsigned max) {
   entropy.with_baselines = true;
   entropy.cases =
       of_distributions({"u32(u32)"}, {"entropy:1", "entropy:2", "entropy:3", "entropy:4", "entropy:5", "zero"}, count);
-  return {rates, bits, entropy};
+  figure cpu{"papers", "satish-fig8", std::string(satish) + ", figure 8", {"single", "satish_radix", "satish_merge"}};
+  cpu.with_baselines = cpu.with_cpu = true;
+  cpu.cases = of_sizes({"u32(u32)", "f32"}, sizes(10, 24, 2, max));
+  return {rates, bits, entropy, cpu};
 }
 
 std::vector<figure> onesweep_figures(unsigned max) {
@@ -83,16 +103,57 @@ std::vector<figure> onesweep_figures(unsigned max) {
   return {rates, entropy, widths};
 }
 
+/// Inputs that grow, each with all of the devices' memory, and with a quarter of its own size on each device.
+figure rmg_large_data(unsigned max) {
+  constexpr std::uint64_t devices_own = std::uint64_t{34} << 20;  // what a device takes by itself, whatever the input
+  figure large{"papers", "rmg-large-data", std::string(rmg) + ", section 5.2, sorting large data", multi_device_sorts};
+  large.algorithms.emplace_back("out_of_core");
+  large.spans_devices = true;
+  for (const case_spec& fits : of_sizes({"u32"}, sizes(std::clamp(max, 4U, 31U) - 3, 35, 1, max))) {
+    large.cases.push_back(fits);
+    large.cases.push_back(fits);
+    large.cases.back().device_memory_bytes = fits.num_keys * sizeof(std::uint32_t) / 4 + devices_own;
+  }
+  return large;
+}
+
+/// Unsigned integers, and floats that follow Zipf's law, are the paper's; it leaves signs and values to others.
+figure rmg_data_types(unsigned max) {
+  const std::uint64_t count = rmg_size(max);
+  figure types{"papers", "rmg-data-types", std::string(rmg) + ", section 5.3, different data types",
+               multi_device_sorts};
+  types.spans_devices = true;
+  for (const char* const unsigned_type : {"u32", "u64"}) types.cases.push_back({unsigned_type, "uniform", count});
+  for (const char* const float_type : {"f32", "f64"}) types.cases.push_back({float_type, "zipf:1", count});
+  for (const char* const other : {"u32(u32)", "i32", "i64", "f32", "f64", "u64(u64)"}) {
+    types.cases.push_back({.type = other, .distribution = "uniform", .num_keys = count, .level = 2});
+  }
+  return types;
+}
+
+figure rmg_memory(unsigned max) {
+  figure memory{"papers", "rmg-memory", std::string(rmg) + ", section 5, memory consumption", multi_device_sorts};
+  for (const char* const other : {"single", "onesweep", "satish_radix", "satish_merge", "paradis", "out_of_core"}) {
+    memory.algorithms.emplace_back(other);
+  }
+  memory.spans_devices = true;
+  memory.shows = detail::memory;
+  memory.cases = {{"u32(u32)", "uniform", sizes(26, 26, 1, max).front()},
+                  {"u32", "uniform", sizes(28, 28, 1, max).front()}};
+  return memory;
+}
+
 std::vector<figure> rmg_figures(unsigned max) {
   const std::uint64_t count = rmg_size(max);
   std::vector<std::string> all_sorts = multi_device_sorts;
   all_sorts.insert(all_sorts.begin(), {"auto", "single", "paradis"});
   figure rates{"papers", "rmg-fig5", std::string(rmg) + ", figure 5", all_sorts};
-  rates.spans_devices = rates.with_baselines = true;
+  rates.spans_devices = rates.with_baselines = rates.with_cpu = true;
   rates.cases = of_sizes({"u32"}, sizes(20, 30, 2, max));
   if (max >= 31) rates.cases.push_back({"u32", "uniform", count});
   figure phases{"papers", "rmg-fig6-7", std::string(rmg) + ", figures 6 and 7", multi_device_sorts};
-  phases.spans_devices = phases.wants_phases = true;
+  phases.spans_devices = true;
+  phases.shows = detail::phases;
   phases.cases = {{"u32", "uniform", count}};
   figure table{"papers", "rmg-table2", std::string(rmg) + ", table 2", multi_device_sorts};
   table.spans_devices = true;
@@ -101,12 +162,13 @@ std::vector<figure> rmg_figures(unsigned max) {
   skew.spans_devices = true;
   skew.cases =
       of_distributions({"u32"}, {"zipf:0", "zipf:0.5", "zipf:1", "zipf:1.5", "zipf:2", "zipf:2.5", "zipf:3"}, count);
-  return {rates, phases, table, skew};
+  return {rates, phases, rmg_large_data(max), table, skew, rmg_data_types(max), rmg_memory(max)};
 }
 
 figure multi_gpu_figure(unsigned max) {
   figure made{"multi-gpu", "multi-gpu", "host to host over 1, 2, 4 ... devices", multi_device_sorts};
-  made.spans_devices = made.wants_phases = true;
+  made.spans_devices = true;
+  made.shows = detail::phases;
   made.cases = of_sizes({"u32", "u32(u32)", "u64"}, sizes(24, 30, 3, max));
   return made;
 }

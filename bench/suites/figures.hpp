@@ -13,8 +13,20 @@ struct case_spec {
   std::string type;          ///< "u32", "u32(u32)" ...
   std::string distribution;  ///< as `spansort gen` knows them, and "bits:16": uniform in the low 16 bits, zero above
   std::uint64_t num_keys = 0;
-  unsigned radix_bits = 0;  ///< of tuning_options; 0: the default
+  unsigned radix_bits = 0;                ///< of tuning_options; 0: the default
+  std::uint64_t device_memory_bytes = 0;  ///< ceiling on the workspace of each device; 0: what it has
+  /// 0: what a figure needs first; where time ends, cases of the largest level are missing.
+  unsigned level = 0;
+
+  /// Returns whether both are the same input, sorted under the same terms.
+  [[nodiscard]] bool is_like(const case_spec& other) const {
+    return type == other.type && distribution == other.distribution && num_keys == other.num_keys &&
+           radix_bits == other.radix_bits && device_memory_bytes == other.device_memory_bytes;
+  }
 };
+
+/// What a figure shows beside times, in rising order: a report that has phases has the memory too.
+enum class detail : std::uint8_t { none, memory, phases };
 
 struct figure {
   std::string suite;   ///< "papers", "multi-gpu"
@@ -23,7 +35,8 @@ struct figure {
   std::vector<std::string> algorithms;
   bool spans_devices = false;         ///< host to host, over 1, 2, 4 ... devices of each list; else on one device
   bool with_baselines = false;        ///< and with peers
-  bool wants_phases = false;          ///< what the reports say about the phases
+  bool with_cpu = false;              ///< on the CPU too where only GPUs are named
+  detail shows = detail::none;        ///< what the reports of the library's sorts add
   std::vector<case_spec> cases = {};  ///< smaller ones first
 };
 

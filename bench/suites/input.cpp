@@ -19,13 +19,12 @@ namespace {
 using range = tbb::blocked_range<std::uint64_t>;
 
 constexpr std::uint64_t grain = std::uint64_t{1} << 16;
+constexpr std::uint64_t alignment = 4096;
 
 host_memory allocate(std::uint64_t size_bytes, bool pinned) {
-  constexpr std::uint64_t alignment = 4096;
-  const std::uint64_t padded = std::max<std::uint64_t>((size_bytes + alignment - 1) / alignment, 1) * alignment;
-  if (pinned) return allocate_pinned(padded);
-  void* const memory = std::aligned_alloc(alignment, padded);
-  if (memory == nullptr) throw spansort::out_of_memory("an array of the benchmark", padded, 0);
+  if (pinned) return allocate_pinned(size_bytes);
+  void* const memory = std::aligned_alloc(alignment, size_bytes);
+  if (memory == nullptr) throw spansort::out_of_memory("an array of the benchmark", size_bytes, 0);
   return {memory, std::free};
 }
 
@@ -69,12 +68,22 @@ std::uint64_t record_bytes_of(const std::string& type) {
   return spansort::size_bytes(spansort::parse_key_type(type.substr(0, type.find('(')))) + value_bytes_of(type);
 }
 
-input::input(const case_spec& spec, std::uint64_t seed, bool pinned)
-    : type_(spansort::parse_key_type(spec.type.substr(0, spec.type.find('(')))),
-      num_keys_(spec.num_keys),
-      value_bytes_(value_bytes_of(spec.type)),
-      original_(allocate(size_bytes(), false)),
-      work_(allocate(size_bytes(), pinned)) {
+void input::array::grow(std::uint64_t wanted_bytes, bool pinned) {
+  const std::uint64_t padded = std::max<std::uint64_t>((wanted_bytes + alignment - 1) / alignment, 1) * alignment;
+  if (size_bytes >= padded && is_pinned == pinned) return;
+  *this = {};  // gives the old memory back first
+  memory = allocate(padded, pinned);
+  size_bytes = padded;
+  is_pinned = pinned;
+}
+
+void input::load(const case_spec& spec, std::uint64_t seed, bool pinned) {
+  on_gpus_.clear();
+  type_ = spansort::parse_key_type(spec.type.substr(0, spec.type.find('(')));
+  num_keys_ = spec.num_keys;
+  value_bytes_ = value_bytes_of(spec.type);
+  original_.grow(size_bytes(), false);
+  work_.grow(size_bytes(), pinned);
   fill_keys({type_, original_.get(), num_keys_}, spec.distribution, seed);
   void* const values = values_in(original_.get());
   if (value_bytes_ == 4) fill_places<std::uint32_t>(values, num_keys_);
@@ -82,8 +91,8 @@ input::input(const case_spec& spec, std::uint64_t seed, bool pinned)
   checksum_ = checksum_of(original_.get());
 }
 
-void* input::values_in(void* array) const {
-  return value_bytes_ == 0 ? nullptr : static_cast<char*>(array) + num_keys_ * key_bytes();
+void* input::values_in(void* of) const {
+  return value_bytes_ == 0 ? nullptr : static_cast<char*>(of) + num_keys_ * key_bytes();
 }
 
 void input::restore() {
@@ -95,14 +104,15 @@ void input::restore() {
 }
 
 bool input::holds_result() const {
-  const spansort::const_key_span keys(type_, work_.get(), num_keys_);
-  return !spansort::check(keys).first_disorder && checksum_of(work_.get()) == checksum_;
+  const spansort::check_result found = spansort::check({type_, work_.get(), num_keys_});
+  if (found.first_disorder) return false;
+  return (value_bytes_ == 0 ? found.checksum : checksum_of(work_.get())) == checksum_;
 }
 
-spansort::multiset_checksum input::checksum_of(const void* array) const {
-  const spansort::const_key_span keys(type_, array, num_keys_);
+spansort::multiset_checksum input::checksum_of(const void* of) const {
+  const spansort::const_key_span keys(type_, of, num_keys_);
   if (value_bytes_ == 0) return spansort::checksum(keys);
-  return spansort::checksum_pairs(keys, static_cast<const char*>(array) + num_keys_ * key_bytes(), value_bytes_);
+  return spansort::checksum_pairs(keys, static_cast<const char*>(of) + num_keys_ * key_bytes(), value_bytes_);
 }
 
 }  // namespace bench

@@ -17,12 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* footer = R"(Every result is verified; one that an algorithm refuses is recorded with its reason.
+constexpr const char* footer = R"(Of every contender a result is verified; what one refuses is recorded with its reason.
 Suites cpu and gpu: the rest of the command line goes to spansort_bench_cpu or spansort_bench_gpu.
 
 Exit status: 0 done; 2 usage; 4 a file cannot be read or written; 8 a result was wrong.
 
 Example: spansort bench papers --devices cpu --devices gpu:0,1 --max-log2-size 28 --seconds 300 --json papers.json
+         spansort bench papers --devices cpu --devices gpu:0,1 --missing-from papers.json --json papers-more.json
          spansort bench compare before.json after.json)";
 
 /// Replaces this process by a program of the same folder, or of the bundle's folder bench. Returns where there is none.
@@ -39,13 +40,20 @@ int replace_by(const std::string& program, char** argv) {
 void add_suite(CLI::App& app, const std::string& name, const std::string& text, settings& s) {
   CLI::App* const suite = app.add_subcommand(name, text);
   suite->footer(footer);
-  suite->add_option("--cases,--suites", s.figures, "only figures whose names have one of these words")->delimiter(',');
+  suite->add_option("--only,--cases,--suites", s.figures, "only figures whose names have one of these words")
+      ->delimiter(',');
+  suite
+      ->add_option("--missing-from", s.measured_files, "only cases of which these files of earlier runs have no result")
+      ->delimiter(',');
+  suite->add_flag("--dry-run", s.is_dry_run, "name the cases in the order in which they would run, and run none");
   suite->add_option("--devices", s.devices,
                     "cpu, host:4, gpu:0, gpu:0,1; may be given again; default: cpu, and all GPUs");
-  suite->add_option("--max-log2-size", s.max_log2_size, "of the inputs, in keys: 30")->check(CLI::Range(1U, 34U));
-  suite->add_option("--seconds", s.seconds, "begin no further case after this long, and record those left out")
+  suite->add_option("--max-log2-size", s.max_log2_size, "of the inputs, in keys: 30")->check(CLI::Range(1U, 35U));
+  suite->add_option("--seconds", s.seconds, "begin no further case after this long; a few of every figure come first")
       ->check(CLI::PositiveNumber);
-  suite->add_option("--contender-seconds", s.contender_seconds, "no further repeat of a contender after this long: 10")
+  suite
+      ->add_option("--contender-seconds", s.contender_seconds,
+                   "no further repeat of a contender after this long, and no sort that takes it longer: 2")
       ->check(CLI::PositiveNumber);
   suite->add_option("--repeats", s.repeats, "timed runs of each contender: 5")->check(CLI::PositiveNumber);
   suite->add_option("--seed", s.seed, "of the inputs");

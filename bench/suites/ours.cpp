@@ -3,6 +3,7 @@
 // that is there already.
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <spansort/devices.hpp>
 #include <spansort/options.hpp>
 #include <spansort/report.hpp>
 #include <spansort/sort.hpp>
@@ -25,18 +26,31 @@ void sort_work(spansort::sorter& sorter, input& data) {
   }
 }
 
-/// Adds the phases of one more sort, by a sorter of its own: taking their times costs some. The first of two sorts
-/// takes the memory.
-void add_phases(json& result, spansort::sort_options options, input& data) {
+/// Returns the bytes that GPUs of the list count as taken, 0 for other devices.
+std::uint64_t taken_bytes(const std::string& devices) {
+  if (!is_gpu(devices)) return 0;
+  std::uint64_t taken = 0;
+  for (const spansort::device_description& device : spansort::list_devices()) {
+    if (device.name.starts_with("gpu:")) taken += device.memory_bytes - device.available_bytes;
+  }
+  return taken;
+}
+
+/// Adds what the report of one more sort says, by a sorter of its own: taking the times of phases costs some. For these
+/// it is the second of two sorts, as the first one takes the memory.
+void add_report(json& result, spansort::sort_options options, const std::string& devices, input& data, detail wanted) {
   spansort::sort_report report;
   options.report = &report;
+  const std::uint64_t taken_before = taken_bytes(devices);
   spansort::sorter sorter(options);
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < (wanted == detail::phases ? 2 : 1); ++i) {
     data.restore();
     sort_work(sorter, data);
   }
-  result["reported_ms"] = report.elapsed_ms;
   result["workspace_bytes"] = report.workspace_bytes;
+  if (is_gpu(devices)) result["gpu_bytes_counted"] = taken_bytes(devices) - taken_before;
+  if (wanted != detail::phases) return;
+  result["reported_ms"] = report.elapsed_ms;
   result["exchanged_bytes"] = report.exchanged_bytes;
   for (const spansort::phase_report& phase : report.phases) {
     result["phases"].push_back({{"name", phase.name},
@@ -60,6 +74,7 @@ spansort::sort_options options_of(const std::string& algorithm, const std::strin
   options.devices = devices;
   options.algorithm = spansort::parse_algorithm(algorithm);
   options.tuning.radix_bits = spec.radix_bits;
+  options.device_memory_bytes = spec.device_memory_bytes;
   return options;
 }
 
@@ -71,9 +86,9 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-std::vector<candidate> our_candidates(const figure& of, const case_spec& spec, const settings& s) {
+std::vector<candidate> our_candidates(const figure& of, const case_spec& spec, const std::vector<std::string>& lists) {
   std::vector<candidate> found;
-  for (const std::string& devices : of.spans_devices ? prefixes(s.devices) : first_devices(s.devices)) {
+  for (const std::string& devices : of.spans_devices ? prefixes(lists) : first_devices(lists)) {
     for (const std::string& algorithm : of.algorithms) {
       const spansort::sort_options options = options_of(algorithm, devices, spec);
       const bool is_resident = is_gpu(devices) && !of.spans_devices;
@@ -82,9 +97,10 @@ std::vector<candidate> our_candidates(const figure& of, const case_spec& spec, c
         one.make = [options, devices](input& data) { return resident_contender(options, first_gpu(devices), data); };
       } else {
         one.make = [options](input& data) { return host_contender(options, data); };
-      }
-      if (of.wants_phases) {
-        one.describe = [options](json& result, input& data) { add_phases(result, options, data); };
+        one.describe = [options, devices](json& result, input& data, detail wanted) {
+          add_report(result, options, devices, data, wanted);
+        };
+        one.wanted = of.shows;
       }
       found.push_back(std::move(one));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that take part in a case sort the same input, in turns, and every result is verified.
+// All that take part in a case sort the same input, in turns, and of each a result is verified.
 #pragma once
 
 #include <map>
@@ -11,26 +11,42 @@
 
 namespace bench {
 
+/// Seconds of a whole run, by what they went into.
+struct time_spent {
+  double generate_s = 0, make_s = 0, prepare_s = 0, sort_s = 0, verify_s = 0, report_s = 0;
+};
+
 class race_runner {
  public:
   explicit race_runner(const settings& s) : settings_(s) {}
 
   /// Returns the case's JSON object: its input, and of every candidate its runs or the reason why there are none.
-  [[nodiscard]] nlohmann::ordered_json run(const figure& of, const case_spec& spec,
-                                           const std::vector<candidate>& candidates);
+  [[nodiscard]] nlohmann::ordered_json run(const case_spec& spec, const std::vector<candidate>& candidates);
   [[nodiscard]] bool all_verified() const { return all_verified_; }
+  [[nodiscard]] const time_spent& spent() const { return spent_; }
+  /// Returns the host memory that is kept for further inputs.
+  [[nodiscard]] std::uint64_t held_bytes() const { return data_.held_bytes(); }
 
  private:
   struct lane;
-  [[nodiscard]] std::vector<lane> lanes_of(const figure& of, const case_spec& spec,
-                                           const std::vector<candidate>& candidates) const;
-  void remember_if_slow(const figure& of, const case_spec& spec, const lane& l);
-  void take_turn(lane& of, unsigned round, bool keeps, input& data) const;
-  nlohmann::ordered_json result_of(lane& from, input& data);
+  /// The largest input of a contender so far, and how long it took.
+  struct pace {
+    std::uint64_t num_keys = 0;
+    double seconds = 0;
+  };
+  [[nodiscard]] std::vector<lane> lanes_of(const case_spec& spec, const std::vector<candidate>& candidates) const;
+  void race_in_turns(std::vector<lane>& lanes);
+  void race_alone(lane& of);
+  [[nodiscard]] bool wants_turn(const lane& of) const;
+  void take_turn(lane& of);
+  void verify(lane& of);
+  void remember_pace(const case_spec& spec, const lane& of);
+  nlohmann::ordered_json result_of(lane& from);
 
   const settings& settings_;
-  /// Who took longer than a contender may, and on how many keys: larger cases leave it out.
-  std::map<std::string, std::string> too_slow_;
+  input data_;
+  std::map<std::string, pace> paces_;
+  time_spent spent_;
   bool all_verified_ = true;
 };
 

@@ -5,60 +5,25 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <ctime>
-#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <spansort/devices.hpp>
 #include <spansort/errors.hpp>
 #include <spansort/files.hpp>
-#include <spansort/version.hpp>
+#include <utility>
 
 #include "bench/suites/devices.hpp"
-#include "bench/suites/gpu/gpu.hpp"
+#include "bench/suites/metadata.hpp"
 #include "bench/suites/race.hpp"
+#include "bench/suites/results_file.hpp"
+#include "bench/suites/schedule.hpp"
 
 namespace bench {
 namespace {
 
 using json = nlohmann::ordered_json;
 using steady = std::chrono::steady_clock;
-
-std::string date_today() {
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
-  return date;
-}
-
-/// The processes that want to run, over the last minute.
-double load_average() {
-  double load = -1;
-  return ::getloadavg(&load, 1) == 1 ? load : -1;
-}
-
-json metadata(const std::string& suite, const settings& s, const std::string& command) {
-  json devices = json::array();
-  for (const spansort::device_description& d : spansort::list_devices()) {
-    devices.push_back({{"name", d.name}, {"model", d.model}, {"memory_bytes", d.memory_bytes}});
-  }
-  json meta = {{"benchmark", suite},
-               {"version", SPANSORT_VERSION},
-               {"commit", s.commit},
-               {"command", command},
-               {"date", date_today()},
-               {"devices", devices},
-               {"num_threads", spansort::num_processors()},
-               {"vector_target", spansort::list_devices().front().vector_target},
-               {"compiler", __VERSION__}};
-  if (const json software = gpu_software(); !software.is_null()) meta["gpu_software"] = software;
-  meta.update({{"seed", s.seed},
-               {"repeats", s.repeats},
-               {"load_average_at_start", load_average()},
-               {"notes", s.notes},
-               {"statistic", "median of runs_ms; contenders take turns"}});
-  return meta;
-}
 
 bool is_wanted(const figure& f, const settings& s) {
   return s.figures.empty() || std::ranges::any_of(s.figures, [&](const std::string& word) {
@@ -67,98 +32,176 @@ bool is_wanted(const figure& f, const settings& s) {
 }
 
 /// Returns why there is no memory for a case, "" where there is: the input, its work array and records of baselines,
-/// and a workspace of three copies.
-std::string why_too_large(const case_spec& spec, const figure& of, const std::vector<std::string>& lists) {
+/// and a workspace of three copies. `held_bytes` of the host's memory are there for inputs already.
+std::string why_too_large(const case_spec& spec, const figure& of, const std::vector<std::string>& lists,
+                          std::uint64_t held_bytes) {
   const std::uint64_t size_bytes = spec.num_keys * record_bytes_of(spec.type);
   for (const spansort::device_description& device : spansort::list_devices()) {
     const bool is_host = !device.name.starts_with("gpu");
     const bool holds_all = is_host || (!of.spans_devices && std::ranges::any_of(lists, is_gpu));
     const std::uint64_t needed = size_bytes * (is_host ? 6 : 5);
-    if (holds_all && needed > device.available_bytes) {
-      return fmt::format("{} has {} of the {} bytes that it may take", device.name, device.available_bytes, needed);
+    const std::uint64_t available = device.available_bytes + (is_host ? held_bytes : 0);
+    if (holds_all && needed > available) {
+      return fmt::format("{} has {} of the {} bytes that it may take", device.name, available, needed);
     }
   }
   return "";
 }
 
-std::vector<candidate> candidates_of(const figure& of, const case_spec& spec, const settings& s) {
-  std::vector<candidate> found = our_candidates(of, spec, s);
-  if (!of.with_baselines) return found;
-  const auto add = [&found](std::vector<candidate> more) { std::ranges::move(more, std::back_inserter(found)); };
-  const bool has_cpu = !std::ranges::all_of(s.devices, is_gpu);
-  if (has_cpu || of.spans_devices) add(cpu_baselines());
-  const auto gpu = std::ranges::find_if(s.devices, is_gpu);
-  if (gpu != s.devices.end() && !of.spans_devices) add(gpu_baselines(first_gpu(*gpu)));
-  if (!s.peers_file.empty()) add(peer_candidates(s.peers_file, spec));
-  return found;
+std::string title_of(const scheduled_case& one) {
+  std::string figures;
+  for (const auto& user : one.users) figures += (figures.empty() ? "" : ", ") + user.of->name;
+  const case_spec& spec = one.spec;
+  std::string title = fmt::format("{}: {} {} n = {}", figures, spec.type, spec.distribution, spec.num_keys);
+  if (spec.radix_bits != 0) title += fmt::format(", {} bits", spec.radix_bits);
+  if (spec.device_memory_bytes != 0) title += fmt::format(", {} bytes a device", spec.device_memory_bytes);
+  return title;
+}
+
+bool is_same(const candidate& a, const candidate& b) {
+  return a.name == b.name && a.devices == b.devices && a.data == b.data;
+}
+
+bool is_result_of(const json& result, const candidate& c) {
+  return result.at("name") == c.name && result.at("devices") == c.devices && result.at("data") == c.data;
+}
+
+/// Adds those that are not there yet; of those that are, the greater detail holds.
+void add(std::vector<candidate>& to, std::vector<candidate> more) {
+  for (candidate& one : more) {
+    const auto found = std::ranges::find_if(to, [&](const candidate& c) { return is_same(c, one); });
+    if (found == to.end()) {
+      to.push_back(std::move(one));
+    } else {
+      found->wanted = std::max(found->wanted, one.wanted);
+    }
+  }
+}
+
+/// Returns what a figure shows of a case that was run for several.
+json part_of(const json& whole, const figure& of, std::size_t place, const std::vector<candidate>& shown) {
+  json part = {{"figure", of.name}, {"source", of.source}, {"place", place}};
+  part.update(whole);
+  json results = json::array();
+  for (const json& result : whole.at("results")) {
+    if (std::ranges::any_of(shown, [&](const candidate& c) { return is_result_of(result, c); })) {
+      results.push_back(result);
+    }
+  }
+  part["results"] = std::move(results);
+  return part;
 }
 
 /// The cases of all figures with the time that they may take, and what came of them.
 class suite_runner {
  public:
-  suite_runner(settings s, json meta) : settings_(std::move(s)), race_(settings_) {
-    document_ = {{"meta", std::move(meta)}, {"cases", json::array()}, {"left_out", json::array()}};
-  }
+  suite_runner(settings s, json meta) : settings_(std::move(s)), race_(settings_), meta_(std::move(meta)) {}
 
-  int run(const std::vector<figure>& figures) {
-    for (std::size_t i = 0; i < figures.size(); ++i) {
-      // Each figure has its share of the time, and what the ones before it left.
-      end_s_ = settings_.seconds * static_cast<double>(i + 1) / static_cast<double>(figures.size());
-      for (const case_spec& spec : figures[i].cases) run_case(figures[i], spec);
-    }
+  int run(const std::vector<scheduled_case>& cases) {
+    for (const scheduled_case& one : cases) run_case(one);
     write();
-    fmt::print("{} cases, {} left out\n", document_["cases"].size(), document_["left_out"].size());
+    fmt::print("{} cases, {} left out\n", cases_.size(), left_out_.size());
     return race_.all_verified() ? 0 : 8;
   }
 
  private:
-  void run_case(const figure& of, const case_spec& spec) {
-    const std::string title = fmt::format("{}: {} {} n = {}{}", of.name, spec.type, spec.distribution, spec.num_keys,
-                                          spec.radix_bits == 0 ? "" : fmt::format(", {} bits", spec.radix_bits));
-    std::string why_not = why_too_large(spec, of, settings_.devices);
-    if (settings_.seconds > 0 && elapsed_s() > end_s_) why_not = "no time left";
-    fmt::print("\n{}\n", title);
-    try {
-      if (why_not.empty()) {
-        document_["cases"].push_back(race_.run(of, spec, candidates_of(of, spec, settings_)));
-      }
-    } catch (const spansort::out_of_memory& e) {
-      why_not = e.what();
-    }
-    if (!why_not.empty()) leave_out(of, spec, why_not);
+  /// Where a case stands in the file: figures in their order, which are elements of one array, and each one's cases in
+  /// theirs.
+  using position = std::pair<const figure*, std::size_t>;
+
+  void run_case(scheduled_case one) {
+    fmt::print("\n{}\n", title_of(one));
+    const bool is_late = settings_.seconds > 0 && elapsed_s() > settings_.seconds;
+    std::erase_if(one.users, [&](const scheduled_case::user& user) {
+      const std::string why =
+          is_late ? "no time left" : why_too_large(one.spec, *user.of, settings_.devices, race_.held_bytes());
+      if (!why.empty()) leave_out(user, one.spec, why);
+      return !why.empty();
+    });
+    if (!one.users.empty()) race_case(one);
     write();  // after every case: an hour's figures must not be lost with the last one
   }
 
-  void leave_out(const figure& of, const case_spec& spec, const std::string& why) {
+  void race_case(const scheduled_case& one) {
+    std::vector<candidate> all;
+    std::vector<std::vector<candidate>> shown;
+    for (const scheduled_case::user& user : one.users) {
+      shown.push_back(candidates_of(*user.of, one.spec, settings_));
+      add(all, shown.back());
+    }
+    try {
+      const double begin_s = elapsed_s();
+      json whole = race_.run(one.spec, all);
+      whole["took_s"] = elapsed_s() - begin_s;
+      for (std::size_t i = 0; i < one.users.size(); ++i) {
+        const scheduled_case::user& user = one.users[i];
+        cases_[{user.of, user.place}] = part_of(whole, *user.of, user.place, shown[i]);
+      }
+    } catch (const spansort::out_of_memory& e) {
+      for (const scheduled_case::user& user : one.users) leave_out(user, one.spec, e.what());
+    }
+  }
+
+  void leave_out(const scheduled_case::user& user, const case_spec& spec, const std::string& why) {
     fmt::print("  left out: {}\n", why);
-    document_["left_out"].push_back({{"figure", of.name},
-                                     {"type", spec.type},
-                                     {"distribution", spec.distribution},
-                                     {"num_keys", spec.num_keys},
-                                     {"reason", why}});
+    json left = {{"figure", user.of->name},
+                 {"place", user.place},
+                 {"type", spec.type},
+                 {"distribution", spec.distribution},
+                 {"num_keys", spec.num_keys}};
+    if (spec.radix_bits != 0) left["radix_bits"] = spec.radix_bits;
+    if (spec.device_memory_bytes != 0) left["device_memory_bytes"] = spec.device_memory_bytes;
+    left["reason"] = why;
+    left_out_[{user.of, user.place}] = std::move(left);
   }
 
   [[nodiscard]] double elapsed_s() const { return std::chrono::duration<double>(steady::now() - begin_).count(); }
-  void write() const {
-    if (!settings_.json_file.empty()) spansort::write_file(settings_.json_file, document_.dump(1) + "\n");
+
+  void write() {
+    if (settings_.json_file.empty()) return;
+    const time_spent& spent = race_.spent();
+    meta_["load_average_at_end"] = load_average();
+    meta_["spent_s"] = {{"all", elapsed_s()},         {"generate", spent.generate_s}, {"make", spent.make_s},
+                        {"prepare", spent.prepare_s}, {"sort", spent.sort_s},         {"verify", spent.verify_s},
+                        {"report", spent.report_s}};
+    json document = {{"meta", meta_}, {"cases", json::array()}, {"left_out", json::array()}};
+    for (const auto& [where, made] : cases_) document["cases"].push_back(made);
+    for (const auto& [where, left] : left_out_) document["left_out"].push_back(left);
+    spansort::write_file(settings_.json_file, document.dump(1) + "\n");
   }
 
   settings settings_;
   race_runner race_;
-  json document_;
+  json meta_;
+  std::map<position, json> cases_;
+  std::map<position, json> left_out_;
   steady::time_point begin_ = steady::now();
-  double end_s_ = 0;
 };
+
+std::vector<figure> wanted_figures(const std::string& suite, const settings& s) {
+  std::vector<figure> figures = figures_of(suite, s.max_log2_size);
+  std::erase_if(figures, [&](const figure& f) { return !is_wanted(f, s); });
+  if (figures.empty()) throw spansort::invalid_argument("--only names no figure of suite " + suite);
+  return figures;
+}
 
 }  // namespace
 
 int run_suite(const std::string& suite, settings s, const std::string& command) {
   s.devices = resolve_devices(s.devices);
-  std::vector<figure> figures = figures_of(suite, s.max_log2_size);
-  std::erase_if(figures, [&](const figure& f) { return !is_wanted(f, s); });
-  if (figures.empty()) throw spansort::invalid_argument("--cases names no figure of suite " + suite);
+  const std::vector<figure> figures = wanted_figures(suite, s);
+  std::vector<scheduled_case> cases = schedule(figures);
+  const std::set<std::string> measured = names_of_measured(s.measured_files);
+  for (scheduled_case& one : cases) {
+    std::erase_if(one.users, [&](const auto& user) { return measured.contains(case_name(*user.of, one.spec)); });
+  }
+  std::erase_if(cases, [](const scheduled_case& one) { return one.users.empty(); });
+  if (s.is_dry_run) {
+    for (const scheduled_case& one : cases) fmt::print("{}\n", title_of(one));
+    return 0;
+  }
   const json meta = metadata(suite, s, command);
-  return suite_runner(std::move(s), meta).run(figures);
+  return suite_runner(std::move(s), meta).run(cases);
 }
 
 }  // namespace bench

@@ -76,7 +76,7 @@ class Program(SuiteTest):
 
     def test_refuses_what_is_unknown(self):
         self.assertIn("frobnicate", run("frobnicate", status=2))
-        self.assertIn("--cases", run("papers", "--cases", "no-such-figure", status=2))
+        self.assertIn("--only", run("papers", "--cases", "no-such-figure", status=2))
         run("papers", "--devices", "nowhere", status=2)
         run(status=2)
 
@@ -107,11 +107,66 @@ class Papers(SuiteTest):
         self.assertEqual({entry["figure"] for entry in json.loads(PUBLISHED.read_text())} - figures, set())
         self.assertEqual(figures, {"satish-fig3-4", "satish-fig5", "satish-fig6", "onesweep-fig9-11",
                                    "onesweep-fig9-11-entropy", "onesweep-table2", "rmg-fig5", "rmg-fig6-7",
-                                   "rmg-table2", "rmg-fig8"})
+                                   "rmg-table2", "rmg-fig8", "satish-fig8", "rmg-large-data", "rmg-data-types",
+                                   "rmg-memory"})
         self.assertEqual(document["meta"]["notes"], "few keys")
         phases = [result for case in document["cases"] if case["figure"] == "rmg-fig6-7" for result in case["results"]]
         self.assertTrue(all(result["phases"] for result in phases))
         self.assertEqual({result["devices"] for result in phases}, {"cpu", "host:1", "host:2", "host:4"})
+        memory = [result for case in document["cases"] if case["figure"] == "rmg-memory" for result in case["results"]]
+        self.assertTrue(all(result["workspace_bytes"] > 4 << 12 for result in memory if "refused" not in result))
+        types = {case["type"] for case in document["cases"] if case["figure"] == "rmg-data-types"}
+        self.assertEqual(types, {"u32", "u64", "i32", "i64", "f32", "f64", "u32(u32)", "u64(u64)"})
+
+    def test_order_in_the_file_is_the_figures(self):
+        cases = self.papers("--devices", "cpu", "--max-log2-size", 12, "--repeats", 1, "--only", "satish")["cases"]
+        places = [(case["figure"], case["place"]) for case in cases]
+        self.assertEqual(places, sorted(places))
+
+    def test_what_figures_share_is_measured_once(self):
+        cases = self.papers("--devices", "cpu", "--max-log2-size", 10, "--repeats", 2)["cases"]
+        shared = [case for case in cases if (case["type"], case["distribution"]) == ("u32(u32)", "uniform")]
+        runs = {case["figure"]: {r["name"]: r.get("runs_ms") for r in case["results"] if r["devices"] == "cpu"}
+                for case in shared}
+        self.assertEqual(runs["satish-fig3-4"]["satish_radix"], runs["satish-fig8"]["satish_radix"])
+        self.assertIn("paradis", runs["satish-fig3-4"])
+        self.assertNotIn("paradis", runs["satish-fig8"])  # a figure shows whom it names
+
+    def test_thin_before_thick(self):
+        # Before any figure has all of its sizes, every figure has some.
+        titles = run("papers", "--devices", "cpu", "--max-log2-size", 31, "--dry-run").splitlines()
+        figures = [title.split(":")[0].split(", ") for title in titles]
+        names = {name for group in figures for name in group}
+        begin = titles.index(next(title for title in titles if title.endswith("n = 4096")))  # of the second level
+        self.assertEqual({name for group in figures[:begin] for name in group}, names)
+        self.assertGreater(len(titles), 2 * begin)
+        self.assertFalse(list(self.folder.iterdir()))
+
+    def test_devices_of_less_memory(self):
+        cases = self.papers("--devices", "host:2", "--max-log2-size", 24, "--repeats", 1, "--contender-seconds", 60,
+                            "--only", "rmg-large-data")["cases"]
+        last = {(r["name"], r["devices"]): r for r in cases[-1]["results"]}
+        self.assertEqual(cases[-1]["device_memory_bytes"], (1 << 24) + (34 << 20))
+        self.assertIn("device_memory_bytes", last["rmg", "host:1"]["refused"])
+        self.assertTrue(last["out_of_core", "host:1"]["verified"])
+        self.assertTrue(last["het_merge", "host:2"]["verified"])
+
+    def test_gaps_are_filled(self):
+        first = self.papers("--devices", "cpu", "--max-log2-size", 8, "--repeats", 1, "--only", "satish-fig5")
+        self.assertEqual(len(first["cases"]), 4)
+        before = (self.folder / "papers.json").rename(self.folder / "before.json")
+        more = ["--devices", "cpu", "--max-log2-size", 8, "--repeats", 1, "--only", "satish-fig5,satish-fig6"]
+        second = self.papers(*more, "--missing-from", before)
+        self.assertEqual({case["figure"] for case in second["cases"]}, {"satish-fig6"})
+        self.assertEqual(run("papers", *more, "--dry-run", "--missing-from",
+                             f"{before},{self.folder / 'papers.json'}"), "")
+        run("papers", *more, "--missing-from", self.folder / "none", status=4)
+        run("papers", *more, "--missing-from", self.write("x", "[]"), status=3)
+
+    def test_only_and_cases_are_one(self):
+        of = [run("papers", "--devices", "cpu", flag, "rmg-table2", "--dry-run") for flag in ("--only", "--cases")]
+        self.assertEqual(of[0], of[1])
+        self.assertEqual(len(of[0].splitlines()), 6)
 
     def test_what_is_absent_has_a_reason(self):
         if "GPUs were not tried" not in run("--list"):
@@ -185,12 +240,30 @@ class Page(SuiteTest):
         self.page()
         text = (self.folder / "results.md").read_text()
         self.assertIn(str(path), text)
-        self.assertIn("papers-machine-few-rmg-fig8.svg", text)
+        self.assertIn("papers-machine-rmg-fig8.svg", text)
+        self.assertIn("taken by the GPUs' count", text)
         self.assertIn("DGX A100", text)  # what the paper says stands beside
         self.assertIn("onesweep, cpu: ", text)  # why it has no result
         self.page("--check")
         (self.folder / "results.md").write_text(text + "more")
         self.assertIn("run scripts/papers_page.py", self.page("--check", status=1))
+
+    def test_files_of_a_machine_are_taken_together(self):
+        path = self.document()
+        whole = json.loads(path.read_text())
+        kept = [case for case in whole["cases"] if case["figure"] != "rmg-fig8"]
+        gone = [case for case in whole["cases"] if case["figure"] == "rmg-fig8"]
+        left = [{key: case[key] for key in ("figure", "type", "distribution", "num_keys")} | {"reason": "no time left"}
+                for case in gone]
+        self.page()
+        text = (self.folder / "results.md").read_text()
+        path.write_text(json.dumps(whole | {"cases": kept, "left_out": left}))
+        (self.folder / "machine/papers-z.json").write_text(json.dumps(whole | {"cases": gone, "left_out": []}))
+        self.page()
+        of_both = (self.folder / "results.md").read_text()
+        self.assertEqual(of_both.count("### machine"), text.count("### machine"))
+        self.assertNotIn("no time left", of_both)
+        self.assertIn("papers-z.json", of_both.split("## RMG sort, figure 8")[1].split("##")[1])
 
     def test_wrong_results_are_refused(self):
         path = self.document()

@@ -23,9 +23,10 @@ using u64 = std::uint64_t;
 /// Two sets of arrays, between which CUB goes to and fro, and its scratch.
 template <class K>
 struct cub_state {
-  cub_state(int ordinal, input& data) : arrays(ordinal, data), alternate(arrays.allocate()) {}
+  cub_state(int ordinal, input& data) : shared(resident_arrays::of(ordinal, data)), alternate(shared->allocate()) {}
 
-  resident_arrays arrays;
+  std::shared_ptr<resident_arrays> shared;
+  const resident_arrays& arrays = *shared;
   device_records alternate;
   cuda::device_memory scratch;
   std::size_t scratch_bytes = 0;
@@ -83,7 +84,7 @@ void sort_by_thrust(const resident_arrays& arrays, const input& data) {
 
 template <class K>
 contender thrust_contender(int ordinal, input& data) {
-  const auto arrays = std::make_shared<resident_arrays>(ordinal, data);
+  const auto arrays = resident_arrays::of(ordinal, data);
   contender made;
   made.prepare = [arrays] { arrays->restore(); };
   made.run = [arrays, ordinal, &data] {
@@ -94,25 +95,26 @@ contender thrust_contender(int ordinal, input& data) {
   return made;
 }
 
-/// Returns whether keys are 32 bits wide, and refuses what neither baseline is compiled for.
-bool is_narrow(const input& data) {
+/// Calls `make` with a key of the input's type, and refuses what neither baseline is compiled for.
+template <class Make>
+contender with_key(const input& data, const Make& make) {
   using spansort::key_type;
-  if (data.type() == key_type::u32 && (data.value_bytes() == 0 || data.value_bytes() == 4)) return true;
-  if (data.type() == key_type::u64 && data.value_bytes() == 0) return false;
-  throw spansort::invalid_argument("the baselines are compiled for u32, u64 and u32(u32)");
+  if (data.type() == key_type::u32 && (data.value_bytes() == 0 || data.value_bytes() == 4)) return make(u32{});
+  if (data.type() == key_type::u64 && data.value_bytes() == 0) return make(u64{});
+  if (data.type() == key_type::f32 && data.value_bytes() == 0) return make(float{});
+  throw spansort::invalid_argument("the baselines are compiled for u32, u64, f32 and u32(u32)");
 }
 
 }  // namespace
 
 std::vector<candidate> gpu_baselines(int ordinal) {
   const std::string devices = "gpu:" + std::to_string(ordinal);
-  return {{"cub", devices, "resident",
-           [ordinal](input& data) {
-             return is_narrow(data) ? cub_contender<u32>(ordinal, data) : cub_contender<u64>(ordinal, data);
-           }},
-          {"thrust", devices, "resident", [ordinal](input& data) {
-             return is_narrow(data) ? thrust_contender<u32>(ordinal, data) : thrust_contender<u64>(ordinal, data);
-           }}};
+  return {
+      {"cub", devices, "resident",
+       [ordinal](input& data) { return with_key(data, [&]<class K>(K) { return cub_contender<K>(ordinal, data); }); }},
+      {"thrust", devices, "resident", [ordinal](input& data) {
+         return with_key(data, [&]<class K>(K) { return thrust_contender<K>(ordinal, data); });
+       }}};
 }
 
 nlohmann::ordered_json gpu_software() {

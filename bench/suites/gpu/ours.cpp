@@ -24,7 +24,7 @@ host_memory allocate_pinned(std::uint64_t size_bytes) {
 
 contender resident_contender(const spansort::sort_options& options, int ordinal, input& data) {
   const auto sorter = std::make_shared<spansort::resident_sorter>(options);
-  const auto arrays = std::make_shared<resident_arrays>(ordinal, data);
+  const auto arrays = resident_arrays::of(ordinal, data);
   contender made;
   made.prepare = [arrays] { arrays->restore(); };
   made.run = [sorter, arrays, &data] {

@@ -20,12 +20,19 @@ cuda::stream_handle stream_on(int ordinal) {
 resident_arrays::resident_arrays(int ordinal, input& data)
     : ordinal_(ordinal), data_(data), stream_(stream_on(ordinal)), original_(allocate()), work_(allocate()) {
   const cuda::device_guard guard(ordinal_);
-  const char* const from = static_cast<const char*>(data.original());
+  data.restore();  // the input's work arrays are pinned, and its original is not
+  const char* const from = static_cast<const char*>(data.work());
   const std::uint64_t keys_bytes = data.num_keys() * data.key_bytes();
   copy(original_.keys.get(), from, keys_bytes, cudaMemcpyHostToDevice, stream());
   copy(original_.values.get(), from + keys_bytes, data.num_keys() * data.value_bytes(), cudaMemcpyHostToDevice,
        stream());
   wait();
+}
+
+std::shared_ptr<resident_arrays> resident_arrays::of(int ordinal, input& data) {
+  std::shared_ptr<resident_arrays>& found = data.on_gpus()[ordinal];
+  if (found == nullptr) found = std::make_shared<resident_arrays>(ordinal, data);
+  return found;
 }
 
 device_records resident_arrays::allocate() const {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resident arrays are an input's copies in the memory of one GPU, for contenders that sort what lies there.
+// Resident arrays are an input's copies in the memory of one GPU, which contenders sort there in turns.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "bench/suites/input.hpp"
 #include "device/cuda/handles.hpp"
@@ -19,6 +20,8 @@ struct device_records {
 class resident_arrays {
  public:
   resident_arrays(int ordinal, input& data);
+  /// Returns the input's arrays on a GPU, which all of its contenders share.
+  [[nodiscard]] static std::shared_ptr<resident_arrays> of(int ordinal, input& data);
 
   [[nodiscard]] int ordinal() const { return ordinal_; }
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }

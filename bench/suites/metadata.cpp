@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/suites/metadata.hpp"
+
+#include <cstdlib>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <spansort/devices.hpp>
+#include <spansort/version.hpp>
+
+#include "bench/suites/gpu/gpu.hpp"
+
+namespace bench {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string date_today() {
+  char date[32];
+  const std::time_t now = std::time(nullptr);
+  std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
+  return date;
+}
+
+}  // namespace
+
+double load_average() {
+  double load = -1;
+  return ::getloadavg(&load, 1) == 1 ? load : -1;
+}
+
+json metadata(const std::string& suite, const settings& s, const std::string& command) {
+  json devices = json::array();
+  for (const spansort::device_description& d : spansort::list_devices()) {
+    devices.push_back({{"name", d.name}, {"model", d.model}, {"memory_bytes", d.memory_bytes}});
+  }
+  json meta = {{"benchmark", suite},
+               {"version", SPANSORT_VERSION},
+               {"commit", s.commit},
+               {"command", command},
+               {"date", date_today()},
+               {"devices", devices},
+               {"num_threads", spansort::num_processors()},
+               {"vector_target", spansort::list_devices().front().vector_target},
+               {"compiler", __VERSION__}};
+  if (const json software = gpu_software(); !software.is_null()) meta["gpu_software"] = software;
+  meta.update({{"seed", s.seed},
+               {"repeats", s.repeats},
+               {"load_average_at_start", load_average()},
+               {"notes", s.notes},
+               {"statistic",
+                "median of runs_ms; contenders take turns, but for those marked alone; the first result that counts of "
+                "each contender is verified; what several figures show is measured once"}});
+  return meta;
+}
+
+}  // namespace bench
