@@ -14,10 +14,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from bench_mpi_table import efficiency
-from mpi_results import LSD, RMG, Results, count_text, result_of, split_time
+from mpi_results import LSD, RMG, SAMPLE, SHORT, Results, algorithms_of, count_text, result_of, split_time
 
 COLORS = {"local": "#0b6e99", "index": "#e0a030", "exchange": "#b0569a", "other": "#c9ced3"}
-LINES = {RMG: "#0b6e99", LSD: "#b0569a"}
+LINES = {RMG: "#0b6e99", LSD: "#b0569a", SAMPLE: "#e0a030"}
 STYLE = {
     "font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
     "legend.frameon": False, "svg.hashsalt": "spansort", "svg.fonttype": "none", "figure.constrained_layout.use": True,
@@ -26,6 +26,10 @@ STYLE = {
 
 def ranks_text(count):
     return f"{count} node rank" + ("" if count == 1 else "s")
+
+
+def bar_text(algorithm):
+    return SHORT[algorithm].split(" ")[0]
 
 
 def machine_text(results):
@@ -56,18 +60,19 @@ def plot_sizes(results):
     for column, name in enumerate(inputs):
         cases = sorted(results.suite("figure4", name), key=lambda case: case["num_pairs"])
         top, bottom = rows[0][column], rows[1][column]
-        for algorithm, color in LINES.items():
+        algorithms = algorithms_of(cases)
+        for algorithm in algorithms:
             rates = [result_of(case, algorithm)["million_pairs_per_s"] for case in cases]
-            top.plot([case["num_pairs"] for case in cases], rates, marker="o", markersize=4, color=color,
-                     label=algorithm + (", r = 16" if algorithm == LSD else ""))
+            top.plot([case["num_pairs"] for case in cases], rates, marker="o", markersize=4,
+                     color=LINES[algorithm], label=algorithm + (", r = 16" if algorithm == LSD else ""))
         top.set_xscale("log", base=2)
         top.set_yscale("log")
         top.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda rate, _: f"{rate:g}"))
         top.set_title(f"{name} pairs")
         top.set_xlabel("pairs")
         largest = cases[-2:]
-        stacked(bottom, [result_of(case, algorithm) for case in largest for algorithm in (RMG, LSD)],
-                [f"{short}\n{count_text(case['num_pairs'])}" for case in largest for short in ("rmg", "lsd")])
+        stacked(bottom, [result_of(case, algorithm) for case in largest for algorithm in algorithms],
+                [f"{bar_text(algorithm)}\n{count_text(case['num_pairs'])}" for case in largest for algorithm in algorithms])
     rows[0][0].set_ylabel("10$^6$ pairs per second")
     rows[0][0].legend(loc="upper left", fontsize=8)
     rows[1][0].legend(loc="upper left", fontsize=8)
@@ -82,8 +87,11 @@ def plot_widths(results):
     figure, columns = plt.subplots(1, len(cases), figsize=(5 * len(cases), 4), squeeze=False, sharey=True)
     for axes, case in zip(columns[0], cases):
         bars = sorted((r for r in case["results"] if r["algorithm"] == LSD), key=lambda r: r["radix_bits"])
-        labels = [f"lsd\nr = {r['radix_bits']}" for r in bars] + ["rmg"]
-        bars.append(result_of(case, RMG))
+        labels = [f"lsd\nr = {r['radix_bits']}" for r in bars]
+        for algorithm in algorithms_of([case]):
+            if algorithm != LSD:
+                labels.append(bar_text(algorithm))
+                bars.append(result_of(case, algorithm))
         stacked(axes, bars, labels)
         axes.set_title(f"{count_text(case['num_pairs'])} {case['distribution']} pairs")
     columns[0][0].legend(loc="upper right")
@@ -98,12 +106,12 @@ def plot_scaling(results, suite, title):
     figure, columns = plt.subplots(1, 1 + len(inputs), figsize=(4.4 * (1 + len(inputs)), 4))
     for name, dash in zip(inputs, ("-", "--")):
         cases = sorted(results.suite(suite, name), key=lambda case: case["num_ranks"])
-        for algorithm, color in LINES.items():
+        for algorithm in algorithms_of(cases):
             if result_of(cases[0], algorithm)["input_shape"] == "sorted":
                 continue  # one node rank alone saw that nothing was to be done: no measure for the others
             columns[0].plot([case["num_ranks"] for case in cases],
                             [efficiency(case, cases[0], algorithm) for case in cases], dash, marker="o", markersize=4,
-                            color=color, label=f"{'rmg' if algorithm == RMG else 'lsd r = 16'}, {name}")
+                            color=LINES[algorithm], label=f"{SHORT[algorithm]}, {name}")
     columns[0].axhline(1, color="black", linewidth=0.8, linestyle=":")
     columns[0].set_ylim(0, None)
     columns[0].set_xlabel("node ranks")
@@ -112,8 +120,9 @@ def plot_scaling(results, suite, title):
     columns[0].set_title("time of one node rank, same work, over time", fontsize=10)
     for axes, name in zip(columns[1:], inputs):
         cases = sorted(results.suite(suite, name), key=lambda case: case["num_ranks"])
-        bars = [result_of(case, algorithm) for case in cases for algorithm in (RMG, LSD)]
-        stacked(axes, bars, [f"{short}\n{case['num_ranks']}" for case in cases for short in ("rmg", "lsd")])
+        algorithms = algorithms_of(cases)
+        bars = [result_of(case, algorithm) for case in cases for algorithm in algorithms]
+        stacked(axes, bars, [f"{bar_text(algorithm)}\n{case['num_ranks']}" for case in cases for algorithm in algorithms])
         axes.set_title(f"{name}: phases")
         axes.legend(fontsize=8)
     sizes = sorted({case["num_pairs"] for case in results.suite(suite)})

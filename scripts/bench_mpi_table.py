@@ -8,7 +8,7 @@ usage: scripts/bench_mpi_table.py bench/results/<machine>/mpi.json [--check]
 import pathlib
 import sys
 
-from mpi_results import LSD, RMG, Results, count_text, name_of, result_of, split_time
+from mpi_results import RMG, SHORT, Results, algorithms_of, count_text, name_of, result_of, split_time
 
 BEGIN = "<!-- mpi-table: made by scripts/bench_mpi_table.py from bench/results -->"
 END = "<!-- end mpi-table -->"
@@ -81,17 +81,20 @@ def efficiency(case, base, algorithm):
 
 def scaling_table(results, suite, title):
     rows = []
+    algorithms = algorithms_of(results.suite(suite))
     for distribution in ("uniform", "sorted"):
         cases = sorted(results.suite(suite, distribution), key=lambda case: case["num_ranks"])
         for case in cases:
             cells = [distribution, case["num_ranks"], count_text(case["num_pairs"])]
-            for algorithm in (RMG, LSD):
+            for algorithm in algorithms:
                 result = result_of(case, algorithm)
                 cells += [f"{result['fastest_ms']:.0f} ({result['median_ms']:.0f})",
                           efficiency_text(case, cases[0], algorithm), f"{result['sent_bytes_per_pair']:.2f}"]
             rows.append([*cells, f"{result_of(case, RMG)['floor_bytes_per_pair']:.2f}"])
-    header = ["input", "node ranks", "pairs", "rmg, ms (median)", "efficiency", "bytes sent",
-              "lsd r = 16, ms (median)", "efficiency", "bytes sent", "floor"]
+    header = ["input", "node ranks", "pairs"]
+    for algorithm in algorithms:
+        header += [f"{SHORT[algorithm]}, ms (median)", "efficiency", "bytes sent"]
+    header.append("floor")
     return [title, ""] + markdown(header, rows) if rows else []
 
 

@@ -4,10 +4,11 @@ import json
 import pathlib
 import sys
 
-RMG, LSD = "distributed_rmg", "distributed_lsd"
+RMG, LSD, SAMPLE = "distributed_rmg", "distributed_lsd", "distributed_sample_sort"
+SHORT = {RMG: "rmg", LSD: "lsd r = 16", SAMPLE: "sample sort"}
 # What the paper's figures tell apart; a driver's own names are on the right.
-GROUPS = {"local": ("histogram", "partition", "local sort", "reverse", "copy in", "copy out"),
-          "index": ("index",),
+GROUPS = {"local": ("histogram", "partition", "local sort", "merge", "reverse", "copy in", "copy out"),
+          "index": ("index", "sample"),
           "exchange": ("exchange",)}
 
 
@@ -57,6 +58,11 @@ def name_of(result):
 def result_of(case, algorithm, radix_bits=None):
     fitting = (r for r in case["results"] if r["algorithm"] == algorithm and radix_bits in (None, r["radix_bits"]))
     return next(fitting, None)
+
+
+def algorithms_of(cases):
+    """Those of the three that take part in every case: earlier files know no sample sort."""
+    return [algorithm for algorithm in SHORT if all(result_of(case, algorithm) for case in cases)]
 
 
 def split_time(result):

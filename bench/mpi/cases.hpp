@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The suites of the cluster's benchmark: which inputs are sorted by whom. They are the measurements of Spafford's paper
-// ("Quartiles, outliers and distributed radix sort", 2011, section III.C, figures 4 to 7), with distributed_rmg beside,
-// and the quartiles without a sort.
+// ("Quartiles, outliers and distributed radix sort", 2011, section III.C, figures 4 to 7), with distributed_rmg and
+// distributed_sample_sort beside, and the quartiles without a sort.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace bench {
 
 struct contender {
   std::string algorithm;
-  unsigned radix_bits = 0;  ///< of distributed_lsd; 0 for distributed_rmg, which takes its own
+  unsigned radix_bits = 0;  ///< of distributed_lsd; 0 for the others
 };
 
 /// A case has one input for all contenders, which take turns.

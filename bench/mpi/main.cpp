@@ -63,7 +63,7 @@ void print(const json& c) {
              c["num_ranks"].get<unsigned>(), c["num_pairs"].get<std::uint64_t>(), c["distribution"].get<std::string>(),
              c["load_average_before"].get<double>(), c["load_average_after"].get<double>());
   for (const json& r : c["results"]) {
-    fmt::print("  {:<16} {:>2} {:>10.2f} ms, median {:>10.2f} ms", r["algorithm"].get<std::string>(),
+    fmt::print("  {:<23} {:>2} {:>10.2f} ms, median {:>10.2f} ms", r["algorithm"].get<std::string>(),
                r["radix_bits"].get<unsigned>(), r["fastest_ms"].get<double>(), r["median_ms"].get<double>());
     if (r.contains("sent_bytes_per_pair")) {
       fmt::print("  {:>7.2f} bytes sent a pair, floor {:.2f}", r["sent_bytes_per_pair"].get<double>(),

@@ -52,12 +52,15 @@ class Benchmark(unittest.TestCase):
                   if result["algorithm"] == mpi_results.LSD}
         self.assertEqual(widths, {4: 16, 8: 8, 12: 6, 16: 4})
         self.assertEqual(len(results.suite("quartiles")), 2)
+        for case in results.suite("figure6") + results.suite("figure7"):
+            self.assertEqual([result["algorithm"] for result in case["results"]], list(mpi_results.SHORT))
 
-    def test_rmg_sends_no_more_than_must_move(self):
+    def test_rmg_and_sample_sort_send_no_more_than_must_move(self):
         for case in mpi_results.Results(self.path).cases:
-            result = mpi_results.result_of(case, mpi_results.RMG)
-            if "sent_bytes_per_pair" in result:
-                self.assertAlmostEqual(result["sent_bytes_per_pair"], result["floor_bytes_per_pair"], places=9)
+            for algorithm in (mpi_results.RMG, mpi_results.SAMPLE):
+                result = mpi_results.result_of(case, algorithm) or {}
+                if "sent_bytes_per_pair" in result:
+                    self.assertAlmostEqual(result["sent_bytes_per_pair"], result["floor_bytes_per_pair"], places=9)
 
     def test_the_command_names_no_place_of_this_machine(self):
         command = json.loads(self.path.read_text())["meta"]["command"]
@@ -66,8 +69,16 @@ class Benchmark(unittest.TestCase):
 
     def test_tables_show_every_case(self):
         text = bench_mpi_table.section(mpi_results.Results(self.path))
-        for title in ("figure 4", "figure 5", "figure 6", "figure 7", "quartiles"):
+        for title in ("figure 4", "figure 5", "figure 6", "figure 7", "quartiles", "sample sort, ms"):
             self.assertIn(title, text)
+
+    def test_files_without_sample_sort_are_read(self):
+        document = json.loads(self.path.read_text())
+        for case in document["cases"]:
+            case["results"] = [one for one in case["results"] if one["algorithm"] != mpi_results.SAMPLE]
+        path = pathlib.Path(self.folder.name) / "earlier.json"
+        path.write_text(json.dumps(document))
+        self.assertNotIn("sample", bench_mpi_table.section(mpi_results.Results(path)))
 
     def test_wrong_figures_are_refused(self):
         document = json.loads(self.path.read_text())
