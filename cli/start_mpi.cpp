@@ -77,8 +77,9 @@ int start_mpi_program(char** argv) {
   if (!is_first_rank()) return status_usage;
   print_message(
       failure.code == ENOENT
-          ? fmt::format("--mpi: this build cannot sort over MPI: there is no {}; install MPI (Debian, Ubuntu: "
-                        "libopenmpi-dev openmpi-bin) and build with -DSPANSORT_MPI=ON",
+          ? fmt::format("--mpi: this build cannot sort over MPI: there is no {}; install the package "
+                        "spansort-mpi, or MPI (Debian, Ubuntu: libopenmpi-dev openmpi-bin) and build with "
+                        "-DSPANSORT_MPI=ON",
                         failure.program)
           : fmt::format("--mpi: cannot start {}: {}", failure.program, std::generic_category().message(failure.code)));
   return status_usage;

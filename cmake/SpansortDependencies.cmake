@@ -10,6 +10,12 @@ find_package(nlohmann_json REQUIRED CONFIG)
 find_package(Highway REQUIRED)
 find_package(Hwloc REQUIRED)
 
+# A shared library compiles fmt in, so that one build of it serves systems whose packages of fmt differ.
+set(SPANSORT_FMT fmt::fmt)
+if(BUILD_SHARED_LIBS)
+  set(SPANSORT_FMT fmt::fmt-header-only)
+endif()
+
 # xxHash is compiled in: its header is all that is needed, and nobody who links Spansort needs it.
 find_path(SPANSORT_XXHASH_INCLUDE_DIR xxhash.h)
 mark_as_advanced(SPANSORT_XXHASH_INCLUDE_DIR)

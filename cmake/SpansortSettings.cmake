@@ -35,6 +35,8 @@ target_compile_options(spansort_settings INTERFACE
   # Clang counts sign conversions to -Wconversion, GCC does not; both are to warn about the same.
   "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>"
   "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${SPANSORT_WERROR}>>:-Werror>"
+  # A function of a shared library that another library replaces is of no use here, and would forbid to inline it.
+  "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>,$<BOOL:${BUILD_SHARED_LIBS}>>:-fno-semantic-interposition>"
   # constexpr functions of keys/ are device code too.
   "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xcompiler=-Wall>"
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${SPANSORT_WERROR}>>:-Werror=all-warnings>")

@@ -7,11 +7,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'HELP'
-usage: scripts/fresh_roots.sh [--demo-only] [--keep] [ROOT..]
+usage: scripts/fresh_roots.sh [--demo-only | --packages] [--keep] [ROOT..]
 
 Runs `./dev demo` and `./dev test` in each root: bookworm and trixie (Debian 12 and 13), noble (Ubuntu 24.04); all of
 them where none is named. A root whose archive cannot be reached, or whose keys are not here, is skipped.
   --demo-only  leave out `./dev test`
+  --packages   run scripts/try_packages.sh instead, which installs, uses and purges the packages in build/packages, as
+               `./dev package` leaves them
   --keep       leave the roots where they were made, to look into them
 The mirror is that of this machine's apt; for an origin that apt does not know, SPANSORT_MIRROR=URL says it, and a root
 without a mirror is skipped. Apt's settings are taken over, proxies among them.
@@ -58,6 +60,10 @@ make_root() {
   git clone --quiet --no-hardlinks . "$work/$1/spansort" || return
   git -C "$work/$1/spansort" checkout --quiet --detach "$commit" || return
   cp --dereference /etc/resolv.conf "$work/$1/etc/resolv.conf"
+  if [[ ${verbs[*]} == packages ]]; then
+    mkdir -p "$work/$1/spansort/build/packages"
+    cp build/packages/*.deb "$work/$1/spansort/build/packages/" || return
+  fi
 }
 
 # inside <suite> <command...>: in name spaces of its own, so that no mount and no process is left behind.
@@ -80,12 +86,14 @@ inside() {
 
 # try_verb <suite> <verb>: appends its outcome to `outcome`.
 try_verb() {
-  local log=$logs/$1-$2.log begin=$SECONDS status=0
-  say "$1: ./dev $2 (log: $log)"
-  inside "$1" ./dev "$2" >"$log" 2>&1 </dev/null || status=$?
+  local log=$logs/$1-$2.log begin=$SECONDS status=0 command=(./dev "$2")
+  if [[ $2 == packages ]]; then command=(scripts/try_packages.sh build/packages); fi
+  say "$1: ${command[*]} (log: $log)"
+  inside "$1" "${command[@]}" >"$log" 2>&1 </dev/null || status=$?
   if ((status == 0)); then
     outcome+=", $2 passed in $((SECONDS - begin)) s"
     if [[ $2 == test ]]; then outcome+=" ($(tail -n 1 "$log"))"; fi
+    if [[ $2 == packages ]]; then grep '^==' "$log"; fi
   else
     outcome+=", $2 FAILED with status $status after $((SECONDS - begin)) s"
     num_failed=$((num_failed + 1))
@@ -125,6 +133,7 @@ keep=0
 for argument in "$@"; do
   case $argument in
     --demo-only) verbs=(demo) ;;
+    --packages) verbs=(packages) ;;
     --keep) keep=1 ;;
     -h | --help) usage; exit 0 ;;
     bookworm | trixie | noble) roots+=("$argument") ;;
