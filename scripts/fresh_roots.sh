@@ -55,7 +55,7 @@ why_not() {
 
 # make_root <suite> <mirror> <keyring> <components>
 make_root() {
-  mmdebstrap --quiet --variant=minbase --include=git,ca-certificates --components="$4" --keyring="$3" \
+  mmdebstrap --quiet --variant=minbase --include=apt,git,ca-certificates --components="$4" --keyring="$3" \
     --aptopt="$work/apt.conf" "$1" "$work/$1" "$2" || return
   git clone --quiet --no-hardlinks . "$work/$1/spansort" || return
   git -C "$work/$1/spansort" checkout --quiet --detach "$commit" || return

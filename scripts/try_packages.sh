@@ -16,13 +16,13 @@ say() { printf '== %s\n' "$*"; }
 took() { say "$1: $((SECONDS - begin)) s"; begin=$SECONDS; }
 install() { apt-get install -y --no-install-recommends "$@" >"$work/apt.log" 2>&1 || { cat "$work/apt.log"; return 1; }; }
 deb() { ls "$folder/$1"_*.deb; }
-# Of one name: purging removes what apt put in for them, too, and only the packages themselves are of interest.
-names=(spansort spansort-mpi libspansort-dev "$(basename "$(deb 'libspansort[0-9]*')" | cut -d_ -f1)")
+library=$(cd "$folder" && printf '%s\n' libspansort[0-9]*.deb | cut -d_ -f1)
+names=(spansort spansort-mpi libspansort-dev "$library")
 
 begin=$SECONDS
 apt-get update >/dev/null
-install "$(deb spansort)" "$(deb 'libspansort[0-9]*')"
-say "installed: $(du -ch "$(deb spansort)" "$(deb 'libspansort[0-9]*')" | tail -n 1 | cut -f1) of packages, with what they need:"
+install "$(deb spansort)" "$(deb "$library")"
+say "installed: $(du -ch "$(deb spansort)" "$(deb "$library")" | tail -n 1 | cut -f1) of packages, with what they need:"
 grep -E 'newly installed|to get|disk space|Need to get' "$work/apt.log" || true
 spansort gen 10000000 --type f64 --distribution normal -o own.npy
 spansort sort own.npy -o sorted.npy --verify
