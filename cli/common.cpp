@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common.hpp"
-#include "cli/test_world.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <sstream>
-#include <vector>
 
-#include "cli/interrupts.hpp"
 #include "cli/numbers.hpp"
-#include "cli/summary_json.hpp"
 #include "spansort/devices.hpp"
 #include "spansort/errors.hpp"
 
@@ -22,80 +16,15 @@ namespace {
 
 constexpr const char* types_text = "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64";
 
-std::optional<std::uint64_t> parse_head(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  return parse_count("--head", text);
-}
+}  // namespace
 
-progress_mode parse_progress(const std::string& text) {
-  if (text == "auto") return progress_mode::automatic;
-  if (text == "always") return progress_mode::always;
-  if (text == "never") return progress_mode::never;
-  throw spansort::invalid_argument(fmt::format("--progress: '{}' is unknown; auto, always or never expected", text));
-}
-
-std::uint64_t memory_bytes() {
+std::uint64_t host_memory_bytes() {
   std::uint64_t sum = 0;
   for (const spansort::device_description& device : spansort::list_devices()) {
     if (device.name.starts_with("host")) sum += device.memory_bytes;
   }
   return sum;
 }
-
-/// Returns the memory of the smallest device that `devices`, a device list, may mean.
-std::uint64_t device_memory_bytes(std::string_view devices) {
-  std::uint64_t least_gpu = 0;
-  for (const spansort::device_description& device : spansort::list_devices()) {
-    if (!device.name.starts_with("gpu") || device.memory_bytes == 0) continue;
-    least_gpu = least_gpu == 0 ? device.memory_bytes : std::min(least_gpu, device.memory_bytes);
-  }
-  return devices.starts_with("cpu") || devices.starts_with("host") || least_gpu == 0 ? memory_bytes() : least_gpu;
-}
-
-std::uint64_t parse_device_memory(const sort_arguments& arguments) {
-  const std::string& text = arguments.device_memory;
-  if (text.empty()) return 0;
-  return parse_size("--device-memory", text, text.ends_with('%') ? device_memory_bytes(arguments.devices) : 0);
-}
-
-// Without -o the output is standard output, as GNU sort's.
-std::string output_of(const sort_arguments& arguments) { return arguments.output.empty() ? "-" : arguments.output; }
-
-void require_distinct_outputs(const std::string& output, const sort_arguments& arguments) {
-  std::vector<std::string> names{output};
-  for (const std::string& name : {arguments.report, arguments.trace, arguments.summary}) {
-    for (const std::string& other : names) {
-      if (!name.empty() && name == other) {
-        throw spansort::invalid_argument(fmt::format(
-            "-o, --report, --trace and --summary: '{}' is named twice, each needs a place of its own", name));
-      }
-    }
-    names.push_back(name);
-  }
-}
-
-void write_report(const sort_arguments& arguments, const spansort::sort_report& report,
-                  const spansort::temporary_file_callback& on_temporary) {
-  if (!arguments.report.empty()) {
-    spansort::write_file(arguments.report, spansort::to_json(report) + "\n", on_temporary);
-  }
-  if (!arguments.trace.empty()) {
-    std::ostringstream trace;
-    spansort::write_chrome_trace(report, trace);
-    spansort::write_file(arguments.trace, trace.str(), on_temporary);
-  }
-}
-
-/// Order statistics as a by-product, as JSON.
-std::string summary_of_sorted(const sort_arguments& arguments, spansort::const_key_span keys) {
-  const auto order = arguments.descending ? spansort::key_order::descending : spansort::key_order::ascending;
-  const key_summary summary = describe_keys(
-      arguments.input, keys,
-      {.most_outliers = most_listed_outliers, .order = order, .threads = parse_threads(arguments.threads)});
-  return summary_json(summary, make_picture_data(keys, summary, std::nullopt));
-}
-
-}  // namespace
 
 void add_input_flags(CLI::App& command, std::string& input, std::string& type, bool& is_raw) {
   command.add_option("IN", input, "File of keys: .npy, or raw little-endian keys of --type; - is standard input")
@@ -189,7 +118,7 @@ unsigned parse_threads(const std::string& text) {
 
 std::uint64_t parse_memory_limit(const std::string& text) {
   if (text.empty()) return 0;
-  return parse_size("-S", text, text.ends_with('%') ? memory_bytes() : 0);
+  return parse_size("-S", text, text.ends_with('%') ? host_memory_bytes() : 0);
 }
 
 std::optional<spansort::key_type> parse_type_flag(const std::string& text) {
@@ -203,51 +132,6 @@ std::optional<spansort::key_type> parse_type_flag(const std::string& text) {
 
 raw_policy raw_policy_of(const sort_arguments& arguments) {
   return {.is_insisted = arguments.is_raw, .may_be_text = !arguments.records.record_bytes.empty()};
-}
-
-int run_file_operation(const sort_arguments& arguments, const file_operation& operation) {
-  const std::string output = output_of(arguments);
-  require_distinct_outputs(output, arguments);
-  require_honest_name("-o", output, raw_policy_of(arguments));
-  if (!arguments.dry_run) require_not_terminal(output);
-  if (!arguments.seed.empty()) static_cast<void>(parse_whole_number("--seed", arguments.seed));
-
-  const bool wants_report = !arguments.report.empty() || !arguments.trace.empty();
-  spansort::sort_report report;
-  progress_bar bar(parse_progress(arguments.progress));
-  std::string summary;
-  spansort::sorted_keys_callback summarize;
-  if (!arguments.summary.empty()) {
-    summarize = [&](spansort::const_key_span keys) { summary = summary_of_sorted(arguments, keys); };
-  }
-  const auto records = parse_record_flags(arguments.records, arguments.type);
-  if (records && !arguments.summary.empty()) {
-    throw spansort::invalid_argument("--summary: summarises keys, and records are not; leave it out with --record");
-  }
-  const spansort::file_options file{.direction = direction_of(arguments.descending),
-                                    .records = records,
-                                    .temporary_directories = arguments.temporary_directories,
-                                    .head = parse_head(arguments.head),
-                                    .type = parse_type_flag(arguments.type),
-                                    .unique = arguments.unique,
-                                    .verify = arguments.verify,
-                                    .sync = !arguments.leaves_unsynced,
-                                    .on_temporary = remove_temporary_on_signals(),
-                                    .on_sorted = summarize};
-  const spansort::sort_options options{.devices = arguments.devices,
-                                       .threads = parse_threads(arguments.threads),
-                                       .algorithm = spansort::parse_algorithm(arguments.algorithm),
-                                       .memory_limit_bytes = parse_memory_limit(arguments.memory),
-                                       .device_memory_bytes = parse_device_memory(arguments),
-                                       .on_progress = bar.callback(),
-                                       .report = wants_report ? &report : nullptr};
-  require_raw_input(arguments.input, raw_policy_of(arguments));
-  const test_world_scope world(arguments.test_world);
-  operation(arguments.input, output, file, options);
-  if (arguments.dry_run) return status_ok;
-  write_report(arguments, report, file.on_temporary);
-  if (!arguments.summary.empty()) spansort::write_file(arguments.summary, summary, file.on_temporary);
-  return status_ok;
 }
 
 void require_not_terminal(const std::string& output) {

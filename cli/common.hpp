@@ -89,6 +89,9 @@ void add_threads_flag(CLI::App& command, std::string& threads);
 /// Returns what --threads asks for, 0 for "". Throws invalid_argument.
 [[nodiscard]] unsigned parse_threads(const std::string& text);
 
+/// Returns the memory of the host devices.
+[[nodiscard]] std::uint64_t host_memory_bytes();
+
 /// Returns the bytes that -S asks for, 0 for "". Throws invalid_argument.
 [[nodiscard]] std::uint64_t parse_memory_limit(const std::string& text);
 
@@ -96,8 +99,9 @@ void add_threads_flag(CLI::App& command, std::string& threads);
 [[nodiscard]] raw_policy raw_policy_of(const sort_arguments& arguments);
 
 /// sort_file, argsort_file or merge_files, as the flags say.
-using file_operation = std::function<void(const std::string& input, const std::string& output,
-                                          const spansort::file_options& file, const spansort::sort_options& options)>;
+using file_operation =
+    std::function<spansort::file_result(const std::string& input, const std::string& output,
+                                        const spansort::file_options& file, const spansort::sort_options& options)>;
 
 /// Checks the flags, runs the operation, writes report and trace.
 int run_file_operation(const sort_arguments& arguments, const file_operation& operation);

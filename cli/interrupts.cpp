@@ -9,6 +9,7 @@
 #include <atomic>
 #include <climits>
 #include <string>
+#include <string_view>
 
 namespace cli {
 namespace {
@@ -16,11 +17,13 @@ namespace {
 // A signal handler can see nothing but globals.
 std::array<char, PATH_MAX> temporary_path{};
 std::atomic<bool> has_temporary{false};
+std::atomic<bool> has_progress_line{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 // SA_RESETHAND has restored the default action, which raise() now takes.
 extern "C" void remove_and_raise(int signal_number) {
   cli::remove_temporary_now();
+  cli::clear_progress_line();
   ::raise(signal_number);
 }
 
@@ -35,6 +38,17 @@ void announce(const std::string& path) {
 
 void remove_temporary_now() noexcept {
   if (has_temporary.load()) ::unlink(temporary_path.data());
+}
+
+void draw_progress_line(const std::string& line) noexcept {
+  const std::string text = "\r" + line + "\x1b[K";
+  has_progress_line.store(true);
+  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+}
+
+void clear_progress_line() noexcept {
+  constexpr std::string_view text = "\r\x1b[K";
+  if (has_progress_line.exchange(false)) static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
 }
 
 spansort::temporary_file_callback remove_temporary_on_signals() {

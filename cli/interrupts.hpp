@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes a temporary file when a signal ends the command. Most file systems let the output have no name until it is
-// complete; this is for the others, and for the moment between naming and renaming.
+// This header says what a signal that ends the command leaves behind: no temporary file, and no line of progress. Most
+// file systems let the output have no name until it is complete; the removal is for the others, and for the moment
+// between naming and renaming.
 #pragma once
+
+#include <string>
 
 #include "spansort/files.hpp"
 
@@ -13,5 +16,11 @@ namespace cli {
 
 /// Removes the file last announced. For a thread that is about to end the process.
 void remove_temporary_now() noexcept;
+
+/// Draws a line on standard error in the place of the one before, with one call, and has the signals above clear it.
+void draw_progress_line(const std::string& line) noexcept;
+
+/// Clears the line, where there is one.
+void clear_progress_line() noexcept;
 
 }  // namespace cli

@@ -169,6 +169,31 @@ std::uint64_t parse_size(std::string_view flag, std::string_view text, std::uint
   return size_bytes;
 }
 
+std::string count_text(std::uint64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 9.9995) return fmt::format("{:.3f} s", seconds);
+  if (seconds < 119.95) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+  if (whole < 2 * 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string si_text(double value) {
+  constexpr std::array<const char*, 6> prefixes{"", "k", "M", "G", "T", "P"};
+  std::size_t prefix = 0;
+  while (value >= 999.5 && prefix + 1 < prefixes.size()) {
+    value /= 1000;
+    ++prefix;
+  }
+  const int decimals = value >= 99.95 || prefix == 0 ? 0 : value >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", value, decimals, prefixes[prefix]);
+}
+
 std::string bytes_text(std::uint64_t num_bytes) {
   constexpr std::array<const char*, 6> units{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;

@@ -24,4 +24,13 @@ namespace cli {
 /// "7.8 GiB".
 [[nodiscard]] std::string bytes_text(std::uint64_t num_bytes);
 
+/// "12,345,678".
+[[nodiscard]] std::string count_text(std::uint64_t count);
+
+/// "0.012 s", "12.3 s", "3 min 20 s", "2 h 5 min".
+[[nodiscard]] std::string seconds_text(double seconds);
+
+/// A rate in three digits, with the power of 1000 that a unit is to follow: "83.3 M", "1.25 G", "512 ".
+[[nodiscard]] std::string si_text(double value);
+
 }  // namespace cli

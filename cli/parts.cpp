@@ -58,9 +58,11 @@ void add_part_flags(CLI::App& command, sort_arguments& arguments) {
 
 file_operation or_plan(const sort_arguments& arguments, file_operation operation, plan_operation plan) {
   if (!arguments.dry_run) return operation;
-  return
-      [plan](const std::string& input, const std::string& output, const spansort::file_options& file,
-             const spansort::sort_options& options) { print(plan_text(plan(input, output, file, options), output)); };
+  return [plan](const std::string& input, const std::string& output, const spansort::file_options& file,
+                const spansort::sort_options& options) {
+    print(plan_text(plan(input, output, file, options), output));
+    return spansort::file_result{};
+  };
 }
 
 }  // namespace cli

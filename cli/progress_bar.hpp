@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A progress bar on standard error, drawn only once work has lasted for half a second and removed when it is done.
+// This header holds a progress bar on standard error, which a thread of its own keeps moving: also while a disk blocks
+// the thread that works. It appears once work has lasted for a moment, and is removed when it is done.
 #pragma once
 
 #include <chrono>
-#include <string_view>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
 
 #include "spansort/options.hpp"
 
@@ -11,9 +16,30 @@ namespace cli {
 
 enum class progress_mode { automatic, always, never };
 
+/// Returns whether standard error is to show more than what is wrong: a terminal, unless --progress says otherwise.
+[[nodiscard]] bool is_wanted(progress_mode mode);
+
+/// What a bar tells beside how far the work is.
+struct progress_subject {
+  std::string name;               ///< of the input
+  std::uint64_t total_bytes = 0;  ///< of the input, for bytes a second; 0: not known
+};
+
+/// Where the work is.
+struct progress_point {
+  std::string phase = "open";
+  double fraction = 0;
+  double elapsed_s = 0;
+};
+
+/// Returns the bar as one line of at most `num_columns` characters: what there is no room for is left out, and a long
+/// name is shortened at its front.
+[[nodiscard]] std::string progress_line(const progress_point& now, const progress_subject& subject,
+                                        std::size_t num_columns);
+
 class progress_bar {
  public:
-  explicit progress_bar(progress_mode mode);
+  progress_bar(progress_mode mode, progress_subject subject);
   /// Clears the line.
   ~progress_bar();
   progress_bar(const progress_bar&) = delete;
@@ -22,12 +48,21 @@ class progress_bar {
   /// Returns what sort_options takes; empty when nothing is to be shown. The bar must outlive it.
   [[nodiscard]] spansort::progress_callback callback();
 
+  /// Ends the bar, before something else is written.
+  void remove();
+
  private:
-  void draw(const spansort::progress& now);
+  void keep_drawing();
+  void draw();
 
   bool is_on_;
-  bool is_drawn_ = false;
+  progress_subject subject_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  std::condition_variable ends_;
+  bool has_ended_ = false;
+  progress_point now_;
+  std::thread ticker_;
 };
 
 }  // namespace cli

@@ -70,9 +70,10 @@ int merge_inputs(const sort_arguments& arguments, const sort_modes& modes) {
   for (const std::string& more : modes.more_inputs) require_raw_input(more, raw_policy_of(arguments));
   std::vector<std::string> inputs{arguments.input};
   inputs.insert(inputs.end(), modes.more_inputs.begin(), modes.more_inputs.end());
-  return run_file_operation(
-      arguments, [&](const std::string&, const std::string& output, const spansort::file_options& file,
-                     const spansort::sort_options& options) { spansort::merge_files(inputs, output, file, options); });
+  return run_file_operation(arguments, [&](const std::string&, const std::string& output,
+                                           const spansort::file_options& file, const spansort::sort_options& options) {
+    return spansort::merge_files(inputs, output, file, options);
+  });
 }
 
 int run_sort(const sort_arguments& arguments, const sort_modes& modes) {

@@ -6,6 +6,7 @@
 //   CALL:N:ERRNO           the N-th CALL fails; CALL:N+:ERRNO: all from the N-th on. Calls have the names of call_names
 //   kill:N[:SIGNAL]        the process gets SIGKILL, or SIGNAL, before the N-th call of any name
 //   stop:CALL:N            the process is stopped before the N-th CALL until somebody continues it
+//   wait:CALL:N[:MS]       the N-th CALL takes so many milliseconds, 100 otherwise; N+: all from the N-th on
 //   flip:N[:BYTE]          a bit of what the N-th pread returns is wrong; rot:N[:BYTE]: of what the N-th pwrite writes
 //   lose:N                 the N-th pwrite writes nothing and reports success
 // SPANSORT_FAULT_IN, paths separated by colons: only files below them count. Otherwise all regular files do.
@@ -104,6 +105,13 @@ static int fails(enum call which, int* nth) {
   char stop[32];
   snprintf(stop, sizeof stop, "stop:%s", call_names[which]);
   if (is_due(stop, *nth, &rest)) raise(SIGSTOP);
+  char wait[32];
+  snprintf(wait, sizeof wait, "wait:%s", call_names[which]);
+  if (is_due(wait, *nth, &rest)) {
+    const long ms = number_after(rest, 100);
+    const struct timespec moment = {ms / 1000, ms % 1000 * 1000 * 1000};
+    nanosleep(&moment, NULL);
+  }
   if (!is_due(call_names[which], *nth, &rest)) return 0;
   errno = (int)number_after(rest, EIO);
   return 1;

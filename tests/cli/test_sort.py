@@ -254,7 +254,7 @@ class Streams(CommandTest):
         self.assertEqual(os.stat("/proc/version").st_size, 0)
         with open("/proc/version", "rb") as file:
             expected = bytes(sorted(file.read()))
-        self.assertEqual(self.assert_ok("sort", "/proc/version", "--type", "u8", "-o", "-").stdout, expected)
+        self.assertEqual(self.assert_ok("sort", "/proc/version", "--type", "u8", "--raw", "-o", "-").stdout, expected)
 
     def test_empty(self):
         self.assertEqual(self.assert_ok("sort", "-", "--type", "u64").stdout, b"")
@@ -285,11 +285,13 @@ class Reports(CommandTest):
         self.assert_ok("sort", self.input, "-o", self.path("y.npy"), "--progress", "never")
         slow = subprocess.Popen([BIN, "sort", "-", "--type", "u8", "-o", self.path("z"), "--progress", "always"],
                                 stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-        threading.Event().wait(0.8)  # the bar waits for half a second
+        threading.Event().wait(0.8)  # the bar waits for a moment
         _, drawn = slow.communicate(b"\x05" * (1 << 20))
         self.assertEqual(slow.returncode, 0)
         self.assertIn(b"%", drawn)
-        self.assertTrue(drawn.endswith(b"\r\x1b[K"), "the line is cleared")
+        line, _, end = drawn.rpartition(b"\r\x1b[K")
+        self.assertIn(b"%", line)
+        self.assertRegex(end, b"^spansort: sorted [^\n]*\n$", "the line is cleared, and the end told")
 
     def test_device_memory_that_sorts_in_parts(self):
         keys = self.rng.integers(0, 2**64, 150_000 if IS_SMALL else 1_000_000, dtype="<u8")

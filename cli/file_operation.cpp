@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sort, argsort or merge of files as its flags say: checked first, shown while it runs, and told of when it is done.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+#include <vector>
+
+#include "cli/common.hpp"
+#include "cli/finish_line.hpp"
+#include "cli/interrupts.hpp"
+#include "cli/numbers.hpp"
+#include "cli/program.hpp"
+#include "cli/summary_json.hpp"
+#include "cli/test_world.hpp"
+#include "spansort/devices.hpp"
+#include "spansort/errors.hpp"
+
+namespace cli {
+namespace {
+
+std::optional<std::uint64_t> parse_head(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return parse_count("--head", text);
+}
+
+progress_mode parse_progress(const std::string& text) {
+  if (text == "auto") return progress_mode::automatic;
+  if (text == "always") return progress_mode::always;
+  if (text == "never") return progress_mode::never;
+  throw spansort::invalid_argument(fmt::format("--progress: '{}' is unknown; auto, always or never expected", text));
+}
+
+/// Returns the memory of the smallest device that `devices`, a device list, may mean.
+std::uint64_t device_memory_bytes(std::string_view devices) {
+  std::uint64_t least_gpu = 0;
+  for (const spansort::device_description& device : spansort::list_devices()) {
+    if (!device.name.starts_with("gpu") || device.memory_bytes == 0) continue;
+    least_gpu = least_gpu == 0 ? device.memory_bytes : std::min(least_gpu, device.memory_bytes);
+  }
+  return devices.starts_with("cpu") || devices.starts_with("host") || least_gpu == 0 ? host_memory_bytes() : least_gpu;
+}
+
+std::uint64_t parse_device_memory(const sort_arguments& arguments) {
+  const std::string& text = arguments.device_memory;
+  if (text.empty()) return 0;
+  return parse_size("--device-memory", text, text.ends_with('%') ? device_memory_bytes(arguments.devices) : 0);
+}
+
+// Without -o the output is standard output, as GNU sort's.
+std::string output_of(const sort_arguments& arguments) { return arguments.output.empty() ? "-" : arguments.output; }
+
+void require_distinct_outputs(const std::string& output, const sort_arguments& arguments) {
+  std::vector<std::string> names{output};
+  for (const std::string& name : {arguments.report, arguments.trace, arguments.summary}) {
+    for (const std::string& other : names) {
+      if (!name.empty() && name == other) {
+        throw spansort::invalid_argument(fmt::format(
+            "-o, --report, --trace and --summary: '{}' is named twice, each needs a place of its own", name));
+      }
+    }
+    names.push_back(name);
+  }
+}
+
+void write_report(const sort_arguments& arguments, const spansort::sort_report& report,
+                  const spansort::temporary_file_callback& on_temporary) {
+  if (!arguments.report.empty()) {
+    spansort::write_file(arguments.report, spansort::to_json(report) + "\n", on_temporary);
+  }
+  if (!arguments.trace.empty()) {
+    std::ostringstream trace;
+    spansort::write_chrome_trace(report, trace);
+    spansort::write_file(arguments.trace, trace.str(), on_temporary);
+  }
+}
+
+/// Returns the size of a regular file, 0 for anything else.
+std::uint64_t file_bytes(const std::string& path) {
+  std::error_code failure;
+  const std::uint64_t size = std::filesystem::file_size(path, failure);
+  return failure ? 0 : size;
+}
+
+/// Returns the bytes of a record, 0 for keys.
+std::uint64_t record_bytes_of(const sort_arguments& arguments) {
+  const auto records = parse_record_flags(arguments.records, arguments.type);
+  return records ? records->record_bytes : 0;
+}
+
+/// Order statistics as a by-product, as JSON.
+std::string summary_of_sorted(const sort_arguments& arguments, spansort::const_key_span keys) {
+  const auto order = arguments.descending ? spansort::key_order::descending : spansort::key_order::ascending;
+  const key_summary summary = describe_keys(
+      arguments.input, keys,
+      {.most_outliers = most_listed_outliers, .order = order, .threads = parse_threads(arguments.threads)});
+  return summary_json(summary, make_picture_data(keys, summary, std::nullopt));
+}
+
+/// Throws invalid_argument for flags that do not go together, before anything is opened.
+void require_sound_flags(const sort_arguments& arguments, const std::string& output) {
+  require_distinct_outputs(output, arguments);
+  require_honest_name("-o", output, raw_policy_of(arguments));
+  if (!arguments.dry_run) require_not_terminal(output);
+  if (!arguments.seed.empty()) static_cast<void>(parse_whole_number("--seed", arguments.seed));
+  if (record_bytes_of(arguments) != 0 && !arguments.summary.empty()) {
+    throw spansort::invalid_argument("--summary: summarises keys, and records are not; leave it out with --record");
+  }
+}
+
+spansort::file_options file_options_of(const sort_arguments& arguments) {
+  return {.direction = direction_of(arguments.descending),
+          .records = parse_record_flags(arguments.records, arguments.type),
+          .temporary_directories = arguments.temporary_directories,
+          .head = parse_head(arguments.head),
+          .type = parse_type_flag(arguments.type),
+          .unique = arguments.unique,
+          .verify = arguments.verify,
+          .sync = !arguments.leaves_unsynced,
+          .on_temporary = remove_temporary_on_signals()};
+}
+
+spansort::sort_options sort_options_of(const sort_arguments& arguments) {
+  return {.devices = arguments.devices,
+          .threads = parse_threads(arguments.threads),
+          .algorithm = spansort::parse_algorithm(arguments.algorithm),
+          .memory_limit_bytes = parse_memory_limit(arguments.memory),
+          .device_memory_bytes = parse_device_memory(arguments)};
+}
+
+}  // namespace
+
+int run_file_operation(const sort_arguments& arguments, const file_operation& operation) {
+  const std::string output = output_of(arguments);
+  require_sound_flags(arguments, output);
+  const progress_mode shows = arguments.dry_run ? progress_mode::never : parse_progress(arguments.progress);
+  const bool tells_end = is_wanted(shows);
+
+  std::string summary;
+  spansort::file_options file = file_options_of(arguments);
+  if (!arguments.summary.empty()) {
+    file.on_sorted = [&](spansort::const_key_span keys) { summary = summary_of_sorted(arguments, keys); };
+  }
+  finished_operation done{.record_bytes = record_bytes_of(arguments)};
+  spansort::sort_options options = sort_options_of(arguments);
+  if (tells_end || !arguments.report.empty() || !arguments.trace.empty()) options.report = &done.report;
+
+  progress_bar bar(shows, {arguments.input, file_bytes(arguments.input)});
+  options.on_progress = bar.callback();
+  require_raw_input(arguments.input, raw_policy_of(arguments));
+  const test_world_scope world(arguments.test_world);
+  const auto begin = std::chrono::steady_clock::now();
+  done.result = operation(arguments.input, output, file, options);
+  done.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (arguments.dry_run) return status_ok;
+  write_report(arguments, done.report, file.on_temporary);
+  if (!arguments.summary.empty()) spansort::write_file(arguments.summary, summary, file.on_temporary);
+  bar.remove();
+  if (tells_end) print_message(finish_line(done));
+  return status_ok;
+}
+
+}  // namespace cli
