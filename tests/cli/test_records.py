@@ -128,7 +128,8 @@ class Checked(CommandTest):
         done = self.assert_ok("check", self.sorted, *KEY)
         lines = done.stdout.decode().splitlines()
         self.assertEqual(lines[:3], [f"keys: {NUM_RECORDS}", "type: record of 100 bytes by 0:10", "duplicates: 0"])
-        self.assertEqual(done.stdout, run("check", self.path("in.dat"), *KEY).stdout)
+        unsorted = run("check", self.path("in.dat"), *KEY).stdout.decode().splitlines()
+        self.assertEqual(lines[3:], unsorted[3:], "the same checksum")
         self.assertEqual(self.assert_ok("sort", "-c", self.sorted, *KEY).stdout, b"")
 
     def test_disorder(self):
