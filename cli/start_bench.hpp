@@ -4,10 +4,10 @@
 
 namespace cli {
 
-/// Returns whether the first argument is `bench`.
+/// Returns whether the first argument is `bench`, or `bench-compare`, which is short for `bench compare`.
 [[nodiscard]] bool wants_bench(int argc, char** argv);
 
-/// Replaces this process by the program spansort-bench of the same folder, with the arguments behind `bench`. Returns
+/// Replaces this process by the program spansort-bench of the same folder, with the arguments behind the first. Returns
 /// only where that cannot be, with exit status 2 after a message.
 int start_bench_program(char** argv);
 

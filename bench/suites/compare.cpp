@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <spansort/errors.hpp>
 #include <vector>
 
 #include "bench/suites/results_file.hpp"
@@ -54,6 +55,9 @@ const char* verdict(const measured& before, const measured& after) {
 int compare_files(const std::string& before, const std::string& after) {
   const results old_ones = read(before);
   const results new_ones = read(after);
+  if (std::ranges::none_of(old_ones, [&](const auto& one) { return new_ones.contains(one.first); })) {
+    throw spansort::bad_input(before + " and " + after + " have no case and contender in common");
+  }
   std::map<std::string, std::size_t> counts;
   const auto tell = [&](const std::string& what, const std::string& rest) {
     ++counts[what];

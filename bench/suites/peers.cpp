@@ -15,6 +15,7 @@
 #include <spansort/errors.hpp>
 
 #include "bench/suites/candidate.hpp"
+#include "bench/suites/results_file.hpp"
 
 namespace bench {
 namespace {
@@ -105,9 +106,7 @@ contender peer_contender(std::string command, const std::string& type, input& da
 std::vector<candidate> peer_candidates(const std::string& peers_file, const case_spec& spec) {
   std::vector<candidate> found;
   try {
-    std::ifstream file(peers_file);
-    if (!file) throw spansort::io_error("cannot read " + peers_file, errno);
-    for (const json& peer : json::parse(file)) {
+    for (const json& peer : read_json(peers_file)) {
       const auto types = peer.at("types").get<std::vector<std::string>>();
       const std::string command = peer.at("command");
       const bool can_sort = std::ranges::find(types, spec.type) != types.end();
@@ -117,7 +116,7 @@ std::vector<candidate> peer_candidates(const std::string& peers_file, const case
                        }});
     }
   } catch (const json::exception& e) {
-    throw spansort::bad_input(peers_file + ": " + e.what());
+    throw spansort::bad_input(peers_file + ": " + message_of(e));
   }
   return found;
 }

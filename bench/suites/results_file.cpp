@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <spansort/errors.hpp>
+#include <string_view>
+#include <system_error>
 
 namespace bench {
 namespace {
@@ -21,6 +24,11 @@ std::string name_of(const std::string& figure, const case_spec& spec) {
   return name;
 }
 
+void require_times(const std::string& path, const std::vector<double>& runs_ms) {
+  if (std::ranges::all_of(runs_ms, [](double ms) { return ms > 0; })) return;
+  throw spansort::bad_input(path + ": a run has a time that is not above 0");
+}
+
 }  // namespace
 
 std::vector<double> runs_of(const json& result) { return result.value("runs_ms", std::vector<double>{}); }
@@ -30,22 +38,35 @@ std::string contender_name(const json& result) {
                      result.at("data").get<std::string>());
 }
 
-json read_cases(const std::string& path) {
+std::string message_of(const json::exception& failure) {
+  const std::string_view what = failure.what();
+  const std::size_t end_of_code = what.find("] ");  // of "[json.exception.parse_error.101] parse error at line 1 ..."
+  return std::string(end_of_code == what.npos ? what : what.substr(end_of_code + 2));
+}
+
+json read_json(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw spansort::bad_input(path + " is a directory");
   std::ifstream file(path);
   if (!file) throw spansort::io_error("cannot read " + path, errno);
+  return json::parse(file);
+}
+
+json read_cases(const std::string& path) {
   try {
-    json document = json::parse(file);
+    const json document = read_json(path);
     // Whoever reads them need not expect that something is missing.
     for (const json& one : document.at("cases")) {
       static_cast<void>(case_name(one));
       for (const json& result : one.at("results")) {
         static_cast<void>(contender_name(result));
-        static_cast<void>(runs_of(result));
+        require_times(path, runs_of(result));
       }
     }
     return document.at("cases");
   } catch (const json::exception& e) {
-    throw spansort::bad_input(fmt::format("{} is no result of spansort bench papers or multi-gpu: {}", path, e.what()));
+    throw spansort::bad_input(
+        fmt::format("{} is no result of spansort bench papers or multi-gpu: {}", path, message_of(e)));
   }
 }
 

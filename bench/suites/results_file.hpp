@@ -2,7 +2,7 @@
 // The JSON that a suite writes, read again: to compare two runs, and to run what an earlier one lacks.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +10,11 @@
 #include "bench/suites/schedule.hpp"
 
 namespace bench {
+
+/// Returns what a file holds. Throws io_error, bad_input for folders, and the parser's exceptions.
+[[nodiscard]] nlohmann::ordered_json read_json(const std::string& path);
+/// Returns what an exception of the parser says, for users.
+[[nodiscard]] std::string message_of(const nlohmann::ordered_json::exception& failure);
 
 /// Returns the cases of a file. Throws io_error, and bad_input for what no suite has written.
 [[nodiscard]] nlohmann::ordered_json read_cases(const std::string& path);

@@ -219,6 +219,7 @@ class Peers(SuiteTest):
             status=4)
         run("papers", "--cases", "rmg-fig5", "--devices", "cpu", "--max-log2-size", 4, "--peers",
             self.write("x", "no json"), status=3)
+        run("papers", "--cases", "rmg-fig5", "--devices", "cpu", "--max-log2-size", 4, "--peers", self.folder, status=3)
 
 
 class Page(SuiteTest):
@@ -289,9 +290,31 @@ class Compare(SuiteTest):
         self.assertEqual(text.splitlines()[-1],
                          "1 faster, 1 slower, 1 same, 2 unclear, 1 only before, 1 only after")
 
+    def test_its_short_name(self):
+        path = self.write("a.json", self.document(a=[10, 11, 12]))
+        done = subprocess.run([BIN, "bench-compare", path, path], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, run("compare", path, path)))
+
     def test_what_is_no_result(self):
-        run("compare", self.write("a.json", "{}"), self.write("b.json", "{}"), status=3)
-        run("compare", self.folder / "none", self.folder / "none", status=4)
+        good = self.write("good.json", self.document(a=[10, 11, 12]))
+        for name, text in {"empty": "{}", "text": "no json", "cut": good.read_text()[:40], "list": "[]",
+                           "numbers": '{"cases": [1, 2]}', "zero": json.dumps(self.document(a=[0])),
+                           "words": json.dumps(self.document(a=["ten"])),
+                           "other": json.dumps(self.document(b=[1]))}.items():
+            path = self.write(f"{name}.json", text)
+            for pair in ((path, good), (good, path)):
+                self.assertIn(f"{name}.json", run("compare", *pair, status=3))
+        self.assertIn("directory", run("compare", good, self.folder, status=3))
+        self.assertIn("none", run("compare", good, self.folder / "none", status=4))
+        self.assertIn("AFTER", run("compare", good, status=2))
+        run("compare", good, good, good, status=2)
+
+    def test_own_results_are_the_same(self):
+        path = self.folder / "papers.json"
+        run("papers", "--devices", "host:2", "--max-log2-size", 10, "--repeats", 1, "--only", "rmg-table2",
+            "--json", path)
+        self.assertEqual(run("compare", path, path).splitlines()[-1],
+                         "0 faster, 0 slower, 36 same, 0 unclear, 0 only before, 0 only after")
 
 
 if __name__ == "__main__":
