@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything.
+// This header includes all others but those that need MPI or a compiler of CUDA.
 #pragma once
 
 #include "spansort/check.hpp"
