@@ -41,7 +41,7 @@ def broken_links(page):
 
 def pages_left_out(docs):
     indices = [docs / "index.md", docs / "design/README.md"]
-    listed = {(index.parent / target).resolve() for index in indices for target in LINK.findall(index.read_text("utf-8"))}
+    listed = {(index.parent / target).resolve() for index in indices for target in LINK.findall(index.read_text())}
     for page in sorted(docs.rglob("*.md")):
         if page != docs / "index.md" and page.resolve() not in listed:
             yield f"{page}: docs/index.md does not name it, so the site has no way to it"

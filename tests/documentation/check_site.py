@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says what the sources of the documentation site lack, as far as that can be seen without Doxygen and Sphinx.
 
-check_site.py REPOSITORY COMMAND_REFERENCE.md: lays the site out as `./dev docs` does, without Doxygen's XML. Every table of
-contents names pages that are there, every page is in one, and every header has a page."""
+check_site.py REPOSITORY COMMAND_REFERENCE.md: lays the site out as `./dev docs` does, without Doxygen's XML. Every table
+of contents names pages that are there, every page is in one, and every header has a page."""
 import pathlib
 import re
 import subprocess
@@ -10,9 +10,12 @@ import sys
 import tempfile
 
 
+CONTENTS = re.compile(r"^```\{toctree\}\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+
+
 def entries(page):
     """Paths that the tables of contents of a page name."""
-    for block in re.findall(r"^```\{toctree\}\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE):
+    for block in CONTENTS.findall(page.read_text(encoding="utf-8")):
         for target in re.findall(r"<([^>]+)>$", block, flags=re.MULTILINE):
             yield (page.parent / f"{target}.md").resolve()
 
@@ -20,7 +23,8 @@ def entries(page):
 def faults(repository, site):
     pages = {page.resolve() for page in site.rglob("*.md")}
     named = {entry for page in pages for entry in entries(page)}
-    yield from (f"{entry.relative_to(site)}: a table of contents names it, and it is not there" for entry in named - pages)
+    yield from (f"{entry.relative_to(site)}: a table of contents names it, but it is not there"
+                for entry in named - pages)
     yield from (f"{page.relative_to(site)}: no table of contents names it"
                 for page in pages - named if page != site / "index.md")
     references = "".join(page.read_text(encoding="utf-8") for page in (site / "reference").glob("*.md"))
