@@ -41,4 +41,6 @@ class SameNamespace(logging.Filter):
 
 
 def setup(app):
-    logging.getLogger("sphinx.sphinx.domains.cpp").addFilter(SameNamespace())
+    # Before the filters that count warnings and make errors of them.
+    for handler in logging.getLogger("sphinx").handlers:
+        handler.filters.insert(0, SameNamespace())

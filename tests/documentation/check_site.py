@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says what the sources of the documentation site lack, as far as that can be seen without Doxygen and Sphinx.
 
-check_site.py REPOSITORY COMMAND_REFERENCE.md: lays the site out as `./dev docs` does, without Doxygen's XML. Every table
-of contents names pages that are there, every page is in one, and every header has a page."""
+check_site.py REPOSITORY COMMAND_REFERENCE.md: lays the site out as `./dev docs` does, without the XML of Doxygen. Each
+table of contents names pages that are there, every page is in one, and every header has a page."""
 import pathlib
 import re
 import subprocess
