@@ -35,19 +35,33 @@ def plain(text):
     return "".join(part if i % 2 else re.sub(r"([<*_\[\]])", r"\\\1", part) for i, part in enumerate(parts))
 
 
-def head_comment(path):
-    """The comment at a header's top, as paragraphs; that of the version is made of a file `.in`."""
-    lines = []
+def comment_lines(path):
+    """Lines of the comment at a header's top, with their slashes; that of the version is made of a file `.in`."""
     source = path if path.exists() else path.with_name(path.name + ".in")
-    for line in source.read_text(encoding="utf-8").splitlines()[1:]:
-        if not line.startswith("//"):
-            break
-        lines.append(line)
-    text = ""
+    lines = source.read_text(encoding="utf-8").splitlines()[1:]
+    return lines[:next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))]
+
+
+def layout_of(line):
+    """The language of a line that is indented: code by four and more, a formula by two; nothing for a line of text."""
+    indent = len(line) - len(line[2:].lstrip()) - 3
+    return "cpp" if indent >= 4 else "text" if indent >= 2 else ""
+
+
+def head_comment(path):
+    """The comment at a header's top: paragraphs, and what is indented as it stands there."""
+    lines = comment_lines(path)
+    text, layout = "", ""
     for line, following in zip(lines, [*lines[1:], "//"]):
-        words = line[2:].strip()
-        text += words + ("\n\n" if not words or is_broken_on_purpose(line, following[2:]) else "\n")
-    return plain(text.strip())
+        if bool(layout) != bool(layout_of(line)):
+            text += "```\n\n" if layout else f"\n\n```{layout_of(line)}\n"
+            layout = layout_of(line)
+        if layout:
+            text += line[5:] + "\n"
+        else:
+            words = line[2:].strip()
+            text += plain(words) + ("\n\n" if not words or is_broken_on_purpose(line, following[2:]) else "\n")
+    return (text + ("```\n" if layout else "")).strip()
 
 
 def text_of(xml, element):
@@ -76,11 +90,14 @@ def has_more(xml_folder, header):
 
 
 def filter_xml(folder):
-    """Takes out deleted functions, which only say why a call is refused, specialisations, and concepts."""
+    """Takes out what is private, deleted functions, which only say why a call is refused, specialisations, concepts, and
+    friends that are declared elsewhere."""
     for path in folder.glob("*.xml"):
         xml = path.read_text(encoding="utf-8")
         kept = re.sub(r"\s*<memberdef (?:(?!</memberdef>).)*?<argsstring>[^<]*=\s*delete</argsstring>.*?</memberdef>", "", xml,
                       flags=re.DOTALL)
+        kept = re.sub(r'\s*<sectiondef kind="private-[a-z-]*">.*?</sectiondef>', "", kept, flags=re.DOTALL)
+        kept = re.sub(r'\s*<memberdef kind="friend"[^>]* inline="no"(?:(?!</memberdef>).)*?</memberdef>', "", kept, flags=re.DOTALL)
         kept = re.sub(r"\s*<innerclass [^>]*>[^<]*&lt;[^<]*</innerclass>", "", kept)
         kept = re.sub(r"\s*<innerconcept [^>]*>[^<]*</innerconcept>", "", kept)
         if kept != xml:

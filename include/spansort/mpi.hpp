@@ -6,6 +6,9 @@
 // block. MPI must have been initialised, by the caller, and any thread level will do: only the calling thread calls
 // MPI. The communicator is left as it was: work is done on a duplicate.
 //
+// Ranges are contiguous memory, with keys of a key type (the concept radix_key) and values of any trivially copyable
+// type (sortable_value).
+//
 // Failure. What all node ranks can see together (an argument that cannot be, memory that is not there, settings that
 // differ) ends the call on all of them with the data untouched: the one in trouble throws what happened, the others
 // cluster_failure, and of settings that differ all throw invalid_argument. When a node rank fails later, is killed or

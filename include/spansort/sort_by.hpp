@@ -16,7 +16,7 @@
 // Projections are called by several threads at once, once for every element or, where keys are wider than 8 bytes
 // together, as often as the order needs it; so they give the same key whenever they are called, and change nothing.
 //
-// Options come first, for the projections are as many as you like.
+// Options come first, for the projections are as many as you like, one at least.
 //
 // Memory beside n elements of R bytes, with keys of k bytes together, and i = 4 bytes for an index (8 beyond 2^32
 // elements):

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The k largest or smallest keys, in order, or where they are: without sorting the others.
 //
+// Keys are contiguous memory with elements of a key type (the concept radix_key): vectors, arrays, spans, also of const
+// elements.
+//
 // All calls block, change no key, and give the same on every device list. The bound key is selected, what lies before
 // it is collected, and that is sorted on the CPU. Reads of n keys: about two, for indices three; one more for floats
 // unless NaN keys take part. Of keys in order (options.order) only the answer is read.
