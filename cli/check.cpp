@@ -15,23 +15,16 @@ namespace cli {
 
 namespace {
 
-/// A file's check, and what the elements are.
-struct named_check {
-  spansort::file_check found;
-  std::string elements;
-};
-
-named_check check(const check_arguments& arguments) {
+spansort::file_check check(const check_arguments& arguments) {
   const spansort::check_options options{.direction = direction_of(arguments.descending),
                                         .unique = arguments.unique,
                                         .threads = parse_threads(arguments.threads)};
   require_raw_input(arguments.input, {arguments.is_raw, !arguments.records.record_bytes.empty()});
   if (const auto format = parse_record_flags(arguments.records, arguments.type)) {
-    return {spansort::check_records_file(arguments.input, *format, options),
-            fmt::format("record of {} bytes by {}", format->record_bytes, spansort::to_string(format->keys))};
+    return spansort::check_records_file(arguments.input, *format, options);
   }
-  const spansort::file_check found = spansort::check_file(arguments.input, parse_type_flag(arguments.type), options);
-  return {found, std::string(spansort::name(found.type))};
+  return spansort::check_file(arguments.input, parse_type_flag(arguments.type), options,
+                              parse_field_flags(arguments.records));
 }
 
 /// Duplicates can be told from one read only where equal keys lie side by side.
@@ -44,8 +37,8 @@ std::string duplicates_text(const spansort::check_result& found) {
 }  // namespace
 
 int run_check(const check_arguments& arguments, check_words words) {
-  const named_check result = check(arguments);
-  const spansort::check_result& found = result.found.keys;
+  const spansort::file_check result = check(arguments);
+  const spansort::check_result& found = result.keys;
   if (words == check_words::counts) {
     print(fmt::format("keys: {}\ntype: {}\nduplicates: {}\nchecksum: {}\n", found.num_keys, result.elements,
                       duplicates_text(found), spansort::to_string(found.checksum)));
@@ -53,7 +46,7 @@ int run_check(const check_arguments& arguments, check_words words) {
   if (!found.first_disorder) return status_ok;
   if (words == check_words::none) return status_disorder;
   fmt::print(stderr, "spansort: {}:{}: disorder: {} after {}\n", arguments.input, *found.first_disorder,
-             result.found.disordered, result.found.left_neighbour);
+             result.disordered, result.left_neighbour);
   return status_disorder;
 }
 

@@ -37,6 +37,7 @@ struct sort_arguments {
   std::string type;
   bool is_raw = false;
   record_arguments records = {};
+  std::string index = "i64";
   bool descending = false;
   bool unique = false;
   std::string devices = "auto";

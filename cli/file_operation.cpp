@@ -29,6 +29,14 @@ std::optional<std::uint64_t> parse_head(const std::string& text) {
   return parse_count("--head", text);
 }
 
+spansort::key_type parse_index_type(const std::string& text) {
+  for (const auto type :
+       {spansort::key_type::i64, spansort::key_type::u64, spansort::key_type::i32, spansort::key_type::u32}) {
+    if (text == name(type)) return type;
+  }
+  throw spansort::invalid_argument(fmt::format("--index: '{}' is unknown; i64, u64, i32 or u32 expected", text));
+}
+
 progress_mode parse_progress(const std::string& text) {
   if (text == "auto") return progress_mode::automatic;
   if (text == "always") return progress_mode::always;
@@ -87,12 +95,6 @@ std::uint64_t file_bytes(const std::string& path) {
   return failure ? 0 : size;
 }
 
-/// Returns the bytes of a record, 0 for keys.
-std::uint64_t record_bytes_of(const sort_arguments& arguments) {
-  const auto records = parse_record_flags(arguments.records, arguments.type);
-  return records ? records->record_bytes : 0;
-}
-
 /// Order statistics as a by-product, as JSON.
 std::string summary_of_sorted(const sort_arguments& arguments, spansort::const_key_span keys) {
   const auto order = arguments.descending ? spansort::key_order::descending : spansort::key_order::ascending;
@@ -108,7 +110,7 @@ void require_sound_flags(const sort_arguments& arguments, const std::string& out
   require_honest_name("-o", output, raw_policy_of(arguments));
   if (!arguments.dry_run) require_not_terminal(output);
   if (!arguments.seed.empty()) static_cast<void>(parse_whole_number("--seed", arguments.seed));
-  if (record_bytes_of(arguments) != 0 && !arguments.summary.empty()) {
+  if (!arguments.records.record_bytes.empty() && !arguments.summary.empty()) {
     throw spansort::invalid_argument("--summary: summarises keys, and records are not; leave it out with --record");
   }
 }
@@ -116,9 +118,11 @@ void require_sound_flags(const sort_arguments& arguments, const std::string& out
 spansort::file_options file_options_of(const sort_arguments& arguments) {
   return {.direction = direction_of(arguments.descending),
           .records = parse_record_flags(arguments.records, arguments.type),
+          .fields = parse_field_flags(arguments.records),
           .temporary_directories = arguments.temporary_directories,
           .head = parse_head(arguments.head),
           .type = parse_type_flag(arguments.type),
+          .index_type = parse_index_type(arguments.index),
           .unique = arguments.unique,
           .verify = arguments.verify,
           .sync = !arguments.leaves_unsynced,
@@ -146,7 +150,7 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
   if (!arguments.summary.empty()) {
     file.on_sorted = [&](spansort::const_key_span keys) { summary = summary_of_sorted(arguments, keys); };
   }
-  finished_operation done{.record_bytes = record_bytes_of(arguments)};
+  finished_operation done;
   spansort::sort_options options = sort_options_of(arguments);
   if (tells_end || !arguments.report.empty() || !arguments.trace.empty()) options.report = &done.report;
 

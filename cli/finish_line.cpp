@@ -16,18 +16,20 @@ std::string what_was_done(const finished_operation& done) {
   const std::string_view operation = done.report.operation;
   const char* const did = operation == "merge" ? "merged" : operation == "argsort" ? "found the order of" : "sorted";
   std::string text = fmt::format("{} {}", did, count_text(result.num_keys_in));
-  text += done.record_bytes != 0 ? fmt::format(" records of {} bytes", done.record_bytes)
-                                 : fmt::format(" {} keys", spansort::name(result.type));
+  text += done.result.record_bytes != 0 ? fmt::format(" records of {} bytes", done.result.record_bytes)
+                                        : fmt::format(" {} keys", spansort::name(result.type));
   if (result.num_keys_out != result.num_keys_in) text += fmt::format(", kept {}", count_text(result.num_keys_out));
   return text;
 }
 
 std::string how_fast(const finished_operation& done) {
   const double elapsed_s = std::max(done.elapsed_s, 1e-6);
-  const std::uint64_t width = done.record_bytes != 0 ? done.record_bytes : spansort::size_bytes(done.result.type);
+  const std::uint64_t width =
+      done.result.record_bytes != 0 ? done.result.record_bytes : spansort::size_bytes(done.result.type);
   const double keys_per_s = static_cast<double>(done.result.num_keys_in) / elapsed_s;
   return fmt::format("in {}, {} {}/s, {}B/s", seconds_text(done.elapsed_s), si_text(keys_per_s),
-                     done.record_bytes != 0 ? "records" : "keys", si_text(keys_per_s * static_cast<double>(width)));
+                     done.result.record_bytes != 0 ? "records" : "keys",
+                     si_text(keys_per_s * static_cast<double>(width)));
 }
 
 std::string devices_text(const spansort::sort_report& report) {

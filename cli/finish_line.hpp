@@ -14,7 +14,6 @@ namespace cli {
 struct finished_operation {
   spansort::file_result result = {};
   spansort::sort_report report = {};
-  std::uint64_t record_bytes = 0;  ///< 0: keys
   double elapsed_s = 0;
 };
 

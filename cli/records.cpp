@@ -14,18 +14,17 @@ void add_record_flags(CLI::App& command, record_arguments& arguments) {
       .add_option("--record", arguments.record_bytes, "Fixed-width records of so many bytes, ordered by their --key")
       ->type_name("BYTES");
   command
-      .add_option("--key", arguments.keys,
-                  "Field that records are ordered by, OFFSET:SIZE[:TYPE][:r]: plain bytes or a little-endian number of "
-                  "TYPE, r for descending; several after commas or by several flags, the first counts most")
+      .add_option(
+          "--key", arguments.keys,
+          "Field of a structured .npy array, NAME[:r], or of raw records, OFFSET:SIZE[:TYPE][:r]: plain bytes or "
+          "a little-endian number of TYPE; r for descending; several after commas or by several flags, the "
+          "first counts most")
       ->type_name("FIELD")
       ->allow_extra_args(false);
 }
 
 std::optional<spansort::record_format> parse_record_flags(const record_arguments& arguments, const std::string& type) {
-  if (arguments.record_bytes.empty() && arguments.keys.empty()) return std::nullopt;
-  if (arguments.record_bytes.empty()) {
-    throw spansort::invalid_argument("--record: the size of a record is needed with --key, as --record 100");
-  }
+  if (arguments.record_bytes.empty()) return std::nullopt;
   if (arguments.keys.empty()) {
     throw spansort::invalid_argument("--key: a field to order records by is needed, as --key 0:10");
   }
@@ -37,6 +36,23 @@ std::optional<spansort::record_format> parse_record_flags(const record_arguments
     return spansort::parse_record_format(record_bytes, fmt::format("{}", fmt::join(arguments.keys, ",")));
   } catch (const spansort::invalid_argument& failure) {
     throw spansort::invalid_argument(fmt::format("--record, --key: {}", failure.what()));
+  }
+}
+
+std::vector<spansort::field_key> parse_field_flags(const record_arguments& arguments) {
+  if (!arguments.record_bytes.empty() || arguments.keys.empty()) return {};
+  const std::string text = fmt::format("{}", fmt::join(arguments.keys, ","));
+  if (text.empty()) throw spansort::invalid_argument("--key: names no field");
+  // Who means a place in raw records has forgotten their size.
+  if (text[0] >= '0' && text[0] <= '9' && text.find(':') != std::string::npos) {
+    throw spansort::invalid_argument(
+        "--record: the size of a record is needed with --key OFFSET:SIZE, as --record 100; fields of structured .npy "
+        "arrays go by their names");
+  }
+  try {
+    return spansort::parse_field_keys(text);
+  } catch (const spansort::invalid_argument& failure) {
+    throw spansort::invalid_argument(fmt::format("--key: {}", failure.what()));
   }
 }
 

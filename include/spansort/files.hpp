@@ -3,6 +3,10 @@
 //
 // A file is .npy when it begins as one; the name .npy without that is an error. An output is .npy when its name says
 // so, or when it is a stream or the input itself and the input is .npy. Byte order of .npy keys is kept.
+// A .npy array may hold numbers, bool, datetime64 and timedelta64 (NaT last, ascending and descending), strings (S by
+// their bytes, U by their code points), bfloat16 of ml_dtypes ('<V2'; '|V2' and u16 where `type` says bf16), and
+// structures of these, which are ordered by `file_options::fields`; all are ordered as NumPy does, and the output has
+// the dtype of the input. One dimension is not 1. Objects, subarrays as keys and complex numbers are refused.
 // Output appears whole or not at all: a new file in the same directory, written, synced, renamed over the name, and the
 // directory synced, but for what file_options::sync says. Input may be the output, by any name. Links are followed,
 // permissions of a replaced file kept; devices, FIFOs and standard output are written directly.
@@ -44,12 +48,17 @@ struct file_options {
   spansort::direction direction = spansort::direction::ascending;
   /// Fixed-width records in the place of keys; `type` is of no meaning then.
   std::optional<record_format> records = {};
+  /// Fields that the elements of a structured .npy array are ordered by, the first counts most; none: by all of them in
+  /// their order, as NumPy.
+  std::vector<field_key> fields = {};
   /// Folders for what does not fit in memory; several share it evenly. Empty: $TMPDIR, else /tmp.
   std::vector<std::string> temporary_directories = {};
   /// Only so many elements of the sorted whole, from its begin on.
   std::optional<std::uint64_t> head = {};
   /// Type of raw keys; required for raw input. With .npy input it must agree with the header (bf16 is read from u16).
   std::optional<key_type> type = {};
+  /// What argsort_file() writes: i64, u64, or i32 and u32 where there are no more than 2^31 and 2^32 elements.
+  key_type index_type = key_type::i64;
   bool unique = false;  ///< keep the first of equal keys only
   bool verify = false;  ///< check order, count and multiset checksum of the result before it appears
   /// The output is on the disk, and its name too, before the call returns. false: the system writes it when it sees
@@ -65,7 +74,8 @@ struct file_options {
 
 /// Counts of one file operation.
 struct file_result {
-  key_type type = key_type::u8;
+  key_type type = key_type::u8;    ///< of no meaning for records
+  std::uint64_t record_bytes = 0;  ///< of an element that is no key but a record or a string; 0: keys
   std::uint64_t num_keys_in = 0;
   std::uint64_t num_keys_out = 0;
   bool verified = false;
@@ -109,8 +119,9 @@ struct file_plan {
 file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {},
                       const sort_options& options = {});
 
-/// Writes the 64-bit stable order of `input` into `output` (.npy: dtype '<i8', as NumPy's; raw: 8-byte little-endian).
-/// `unique` keeps the index of the first of equal keys.
+/// Writes the stable order of `input`, of keys or of records, into `output`: 64-bit indices (.npy: dtype '<i8', as
+/// NumPy's; raw: 8-byte little-endian), or those of `index_type`. `unique` keeps the index of the first of equal keys.
+/// Throws as sort_file(), and invalid_argument where there are more elements than an index can count.
 file_result argsort_file(const std::string& input, const std::string& output, const file_options& file = {},
                          const sort_options& options = {});
 
@@ -155,6 +166,7 @@ class key_file {
 /// What check_file() found.
 struct file_check {
   key_type type = key_type::u8;
+  std::string elements = {};  ///< in words: "f32", "datetime64[ns]", "S10", "record of 24 bytes by sym,price:r"
   check_result keys = {};
   std::string disordered = {};      ///< the key at keys.first_disorder as text; "" where all are in order
   std::string left_neighbour = {};  ///< the key before it
@@ -162,9 +174,11 @@ struct file_check {
 
 /// Says of the keys of `path` what check() says of keys in memory, without holding them; is_sorted() of a file is that
 /// `keys.first_disorder` has no value. 16 MiB of memory whatever the size, streams too. Order is order in value. Throws
-/// as key_file(), also when the input changes while it is read.
+/// as key_file(), also when the input changes while it is read. Arrays of dates, strings and structures, these by
+/// `fields`, are checked, too, in the order in which sort_file() leaves them; `type` of the result is then of no
+/// meaning.
 [[nodiscard]] file_check check_file(const std::string& path, std::optional<key_type> type = {},
-                                    const check_options& options = {});
+                                    const check_options& options = {}, const std::vector<field_key>& fields = {});
 
 /// Says of the records of a raw file, by their fields, what check_file() says of keys; `type` of the result is of no
 /// meaning. Throws invalid_argument as check_record_format(), and bad_input when the size is not a multiple of a

@@ -40,6 +40,14 @@ inline constexpr std::uint32_t most_record_bytes = 65536;
 inline constexpr std::uint32_t most_record_key_bytes = 256;  ///< of a field of plain bytes
 inline constexpr std::size_t most_record_keys = 16;
 
+/// A field of a structured NumPy array by its name, "a.b" for the field b of the structure a. Text and dates are
+/// fields, too; fields of several values are not.
+struct field_key {
+  std::string name;
+  bool descending = false;
+  friend bool operator==(const field_key&, const field_key&) = default;
+};
+
 /// Throws invalid_argument, naming the key and what is wrong with it, unless records of 1 to most_record_bytes have 1
 /// to most_record_keys keys that lie within them, each of its type's size.
 void check_record_format(const record_format& format);
@@ -51,8 +59,14 @@ void check_record_format(const record_format& format);
 /// Records of `record_bytes` with the keys of parse_record_keys(), checked. Throws invalid_argument.
 [[nodiscard]] record_format parse_record_format(std::uint64_t record_bytes, std::string_view keys);
 
+/// Fields as `name[:r]`, several after commas: "sym,price:r"; `r` is descending. Throws invalid_argument for an empty
+/// name and for anything else after a colon.
+[[nodiscard]] std::vector<field_key> parse_field_keys(std::string_view text);
+
 /// The text that parse_record_keys() reads.
 [[nodiscard]] std::string to_string(const std::vector<record_key>& keys);
+/// The text that parse_field_keys() reads.
+[[nodiscard]] std::string to_string(const std::vector<field_key>& keys);
 
 /// Sorts `num_records` records in host memory, of any alignment, in place. Stable. Blocks.
 ///

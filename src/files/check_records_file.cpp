@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/threads.hpp"
+#include "files/check_records.hpp"
 #include "files/element_sources.hpp"
 #include "files/external/check_elements.hpp"
 #include "files/page_cache.hpp"
@@ -42,23 +43,31 @@ std::string record_text(const record_format& format, const std::vector<std::byte
 
 }  // namespace
 
-file_check check_records_file(const std::string& path, const record_format& format, const check_options& options) {
+file_check files::check_records(external::element_source& source, const record_format& format,
+                                const check_options& options) {
   const auto order = files::make_record_order(format, options.direction, {});
   const std::uint64_t record_bytes = order->element_bytes();
-  auto source = files::make_record_source(path, record_bytes);
-  if (!files::fits_page_cache(source->num_elements().value_or(0) * record_bytes)) {
-    source = files::make_record_source(path, record_bytes, {.keeps_page_cache = false});
-  }
   const std::uint64_t num_at_once =
-      std::min(chunk_bytes / record_bytes, source->num_elements().value_or(chunk_bytes) + 1);
+      std::min(chunk_bytes / record_bytes, source.num_elements().value_or(chunk_bytes) + 1);
   const external::elements_check found = base::with_threads(options.threads, [&] {
-    return external::check_elements(*source, record_bytes, num_at_once, external::check_of(*order, options.unique));
+    return external::check_elements(source, record_bytes, num_at_once, external::check_of(*order, options.unique));
   });
-  file_check result{.keys = found.whole};
+  file_check result{.elements = fmt::format("record of {} bytes by {}", record_bytes, to_string(format.keys)),
+                    .keys = found.whole};
   if (!found.whole.first_disorder) return result;
   result.disordered = record_text(format, found.disordered);
   result.left_neighbour = record_text(format, found.left_neighbour);
   return result;
+}
+
+file_check check_records_file(const std::string& path, const record_format& format, const check_options& options) {
+  check_record_format(format);
+  const std::uint64_t record_bytes = format.record_bytes;
+  auto source = files::make_record_source(path, record_bytes);
+  if (!files::fits_page_cache(source->num_elements().value_or(0) * record_bytes)) {
+    source = files::make_record_source(path, record_bytes, {.keeps_page_cache = false});
+  }
+  return files::check_records(*source, format, options);
 }
 
 }  // namespace spansort

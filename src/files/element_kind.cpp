@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/element_kind.hpp"
 
-#include <bit>
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "files/index_order.hpp"
+#include "files/indexed_records.hpp"
 #include "files/io/key_reader.hpp"
 #include "files/io/key_writer.hpp"
 #include "files/key_element_orders.hpp"
 #include "files/record_order.hpp"
+#include "files/typed_input.hpp"
+#include "spansort/errors.hpp"
 
 namespace spansort::files {
 namespace {
@@ -18,8 +22,8 @@ constexpr std::uint64_t index_bytes = sizeof(std::uint64_t);
 /// This base is what all kinds of elements that are made of keys share.
 class kind_of_keys : public element_kind {
  public:
-  kind_of_keys(const std::string& input, const std::string& output, std::optional<key_type> type)
-      : reader_(input, type),
+  kind_of_keys(key_reader reader, const std::string& input, const std::string& output)
+      : reader_(std::move(reader)),
         target_(find_output(output)),
         layout_(output_layout(target_, input, reader_.layout())),
         name_(reader_.name()),
@@ -27,7 +31,7 @@ class kind_of_keys : public element_kind {
 
   [[nodiscard]] const std::string& input_name() const noexcept override { return name_; }
   [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return num_keys_; }
-  [[nodiscard]] std::uint64_t input_bytes() const override { return num_keys_.value_or(0) * size_bytes(held_type()); }
+  [[nodiscard]] std::uint64_t input_bytes() const override { return num_keys_.value_or(0) * layout_.element_bytes(); }
   [[nodiscard]] std::optional<key_type> type() const noexcept override { return held_type(); }
   [[nodiscard]] const output_target& target() const noexcept override { return target_; }
 
@@ -72,10 +76,13 @@ class plain_keys final : public kind_of_keys {
 /// and the keys lie beside the elements where they were read to.
 class indexed_keys final : public kind_of_keys {
  public:
-  using kind_of_keys::kind_of_keys;
+  indexed_keys(key_reader reader, const std::string& input, const std::string& output, key_type index_type)
+      : kind_of_keys(std::move(reader), input, output), index_layout_(index_layout_of(layout(), index_type)) {
+    require_index_type(index_type, num_elements().value_or(0));
+  }
 
   [[nodiscard]] std::uint64_t output_bytes(std::uint64_t count) const override {
-    return file_bytes(index_layout(), count);
+    return file_bytes(index_layout_, count);
   }
   [[nodiscard]] std::unique_ptr<external::element_order> make_order(direction d,
                                                                     const sort_options& options) const override {
@@ -86,26 +93,48 @@ class indexed_keys final : public kind_of_keys {
     return make_index_source(std::move(reader()), whole_, std::move(options));
   }
   [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const override {
-    if (whole_) return make_key_sink(target(), index_layout(), options);
-    key_layout elements = layout();
-    elements.type = held_type();
-    return make_index_sink(target(), elements, options);
+    return make_index_sink(target(), index_layout_, whole_ ? 0 : size_bytes(held_type()), options);
   }
   /// Needs beside the keys 8 bytes an index in the result, a copy of the keys, and as much of both in the workspace.
   void hold_whole(std::uint64_t limit_bytes) override {
     require_memory(2 * (index_bytes + size_bytes(held_type())), limit_bytes);
     whole_ = std::make_shared<loaded_keys>();
     whole_->layout = layout();
-    whole_->layout.type = held_type();
   }
   [[nodiscard]] std::uint64_t whole_bytes() const override {
     return input_bytes() + num_elements().value_or(0) * index_bytes;
   }
 
  private:
-  [[nodiscard]] key_layout index_layout() const { return {layout().format, key_type::i64, std::endian::little}; }
-
+  key_layout index_layout_;
   std::shared_ptr<loaded_keys> whole_;  ///< null: sorted in parts
+};
+
+/// Elements of a .npy array that are no keys.
+class array_records final : public kind_of_keys {
+ public:
+  array_records(key_reader reader, const std::string& input, const std::string& output, record_format format)
+      : kind_of_keys(std::move(reader), input, output), format_(std::move(format)) {}
+
+  [[nodiscard]] std::uint64_t record_bytes() const noexcept override { return format_.record_bytes; }
+  [[nodiscard]] std::optional<key_type> type() const noexcept override { return std::nullopt; }
+  [[nodiscard]] std::uint64_t output_bytes(std::uint64_t count) const override { return file_bytes(layout(), count); }
+  [[nodiscard]] std::unique_ptr<external::element_order> make_order(direction d,
+                                                                    const sort_options& options) const override {
+    return make_record_order(format_, d, options);
+  }
+  [[nodiscard]] std::unique_ptr<external::element_source> take_source(source_options options) override {
+    return make_key_source(std::move(reader()), std::move(options));
+  }
+  [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const override {
+    return make_key_sink(target(), layout(), options);
+  }
+  void hold_whole(std::uint64_t) override {}
+  [[nodiscard]] std::uint64_t whole_bytes() const override { return input_bytes(); }
+  [[nodiscard]] const key_layout& output_form() const noexcept { return layout(); }
+
+ private:
+  record_format format_;
 };
 
 class plain_records final : public element_kind {
@@ -118,6 +147,7 @@ class plain_records final : public element_kind {
   [[nodiscard]] const std::string& input_name() const noexcept override { return name_; }
   [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return num_records_; }
   [[nodiscard]] std::uint64_t input_bytes() const override { return output_bytes(num_records_.value_or(0)); }
+  [[nodiscard]] std::uint64_t record_bytes() const noexcept override { return format_.record_bytes; }
   [[nodiscard]] std::optional<key_type> type() const noexcept override { return std::nullopt; }
   [[nodiscard]] const output_target& target() const noexcept override { return target_; }
   [[nodiscard]] std::uint64_t output_bytes(std::uint64_t count) const override { return count * format_.record_bytes; }
@@ -142,17 +172,77 @@ class plain_records final : public element_kind {
   std::optional<std::uint64_t> num_records_;
 };
 
-}  // namespace
+/// Records of which the order is written: elements are their keys and an index.
+class indexed_records final : public element_kind {
+ public:
+  /// `layout` is that of an output of such records.
+  indexed_records(std::unique_ptr<element_kind> records, record_format format, const key_layout& layout,
+                  key_type index_type)
+      : records_(std::move(records)),
+        format_(std::move(format)),
+        packed_(packed_format(format_)),
+        index_layout_(index_layout_of(layout, index_type)) {
+    require_index_type(index_type, num_elements().value_or(0));
+  }
 
-std::unique_ptr<element_kind> open_keys(const std::string& input, const std::string& output,
-                                        std::optional<key_type> type, key_outcome outcome) {
-  if (outcome == key_outcome::indices) return std::make_unique<indexed_keys>(input, output, type);
-  return std::make_unique<plain_keys>(input, output, type);
+  [[nodiscard]] const std::string& input_name() const noexcept override { return records_->input_name(); }
+  [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return records_->num_elements(); }
+  [[nodiscard]] std::uint64_t input_bytes() const override { return records_->input_bytes(); }
+  [[nodiscard]] std::uint64_t record_bytes() const noexcept override { return format_.record_bytes; }
+  [[nodiscard]] std::optional<key_type> type() const noexcept override { return std::nullopt; }
+  [[nodiscard]] const output_target& target() const noexcept override { return records_->target(); }
+  [[nodiscard]] std::uint64_t output_bytes(std::uint64_t count) const override {
+    return file_bytes(index_layout_, count);
+  }
+  [[nodiscard]] std::unique_ptr<external::element_order> make_order(direction d,
+                                                                    const sort_options& options) const override {
+    return make_record_order(packed_, d, options);
+  }
+  [[nodiscard]] std::unique_ptr<external::element_source> take_source(source_options options) override {
+    return make_indexed_record_source(records_->take_source(std::move(options)), format_);
+  }
+  [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const override {
+    return make_index_sink(target(), index_layout_, packed_.record_bytes - index_bytes, options);
+  }
+  void hold_whole(std::uint64_t) override {}
+  [[nodiscard]] std::uint64_t whole_bytes() const override { return num_elements().value_or(0) * packed_.record_bytes; }
+
+ private:
+  std::unique_ptr<element_kind> records_;
+  record_format format_;
+  record_format packed_;
+  key_layout index_layout_;
+};
+
+std::unique_ptr<element_kind> open_typed(const std::string& input, const std::string& output, const file_options& file,
+                                         element_outcome outcome) {
+  typed_input typed = open_typed_input(input, {file.type, file.fields, file.direction});
+  if (file.on_sorted && (typed.records || typed.is_time)) {
+    throw invalid_argument(
+        fmt::format("{}: {} has no summary (--summary), which is made of numbers", input, typed.elements));
+  }
+  const bool wants_indices = outcome == element_outcome::indices;
+  if (!typed.records) {
+    if (!wants_indices) return std::make_unique<plain_keys>(std::move(typed.reader), input, output);
+    return std::make_unique<indexed_keys>(std::move(typed.reader), input, output, file.index_type);
+  }
+  auto records = std::make_unique<array_records>(std::move(typed.reader), input, output, *typed.records);
+  if (!wants_indices) return records;
+  const key_layout layout = records->output_form();
+  return std::make_unique<indexed_records>(std::move(records), std::move(*typed.records), layout, file.index_type);
 }
 
-std::unique_ptr<element_kind> open_records(const std::string& input, const std::string& output,
-                                           const record_format& format) {
-  return std::make_unique<plain_records>(input, output, format);
+}  // namespace
+
+std::unique_ptr<element_kind> open_elements(const std::string& input, const std::string& output,
+                                            const file_options& file, element_outcome outcome) {
+  if (!file.records) return open_typed(input, output, file, outcome);
+  if (file.on_sorted) throw invalid_argument("records have no summary: they are no numbers");
+  check_record_format(*file.records);
+  auto records = std::make_unique<plain_records>(input, output, *file.records);
+  if (outcome == element_outcome::elements) return records;
+  const key_layout layout = output_layout(records->target(), input, {});
+  return std::make_unique<indexed_records>(std::move(records), *file.records, layout, file.index_type);
 }
 
 }  // namespace spansort::files

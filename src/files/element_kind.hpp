@@ -12,8 +12,8 @@
 #include "files/element_sources.hpp"
 #include "files/external/element_order.hpp"
 #include "files/external/element_stream.hpp"
+#include "spansort/files.hpp"
 #include "spansort/options.hpp"
-#include "spansort/records.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort::files {
@@ -28,6 +28,8 @@ class element_kind {
   [[nodiscard]] virtual std::optional<std::uint64_t> num_elements() const = 0;
   /// Bytes of the elements in the input; 0 where it is a stream.
   [[nodiscard]] virtual std::uint64_t input_bytes() const = 0;
+  /// Bytes of a record in the input; 0 for keys.
+  [[nodiscard]] virtual std::uint64_t record_bytes() const noexcept { return 0; }
   /// Type of the keys; nothing for records.
   [[nodiscard]] virtual std::optional<key_type> type() const noexcept = 0;
   [[nodiscard]] virtual const output_target& target() const noexcept = 0;
@@ -50,13 +52,12 @@ class element_kind {
   [[nodiscard]] virtual std::uint64_t whole_bytes() const = 0;
 };
 
-/// This says what is written of the keys of a file.
-enum class key_outcome : std::uint8_t { keys, indices };
+/// This says what is written: elements in their order, or where each of them was.
+enum class element_outcome : std::uint8_t { elements, indices };
 
-/// Opens `input` and finds `output`. Throws what is wrong with them.
-[[nodiscard]] std::unique_ptr<element_kind> open_keys(const std::string& input, const std::string& output,
-                                                      std::optional<key_type> type, key_outcome outcome);
-[[nodiscard]] std::unique_ptr<element_kind> open_records(const std::string& input, const std::string& output,
-                                                         const record_format& format);
+/// Opens `input` and finds `output`; of `file` type, records, fields and direction say what the elements are. Throws
+/// what is wrong with them.
+[[nodiscard]] std::unique_ptr<element_kind> open_elements(const std::string& input, const std::string& output,
+                                                          const file_options& file, element_outcome outcome);
 
 }  // namespace spansort::files

@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <bit>
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -97,17 +98,30 @@ class file_sink final : public external::element_sink {
   std::uint64_t num_written_ = 0;
 };
 
-void swap_if_foreign(std::endian order, std::span<std::byte> words, std::uint64_t word_bytes) {
-  if (order != std::endian::native) swap_bytes(words, word_bytes);
-}
-
-/// Moves the indices of elements to the front. Forward: an index never moves over one that is still to come.
+/// Moves the indices of elements to the front, as numbers of the type. Forward: an index never moves over one that is
+/// still to come.
+template <class Index>
 void gather_indices(std::byte* elements, std::uint64_t count, std::uint64_t key_bytes) {
-  constexpr std::uint64_t index_bytes = sizeof(std::uint64_t);
+  std::uint64_t largest = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     std::uint64_t index;
-    std::memcpy(&index, elements + i * (key_bytes + index_bytes) + key_bytes, index_bytes);
-    std::memcpy(elements + i * index_bytes, &index, index_bytes);
+    std::memcpy(&index, elements + i * (key_bytes + sizeof(index)) + key_bytes, sizeof(index));
+    largest = std::max(largest, index);
+    const auto written = static_cast<Index>(index);
+    std::memcpy(elements + i * sizeof(written), &written, sizeof(written));
+  }
+  if (largest > std::numeric_limits<Index>::max()) require_index_type(key_traits<Index>::type, largest + 1);
+}
+
+/// Calls f with a value of the index type.
+template <class F>
+decltype(auto) with_index(key_type type, const F& f) {
+  switch (type) {
+    case key_type::i32: return f(std::int32_t{});
+    case key_type::u32: return f(std::uint32_t{});
+    case key_type::i64: return f(std::int64_t{});
+    case key_type::u64: return f(std::uint64_t{});
+    default: throw invalid_argument(fmt::format("indices of type {}: i64, u64, i32 or u32 expected", name(type)));
   }
 }
 
@@ -115,23 +129,34 @@ void gather_indices(std::byte* elements, std::uint64_t count, std::uint64_t key_
 
 std::unique_ptr<external::element_sink> make_key_sink(output_target target, const key_layout& layout,
                                                       sink_options options) {
-  const std::uint64_t key_bytes = size_bytes(layout.type);
-  const auto convert = [key_bytes, order = layout.byte_order](std::byte* keys, std::uint64_t count) {
-    swap_if_foreign(order, {keys, count * key_bytes}, key_bytes);
+  const std::uint64_t width = layout.element_bytes();
+  const auto convert = [width, changes = layout.changes()](std::byte* elements, std::uint64_t count) {
+    make_foreign({elements, count * width}, width, changes);
   };
-  return std::make_unique<file_sink>(std::move(target), disk_form{layout, key_bytes, convert}, std::move(options));
+  return std::make_unique<file_sink>(std::move(target), disk_form{layout, width, convert}, std::move(options));
+}
+
+key_layout index_layout_of(const key_layout& layout, key_type type) {
+  return {.format = layout.format, .type = type, .ones_before = layout.ones_before, .ones_after = layout.ones_after};
+}
+
+void require_index_type(key_type type, std::uint64_t count) {
+  const std::uint64_t largest = with_index(
+      type, []<class Index>(Index) { return static_cast<std::uint64_t>(std::numeric_limits<Index>::max()); });
+  if (count == 0 || count - 1 <= largest) return;
+  throw invalid_argument(
+      fmt::format("indices of type {} (--index) count {} elements at most, and there are {}; i64 counts all",
+                  name(type), largest + 1, count));
 }
 
 std::unique_ptr<external::element_sink> make_index_sink(output_target target, const key_layout& layout,
-                                                        sink_options options) {
-  constexpr std::uint64_t index_bytes = sizeof(std::uint64_t);
-  const auto convert = [key_bytes = size_bytes(layout.type)](std::byte* elements, std::uint64_t count) {
-    gather_indices(elements, count, key_bytes);
-    swap_if_foreign(std::endian::little, {elements, count * index_bytes}, index_bytes);
+                                                        std::uint64_t key_bytes, sink_options options) {
+  const std::uint64_t index_bytes = size_bytes(layout.type);
+  const auto convert = [key_bytes, layout, index_bytes](std::byte* elements, std::uint64_t count) {
+    with_index(layout.type, [&]<class Index>(Index) { gather_indices<Index>(elements, count, key_bytes); });
+    make_foreign({elements, count * index_bytes}, index_bytes, layout.changes());
   };
-  const key_layout of_indices{layout.format, key_type::i64, std::endian::little};
-  return std::make_unique<file_sink>(std::move(target), disk_form{of_indices, index_bytes, convert},
-                                     std::move(options));
+  return std::make_unique<file_sink>(std::move(target), disk_form{layout, index_bytes, convert}, std::move(options));
 }
 
 std::unique_ptr<external::element_sink> make_record_sink(output_target target, std::uint64_t record_bytes,

@@ -25,13 +25,19 @@ struct sink_options {
   transfer_progress on_progress = {};
 };
 
-/// Takes keys in native byte order and writes them as `layout` says (output_layout).
+/// Takes keys or records in native form and writes them as `layout` says (output_layout).
 [[nodiscard]] std::unique_ptr<external::element_sink> make_key_sink(output_target target, const key_layout& layout,
                                                                     sink_options options = {});
 
-/// Takes keys of layout.type, each followed by its 64-bit index, and writes the indices: 8 bytes each, little-endian;
-/// .npy, if layout.format says so, with dtype '<i8'.
+/// Returns what an output of indices of `type` is, where one of elements were as `layout` says: little-endian.
+[[nodiscard]] key_layout index_layout_of(const key_layout& layout, key_type type);
+
+/// Throws invalid_argument unless `type` is i64, u64, i32 or u32 and can be the index of each of `count` elements.
+void require_index_type(key_type type, std::uint64_t count);
+
+/// Takes elements of `key_bytes` and a 64-bit index, and writes the indices as `layout` says (index_layout_of).
 [[nodiscard]] std::unique_ptr<external::element_sink> make_index_sink(output_target target, const key_layout& layout,
+                                                                      std::uint64_t key_bytes,
                                                                       sink_options options = {});
 
 /// Takes records of `record_bytes` and writes them as they are. Throws invalid_argument where the name is .npy's.

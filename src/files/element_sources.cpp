@@ -18,7 +18,7 @@ namespace {
 class key_source final : public external::element_source {
  public:
   key_source(key_reader reader, source_options options)
-      : reader_(std::move(reader)), options_(std::move(options)), key_bytes_(size_bytes(reader_.layout().type)) {
+      : reader_(std::move(reader)), options_(std::move(options)), key_bytes_(reader_.layout().element_bytes()) {
     if (!options_.keeps_page_cache) reader_.drop_read_pages();
   }
 

@@ -41,20 +41,6 @@ bool fits_below_the_process(const file_job& job, std::uint64_t num_elements) {
   return num_elements <= job.ceiling_bytes / per_element;
 }
 
-std::unique_ptr<element_kind> open_elements(const std::string& input, const std::string& output,
-                                            const file_options& file, file_operation operation) {
-  const bool wants_indices = operation == file_operation::argsort;
-  if (!file.records) {
-    return open_keys(input, output, file.type, wants_indices ? key_outcome::indices : key_outcome::keys);
-  }
-  if (wants_indices) {
-    throw invalid_argument("the order of records as indices cannot be written yet; sort the records themselves");
-  }
-  if (file.on_sorted) throw invalid_argument("records have no summary: they are no numbers");
-  check_record_format(*file.records);
-  return open_records(input, output, *file.records);
-}
-
 /// A head that is kept while the input goes by cannot be verified: the elements that are dropped are never sorted.
 bool is_head_sort(const file_job& job, const file_options& file) {
   return file.head && !file.verify && *file.head <= job.plan.chunk_elements / 2 && job.plan.chunk_elements >= 2;
@@ -125,7 +111,9 @@ file_job make_file_job(const std::string& input, const std::string& output, cons
   // A GPU's runtime alone would take hundreds of megabytes of what is left.
   const sorting::device_set devices = sorting::resolve_devices(options.devices);
   if (devices.is_auto) job.options.devices = "cpu";
-  job.elements = open_elements(input, output, file, operation);
+  const bool wants_indices = operation == file_operation::argsort;
+  job.elements =
+      open_elements(input, output, file, wants_indices ? element_outcome::indices : element_outcome::elements);
   job.num_elements = job.elements->num_elements();
   job.order = job.elements->make_order(job.direction, sorting::for_counted_sorts(job.options));
   if (operation == file_operation::merge) return job;

@@ -13,7 +13,6 @@
 
 #include "base/math.hpp"
 #include "files/io/file_descriptor.hpp"
-#include "files/io/key_reader.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::files {
@@ -121,7 +120,7 @@ class file_run final : public external::sorted_run {
     if (done.num_bytes != count * width) {
       throw bad_input(fmt::format("{}: input changed while it was read: it ends earlier", file_.path));
     }
-    if (file_.swapped_bytes != 0) swap_bytes({to, count * width}, file_.swapped_bytes);
+    make_native({to, count * width}, width, file_.changes);
   }
 
   /// `first` is the index of the first of `elements`, for messages.

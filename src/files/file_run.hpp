@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "files/external/element_order.hpp"
 #include "files/external/runs.hpp"
+#include "files/io/word_changes.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::files {
@@ -17,7 +19,7 @@ struct sorted_input {
   std::string path;
   std::uint64_t first_byte = 0;  ///< of the elements
   std::uint64_t num_elements = 0;
-  std::uint64_t swapped_bytes = 0;  ///< elements are words of so many bytes in the other byte order; 0: native
+  std::vector<word_change> changes = {};  ///< that make elements native
 };
 
 /// Elements that are in order by value, and not where they are equal in value: +0.0 before -0.0, NaN by NaN.

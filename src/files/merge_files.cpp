@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <utility>
 
@@ -11,8 +10,8 @@
 #include "files/file_job.hpp"
 #include "files/file_run.hpp"
 #include "files/io/input.hpp"
-#include "files/io/key_reader.hpp"
 #include "files/record_order.hpp"
+#include "files/typed_input.hpp"
 #include "report/open_report.hpp"
 #include "sort/sorter_memory.hpp"
 #include "spansort/errors.hpp"
@@ -20,17 +19,20 @@
 namespace spansort {
 namespace {
 
-files::sorted_input keys_of(const std::string& path, std::optional<key_type> type, key_type expected) {
-  const files::key_reader reader(path, type);
-  const files::key_layout& layout = reader.layout();
-  if (layout.type != expected) {
+/// `expected` are the elements of the first input, in words and as NumPy writes them.
+files::sorted_input elements_of(const std::string& path, const file_options& file, const files::typed_input& expected) {
+  const files::typed_input input = files::open_typed_input(path, {file.type, file.fields, file.direction});
+  const files::key_layout& layout = input.reader.layout();
+  if (input.elements != expected.elements || input.records != expected.records ||
+      (input.records && layout.descr != expected.reader.layout().descr)) {
     throw bad_input(fmt::format("{}: holds {} keys, the files before it {}; a merge takes files of one type", path,
-                                name(layout.type), name(expected)));
+                                input.elements, expected.elements));
   }
-  if (!reader.num_keys())
-    throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", reader.name()));
-  const bool is_native = layout.byte_order == std::endian::native;
-  return {path, reader.header_bytes(), *reader.num_keys(), is_native ? 0 : size_bytes(layout.type)};
+  if (!input.reader.num_keys()) {
+    throw bad_input(
+        fmt::format("{}: is no regular file; a merge reads its inputs here and there", input.reader.name()));
+  }
+  return {path, input.reader.header_bytes(), *input.reader.num_keys(), layout.changes()};
 }
 
 files::sorted_input records_of(const std::string& path, std::uint64_t record_bytes) {
@@ -46,12 +48,14 @@ files::sorted_input records_of(const std::string& path, std::uint64_t record_byt
   return {.path = path, .num_elements = num_bytes / record_bytes};
 }
 
-std::vector<files::sorted_input> describe_inputs(const std::vector<std::string>& inputs, const file_options& file,
-                                                 std::optional<key_type> type) {
+std::vector<files::sorted_input> describe_inputs(const std::vector<std::string>& inputs, const file_options& file) {
   std::vector<files::sorted_input> described;
-  for (const std::string& path : inputs) {
-    described.push_back(type ? keys_of(path, file.type, *type) : records_of(path, file.records->record_bytes));
+  if (file.records) {
+    for (const std::string& path : inputs) described.push_back(records_of(path, file.records->record_bytes));
+    return described;
   }
+  const auto first = files::open_typed_input(inputs.front(), {file.type, file.fields, file.direction});
+  for (const std::string& path : inputs) described.push_back(elements_of(path, file, first));
   return described;
 }
 
@@ -101,7 +105,7 @@ file_result merge_files(const std::vector<std::string>& inputs, const std::strin
   files::file_job job = files::make_file_job(inputs.front(), output, file, options, files::file_operation::merge);
   job.options.on_progress = never_falling(options.on_progress);
   const std::optional<key_type> type = job.elements->type();
-  const std::vector<files::sorted_input> sorted = describe_inputs(inputs, file, type);
+  const std::vector<files::sorted_input> sorted = describe_inputs(inputs, file);
   job.num_elements = 0;
   for (const files::sorted_input& input : sorted) *job.num_elements += input.num_elements;
   report::open_report open(options.report, files::name(job.operation));

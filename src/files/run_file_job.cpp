@@ -178,6 +178,7 @@ void fill_report(const file_job& job, const external::external_result& result) {
 
 file_result result_of(const file_job& job, const file_options& file, const external::external_result& result) {
   return {.type = job.elements->type().value_or(key_type::u8),
+          .record_bytes = job.elements->record_bytes(),
           .num_keys_in = result.num_in,
           .num_keys_out = result.num_out,
           .verified = file.verify,

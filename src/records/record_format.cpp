@@ -111,6 +111,28 @@ record_format parse_record_format(std::uint64_t record_bytes, std::string_view k
   return format;
 }
 
+std::vector<field_key> parse_field_keys(std::string_view text) {
+  std::vector<field_key> keys;
+  if (text.ends_with(',')) throw invalid_argument(fmt::format("fields '{}' end with a comma", text));
+  do {
+    const std::string_view key = take_until(',', text);
+    std::string_view rest = key;
+    const std::string_view name = take_until(':', rest);
+    if (name.empty() || (rest != "r" && name.size() != key.size())) {
+      throw invalid_argument(
+          fmt::format("field '{}': NAME[:r] expected, as sym or price:r, several with commas between them", key));
+    }
+    keys.push_back({std::string(name), !rest.empty()});
+  } while (!text.empty());
+  return keys;
+}
+
+std::string to_string(const std::vector<field_key>& keys) {
+  std::vector<std::string> texts;
+  for (const field_key& key : keys) texts.push_back(key.name + (key.descending ? ":r" : ""));
+  return fmt::format("{}", fmt::join(texts, ","));
+}
+
 std::string to_string(const std::vector<record_key>& keys) {
   std::vector<std::string> texts;
   for (const record_key& key : keys) texts.push_back(to_string(key));

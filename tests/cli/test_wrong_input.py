@@ -34,12 +34,24 @@ GOOD = header(described())
 HOSTILE = {
     # dtypes that are not numbers, or not ours
     **{f"dtype {name}": (header(described(descr)) + DATA, ["dtype", "not sortable"]) for name, descr in {
-        "object": "'|O'", "object 8": "'O8'", "void": "'|V4'", "unicode": "'<U1'", "bytes": "'|S4'", "bool": "'|b1'",
-        "question mark": "'?'", "complex": "'<c8'", "date": "'<M8[ns]'", "difference": "'<m8[s]'",
-        "structured": "[('a', '<u2'), ('b', '<u2')]", "nested": "[('a', [('b', '<u4')])]", "subarray": "('<u4', (2,))",
+        "object": "'|O'", "object 8": "'O8'", "void": "'|V4'", "complex": "'<c8'", "subarray": "('<u4', (2,))",
+        "dictionary": "{'names': ['a']}", "object in a structure": "[('a', '<u4'), ('b', '|O')]",
+        "no fields": "[]", "text of no length": "'<U0'", "bytes of no length": "'|S0'",
+        "text of 2^34 bytes": "'<U4294967297'", "unit not closed": "'<M8[ns'", "no unit": "'<M8[]'",
+        "date of 4 bytes": "'<M4[ns]'",
+        "unit with a quote": "'<M8[\"]'", "bool of 2 bytes": "'<b2'", "negative width": "'|S-4'",
         "long double": "'<f16'", "width 3": "'<u3'", "width 16": "'<i16'", "no width": "'<u'", "empty": "''",
         "order only": "'<'", "two orders": "'<>u4'", "no order": "'|u4'", "number": "'4'", "blank": "'<u4 '",
         "escape": "'\x1b[31m<u4'", "long": "'<u" + "4" * 5000 + "'"}.items()},
+    # structures
+    "field without a type": (header(described("[('a',)]")) + DATA, ["header is damaged"]),
+    "field of no tuple": (header(described("['<u4']")) + DATA, ["header is damaged"]),
+    "fields without a comma": (header(described("[('a', '<u4') ('b', '<u4')]")) + DATA, ["header is damaged"]),
+    "fields not closed": (header(described("[('a', '<u4'), ")) + DATA, ["header is damaged"]),
+    "negative subarray": (header(described("[('a', '<u4', (-1,))]")) + DATA, ["header is damaged"]),
+    "huge subarray": (header(described("[('a', '<u4', (4294967296, 4294967296))]")) + DATA, ["header is damaged"]),
+    "huge fields": (header(described("[('a', '|V4294967296'), ('b', '|V4294967296')]")) + DATA, ["header is damaged"]),
+    "deep fields": (header(described("[('a', " * 5000)) + DATA, ["header is damaged", "too deep"]),
     # shapes
     "0-d": (header(described(shape="()")) + DATA[:4], ["0-d array"]),
     "2-d": (header(described(shape="(2, 5)")) + DATA, ["2-d array", "(2, 5)"]),
@@ -54,7 +66,7 @@ HOSTILE = {
     "2^64": (header(described("'|u1'", shape=f"({2**64},)")) + DATA, ["header claims"]),
     "2^64 + 10": (header(described(shape=f"({2**64 + 10},)")) + DATA, ["header claims"]),
     "10^400": (header(described(shape="(1" + "0" * 400 + ",)")) + DATA, ["header claims"]),
-    "wrapping product": (header(described(shape="(4294967296, 4294967296)")) + DATA, ["2-d array"]),
+    "wrapping product": (header(described(shape="(4294967296, 4294967296)")) + DATA, ["header claims"]),
     "a number": (header(described(shape="(10)")) + DATA, ["tuple is expected"]),
     "bare number": (header(described(shape="10")) + DATA, ["header is damaged"]),
     "grouping locale": (header(described(shape="(2,621,)")) + DATA, ["2-d array"]),

@@ -18,7 +18,7 @@
 namespace spansort {
 namespace {
 
-constexpr std::array<files::key_layout, 3> formats{
+const std::array<files::key_layout, 3> formats{
     files::key_layout{files::file_format::raw, key_type::u8, std::endian::little},
     files::key_layout{files::file_format::npy, key_type::u8, std::endian::little},
     files::key_layout{files::file_format::npy, key_type::u8, std::endian::big}};
@@ -70,7 +70,8 @@ TEST_P(sinks_test, PiecesOfIndicesMakeTheWholeFile) {
   const auto index_bytes = std::as_bytes(std::span(indices));
   for (files::key_layout layout : formats) {
     layout.type = GetParam();
-    const auto sink = files::make_index_sink(files::find_output(folder_.path("y")), layout);
+    const auto sink = files::make_index_sink(files::find_output(folder_.path("y")),
+                                             files::index_layout_of(layout, key_type::i64), width());
     sink->expect(n);
     test::write_all(*sink, test::with_indices(keys, width()), width() + 8, 64);
     sink->finish();
@@ -79,12 +80,47 @@ TEST_P(sinks_test, PiecesOfIndicesMakeTheWholeFile) {
   }
 }
 
+TEST_P(sinks_test, NarrowIndices) {
+  constexpr std::uint64_t n = 301;
+  const std::vector<std::byte> keys = test::random_bytes(n * width(), test::seed_for(n));
+  std::vector<std::uint32_t> indices(n);
+  std::iota(indices.begin(), indices.end(), 0);
+  const auto index_bytes = std::as_bytes(std::span(indices));
+  for (const key_type type : {key_type::u32, key_type::i32}) {
+    const files::key_layout layout{files::file_format::npy, type};
+    const auto sink = files::make_index_sink(files::find_output(folder_.path("y")), layout, width());
+    sink->expect(n);
+    test::write_all(*sink, test::with_indices(keys, width()), width() + 8, 64);
+    sink->finish();
+    EXPECT_EQ(folder_.read("y"), whole_file(layout, {index_bytes.begin(), index_bytes.end()}));
+  }
+}
+
+TEST(IndexTypes, CountWhatTheyCan) {
+  constexpr std::uint64_t two_to_32 = std::uint64_t{1} << 32;
+  EXPECT_NO_THROW(files::require_index_type(key_type::u32, two_to_32));
+  EXPECT_THROW(files::require_index_type(key_type::u32, two_to_32 + 1), invalid_argument);
+  EXPECT_THROW(files::require_index_type(key_type::i32, two_to_32), invalid_argument);
+  EXPECT_NO_THROW(files::require_index_type(key_type::i64, two_to_32 + 1));
+  EXPECT_THROW(files::require_index_type(key_type::f32, 1), invalid_argument);
+}
+
+// The number of a stream's elements is not known before they come.
+TEST_P(sinks_test, AnIndexThatDoesNotFitItsTypeIsRefused) {
+  const std::vector<std::uint64_t> index{(std::uint64_t{1} << 32)};
+  std::vector<std::byte> element(width() + 8);
+  std::memcpy(element.data() + width(), index.data(), 8);
+  const auto sink =
+      files::make_index_sink(files::find_output(folder_.path("y")), {files::file_format::raw, key_type::u32}, width());
+  EXPECT_THROW(sink->write(element.data(), 1), invalid_argument);
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, sinks_test, testing::ValuesIn(test::all_key_types()),
                          [](const auto& param) { return std::string(name(param.param)); });
 
 class sink_test : public testing::Test {
  protected:
-  static constexpr files::key_layout npy{files::file_format::npy, key_type::u32, std::endian::little};
+  const files::key_layout npy{files::file_format::npy, key_type::u32, std::endian::little};
   test::file_folder folder_;
 };
 
@@ -127,7 +163,7 @@ TEST_F(sink_test, CountThatWasNotKeptIsRefused) {
 TEST_F(sink_test, StreamOfNpyNeedsItsCountAhead) {
   const files::output_target stream = files::find_output("/dev/null");
   EXPECT_THROW(static_cast<void>(files::make_key_sink(stream, npy, {.is_count_known = false})), invalid_argument);
-  EXPECT_THROW(static_cast<void>(files::make_index_sink(stream, npy, {.is_count_known = false})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(files::make_index_sink(stream, npy, 4, {.is_count_known = false})), invalid_argument);
   EXPECT_NO_THROW(static_cast<void>(files::make_record_sink(stream, 4, {.is_count_known = false})));
   // Promised, but not told: late, and before anything is written all the same.
   const auto sink = files::make_key_sink(stream, npy);

@@ -25,7 +25,7 @@ std::string text_of(std::string_view bytes) {
 }
 
 // Parses a preamble and header as a file's first bytes are parsed; nothing when refused.
-std::optional<npy_header> parse_or_refuse(const std::string& bytes) {
+std::optional<npy_array> parse_or_refuse(const std::string& bytes) {
   try {
     // Exact copies on the heap: a read past their end is seen by the address sanitizer.
     const std::vector<char> start(bytes.begin(), bytes.begin() + std::min<std::ptrdiff_t>(std::ssize(bytes), 10));
@@ -64,31 +64,55 @@ TEST(Npy, WrittenHeadersAreRead) {
            {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 33, (~std::uint64_t{0}) / 8}) {
         const std::string bytes = make_npy_header({type, order, count});
         EXPECT_EQ(bytes.size() % 64, 0u);
-        const npy_header header = parse_npy_header(text_of(bytes), file);
-        EXPECT_EQ(header.type, type);
-        EXPECT_EQ(header.num_keys, count);
-        EXPECT_EQ(header.byte_order, size_bytes(type) > 1 ? order : std::endian::native);
+        const npy_array array = parse_npy_header(text_of(bytes), file);
+        EXPECT_EQ(array.dtype.key, type);
+        EXPECT_EQ(array.num_elements, count);
+        EXPECT_EQ(array.dtype.byte_order, size_bytes(type) > 1 ? order : std::endian::native);
       }
     }
   }
-  EXPECT_EQ(parse_npy_header(text_of(make_npy_header({key_type::bf16, std::endian::little, 3})), file).type,
+  EXPECT_EQ(parse_npy_header(text_of(make_npy_header({key_type::bf16, std::endian::little, 3})), file).dtype.key,
             key_type::u16);
 }
 
 TEST(Npy, SpellingsOfTheSameHeaderAreRead) {
-  const npy_header expected{key_type::u32, std::endian::native, 10};
   for (const char* text : {"{'descr': '=u4', 'fortran_order': False, 'shape': (10,), }\n",
                            "{'descr':'u4','fortran_order':True,'shape':(10,)}",
                            "{\"shape\": (10L,), \"descr\": \"u4\", \"fortran_order\": False}",
                            " { 'shape' : ( 10 , ) , 'fortran_order' : False , 'descr' : 'u4' , } \n\n"}) {
-    EXPECT_EQ(parse_npy_header(text, file), expected) << text;
+    const npy_array array = parse_npy_header(text, file);
+    EXPECT_EQ(array.dtype.key, key_type::u32) << text;
+    EXPECT_EQ(array.dtype.byte_order, std::endian::native) << text;
+    EXPECT_EQ(array.shape, std::vector<std::uint64_t>{10}) << text;
   }
+}
+
+TEST(Npy, FieldsLieWhereNumpyPutsThem) {
+  const std::string text =
+      "{'descr': [('a', 'i1'), ('', '|V3'), ('b', '<f8'), (('a title', 'c'), '>M8[ns]'), ('d', '<u2', (2, 3)), "
+      "('e', [('x', '<U2'), ('y', '|b1')])], 'fortran_order': True, 'shape': (2, 5), }";
+  const npy_array array = parse_npy_header(text, file);
+  ASSERT_EQ(array.dtype.fields.size(), 5u);
+  EXPECT_EQ(array.dtype.item_bytes, 4u + 8 + 8 + 12 + 9);
+  const auto& fields = array.dtype.fields;
+  const std::vector<std::string> names{fields[0].name, fields[1].name, fields[2].name, fields[3].name, fields[4].name};
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b", "c", "d", "e"}));
+  EXPECT_EQ(fields[1].offset, 4u);
+  EXPECT_EQ(fields[2].dtype.kind, npy_kind::time);
+  EXPECT_EQ(fields[2].dtype.byte_order, std::endian::big);
+  EXPECT_EQ(dtype_text(fields[2].dtype), "datetime64[ns]");
+  EXPECT_TRUE(fields[3].is_array);
+  EXPECT_EQ(fields[4].offset, 32u);
+  EXPECT_EQ(fields[4].dtype.fields[1].offset, 8u);
+  EXPECT_EQ(array.num_elements, 10u);
+  EXPECT_TRUE(array.is_fortran);
+  EXPECT_EQ(make_npy_header(array.dtype.descr, array.shape, true).substr(10, text.size()), text);
 }
 
 TEST(Npy, ClaimsThatNoFileHoldsAreRefused) {
   const std::string begin = "{'descr': '<u8', 'fortran_order': False, 'shape': (";
   EXPECT_THROW(static_cast<void>(parse_npy_header(begin + "2305843009213693952,)}", file)), bad_input);
-  EXPECT_EQ(parse_npy_header(begin + "2305843009213693951,)}", file).num_keys, 2305843009213693951u);
+  EXPECT_EQ(parse_npy_header(begin + "2305843009213693951,)}", file).num_elements, 2305843009213693951u);
   EXPECT_THROW(static_cast<void>(parse_npy_header(begin + "18446744073709551616,)}", file)), bad_input);
   EXPECT_THROW(static_cast<void>(parse_npy_header(begin + "-0,)}", file)), bad_input);
 }
@@ -122,6 +146,8 @@ class mutator {
                                       "'descr'",
                                       "'|O'",
                                       "[('a', '<u4')]",
+                                      "[('', '|V4'), ('b', [('c', '<U3', (2,))])]",
+                                      "'<M8[ns]'",
                                       "True",
                                       "'shape': (1, 2)",
                                       "\\",
@@ -156,7 +182,8 @@ TEST(Npy, MutatedHeadersAreReadOrRefused) {
     std::string bytes = make_npy_header({type, std::endian::little, static_cast<std::uint64_t>(i)});
     const auto header = parse_or_refuse(mutate(std::move(bytes)));
     num_refused += header ? 0 : 1;
-    EXPECT_TRUE(!header || header->num_keys <= ~std::uint64_t{0} / size_bytes(header->type));
+    EXPECT_TRUE(!header ||
+                header->num_elements <= ~std::uint64_t{0} / std::max<std::uint64_t>(header->dtype.item_bytes, 1));
   }
   // Most mutations hurt; some fall on the padding and do not.
   EXPECT_GT(num_refused, num_cases / 4);

@@ -19,7 +19,7 @@ namespace spansort {
 namespace {
 
 constexpr std::uint64_t file_bytes = std::uint64_t{64} << 20;
-constexpr files::key_layout raw_keys{files::file_format::raw, key_type::u64};
+const files::key_layout raw_keys{files::file_format::raw, key_type::u64};
 
 class page_cache_test : public testing::Test {
  protected:

@@ -25,7 +25,7 @@ void extend(std::string& head, std::size_t num_bytes, input_file& input) {
   head.resize(before + input.read(bytes_of(head).subspan(before)));
 }
 
-npy_header read_npy_header(std::string& head, input_file& input) {
+npy_array read_npy_header(std::string& head, input_file& input) {
   extend(head, npy_preamble_bytes - std::min(head.size(), npy_preamble_bytes), input);
   extend(head, npy_preamble_size(head, input.name()) - head.size(), input);
   const npy_extent text = npy_header_extent(head, input.name());
@@ -37,58 +37,113 @@ npy_header read_npy_header(std::string& head, input_file& input) {
   return parse_npy_header(std::string_view(head).substr(text.begin_bytes), input.name());
 }
 
-// bf16 has no dtype of its own and travels as u16.
-key_type agreed_type(key_type found, std::optional<key_type> asked, const std::string& file) {
-  if (!asked || *asked == found) return found;
-  if (*asked == key_type::bf16 && found == key_type::u16) return key_type::bf16;
-  throw bad_input(fmt::format("{}: holds {} keys by its header, {} (--type) expected", file, spansort::name(found),
-                              spansort::name(*asked)));
-}
-
-template <class Word, class Swap>
-void swap_words(std::span<std::byte> elements, Swap swap) {
-  for (std::size_t at = 0; at + sizeof(Word) <= elements.size(); at += sizeof(Word)) {
-    Word word;
-    std::memcpy(&word, elements.data() + at, sizeof(Word));
-    word = static_cast<Word>(swap(word));
-    std::memcpy(elements.data() + at, &word, sizeof(Word));
-  }
+// bf16 has no dtype of its own and travels as u16, or as raw bytes.
+bool is_bf16(const npy_dtype& dtype) {
+  return dtype.key == key_type::u16 || dtype.key == key_type::bf16 ||
+         (dtype.kind == npy_kind::raw && dtype.item_bytes == 2);
 }
 
 }  // namespace
 
-key_reader::key_reader(const std::string& path, std::optional<key_type> type) : input_(path) {
+std::vector<word_change> key_layout::changes() const {
+  if (record_bytes != 0) return record_changes;
+  const bool swaps = byte_order != std::endian::native && size_bytes(type) > 1;
+  if (!swaps && !lowers_times) return {};
+  return {{.word_bytes = static_cast<std::uint32_t>(size_bytes(type)), .swaps = swaps, .lowers = lowers_times}};
+}
+
+key_reader::key_reader(const std::string& path, std::optional<key_type> type) : key_reader(path, type, false) {}
+
+key_reader key_reader::open_elements(const std::string& path, std::optional<key_type> type) {
+  return {path, type, true};
+}
+
+key_reader::key_reader(const std::string& path, std::optional<key_type> type, bool takes_elements) : input_(path) {
   extend(head_, npy_magic.size(), input_);
   if (head_ == npy_magic || is_npy_name(path)) {
     read_header(type);
+    if (!takes_elements) require_keys();
     return;
   }
   if (!type) {
     throw invalid_argument(
         fmt::format("{}: the type of raw keys is needed (--type); only .npy files name theirs", input_.name()));
   }
-  layout_ = {file_format::raw, *type, std::endian::little};
+  layout_.type = *type;
   // A regular file of size 0 is empty, or one of the kernel's; what was read of it tells.
   is_empty_ = head_.empty() && input_.is_regular();
   if (input_.size_bytes()) require_whole_keys(*input_.size_bytes());
 }
 
 void key_reader::read_header(std::optional<key_type> type) {
-  const npy_header header = read_npy_header(head_, input_);
-  layout_ = {file_format::npy, agreed_type(header.type, type, input_.name()), header.byte_order};
-  claimed_bytes_ = header.num_keys * size_bytes(header.type);
+  array_ = read_npy_header(head_, input_);
+  layout_.format = file_format::npy;
+  take_dtype(type);
+  take_shape();
+  claimed_bytes_ = array_->num_elements * layout_.element_bytes();
   header_bytes_ = head_.size();
   head_.clear();
   if (const auto size = input_.size_bytes()) require_claimed_size(*size - std::min(*size, header_bytes_));
 }
 
+void key_reader::refuse(const std::string& why) const {
+  throw bad_input(fmt::format("{}: dtype {} not sortable: {}", input_.name(), quoted(array_->dtype.descr), why));
+}
+
+void key_reader::take_dtype(std::optional<key_type> type) {
+  const npy_dtype& dtype = array_->dtype;
+  const bool is_plain = dtype.kind == npy_kind::number && dtype.key != key_type::bf16;
+  if (type == key_type::bf16 && is_bf16(dtype)) {
+    layout_.type = key_type::bf16;
+    layout_.descr = is_plain ? "" : dtype.descr;
+  } else if (dtype.key) {
+    layout_.type = *dtype.key;
+    layout_.descr = is_plain ? "" : dtype.descr;
+  } else {
+    if (dtype.kind == npy_kind::other) refuse("complex numbers and long doubles have no order here");
+    if (dtype.kind == npy_kind::raw) {
+      refuse("raw bytes; of 2 bytes each they may be bf16 (--type bf16), else name fields when the array is made");
+    }
+    if (dtype.item_bytes == 0) refuse("elements of no bytes");
+    layout_.record_bytes = dtype.item_bytes;
+    layout_.descr = dtype.descr;
+  }
+  layout_.byte_order = dtype.byte_order;
+  if (!type || *type == layout_.type) return;
+  throw bad_input(fmt::format("{}: holds {} keys by its header, {} (--type) expected", input_.name(), dtype_text(dtype),
+                              spansort::name(*type)));
+}
+
+/// Keys lie along one dimension; the others are 1.
+void key_reader::take_shape() {
+  const std::vector<std::uint64_t>& shape = array_->shape;
+  if (shape.empty()) {
+    throw bad_input(fmt::format("{}: 0-d array (a single number); a one-dimensional array is expected", input_.name()));
+  }
+  const auto is_long = [](std::uint64_t count) { return count != 1; };
+  if (std::count_if(shape.begin(), shape.end(), is_long) > 1) {
+    throw bad_input(fmt::format("{}: {}-d array of shape {}; a one-dimensional array is expected (save its ravel())",
+                                input_.name(), shape.size(), shape_text(shape)));
+  }
+  const auto keys = std::find_if(shape.begin(), shape.end(), is_long);
+  layout_.ones_before = static_cast<unsigned>((keys == shape.end() ? keys - 1 : keys) - shape.begin());
+  layout_.ones_after = static_cast<unsigned>(shape.size()) - layout_.ones_before - 1;
+}
+
+void key_reader::require_keys() const {
+  if (layout_.record_bytes != 0) refuse("strings and records of several fields are sorted, and nothing else");
+  if (array_->dtype.kind == npy_kind::time) {
+    refuse("dates and time differences are sorted, and nothing else; save their view('i8')");
+  }
+}
+
 std::optional<std::uint64_t> key_reader::num_keys() const noexcept {
   if (!input_.size_bytes()) return is_empty_ ? std::optional<std::uint64_t>(0) : std::nullopt;
-  return claimed_bytes_.value_or(*input_.size_bytes()) / size_bytes(layout_.type);
+  return claimed_bytes_.value_or(*input_.size_bytes()) / layout_.element_bytes();
 }
 
 void key_reader::require_memory(const memory_policy& memory) const {
-  if (const auto count = num_keys()) require_room(*count * size_bytes(layout_.type), 0, memory);
+  if (const auto count = num_keys()) require_room(*count * layout_.element_bytes(), 0, memory);
 }
 
 loaded_keys key_reader::read(const memory_policy& memory, const transfer_progress& progress) {
@@ -96,13 +151,13 @@ loaded_keys key_reader::read(const memory_policy& memory, const transfer_progres
   keys.layout = layout_;
   keys.bytes = input_.size_bytes() ? read_known(memory, progress) : read_stream(memory, progress);
   require_complete(keys.bytes.size());
-  keys.num_keys = keys.bytes.size() / size_bytes(layout_.type);
-  if (layout_.byte_order != std::endian::native) swap_bytes(keys.bytes.bytes(), size_bytes(layout_.type));
+  keys.num_keys = keys.bytes.size() / layout_.element_bytes();
+  make_native(keys.bytes.bytes(), layout_.element_bytes(), layout_.changes());
   return keys;
 }
 
 std::uint64_t key_reader::read_some(std::span<std::byte> into, const transfer_progress& progress) {
-  const std::uint64_t width = size_bytes(layout_.type);
+  const std::uint64_t width = layout_.element_bytes();
   const std::uint64_t wanted = into.size() - into.size() % width;
   const auto part = into.first(std::min(wanted, most_bytes() - bytes_taken_));
   const std::size_t held = std::min(head_.size(), part.size());
@@ -111,13 +166,13 @@ std::uint64_t key_reader::read_some(std::span<std::byte> into, const transfer_pr
   const std::uint64_t num_bytes = held + input_.read(part.subspan(held), progress);
   bytes_taken_ += num_bytes;
   if (num_bytes < wanted || bytes_taken_ == most_bytes()) require_complete(bytes_taken_);
-  if (layout_.byte_order != std::endian::native) swap_bytes(part.first(num_bytes), width);
+  make_native(part.first(num_bytes), width, layout_.changes());
   return num_bytes / width;
 }
 
 loaded_keys key_reader::read_part(std::uint64_t first, std::uint64_t count, const memory_policy& memory,
                                   const transfer_progress& progress) {
-  const std::uint64_t width = size_bytes(layout_.type);
+  const std::uint64_t width = layout_.element_bytes();
   require_room(count * width, 0, memory);
   loaded_keys keys{.layout = layout_, .num_keys = count, .bytes = base::byte_buffer(count * width)};
   input_.seek(header_bytes_ + first * width);
@@ -127,7 +182,7 @@ loaded_keys key_reader::read_part(std::uint64_t first, std::uint64_t count, cons
     throw bad_input(fmt::format("{}: ends after {} of {} bytes of its part from key {} on", input_.name(), num_read,
                                 count * width, first));
   }
-  if (layout_.byte_order != std::endian::native) swap_bytes(keys.bytes.bytes(), width);
+  make_native(keys.bytes.bytes(), width, layout_.changes());
   return keys;
 }
 
@@ -174,7 +229,7 @@ void key_reader::require_complete(std::uint64_t data_bytes) {
 
 void key_reader::require_claimed_size(std::uint64_t data_bytes) const {
   if (data_bytes == *claimed_bytes_) return;
-  const std::uint64_t width = size_bytes(layout_.type);
+  const std::uint64_t width = layout_.element_bytes();
   const bool is_cut = !input_.size_bytes() && data_bytes > *claimed_bytes_;
   throw bad_input(fmt::format("{}: header claims {} elements of {} bytes, file holds {}{} bytes after its header",
                               input_.name(), count_text(*claimed_bytes_ / width), width, is_cut ? "at least " : "",
@@ -182,25 +237,16 @@ void key_reader::require_claimed_size(std::uint64_t data_bytes) const {
 }
 
 void key_reader::require_whole_keys(std::uint64_t num_bytes) const {
-  const std::uint64_t width = size_bytes(layout_.type);
+  const std::uint64_t width = layout_.element_bytes();
   if (num_bytes % width == 0) return;
   throw bad_input(fmt::format("{}: {} bytes are not a multiple of {}, the size of a {} key", input_.name(), num_bytes,
                               width, spansort::name(layout_.type)));
 }
 
 void key_reader::require_room(std::uint64_t num_bytes, std::uint64_t held_bytes, const memory_policy& memory) const {
-  const std::uint64_t width = size_bytes(layout_.type);
+  const std::uint64_t width = layout_.element_bytes();
   const std::uint64_t workspace = memory.workspace_bytes_per_key ? memory.workspace_bytes_per_key(layout_.type) : 0;
   files::require_memory(input_.name(), num_bytes / width, {width, workspace, memory.limit_bytes, held_bytes});
-}
-
-void swap_bytes(std::span<std::byte> elements, std::size_t element_bytes) {
-  switch (element_bytes) {
-    case 2: return swap_words<std::uint16_t>(elements, [](std::uint16_t x) { return __builtin_bswap16(x); });
-    case 4: return swap_words<std::uint32_t>(elements, [](std::uint32_t x) { return __builtin_bswap32(x); });
-    case 8: return swap_words<std::uint64_t>(elements, [](std::uint64_t x) { return __builtin_bswap64(x); });
-    default: return;
-  }
 }
 
 bool is_npy_name(const std::string& path) { return path.ends_with(".npy"); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the keys of a raw or .npy file, in native byte order: all of them into memory, a part, or piece after piece.
+// Elements of a .npy file that are no keys, records, are read likewise where they are asked for.
 // The count is known from the header or the file's size before anything is allocated; a stream grows with what arrives,
 // never with what its header claims.
 #pragma once
@@ -9,20 +10,33 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/byte_buffer.hpp"
 #include "files/io/input.hpp"
+#include "files/io/npy.hpp"
+#include "files/io/word_changes.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort::files {
 
 enum class file_format : std::uint8_t { raw, npy };
 
-/// What a file of keys is.
+/// What a file of keys is. Keys of a .npy file need not be numbers to NumPy: `descr` is then what their dtype is.
 struct key_layout {
   file_format format = file_format::raw;
-  key_type type = key_type::u8;
+  key_type type = key_type::u8;  ///< of no meaning for records
   std::endian byte_order = std::endian::little;
+  std::uint64_t record_bytes = 0;                ///< of elements that are no keys; 0: they are
+  std::vector<word_change> record_changes = {};  ///< of records
+  bool lowers_times = false;                     ///< keys are times, of which NaT is to be the greatest
+  std::string descr = {};                        ///< dtype of a .npy file; "": that of type and byte order
+  unsigned ones_before = 0;                      ///< dimensions of 1 in a .npy file's shape, before the one of the keys
+  unsigned ones_after = 0;
+
+  [[nodiscard]] std::uint64_t element_bytes() const { return record_bytes != 0 ? record_bytes : size_bytes(type); }
+  /// Returns what is done to elements that are read, and undone when they are written.
+  [[nodiscard]] std::vector<word_change> changes() const;
 };
 
 struct loaded_keys {
@@ -44,10 +58,16 @@ struct memory_policy {
 class key_reader {
  public:
   /// Opens `path`; "-" is standard input. Throws bad_input, io_error, and invalid_argument when raw keys come without a
-  /// type.
+  /// type. Times and records are refused: see open_elements().
   key_reader(const std::string& path, std::optional<key_type> type);
+  /// Opens `path` likewise and takes arrays of all that can be ordered. Who reads records says how with read_as().
+  [[nodiscard]] static key_reader open_elements(const std::string& path, std::optional<key_type> type);
 
   [[nodiscard]] const key_layout& layout() const noexcept { return layout_; }
+  /// The header of a .npy file.
+  [[nodiscard]] const std::optional<npy_array>& array() const noexcept { return array_; }
+  /// Has elements read as `layout` says, which has the size of the elements as they are.
+  void read_as(key_layout layout) { layout_ = std::move(layout); }
   /// Bytes before the first key.
   [[nodiscard]] std::uint64_t header_bytes() const noexcept { return header_bytes_; }
   /// Known for regular files only.
@@ -75,7 +95,12 @@ class key_reader {
                                       const transfer_progress& progress = {});
 
  private:
+  key_reader(const std::string& path, std::optional<key_type> type, bool takes_elements);
   void read_header(std::optional<key_type> type);
+  void take_dtype(std::optional<key_type> type);
+  void take_shape();
+  void require_keys() const;
+  [[noreturn]] void refuse(const std::string& why) const;
   void require_claimed_size(std::uint64_t data_bytes) const;
   void require_whole_keys(std::uint64_t num_bytes) const;
   void require_complete(std::uint64_t data_bytes);
@@ -86,15 +111,13 @@ class key_reader {
 
   input_file input_;
   key_layout layout_;
+  std::optional<npy_array> array_;
   std::string head_;  ///< first bytes of raw keys, read to see what they are
   std::uint64_t header_bytes_ = 0;
   std::optional<std::uint64_t> claimed_bytes_;  ///< of keys, by the header
   bool is_empty_ = false;                       ///< a regular file of which nothing could be read
   std::uint64_t bytes_taken_ = 0;               ///< of keys, by read_some()
 };
-
-/// Reverses the bytes of every element of 1, 2, 4 or 8 bytes.
-void swap_bytes(std::span<std::byte> elements, std::size_t element_bytes);
 
 /// Returns whether the name ends in ".npy".
 [[nodiscard]] bool is_npy_name(const std::string& path);

@@ -2,6 +2,7 @@
 #include "files/io/key_writer.hpp"
 
 #include <span>
+#include <vector>
 
 #include "files/io/npy.hpp"
 
@@ -9,7 +10,12 @@ namespace spansort::files {
 
 std::string header_of(const key_layout& layout, std::uint64_t num_keys) {
   if (layout.format == file_format::raw) return "";
-  return make_npy_header({layout.type, layout.byte_order, num_keys});
+  const npy_header numbers{layout.type, layout.byte_order, num_keys};
+  if (layout.descr.empty() && layout.ones_before + layout.ones_after == 0) return make_npy_header(numbers);
+  std::vector<std::uint64_t> shape(layout.ones_before, 1);
+  shape.push_back(num_keys);
+  shape.insert(shape.end(), layout.ones_after, 1);
+  return make_npy_header(layout.descr.empty() ? numpy_descr(numbers) : layout.descr, shape);
 }
 
 key_layout output_layout(const output_target& target, const std::string& input, const key_layout& layout) {
@@ -24,14 +30,14 @@ key_layout output_layout(const output_target& target, const std::string& input, 
 }
 
 std::uint64_t file_bytes(const key_layout& layout, std::uint64_t num_keys) {
-  return header_of(layout, num_keys).size() + num_keys * size_bytes(layout.type);
+  return header_of(layout, num_keys).size() + num_keys * layout.element_bytes();
 }
 
 void write_keys(const output_target& target, const key_layout& layout, key_span keys,
                 const temporary_callback& on_temporary, const transfer_progress& progress) {
   const std::string header = header_of(layout, keys.num_keys);
   const std::span data(static_cast<std::byte*>(keys.data), keys.num_keys * size_bytes(layout.type));
-  if (layout.byte_order != std::endian::native) swap_bytes(data, size_bytes(layout.type));
+  make_foreign(data, layout.element_bytes(), layout.changes());
   atomic_file file(target, header.size() + data.size(), on_temporary);
   file.write(std::as_bytes(std::span(header)));
   file.write(data, progress);

@@ -2,11 +2,10 @@
 #include "files/io/npy.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "files/io/text.hpp"
@@ -15,201 +14,86 @@
 namespace spansort::files {
 namespace {
 
-// More dimensions than NumPy has ever allowed.
-constexpr std::size_t max_dimensions = 64;
-
-struct npy_type {
-  char kind;
-  char digit;
-  key_type type;
-};
-constexpr std::array<npy_type, 11> npy_types{{{'u', '1', key_type::u8},
-                                              {'i', '1', key_type::i8},
-                                              {'u', '2', key_type::u16},
-                                              {'i', '2', key_type::i16},
-                                              {'u', '4', key_type::u32},
-                                              {'i', '4', key_type::i32},
-                                              {'u', '8', key_type::u64},
-                                              {'i', '8', key_type::i64},
-                                              {'f', '2', key_type::f16},
-                                              {'f', '4', key_type::f32},
-                                              {'f', '8', key_type::f64}}};
-
-std::string what_kind(char kind) {
-  switch (kind) {
-    case 'O': return " (Python objects)";
-    case 'V': return " (raw records)";
-    case 'U': return " (unicode text)";
-    case 'S':
-    case 'a': return " (byte strings)";
-    case '?':
-    case 'b': return " (booleans)";
-    case 'c': return " (complex numbers)";
-    case 'M': return " (dates)";
-    case 'm': return " (time differences)";
-    default: return "";
+/// A number in the words of NumPy's dtypes.
+constexpr std::string_view numpy_name(key_type type) noexcept {
+  switch (type) {
+    case key_type::u8: return "u1";
+    case key_type::i8: return "i1";
+    case key_type::u16: return "u2";
+    case key_type::i16: return "i2";
+    case key_type::u32: return "u4";
+    case key_type::i32: return "i4";
+    case key_type::u64: return "u8";
+    case key_type::i64: return "i8";
+    case key_type::f16: return "f2";
+    case key_type::bf16: return "u2";
+    case key_type::f32: return "f4";
+    case key_type::f64: return "f8";
   }
+  return "";
 }
 
-struct dimension {
-  std::uint64_t count = 0;
-  bool is_negative = false;
-  bool is_huge = false;  ///< does not fit 64 bits
-};
-
-/// A cursor over the header's text; every read is bounded.
 class header_reader {
  public:
-  header_reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  header_reader(std::string_view text, const std::string& file) : text_(text, file) {}
 
-  npy_header read() {
-    expect('{');
-    while (!skip_to('}')) {
+  npy_array read() {
+    text_.expect('{');
+    while (!text_.skip_to('}')) {
       read_entry();
-      if (!skip_to(',') && !is_next('}')) fail("',' or '}' expected");
+      if (!text_.skip_to(',') && !text_.is_next('}')) text_.fail("',' or '}' expected");
     }
-    skip_blanks();
-    if (at_ != text_.size()) fail("nothing but blanks expected after '}'");
-    if (!has_order_) fail("'fortran_order' is missing");
-    if (!type_) fail("'descr' is missing");
-    if (!has_shape_) fail("'shape' is missing");
-    return {*type_, byte_order_, num_keys()};
+    text_.skip_blanks();
+    if (!text_.is_at_end()) text_.fail("nothing but blanks expected after '}'");
+    if (!has_order_) text_.fail("'fortran_order' is missing");
+    if (!has_dtype_) text_.fail("'descr' is missing");
+    if (!has_shape_) text_.fail("'shape' is missing");
+    take_shape();
+    return std::move(array_);
   }
 
  private:
   void read_entry() {
-    const std::string_view key = read_string();
-    expect(':');
-    if (key == "descr" && !type_) return read_dtype();
-    if (key == "fortran_order" && !has_order_) return read_order();
-    if (key == "shape" && !has_shape_) return read_shape();
-    fail(fmt::format("key {} is unknown or comes twice", quoted(key)));
-  }
-
-  void read_dtype() {
-    skip_blanks();
-    if (is_next('[') || is_next('(') || is_next('{')) refuse_dtype("of several fields", " (structured)");
-    const std::string_view descr = read_string();
-    const bool has_order = !descr.empty() && std::string_view("<>=|").find(descr[0]) != std::string_view::npos;
-    const char order = has_order ? descr[0] : '=';
-    const std::string_view rest = descr.substr(has_order ? 1 : 0);
-    const auto known = std::find_if(npy_types.begin(), npy_types.end(), [&](const npy_type& row) {
-      return rest.size() == 2 && rest[0] == row.kind && rest[1] == row.digit;
-    });
-    if (known == npy_types.end()) refuse_dtype(quoted(descr), rest.empty() ? "" : what_kind(rest[0]));
-    if (order == '|' && size_bytes(known->type) > 1) refuse_dtype(quoted(descr), " (no byte order)");
-    type_ = known->type;
-    byte_order_ = order == '<' ? std::endian::little : order == '>' ? std::endian::big : std::endian::native;
-    if (size_bytes(*type_) == 1) byte_order_ = std::endian::native;
-  }
-
-  // Of a one-dimensional array both orders are the same.
-  void read_order() {
-    skip_blanks();
-    for (const std::string_view word : {std::string_view("True"), std::string_view("False")}) {
-      if (text_.substr(at_, word.size()) != word) continue;
-      at_ += word.size();
-      has_order_ = true;
-      return;
+    const std::string_view key = text_.read_string();
+    text_.expect(':');
+    if (key == "descr" && !std::exchange(has_dtype_, true)) {
+      array_.dtype = read_npy_dtype(text_);
+    } else if (key == "fortran_order" && !std::exchange(has_order_, true)) {
+      array_.is_fortran = text_.skip_word("True");
+      if (!array_.is_fortran && !text_.skip_word("False")) text_.fail("True or False expected for 'fortran_order'");
+    } else if (key == "shape" && !std::exchange(has_shape_, true)) {
+      shape_ = text_.read_tuple();
+    } else {
+      text_.fail(fmt::format("key {} is unknown or comes twice", quoted(key)));
     }
-    fail("True or False expected for 'fortran_order'");
   }
 
-  void read_shape() {
-    skip_blanks();
-    const std::size_t begin = at_;
-    expect('(');
-    bool has_comma = false;
-    while (!skip_to(')')) {
-      if (shape_.size() == max_dimensions) fail("more than 64 dimensions");
-      if (!shape_.empty() && !has_comma) fail("',' or ')' expected in 'shape'");
-      shape_.push_back(read_dimension());
-      has_comma = skip_to(',');
+  /// An array with a dimension of 0 has no elements, however large the others are.
+  void take_shape() {
+    const std::uint64_t item_bytes = std::max<std::uint64_t>(array_.dtype.item_bytes, 1);
+    bool is_huge = false;
+    bool is_empty = false;
+    std::uint64_t count = 1;
+    for (const npy_dimension& d : shape_) {
+      if (d.is_negative) text_.fail("negative dimension in 'shape'");
+      is_empty = is_empty || (d.count == 0 && !d.is_huge);
+      is_huge = is_huge || d.is_huge || __builtin_mul_overflow(count, d.count, &count);
+      array_.shape.push_back(d.count);
     }
-    if (shape_.size() == 1 && !has_comma) fail("'shape' is a number, a tuple is expected");
-    shape_text_ = text_.substr(begin, at_ - begin);
-    has_shape_ = true;
-  }
-
-  dimension read_dimension() {
-    skip_blanks();
-    dimension result;
-    result.is_negative = skip_to('-');
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') ++at_;
-    const std::string_view digits = text_.substr(begin, at_ - begin);
-    if (digits.empty()) fail("a number expected in 'shape'");
-    if (digits.size() > 1 && digits[0] == '0') fail("a number in 'shape' starts with 0");
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), result.count);
-    result.is_huge = parsed.ec == std::errc::result_out_of_range;
-    if (is_next('L')) ++at_;  // Python 2 wrote long integers so
-    return result;
-  }
-
-  std::uint64_t num_keys() const {
-    const std::string shape = quoted(shape_text_);
-    for (const dimension& d : shape_) {
-      if (d.is_negative) fail(fmt::format("negative dimension in shape {}", shape));
+    if (is_empty) count = 0;
+    if (!is_empty && (is_huge || count > ~std::uint64_t{0} / item_bytes)) {
+      throw bad_input(fmt::format("{}: header claims {} elements of {} bytes, more than any file holds", text_.file(),
+                                  is_huge ? "very many" : count_text(count), array_.dtype.item_bytes));
     }
-    if (shape_.empty()) {
-      throw bad_input(fmt::format("{}: 0-d array (a single number); a one-dimensional array is expected", file_));
-    }
-    if (shape_.size() > 1) {
-      throw bad_input(fmt::format("{}: {}-d array of shape {}; a one-dimensional array is expected (save its ravel())",
-                                  file_, shape_.size(), shape));
-    }
-    const std::uint64_t bytes_per_key = size_bytes(*type_);
-    if (shape_[0].is_huge || shape_[0].count > ~std::uint64_t{0} / bytes_per_key) {
-      throw bad_input(fmt::format("{}: header claims {} elements of {} bytes, more than any file holds", file_,
-                                  shape_[0].is_huge ? shape : count_text(shape_[0].count), bytes_per_key));
-    }
-    return shape_[0].count;
+    array_.num_elements = count;
   }
 
-  // A string literal of Python without escapes.
-  std::string_view read_string() {
-    skip_blanks();
-    if (!is_next('\'') && !is_next('"')) fail("a quoted word expected");
-    const char quote = text_[at_];
-    const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) fail("closing quote missing");
-    const std::string_view word = text_.substr(at_ + 1, end - at_ - 1);
-    if (word.find('\\') != std::string_view::npos) fail("backslash in a quoted word");
-    at_ = end + 1;
-    return word;
-  }
-
-  void skip_blanks() {
-    while (is_next(' ') || is_next('\t') || is_next('\n') || is_next('\r')) ++at_;
-  }
-  bool is_next(char c) const { return at_ < text_.size() && text_[at_] == c; }
-  bool skip_to(char c) {
-    skip_blanks();
-    if (!is_next(c)) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char c) {
-    if (!skip_to(c)) fail(fmt::format("'{}' expected", c));
-  }
-  [[noreturn]] void fail(const std::string& why) const {
-    throw bad_input(fmt::format("{}: .npy header is damaged: {}, found {} at byte {}", file_, why,
-                                at_ < text_.size() ? quoted(text_.substr(at_)) : "its end", at_));
-  }
-  [[noreturn]] void refuse_dtype(const std::string& dtype, const std::string& kind) const {
-    throw bad_input(
-        fmt::format("{}: dtype {} not sortable{}; known: u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8", file_, dtype, kind));
-  }
-
-  std::string_view text_;
-  const std::string& file_;
-  std::size_t at_ = 0;
-  std::optional<key_type> type_;
-  std::endian byte_order_ = std::endian::native;
+  npy_text text_;
+  npy_array array_;
+  std::vector<npy_dimension> shape_;
+  bool has_dtype_ = false;
   bool has_order_ = false;
   bool has_shape_ = false;
-  std::vector<dimension> shape_;
-  std::string_view shape_text_;
 };
 
 std::size_t byte_at(std::string_view text, std::size_t index) { return static_cast<unsigned char>(text[index]); }
@@ -247,21 +131,38 @@ npy_extent npy_header_extent(std::string_view preamble, const std::string& file)
   return {begin, size_bytes};
 }
 
-npy_header parse_npy_header(std::string_view text, const std::string& file) { return header_reader(text, file).read(); }
+npy_array parse_npy_header(std::string_view text, const std::string& file) { return header_reader(text, file).read(); }
 
-std::string make_npy_header(const npy_header& header) {
-  const key_type type = header.type == key_type::bf16 ? key_type::u16 : header.type;
-  const auto row =
-      std::find_if(npy_types.begin(), npy_types.end(), [&](const npy_type& known) { return known.type == type; });
-  const char order = size_bytes(type) == 1 ? '|' : header.byte_order == std::endian::little ? '<' : '>';
-  std::string text = fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': ({},), }}", order, row->kind,
-                                 row->digit, header.num_keys);
-  const std::size_t unpadded = npy_preamble_bytes + text.size() + 1;
-  text.append((64 - unpadded % 64) % 64, ' ');
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::string make_npy_header(std::string_view descr, const std::vector<std::uint64_t>& shape, bool is_fortran) {
+  std::string text = fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}", descr,
+                                 is_fortran ? "True" : "False", shape_text(shape));
+  // Room for the dimension that grows when an array is appended to.
+  constexpr std::size_t most_digits = 21;
+  if (!shape.empty())
+    text.append(most_digits - fmt::format("{}", is_fortran ? shape.back() : shape.front()).size(), ' ');
+  const bool is_long = text.size() + 64 > npy_max_header_bytes;
+  const std::size_t preamble_bytes = npy_preamble_bytes + (is_long ? 2 : 0);
+  text.append(64 - (preamble_bytes + text.size() + 1) % 64, ' ');
   text += '\n';
   std::string result(npy_magic);
-  result += {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
+  result += {is_long ? '\x02' : '\x01', '\x00'};
+  for (std::size_t at = npy_magic.size() + 2; at < preamble_bytes; ++at) {
+    result += static_cast<char>(text.size() >> 8 * (at - npy_magic.size() - 2) & 0xff);
+  }
   return result + text;
+}
+
+std::string numpy_descr(const npy_header& header) {
+  const char order = size_bytes(header.type) == 1 ? '|' : header.byte_order == std::endian::little ? '<' : '>';
+  return fmt::format("'{}{}'", order, numpy_name(header.type));
+}
+
+std::string make_npy_header(const npy_header& header) {
+  return make_npy_header(numpy_descr(header), {header.num_keys});
 }
 
 }  // namespace spansort::files

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// An input whose elements are keys, or what a .npy array may hold besides them, made ready to be read as what the sorts
+// take.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "files/io/key_reader.hpp"
+#include "spansort/records.hpp"
+#include "spansort/types.hpp"
+
+namespace spansort::files {
+
+struct typed_input {
+  key_reader reader;
+  std::optional<record_format> records;  ///< nothing: keys
+  bool is_time = false;                  ///< keys are dates or time differences, lowered where that puts NaT last
+  std::string elements;                  ///< what they are, in words: "f32", "datetime64[ns]", "S10"
+};
+
+/// What the caller says of an input.
+struct input_request {
+  std::optional<key_type> type = {};
+  std::vector<field_key> fields = {};
+  spansort::direction direction = spansort::direction::ascending;
+};
+
+/// Throws what key_reader and order_of_array() throw, and invalid_argument for fields of keys.
+[[nodiscard]] typed_input open_typed_input(const std::string& path, const input_request& request);
+
+}  // namespace spansort::files
