@@ -5,6 +5,7 @@
 #include "spansort/check.hpp"
 #include "spansort/devices.hpp"
 #include "spansort/errors.hpp"
+#include "spansort/file_statistics.hpp"
 #include "spansort/files.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/merge_sort.hpp"

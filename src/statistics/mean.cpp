@@ -34,14 +34,7 @@ wide integer_of(const number_total& total) { return (wide{total.high} << 64) + t
 
 number_total total_of_blocks(std::span<const block_sum> sums) {
   number_total total;
-  wide integers = 0;
-  for (const block_sum& s : sums) {
-    integers += (wide{s.high} << 32) + s.low;
-    add(s.of_floats, total);
-    total.num_numbers += s.num_numbers;
-  }
-  total.high = static_cast<std::int64_t>(integers >> 64);
-  total.low = static_cast<std::uint64_t>(integers);
+  for (const block_sum& s : sums) add_to(total, s);
   return total;
 }
 
@@ -134,6 +127,14 @@ class block_division {
 };
 
 }  // namespace
+
+void add_to(number_total& total, const block_sum& block) {
+  const wide integers = integer_of(total) + (wide{block.high} << 32) + block.low;
+  total.high = static_cast<std::int64_t>(integers >> 64);
+  total.low = static_cast<std::uint64_t>(integers);
+  add(block.of_floats, total);
+  total.num_numbers += block.num_numbers;
+}
 
 double mean(const const_key_span& keys) {
   std::vector<block_sum> sums(base::ceil_div(keys.num_keys, sum_block_keys));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "device/block_sums.hpp"
 #include "spansort/types.hpp"
 #include "statistics/select.hpp"
 
@@ -28,6 +29,8 @@ struct number_total {
   double lost = 0;
   std::uint64_t num_numbers = 0;
 };
+/// Adds the sum of the block of keys that follows those added before. The total of all blocks is that of total_of().
+void add_to(number_total& total, const device::block_sum& block);
 [[nodiscard]] number_total total_of(key_type type, std::span<const key_chunk> chunks);
 
 /// Returns the mean of all totals together, in their order. One total gives the same bits as mean(); of several, sums

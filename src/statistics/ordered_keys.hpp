@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "keys/codec.hpp"
@@ -43,6 +44,8 @@ class ordered_keys {
   [[nodiscard]] key_bound at_least(double number) const { return find(number, true); }
   [[nodiscard]] key_bound above(double number) const { return find(number, false); }
 
+  /// Returns how many keys are no NaN where this costs nothing to know.
+  [[nodiscard]] virtual std::optional<std::uint64_t> num_numbers_if_counted() const { return std::nullopt; }
   /// Returns the bound behind the last number; for integers this is the end.
   [[nodiscard]] key_bound first_nan() const;
   /// `key_bits`: a key as it is.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "spansort/errors.hpp"
 #include "spansort/statistics.hpp"
@@ -48,21 +49,22 @@ std::vector<double> statistics::quantiles_of(const ordered_keys& keys, std::span
   const std::uint64_t num_keys = keys.num_keys();
   std::vector<quantile_position> positions = positions_of(num_keys, q, options.method);
   if (num_keys == 0) throw bad_input("quantiles of no keys");
-  std::vector<double> found = keys.at(ranks_of(positions, num_keys));
-  if (!std::isnan(found.back())) return values_at(positions, found, options.method);
-  // NaN keys come last: there are some if the last is one.
-  const std::uint64_t num_nans =
-      options.nans == nan_policy::propagate ? 0 : num_keys - keys.count_before({keys.first_nan()})[0];
-  if (options.nans == nan_policy::error) {
+  std::optional<std::uint64_t> num_numbers = keys.num_numbers_if_counted();
+  if (!num_numbers) {
+    std::vector<double> found = keys.at(ranks_of(positions, num_keys));
+    if (!std::isnan(found.back())) return values_at(positions, found, options.method);
+    // NaN keys come last: there are some if the last is one.
+    num_numbers = options.nans == nan_policy::propagate ? 0 : keys.count_before({keys.first_nan()})[0];
+  }
+  const std::uint64_t num_nans = num_keys - *num_numbers;
+  if (num_nans != 0 && options.nans == nan_policy::error) {
     throw bad_input("quantiles: " + std::to_string(num_nans) + " of " + std::to_string(num_keys) + " keys are NaN");
   }
-  const std::uint64_t num_numbers = num_keys - num_nans;
-  if (options.nans == nan_policy::propagate || num_numbers == 0) {
+  if (*num_numbers == 0 || (num_nans != 0 && options.nans == nan_policy::propagate)) {
     return std::vector<double>(q.size(), std::numeric_limits<double>::quiet_NaN());
   }
-  positions = positions_of(num_numbers, q, options.method);
-  found = keys.at(ranks_of(positions, num_numbers));
-  return values_at(positions, found, options.method);
+  positions = positions_of(*num_numbers, q, options.method);
+  return values_at(positions, keys.at(ranks_of(positions, *num_numbers)), options.method);
 }
 
 std::vector<double> detail::quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options) {

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "statistics/streamed_keys.hpp"
+
+#include <fmt/format.h>
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "base/assert.hpp"
+#include "base/math.hpp"
+#include "device/rank_sampler.hpp"
+#include "spansort/errors.hpp"
+#include "statistics/box.hpp"
+#include "statistics/count_blocks.hpp"
+#include "statistics/key_value.hpp"
+#include "statistics/select_plan.hpp"
+#include "statistics/take_sample.hpp"
+
+namespace spansort::statistics {
+namespace {
+
+/// Keys this narrow have so few values that all are counted.
+constexpr unsigned most_counted_bits = 16;
+constexpr std::uint64_t run_bytes = 4096;  // what a read from a disk takes at least
+constexpr std::uint64_t most_sampled = std::uint64_t{1} << 20;
+constexpr std::uint64_t fewest_sampled = std::uint64_t{1} << 12;
+/// Parts of equal numbers of keys, as the sample has them, that the first read counts besides.
+constexpr std::uint64_t num_even_parts = 1024;
+/// Intervals that a read may have, about.
+constexpr std::uint64_t usual_intervals = std::uint64_t{1} << 13;
+
+}  // namespace
+
+/// What is known of ranks and values before the keys that are meant have been collected.
+struct streamed_keys::rough_view {
+  std::uint64_t num_numbers = 0;
+  /// The range of the keys that a quantile lies between, of numbers.
+  std::function<encoded_range(double q)> around_quantile;
+  /// Keys of the numbers' first and last so many; ends at one that is so far out, or a little further in.
+  std::function<std::uint64_t(std::uint64_t rank)> end_of_first;
+  std::function<std::uint64_t(std::uint64_t rank)> begin_of_last;
+  std::function<std::uint64_t(std::uint64_t bound)> about_before;
+};
+
+streamed_keys::streamed_keys(key_blocks& keys, std::uint64_t memory_bytes, unsigned threads)
+    : ordered_keys(keys.type(), false), keys_(keys), memory_bytes_(memory_bytes), threads_(threads) {
+  static_cast<void>(most_collected(usual_intervals));
+}
+
+streamed_keys::~streamed_keys() = default;
+
+std::uint64_t streamed_keys::most_collected(std::uint64_t num_intervals) const {
+  const std::uint64_t intervals =
+      codec().key_bits() <= most_counted_bits ? base::low_mask(codec().key_bits()) + 1 : num_intervals;
+  const std::uint64_t sample_bytes = 3 * fewest_sampled * sizeof(std::uint64_t);
+  const std::uint64_t needed = memory_of_read(key_bytes(), threads_, intervals) + sample_bytes;
+  if (memory_bytes_ < needed) {
+    throw out_of_memory(
+        fmt::format("order statistics of keys that do not fit in memory: {} bytes are too few to read them in blocks; "
+                    "{} would do",
+                    memory_bytes_, needed),
+        needed, memory_bytes_);
+  }
+  // What is collected is sorted, which takes as much again; half of the rest stays for what was collected before.
+  return (memory_bytes_ - needed) / 4 / key_bytes();
+}
+
+void streamed_keys::expect_quantiles(std::span<const double> q) {
+  expected_q_.insert(expected_q_.end(), q.begin(), q.end());
+  std::ranges::sort(expected_q_);
+  expected_q_.erase(std::unique(expected_q_.begin(), expected_q_.end()), expected_q_.end());
+}
+
+void streamed_keys::expect_summary(const summary_options& options) {
+  expect_quantiles(std::vector<double>{0, 0.25, 0.5, 0.75, 1});
+  expect_quantiles(bowley_seven_q);
+  expect_quantiles(normal_seven_q);
+  if (const auto& p = options.whiskers.percentiles) {
+    expect_quantiles(std::vector<double>{q_of_percentile(p->low), q_of_percentile(p->high)});
+  }
+  expected_box_ = {options.whiskers, options.most_outliers};
+}
+
+void streamed_keys::prepare_edges(std::span<const double> edges) const {
+  require_counts();
+  index_wishes wishes;
+  for (const double edge : edges) {
+    for (const key_bound& b : {at_least(edge), above(edge)}) {
+      if (!b.is_end && !index_->count_before(b.encoded)) wishes.cuts.push_back(b.encoded);
+    }
+  }
+  if (!wishes.cuts.empty()) read(std::move(wishes));
+}
+
+std::uint64_t streamed_keys::last_number() const {
+  const key_bound nans = first_nan();
+  return nans.is_end ? base::low_mask(codec().key_bits()) : nans.encoded - 1;
+}
+
+void streamed_keys::open_index() const {
+  if (index_ != nullptr) return;
+  const std::uint64_t max_key = base::low_mask(codec().key_bits());
+  if (codec().key_bits() > most_counted_bits) {
+    const std::uint64_t room = std::clamp(memory_bytes_ / 8 / 3 / sizeof(std::uint64_t), fewest_sampled, most_sampled);
+    run_keys_ = run_bytes / key_bytes();
+    const std::uint64_t num_runs = num_sample_runs(num_keys(), room, run_keys_);
+    sample_.resize(num_runs * run_keys_);
+    const std::uint64_t part_keys = num_runs == 0 ? 0 : num_keys() / num_runs;
+    tbb::task_group_context own(tbb::task_group_context::isolated);
+    tbb::parallel_for(
+        std::uint64_t{0}, num_runs,
+        [&](std::uint64_t r) {
+          std::vector<std::byte> run(run_keys_ * key_bytes());
+          keys_.read(device::sample_run_begin(r, part_keys, run_keys_), run_keys_, run.data());
+          for (std::uint64_t i = 0; i < run_keys_; ++i) {
+            sample_[r * run_keys_ + i] = encode(bits_of_key(run.data(), i, key_bytes()));
+          }
+        },
+        own);
+  }
+  std::vector<std::uint64_t> sorted = sample_;
+  std::ranges::sort(sorted);
+  index_ = std::make_unique<interval_index>(num_keys(), max_key, std::move(sorted));
+}
+
+void streamed_keys::append_first_cuts(index_wishes& wishes) const {
+  const std::uint64_t max_key = base::low_mask(codec().key_bits());
+  if (!first_nan().is_end) wishes.cuts.push_back(first_nan().encoded);
+  if (codec().key_bits() <= most_counted_bits) {
+    for (std::uint64_t key = 1; key <= max_key; ++key) wishes.cuts.push_back(key);
+    return;
+  }
+  std::vector<std::uint64_t> sorted = sample_;
+  std::ranges::sort(sorted);
+  std::uint64_t last = 0;
+  for (std::uint64_t i = 1; i < num_even_parts && sorted.size() >= num_even_parts; ++i) {
+    const std::uint64_t key = sorted[sorted.size() / num_even_parts * i];
+    wishes.cuts.push_back(key);
+    if (key == last) wishes.often.push_back(key);
+    last = key;
+  }
+}
+
+streamed_keys::rough_view streamed_keys::view_of_sample() const {
+  const auto sample = std::make_shared<key_sample>(key_sample{sample_, run_keys_});
+  const auto num_sampled = static_cast<std::uint64_t>(sample_.size());
+  const auto num_numbers = static_cast<std::uint64_t>(
+      std::ranges::count_if(sample_, [last = last_number()](std::uint64_t key) { return key <= last; }));
+  rough_view view;
+  view.about_before = [this](std::uint64_t bound) { return index_->about_before(bound); };
+  view.num_numbers = static_cast<std::uint64_t>(
+      static_cast<double>(num_keys()) *
+      (static_cast<double>(num_numbers) / static_cast<double>(std::max<std::uint64_t>(num_sampled, 1))));
+  if (num_numbers == 0) return view;
+  const auto bracket_of = [sample, num_sampled](std::uint64_t place) {
+    const std::uint64_t places[] = {std::min(place, num_sampled - 1)};
+    return bracket_targets(*sample, places).front();
+  };
+  // Where there are NaN keys, the number of numbers is as uncertain as a rank is.
+  const std::uint64_t doubt = num_numbers == num_sampled ? 0 : bracket_of(num_numbers).reach;
+  const std::uint64_t last = last_number();
+  const auto low_of = [=](std::uint64_t place, double share) {
+    const auto less = static_cast<std::uint64_t>(share * static_cast<double>(doubt));
+    const device::rank_bracket b = bracket_of(place - std::min(place, less));
+    return b.has_low() ? std::min(b.low, last) : 0;
+  };
+  const auto high_of = [=](std::uint64_t place, double share) {
+    const auto more = static_cast<std::uint64_t>(share * static_cast<double>(doubt));
+    const device::rank_bracket b = bracket_of(place + more);
+    return b.has_high(num_sampled) ? std::min(b.high, last) : last;
+  };
+  view.around_quantile = [=](double q) {
+    const auto place = static_cast<std::uint64_t>(q * static_cast<double>(num_numbers - 1));
+    return encoded_range{low_of(place, q), high_of(place + 1, q)};
+  };
+  const double per_key = static_cast<double>(num_sampled) / static_cast<double>(num_keys());
+  const auto place_of = [per_key](std::uint64_t rank) {
+    return static_cast<std::uint64_t>(static_cast<double>(rank) * per_key);
+  };
+  view.end_of_first = [=](std::uint64_t count) { return high_of(place_of(count), 0); };
+  view.begin_of_last = [=](std::uint64_t count) {
+    return low_of(num_numbers - std::min(num_numbers, place_of(count)), 1);
+  };
+  return view;
+}
+
+streamed_keys::rough_view streamed_keys::view_of_index() const {
+  rough_view view;
+  view.num_numbers = *num_numbers_if_counted();
+  view.about_before = [this](std::uint64_t bound) { return index_->about_before(bound); };
+  const std::uint64_t num_numbers = view.num_numbers;
+  if (num_numbers == 0) return view;
+  view.around_quantile = [this, num_numbers](double q) {
+    // Quantiles of all methods lie between the neighbours of this rank.
+    const auto rank = static_cast<std::uint64_t>(q * static_cast<double>(num_numbers - 1));
+    const std::uint64_t lower = std::min(rank - std::min<std::uint64_t>(rank, 1), num_numbers - 1);
+    const std::uint64_t upper = std::min(rank + 2, num_numbers - 1);
+    return encoded_range{index_->range_of_rank(lower).low, index_->range_of_rank(upper).high};
+  };
+  view.end_of_first = [this, num_numbers](std::uint64_t count) {
+    return index_->range_of_rank(std::min(count, num_numbers - 1)).high;
+  };
+  view.begin_of_last = [this, num_numbers](std::uint64_t count) {
+    return index_->range_of_rank(num_numbers - 1 - std::min(count, num_numbers - 1)).low;
+  };
+  return view;
+}
+
+void streamed_keys::append_expected(const rough_view& view, index_wishes& wishes) const {
+  if (view.num_numbers == 0) return;
+  for (const double q : expected_q_) {
+    // The ends are the least and the greatest key of their intervals.
+    if (q != 0 && q != 1) wishes.known.push_back(view.around_quantile(q));
+  }
+  if (expected_box_) append_fences(view, wishes);
+}
+
+void streamed_keys::append_fences(const rough_view& view, index_wishes& wishes) const {
+  const auto value = [this](std::uint64_t encoded) { return key_value(type(), decode(encoded)); };
+  const whisker_rule& rule = expected_box_->whiskers;
+  interval low{};   // where the low fence is
+  interval high{};  // where the high one is
+  if (rule.percentiles) {
+    const encoded_range lower = view.around_quantile(q_of_percentile(rule.percentiles->low));
+    const encoded_range upper = view.around_quantile(q_of_percentile(rule.percentiles->high));
+    low = {value(lower.low), value(lower.high)};
+    high = {value(upper.low), value(upper.high)};
+  } else {
+    const encoded_range lower = view.around_quantile(0.25);
+    const encoded_range upper = view.around_quantile(0.75);
+    const interval q1{value(lower.low), value(lower.high)};
+    const interval q3{value(upper.low), value(upper.high)};
+    const double widest = rule.iqr_factor * (q3.high - q1.low);
+    const double narrowest = rule.iqr_factor * std::max(0.0, q3.low - q1.high);
+    low = {q1.low - widest, q1.high - narrowest};
+    high = {q3.low + narrowest, q3.high + widest};
+  }
+  for (const interval& fence : {low, high}) {
+    if (!(fence.low <= fence.high)) return;  // of infinities
+  }
+  const auto encoded = [this](const key_bound& bound) { return bound.is_end ? last_number() : bound.encoded; };
+  const encoded_range low_fence{encoded(at_least(low.low)), encoded(above(low.high))};
+  const encoded_range high_fence{encoded(at_least(high.low)), encoded(above(high.high))};
+  wishes.known.push_back(low_fence);
+  wishes.known.push_back(high_fence);
+  append_outliers(view, {low_fence.low, high_fence.high}, wishes);
+}
+
+void streamed_keys::append_outliers(const rough_view& view, const encoded_range& inside, index_wishes& wishes) const {
+  const std::uint64_t last = last_number();
+  const std::uint64_t most = expected_box_->most_outliers;
+  const std::uint64_t num_below = view.about_before(inside.low);
+  const std::uint64_t upto = inside.high >= last ? view.num_numbers : view.about_before(inside.high + 1);
+  const std::uint64_t num_above = view.num_numbers - std::min(view.num_numbers, upto);
+  // A sample may see a quarter too many of them.
+  const bool are_few = num_below + num_above <= most + most / 4;
+  if (inside.low != 0 && most != 0) {
+    const std::uint64_t high = are_few ? inside.low - 1 : std::min(inside.low - 1, view.end_of_first(most));
+    wishes.known.push_back({0, high});
+  }
+  if (inside.high < last && most != 0) {
+    const std::uint64_t low = are_few ? inside.high + 1 : std::max(inside.high + 1, view.begin_of_last(most));
+    wishes.known.push_back({low, last});
+  }
+}
+
+void streamed_keys::read(index_wishes wishes) const {
+  open_index();
+  const bool is_first = !index_->has_counts();
+  if (is_first) append_first_cuts(wishes);
+  // Where the sample misled, its next reads only do what they are asked to.
+  if (!was_too_much_) append_expected(is_first ? view_of_sample() : view_of_index(), wishes);
+  const std::uint64_t most = most_collected(usual_intervals);
+  index_read next = index_->plan(wishes, most - most / 4);
+  block_counts found = count_blocks(keys_, codec(), next, most, is_first);
+  ++num_reads_;
+  const bool collects = std::ranges::find(next.is_collected, true) != next.is_collected.end();
+  was_too_much_ = was_too_much_ || (collects && found.collected == nullptr);
+  index_->take(next, found.counts, found.collected);
+  if (is_first) {
+    total_ = found.total;
+    sample_ = {};
+  }
+}
+
+void streamed_keys::require_counts() const {
+  if (index_ == nullptr || !index_->has_counts()) read({});
+}
+
+std::optional<std::uint64_t> streamed_keys::num_numbers_if_counted() const {
+  require_counts();
+  const key_bound nans = first_nan();
+  return nans.is_end ? num_keys() : index_->count_before(nans.encoded);
+}
+
+std::vector<std::uint64_t> streamed_keys::bits_at(const std::vector<std::uint64_t>& ranks) const {
+  require_counts();
+  while (true) {
+    index_wishes wishes;
+    std::vector<std::uint64_t> bits;
+    for (const std::uint64_t rank : ranks) {
+      if (const auto key = index_->key_at(rank)) {
+        bits.push_back(decode(*key));
+      } else {
+        for (const encoded_range& r : index_->unknown_of_ranks(rank, rank + 1)) wishes.known.push_back(r);
+      }
+    }
+    if (bits.size() == ranks.size()) return bits;
+    read(std::move(wishes));
+  }
+}
+
+std::vector<std::uint64_t> streamed_keys::count_before(const std::vector<key_bound>& bounds) const {
+  require_counts();
+  index_wishes wishes;
+  for (const key_bound& b : bounds) {
+    if (!b.is_end && !index_->count_before(b.encoded)) wishes.cuts.push_back(b.encoded);
+  }
+  if (!wishes.cuts.empty()) read(std::move(wishes));
+  std::vector<std::uint64_t> counts;
+  for (const key_bound& b : bounds) counts.push_back(b.is_end ? num_keys() : *index_->count_before(b.encoded));
+  return counts;
+}
+
+std::vector<std::byte> streamed_keys::slice(std::uint64_t begin, std::uint64_t end) const {
+  SPANSORT_ASSERT(begin <= end && end <= num_keys());
+  require_counts();
+  while (begin != end) {
+    index_wishes wishes;
+    wishes.known = index_->unknown_of_ranks(begin, end);
+    if (wishes.known.empty()) break;
+    read(std::move(wishes));
+  }
+  std::vector<std::byte> keys((end - begin) * key_bytes());
+  for (std::uint64_t rank = begin; rank < end; ++rank) {
+    const std::uint64_t bits = decode(*index_->key_at(rank));
+    std::memcpy(keys.data() + (rank - begin) * key_bytes(), &bits, key_bytes());
+  }
+  return keys;
+}
+
+std::vector<std::uint64_t> streamed_keys::first_positions(std::uint64_t) const {
+  throw invalid_argument("positions of keys that do not fit in memory are not looked for; argsort_file() with a head");
+}
+
+double streamed_keys::mean() const {
+  require_counts();
+  return mean_of(type(), {&total_, 1});
+}
+
+}  // namespace spansort::statistics
