@@ -58,12 +58,7 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
   command.add_option("--algorithm", arguments.algorithm, names_of(spansort::list_algorithms()))
       ->type_name("NAME")
       ->capture_default_str();
-  command
-      .add_option(
-          "-S,--buffer-size", arguments.memory,
-          "Ceiling on the memory of the process: 500M, 1.5G, 4GiB (powers of 1024), 100MB (of 1000), or % of memory; "
-          "default: half of what is free. Larger files are sorted in parts")
-      ->type_name("SIZE");
+  add_memory_flag(command, arguments.memory, "Larger files are sorted in parts");
   command
       .add_option(
           "--device-memory", arguments.device_memory,
@@ -114,6 +109,15 @@ unsigned parse_threads(const std::string& text) {
     throw spansort::invalid_argument(fmt::format("--threads: {} is not 1 to {}", threads, most));
   }
   return static_cast<unsigned>(threads);
+}
+
+void add_memory_flag(CLI::App& command, std::string& memory, const std::string& larger) {
+  command
+      .add_option("-S,--buffer-size", memory,
+                  "Ceiling on the memory of the process: 500M, 1.5G, 4GiB (powers of 1024), 100MB (of 1000), or % of "
+                  "memory; default: half of what is free. " +
+                      larger)
+      ->type_name("SIZE");
 }
 
 std::uint64_t parse_memory_limit(const std::string& text) {

@@ -93,6 +93,9 @@ void add_threads_flag(CLI::App& command, std::string& threads);
 /// Returns the memory of the host devices.
 [[nodiscard]] std::uint64_t host_memory_bytes();
 
+/// Adds -S; `larger` says what becomes of files that need more.
+void add_memory_flag(CLI::App& command, std::string& memory, const std::string& larger);
+
 /// Returns the bytes that -S asks for, 0 for "". Throws invalid_argument.
 [[nodiscard]] std::uint64_t parse_memory_limit(const std::string& text);
 

@@ -135,14 +135,16 @@ std::string printed_text(const summary_findings& found, const text_style& style)
 int run_summary(const summary_arguments& arguments) {
   const summary_request request = check_summary_flags(arguments);
   require_raw_input(arguments.input, {.is_insisted = arguments.is_raw});
-  const spansort::key_file file(arguments.input, request.type);
+  spansort::file_statistics keys(arguments.input, {.type = request.type,
+                                                   .memory_limit_bytes = parse_memory_limit(arguments.memory),
+                                                   .threads = request.options.threads});
   const text_style style = detect_text_style();
-  const summary_findings found = find_summary(arguments, request, file.keys(), style);
+  const summary_findings found = find_summary(arguments, request, key_source(keys), style);
   // All is made before anything is written.
   const summary_outputs outputs = make_outputs(arguments, request, found, style);
   const spansort::temporary_file_callback on_temporary = remove_temporary_on_signals();
   if (!arguments.outliers.empty()) {
-    spansort::write_outliers(arguments.outliers, file.keys(), found.summary.box, on_temporary);
+    keys.write_outliers(arguments.outliers, found.summary.box, on_temporary);
   }
   write_outputs(arguments, outputs, on_temporary);
   return status_ok;
@@ -223,7 +225,10 @@ summary_findings find_summary(const summary_arguments& arguments, const summary_
   summary_findings found;
   found.summary = describe_keys(arguments.input, keys, request.options, request.quantiles);
   found.summary.caption = printable(arguments.caption);
-  found.picture = make_picture_data(keys, found.summary, request.scale);
+  std::vector<unsigned> mark_cells;
+  if (!arguments.plot.empty()) mark_cells.push_back(num_picture_cells);
+  if (prints_text(arguments)) mark_cells.push_back(num_plot_cells(style));
+  found.picture = make_picture_data(keys, found.summary, request.scale, mark_cells);
   if (!found.picture) {
     if (arguments.plot.empty()) return found;
     throw spansort::bad_input(
@@ -270,6 +275,9 @@ void add_summary_command(CLI::App& app, command_action& action) {
       app.add_subcommand("summary", "Quantiles, box plot and outliers of a file's keys, without sorting them");
   const auto arguments = std::make_shared<summary_arguments>();
   add_summary_flags(*command, *arguments);
+  add_memory_flag(
+      *command, arguments->memory,
+      "A larger file is read in blocks: twice, if a few percent of its keys fit, and once more for --outliers");
   command->footer(verb_footer({"spansort summary x.npy --plot x.svg"}, {0, 2, 3, 4, 5, 6, 7}));
   command->callback([arguments, &action] { action = [arguments] { return run_summary(*arguments); }; });
 }

@@ -34,6 +34,7 @@ struct summary_arguments {
   std::string outliers;
   std::string devices = "auto";
   std::string threads;
+  std::string memory;
 };
 
 /// The format of --plot's picture, by the name of its file.

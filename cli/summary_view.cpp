@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -103,22 +104,46 @@ std::size_t character_bytes(std::string_view text) {
   return length;
 }
 
-/// Marks of the keys in [low, high], counted.
-void append_counted_marks(const key_source& keys, const spansort::summary_options& options, const axis& a, double low,
-                          double high, unsigned num_cells, std::vector<outlier_mark>& marks) {
-  if (!(low <= high)) return;
-  const unsigned first = cell_of(a.place_of(low), num_cells);
+/// Cells of the axis from `low` to `high`: where the first is, and the bounds of all.
+struct cell_range {
+  unsigned first = 0;
+  std::vector<double> edges;  ///< none where there are no cells
+};
+
+cell_range cells_between(const axis& a, double low, double high, unsigned num_cells) {
+  if (!(low <= high)) return {};
+  cell_range cells{cell_of(a.place_of(low), num_cells), {low}};
   const unsigned last = cell_of(a.place_of(high), num_cells);
-  std::vector<double> edges{low};
-  for (unsigned cell = first; cell < last; ++cell) {
-    edges.push_back(std::clamp(a.value_at((cell + 1.0) / num_cells), edges.back(), high));
+  for (unsigned cell = cells.first; cell < last; ++cell) {
+    cells.edges.push_back(std::clamp(a.value_at((cell + 1.0) / num_cells), cells.edges.back(), high));
   }
-  edges.push_back(high);
-  const std::vector<std::uint64_t> counts =
-      keys.histogram(edges, {.devices = options.devices, .threads = options.threads});
-  for (unsigned i = 0; i < counts.size(); ++i) {
-    if (counts[i] != 0) marks.push_back({middle_of(first + i, num_cells), counts[i]});
+  cells.edges.push_back(high);
+  return cells;
+}
+
+/// Returns the cells beyond either whisker.
+std::array<cell_range, 2> cells_of_outliers(const spansort::summary& box, const axis& a, unsigned num_cells) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return {cells_between(a, a.low, std::nextafter(box.whisker_low, -infinity), num_cells),
+          cells_between(a, std::nextafter(box.whisker_high, infinity), a.high, num_cells)};
+}
+
+bool are_all_listed(const spansort::summary& box) {
+  return box.outliers.size() == box.num_outliers_below + box.num_outliers_above;
+}
+
+/// Tells the keys of all that they will be counted by, so that they are read once for it.
+void prepare_counts(const key_source& keys, const spansort::summary& box, const picture_data& data,
+                    std::span<const unsigned> mark_cells) {
+  if (!keys.prepare_edges) return;
+  std::vector<double> edges = data.edges;
+  for (const unsigned num_cells : mark_cells) {
+    if (are_all_listed(box)) break;
+    for (const cell_range& cells : cells_of_outliers(box, data.value_axis, num_cells)) {
+      edges.insert(edges.end(), cells.edges.begin(), cells.edges.end());
+    }
   }
+  keys.prepare_edges(edges);
 }
 
 /// Deciles are NaN, and what else is not a count.
@@ -134,18 +159,22 @@ spansort::summary summary_of_nothing() {
   return s;
 }
 
-/// Fills in the quantiles that the box has not; all are asked for at once.
-void fill_quantiles(const key_source& keys, key_summary& s) {
+/// Returns the q of the quantiles that the box has not: deciles, high percentiles, those that were asked for.
+std::vector<double> further_q(const key_summary& s) {
   std::vector<double> q(decile_q.begin(), decile_q.end());
   q.insert(q.end(), high_percentile_q.begin(), high_percentile_q.end());
   q.insert(q.end(), s.asked_q.begin(), s.asked_q.end());
+  return q;
+}
+
+void fill_quantiles(const key_source& keys, key_summary& s) {
   // Spafford's rule knows the quartiles alone.
   const bool is_tukey = s.options.method == spansort::quantile_method::tukey;
   const std::vector<double> found =
-      keys.quantiles(q, {.method = is_tukey ? spansort::quantile_method::linear : s.options.method,
-                         .nans = s.options.nans,
-                         .devices = s.options.devices,
-                         .threads = s.options.threads});
+      keys.quantiles(further_q(s), {.method = is_tukey ? spansort::quantile_method::linear : s.options.method,
+                                    .nans = s.options.nans,
+                                    .devices = s.options.devices,
+                                    .threads = s.options.threads});
   auto next = found.begin();
   for (double& each : s.deciles) each = *next++;
   for (double& each : s.high_percentiles) each = *next++;
@@ -167,6 +196,7 @@ key_summary describe_keys(const std::string& path, const key_source& keys, const
   s.asked_quantiles.assign(asked_q.size(), nan);
   s.box = summary_of_nothing();
   if (keys.num_keys == 0) return s;
+  if (keys.expect_quantiles) keys.expect_quantiles(further_q(s));
   try {
     s.box = keys.summarize(options);
   } catch (const spansort::bad_input& failure) {
@@ -182,7 +212,7 @@ median_interval notch_of(const spansort::summary& box) {
 }
 
 std::optional<picture_data> make_picture_data(const key_source& keys, const key_summary& summary,
-                                              std::optional<axis_scale> scale) {
+                                              std::optional<axis_scale> scale, std::span<const unsigned> mark_cells) {
   const spansort::summary& box = summary.box;
   for (const double v : {box.whisker_low, box.lower_quartile, box.median, box.upper_quartile, box.whisker_high}) {
     if (!std::isfinite(v)) return std::nullopt;
@@ -208,6 +238,7 @@ std::optional<picture_data> make_picture_data(const key_source& keys, const key_
   } else {
     data.edges = make_edges(data.value_axis, num_bins);
   }
+  prepare_counts(keys, box, data, mark_cells);
   data.counts = keys.histogram(
       data.edges,
       {.order = summary.options.order, .devices = summary.options.devices, .threads = summary.options.threads});
@@ -219,13 +250,16 @@ std::optional<picture_data> make_picture_data(const key_source& keys, const key_
 std::vector<outlier_mark> find_outlier_marks(const key_source& keys, const key_summary& summary, const axis& value_axis,
                                              unsigned num_cells) {
   const spansort::summary& box = summary.box;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   std::vector<outlier_mark> marks;
-  if (box.outliers.size() < box.num_outliers_below + box.num_outliers_above) {
-    append_counted_marks(keys, summary.options, value_axis, value_axis.low, std::nextafter(box.whisker_low, -infinity),
-                         num_cells, marks);
-    append_counted_marks(keys, summary.options, value_axis, std::nextafter(box.whisker_high, infinity), value_axis.high,
-                         num_cells, marks);
+  if (!are_all_listed(box)) {
+    for (const cell_range& cells : cells_of_outliers(box, value_axis, num_cells)) {
+      if (cells.edges.empty()) continue;
+      const std::vector<std::uint64_t> counts =
+          keys.histogram(cells.edges, {.devices = summary.options.devices, .threads = summary.options.threads});
+      for (unsigned i = 0; i < counts.size(); ++i) {
+        if (counts[i] != 0) marks.push_back({middle_of(cells.first + i, num_cells), counts[i]});
+      }
+    }
     return marks;
   }
   for (const double v : box.outliers) {

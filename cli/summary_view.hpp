@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,9 +67,11 @@ struct picture_data {
 /// The axis from the least to the greatest key, with bins after NumPy's rule `auto` (the narrower of Freedman and
 /// Diaconis's and Sturges's), 100 at most. On a linear axis the edges are numpy.linspace's. Integers that would get
 /// bins of less than four have bins of whole integers instead, which end halfway between them. Nothing where quartiles
-/// or whiskers are NaN or infinite.
+/// or whiskers are NaN or infinite. `mark_cells`: as outliers will be asked for; keys that are read anew for each
+/// question are then read once for all.
 [[nodiscard]] std::optional<picture_data> make_picture_data(const key_source& keys, const key_summary& summary,
-                                                            std::optional<axis_scale> scale);
+                                                            std::optional<axis_scale> scale,
+                                                            std::span<const unsigned> mark_cells = {});
 
 /// Outliers by cells of the axis, of which there are `num_cells`, ascending. Where the summary holds too few of them,
 /// all are counted in the keys.

@@ -35,12 +35,12 @@ struct file_statistics_options {
 ///     const spansort::summary box = keys.summarize();                    // one read, for which the 0.95-quantile is
 ///     const std::vector<double> high = keys.quantiles({0.95, 0.99});     // found, too: no read
 /// A file that is not held is read in blocks, by all threads side by side. A sample of a few megabytes says what the
-/// first read is to collect: keys near the quantiles and fences that are wanted, and the outliers. That read answers all
-/// of a summary where there is memory for so many keys, some 2 to 5 % of them. With less memory a second read collects
-/// what the counts of the first have shown to be needed, about 1 % of the keys, and a third what the whiskers need;
-/// whatever the keys, a further read narrows down what is left to a sixteenth at least: never more than 16 for one
-/// question. Keys of one or two bytes take one read for everything. No more keys are collected than the ceiling allows;
-/// it is above what the program itself takes and 5 MiB for each thread, of which there are fewer where it is low.
+/// first read is to collect: keys near the quantiles and fences that are wanted, and the outliers. That read answers
+/// all of a summary where there is memory for so many keys, some 8 % of them. With less memory a second read collects
+/// what the counts of the first have shown to be needed, about 1 % of the keys; whatever the keys, a further read
+/// narrows down what is left to a sixteenth at least: never more than 17 for one question. Keys of one or two bytes
+/// take one read for everything. No more keys are collected than the ceiling allows. The least ceiling is what the
+/// program itself takes and some 8 MiB; there are fewer threads where it is low.
 class file_statistics {
  public:
   /// Opens `path`, and reads the keys where they fit in memory. Streams are always held. Throws bad_input, io_error,
@@ -60,8 +60,8 @@ class file_statistics {
   /// Says which quantiles will be asked for, so that the next read finds them besides. Throws invalid_argument for q
   /// outside [0, 1].
   void expect_quantiles(std::span<const double> q);
-  /// Counts what histograms with these edges need, those of several together, in one read at most. The edges may come in
-  /// any order.
+  /// Counts what histograms with these edges need, those of several together, in one read at most. The edges may come
+  /// in any order.
   void prepare_edges(std::span<const double> edges);
 
   // Each as the function of the same name in statistics.hpp. Keys that are not held are looked at by the CPU; devices

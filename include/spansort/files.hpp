@@ -142,8 +142,8 @@ struct file_share {
 
 /// Keys of a file, in memory, in native byte order: for all that takes keys of a run-time type. Quantiles of a file are
 /// `quantiles(key_file("x.npy").keys(), q)`; summarize(), histogram(), rank_of(), top_k(), top_k_indices() and check()
-/// take these keys likewise. None of them but check_file() reads a file that does not fit in memory: sort_file() sorts
-/// it, with `head` for its first keys.
+/// take these keys likewise. Of a file that does not fit in memory, file_statistics.hpp has quantiles, summary,
+/// histogram and ranks, check_file() checks it, and sort_file() sorts it, with `head` for its first keys.
 class key_file {
  public:
   /// Reads `path`. Throws bad_input naming the file, what was expected and what was found.

@@ -28,7 +28,7 @@ namespace spansort {
 namespace {
 
 /// What the process grows by besides what is planned: code that is paged in, stacks, the allocator's own.
-constexpr std::uint64_t unplanned_bytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t unplanned_bytes = std::uint64_t{8} << 20;
 
 bool is_regular(const std::string& path) {
   std::error_code unknown;
@@ -69,7 +69,7 @@ struct file_statistics::state {
       const std::uint64_t width = size_bytes(reader.layout().type);
       if (reader.num_keys() && !fits_in_memory(*reader.num_keys() * width, options.memory_limit_bytes)) {
         blocks = files::open_key_blocks(path, reader);
-        open_blocks(memory_for_blocks(options.memory_limit_bytes), wanted_threads);
+        open_blocks(reader.name(), options.memory_limit_bytes, wanted_threads);
         return;
       }
     }
@@ -77,9 +77,17 @@ struct file_statistics::state {
     threads = wanted_threads;
   }
 
-  void open_blocks(std::uint64_t memory_bytes, unsigned wanted_threads) {
+  void open_blocks(const std::string& name, std::uint64_t limit_bytes, unsigned wanted_threads) {
+    const std::uint64_t memory_bytes = memory_for_blocks(limit_bytes);
     threads = threads_within(memory_bytes, static_cast<unsigned>(size_bytes(blocks->type())), wanted_threads);
-    streamed = std::make_unique<statistics::streamed_keys>(*blocks, memory_bytes, threads);
+    try {
+      streamed = std::make_unique<statistics::streamed_keys>(*blocks, memory_bytes, threads);
+    } catch (const out_of_memory& failure) {
+      const std::uint64_t needed = failure.needed_bytes() + base::resident_memory_bytes() + unplanned_bytes;
+      throw out_of_memory(fmt::format("{}: {} bytes of memory (-S) are too few to read it in blocks; {} would do", name,
+                                      limit_bytes, needed),
+                          needed, limit_bytes);
+    }
   }
 
   /// Blocks are read by the processors.
@@ -192,7 +200,8 @@ std::uint64_t file_statistics::write_outliers(const std::string& output, const s
   files::require_free_space(target, files::file_bytes(layout, num_outliers));
   files::atomic_file file(target, files::file_bytes(layout, num_outliers), on_temporary);
   if (!files::fits_page_cache(num_outliers * width)) file.drop_written_pages();
-  file.write(std::as_bytes(std::span(files::header_of(layout, num_outliers))));
+  const std::string header = files::header_of(layout, num_outliers);
+  file.write(std::as_bytes(std::span(header)));
   const std::uint64_t block_keys = statistics::keys_of_block(static_cast<unsigned>(width));
   base::byte_buffer keys(std::min(block_keys, blocks.num_keys()) * width);
   std::uint64_t num_written = 0;

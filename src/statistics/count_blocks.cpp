@@ -46,23 +46,24 @@ class interval_finder {
       first_[cell] = static_cast<std::uint32_t>(interval);
     }
     first_[num_cells] = static_cast<std::uint32_t>(starts_.size() - 1);
+    for (std::size_t cell = 0; cell < num_cells; ++cell) {
+      num_steps_ = std::max(num_steps_, static_cast<unsigned>(std::bit_width(first_[cell + 1] - first_[cell])));
+    }
   }
 
   [[nodiscard]] std::size_t operator()(K key) const noexcept {
     if (starts_.size() < 2 || key < low_) return 0;
     const std::uint64_t distance = static_cast<std::uint64_t>(static_cast<K>(key - low_)) >> shift_;
     if (distance + 1 >= first_.size()) return starts_.size() - 1;
-    std::size_t begin = first_[distance];
-    std::size_t end = first_[distance + 1];
-    while (begin < end) {  // the last that begins at the key or before it
-      const std::size_t middle = (begin + end + 1) / 2;
-      if (starts_[middle] <= key) {
-        begin = middle;
-      } else {
-        end = middle - 1;
-      }
+    // The last that begins at the key or before it, in so many steps for all cells: none is guessed wrong.
+    const K* at = starts_.data() + first_[distance];
+    std::size_t more = first_[distance + 1] - first_[distance];
+    for (unsigned step = 0; step < num_steps_; ++step) {
+      const std::size_t half = (more + 1) / 2;
+      at = at[half] <= key ? at + half : at;
+      more -= half;
     }
-    return begin;
+    return static_cast<std::size_t>(at - starts_.data());
   }
 
  private:
@@ -70,6 +71,7 @@ class interval_finder {
   std::vector<K> starts_;
   K low_ = 0;
   unsigned shift_ = 0;
+  unsigned num_steps_ = 0;
   std::vector<std::uint32_t> first_;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reads of keys have shown of their distribution: how many encoded keys lie in each of some intervals, the least
-// and the greatest of each, and all keys of those that were collected. It answers what it can, says where it cannot,
-// and plans what the next read has to count and to collect. Arithmetic only: whoever reads keys fills it.
+// An interval index holds what reads of keys have shown of their distribution: how many encoded keys lie in each of
+// some intervals, the least and the greatest of each, and all keys of those that were collected. It answers what it
+// can, says where it cannot, and plans what the next read has to count and to collect. It does arithmetic only: whoever
+// reads keys fills it.
 #pragma once
 
 #include <cstdint>

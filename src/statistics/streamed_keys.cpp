@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 
 #include "base/assert.hpp"
 #include "base/math.hpp"
@@ -16,7 +15,7 @@
 #include "statistics/box.hpp"
 #include "statistics/count_blocks.hpp"
 #include "statistics/key_value.hpp"
-#include "statistics/select_plan.hpp"
+#include "statistics/rough_view.hpp"
 #include "statistics/take_sample.hpp"
 
 namespace spansort::statistics {
@@ -33,17 +32,6 @@ constexpr std::uint64_t num_even_parts = 1024;
 constexpr std::uint64_t usual_intervals = std::uint64_t{1} << 13;
 
 }  // namespace
-
-/// What is known of ranks and values before the keys that are meant have been collected.
-struct streamed_keys::rough_view {
-  std::uint64_t num_numbers = 0;
-  /// The range of the keys that a quantile lies between, of numbers.
-  std::function<encoded_range(double q)> around_quantile;
-  /// Keys of the numbers' first and last so many; ends at one that is so far out, or a little further in.
-  std::function<std::uint64_t(std::uint64_t rank)> end_of_first;
-  std::function<std::uint64_t(std::uint64_t rank)> begin_of_last;
-  std::function<std::uint64_t(std::uint64_t bound)> about_before;
-};
 
 streamed_keys::streamed_keys(key_blocks& keys, std::uint64_t memory_bytes, unsigned threads)
     : ordered_keys(keys.type(), false), keys_(keys), memory_bytes_(memory_bytes), threads_(threads) {
@@ -105,23 +93,24 @@ void streamed_keys::open_index() const {
   const std::uint64_t max_key = base::low_mask(codec().key_bits());
   if (codec().key_bits() > most_counted_bits) {
     const std::uint64_t room = std::clamp(memory_bytes_ / 8 / 3 / sizeof(std::uint64_t), fewest_sampled, most_sampled);
-    run_keys_ = run_bytes / key_bytes();
-    const std::uint64_t num_runs = num_sample_runs(num_keys(), room, run_keys_);
-    sample_.resize(num_runs * run_keys_);
+    const std::uint64_t run_keys = run_bytes / key_bytes();
+    sample_.run_keys = run_keys;
+    const std::uint64_t num_runs = num_sample_runs(num_keys(), room, run_keys);
+    sample_.keys.resize(num_runs * run_keys);
     const std::uint64_t part_keys = num_runs == 0 ? 0 : num_keys() / num_runs;
     tbb::task_group_context own(tbb::task_group_context::isolated);
     tbb::parallel_for(
         std::uint64_t{0}, num_runs,
         [&](std::uint64_t r) {
-          std::vector<std::byte> run(run_keys_ * key_bytes());
-          keys_.read(device::sample_run_begin(r, part_keys, run_keys_), run_keys_, run.data());
-          for (std::uint64_t i = 0; i < run_keys_; ++i) {
-            sample_[r * run_keys_ + i] = encode(bits_of_key(run.data(), i, key_bytes()));
+          std::vector<std::byte> run(run_keys * key_bytes());
+          keys_.read(device::sample_run_begin(r, part_keys, run_keys), run_keys, run.data());
+          for (std::uint64_t i = 0; i < run_keys; ++i) {
+            sample_.keys[r * run_keys + i] = encode(bits_of_key(run.data(), i, key_bytes()));
           }
         },
         own);
   }
-  std::vector<std::uint64_t> sorted = sample_;
+  std::vector<std::uint64_t> sorted = sample_.keys;
   std::ranges::sort(sorted);
   index_ = std::make_unique<interval_index>(num_keys(), max_key, std::move(sorted));
 }
@@ -133,7 +122,7 @@ void streamed_keys::append_first_cuts(index_wishes& wishes) const {
     for (std::uint64_t key = 1; key <= max_key; ++key) wishes.cuts.push_back(key);
     return;
   }
-  std::vector<std::uint64_t> sorted = sample_;
+  std::vector<std::uint64_t> sorted = sample_.keys;
   std::ranges::sort(sorted);
   std::uint64_t last = 0;
   for (std::uint64_t i = 1; i < num_even_parts && sorted.size() >= num_even_parts; ++i) {
@@ -142,71 +131,6 @@ void streamed_keys::append_first_cuts(index_wishes& wishes) const {
     if (key == last) wishes.often.push_back(key);
     last = key;
   }
-}
-
-streamed_keys::rough_view streamed_keys::view_of_sample() const {
-  const auto sample = std::make_shared<key_sample>(key_sample{sample_, run_keys_});
-  const auto num_sampled = static_cast<std::uint64_t>(sample_.size());
-  const auto num_numbers = static_cast<std::uint64_t>(
-      std::ranges::count_if(sample_, [last = last_number()](std::uint64_t key) { return key <= last; }));
-  rough_view view;
-  view.about_before = [this](std::uint64_t bound) { return index_->about_before(bound); };
-  view.num_numbers = static_cast<std::uint64_t>(
-      static_cast<double>(num_keys()) *
-      (static_cast<double>(num_numbers) / static_cast<double>(std::max<std::uint64_t>(num_sampled, 1))));
-  if (num_numbers == 0) return view;
-  const auto bracket_of = [sample, num_sampled](std::uint64_t place) {
-    const std::uint64_t places[] = {std::min(place, num_sampled - 1)};
-    return bracket_targets(*sample, places).front();
-  };
-  // Where there are NaN keys, the number of numbers is as uncertain as a rank is.
-  const std::uint64_t doubt = num_numbers == num_sampled ? 0 : bracket_of(num_numbers).reach;
-  const std::uint64_t last = last_number();
-  const auto low_of = [=](std::uint64_t place, double share) {
-    const auto less = static_cast<std::uint64_t>(share * static_cast<double>(doubt));
-    const device::rank_bracket b = bracket_of(place - std::min(place, less));
-    return b.has_low() ? std::min(b.low, last) : 0;
-  };
-  const auto high_of = [=](std::uint64_t place, double share) {
-    const auto more = static_cast<std::uint64_t>(share * static_cast<double>(doubt));
-    const device::rank_bracket b = bracket_of(place + more);
-    return b.has_high(num_sampled) ? std::min(b.high, last) : last;
-  };
-  view.around_quantile = [=](double q) {
-    const auto place = static_cast<std::uint64_t>(q * static_cast<double>(num_numbers - 1));
-    return encoded_range{low_of(place, q), high_of(place + 1, q)};
-  };
-  const double per_key = static_cast<double>(num_sampled) / static_cast<double>(num_keys());
-  const auto place_of = [per_key](std::uint64_t rank) {
-    return static_cast<std::uint64_t>(static_cast<double>(rank) * per_key);
-  };
-  view.end_of_first = [=](std::uint64_t count) { return high_of(place_of(count), 0); };
-  view.begin_of_last = [=](std::uint64_t count) {
-    return low_of(num_numbers - std::min(num_numbers, place_of(count)), 1);
-  };
-  return view;
-}
-
-streamed_keys::rough_view streamed_keys::view_of_index() const {
-  rough_view view;
-  view.num_numbers = *num_numbers_if_counted();
-  view.about_before = [this](std::uint64_t bound) { return index_->about_before(bound); };
-  const std::uint64_t num_numbers = view.num_numbers;
-  if (num_numbers == 0) return view;
-  view.around_quantile = [this, num_numbers](double q) {
-    // Quantiles of all methods lie between the neighbours of this rank.
-    const auto rank = static_cast<std::uint64_t>(q * static_cast<double>(num_numbers - 1));
-    const std::uint64_t lower = std::min(rank - std::min<std::uint64_t>(rank, 1), num_numbers - 1);
-    const std::uint64_t upper = std::min(rank + 2, num_numbers - 1);
-    return encoded_range{index_->range_of_rank(lower).low, index_->range_of_rank(upper).high};
-  };
-  view.end_of_first = [this, num_numbers](std::uint64_t count) {
-    return index_->range_of_rank(std::min(count, num_numbers - 1)).high;
-  };
-  view.begin_of_last = [this, num_numbers](std::uint64_t count) {
-    return index_->range_of_rank(num_numbers - 1 - std::min(count, num_numbers - 1)).low;
-  };
-  return view;
 }
 
 void streamed_keys::append_expected(const rough_view& view, index_wishes& wishes) const {
@@ -270,10 +194,15 @@ void streamed_keys::append_outliers(const rough_view& view, const encoded_range&
 void streamed_keys::read(index_wishes wishes) const {
   open_index();
   const bool is_first = !index_->has_counts();
-  if (is_first) append_first_cuts(wishes);
-  // Where the sample misled, its next reads only do what they are asked to.
-  if (!was_too_much_) append_expected(is_first ? view_of_sample() : view_of_index(), wishes);
   const std::uint64_t most = most_collected(usual_intervals);
+  if (is_first) append_first_cuts(wishes);
+  // So few that there is no sample.
+  if (is_first && sample_.keys.empty() && num_keys() <= most) wishes.known.push_back({0, last_number()});
+  // Where the sample misled, its next reads only do what they are asked to.
+  if (!was_too_much_)
+    append_expected(
+        is_first ? view_of_sample(sample_, *index_, last_number()) : view_of_index(*index_, *num_numbers_if_counted()),
+        wishes);
   index_read next = index_->plan(wishes, most - most / 4);
   block_counts found = count_blocks(keys_, codec(), next, most, is_first);
   ++num_reads_;

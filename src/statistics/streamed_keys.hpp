@@ -14,6 +14,7 @@
 #include "statistics/key_blocks.hpp"
 #include "statistics/mean.hpp"
 #include "statistics/ordered_keys.hpp"
+#include "statistics/rough_view.hpp"
 
 namespace spansort::statistics {
 
@@ -42,7 +43,6 @@ class streamed_keys final : public ordered_keys {
   [[nodiscard]] double mean() const override;
 
  private:
-  struct rough_view;
   /// The whiskers that will be asked for, and the quartiles or percentiles that they depend on.
   struct expected_box {
     whisker_rule whiskers;
@@ -54,8 +54,6 @@ class streamed_keys final : public ordered_keys {
   void require_counts() const;
   [[nodiscard]] std::uint64_t most_collected(std::uint64_t num_intervals) const;
   [[nodiscard]] std::uint64_t last_number() const;
-  [[nodiscard]] rough_view view_of_sample() const;
-  [[nodiscard]] rough_view view_of_index() const;
   void append_first_cuts(index_wishes& wishes) const;
   void append_expected(const rough_view& view, index_wishes& wishes) const;
   void append_fences(const rough_view& view, index_wishes& wishes) const;
@@ -68,8 +66,7 @@ class streamed_keys final : public ordered_keys {
   std::optional<expected_box> expected_box_;
 
   // Found by reads, which questions cause.
-  mutable std::vector<std::uint64_t> sample_;  ///< encoded, run after run; given up after the first read
-  mutable std::uint64_t run_keys_ = 1;
+  mutable sampled_keys sample_;  ///< given up after the first read
   mutable std::unique_ptr<interval_index> index_;
   mutable number_total total_;
   mutable unsigned num_reads_ = 0;

@@ -6,11 +6,10 @@ import re
 import resource
 import shutil
 import subprocess
-import sys
 import unittest
 
 from external import BIN, IS_FULL, IS_SMALL, ExternalTest, private_mounts, run, world
-from support import is_sanitized, main
+from support import is_sanitized, main, run_for_peak
 
 MEBIBYTE = 1 << 20
 LARGE_BYTES = (96 if IS_FULL else 16 if IS_SMALL else 64) * MEBIBYTE  # a sort in memory would take twice as much
@@ -178,15 +177,6 @@ class Permissions(ExternalTest):
         self.assertEqual(os.listdir(self.path("out")) + os.listdir(self.path("temp")), [])
 
 
-# Run by an interpreter that is small itself: what a process takes until it runs a program counts as that program's.
-PEAK_OF = """
-import resource, subprocess, sys
-status = subprocess.call(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
-sys.exit(status if status >= 0 else 128 - status)
-"""
-
-
 @unittest.skipIf(is_sanitized(), "sanitizers take memory and addresses of their own")
 class MemoryTest(ExternalTest):
     def setUp(self):
@@ -210,10 +200,9 @@ class MemoryTest(ExternalTest):
 
 class Ceiling(MemoryTest):
     def peak(self, *arguments, **rest):
-        done = subprocess.run([sys.executable, "-I", "-S", "-c", PEAK_OF, BIN, *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=120, **rest)
+        done = run_for_peak(*arguments, **rest)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return int(done.stdout)
+        return int(done.stdout.splitlines()[-1])
 
     def test_peak_is_below_the_ceiling(self):
         least = self.minimum()

@@ -11,7 +11,8 @@ import xml.etree.ElementTree
 
 import numpy as np
 
-from support import BIN, FLOATS, IS_SMALL, TYPES, VARIED_TYPES, CommandTest, main, random_bits, run, some, values_of
+from support import (BIN, FLOATS, IS_SMALL, TYPES, VARIED_TYPES, CommandTest, is_sanitized, main, random_bits, run,
+                     run_for_peak, some, values_of)
 
 NUM_KEYS = 2003 if IS_SMALL else 20011
 # closest_observation is another one in old versions of NumPy; tests/statistics has it from a new one.
@@ -429,6 +430,81 @@ class Outputs(SummaryTest):
         done = subprocess.run(["ldd", BIN], capture_output=True, text=True)
         for library in ("cairo", "libX", "fontconfig", "freetype", "libhwy"):
             self.assertNotIn(library, done.stdout)
+
+
+class LargerThanMemory(SummaryTest):
+    """-S below the file's size: every figure is the one of keys in memory."""
+    LITTLE = "48M"
+
+    def setUp(self):
+        super().setUp()
+        if is_sanitized():
+            self.skipTest("a sanitizer's own memory is above the ceilings here")
+
+    def save_all(self, values):
+        """The keys, some of them often, in a file that is larger than what is left below the ceiling."""
+        return self.save("x.npy", np.resize(values, 48_000_000 // values.itemsize))
+
+    def assert_same(self, path, *flags):
+        """Table, JSON and outliers in memory, and in blocks."""
+        results = []
+        for memory in ([], ["-S", self.LITTLE]):
+            outputs = ["--json", self.path("s.json"), "--outliers", self.path("o.npy"), "--plot", self.path("p.svg")]
+            done = self.assert_ok("summary", path, *flags, *outputs, *memory)
+            results.append((done.stdout, *(self.read(name) for name in ("s.json", "o.npy", "p.svg"))))
+        for of_memory, of_blocks in zip(*results):
+            self.assertEqual(of_memory, of_blocks)
+
+    def test_same_results(self):
+        some_keys = 500_000
+        cases = {
+            "normal": self.rng.normal(size=some_keys),
+            "singles": self.rng.normal(size=some_keys).astype("f4"),
+            "wide": np.floor(np.exp(self.rng.normal(8, 4, some_keys))).astype("u8"),
+            "few": self.rng.integers(-5, 6, some_keys).astype("i4"),
+            "equal": np.full(some_keys, 42, "i8"),
+            "sorted": np.sort(self.rng.exponential(size=some_keys)),
+            "bytes": self.rng.integers(0, 256, some_keys).astype("u1"),
+            "big-endian": self.rng.normal(size=some_keys).astype(">f8"),
+            "cauchy": self.rng.standard_cauchy(some_keys),
+        }
+        for name, values in cases.items():
+            with self.subTest(name=name):
+                self.assert_same(self.save_all(values))
+
+    def test_flags(self):
+        path = self.save_all(np.round(self.rng.normal(size=100_000), 3))
+        for flags in (["--method", "tukey"], ["--method", "closest_observation"], ["--whis", "5,99"], ["--whis", "0"],
+                      ["-q", "0.999,1%", "--threads", "1"], ["--scale", "symlog", "--devices", "host:3"]):
+            with self.subTest(flags=flags):
+                self.assert_same(path, *flags)
+
+    def test_nan(self):
+        values = self.rng.normal(size=100_000)
+        values[::7] = np.nan
+        values[1::1000] = -np.inf
+        path = self.save_all(values)
+        self.assert_same(path, "--nan", "omit")
+        little = ["-S", self.LITTLE]
+        self.assertEqual(self.assert_ok("summary", path, *little).stdout, self.assert_ok("summary", path).stdout)
+        self.assert_refused(3, ["x.npy", "are NaN"], "summary", path, "--nan", "error", *little)
+
+    def test_memory(self):
+        """The process stays below the ceiling, and a ceiling that is too low is refused with what would do."""
+        path = self.save_all(self.rng.normal(size=1_000_000))
+        done = self.assert_refused(6, ["x.npy", "too few", "would do"], "summary", path, "-S", "1M")
+        enough = int(done.stderr.split(";")[1].split()[0])
+        self.assertLessEqual(enough, 40 << 20, "a minimum that is of use")
+        for ceiling in (enough + (1 << 20), 48 << 20, 75 << 20):
+            done = run_for_peak("summary", path, "-S", ceiling)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLessEqual(int(done.stdout.splitlines()[-1]), 1.05 * ceiling)
+
+    def test_input_that_shrinks(self):
+        """A header that tells of more than there is, and sizes that do not fit, as in memory."""
+        path = self.save_all(self.rng.normal(size=1_000_000))
+        os.truncate(path, os.path.getsize(path) - 8)
+        self.assert_refused(3, ["x.npy", "header claims"], "summary", path, "-S", self.LITTLE)
 
 
 class BesideASort(SummaryTest):
