@@ -30,6 +30,7 @@
 #include "spansort/check.hpp"
 #include "spansort/generate.hpp"
 #include "spansort/options.hpp"
+#include "spansort/plan.hpp"
 #include "spansort/records.hpp"
 #include "spansort/statistics.hpp"
 #include "spansort/types.hpp"
@@ -162,6 +163,14 @@ class key_file {
   struct state;
   std::unique_ptr<state> state_;
 };
+
+/// Explains the plan of a sort of the file's keys as explain_plan() does that of keys in memory, with some megabytes of
+/// memory whatever the file's size, for a plan needs counts alone. The file is read once for the first digit, and once
+/// more where buckets span devices. The values in these are kept for further digits where an eighth of the free memory,
+/// or of options.memory_limit_bytes, is enough for them; else there is a read for each. A regular file. Throws as
+/// key_file and explain_plan(), and bad_input when the input changes while it is read.
+[[nodiscard]] plan_explanation explain_plan_file(const std::string& path, std::optional<key_type> type, direction d,
+                                                 const sort_options& options = {});
 
 /// What check_file() found.
 struct file_check {

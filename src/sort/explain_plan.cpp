@@ -4,6 +4,7 @@
 #include "device/copy_parallel.hpp"
 #include "plan/planner.hpp"
 #include "sort/arguments.hpp"
+#include "sort/explain_counts.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/open_devices.hpp"
 #include "spansort/plan.hpp"
@@ -39,6 +40,29 @@ plan_explanation explain_plan(const const_key_span keys, direction d, const sort
   }
   state.make_plan();
   return {draw(state.plan()), to_json(state.plan())};
+}
+
+plan_explanation sorting::explain_counts(key_type type, std::uint64_t num_keys, direction d, const sort_options& given,
+                                         const pass_counter& count) {
+  const algorithms::sort_settings options = algorithms::settings_of(given);
+  check_tuning(options.tuning);
+  const device_set devices = resolve_devices(options.devices);
+  const gpu_call call(devices, options.hooks);
+  const std::vector<algorithms::rank> ranks =
+      open_ranks(devices, {.across_nodes = true, .hooks = options.hooks, .threads = options.threads});
+  const keys::key_codec codec{type, keys::is_descending(d), keys::tie_rule::by_bits};
+  const algorithms::problem problem{{codec, 0}, {}, num_keys};
+  plan::planner planner(algorithms::plan_parameters(problem, ranks, options, {}));
+  while (!planner.pending().empty()) {
+    pass_counts counts;
+    for (const plan::refinement& bucket : planner.pending()) {
+      counts.emplace_back(bucket.slices.size(), std::vector<std::uint64_t>(bucket.digit.num_buckets()));
+    }
+    count(planner, counts);
+    planner.add_pass(counts);
+  }
+  const plan::sort_plan plan = std::move(planner).finish();
+  return {draw(plan), to_json(plan)};
 }
 
 }  // namespace spansort

@@ -7,7 +7,8 @@ import subprocess
 
 import numpy as np
 
-from support import (BIN, CommandTest, FLOATS, TYPES, VARIED_TYPES, is_sanitized, main, random_bits, run, some,
+from support import (BIN, CommandTest, FLOATS, TYPES, VARIED_TYPES, is_sanitized, main, random_bits, run,
+                     run_for_peak, some,
                      special_bits)
 
 DISTRIBUTIONS = ["uniform", "normal", "zero", "sorted", "reverse", "nearly-sorted", "staggered", "bucket-sorted",
@@ -337,6 +338,36 @@ class Explain(CommandTest):
             self.assertGreater(len(text), 4)
             json.loads(self.assert_ok("plan", path, "--devices", devices, "--json").stdout)
         self.assert_refused(2, ["device"], "plan", path, "--devices", "host:0")
+
+    def test_plan_counts_files_as_they_are_read(self):
+        """Of a file that is counted in blocks, the plan is that of the same keys in memory, which a stream is."""
+        keys = {
+            "u32": self.rng.integers(0, 2**32, 200_000, dtype="u4"),
+            "f64": self.rng.normal(size=200_000),
+            "u64": np.repeat(self.rng.integers(0, 2**64, 5, dtype="u8"), 30_000),  # buckets that span
+            "i16": self.rng.integers(-100, 100, 200_000).astype("i2"),
+            "u8": np.zeros(100_000, "u1"),
+            "i64": self.rng.integers(0, 50, 200_000) ** 3,
+        }
+        for key_type, values in keys.items():
+            path = self.save("x.npy", values)
+            for devices in ("host:1", "host:3", "host:7"):
+                for flags in ([], ["-r"], ["--json", "-S", "1"]):
+                    with self.subTest(type=key_type, devices=devices, flags=flags):
+                        of_file = self.assert_ok("plan", path, "--devices", devices, *flags).stdout
+                        flags = [flag for flag in flags if flag not in ("-S", "1")]
+                        stream = self.assert_ok("plan", "-", "--devices", devices, *flags, stdin=self.read("x.npy"))
+                        self.assertEqual(of_file, stream.stdout)
+
+    def test_plan_takes_little_memory(self):
+        if is_sanitized():
+            self.skipTest("sanitizers take memory of their own")
+        path = self.path("x.bin")
+        for distribution in ("uniform", "zero", "zipf:1.5"):
+            self.assert_ok("gen", "12500000", "--type", "u64", "-o", path, "--distribution", distribution)
+            done = run_for_peak("plan", path, "--type", "u64", "--devices", "host:4", "-S", "32M")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLess(int(done.stdout.splitlines()[-1]), 64 << 20)
 
 
 if __name__ == "__main__":
