@@ -71,7 +71,7 @@ class chunk_counter {
     for (const auto& [key, count] : kept) add(key, count, counts_.local());
   }
 
-  /// Adds the counts of all threads to those of the slices, and gives the keys that were kept; nothing if too many were.
+  /// Adds the counts of all threads to those of the slices. Returns the keys that were kept; nothing if too many were.
   [[nodiscard]] std::optional<key_counts> finish() {
     for (const std::vector<std::vector<std::uint64_t>>& of_thread : counts_) {
       for (std::size_t b = 0; b < buckets_.size(); ++b) {
