@@ -9,12 +9,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <spansort/spansort.hpp>
 #include <thread>
 #include <utility>
 
+#include "bench/circumstances.hpp"
 #include "bench/cpu/contenders.hpp"
 
 namespace bench {
@@ -111,14 +111,11 @@ json metadata(const settings& s, int argc, char** argv) {
   std::string command = "spansort_bench_cpu";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
   const spansort::device_description cpu = spansort::list_devices().front();
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
   return {{"benchmark", "cpu"},
           {"version", SPANSORT_VERSION},
           {"commit", s.commit},
           {"command", command},
-          {"date", date},
+          {"date", date_today()},
           {"device", cpu.model},
           {"num_threads", std::thread::hardware_concurrency()},
           {"vector_target", cpu.vector_target},

@@ -3,13 +3,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <spansort/devices.hpp>
 #include <spansort/version.hpp>
 #include <thread>
 
+#include "bench/circumstances.hpp"
 #include "bench/gpu/local_race.hpp"
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/request.hpp"
@@ -20,13 +20,6 @@ namespace {
 
 namespace cuda = spansort::device::cuda;
 using json = nlohmann::ordered_json;
-
-std::string date_today() {
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
-  return date;
-}
 
 /// The kernel module's version, which the runtime does not tell: "580.65.06".
 std::string driver_version() {

@@ -7,11 +7,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <spansort/spansort.hpp>
 #include <thread>
 
+#include "bench/circumstances.hpp"
 #include "bench/mpi/cases.hpp"
 #include "bench/mpi/node_ranks.hpp"
 #include "bench/mpi/quartiles.hpp"
@@ -31,13 +31,6 @@ std::string mpi_version() {
   MPI_Get_library_version(text, &length);
   const std::string all(text, static_cast<std::size_t>(length));
   return all.substr(0, all.find_first_of(",\n"));
-}
-
-std::string date_today() {
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
-  return date;
 }
 
 json metadata(const settings& s, const node_ranks& nodes, const std::string& command) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <spansort/mpi.hpp>
 
+#include "bench/circumstances.hpp"
 #include "bench/mpi/pairs.hpp"
 #include "bench/mpi/timing.hpp"
 

@@ -9,6 +9,7 @@
 #include <spansort/report.hpp>
 #include <utility>
 
+#include "bench/circumstances.hpp"
 #include "bench/mpi/pairs.hpp"
 #include "bench/mpi/timing.hpp"
 

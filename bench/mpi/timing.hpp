@@ -3,20 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdlib>
 #include <vector>
 
 #include "bench/mpi/node_ranks.hpp"
 
 namespace bench {
-
-/// Returns the machine's load average over the last minute, or -1 where the system does not tell.
-[[nodiscard]] inline double load_average() {
-  std::array<double, 1> last_minute{};
-  return getloadavg(last_minute.data(), 1) == 1 ? last_minute[0] : -1;
-}
 
 [[nodiscard]] inline double median(std::vector<double> values) {
   std::ranges::sort(values);

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <execution>
 #include <spansort/errors.hpp>
-#include <type_traits>
 
 #include "bench/cpu/pair_record.hpp"
 #include "bench/suites/candidate.hpp"
@@ -22,58 +21,22 @@ using u32_pair = pair_record<std::uint32_t, std::uint32_t>;
 
 constexpr std::uint64_t grain = std::uint64_t{1} << 16;
 
-struct by_std_sort {
-  static constexpr const char* name = "std_sort";
-  template <class T>
-  static void sort(T* begin, std::uint64_t count) {
-    std::sort(begin, begin + count);
-  }
-};
-
-struct by_std_par {
-  static constexpr const char* name = "std_par";
-  template <class T>
-  static void sort(T* begin, std::uint64_t count) {
-    std::sort(std::execution::par, begin, begin + count);
-  }
-};
-
-struct by_tbb {
-  static constexpr const char* name = "tbb";
-  template <class T>
-  static void sort(T* begin, std::uint64_t count) {
-    tbb::parallel_sort(begin, begin + count);
-  }
-};
-
-struct by_gnu_parallel {
-  static constexpr const char* name = "gnu_parallel";
-  template <class T>
-  static void sort(T* begin, std::uint64_t count) {
-    __gnu_parallel::sort(begin, begin + count);
-  }
-};
-
-/// One thread. Its pairs have the value first.
-struct by_vqsort {
-  static constexpr const char* name = "vqsort";
-  template <class T>
-  static void sort(T* begin, std::uint64_t count) {
-    hwy::Sorter()(begin, count, hwy::SortAscending());
-  }
-};
-
-template <class Sort, class K>
-contender key_contender(input& data) {
-  return {.prepare = [&data] { data.restore(); },
-          .run = [&data] { return seconds_of([&] { Sort::sort(static_cast<K*>(data.work()), data.num_keys()); }); },
-          .fetch = [] {}};
+template <class K, class Sort>
+contender key_contender(const Sort& sort, input& data) {
+  contender made;
+  made.prepare = [&data] { data.restore(); };
+  made.run = [sort, &data] {
+    K* const keys = static_cast<K*>(data.work());
+    return seconds_of([&] { sort(keys, keys + data.num_keys()); });
+  };
+  made.fetch = [] {};
+  return made;
 }
 
-template <class Sort>
-contender pair_contender(input& data) {
-  using record = std::conditional_t<std::is_same_v<Sort, by_vqsort>, hwy::K32V32, u32_pair>;
-  const auto records = std::make_shared<std::vector<record>>(data.num_keys());
+/// Record: a key and its value, as the sort wants them.
+template <class Record, class Sort>
+contender pair_contender(const Sort& sort, input& data) {
+  const auto records = std::make_shared<std::vector<Record>>(data.num_keys());
   const auto for_all = [&data, records](const auto& body) {
     auto* const keys = static_cast<std::uint32_t*>(data.work());
     auto* const values = static_cast<std::uint32_t*>(data.values_in(data.work()));
@@ -84,14 +47,14 @@ contender pair_contender(input& data) {
   contender made;
   made.prepare = [&data, for_all] {
     data.restore();
-    for_all([](record& to, std::uint32_t key, std::uint32_t value) {
+    for_all([](Record& to, std::uint32_t key, std::uint32_t value) {
       to.key = key;
       to.value = value;
     });
   };
-  made.run = [records] { return seconds_of([&] { Sort::sort(records->data(), records->size()); }); };
+  made.run = [sort, records] { return seconds_of([&] { sort(records->data(), records->data() + records->size()); }); };
   made.fetch = [for_all] {
-    for_all([](const record& from, std::uint32_t& key, std::uint32_t& value) {
+    for_all([](const Record& from, std::uint32_t& key, std::uint32_t& value) {
       key = from.key;
       value = from.value;
     });
@@ -99,25 +62,34 @@ contender pair_contender(input& data) {
   return made;
 }
 
-template <class Sort>
-contender contender_of(input& data) {
+/// sort(begin, end) sorts keys, and records of type Record.
+template <class Record, class Sort>
+candidate baseline(const char* name, const Sort& sort) {
   using spansort::key_type;
-  if (data.value_bytes() == 0 && data.type() == key_type::u32) return key_contender<Sort, std::uint32_t>(data);
-  if (data.value_bytes() == 0 && data.type() == key_type::u64) return key_contender<Sort, std::uint64_t>(data);
-  if (data.value_bytes() == 0 && data.type() == key_type::f32) return key_contender<Sort, float>(data);
-  if (data.value_bytes() == 4 && data.type() == key_type::u32) return pair_contender<Sort>(data);
-  throw spansort::invalid_argument("the baselines are compiled for u32, u64, f32 and u32(u32)");
-}
-
-template <class... Sorts>
-std::vector<candidate> candidates_of() {
-  return {{Sorts::name, "cpu", "host", contender_of<Sorts>}...};
+  const auto make = [sort](input& data) {
+    if (data.value_bytes() == 0 && data.type() == key_type::u32) return key_contender<std::uint32_t>(sort, data);
+    if (data.value_bytes() == 0 && data.type() == key_type::u64) return key_contender<std::uint64_t>(sort, data);
+    if (data.value_bytes() == 0 && data.type() == key_type::f32) return key_contender<float>(sort, data);
+    if (data.value_bytes() == 4 && data.type() == key_type::u32) return pair_contender<Record>(sort, data);
+    throw spansort::invalid_argument("the baselines are compiled for u32, u64, f32 and u32(u32)");
+  };
+  return {name, "cpu", "host", make};
 }
 
 }  // namespace
 
 std::vector<candidate> cpu_baselines() {
-  return candidates_of<by_gnu_parallel, by_tbb, by_std_par, by_std_sort, by_vqsort>();
+  return {
+      baseline<u32_pair>("gnu_parallel", [](auto* begin, auto* end) { __gnu_parallel::sort(begin, end); }),
+      baseline<u32_pair>("tbb", [](auto* begin, auto* end) { tbb::parallel_sort(begin, end); }),
+      baseline<u32_pair>("std_par", [](auto* begin, auto* end) { std::sort(std::execution::par, begin, end); }),
+      baseline<u32_pair>("std_sort", [](auto* begin, auto* end) { std::sort(begin, end); }),
+      // One thread. Its pairs have the value first.
+      baseline<hwy::K32V32>("vqsort",
+                            [](auto* begin, auto* end) {
+                              hwy::Sorter()(begin, static_cast<std::size_t>(end - begin), hwy::SortAscending());
+                            }),
+  };
 }
 
 }  // namespace bench

@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/suites/metadata.hpp"
 
-#include <cstdlib>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <spansort/devices.hpp>
 #include <spansort/version.hpp>
 
+#include "bench/circumstances.hpp"
 #include "bench/suites/gpu/gpu.hpp"
 
 namespace bench {
-namespace {
 
 using json = nlohmann::ordered_json;
-
-std::string date_today() {
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
-  return date;
-}
-
-}  // namespace
-
-double load_average() {
-  double load = -1;
-  return ::getloadavg(&load, 1) == 1 ? load : -1;
-}
 
 json metadata(const std::string& suite, const settings& s, const std::string& command) {
   json devices = json::array();

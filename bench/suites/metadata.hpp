@@ -11,7 +11,4 @@ namespace bench {
 
 [[nodiscard]] nlohmann::ordered_json metadata(const std::string& suite, const settings& s, const std::string& command);
 
-/// Returns how many processes wanted to run, over the last minute; -1 where the system does not say.
-[[nodiscard]] double load_average();
-
 }  // namespace bench

@@ -13,6 +13,7 @@
 #include <spansort/files.hpp>
 #include <utility>
 
+#include "bench/circumstances.hpp"
 #include "bench/suites/devices.hpp"
 #include "bench/suites/metadata.hpp"
 #include "bench/suites/race.hpp"

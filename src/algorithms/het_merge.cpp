@@ -89,19 +89,9 @@ class het_state {
   }
 
   void fill_report() {
-    sort_report& report = run_.report();
-    report.algorithm = "het_merge";
-    report.input_shape = "unknown";
-    report.num_passes = 1;
-    for (rank_report& r : report.ranks) r.num_keys_in = r.num_keys_out = 0;
-    std::uint64_t largest = 0;
-    for (std::uint64_t chunk = 0; chunk < num_chunks_; ++chunk) {
-      rank_report& r = report.ranks[rank_of(chunk)];
-      r.num_keys_out = r.num_keys_in += size_of(chunk);
-      largest = std::max(largest, r.num_keys_out);
-    }
-    if (sort_.num_keys == 0) return;
-    report.imbalance = static_cast<double>(largest) * run_.num_ranks() / static_cast<double>(sort_.num_keys);
+    run_.report().algorithm = "het_merge";
+    run_.report().num_passes = 1;
+    report_turns(run_, sort_.num_keys, num_chunks_);
   }
 
  private:

@@ -163,19 +163,23 @@ void out_of_core_state::merge_ranges() {
 }
 
 void out_of_core_state::fill_report() {
-  sort_report& report = run_.report();
-  report.algorithm = "out_of_core";
+  run_.report().algorithm = "out_of_core";
+  run_.report().num_passes = 2;
+  report_turns(run_, sort_.num_keys, num_parts_);
+}
+
+void report_turns(run_context& run, std::uint64_t num_keys, std::uint64_t num_parts) {
+  sort_report& report = run.report();
   report.input_shape = "unknown";
-  report.num_passes = 2;
   for (rank_report& r : report.ranks) r.num_keys_in = r.num_keys_out = 0;
   std::uint64_t largest = 0;
-  for (std::uint64_t part = 0; part < num_parts_; ++part) {
-    rank_report& r = report.ranks[rank_of(part)];
-    r.num_keys_out = r.num_keys_in += part_begin(part + 1) - part_begin(part);
+  for (std::uint64_t part = 0; part < num_parts; ++part) {
+    rank_report& r = report.ranks[part % run.num_ranks()];
+    r.num_keys_out = r.num_keys_in += base::share_size(num_keys, num_parts, part);
     largest = std::max(largest, r.num_keys_out);
   }
-  if (sort_.num_keys == 0) return;
-  report.imbalance = static_cast<double>(largest) * run_.num_ranks() / static_cast<double>(sort_.num_keys);
+  if (num_keys == 0) return;
+  report.imbalance = static_cast<double>(largest) * run.num_ranks() / static_cast<double>(num_keys);
 }
 
 }  // namespace spansort::algorithms

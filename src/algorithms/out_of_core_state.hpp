@@ -93,4 +93,7 @@ class out_of_core_state {
   device::records runs_;     ///< one behind the other: of chunk i where it lay in the input
 };
 
+/// Reports that the devices took equal parts of the keys in turns, whatever they found in them.
+void report_turns(run_context& run, std::uint64_t num_keys, std::uint64_t num_parts);
+
 }  // namespace spansort::algorithms
