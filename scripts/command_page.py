@@ -30,7 +30,8 @@ def option_text(option):
 def verb_section(program, title, verb):
     lines = [f"## {title}\n", sentence(verb["text"]) + "\n", f"```text\n{usage(program, verb)}\n```\n"]
     lines.append(f"```{{program}} {title}\n```\n")
-    lines += [option_text(option) for option in verb["options"] if option["positional"] or option["long"] != ["help"]]
+    options = sorted(verb["options"], key=lambda option: not option["positional"])
+    lines += [option_text(option) for option in options if option["long"] != ["help"]]
     if verb["footer"]:
         lines.append(f"```text\n{verb['footer'].strip()}\n```\n")
     return "\n".join(lines)

@@ -68,6 +68,7 @@ completion named_values(std::string_view flag, program_kind program) {
   if (flag == "type") return choices(names_up_to(spansort::key_type::f64));
   if (flag == "devices") return choices(device_names(program));
   if (flag == "algorithm") return choices(algorithm_names(program));
+  if (flag == "index") return choices({"i64", "u64", "i32", "u32"});
   if (flag == "distribution") return choices(distribution_names());
   if (flag == "method") return choices(names_up_to(spansort::quantile_method::tukey));
   if (flag == "nan") return choices(names_up_to(spansort::nan_policy::error));
