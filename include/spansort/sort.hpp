@@ -35,6 +35,10 @@
 
 namespace spansort {
 
+namespace sorting {
+struct flowing_calls;  // the library's own sorts of files
+}
+
 /// Keeps devices, threads and workspace from call to call. Movable, not copyable; a moved-from sorter can only be
 /// destroyed or assigned to.
 class sorter {
@@ -68,6 +72,7 @@ class sorter {
   void release_workspace();
 
  private:
+  friend struct sorting::flowing_calls;
   struct state;
   std::unique_ptr<state> state_;
 };

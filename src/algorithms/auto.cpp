@@ -20,7 +20,7 @@ void run_rmg_with_extras(run_context& run, const problem& sort) {
 
 constexpr entry rmg_with_extras{.name = "rmg",
                                 .description = "rmg, with what is beyond the paper",
-                                .is = {.uses_all_devices = true, .takes_resident = true},
+                                .is = {.uses_all_devices = true, .takes_resident = true, .awaits_records = true},
                                 .run = run_rmg_with_extras,
                                 .workspace = rmg_workspace};
 

@@ -23,6 +23,7 @@ class in_place : public input_place {
 
   std::vector<arrival> scatter(const share& of_input, const device::records&) override {
     if (of_input.count == 0) return {};
+    if (sort_.flow != nullptr) sort_.flow->wait_for(of_input.begin + of_input.count);
     return {{.offset = 0, .count = of_input.count}};
   }
   void begin_overwriting() override { run_.commit(); }
@@ -100,6 +101,9 @@ class copied final : public input_place {
       const std::uint64_t count = std::min(most, of_input.count - offset);
       const device::records from = advance(sort_.shape, input, offset);
       const device::records to = advance(sort_.shape, chunk, offset);
+      if (base::record_flow* const flow = sort_.flow; flow != nullptr) {
+        self.copies->wait_for_host([flow, end = of_input.begin + offset + count] { flow->wait_for(end); });
+      }
       self.copies->copy(to.keys, from.keys, count * sort_.shape.codec.width_bytes(), "copy in");
       device::event& arrived = self.take_event();
       self.copies->record(arrived);  // only the keys are counted
@@ -141,6 +145,10 @@ class copied final : public input_place {
     const device::records to = advance(sort_.shape, result_of(sort_), of_result.begin + batch.offset);
     self.copies->copy(to.keys, from.keys, batch.count * sort_.shape.codec.width_bytes(), "copy out");
     self.copies->copy(to.values, from.values, batch.count * sort_.shape.value_bytes, "copy out");
+    if (base::record_flow* const flow = sort_.flow; flow != nullptr) {
+      self.copies->tell_host(
+          [flow, begin = of_result.begin + batch.offset, count = batch.count] { flow->finished(begin, count); });
+    }
   }
 
  private:

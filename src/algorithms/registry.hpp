@@ -19,6 +19,7 @@ struct traits {
   bool takes_resident = false;         ///< sorts what lies on the devices already
   bool takes_other_processes = false;  ///< sorts a problem of which other processes hold parts
   bool sorts_in_parts = false;         ///< sorts in parts what does not fit in the devices' memory
+  bool awaits_records = false;         ///< waits for records where a flow brings them; else they are there before
   unsigned num_copies = 1;             ///< workspace, in copies of the data; slack and parts come on top
 };
 

@@ -31,7 +31,7 @@ void run_rmg(run_context& run, const problem& sort, const rmg_extras& extras) {
 extern constinit const entry rmg_algorithm{
     .name = "rmg",
     .description = "radix partitioning over all devices, and one exchange between them",
-    .is = {.uses_all_devices = true, .takes_resident = true, .takes_other_processes = true},
+    .is = {.uses_all_devices = true, .takes_resident = true, .takes_other_processes = true, .awaits_records = true},
     .run = run_rmg,
     .workspace = rmg_workspace};
 

@@ -16,6 +16,7 @@
 #include "algorithms/rank.hpp"
 #include "algorithms/sort_settings.hpp"
 #include "algorithms/workspace.hpp"
+#include "base/record_flow.hpp"
 #include "device/device.hpp"
 #include "device/steady_clock.hpp"
 #include "spansort/report.hpp"
@@ -42,6 +43,8 @@ struct problem {
   std::uint64_t num_keys = 0;
   /// The other processes of a sort that this one's records are only a part of. Null: there are none.
   const cluster_sort* others = nullptr;
+  /// How records come and go while they are sorted, one device's or several; null: they are there, and stay.
+  base::record_flow* flow = nullptr;
 
   [[nodiscard]] bool is_resident() const noexcept { return std::holds_alternative<resident_input>(input); }
   /// The records of an input in host memory.

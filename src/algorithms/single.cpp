@@ -96,7 +96,8 @@ void sort_on_one(run_context& run, const problem& sort, std::string_view local_s
                     .outcome = &outcome,
                     .algorithm = local_sort,
                     .scratch = slot_records(only, scratch_slot, sort.shape, scratch_records).keys,
-                    .digit_bits = offer.most_digit_bits == 0 ? 0 : run.options().tuning.radix_bits});
+                    .digit_bits = offer.most_digit_bits == 0 ? 0 : run.options().tuning.radix_bits,
+                    .flow = in_place ? sort.flow : nullptr});
   if (in_place) {
     // The local sort itself stops where it still can; a sort that ran to its end is not cancelled afterwards.
     run.finish_phase("local sort", 1.0, 2 * sort.num_keys, cancel_point::inside_the_work);

@@ -16,11 +16,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/record_flow.hpp"
 #include "device/block_sums.hpp"
 #include "keys/codec.hpp"
 #include "keys/digit.hpp"
@@ -180,6 +182,9 @@ struct local_sort_request {
   std::string_view algorithm = {};
   void* scratch = nullptr;  ///< device memory, as much as the offer asks for
   unsigned digit_bits = 0;  ///< widest digit of a pass, up to what the offer allows; 0: the algorithm's own
+  /// Told of records of the only segment that are where the result is wanted, while others are being sorted; null, and
+  /// devices that say nothing before the end, tell nobody. Records count from the first of the source.
+  base::record_flow* flow = nullptr;
 };
 
 /// What a device says of a local sort that is asked for by name.
@@ -257,6 +262,12 @@ class queue {
   /// Later work starts after what is on `stream` now: a stream of the device's runtime that is not this library's.
   /// Nothing on devices that have none.
   virtual void wait_for_stream(void* stream) = 0;
+  /// Later work is not begun before `wait` has returned; work queued earlier may still be running. `wait` may block,
+  /// and what it throws fails the queue. Skipped after a failure.
+  virtual void wait_for_host(std::function<void()> wait) = 0;
+  /// Calls `tell` on some thread when all work queued so far has completed. `tell` is short and does not throw, and
+  /// makes no call to a device. Skipped after a failure.
+  virtual void tell_host(std::function<void()> tell) = 0;
   virtual void record(event& e) = 0;
   /// Later work of this queue starts after `e` has completed; `e` must have been recorded. The host does not wait.
   virtual void wait(event& e) = 0;

@@ -39,15 +39,26 @@ class file_sink final : public external::element_sink {
     num_expected_ = num_elements;
   }
 
+  void open() override {
+    if (file_) return;
+    if (!num_expected_) require_late_count();
+    const std::string text = header(num_expected_.value_or(0));
+    const std::uint64_t size_bytes = num_expected_ ? text.size() + *num_expected_ * form_.element_bytes : 0;
+    file_.emplace(target_, size_bytes, options_.on_temporary);
+    if (!options_.keeps_page_cache) file_->drop_written_pages();
+    if (!options_.is_synced) file_->leave_unsynced();
+    file_->write(std::as_bytes(std::span(text)));
+  }
+
   void write(std::byte* elements, std::uint64_t count) override {
-    if (!file_) open();
+    open();
     form_.convert(elements, count);
     file_->write({elements, count * form_.element_bytes}, options_.on_progress);
     num_written_ += count;
   }
 
   void finish() override {
-    if (!file_) open();
+    open();
     if (num_expected_ && *num_expected_ != num_written_) {
       throw internal_error(
           fmt::format("{}: {} elements were to be written, {} came; the output was withheld; please "
@@ -71,16 +82,6 @@ class file_sink final : public external::element_sink {
         "{}: the header of a .npy stream comes first and names the number of keys, which is not known until "
         "all have been written; write to a file, or take raw input",
         target_.name));
-  }
-
-  void open() {
-    if (!num_expected_) require_late_count();
-    const std::string text = header(num_expected_.value_or(0));
-    const std::uint64_t size_bytes = num_expected_ ? text.size() + *num_expected_ * form_.element_bytes : 0;
-    file_.emplace(target_, size_bytes, options_.on_temporary);
-    if (!options_.keeps_page_cache) file_->drop_written_pages();
-    if (!options_.is_synced) file_->leave_unsynced();
-    file_->write(std::as_bytes(std::span(text)));
   }
 
   /// NumPy pads its headers, so the one with the count is as long as the one without.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -25,7 +26,18 @@ class key_source final : public external::element_source {
   [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return reader_.num_keys(); }
 
   [[nodiscard]] std::uint64_t read(std::byte* elements, std::uint64_t most) override {
-    return reader_.read_some({elements, most * key_bytes_}, options_.on_progress);
+    transfer_progress tell = options_.on_progress;
+    // Keys in the other byte order are turned around when all are there.
+    if (options_.on_arrived && reader_.layout().byte_order == std::endian::native) {
+      tell = [this, first_byte = reader_.header_bytes() + num_read_ * key_bytes_](std::uint64_t done_bytes,
+                                                                                  std::uint64_t total_bytes) {
+        if (options_.on_progress) options_.on_progress(done_bytes, total_bytes);
+        options_.on_arrived((done_bytes - std::min(done_bytes, first_byte)) / key_bytes_);
+      };
+    }
+    const std::uint64_t count = reader_.read_some({elements, most * key_bytes_}, tell);
+    num_read_ += count;
+    return count;
   }
 
   [[nodiscard]] std::uint64_t key_bytes() const noexcept { return key_bytes_; }
@@ -34,6 +46,7 @@ class key_source final : public external::element_source {
   key_reader reader_;
   source_options options_;
   std::uint64_t key_bytes_;
+  std::uint64_t num_read_ = 0;
 };
 
 /// Spreads `count` keys, which lie at `keys`, over elements of key and index. The keys may lie in the elements' own

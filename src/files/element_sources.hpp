@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,9 @@ struct source_options {
   /// false: what has been read of a regular file is dropped from the page cache. For files that would fill it.
   bool keeps_page_cache = true;
   transfer_progress on_progress = {};
+  /// Called on the reading thread with how many of the elements that are being read are there, from the first on, as
+  /// they will stay. Sources that cannot say so before read() returns do not call it. May throw to stop it.
+  std::function<void(std::uint64_t num_elements)> on_arrived = {};
 };
 
 /// Elements are keys in native byte order. Takes a reader of which no key has been read.

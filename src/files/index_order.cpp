@@ -10,6 +10,7 @@
 #include "files/element_scan.hpp"
 #include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
+#include "sort/flowing_calls.hpp"
 #include "sort/sorter_memory.hpp"
 #include "spansort/check.hpp"
 #include "spansort/sort.hpp"
@@ -71,6 +72,12 @@ class order_of_indices final : public external::element_order {
   void sort(std::byte* elements, std::uint64_t count) override {
     SPANSORT_ASSERT(count == keys_->num_keys);
     sorter_.argsort(std::as_const(*keys_).span(), elements, index_bytes, direction_);
+  }
+  /// Where the keys are is known when they have been read.
+  void sort_flowing(std::byte* elements, std::uint64_t count, base::record_flow& flow) override {
+    flow.wait_for(count);
+    SPANSORT_ASSERT(count == keys_->num_keys);
+    sorting::flowing_calls::argsort(sorter_, std::as_const(*keys_).span(), elements, direction_, flow);
   }
   [[nodiscard]] base::memory_formula sort_memory() const override {
     base::memory_formula memory = sorting::sorter_memory(options_, key_bytes(), index_bytes);

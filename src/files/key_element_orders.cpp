@@ -8,6 +8,7 @@
 #include "files/element_scan.hpp"
 #include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
+#include "sort/flowing_calls.hpp"
 #include "sort/sorter_memory.hpp"
 #include "spansort/check.hpp"
 #include "spansort/sort.hpp"
@@ -92,6 +93,9 @@ class order_of_keys final : public order_by_key_value {
   void write_key(const std::byte* element, std::byte* key) const override { write_encoded(by_bits(), element, key); }
   void sort(std::byte* elements, std::uint64_t count) override {
     own_sorter().sort({type(), elements, count}, wanted());
+  }
+  void sort_flowing(std::byte* elements, std::uint64_t count, base::record_flow& flow) override {
+    sorting::flowing_calls::sort(own_sorter(), {type(), elements, count}, wanted(), flow);
   }
   [[nodiscard]] base::memory_formula sort_memory() const override {
     return sorting::sorter_memory(options(), key_bytes(), 0);

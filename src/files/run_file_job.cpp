@@ -10,6 +10,7 @@
 #include "base/threads.hpp"
 #include "files/external/head_sort.hpp"
 #include "files/file_job.hpp"
+#include "files/flowing_sort.hpp"
 #include "keys/codec.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/report.hpp"
@@ -53,7 +54,14 @@ struct file_ends {
   std::unique_ptr<external::element_sink> sink;
 };
 
-file_ends open_ends(const file_job& job, const file_options& file) {
+/// Returns whether a job that is held whole is written while it is being sorted. A stream takes nothing before all is
+/// known to be well; how many keys are left of equal ones is known at the end.
+bool writes_along(const file_job& job, const file_options& file) {
+  return !file.unique && !file.on_sorted && !job.elements->target().is_stream;
+}
+
+/// `flow`, where there is one, is told what source and sink do on threads of their own.
+file_ends open_ends(const file_job& job, const file_options& file, element_flow* flow = nullptr) {
   const bool keeps_page_cache = job.num_elements && job.plan.num_runs == 0;
   source_options reading{.keeps_page_cache = keeps_page_cache};
   // A head is counted before it is written, as is what is held whole.
@@ -66,6 +74,13 @@ file_ends open_ends(const file_job& job, const file_options& file) {
   if (job.is_held_whole) {
     reading.on_progress = shown_transfer(user, "read", 0, read_share);
     writing.on_progress = shown_transfer(user, "write", 1 - write_share, write_share);
+  }
+  if (flow != nullptr) {
+    reading.on_progress = [flow](std::uint64_t done, std::uint64_t total) { flow->note_reading(done, total); };
+    reading.on_arrived = [flow](std::uint64_t num_elements) { flow->arrive(num_elements); };
+  }
+  if (flow != nullptr && writes_along(job, file)) {
+    writing.on_progress = [flow](std::uint64_t done, std::uint64_t total) { flow->note_writing(done, total); };
   }
   file_ends ends;
   ends.sink = job.elements->make_sink(writing);
@@ -90,7 +105,7 @@ external::external_options external_options_of(const file_job& job, const file_o
   }
   how.on_stage = [&open, &job](const external::stage_report& stage) {
     // Elements that are held whole need not be what the file holds.
-    const bool is_of_input = job.is_held_whole && stage.name == "read";
+    const bool is_of_input = job.is_held_whole && stage.name == "read" && stage.bytes_moved != 0;
     open.add_phase(stage.name, stage.busy_s * 1e3, is_of_input ? job.elements->input_bytes() : stage.bytes_moved);
   };
   if (const progress_callback& user = job.options.on_progress; user && !job.is_held_whole) {
@@ -115,9 +130,11 @@ sort_options options_held_whole(const file_job& job) {
   return inner;
 }
 
-void sort_held_whole(const file_job& job, std::byte* elements, std::uint64_t count) {
+/// Calls `sort`, and says of too little memory what takes it besides.
+template <class Sort>
+auto with_held_memory(const file_job& job, const Sort& sort) {
   try {
-    job.order->sort(elements, count);
+    return sort();
   } catch (const out_of_memory& failure) {
     const std::uint64_t held = job.elements->whole_bytes();
     throw out_of_memory(
@@ -127,12 +144,34 @@ void sort_held_whole(const file_job& job, std::byte* elements, std::uint64_t cou
   }
 }
 
+external::external_result sort_side_by_side(const file_job& job, const file_options& file,
+                                            const external::external_options& how) {
+  const progress_callback& user = job.options.on_progress;
+  const auto show = [&user](std::string_view phase, double fraction) {
+    if (user) tell(user, phase, fraction);
+  };
+  element_flow flow(*job.num_elements, [&](double share) { show("read", read_share * share); });
+  const file_ends ends = open_ends(job, file, &flow);
+  return with_held_memory(job, [&] {
+    return sort_flowing(flow, {*ends.source, *ends.sink}, *job.order,
+                        {.writing = how.writing,
+                         .threads = job.options.threads,
+                         .writes_along = writes_along(job, file),
+                         .while_writing = [&](double share) { show("write", 1 - write_share * (1 - share)); },
+                         .on_stage = how.on_stage});
+  });
+}
+
 external::external_result sort_held_whole(file_job& job, const file_options& file, report::open_report& open) {
   job.elements->hold_whole(job.options.memory_limit_bytes);
   job.order = job.elements->make_order(job.direction, options_held_whole(job));
-  const file_ends ends = open_ends(job, file);
   external::external_options how = external_options_of(job, file, open);
-  how.sort_whole = [&job](std::byte* elements, std::uint64_t count) { sort_held_whole(job, elements, count); };
+  const std::uint64_t least = job.hooks.file_flow_bytes == 0 ? least_flowing_bytes : job.hooks.file_flow_bytes;
+  if (job.elements->whole_bytes() >= least) return sort_side_by_side(job, file, how);
+  const file_ends ends = open_ends(job, file);
+  how.sort_whole = [&job](std::byte* elements, std::uint64_t count) {
+    with_held_memory(job, [&] { job.order->sort(elements, count); });
+  };
   return external::sort_external(*ends.source, *ends.sink, *job.order, how);
 }
 

@@ -17,6 +17,13 @@ double trip_s(std::uint64_t input_bytes) {
   return static_cast<double>(input_bytes) / rates.gpu_trip_bytes_per_s + rates.gpu_overhead_s;
 }
 
+/// Returns how long the first use of GPUs keeps this sort waiting.
+double start_s(const sort_demand& sort) {
+  if (sort.gpus_are_open) return 0;
+  const double reading_s = sort.is_arriving ? static_cast<double>(sort.input_bytes) / rates.file_bytes_per_s : 0;
+  return std::max(0.0, rates.gpu_start_s - reading_s);
+}
+
 /// Returns what a sort may take of each of the first `gpus` GPUs: what the fullest of them has.
 std::uint64_t room_bytes(const sort_demand& sort, const machine& on, int gpus) {
   std::uint64_t least = on.free_gpu_bytes(0);
@@ -69,7 +76,7 @@ device_choice choose_devices(const device_set& asked_for, const sort_demand& sor
   }
   if (!asked_for.is_auto) return {.list = asked_for};
   const double cpu_s = static_cast<double>(sort.input_bytes) / (rates.cpu_thread_bytes_per_s * on.num_processors);
-  const double gpu_s = trip_s(sort.input_bytes) + (sort.gpus_are_open ? 0 : rates.gpu_start_s);
+  const double gpu_s = trip_s(sort.input_bytes) + start_s(sort);
   if (cpu_s <= gpu_s) return on_cpu();
   // GPUs hold the input too, and their scratch.
   if (sort.memory_limit_bytes != 0 && sort.memory_limit_bytes / 2 <= sort.input_bytes) return on_cpu();

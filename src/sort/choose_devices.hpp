@@ -22,6 +22,7 @@ struct device_choice {
 struct sort_demand {
   std::uint64_t num_keys = 0;
   std::uint64_t input_bytes = 0;          ///< in host memory, values included
+  bool is_arriving = false;               ///< out of a file, meanwhile: GPUs are opened beside that
   std::uint64_t inline_keys = 0;          ///< inputs up to this size need nobody but the calling thread
   std::uint64_t memory_limit_bytes = 0;   ///< on workspace; 0: none
   std::uint64_t device_memory_bytes = 0;  ///< on workspace on each device; 0: none

@@ -19,6 +19,9 @@ struct machine_rates {
   double gpu_overhead_s = 0.5e-3;
   /// The first use of a GPU costs a process this: between 0.2 and 0.4 s.
   double gpu_start_s = 0.3;
+  /// Bytes of a file that several threads read out of the page cache in a second: 9e9 by two threads of an AMD EPYC
+  /// (Zen 5). A disk is slower, and hides more of a GPU's start.
+  double file_bytes_per_s = 9e9;
   /// An input of this size or more is sorted faster by all GPUs than by one.
   std::uint64_t several_gpus_bytes = std::uint64_t{1} << 30;
   /// The share of a GPU's free memory that a sort may fill with input: it needs twice its input, slack and scratch.

@@ -7,6 +7,7 @@
 #include "device/copy_parallel.hpp"
 #include "sort/arguments.hpp"
 #include "sort/choose_devices.hpp"
+#include "sort/flowing_calls.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/open_devices.hpp"
 #include "sort/run_reported.hpp"
@@ -26,7 +27,8 @@ struct sorter::state {
   }
 
   /// Chooses the devices that this call will use; opens none.
-  [[nodiscard]] const sorting::device_set& choose_devices(const device::record_shape& shape, std::uint64_t num_keys);
+  [[nodiscard]] const sorting::device_set& choose_devices(const device::record_shape& shape, std::uint64_t num_keys,
+                                                          bool is_arriving = false);
   /// Opens what was chosen, chooses the algorithm on it and takes its workspace, or throws out_of_memory with nothing
   /// touched. `scratch_bytes` is what the caller will take by scratch().
   void reserve(const algorithms::problem& problem, std::uint64_t scratch_bytes);
@@ -37,6 +39,9 @@ struct sorter::state {
   /// Sorts in place what has been reserved for, by the algorithm chosen then. `place_values` as in run_reported().
   void run(const algorithms::problem& problem, std::string_view name, const std::function<void()>& place_values = {});
 
+  /// The calls of that name; `flow` may be null.
+  void sort(key_span keys, direction d, base::record_flow* flow);
+  void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d, base::record_flow* flow);
   void sort_with_index(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
   void sort_widened(const algorithms::problem& problem, void* values, std::uint64_t value_bytes);
 
@@ -63,10 +68,12 @@ struct sorter::state {
   std::vector<algorithms::rank> gpu_ranks;       ///< of "auto", as many as were chosen last
 };
 
-const sorting::device_set& sorter::state::choose_devices(const device::record_shape& shape, std::uint64_t num_keys) {
+const sorting::device_set& sorter::state::choose_devices(const device::record_shape& shape, std::uint64_t num_keys,
+                                                         bool is_arriving) {
   const sorting::sort_demand demand{
       .num_keys = num_keys,
       .input_bytes = num_keys * shape.bytes(),
+      .is_arriving = is_arriving,
       .inline_keys = sorting::host_limits(options.hooks).inline_keys,
       .memory_limit_bytes = options.memory_limit_bytes,
       .device_memory_bytes = options.device_memory_bytes,
@@ -126,6 +133,7 @@ void sorter::state::reserve_chosen(const algorithms::problem& problem, std::uint
 
 void sorter::state::run(const algorithms::problem& problem, std::string_view name,
                         const std::function<void()>& place_values) {
+  if (problem.flow != nullptr && !chosen.algorithm->is.awaits_records) problem.flow->wait_for(problem.num_keys);
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;
   sorting::run_reported(chosen, *used, options, problem, {name, call_scratch_bytes, on.why}, place_values, report);
@@ -136,14 +144,21 @@ sorter::~sorter() = default;
 sorter::sorter(sorter&&) noexcept = default;
 sorter& sorter::operator=(sorter&&) noexcept = default;
 
-void sorter::sort(key_span keys, direction d) {
+void sorter::sort(key_span keys, direction d) { state_->sort(keys, d, nullptr); }
+
+void sorting::flowing_calls::sort(sorter& own, key_span keys, direction d, base::record_flow& flow) {
+  own.state_->sort(keys, d, &flow);
+}
+
+void sorter::state::sort(key_span keys, direction d, base::record_flow* flow) {
   sorting::check_keys(keys);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
-  const sorting::gpu_call call(state_->choose_devices({codec, 0}, keys.num_keys), state_->options.hooks);
-  const algorithms::problem problem{{codec, 0}, device::records{keys.data, nullptr}, keys.num_keys};
-  base::with_threads(state_->options.threads, [&] {
-    state_->reserve(problem, 0);
-    state_->run(problem, "sort");
+  const sorting::gpu_call call(choose_devices({codec, 0}, keys.num_keys, flow != nullptr), options.hooks);
+  const algorithms::problem problem{
+      .shape = {codec, 0}, .input = device::records{keys.data, nullptr}, .num_keys = keys.num_keys, .flow = flow};
+  base::with_threads(options.threads, [&] {
+    reserve(problem, 0);
+    run(problem, "sort");
   });
 }
 
@@ -168,20 +183,32 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, 
 }
 
 void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d) {
+  state_->argsort(keys, indices, index_bytes, d, nullptr);
+}
+
+void sorting::flowing_calls::argsort(sorter& own, const_key_span keys, void* indices, direction d,
+                                     base::record_flow& flow) {
+  own.state_->argsort(keys, indices, sizeof(std::uint64_t), d, &flow);
+}
+
+void sorter::state::argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d,
+                            base::record_flow* flow) {
   sorting::check_keys(keys);
   sorting::check_indices(keys, indices, index_bytes);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
-  algorithms::problem problem{
-      {codec, static_cast<unsigned>(index_bytes)}, device::records{nullptr, indices}, keys.num_keys};
-  const sorting::gpu_call call(state_->choose_devices(problem.shape, keys.num_keys), state_->options.hooks);
+  algorithms::problem problem{.shape = {codec, static_cast<unsigned>(index_bytes)},
+                              .input = device::records{nullptr, indices},
+                              .num_keys = keys.num_keys,
+                              .flow = flow};
+  const sorting::gpu_call call(choose_devices(problem.shape, keys.num_keys), options.hooks);
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
-  state_->reserve(problem, keys_bytes);
-  const device::buffer copy = state_->scratch(keys_bytes);
-  base::with_threads(state_->options.threads, [&] {
+  reserve(problem, keys_bytes);
+  const device::buffer copy = scratch(keys_bytes);
+  base::with_threads(options.threads, [&] {
     device::copy_parallel(copy.data(), keys.data, keys_bytes);
     sorting::write_indices(indices, index_bytes, keys.num_keys);
     problem.data().keys = copy.data();
-    state_->run(problem, "argsort");
+    run(problem, "argsort");
   });
 }
 

@@ -74,6 +74,21 @@ TEST(DeviceChoice, OfAutoIsTheFastest) {
   }
 }
 
+TEST(DeviceChoice, AFileThatIsBeingReadHidesTheStartOfGpus) {
+  const auto gpus_for = [](std::uint64_t input_bytes, bool is_arriving) {
+    const sorting::sort_demand sort{.num_keys = input_bytes / 4,
+                                    .input_bytes = input_bytes,
+                                    .is_arriving = is_arriving,
+                                    .inline_keys = 1000,
+                                    .algorithm = as_auto};
+    return sorting::choose_devices(sorting::resolve_devices("auto"), sort, machine_with(1, 80 * gib)).list.gpus.size();
+  };
+  EXPECT_EQ(gpus_for(100'000'000, false), 0u) << "a start of a GPU takes longer";
+  EXPECT_EQ(gpus_for(100'000'000, true), 0u) << "reading is shorter than a start";
+  EXPECT_EQ(gpus_for(2'000'000'000, false), 0u);
+  EXPECT_EQ(gpus_for(2'000'000'000, true), 1u);
+}
+
 TEST(DeviceChoice, FewKeysNeedTheCallingThreadAlone) {
   struct {
     sorting::device_set list;

@@ -316,6 +316,13 @@ void cuda_queue::wait_for_stream(void* stream) {
   SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), now.get(), 0));
 }
 
+// The thread that feeds the stream waits; the stream goes on with what it has.
+void cuda_queue::wait_for_host(std::function<void()> wait) { push(std::move(wait)); }
+
+void cuda_queue::tell_host(std::function<void()> tell) {
+  push([this, tell = std::move(tell)]() mutable { deliver(std::move(tell)); });
+}
+
 void cuda_queue::record(event& e) {
   auto& recorded = static_cast<cuda_event&>(e);
   recorded.begin();

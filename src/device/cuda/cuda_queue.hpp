@@ -42,6 +42,8 @@ class cuda_queue final : public queue, public rank_sampler {
   void swap_mirrored(const swap_mirrored_request& request) override;
   void merge(const merge_request& request) override;
   void wait_for_stream(void* stream) override;
+  void wait_for_host(std::function<void()> wait) override;
+  void tell_host(std::function<void()> tell) override;
   void record(event& e) override;
   void wait(event& e) override;
   void synchronize() override;

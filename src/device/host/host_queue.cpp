@@ -58,6 +58,12 @@ void host_queue::push(std::function<void()> work) {
   });
 }
 
+void host_queue::push_unless_failed(std::function<void()> work) {
+  push([this, work = std::move(work)] {
+    if (failure_ == nullptr) work();
+  });
+}
+
 void host_queue::push_timed(std::string_view label, std::uint64_t num_keys,
                             std::function<std::uint64_t(const execution&)> body) {
   push([this, label, num_keys, watch = watch_, body = std::move(body)] {

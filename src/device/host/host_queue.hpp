@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "device/device.hpp"
@@ -45,6 +46,8 @@ class host_queue final : public queue {
   void swap_mirrored(const swap_mirrored_request& request) override;
   void merge(const merge_request& request) override;
   void wait_for_stream(void*) override {}
+  void wait_for_host(std::function<void()> wait) override { push_unless_failed(std::move(wait)); }
+  void tell_host(std::function<void()> tell) override { push_unless_failed(std::move(tell)); }
   void record(event& e) override;
   void wait(event& e) override;
   void synchronize() override;
@@ -53,6 +56,7 @@ class host_queue final : public queue {
 
  private:
   void push(std::function<void()> work);
+  void push_unless_failed(std::function<void()> work);
   /// Queues `body`, timed; it returns the bytes it moved.
   void push_timed(std::string_view label, std::uint64_t num_keys, std::function<std::uint64_t(const execution&)> body);
 

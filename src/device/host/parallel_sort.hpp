@@ -5,9 +5,11 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
+#include "base/record_flow.hpp"
 #include "device/host/in_cache_sort.hpp"
 #include "device/host/sort_level.hpp"
 
@@ -21,14 +23,17 @@ class parallel_sorter {
  public:
   using split = split_records<K, V>;
 
-  parallel_sorter(workers& team, const keys::codec_of<K>& codec, const sort_limits& limits, monitor* watch)
-      : team_(team), order_(codec), codec_(codec), limits_(limits), watch_(watch) {}
+  /// `flow` may be null; else it is told of finished buckets of the only segment.
+  parallel_sorter(workers& team, const keys::codec_of<K>& codec, const sort_limits& limits, monitor* watch,
+                  base::record_flow* flow = nullptr)
+      : team_(team), order_(codec), codec_(codec), limits_(limits), watch_(watch), flow_(flow) {}
 
   local_sort_outcome sort(split source, split alternate, bool result_in_alternate,
                           const std::vector<sort_segment>& segments) {
     const split result = result_in_alternate ? alternate : source;
     outcome_ = {};
     can_stop_ = segments.size() == 1;
+    result_ = result;
     if (segments.size() == 1) {
       sort_alone(source, alternate, result, segments.front());
     } else {
@@ -71,10 +76,13 @@ class parallel_sorter {
   /// Segments that fit a thread's caches, a thread each.
   void sort_each(split from, split result, const std::vector<sort_segment>& segments, std::uint64_t num_keys) {
     const bool stream = num_keys * record_bytes >= limits_.stream_bytes;
+    std::atomic<std::uint64_t> next{0};
     team_.for_each(segments.size(), [&](std::uint64_t i, worker_scratch& scratch) {
-      const sort_segment s = segments[i];
+      // Whoever takes results away wants them from the begin on, not from where each thread has its share.
+      const sort_segment s = segments[flow_ == nullptr ? i : next.fetch_add(1, std::memory_order_relaxed)];
       in_cache(order_, codec_, scratch, stream).sort(from + s.begin, result + s.begin, s.count, s.bits);
       advance(s.count);
+      hand_over(result + s.begin, s.count);
     });
     add_moves(num_keys, 2);
   }
@@ -167,6 +175,7 @@ class parallel_sorter {
     }
     for (const sort_segment& b : large) {
       sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, b.bits, depth + 1);
+      hand_over(result + b.begin, b.count);
     }
     sort_each(alternate, result, small, num_small_keys);
   }
@@ -253,6 +262,10 @@ class parallel_sorter {
     outcome_.bytes_moved += moves * num_keys * record_bytes;
   }
 
+  void hand_over(split finished, std::uint64_t num_keys) {
+    if (flow_ != nullptr) flow_->finished(static_cast<std::uint64_t>(finished.keys - result_.keys), num_keys);
+  }
+
   void advance(std::uint64_t num_keys) {
     if (watch_ != nullptr) watch_->work_done.fetch_add(num_keys, std::memory_order_relaxed);
   }
@@ -268,6 +281,8 @@ class parallel_sorter {
   keys::codec_of<K> codec_;
   sort_limits limits_;
   monitor* watch_;
+  base::record_flow* flow_;
+  split result_ = {};  ///< of the whole request
   local_sort_outcome outcome_;
   bool can_stop_ = false;  ///< the first level of the only segment has overwritten nothing yet
 };

@@ -84,7 +84,7 @@ template <class K>
 local_sort_outcome run_local_sort(const execution& with, const local_sort_request& request) {
   const keys::codec_of<K> codec = request.shape.codec.template of<K>();
   return with_value_and_order<K>(request.shape, codec, [&]<class V, class Order>() {
-    return parallel_sorter<K, V, Order>(with.team, codec, with.limits, with.watch)
+    return parallel_sorter<K, V, Order>(with.team, codec, with.limits, with.watch, request.flow)
         .sort(split<K, V>(request.source), split<K, V>(request.alternate), request.result_in_alternate,
               request.segments);
   });

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/memory_formula.hpp"
+#include "base/record_flow.hpp"
 #include "spansort/check.hpp"
 
 namespace spansort::external {
@@ -27,6 +28,12 @@ class element_order {
 
   /// Sorts in place, stable. Throws what a sort throws; the elements may then be lost.
   virtual void sort(std::byte* elements, std::uint64_t count) = 0;
+  /// Sorts elements that arrive meanwhile, and tells `flow` of those that are done. Throws what sort() and the flow
+  /// throw.
+  virtual void sort_flowing(std::byte* elements, std::uint64_t count, base::record_flow& flow) {
+    flow.wait_for(count);
+    sort(elements, count);
+  }
   /// Returns what sort() takes beside the elements.
   [[nodiscard]] virtual base::memory_formula sort_memory() const = 0;
 

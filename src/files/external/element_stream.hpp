@@ -25,6 +25,8 @@ class element_sink {
   virtual ~element_sink() = default;
   /// Says how many elements will come, once that is known and before the first one; not called where it never is.
   virtual void expect(std::uint64_t num_elements) = 0;
+  /// Opens the output now rather than with the first element.
+  virtual void open() {}
   /// May overwrite `elements`. Throws io_error. One thread at a time.
   virtual void write(std::byte* elements, std::uint64_t count) = 0;
   /// All have come: the output appears. Throws io_error; it is then as it was.

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of a sorter for records that come and go while they are sorted. Devices are opened and workspace is taken while
+// the first records arrive.
+#pragma once
+
+#include <cstdint>
+
+#include "base/record_flow.hpp"
+#include "spansort/sort.hpp"
+
+namespace spansort::sorting {
+
+struct flowing_calls {
+  /// Sorts keys as sorter::sort() does, of which `flow` says when they are there. Throws that, too, and what the flow
+  /// throws.
+  static void sort(sorter& own, key_span keys, direction d, base::record_flow& flow);
+  /// Writes 64-bit indices as sorter::argsort() does. The keys are there; `flow` is told of indices that are finished.
+  static void argsort(sorter& own, const_key_span keys, void* indices, direction d, base::record_flow& flow);
+};
+
+}  // namespace spansort::sorting
