@@ -13,10 +13,12 @@
 // sort_options::memory_limit_bytes is here a ceiling S on the memory of the whole process, half of what is free where
 // it is 0. A file that fits in it together with the sort's workspace is sorted in memory. A larger one is sorted in
 // parts: sorted runs in temporary files, then ranges of their merge, each sorted in memory; "auto" devices are then the
-// CPU. With C the bytes of a part, about S / 5 for keys, and B those of a block, 16 KiB to 1 MiB, one merge does for C
-// * C / (2 B) bytes; each pass spills the input's size once. Temporary files have no name and are gone when the process
-// ends, however it ends. A ceiling below what the program itself takes, some 30 MiB, holds for keys and workspace
-// alone, and only of what fits.
+// CPU. What fits is read by several threads, and finished keys are written while others are being sorted; GPUs get the
+// first keys while the last are being read, and "auto" counts that their start falls into that time. With C the bytes
+// of a part, about S / 5 for keys, and B those of a block, 16 KiB to 1 MiB, one merge does for C * C / (2 B) bytes;
+// each pass spills the input's size once. Temporary files have no name and are gone when the process ends, however it
+// ends. A ceiling below what the program itself takes, some 30 MiB, holds for keys and workspace alone, and only of
+// what fits.
 #pragma once
 
 #include <cstdint>
@@ -114,7 +116,7 @@ struct file_plan {
 /// refused. Throws bad_input, io_error, out_of_memory, what sort() throws, and internal_error when verification fails;
 /// a file `output` is then as it was, unless the io_error says that the new one is in place and only its folder could
 /// not be flushed. A stream may have taken a part when writing fails. The report gets the phases "read" and "write"
-/// besides those of the sort, and the time of all of it.
+/// besides those of the sort, with the time that each was at work, and the time of all of it, in which they overlap.
 /// There is no sort_pairs() of a file of keys and a file of values: no file system lets two files appear at once, so
 /// that keys without their values could be left. A file of records that hold both is sorted by `file_options::records`.
 file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {},
