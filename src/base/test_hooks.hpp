@@ -25,8 +25,7 @@ struct test_hooks {
   std::uint64_t file_chunk_elements = 0;   ///< elements that one run or range of an external sort holds
   std::uint64_t file_block_elements = 0;   ///< elements that are spilled, checked and read at a time
   unsigned file_fan_in = 0;                ///< runs merged at a time, at least 2
-  /// From this size on a file that fits in memory is read, sorted and written side by side.
-  std::uint64_t file_flow_bytes = 0;
+  std::uint64_t file_flow_bytes = 0;       ///< from this size on a file that fits is read, sorted, written side by side
   bool corrupt_result = false;             ///< sorts of files flip a bit of the result before they verify it
   bool corrupt_peer_probes = false;        ///< the probes of GPUs' links find a wrong bit, a GPU's own memory included
   std::uint64_t fail_allocation_at = 0;    ///< 1: a sorter's first workspace allocation fails, 2: the second ...

@@ -45,7 +45,7 @@ class element_flow final : public base::record_flow {
   /// Blocks until some `few` elements behind the first `taken` ones are finished, or all; returns how many are from the
   /// begin on. Throws cancelled where nobody wants them written any more.
   [[nodiscard]] std::uint64_t wait_for_finished(std::uint64_t taken, std::uint64_t few);
-  /// As note_reading(), of the output.
+  /// Does of the output what note_reading() does of the input.
   void note_writing(std::uint64_t done_bytes, std::uint64_t total_bytes);
   /// All has been written, or `failure`, which is null otherwise, kept it from being.
   void end_writing(std::exception_ptr failure);

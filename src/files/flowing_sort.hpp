@@ -30,7 +30,7 @@ struct flowing_options {
   bool writes_along = true;
   /// Called about ten times a second on the calling thread while that waits for the writer alone; may throw to stop.
   std::function<void(double written_share)> while_writing = {};
-  /// As that of external_options: reading first, writing last.
+  /// Called as that of external_options is; reading comes first, writing last.
   std::function<void(const external::stage_report& stage)> on_stage = {};
 };
 

@@ -73,7 +73,7 @@ class order_of_indices final : public external::element_order {
     SPANSORT_ASSERT(count == keys_->num_keys);
     sorter_.argsort(std::as_const(*keys_).span(), elements, index_bytes, direction_);
   }
-  /// Where the keys are is known when they have been read.
+  /// Waits for all: only then it is known where the keys lie.
   void sort_flowing(std::byte* elements, std::uint64_t count, base::record_flow& flow) override {
     flow.wait_for(count);
     SPANSORT_ASSERT(count == keys_->num_keys);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that fit in memory and are large enough to be read, sorted and written side by side: calls that fail, inputs that
-change and signals, at many moments. The old output or the whole new one, nothing left behind, never a hang."""
+"""Files that fit in memory and are large enough to be read, sorted and written side by side: calls that fail, inputs
+that change and signals, at many moments. The old output or the whole new one, nothing left behind, never a hang."""
 import errno
 import os
 import random
@@ -81,8 +81,9 @@ class WholeFile(CommandTest):
         return is_new
 
     def test_ways_to_sort(self):
-        for flags, expected in ((["-r"], np.sort(self.keys)[::-1]), (["-u"], np.unique(self.keys)), (["--verify"], None),
-                                (["--threads", "1", "--no-sync"], None), (["--devices", "host:2"], None)):
+        for flags, expected in ((["-r"], np.sort(self.keys)[::-1]), (["-u"], np.unique(self.keys)),
+                                (["--verify"], None), (["--threads", "1", "--no-sync"], None),
+                                (["--devices", "host:2"], None)):
             with self.subTest(flags=flags):
                 self.assert_ok(*self.arguments(*flags))
                 self.assertTrue(self.read("y.bin") == (self.sorted_bytes if expected is None else expected.tobytes()))
