@@ -21,6 +21,7 @@ struct scheduled_case {
 };
 
 /// Returns the cases of all figures, which outlive the result: lower levels first, within a level small inputs first.
+/// What is small beside the largest input comes a level earlier.
 [[nodiscard]] std::vector<scheduled_case> schedule(const std::vector<figure>& figures);
 
 }  // namespace bench

@@ -137,7 +137,7 @@ class Papers(SuiteTest):
         titles = run("papers", "--devices", "cpu", "--max-log2-size", 31, "--dry-run").splitlines()
         figures = [title.split(":")[0].split(", ") for title in titles]
         names = {name for group in figures for name in group}
-        begin = titles.index(next(title for title in titles if title.endswith("n = 4096")))  # of the second level
+        begin = titles.index(next(title for title in titles if title.endswith("n = 1024")))  # of the second level
         self.assertEqual({name for group in figures[:begin] for name in group}, names)
         self.assertGreater(len(titles), 2 * begin)
         self.assertFalse(list(self.folder.iterdir()))
