@@ -50,7 +50,8 @@ _spansort() {
   fi
   found=$(_spansort_values "$program $verb $previous")
   if [[ -z $found ]]; then
-    if [[ $current == -* ]]; then found=$(_spansort_flags "$program $verb"); else found=$(_spansort_places "$program $verb"); fi
+    found=$(_spansort_places "$program $verb")
+    if [[ $current == -* ]]; then found=$(_spansort_flags "$program $verb"); fi
   fi
   case $found in
     @nothing | '') return ;;
@@ -92,8 +93,10 @@ def bash_places(verb):
     """Verbs, where there is none yet; files win over everything else that the places of a verb may hold."""
     if verb.get("verbs"):
         return " ".join(each["name"] for each in verb["verbs"])
+    if verb["name"].startswith("bench"):
+        return "@files"
     values = [bash_values(option) for option in verb["options"] if option["positional"]]
-    return "@files" if "@files" in values else next(iter(values), "@files" if verb["name"] == "bench" else "@nothing")
+    return "@files" if "@files" in values else next(iter(values), "@nothing")
 
 
 def bash(described):
@@ -139,7 +142,7 @@ def zsh_spec(option):
 
 def zsh_verb(program, verb):
     specs = [spec for option in verb["options"] for spec in zsh_spec(option)]
-    if verb["name"] == "bench":
+    if verb["name"].startswith("bench"):
         specs = ["'*:argument:_files'"]
     lines = " \\\n        ".join(specs)
     return f"    '{program} {verb['name']}')\n      _arguments -s \\\n        {lines}\n      ;;"
@@ -171,11 +174,13 @@ def fish_option(condition, option):
     if option["positional"]:
         return {"choices": f"complete -c spansort -n {quoted(condition)} -a {quoted(' '.join(option['choices']))}",
                 "files": f"complete -c spansort -n {quoted(condition)} -F"}.get(option["completes"])
-    return " ".join(f"complete -c spansort -n {quoted(condition)} {' '.join(names)} {action[option['completes']]}".split()) + text
+    words = ["complete -c spansort -n", quoted(condition), *names, action[option["completes"]]]
+    return " ".join(word for word in words if word) + text
 
 
 def fish(described):
     lines = ["# This file is made from the command's own flags.", "complete -c spansort -f"]
+    collective = {verb["name"] for verb in described["programs"].get("spansort-mpi", {"verbs": []})["verbs"]}
     for program, verb in each_verb(described):
         condition = f"__fish_seen_subcommand_from {verb['name']}"
         if not verb["name"]:
@@ -184,8 +189,8 @@ def fish(described):
             condition = "__fish_use_subcommand"
             lines += [f"complete -c spansort -n {condition} -a {each['name']} -d {quoted(each['text'])}"
                       for each in verb["verbs"]]
-        elif verb["name"] in {each["name"] for each in described["programs"].get("spansort-mpi", {"verbs": []})["verbs"]}:
-            condition += "; and __fish_contains_opt mpi" if program != "spansort" else "; and not __fish_contains_opt mpi"
+        elif verb["name"] in collective:
+            condition += f"; and {'not ' if program == 'spansort' else ''}__fish_contains_opt mpi"
         found = [fish_option(condition, option) for option in verb["options"]]
         lines += [line for line in found if line]
     return "\n".join(lines) + "\n"

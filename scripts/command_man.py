@@ -2,6 +2,8 @@
 """Man pages of the command, made by command_reference.py: one of the program, one of each verb, one over MPI."""
 import re
 
+# Verbs that the page of another verb explains.
+PAGELESS = ("help", "bench-compare")
 COPYING = "Spansort is free software under the Apache License 2.0."
 
 
@@ -48,13 +50,14 @@ def example_lines(text):
 
 
 def footer_sections(footer):
-    """Paragraphs of a help's last words: `Exit status:` and `Example:` are sections of their own, as they are laid out."""
+    """Paragraphs of a help's last words: `Exit status:` and `Example:` are sections of their own, laid out as there."""
     lines, notes = [], []
     for paragraph in re.split(r"\n\s*\n", footer.strip()):
         first, _, rest = paragraph.partition("\n")
         example = re.match(r"Examples?: *", first)
         if example:
-            lines += section("EXAMPLES", example_lines(paragraph[example.end():].replace("\n" + " " * example.end(), "\n")))
+            text = paragraph[example.end():].replace("\n" + " " * example.end(), "\n")
+            lines += section("EXAMPLES", example_lines(text))
         elif first.endswith(":") and rest:
             lines += section(first[:-1].upper(), example_lines(rest))
         elif paragraph:
@@ -122,7 +125,7 @@ def program_page(described, name, note):
 
 
 def local_page(described):
-    verbs = [verb for verb in described["programs"]["spansort"]["verbs"] if verb["name"] not in ("bench", "help")]
+    verbs = [verb for verb in described["programs"]["spansort"]["verbs"] if verb["name"] not in ("bench", *PAGELESS)]
     pages = [f"\\fBspansort\\-{escaped(verb['name'])}\\fR(1)" for verb in verbs]
     lines = program_page(described, "spansort", "Each verb has a page of its own: man spansort-sort shows that of sort.")
     return "\n".join(lines + section("SEE ALSO", [", ".join(pages)]) + section("COPYING", [COPYING])) + "\n"
@@ -134,8 +137,10 @@ def cluster_page(described):
                          "-n 4 spansort sort --mpi IN -o OUT. It is not meant to be called by its own name.")
     for verb in described["programs"]["spansort-mpi"]["verbs"]:
         places, flags = places_and_flags(verb)
-        lines += section(verb["name"].upper(), synopsis("spansort", verb) + [".PP", escaped(sentence(verb["text"]))] + places + flags)
-    return "\n".join(lines + section("SEE ALSO", ["\\fBspansort\\fR(1), \\fBmpirun\\fR(1)"]) + section("COPYING", [COPYING])) + "\n"
+        text = [*synopsis("spansort", verb), ".PP", escaped(sentence(verb["text"])), *places, *flags]
+        lines += section(verb["name"].upper(), text)
+    lines += section("SEE ALSO", ["\\fBspansort\\fR(1), \\fBmpirun\\fR(1)"])
+    return "\n".join(lines + section("COPYING", [COPYING])) + "\n"
 
 
 def bench_page(described):
@@ -157,7 +162,7 @@ def pages(described):
     for verb in programs["spansort"]["verbs"]:
         if verb["name"] == "bench":
             found["spansort-bench.1"] = bench_page(described)
-        elif verb["name"] != "help":
+        elif verb["name"] not in PAGELESS:
             found[f"spansort-{verb['name']}.1"] = verb_page(described, verb, cluster.get(verb["name"]))
     if cluster:
         found["spansort-mpi.1"] = cluster_page(described)

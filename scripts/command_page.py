@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference of the command as a page of the documentation site, made by command_reference.py."""
-from command_man import flag_names, sentence
+from command_man import PAGELESS, flag_names, sentence
 
 INTRODUCTION = """# Reference of the command
 
@@ -41,7 +41,7 @@ def page(described):
     programs = described["programs"]
     sections = [INTRODUCTION]
     for verb in programs["spansort"]["verbs"]:
-        if verb["name"] not in ("bench", "help"):
+        if verb["name"] not in ("bench", *PAGELESS):
             sections.append(verb_section("spansort", f"spansort {verb['name']}", verb))
     for verb in programs.get("spansort-mpi", {"verbs": []})["verbs"]:
         sections.append(verb_section("mpirun -n 4 spansort", f"spansort {verb['name']} --mpi", verb))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes man pages, the completions of bash, zsh and fish, and a page of Markdown from the verbs and flags of the command.
+"""Writes man pages, completions of bash, zsh and fish, and a page of Markdown from the verbs and flags of the command.
 
-command_reference.py COMMANDS.json FOLDER [--bench]: the first is what the program spansort_describe prints. With --bench
-there is `spansort bench` too, whose flags its own help lists. What is written: FOLDER/man1, FOLDER/completions and
+command_reference.py COMMANDS.json FOLDER [--bench]: the first is what the program spansort_describe prints. With
+--bench there is `spansort bench` too, whose flags its own help lists. What is written: FOLDER/man1, FOLDER/completions and
 FOLDER/command.md."""
 import argparse
 import json
@@ -13,11 +13,13 @@ import command_completions
 import command_man
 import command_page
 
-BENCH = {"name": "bench", "text": "Measure sorts side by side; its flags are listed by `spansort bench --help`",
-         "footer": "", "options": [], "verbs": []}
+BENCH = [{"name": "bench", "text": "Measure sorts side by side; its flags are listed by `spansort bench --help`",
+          "footer": "", "options": [], "verbs": []},
+         {"name": "bench-compare", "text": "Say what changed between two files of results of bench", "footer": "",
+          "options": [], "verbs": []}]
 # What `help` takes, which its parser does not tell.
-VERB = {"positional": "VERB", "short": [], "long": [], "value": "", "takes_value": True, "required": False, "repeats": False,
-        "default": "", "text": "The verb whose help is to be printed", "completes": "choices"}
+VERB = {"positional": "VERB", "short": [], "long": [], "value": "", "takes_value": True, "required": False,
+        "repeats": False, "default": "", "text": "The verb whose help is to be printed", "completes": "choices"}
 
 
 def read_programs(path, has_bench):
@@ -30,7 +32,7 @@ def read_programs(path, has_bench):
             if verb["name"] == "help":
                 verb["options"].append(VERB | {"choices": names})
     if has_bench:
-        described["programs"]["spansort"]["verbs"].append(BENCH)
+        described["programs"]["spansort"]["verbs"] += BENCH
     return described
 
 

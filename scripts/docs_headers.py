@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of the reference of C++, one a header, for docs_site.py: the comment at the header's top, its concepts, and what
-Breathe makes of Doxygen's XML, from which is taken what no reader calls."""
+"""Pages of the reference of C++, one a header, for docs_site.py: the comment at the header's top, its concepts, and
+what Breathe makes of Doxygen's XML, from which is taken what no reader calls."""
 import html
 import pathlib
 import re
@@ -8,7 +8,8 @@ import re
 MOST_COLUMNS = 120
 # In the order in which the reference lists them; a header that is not here comes behind them.
 FIRST = ["sort", "sort_by", "merge_sort", "records", "statistics", "top_k", "resident", "resident_statistics", "files",
-         "file_statistics", "mpi", "options", "device_list", "devices", "report", "plan", "check", "generate", "types", "ranges", "errors"]
+         "file_statistics", "mpi", "options", "device_list", "devices", "report", "plan", "check", "generate", "types",
+         "ranges", "errors"]
 
 
 def headers(include):
@@ -89,17 +90,22 @@ def has_more(xml_folder, header):
     return any(f'<location file="{header}" line' in path.read_text(encoding="utf-8") for path in others)
 
 
+DROPPED = [re.compile(r"\s*" + pattern, flags=re.DOTALL) for pattern in (
+    r"<memberdef (?:(?!</memberdef>).)*?<argsstring>[^<]*=\s*delete</argsstring>.*?</memberdef>",
+    r'<sectiondef kind="private-[a-z-]*">.*?</sectiondef>',
+    r'<memberdef kind="friend"[^>]* inline="no"(?:(?!</memberdef>).)*?</memberdef>',
+    r"<innerclass [^>]*>[^<]*&lt;[^<]*</innerclass>",
+    r"<innerconcept [^>]*>[^<]*</innerconcept>")]
+
+
 def filter_xml(folder):
-    """Takes out what is private, deleted functions, which only say why a call is refused, specialisations, concepts, and
-    friends that are declared elsewhere."""
+    """Takes out what is private, deleted functions, which only say why a call is refused, specialisations, concepts,
+    and friends that are declared elsewhere."""
     for path in folder.glob("*.xml"):
         xml = path.read_text(encoding="utf-8")
-        kept = re.sub(r"\s*<memberdef (?:(?!</memberdef>).)*?<argsstring>[^<]*=\s*delete</argsstring>.*?</memberdef>", "", xml,
-                      flags=re.DOTALL)
-        kept = re.sub(r'\s*<sectiondef kind="private-[a-z-]*">.*?</sectiondef>', "", kept, flags=re.DOTALL)
-        kept = re.sub(r'\s*<memberdef kind="friend"[^>]* inline="no"(?:(?!</memberdef>).)*?</memberdef>', "", kept, flags=re.DOTALL)
-        kept = re.sub(r"\s*<innerclass [^>]*>[^<]*&lt;[^<]*</innerclass>", "", kept)
-        kept = re.sub(r"\s*<innerconcept [^>]*>[^<]*</innerconcept>", "", kept)
+        kept = xml
+        for pattern in DROPPED:
+            kept = pattern.sub("", kept)
         if kept != xml:
             path.write_text(kept, encoding="utf-8")
 

@@ -3,8 +3,8 @@
 """Writes README's table of speed and its chart, docs/plots/speed.svg, from files of bench/results.
 
 usage: scripts/speed_table.py [--check]
---check: change nothing; exit 1 if README or the chart is not what the files say. Figures come from the files alone: what is
-in none of them is said to be not measured."""
+--check: change nothing; exit 1 if README or the chart is not what the files say. Figures come from the files alone: what
+is in none of them is said to be not measured."""
 import json
 import math
 import pathlib
@@ -17,6 +17,7 @@ BEGIN = "<!-- speed-table: made by scripts/speed_table.py from bench/results -->
 END = "<!-- end speed-table -->"
 NAMES = ["Spansort", "NumPy", "std::sort", "vqsort", "CUB"]
 COLOURS = {"Spansort": "#c2410c", "NumPy": "#2563eb", "std::sort": "#6b7280", "vqsort": "#15803d", "CUB": "#7c3aed"}
+TITLE = "Million keys (pairs) a second, farther right is faster"
 UNMEASURED = "not measured"
 NO_GPU = "CPU only"
 NO_CPU = "GPU only"
@@ -94,9 +95,9 @@ def chart(all_rows):
     def position(rate):
         return left + (math.log10(rate) - low) / (high - low) * (width - left - right)
 
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="DejaVu Sans, Arial, sans-serif" '
-             'font-size="13" fill="#1f2937">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-             '<text x="16" y="24" font-size="15" font-weight="bold">Million keys (pairs) a second, farther right is faster</text>']
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+             'font-family="DejaVu Sans, Arial, sans-serif" font-size="13" fill="#1f2937">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+             f'<text x="16" y="24" font-size="15" font-weight="bold">{TITLE}</text>']
     for i, name in enumerate(NAMES):
         parts += [mark(name, left + 12 + 104 * i, 43), f'<text x="{left + 24 + 104 * i}" y="47.5">{name}</text>']
     bottom = top + step * len(all_rows)
@@ -110,7 +111,7 @@ def chart(all_rows):
         parts += [f'<text x="{left - 14}" y="{y + 4.5}" text-anchor="end" font-size="12">{name}</text>',
                   f'<line x1="{left}" y1="{y}" x2="{width - right}" y2="{y}" stroke="#e5e7eb"/>']
         measured = {contender: rate for contender, rate in found.items() if not isinstance(rate, str)}
-        parts += [mark(contender, position(measured[contender]), y) for contender in reversed(NAMES) if contender in measured]
+        parts += [mark(each, position(measured[each]), y) for each in reversed(NAMES) if each in measured]
     return "\n".join(parts + ["</svg>"]) + "\n"
 
 
