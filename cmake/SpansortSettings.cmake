@@ -27,6 +27,12 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+# The objects of a shared library, and of a static one that others link into theirs.
+set(spansort_is_shared OFF)
+if(BUILD_SHARED_LIBS OR CMAKE_POSITION_INDEPENDENT_CODE)
+  set(spansort_is_shared ON)
+endif()
+
 # C++20 without extensions and the warnings, for own code only: not part of what a consumer inherits.
 add_library(spansort_settings INTERFACE)
 target_compile_features(spansort_settings INTERFACE cxx_std_20)
@@ -35,8 +41,8 @@ target_compile_options(spansort_settings INTERFACE
   # Clang counts sign conversions to -Wconversion, GCC does not; both are to warn about the same.
   "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>"
   "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${SPANSORT_WERROR}>>:-Werror>"
-  # A function of a shared library that another library replaces is of no use here, and would forbid to inline it.
-  "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>,$<BOOL:${BUILD_SHARED_LIBS}>>:-fno-semantic-interposition>"
+  # That another library could replace a function of a shared one is of no use here, and would forbid to inline it.
+  "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>,$<BOOL:${spansort_is_shared}>>:-fno-semantic-interposition>"
   # constexpr functions of keys/ are device code too.
   "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xcompiler=-Wall>"
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${SPANSORT_WERROR}>>:-Werror=all-warnings>")

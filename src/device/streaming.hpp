@@ -13,7 +13,8 @@
 namespace spansort::device {
 
 /// Writes a whole line. `size_bytes` is a multiple of 16; streaming needs an aligned destination.
-inline void write_line(void* destination, const void* source, std::uint64_t size_bytes, bool stream) noexcept {
+inline void write_line(void* destination, const void* source, std::uint64_t size_bytes,
+                       [[maybe_unused]] bool stream) noexcept {
 #if defined(__SSE2__)
   if (stream && reinterpret_cast<std::uintptr_t>(destination) % 16 == 0) {
     auto* to = static_cast<__m128i*>(destination);
@@ -33,7 +34,8 @@ inline void finish_streaming() noexcept {
 }
 
 /// Copies any number of bytes; full aligned lines are streamed when asked for.
-inline void write_sequence(void* destination, const void* source, std::uint64_t size_bytes, bool stream) noexcept {
+inline void write_sequence(void* destination, const void* source, std::uint64_t size_bytes,
+                           [[maybe_unused]] bool stream) noexcept {
 #if defined(__SSE2__)
   if (stream) {
     auto* to = static_cast<char*>(destination);
