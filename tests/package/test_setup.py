@@ -14,7 +14,9 @@ STUBS = {
     "dpkg-query": "exit 1",
     "sudo": 'exec "$@"',
     "apt-get": """case " $* " in
-  *' --print-uris '*) echo "'http://archive/a.deb' a.deb 3000000 SHA256:1"; echo "'http://archive/b.deb' b.deb 4000000 SHA256:2" ;;
+  *' --print-uris '*)
+    echo "'http://archive/a.deb' a.deb 3000000 SHA256:1"
+    echo "'http://archive/b.deb' b.deb 4000000 SHA256:2" ;;
   *) echo "$@" >>"$CALLS" ;;
 esac""",
 }
@@ -40,7 +42,8 @@ class Setup(unittest.TestCase):
     def test_names_and_size_come_before_the_installation(self):
         status, output = self.setup_command()
         self.assertEqual(status, 0, output)
-        names, size, install = (output.find(words) for words in ("libtbb-dev", "2 packages, a download of 7 MB", "install -y"))
+        words = ("libtbb-dev", "2 packages, a download of 7 MB", "install -y")
+        names, size, install = (output.find(each) for each in words)
         self.assertTrue(0 <= names < size < install, output)
         self.assertIn("as root", output)
         calls = self.calls.read_text().splitlines()
