@@ -128,6 +128,8 @@ def local_page(described):
     verbs = [verb for verb in described["programs"]["spansort"]["verbs"] if verb["name"] not in ("bench", *PAGELESS)]
     pages = [f"\\fBspansort\\-{escaped(verb['name'])}\\fR(1)" for verb in verbs]
     lines = program_page(described, "spansort", "Each verb has a page of its own: man spansort-sort shows that of sort.")
+    lines += section("ENVIRONMENT", [".TP", bold("TMPDIR"), "The folder of temporary files where no \\-T names one.",
+                                     ".TP", bold("COLUMNS"), "How wide the box plot of summary is printed."])
     return "\n".join(lines + section("SEE ALSO", [", ".join(pages)]) + section("COPYING", [COPYING])) + "\n"
 
 
