@@ -24,7 +24,7 @@ spansort::file_check check(const check_arguments& arguments) {
     return spansort::check_records_file(arguments.input, *format, options);
   }
   return spansort::check_file(arguments.input, parse_type_flag(arguments.type), options,
-                              parse_field_flags(arguments.records));
+                              parse_array_flags(arguments.records));
 }
 
 /// Duplicates can be told from one read only where equal keys lie side by side.

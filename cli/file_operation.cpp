@@ -118,7 +118,7 @@ void require_sound_flags(const sort_arguments& arguments, const std::string& out
 spansort::file_options file_options_of(const sort_arguments& arguments) {
   return {.direction = direction_of(arguments.descending),
           .records = parse_record_flags(arguments.records, arguments.type),
-          .fields = parse_field_flags(arguments.records),
+          .array = parse_array_flags(arguments.records),
           .temporary_directories = arguments.temporary_directories,
           .head = parse_head(arguments.head),
           .type = parse_type_flag(arguments.type),

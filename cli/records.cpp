@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
+#include <system_error>
+
 #include "cli/numbers.hpp"
 #include "spansort/errors.hpp"
 
@@ -21,6 +24,11 @@ void add_record_flags(CLI::App& command, record_arguments& arguments) {
           "first counts most")
       ->type_name("FIELD")
       ->allow_extra_args(false);
+  command
+      .add_option("--axis", arguments.axis,
+                  "Of a .npy array of several dimensions: 0 sorts each column by itself, 1 or -1 each row of a matrix, "
+                  "none all elements as one sequence")
+      ->type_name("AXIS");
 }
 
 std::optional<spansort::record_format> parse_record_flags(const record_arguments& arguments, const std::string& type) {
@@ -39,7 +47,9 @@ std::optional<spansort::record_format> parse_record_flags(const record_arguments
   }
 }
 
-std::vector<spansort::field_key> parse_field_flags(const record_arguments& arguments) {
+namespace {
+
+std::vector<spansort::field_key> parse_fields(const record_arguments& arguments) {
   if (!arguments.record_bytes.empty() || arguments.keys.empty()) return {};
   const std::string text = fmt::format("{}", fmt::join(arguments.keys, ","));
   if (text.empty()) throw spansort::invalid_argument("--key: names no field");
@@ -54,6 +64,29 @@ std::vector<spansort::field_key> parse_field_flags(const record_arguments& argum
   } catch (const spansort::invalid_argument& failure) {
     throw spansort::invalid_argument(fmt::format("--key: {}", failure.what()));
   }
+}
+
+}  // namespace
+
+spansort::array_options parse_array_flags(const record_arguments& arguments) {
+  spansort::array_options array{.fields = parse_fields(arguments)};
+  if (arguments.axis.empty()) return array;
+  if (!arguments.record_bytes.empty()) {
+    throw spansort::invalid_argument("--axis: raw records (--record) have none, only .npy arrays have");
+  }
+  if (arguments.axis == "none") {
+    array.flattens = true;
+    return array;
+  }
+  int axis = 0;
+  const char* const end = arguments.axis.data() + arguments.axis.size();
+  const auto parsed = std::from_chars(arguments.axis.data(), end, axis);
+  if (parsed.ec != std::errc{} || parsed.ptr != end) {
+    throw spansort::invalid_argument(
+        fmt::format("--axis: '{}' is no axis; 0, 1, -1 (the last one) ... or none expected", arguments.axis));
+  }
+  array.axis = axis;
+  return array;
 }
 
 }  // namespace cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "spansort/files.hpp"
 #include "spansort/records.hpp"
 
 namespace cli {
@@ -15,17 +16,18 @@ namespace cli {
 struct record_arguments {
   std::string record_bytes;
   std::vector<std::string> keys;
+  std::string axis;
 };
 
-/// Adds --record and --key.
+/// Adds --record, --key and --axis.
 void add_record_flags(CLI::App& command, record_arguments& arguments);
 
 /// Nothing where --record was not given. `type` is that of --type. Throws invalid_argument naming the flag.
 [[nodiscard]] std::optional<spansort::record_format> parse_record_flags(const record_arguments& arguments,
                                                                         const std::string& type);
 
-/// The fields of a structured array that --key names; none with --record, which goes with places. Throws
-/// invalid_argument naming the flag.
-[[nodiscard]] std::vector<spansort::field_key> parse_field_flags(const record_arguments& arguments);
+/// Returns what is sorted of an array: the fields that --key names, none with --record, which goes with places, and the
+/// axis. Throws invalid_argument naming the flag.
+[[nodiscard]] spansort::array_options parse_array_flags(const record_arguments& arguments);
 
 }  // namespace cli

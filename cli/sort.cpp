@@ -110,6 +110,7 @@ void add_sort_command(CLI::App& app, command_action& action) {
       verb_footer({"spansort sort x.npy -o sorted.npy --verify", "spansort sort x.npy -o x.npy     in place",
                    "spansort sort keys.bin --type uint32 -r > falling.bin",
                    "spansort sort trades.npy -o by_price.npy --key sym,price:r     fields of a structured array",
+                   "spansort sort matrix.npy -o rows.npy --axis -1     each row by itself",
                    "spansort sort -m day1.npy day2.npy -o both.npy", "spansort sort -c sorted.npy && echo in order"},
                   {0, 1, 2, 3, 4, 5, 6, 7, 8}));
   command->callback(

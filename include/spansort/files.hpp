@@ -5,8 +5,9 @@
 // so, or when it is a stream or the input itself and the input is .npy. Byte order of .npy keys is kept.
 // A .npy array may hold numbers, bool, datetime64 and timedelta64 (NaT last, ascending and descending), strings (S by
 // their bytes, U by their code points), bfloat16 of ml_dtypes ('<V2'; '|V2' and u16 where `type` says bf16), and
-// structures of these, which are ordered by `file_options::fields`; all are ordered as NumPy does, and the output has
-// the dtype of the input. One dimension is not 1. Objects, subarrays as keys and complex numbers are refused.
+// structures of these, which are ordered by their fields; all are ordered as NumPy does, and the output has
+// the dtype and shape of the input. An array whose dimensions but one are 1 is sorted along that one; others need
+// `file_options::array` to say how. Objects, subarrays as keys and complex numbers are refused.
 // Output appears whole or not at all: a new file in the same directory, written, synced, renamed over the name, and the
 // directory synced, but for what file_options::sync says. Input may be the output, by any name. Links are followed,
 // permissions of a replaced file kept; devices, FIFOs and standard output are written directly.
@@ -39,6 +40,18 @@
 
 namespace spansort {
 
+/// What is sorted of a .npy array, and by what.
+struct array_options {
+  /// Fields that elements of a structured array are ordered by, the first counts most; none: by all of them in their
+  /// order, as NumPy.
+  std::vector<field_key> fields = {};
+  /// The axis along which each row of an array of several dimensions is sorted by itself, as NumPy's; -1 is the last
+  /// one. Of numbers, bool and dates; blocks of rows are sorted in memory, so that what one needs must fit there.
+  std::optional<int> axis = {};
+  /// All elements are sorted as one sequence in C order, and written as an array of one dimension.
+  bool flattens = false;
+};
+
 /// Called with the path of a temporary file before it gets this name, and with "" when it is gone, so that a program
 /// can remove it when a signal ends it. Most file systems need a name for microseconds only. Must not throw.
 using temporary_file_callback = std::function<void(const std::string& path)>;
@@ -51,9 +64,7 @@ struct file_options {
   spansort::direction direction = spansort::direction::ascending;
   /// Fixed-width records in the place of keys; `type` is of no meaning then.
   std::optional<record_format> records = {};
-  /// Fields that the elements of a structured .npy array are ordered by, the first counts most; none: by all of them in
-  /// their order, as NumPy.
-  std::vector<field_key> fields = {};
+  array_options array = {};
   /// Folders for what does not fit in memory; several share it evenly. Empty: $TMPDIR, else /tmp.
   std::vector<std::string> temporary_directories = {};
   /// Only so many elements of the sorted whole, from its begin on.
@@ -185,11 +196,11 @@ struct file_check {
 
 /// Says of the keys of `path` what check() says of keys in memory, without holding them; is_sorted() of a file is that
 /// `keys.first_disorder` has no value. 16 MiB of memory whatever the size, streams too. Order is order in value. Throws
-/// as key_file(), also when the input changes while it is read. Arrays of dates, strings and structures, these by
-/// `fields`, are checked, too, in the order in which sort_file() leaves them; `type` of the result is then of no
-/// meaning.
+/// as key_file(), also when the input changes while it is read. Arrays of dates, strings and structures are checked,
+/// too, and those of several dimensions along an axis, in the order in which sort_file() leaves them; `type` of the
+/// result is then of no meaning, and a place in an array is that in memory.
 [[nodiscard]] file_check check_file(const std::string& path, std::optional<key_type> type = {},
-                                    const check_options& options = {}, const std::vector<field_key>& fields = {});
+                                    const check_options& options = {}, const array_options& array = {});
 
 /// Says of the records of a raw file, by their fields, what check_file() says of keys; `type` of the result is of no
 /// meaning. Throws invalid_argument as check_record_format(), and bad_input when the size is not a multiple of a

@@ -8,10 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/threads.hpp"
+#include "files/array_axis.hpp"
 #include "files/check_records.hpp"
 #include "files/element_sources.hpp"
 #include "files/external/check_elements.hpp"
 #include "files/page_cache.hpp"
+#include "files/row_blocks.hpp"
+#include "files/row_checks.hpp"
 #include "files/typed_input.hpp"
 #include "spansort/files.hpp"
 
@@ -63,11 +67,51 @@ file_check check_keys(files::typed_input input, const check_options& options) {
   return result;
 }
 
+/// The place in memory of the key at `index` of the rows of a block.
+std::uint64_t place_of(const files::array_axis& axis, std::uint64_t index) {
+  const std::uint64_t row = index / axis.length;
+  return row / axis.inner * axis.unit_elements() + index % axis.length * axis.inner + row % axis.inner;
+}
+
+/// Adds what a block says to the whole; no row has a neighbour in another.
+void add_rows(const files::typed_input& input, const files::key_layout& layout, const files::array_axis& axis,
+              const const_key_span& keys, const check_options& options, file_check& whole) {
+  const auto disorder = files::first_row_disorder(keys, axis.length, options.direction, options.unique);
+  check_result& sum = whole.keys;
+  if (disorder && !sum.first_disorder) {
+    const std::uint64_t width = size_bytes(keys.type);
+    const std::byte* const at = static_cast<const std::byte*>(keys.data) + *disorder * width;
+    sum.first_disorder = sum.num_keys + place_of(axis, *disorder);
+    whole.disordered = key_text(input, layout, {at, at + width});
+    whole.left_neighbour = key_text(input, layout, {at - width, at});
+  }
+  sum.is_in_order = sum.is_in_order && !files::first_row_disorder(keys, axis.length, options.direction, false);
+  sum.num_duplicates += files::num_row_duplicates(keys, axis.length, options.direction);
+  sum.checksum = sum.checksum + checksum(keys);
+  sum.num_keys += keys.num_keys;
+}
+
+file_check check_along_axis(files::typed_input input, int axis, const check_options& options) {
+  const files::array_axis along = files::axis_of(*input.reader.array(), axis, input.reader.name());
+  const files::key_layout layout = input.reader.layout();
+  const std::uint64_t unit_bytes =
+      std::max<std::uint64_t>(files::row_blocks::block_bytes(along, layout.element_bytes(), 1), 1);
+  file_check result{.type = layout.type, .elements = input.elements};
+  files::row_blocks rows(std::move(input.reader), along, std::max<std::uint64_t>(chunk_bytes / unit_bytes, 1));
+  base::with_threads(options.threads, [&] {
+    for (files::row_block block = rows.next(); !block.is_empty(); block = rows.next()) {
+      add_rows(input, layout, along, {layout.type, block.keys, block.num_rows * along.length}, options, result);
+    }
+  });
+  return result;
+}
+
 }  // namespace
 
 file_check check_file(const std::string& path, std::optional<key_type> type, const check_options& options,
-                      const std::vector<field_key>& fields) {
-  files::typed_input input = files::open_typed_input(path, {type, fields, options.direction});
+                      const array_options& array) {
+  files::typed_input input = files::open_typed_input(path, {type, array, options.direction});
+  if (input.is_along_axis) return check_along_axis(std::move(input), *array.axis, options);
   if (!input.records) return check_keys(std::move(input), options);
   const record_format format = *input.records;
   const bool keeps_page_cache =

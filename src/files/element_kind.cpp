@@ -214,14 +214,27 @@ class indexed_records final : public element_kind {
   key_layout index_layout_;
 };
 
+/// Ties and indices are in C order, which is not the file's where several dimensions of a Fortran array are taken as
+/// one.
+void require_c_order(const key_reader& reader) {
+  if (!reader.array() || !reader.array()->is_fortran || reader.layout().is_one_row) return;
+  throw invalid_argument(fmt::format(
+      "{}: is an array in Fortran order, whose elements have another order than their indices; save it with "
+      "np.ascontiguousarray() first",
+      reader.name()));
+}
+
 std::unique_ptr<element_kind> open_typed(const std::string& input, const std::string& output, const file_options& file,
                                          element_outcome outcome) {
-  typed_input typed = open_typed_input(input, {file.type, file.fields, file.direction});
+  typed_input typed = open_typed_input(input, {file.type, file.array, file.direction});
   if (file.on_sorted && (typed.records || typed.is_time)) {
     throw invalid_argument(
         fmt::format("{}: {} has no summary (--summary), which is made of numbers", input, typed.elements));
   }
+  if (typed.is_along_axis)
+    throw invalid_argument(fmt::format("{}: rows along an axis are sorted in memory and have no plan", input));
   const bool wants_indices = outcome == element_outcome::indices;
+  if (wants_indices || typed.records) require_c_order(typed.reader);
   if (!typed.records) {
     if (!wants_indices) return std::make_unique<plain_keys>(std::move(typed.reader), input, output);
     return std::make_unique<indexed_keys>(std::move(typed.reader), input, output, file.index_type);

@@ -138,7 +138,13 @@ std::unique_ptr<external::element_sink> make_key_sink(output_target target, cons
 }
 
 key_layout index_layout_of(const key_layout& layout, key_type type) {
-  return {.format = layout.format, .type = type, .ones_before = layout.ones_before, .ones_after = layout.ones_after};
+  key_layout indices = layout;
+  indices.type = type;
+  indices.byte_order = std::endian::little;
+  indices.record_bytes = 0;
+  indices.lowers_times = false;
+  indices.descr.clear();
+  return indices;
 }
 
 void require_index_type(key_type type, std::uint64_t count) {

@@ -38,7 +38,7 @@ files::loaded_keys read_part_of(files::key_reader& reader, const std::string& pa
 }  // namespace
 
 key_file::key_file(const std::string& path, std::optional<key_type> type)
-    : state_(std::make_unique<state>(files::key_reader(path, type).read({}))) {}
+    : state_(std::make_unique<state>(files::key_reader::open_keys(path, type).read({}))) {}
 
 key_file::key_file(const std::string& path, std::optional<key_type> type, const file_share& share) {
   files::key_reader reader(path, type);

@@ -21,7 +21,7 @@ namespace {
 
 /// `expected` are the elements of the first input, in words and as NumPy writes them.
 files::sorted_input elements_of(const std::string& path, const file_options& file, const files::typed_input& expected) {
-  const files::typed_input input = files::open_typed_input(path, {file.type, file.fields, file.direction});
+  const files::typed_input input = files::open_typed_input(path, {file.type, file.array, file.direction});
   const files::key_layout& layout = input.reader.layout();
   if (input.elements != expected.elements || input.records != expected.records ||
       (input.records && layout.descr != expected.reader.layout().descr)) {
@@ -54,7 +54,7 @@ std::vector<files::sorted_input> describe_inputs(const std::vector<std::string>&
     for (const std::string& path : inputs) described.push_back(records_of(path, file.records->record_bytes));
     return described;
   }
-  const auto first = files::open_typed_input(inputs.front(), {file.type, file.fields, file.direction});
+  const auto first = files::open_typed_input(inputs.front(), {file.type, file.array, file.direction});
   for (const std::string& path : inputs) described.push_back(elements_of(path, file, first));
   return described;
 }
@@ -101,6 +101,7 @@ progress_callback never_falling(const progress_callback& user) {
 file_result merge_files(const std::vector<std::string>& inputs, const std::string& output, const file_options& file,
                         const sort_options& options) {
   if (inputs.empty()) throw invalid_argument("nothing to merge: no input is named");
+  if (file.array.axis) throw invalid_argument("a merge knows no axis: its inputs are sequences that are sorted");
   if (file.on_sorted) throw invalid_argument("the keys of a merge are never in memory all at once: it has no summary");
   files::file_job job = files::make_file_job(inputs.front(), output, file, options, files::file_operation::merge);
   job.options.on_progress = never_falling(options.on_progress);

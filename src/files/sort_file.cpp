@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // sort_file(), argsort_file() and what they would do. Cheap refusals come first: header, devices, output, free space,
 // memory; only then is a key read.
+#include <fmt/format.h>
+
+#include <optional>
 #include <utility>
 
+#include "files/axis_sort.hpp"
 #include "files/file_job.hpp"
+#include "files/typed_input.hpp"
+#include "spansort/errors.hpp"
 #include "spansort/files.hpp"
 
 namespace spansort {
@@ -32,15 +38,33 @@ file_plan describe_plan(files::file_job job, const file_options& file) {
   return plan;
 }
 
+/// Opens what is sorted row by row; nothing where the elements are one sequence. A stream cannot be opened again.
+std::optional<files::typed_input> open_rows(const std::string& input, const file_options& file) {
+  if (!file.array.axis || file.records) return std::nullopt;
+  files::typed_input typed = files::open_typed_input(input, {file.type, file.array, file.direction});
+  if (!typed.is_along_axis && typed.reader.num_keys()) return std::nullopt;
+  if (typed.records) {
+    throw invalid_argument(
+        fmt::format("{}: strings and structures of a stream have no axis (--axis); leave it out", input));
+  }
+  return typed;
+}
+
 }  // namespace
 
 file_result sort_file(const std::string& input, const std::string& output, const file_options& file,
                       const sort_options& options) {
+  if (auto rows = open_rows(input, file)) {
+    return files::sort_along_axis(std::move(*rows), input, output, file, options, files::row_outcome::keys);
+  }
   return files::run(files::make_file_job(input, output, file, options, files::file_operation::sort), file);
 }
 
 file_result argsort_file(const std::string& input, const std::string& output, const file_options& file,
                          const sort_options& options) {
+  if (auto rows = open_rows(input, file)) {
+    return files::sort_along_axis(std::move(*rows), input, output, file, options, files::row_outcome::indices);
+  }
   return files::run(files::make_file_job(input, output, file, options, files::file_operation::argsort), file);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/test_hooks.hpp"
+#include "files/io/npy.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/files.hpp"
 
@@ -48,6 +49,27 @@ TEST_F(verify_test, ACorruptResultIsWithheld) {
         EXPECT_NE(std::string(failure.what()).find("verification failed"), std::string::npos) << failure.what();
       }
       EXPECT_EQ(output(), "old");
+    }
+  }
+}
+
+TEST_F(verify_test, ACorruptRowIsWithheld) {
+  std::ofstream matrix(input_, std::ios::binary);
+  matrix << files::make_npy_header("'<u4'", {100, 50});
+  for (std::uint32_t i = 0; i < 5000; ++i) matrix.write(reinterpret_cast<const char*>(&i), sizeof(i));
+  matrix.close();
+  for (const bool corrupts : {true, false}) {
+    const base::test_hooks_scope hooks({.corrupt_result = corrupts});
+    for (const int axis : {0, 1}) {
+      for (const auto operation : {sort_file, argsort_file}) {
+        const file_options file{.array = {.axis = axis}, .verify = true};
+        if (corrupts) {
+          EXPECT_THROW(operation(input_, output_, file, {}), internal_error);
+          EXPECT_EQ(output(), "old");
+        } else {
+          EXPECT_TRUE(operation(input_, output_, file, {}).verified);
+        }
+      }
     }
   }
 }

@@ -52,16 +52,22 @@ std::vector<word_change> key_layout::changes() const {
   return {{.word_bytes = static_cast<std::uint32_t>(size_bytes(type)), .swaps = swaps, .lowers = lowers_times}};
 }
 
-key_reader::key_reader(const std::string& path, std::optional<key_type> type) : key_reader(path, type, false) {}
+key_reader::key_reader(const std::string& path, std::optional<key_type> type)
+    : key_reader(path, type, false, shape_rule::one_row) {}
 
-key_reader key_reader::open_elements(const std::string& path, std::optional<key_type> type) {
-  return {path, type, true};
+key_reader key_reader::open_keys(const std::string& path, std::optional<key_type> type) {
+  return {path, type, false, shape_rule::flat};
 }
 
-key_reader::key_reader(const std::string& path, std::optional<key_type> type, bool takes_elements) : input_(path) {
+key_reader key_reader::open_elements(const std::string& path, std::optional<key_type> type, shape_rule shape) {
+  return {path, type, true, shape};
+}
+
+key_reader::key_reader(const std::string& path, std::optional<key_type> type, bool takes_elements, shape_rule shape)
+    : input_(path) {
   extend(head_, npy_magic.size(), input_);
   if (head_ == npy_magic || is_npy_name(path)) {
-    read_header(type);
+    read_header(type, shape);
     if (!takes_elements) require_keys();
     return;
   }
@@ -75,11 +81,11 @@ key_reader::key_reader(const std::string& path, std::optional<key_type> type, bo
   if (input_.size_bytes()) require_whole_keys(*input_.size_bytes());
 }
 
-void key_reader::read_header(std::optional<key_type> type) {
+void key_reader::read_header(std::optional<key_type> type, shape_rule shape) {
   array_ = read_npy_header(head_, input_);
   layout_.format = file_format::npy;
   take_dtype(type);
-  take_shape();
+  take_shape(shape);
   claimed_bytes_ = array_->num_elements * layout_.element_bytes();
   header_bytes_ = head_.size();
   head_.clear();
@@ -114,16 +120,25 @@ void key_reader::take_dtype(std::optional<key_type> type) {
                               spansort::name(*type)));
 }
 
-/// Keys lie along one dimension; the others are 1.
-void key_reader::take_shape() {
+void key_reader::take_shape(shape_rule rule) {
   const std::vector<std::uint64_t>& shape = array_->shape;
   if (shape.empty()) {
-    throw bad_input(fmt::format("{}: 0-d array (a single number); a one-dimensional array is expected", input_.name()));
+    throw bad_input(fmt::format("{}: 0-d array: a single number, which nothing orders", input_.name()));
   }
   const auto is_long = [](std::uint64_t count) { return count != 1; };
-  if (std::count_if(shape.begin(), shape.end(), is_long) > 1) {
-    throw bad_input(fmt::format("{}: {}-d array of shape {}; a one-dimensional array is expected (save its ravel())",
-                                input_.name(), shape.size(), shape_text(shape)));
+  layout_.is_one_row = std::count_if(shape.begin(), shape.end(), is_long) <= 1;
+  layout_.shape.clear();
+  if (rule == shape_rule::flat) return;
+  if (rule == shape_rule::any) {
+    layout_.shape = shape;
+    layout_.is_fortran = array_->is_fortran;
+    return;
+  }
+  if (!layout_.is_one_row) {
+    throw bad_input(
+        fmt::format("{}: {}-d array of shape {}: what is to be sorted has to be said: --axis {} sorts each row by "
+                    "itself, --axis 0 each column, --axis none all elements as one",
+                    input_.name(), shape.size(), shape_text(shape), shape.size() - 1));
   }
   const auto keys = std::find_if(shape.begin(), shape.end(), is_long);
   layout_.ones_before = static_cast<unsigned>((keys == shape.end() ? keys - 1 : keys) - shape.begin());

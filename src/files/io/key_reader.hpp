@@ -33,6 +33,9 @@ struct key_layout {
   std::string descr = {};                        ///< dtype of a .npy file; "": that of type and byte order
   unsigned ones_before = 0;                      ///< dimensions of 1 in a .npy file's shape, before the one of the keys
   unsigned ones_after = 0;
+  bool is_one_row = true;                 ///< no more than one dimension is not 1
+  std::vector<std::uint64_t> shape = {};  ///< of a .npy file whose count of keys stays; empty: count and ones
+  bool is_fortran = false;                ///< order of `shape`
 
   [[nodiscard]] std::uint64_t element_bytes() const { return record_bytes != 0 ? record_bytes : size_bytes(type); }
   /// Returns what is done to elements that are read, and undone when they are written.
@@ -60,8 +63,19 @@ class key_reader {
   /// Opens `path`; "-" is standard input. Throws bad_input, io_error, and invalid_argument when raw keys come without a
   /// type. Times and records are refused: see open_elements().
   key_reader(const std::string& path, std::optional<key_type> type);
+  /// Opens `path` likewise; an array of several dimensions is one sequence of keys.
+  [[nodiscard]] static key_reader open_keys(const std::string& path, std::optional<key_type> type);
+  /// This says which shapes of arrays are taken.
+  enum class shape_rule : std::uint8_t {
+    one_row,  ///< all dimensions but one are 1
+    flat,     ///< all, as one sequence
+    any       ///< all; who reads rows knows how they lie
+  };
   /// Opens `path` likewise and takes arrays of all that can be ordered. Who reads records says how with read_as().
-  [[nodiscard]] static key_reader open_elements(const std::string& path, std::optional<key_type> type);
+  [[nodiscard]] static key_reader open_elements(const std::string& path, std::optional<key_type> type,
+                                                shape_rule shape = shape_rule::one_row);
+  /// Has an array of any shape that is one row taken as such.
+  void take_row() { take_shape(shape_rule::one_row); }
 
   [[nodiscard]] const key_layout& layout() const noexcept { return layout_; }
   /// The header of a .npy file.
@@ -95,10 +109,10 @@ class key_reader {
                                       const transfer_progress& progress = {});
 
  private:
-  key_reader(const std::string& path, std::optional<key_type> type, bool takes_elements);
-  void read_header(std::optional<key_type> type);
+  key_reader(const std::string& path, std::optional<key_type> type, bool takes_elements, shape_rule shape);
+  void read_header(std::optional<key_type> type, shape_rule shape);
   void take_dtype(std::optional<key_type> type);
-  void take_shape();
+  void take_shape(shape_rule rule);
   void require_keys() const;
   [[noreturn]] void refuse(const std::string& why) const;
   void require_claimed_size(std::uint64_t data_bytes) const;

@@ -11,6 +11,9 @@ namespace spansort::files {
 std::string header_of(const key_layout& layout, std::uint64_t num_keys) {
   if (layout.format == file_format::raw) return "";
   const npy_header numbers{layout.type, layout.byte_order, num_keys};
+  if (!layout.shape.empty()) {
+    return make_npy_header(layout.descr.empty() ? numpy_descr(numbers) : layout.descr, layout.shape, layout.is_fortran);
+  }
   if (layout.descr.empty() && layout.ones_before + layout.ones_after == 0) return make_npy_header(numbers);
   std::vector<std::uint64_t> shape(layout.ones_before, 1);
   shape.push_back(num_keys);
