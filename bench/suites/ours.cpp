@@ -26,7 +26,7 @@ void sort_work(spansort::sorter& sorter, input& data) {
   }
 }
 
-/// Returns the bytes that GPUs of the list count as taken, 0 for other devices.
+/// Returns the bytes that all GPUs count as taken, 0 for lists without one.
 std::uint64_t taken_bytes(const std::string& devices) {
   if (!is_gpu(devices)) return 0;
   std::uint64_t taken = 0;
@@ -48,7 +48,8 @@ void add_report(json& result, spansort::sort_options options, const std::string&
     sort_work(sorter, data);
   }
   result["workspace_bytes"] = report.workspace_bytes;
-  if (is_gpu(devices)) result["gpu_bytes_counted"] = taken_bytes(devices) - taken_before;
+  const std::uint64_t taken_now = taken_bytes(devices);
+  if (taken_now > taken_before) result["gpu_bytes_counted"] = taken_now - taken_before;
   if (wanted != detail::phases) return;
   result["reported_ms"] = report.elapsed_ms;
   result["exchanged_bytes"] = report.exchanged_bytes;
