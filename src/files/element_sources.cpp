@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -27,8 +26,8 @@ class key_source final : public external::element_source {
 
   [[nodiscard]] std::uint64_t read(std::byte* elements, std::uint64_t most) override {
     transfer_progress tell = options_.on_progress;
-    // Keys in the other byte order are turned around when all are there.
-    if (options_.on_arrived && reader_.layout().byte_order == std::endian::native) {
+    // Keys that are changed, those in the other byte order and times, are so when all are there.
+    if (options_.on_arrived && reader_.layout().changes().empty()) {
       tell = [this, first_byte = reader_.header_bytes() + num_read_ * key_bytes_](std::uint64_t done_bytes,
                                                                                   std::uint64_t total_bytes) {
         if (options_.on_progress) options_.on_progress(done_bytes, total_bytes);

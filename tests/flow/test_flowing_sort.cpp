@@ -5,14 +5,18 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/test_hooks.hpp"
 #include "files/element_flow.hpp"
+#include "files/element_sources.hpp"
 #include "files/file_folder.hpp"
+#include "files/typed_input.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/files.hpp"
 #include "spansort/sort.hpp"
@@ -112,6 +116,46 @@ TEST_F(flowing_sort_test, KeysInTheOtherByteOrderAreTurnedAround) {
     const base::test_hooks_scope hooks(hooks_of(w));
     sort_file(input_, output_, {.verify = true}, {.devices = w.devices});
     EXPECT_TRUE(folder_.read("out.npy") == sorted);
+  }
+}
+
+/// Writes the header of `npy` anew with another dtype, of the same length as before.
+void change_dtype(std::vector<std::byte>& npy, std::string_view from, std::string_view to) {
+  const std::string text(reinterpret_cast<const char*>(npy.data()), 128);
+  std::string changed = text;
+  changed.replace(text.find(from), from.size(), to);
+  changed.erase(changed.size() - 1 - (to.size() - from.size()), to.size() - from.size());
+  std::memcpy(npy.data(), changed.data(), changed.size());
+}
+
+TEST_F(flowing_sort_test, TimesHaveNotATimeLast) {
+  make_input(key_type::i64, 30'000, {});
+  std::vector<std::byte> bytes = folder_.read("in.npy");
+  change_dtype(bytes, "'<i8'", "'<M8[s]'");
+  const std::int64_t not_a_time = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < num_keys_; i += 3) std::memcpy(bytes.data() + 128 + i * 8, &not_a_time, 8);
+  folder_.write("in.npy", bytes);
+  const std::vector<std::byte> sorted = expected(sort_file, {});
+  for (const world& w : worlds) {
+    const base::test_hooks_scope hooks(hooks_of(w));
+    sort_file(input_, output_, {.verify = true}, {.devices = w.devices});
+    EXPECT_TRUE(folder_.read("out.npy") == sorted);
+  }
+}
+
+TEST_F(flowing_sort_test, OnlyKeysThatStayAsTheyAreAreThereBeforeAllAre) {
+  make_input(key_type::u64, 2'000'000, {});
+  const std::vector<std::byte> bytes = folder_.read("in.npy");
+  for (const std::string dtype : {"'<u8'", "'>u8'", "'<M8[s]'", "'<m8[D]'"}) {
+    std::vector<std::byte> changed = bytes;
+    change_dtype(changed, "'<u8'", dtype);
+    folder_.write("in.npy", changed);
+    std::uint64_t num_arrived = 0;
+    const auto source = files::make_key_source(files::open_typed_input(input_, {}).reader,
+                                               {.on_arrived = [&](std::uint64_t count) { num_arrived = count; }});
+    std::vector<std::byte> elements(num_keys_ * 8);
+    EXPECT_EQ(source->read(elements.data(), num_keys_), num_keys_);
+    EXPECT_EQ(num_arrived, dtype == "'<u8'" ? num_keys_ : 0) << dtype;
   }
 }
 
