@@ -8,6 +8,7 @@ namespace cli {
 void add_all_commands(CLI::App& app, command_action& action) {
   add_sort_command(app, action);
   add_argsort_command(app, action);
+  add_take_command(app, action);
   add_check_command(app, action);
   add_gen_command(app, action);
   add_devices_command(app, action);

@@ -14,6 +14,7 @@ using command_action = std::function<int()>;
 
 void add_sort_command(CLI::App& app, command_action& action);
 void add_argsort_command(CLI::App& app, command_action& action);
+void add_take_command(CLI::App& app, command_action& action);
 void add_check_command(CLI::App& app, command_action& action);
 void add_gen_command(CLI::App& app, command_action& action);
 void add_devices_command(CLI::App& app, command_action& action);

@@ -90,6 +90,9 @@ void add_threads_flag(CLI::App& command, std::string& threads);
 /// Returns what --threads asks for, 0 for "". Throws invalid_argument.
 [[nodiscard]] unsigned parse_threads(const std::string& text);
 
+/// Returns what --index names. Throws invalid_argument.
+[[nodiscard]] spansort::key_type parse_index_type(const std::string& text);
+
 /// Returns the memory of the host devices.
 [[nodiscard]] std::uint64_t host_memory_bytes();
 

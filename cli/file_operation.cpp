@@ -29,14 +29,6 @@ std::optional<std::uint64_t> parse_head(const std::string& text) {
   return parse_count("--head", text);
 }
 
-spansort::key_type parse_index_type(const std::string& text) {
-  for (const auto type :
-       {spansort::key_type::i64, spansort::key_type::u64, spansort::key_type::i32, spansort::key_type::u32}) {
-    if (text == name(type)) return type;
-  }
-  throw spansort::invalid_argument(fmt::format("--index: '{}' is unknown; i64, u64, i32 or u32 expected", text));
-}
-
 progress_mode parse_progress(const std::string& text) {
   if (text == "auto") return progress_mode::automatic;
   if (text == "always") return progress_mode::always;
@@ -138,6 +130,14 @@ spansort::sort_options sort_options_of(const sort_arguments& arguments) {
 }
 
 }  // namespace
+
+spansort::key_type parse_index_type(const std::string& text) {
+  for (const auto type :
+       {spansort::key_type::i64, spansort::key_type::u64, spansort::key_type::i32, spansort::key_type::u32}) {
+    if (text == name(type)) return type;
+  }
+  throw spansort::invalid_argument(fmt::format("--index: '{}' is unknown; i64, u64, i32 or u32 expected", text));
+}
 
 int run_file_operation(const sort_arguments& arguments, const file_operation& operation) {
   const std::string output = output_of(arguments);

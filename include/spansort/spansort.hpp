@@ -19,6 +19,8 @@
 #include "spansort/sort.hpp"
 #include "spansort/sort_by.hpp"
 #include "spansort/statistics.hpp"
+#include "spansort/take.hpp"
+#include "spansort/take_file.hpp"
 #include "spansort/top_k.hpp"
 #include "spansort/types.hpp"
 #include "spansort/version.hpp"
