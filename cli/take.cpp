@@ -78,7 +78,7 @@ void add_take_command(CLI::App& app, command_action& action) {
                   "Larger data is read where the order needs it, in as many sweeps as parts of the output fit");
   add_threads_flag(*command, arguments->threads);
   command->footer(verb_footer(
-      {"spansort argsort prices.npy -o order.npy", "spansort take names.npy --order order.npy -o names-by-price.npy"},
+      {"spansort take names.npy --order order.npy -o by_price.npy     order.npy is argsort's of prices.npy"},
       {0, 2, 3, 4, 6, 8}));
   command->callback([arguments, &action] { action = [arguments] { return run_take(*arguments); }; });
 }

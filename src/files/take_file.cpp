@@ -30,7 +30,7 @@
 namespace spansort {
 namespace {
 
-constexpr std::uint64_t unplanned_bytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t unplanned_bytes = std::uint64_t{12} << 20;
 /// Bytes of elements that are gathered, and of indices that are read, at a time.
 constexpr std::uint64_t piece_bytes = std::uint64_t{8} << 20;
 /// Elements of a file that lie no further apart are read together.

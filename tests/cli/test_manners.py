@@ -7,7 +7,7 @@ import numpy as np
 
 from support import BIN, CommandTest, main, run
 
-VERBS = ("sort", "argsort", "check", "gen", "devices", "summary", "plan")
+VERBS = ("sort", "argsort", "take", "check", "gen", "devices", "summary", "plan")
 
 
 class Streams(CommandTest):
@@ -138,7 +138,11 @@ class Help(CommandTest):
         self.write("keys.bin", self.rng.integers(0, 2**32, 50).astype("<u4").tobytes())
         for name in ("day1.npy", "day2.npy"):
             self.save(name, np.arange(10, dtype="<i8"))
-        for verb in ("sort", "argsort", "gen", "check", "summary", "plan", "devices"):
+        self.save("trades.npy", np.array([(b"B", 2.5), (b"A", 1.5), (b"B", 3.5)], [("sym", "S4"), ("price", "<f8")]))
+        self.save("names.npy", self.rng.integers(0, 100, 50).astype("S2"))
+        self.save("order.npy", np.array([1, 0]))
+        self.save("matrix.npy", self.rng.random((5, 4)))
+        for verb in ("sort", "argsort", "take", "gen", "check", "summary", "plan", "devices"):
             text = self.assert_ok("help", verb).stdout.decode()
             for line in text.split("Example")[1].split("\n\n")[0].splitlines()[1:]:
                 command = line.strip().split("     ")[0]
