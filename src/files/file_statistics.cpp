@@ -65,7 +65,7 @@ struct file_statistics::state {
   state(const std::string& path, const file_statistics_options& options) {
     const unsigned wanted_threads = base::resolve_threads(options.threads);
     if (is_regular(path)) {
-      const files::key_reader reader(path, options.type);
+      const files::key_reader reader = files::key_reader::open_keys(path, options.type);
       const std::uint64_t width = size_bytes(reader.layout().type);
       if (reader.num_keys() && !fits_in_memory(*reader.num_keys() * width, options.memory_limit_bytes)) {
         blocks = files::open_key_blocks(path, reader);

@@ -41,7 +41,7 @@ key_file::key_file(const std::string& path, std::optional<key_type> type)
     : state_(std::make_unique<state>(files::key_reader::open_keys(path, type).read({}))) {}
 
 key_file::key_file(const std::string& path, std::optional<key_type> type, const file_share& share) {
-  files::key_reader reader(path, type);
+  files::key_reader reader = files::key_reader::open_keys(path, type);
   files::loaded_keys keys = read_part_of(reader, path, share);
   state_ = std::make_unique<state>(std::move(keys), *reader.num_keys());
 }
