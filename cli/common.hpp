@@ -38,6 +38,8 @@ struct sort_arguments {
   bool is_raw = false;
   record_arguments records = {};
   std::string index = "i64";
+  std::string values;
+  std::string values_output;
   bool descending = false;
   bool unique = false;
   std::string devices = "auto";

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <system_error>
 #include <vector>
@@ -57,11 +58,12 @@ std::string output_of(const sort_arguments& arguments) { return arguments.output
 
 void require_distinct_outputs(const std::string& output, const sort_arguments& arguments) {
   std::vector<std::string> names{output};
-  for (const std::string& name : {arguments.report, arguments.trace, arguments.summary}) {
+  for (const std::string& name : {arguments.values_output, arguments.report, arguments.trace, arguments.summary}) {
     for (const std::string& other : names) {
       if (!name.empty() && name == other) {
         throw spansort::invalid_argument(fmt::format(
-            "-o, --report, --trace and --summary: '{}' is named twice, each needs a place of its own", name));
+            "-o, --values-out, --report, --trace and --summary: '{}' is named twice, each needs a place of its own",
+            name));
       }
     }
     names.push_back(name);
@@ -96,10 +98,22 @@ std::string summary_of_sorted(const sort_arguments& arguments, spansort::const_k
   return summary_json(summary, make_picture_data(keys, summary, std::nullopt));
 }
 
+void require_sound_values(const sort_arguments& arguments) {
+  if (arguments.values.empty() != arguments.values_output.empty()) {
+    throw spansort::invalid_argument(
+        "--values, --values-out: the values that go along with the keys need an input and an output: --values rows.npy "
+        "--values-out sorted_rows.npy");
+  }
+  if (arguments.values.empty()) return;
+  require_honest_name("--values-out", arguments.values_output, raw_policy_of(arguments));
+  if (!arguments.dry_run) require_not_terminal(arguments.values_output);
+}
+
 /// Throws invalid_argument for flags that do not go together, before anything is opened.
 void require_sound_flags(const sort_arguments& arguments, const std::string& output) {
   require_distinct_outputs(output, arguments);
   require_honest_name("-o", output, raw_policy_of(arguments));
+  require_sound_values(arguments);
   if (!arguments.dry_run) require_not_terminal(output);
   if (!arguments.seed.empty()) static_cast<void>(parse_whole_number("--seed", arguments.seed));
   if (!arguments.records.record_bytes.empty() && !arguments.summary.empty()) {
@@ -107,10 +121,16 @@ void require_sound_flags(const sort_arguments& arguments, const std::string& out
   }
 }
 
+std::optional<spansort::value_files> values_of(const sort_arguments& arguments) {
+  if (arguments.values.empty()) return std::nullopt;
+  return spansort::value_files{arguments.values, arguments.values_output, also_remove_temporary()};
+}
+
 spansort::file_options file_options_of(const sort_arguments& arguments) {
   return {.direction = direction_of(arguments.descending),
           .records = parse_record_flags(arguments.records, arguments.type),
           .array = parse_array_flags(arguments.records),
+          .values = values_of(arguments),
           .temporary_directories = arguments.temporary_directories,
           .head = parse_head(arguments.head),
           .type = parse_type_flag(arguments.type),
@@ -157,6 +177,7 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
   progress_bar bar(shows, {arguments.input, file_bytes(arguments.input)});
   options.on_progress = bar.callback();
   require_raw_input(arguments.input, raw_policy_of(arguments));
+  if (!arguments.values.empty()) require_raw_input(arguments.values, raw_policy_of(arguments));
   const test_world_scope world(arguments.test_world);
   const auto begin = std::chrono::steady_clock::now();
   done.result = operation(arguments.input, output, file, options);

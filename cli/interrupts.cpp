@@ -15,8 +15,11 @@ namespace cli {
 namespace {
 
 // A signal handler can see nothing but globals.
-std::array<char, PATH_MAX> temporary_path{};
-std::atomic<bool> has_temporary{false};
+struct announced_file {
+  std::array<char, PATH_MAX> path{};
+  std::atomic<bool> is_there{false};
+};
+std::array<announced_file, 2> temporaries{};
 std::atomic<bool> has_progress_line{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -27,17 +30,19 @@ extern "C" void remove_and_raise(int signal_number) {
   ::raise(signal_number);
 }
 
-void announce(const std::string& path) {
-  has_temporary.store(false);
-  if (path.empty() || path.size() >= temporary_path.size()) return;
-  *std::copy(path.begin(), path.end(), temporary_path.begin()) = '\0';
-  has_temporary.store(true);
+void announce(announced_file& file, const std::string& path) {
+  file.is_there.store(false);
+  if (path.empty() || path.size() >= file.path.size()) return;
+  *std::copy(path.begin(), path.end(), file.path.begin()) = '\0';
+  file.is_there.store(true);
 }
 
 }  // namespace
 
 void remove_temporary_now() noexcept {
-  if (has_temporary.load()) ::unlink(temporary_path.data());
+  for (const announced_file& file : temporaries) {
+    if (file.is_there.load()) ::unlink(file.path.data());
+  }
 }
 
 void draw_progress_line(const std::string& line) noexcept {
@@ -60,7 +65,11 @@ spansort::temporary_file_callback remove_temporary_on_signals() {
     handler.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
     ::sigaction(signal_number, &handler, nullptr);
   }
-  return announce;
+  return [](const std::string& path) { announce(temporaries[0], path); };
+}
+
+spansort::temporary_file_callback also_remove_temporary() {
+  return [](const std::string& path) { announce(temporaries[1], path); };
 }
 
 }  // namespace cli

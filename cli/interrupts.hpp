@@ -13,6 +13,8 @@ namespace cli {
 /// Has INT, TERM, HUP, QUIT, PIPE and XCPU first remove the file last announced, then do what they always do. Signals
 /// that were ignored stay ignored.
 [[nodiscard]] spansort::temporary_file_callback remove_temporary_on_signals();
+/// Returns the callback for a second output, beside remove_temporary_on_signals().
+[[nodiscard]] spansort::temporary_file_callback also_remove_temporary();
 
 /// Removes the file last announced. For a thread that is about to end the process.
 void remove_temporary_now() noexcept;

@@ -43,7 +43,8 @@ bool is_quiet(const sort_modes& modes) {
 }
 
 int check_only(const sort_arguments& arguments, bool is_silent) {
-  const std::array<named_output, 4> outputs{{{"-o", arguments.output},
+  const std::array<named_output, 5> outputs{{{"-o", arguments.output},
+                                             {"--values-out", arguments.values_output},
                                              {"--report", arguments.report},
                                              {"--trace", arguments.trace},
                                              {"--summary", arguments.summary}}};
@@ -99,6 +100,13 @@ void add_sort_command(CLI::App& app, command_action& action) {
       ->add_option("--summary", arguments->summary,
                    "Write quantiles, whiskers and outliers of the keys as JSON, as `spansort summary --json` does")
       ->type_name("FILE");
+  command
+      ->add_option("--values", arguments->values,
+                   "Sort this file's rows along with the keys, stable: .npy with a row for each key, or raw bytes, as "
+                   "many for each")
+      ->type_name("FILE");
+  command->add_option("--values-out", arguments->values_output, "Where the rows of --values go; may be that file")
+      ->type_name("FILE");
   add_part_flags(*command, *arguments);
   const auto modes = std::make_shared<sort_modes>();
   command->add_flag("-c,--check", modes->check,
@@ -111,6 +119,7 @@ void add_sort_command(CLI::App& app, command_action& action) {
                    "spansort sort keys.bin --type uint32 -r > falling.bin",
                    "spansort sort trades.npy -o by_price.npy --key sym,price:r     fields of a structured array",
                    "spansort sort matrix.npy -o rows.npy --axis -1     each row by itself",
+                   "spansort sort keys.npy --values rows.npy -o keys.npy --values-out rows.npy",
                    "spansort sort -m day1.npy day2.npy -o both.npy", "spansort sort -c sorted.npy && echo in order"},
                   {0, 1, 2, 3, 4, 5, 6, 7, 8}));
   command->callback(

@@ -59,12 +59,25 @@ using temporary_file_callback = std::function<void(const std::string& path)>;
 /// Called with keys that have been sorted, all of them, duplicates too, while they are in memory.
 using sorted_keys_callback = std::function<void(const_key_span sorted_keys)>;
 
+/// A second file that is sorted along with the keys of a first one: a .npy array of any dtype with a row for each key,
+/// or raw bytes, as many for each.
+struct value_files {
+  std::string input;
+  std::string output;
+  temporary_file_callback on_temporary = {};  ///< of `output`; that of file_options is of the keys alone
+};
+
 struct file_options {
   /// The direction of the sort; of records it turns the direction of every field around where it is descending.
   spansort::direction direction = spansort::direction::ascending;
   /// Fixed-width records in the place of keys; `type` is of no meaning then.
   std::optional<record_format> records = {};
   array_options array = {};
+  /// Values that sort_file() sorts along, stable: keys that are equal in value keep the order they come in. A key and
+  /// its values have at most most_record_bytes together. No key and no value appears unless both outputs are whole and
+  /// on their disks; then they are renamed, first the values, then the keys, and a machine that fails between the two
+  /// calls leaves new values beside old keys.
+  std::optional<value_files> values = {};
   /// Folders for what does not fit in memory; several share it evenly. Empty: $TMPDIR, else /tmp.
   std::vector<std::string> temporary_directories = {};
   /// Only so many elements of the sorted whole, from its begin on.
@@ -128,8 +141,6 @@ struct file_plan {
 /// a file `output` is then as it was, unless the io_error says that the new one is in place and only its folder could
 /// not be flushed. A stream may have taken a part when writing fails. The report gets the phases "read" and "write"
 /// besides those of the sort, with the time that each was at work, and the time of all of it, in which they overlap.
-/// There is no sort_pairs() of a file of keys and a file of values: no file system lets two files appear at once, so
-/// that keys without their values could be left. A file of records that hold both is sorted by `file_options::records`.
 file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {},
                       const sort_options& options = {});
 

@@ -12,6 +12,7 @@
 #include "files/key_element_orders.hpp"
 #include "files/record_order.hpp"
 #include "files/typed_input.hpp"
+#include "files/valued_keys.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::files {
@@ -249,6 +250,7 @@ std::unique_ptr<element_kind> open_typed(const std::string& input, const std::st
 
 std::unique_ptr<element_kind> open_elements(const std::string& input, const std::string& output,
                                             const file_options& file, element_outcome outcome) {
+  if (file.values && outcome == element_outcome::elements) return open_valued_keys(input, output, file);
   if (!file.records) return open_typed(input, output, file, outcome);
   if (file.on_sorted) throw invalid_argument("records have no summary: they are no numbers");
   check_record_format(*file.records);

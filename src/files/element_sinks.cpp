@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/signals_held.hpp"
 #include "files/io/key_writer.hpp"
 #include "spansort/errors.hpp"
 
@@ -27,7 +28,7 @@ struct disk_form {
   std::function<void(std::byte* elements, std::uint64_t count)> convert;
 };
 
-class file_sink final : public external::element_sink {
+class file_sink final : public late_sink {
  public:
   file_sink(output_target target, disk_form form, sink_options options)
       : target_(std::move(target)), form_(std::move(form)), options_(std::move(options)) {
@@ -58,6 +59,11 @@ class file_sink final : public external::element_sink {
   }
 
   void finish() override {
+    prepare();
+    appear();
+  }
+
+  void prepare() override {
     open();
     if (num_expected_ && *num_expected_ != num_written_) {
       throw internal_error(
@@ -66,8 +72,10 @@ class file_sink final : public external::element_sink {
                       target_.name, *num_expected_, num_written_));
     }
     if (!num_expected_ && has_header()) write_count();
-    file_->commit();
+    file_->prepare();
   }
+
+  void appear() override { file_->appear(); }
 
  private:
   [[nodiscard]] bool has_header() const { return form_.layout && form_.layout->format == file_format::npy; }
@@ -130,6 +138,24 @@ decltype(auto) with_index(key_type type, const F& f) {
 
 std::unique_ptr<external::element_sink> make_key_sink(output_target target, const key_layout& layout,
                                                       sink_options options) {
+  return make_late_sink(std::move(target), layout, std::move(options));
+}
+
+void finish_together(late_sink& first, late_sink& second) {
+  first.prepare();
+  second.prepare();
+  const base::signals_held hold;
+  first.appear();
+  try {
+    second.appear();
+  } catch (const io_error& failure) {
+    throw io_error(
+        fmt::format("{}; the other output is in place already, so that the two do not belong together", failure.what()),
+        failure.code());
+  }
+}
+
+std::unique_ptr<late_sink> make_late_sink(output_target target, const key_layout& layout, sink_options options) {
   const std::uint64_t width = layout.element_bytes();
   const auto convert = [width, changes = layout.changes()](std::byte* elements, std::uint64_t count) {
     make_foreign({elements, count * width}, width, changes);

@@ -98,6 +98,9 @@ std::string_view name(file_operation operation) noexcept {
 
 file_job make_file_job(const std::string& input, const std::string& output, const file_options& file,
                        const sort_options& options, file_operation operation) {
+  if (file.values && operation != file_operation::sort) {
+    throw invalid_argument(fmt::format("values are sorted along by a sort, not by {}", name(operation)));
+  }
   file_job job;
   job.operation = operation;
   job.head = file.head;

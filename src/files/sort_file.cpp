@@ -40,7 +40,7 @@ file_plan describe_plan(files::file_job job, const file_options& file) {
 
 /// Opens what is sorted row by row; nothing where the elements are one sequence. A stream cannot be opened again.
 std::optional<files::typed_input> open_rows(const std::string& input, const file_options& file) {
-  if (!file.array.axis || file.records) return std::nullopt;
+  if (!file.array.axis || file.records || file.values) return std::nullopt;
   files::typed_input typed = files::open_typed_input(input, {file.type, file.array, file.direction});
   if (!typed.is_along_axis && typed.reader.num_keys()) return std::nullopt;
   if (typed.records) {

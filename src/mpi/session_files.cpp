@@ -119,6 +119,7 @@ void require_available(session::state& session, const file_options& file) {
   const local_option options[] = {{"records", file.records.has_value()},
                                   {"temporary_directories", !file.temporary_directories.empty()},
                                   {"array", file.array.axis || file.array.flattens || !file.array.fields.empty()},
+                                  {"values", file.values.has_value()},
                                   {"head", file.head.has_value()},
                                   {"on_sorted", static_cast<bool>(file.on_sorted)}};
   session.together("checking arguments", [&] {

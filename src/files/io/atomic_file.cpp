@@ -129,13 +129,22 @@ void atomic_file::write_at(std::uint64_t offset, std::span<const std::byte> byte
 }
 
 void atomic_file::commit() {
+  prepare();
+  appear();
+}
+
+void atomic_file::prepare() {
+  if (target_.is_stream) return;
+  keep_permissions();
+  // Not repeated: after a failed fsync the kernel may have dropped the data and a second call would report success.
+  if (is_synced_ && ::fsync(file_.get()) != 0) fail("sync", errno);
+}
+
+void atomic_file::appear() {
   if (target_.is_stream) {
     if (const int code = file_.close(); code != 0) fail("write", code);
     return;
   }
-  keep_permissions();
-  // Not repeated: after a failed fsync the kernel may have dropped the data and a second call would report success.
-  if (is_synced_ && ::fsync(file_.get()) != 0) fail("sync", errno);
   name_and_rename();
   if (is_synced_ && ::fsync(directory_.get()) != 0 && errno != EBADF && errno != EINVAL) {
     const int code = errno;

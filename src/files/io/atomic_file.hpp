@@ -51,6 +51,10 @@ class atomic_file {
   }
   /// Path of the file while it is not the target yet; "" where it has none.
   [[nodiscard]] std::string temporary_path() const;
+  /// Does what takes time or may fail of commit(): the file is whole and on its disk. Nothing is written after it.
+  void prepare();
+  /// Makes a prepared file appear. Throws as commit().
+  void appear();
   /// Makes the file appear. Throws io_error; the old file is then intact, unless the error says that only the folder
   /// could not be flushed.
   void commit();

@@ -82,14 +82,64 @@ key_reader::key_reader(const std::string& path, std::optional<key_type> type, bo
 }
 
 void key_reader::read_header(std::optional<key_type> type, shape_rule shape) {
-  array_ = read_npy_header(head_, input_);
-  layout_.format = file_format::npy;
+  read_array();
   take_dtype(type);
   take_shape(shape);
-  claimed_bytes_ = array_->num_elements * layout_.element_bytes();
+  take_claimed_size();
+}
+
+void key_reader::read_array() {
+  array_ = read_npy_header(head_, input_);
+  layout_.format = file_format::npy;
   header_bytes_ = head_.size();
   head_.clear();
+}
+
+void key_reader::take_claimed_size() {
+  claimed_bytes_ = array_->num_elements * array_->dtype.item_bytes;
   if (const auto size = input_.size_bytes()) require_claimed_size(*size - std::min(*size, header_bytes_));
+}
+
+key_reader key_reader::open_rows(const std::string& path, std::uint64_t num_rows) {
+  key_reader reader(path);
+  extend(reader.head_, npy_magic.size(), reader.input_);
+  reader.is_empty_ = reader.head_.empty() && reader.input_.is_regular();
+  if (!reader.input_.size_bytes() && !reader.is_empty_) {
+    throw bad_input(fmt::format("{}: is a stream; values are read from a regular file", reader.name()));
+  }
+  if (reader.head_ == npy_magic || is_npy_name(path)) reader.read_array();
+  reader.take_rows(num_rows);
+  return reader;
+}
+
+void key_reader::take_rows(std::uint64_t num_rows) {
+  if (!array_) {
+    const std::uint64_t num_bytes = input_.size_bytes().value_or(0);
+    if (num_rows == 0 ? num_bytes != 0 : num_bytes % num_rows != 0 || num_bytes == 0) {
+      throw bad_input(fmt::format("{}: {} bytes cannot be the values of {} keys: they are not as many bytes for each",
+                                  input_.name(), num_bytes, num_rows));
+    }
+    layout_.record_bytes = num_rows == 0 ? 1 : num_bytes / num_rows;
+    return;
+  }
+  const std::vector<std::uint64_t>& shape = array_->shape;
+  if (shape.empty() || shape.front() != num_rows) {
+    throw bad_input(fmt::format("{}: an array of shape {} has no row for each of {} keys", input_.name(),
+                                shape_text(shape), num_rows));
+  }
+  layout_.row_shape.assign(shape.begin() + 1, shape.end());
+  layout_.record_bytes = array_->dtype.item_bytes;
+  for (const std::uint64_t count : layout_.row_shape) layout_.record_bytes *= count;
+  const bool is_matrix = std::any_of(shape.begin() + 1, shape.end(), [](std::uint64_t count) { return count != 1; });
+  if (array_->is_fortran && is_matrix) {
+    throw bad_input(
+        fmt::format("{}: is an array in Fortran order, whose rows are not together; save it with "
+                    "np.ascontiguousarray() first",
+                    input_.name()));
+  }
+  if (layout_.record_bytes == 0) throw bad_input(fmt::format("{}: its rows have no bytes", input_.name()));
+  layout_.descr = array_->dtype.descr;
+  take_claimed_size();
 }
 
 void key_reader::refuse(const std::string& why) const {

@@ -33,9 +33,10 @@ struct key_layout {
   std::string descr = {};                        ///< dtype of a .npy file; "": that of type and byte order
   unsigned ones_before = 0;                      ///< dimensions of 1 in a .npy file's shape, before the one of the keys
   unsigned ones_after = 0;
-  bool is_one_row = true;                 ///< no more than one dimension is not 1
-  std::vector<std::uint64_t> shape = {};  ///< of a .npy file whose count of keys stays; empty: count and ones
-  bool is_fortran = false;                ///< order of `shape`
+  std::vector<std::uint64_t> row_shape = {};  ///< of elements that are rows of a .npy array
+  bool is_one_row = true;                     ///< no more than one dimension is not 1
+  std::vector<std::uint64_t> shape = {};      ///< of a .npy file whose count of keys stays; empty: count and ones
+  bool is_fortran = false;                    ///< order of `shape`
 
   [[nodiscard]] std::uint64_t element_bytes() const { return record_bytes != 0 ? record_bytes : size_bytes(type); }
   /// Returns what is done to elements that are read, and undone when they are written.
@@ -74,6 +75,9 @@ class key_reader {
   /// Opens `path` likewise and takes arrays of all that can be ordered. Who reads records says how with read_as().
   [[nodiscard]] static key_reader open_elements(const std::string& path, std::optional<key_type> type,
                                                 shape_rule shape = shape_rule::one_row);
+  /// Opens `path` as `num_rows` rows of whatever it holds: a .npy array of any dtype whose first dimension is that of
+  /// the rows, or raw bytes. Its elements are the rows. Throws bad_input where it cannot be that.
+  [[nodiscard]] static key_reader open_rows(const std::string& path, std::uint64_t num_rows);
   /// Has an array of any shape that is one row taken as such.
   void take_row() { take_shape(shape_rule::one_row); }
 
@@ -110,7 +114,11 @@ class key_reader {
 
  private:
   key_reader(const std::string& path, std::optional<key_type> type, bool takes_elements, shape_rule shape);
+  explicit key_reader(const std::string& path) : input_(path) {}
   void read_header(std::optional<key_type> type, shape_rule shape);
+  void read_array();
+  void take_claimed_size();
+  void take_rows(std::uint64_t num_rows);
   void take_dtype(std::optional<key_type> type);
   void take_shape(shape_rule rule);
   void require_keys() const;

@@ -14,10 +14,12 @@ std::string header_of(const key_layout& layout, std::uint64_t num_keys) {
   if (!layout.shape.empty()) {
     return make_npy_header(layout.descr.empty() ? numpy_descr(numbers) : layout.descr, layout.shape, layout.is_fortran);
   }
-  if (layout.descr.empty() && layout.ones_before + layout.ones_after == 0) return make_npy_header(numbers);
+  if (layout.descr.empty() && layout.ones_before + layout.ones_after + layout.row_shape.size() == 0)
+    return make_npy_header(numbers);
   std::vector<std::uint64_t> shape(layout.ones_before, 1);
   shape.push_back(num_keys);
   shape.insert(shape.end(), layout.ones_after, 1);
+  shape.insert(shape.end(), layout.row_shape.begin(), layout.row_shape.end());
   return make_npy_header(layout.descr.empty() ? numpy_descr(numbers) : layout.descr, shape);
 }
 
