@@ -8,7 +8,7 @@ native=$(realpath "${1:?usage: try_aarch64.sh SPANSORT_COMMAND [TEST PROGRAM..]}
 shift
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-export SPANSORT_SYSROOT=$PWD/build/aarch64-root
+export SPANSORT_SYSROOT=${SPANSORT_SYSROOT:-$PWD/build/aarch64-root}
 if [[ ! -d $SPANSORT_SYSROOT/usr ]]; then
   # Packages are unpacked and not set up: nothing of them runs.
   mmdebstrap --quiet --variant=extract --architectures=arm64 \
