@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds and tests the current commit where nothing is installed, or installs the packages in build/packages there: in
-# bare roots of Debian and Ubuntu, made anew by mmdebstrap, from a clean clone. Takes root's rights and about 3 GB a root; logs are left in build/fresh_roots.
+# bare roots of Debian and Ubuntu, made anew by mmdebstrap, from a clean clone. Takes root's rights and about 3 GB a
+# root; logs are left in build/fresh_roots.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
