@@ -7,8 +7,8 @@ import re
 
 MOST_COLUMNS = 120
 # In the order in which the reference lists them; a header that is not here comes behind them.
-FIRST = ["sort", "sort_by", "merge_sort", "records", "statistics", "top_k", "resident", "resident_statistics", "files",
-         "file_statistics", "mpi", "options", "device_list", "devices", "report", "plan", "check", "generate", "types",
+FIRST = ["sort", "sort_by", "merge_sort", "records", "take", "statistics", "top_k", "resident", "resident_statistics", "files",
+         "take_file", "file_statistics", "mpi", "options", "device_list", "devices", "report", "plan", "check", "generate", "types",
          "ranges", "errors"]
 
 
