@@ -181,8 +181,9 @@ class Choices(CommandTest):
             return [verb, "10", "-o", self.path("out.npy"), flag, choice, *type_given]
         keys = self.path("keys.bin")
         type_given = [] if flag == "--type" else ["--type", "u32"]
-        output = ["-o", self.path("out.bin")] if verb in ("sort", "argsort") else []
-        return [verb, keys, *output, flag, choice, *type_given]
+        output = ["-o", self.path("out.bin")] if verb in ("sort", "argsort", "take") else []
+        order = ["--order", keys] if verb == "take" else []
+        return [verb, keys, *output, *order, flag, choice, *type_given]
 
     def test_every_choice_is_known(self):
         self.write("keys.bin", bytes(range(64)))
