@@ -71,6 +71,8 @@ class interval_index {
 
   [[nodiscard]] std::uint64_t num_keys() const noexcept { return num_keys_; }
   [[nodiscard]] bool has_counts() const noexcept { return has_counts_; }
+  /// Returns the sample that it was made with.
+  [[nodiscard]] const std::vector<std::uint64_t>& sample() const noexcept { return sample_; }
 
   /// Returns the encoded key at an order rank, how many keys lie before a bound; nothing where that is not known.
   [[nodiscard]] std::optional<std::uint64_t> key_at(std::uint64_t rank) const;

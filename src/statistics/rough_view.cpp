@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 
 #include "statistics/select_plan.hpp"
 
@@ -16,34 +17,38 @@ std::uint64_t scaled(std::uint64_t count, double share) {
 /// Places in a sample, and the keys between which those of a place in all keys lie.
 class sample_places {
  public:
-  sample_places(const sampled_keys& sample, std::uint64_t last_number)
+  /// `sorted` are the sample's keys in order, and outlive it.
+  sample_places(const sampled_keys& sample, std::span<const std::uint64_t> sorted, std::uint64_t last_number)
       : sample_{sample.keys, sample.run_keys},
+        sorted_(sorted),
         last_number_(last_number),
-        num_numbers_(static_cast<std::uint64_t>(
-            std::ranges::count_if(sample.keys, [&](std::uint64_t key) { return key <= last_number; }))) {
+        num_numbers_(static_cast<std::uint64_t>(std::ranges::upper_bound(sorted, last_number) - sorted.begin())) {
     // Where there are NaN keys, the number of numbers is as uncertain as a rank is.
-    if (num_numbers_ != 0 && num_numbers_ != num_sampled()) doubt_ = bracket_of(num_numbers_).reach;
+    if (num_numbers_ != 0 && num_numbers_ != num_sampled()) doubt_ = reach_at(num_numbers_);
   }
 
   [[nodiscard]] std::uint64_t num_sampled() const noexcept { return sample_.keys.size(); }
   [[nodiscard]] std::uint64_t num_numbers() const noexcept { return num_numbers_; }
   /// `share`: of the doubt about the number of numbers that the place is subject to.
   [[nodiscard]] std::uint64_t low_of(std::uint64_t place, double share) const {
-    const device::rank_bracket b = bracket_of(place - std::min(place, scaled(doubt_, share)));
-    return b.has_low() ? std::min(b.low, last_number_) : 0;
+    const std::uint64_t lowest = place - std::min(place, scaled(doubt_, share));
+    const std::uint64_t reach = reach_at(lowest);
+    return lowest > reach ? std::min(sorted_[std::min(lowest, num_sampled() - 1) - reach], last_number_) : 0;
   }
   [[nodiscard]] std::uint64_t high_of(std::uint64_t place, double share) const {
-    const device::rank_bracket b = bracket_of(place + scaled(doubt_, share));
-    return b.has_high(num_sampled()) ? std::min(b.high, last_number_) : last_number_;
+    const std::uint64_t highest = place + scaled(doubt_, share);
+    const std::uint64_t reach = reach_at(highest);
+    return highest + reach < num_sampled() ? std::min(sorted_[highest + reach], last_number_) : last_number_;
   }
 
  private:
-  [[nodiscard]] device::rank_bracket bracket_of(std::uint64_t place) const {
-    const std::uint64_t places[] = {std::min(place, num_sampled() - 1)};
-    return bracket_targets(sample_, places).front();
+  [[nodiscard]] std::uint64_t reach_at(std::uint64_t place) const {
+    const std::uint64_t key = sorted_[std::min(place, num_sampled() - 1)];
+    return device::sample_reach(sample_.run_keys, sum_of_squares_below(sample_, key));
   }
 
   key_sample sample_;
+  std::span<const std::uint64_t> sorted_;
   std::uint64_t last_number_;
   std::uint64_t num_numbers_;
   std::uint64_t doubt_ = 0;
@@ -52,7 +57,7 @@ class sample_places {
 }  // namespace
 
 rough_view view_of_sample(const sampled_keys& sample, const interval_index& index, std::uint64_t last_number) {
-  const auto places = std::make_shared<sample_places>(sample, last_number);
+  const auto places = std::make_shared<sample_places>(sample, index.sample(), last_number);
   rough_view view;
   view.about_before = [&index](std::uint64_t bound) { return index.about_before(bound); };
   if (places->num_numbers() == 0) return view;

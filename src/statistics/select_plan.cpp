@@ -82,22 +82,6 @@ class ordered_sample {
   std::vector<std::size_t> known_;
 };
 
-/// Returns the sum of the squared differences between neighbouring runs' numbers of keys below `key`. Sorted data has
-/// hardly any.
-std::uint64_t sum_of_squares_below(const key_sample& sample, std::uint64_t key) {
-  std::uint64_t sum_of_squares = 0;
-  std::int64_t left = 0;
-  for (std::size_t begin = 0; begin < sample.keys.size(); begin += sample.run_keys) {
-    const std::size_t end = std::min<std::size_t>(begin + sample.run_keys, sample.keys.size());
-    std::int64_t below = 0;
-    for (std::size_t i = begin; i < end; ++i) below += sample.keys[i] < key ? 1 : 0;
-    const std::int64_t difference = begin == 0 ? 0 : below - left;
-    sum_of_squares += static_cast<std::uint64_t>(difference * difference);
-    left = below;
-  }
-  return sum_of_squares;
-}
-
 /// `count` times `part` in `whole`, roughly.
 std::uint64_t scaled(std::uint64_t count, std::uint64_t part, std::uint64_t whole) {
   return static_cast<std::uint64_t>(static_cast<double>(count) *
@@ -135,6 +119,20 @@ void cut_range(plan_builder& plan, const value_range& range, std::size_t num_cut
 }
 
 }  // namespace
+
+std::uint64_t sum_of_squares_below(const key_sample& sample, std::uint64_t key) {
+  std::uint64_t sum_of_squares = 0;
+  std::int64_t left = 0;
+  for (std::size_t begin = 0; begin < sample.keys.size(); begin += sample.run_keys) {
+    const std::size_t end = std::min<std::size_t>(begin + sample.run_keys, sample.keys.size());
+    std::int64_t below = 0;
+    for (std::size_t i = begin; i < end; ++i) below += sample.keys[i] < key ? 1 : 0;
+    const std::int64_t difference = begin == 0 ? 0 : below - left;
+    sum_of_squares += static_cast<std::uint64_t>(difference * difference);
+    left = below;
+  }
+  return sum_of_squares;
+}
 
 read_plan plan_by_sample(const key_sample& sample, std::span<const target> targets, std::uint64_t num_keys,
                          std::uint64_t max_key) {

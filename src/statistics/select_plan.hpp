@@ -61,6 +61,9 @@ inline constexpr std::size_t max_targets = 8;
 /// Returns where each target is in a sorted sample of so many keys.
 [[nodiscard]] std::vector<std::uint64_t> places_of(std::span<const target> targets, std::uint64_t num_sampled,
                                                    std::uint64_t num_keys);
+/// Returns the sum of the squared differences between neighbouring runs' numbers of keys below `key`: what
+/// device::sample_reach() takes. Sorted data has hardly any.
+[[nodiscard]] std::uint64_t sum_of_squares_below(const key_sample& sample, std::uint64_t key);
 /// Returns what lies around `places` in the sample.
 [[nodiscard]] std::vector<device::rank_bracket> bracket_targets(const key_sample& sample,
                                                                 std::span<const std::uint64_t> places);

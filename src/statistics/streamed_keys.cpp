@@ -24,7 +24,7 @@ namespace {
 /// Keys this narrow have so few values that all are counted.
 constexpr unsigned most_counted_bits = 16;
 constexpr std::uint64_t run_bytes = 4096;  // what a read from a disk takes at least
-constexpr std::uint64_t most_sampled = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_sampled = std::uint64_t{1} << 21;
 constexpr std::uint64_t fewest_sampled = std::uint64_t{1} << 12;
 /// Parts of equal numbers of keys, as the sample has them, that the first read counts besides.
 constexpr std::uint64_t num_even_parts = 1024;
@@ -122,8 +122,7 @@ void streamed_keys::append_first_cuts(index_wishes& wishes) const {
     for (std::uint64_t key = 1; key <= max_key; ++key) wishes.cuts.push_back(key);
     return;
   }
-  std::vector<std::uint64_t> sorted = sample_.keys;
-  std::ranges::sort(sorted);
+  const std::vector<std::uint64_t>& sorted = index_->sample();
   std::uint64_t last = 0;
   for (std::uint64_t i = 1; i < num_even_parts && sorted.size() >= num_even_parts; ++i) {
     const std::uint64_t key = sorted[sorted.size() / num_even_parts * i];
