@@ -30,7 +30,7 @@ class Summary(ClusterTest):
         self.assertEqual(one, all_of_them, f"{source} {flags}")
 
     def test_types_and_flags(self):
-        for key_type, flags in (("i64", []), ("f32", ["--nan", "omit"]), ("u8", ["--whis", "5,95"]),
+        for key_type, flags in (("i64", ["-q", "0.999,5%"]), ("f32", ["--nan", "omit"]), ("u8", ["--whis", "5,95"]),
                                 ("f64", ["--method", "tukey", "--nan", "omit", "--whis", "0.5"])):
             with self.subTest(key_type=key_type, flags=flags):
                 self.check(self.save("x.npy", self.keys(key_type, 20_011)), *flags)
