@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/assert.hpp"
-#include "base/signals_held.hpp"
 #include "files/io/key_writer.hpp"
 #include "spansort/errors.hpp"
 
@@ -58,12 +57,9 @@ class file_sink final : public late_sink {
     num_written_ += count;
   }
 
-  void finish() override {
-    prepare();
-    appear();
-  }
+  void finish() override { complete().commit(); }
 
-  void prepare() override {
+  [[nodiscard]] atomic_file& complete() override {
     open();
     if (num_expected_ && *num_expected_ != num_written_) {
       throw internal_error(
@@ -72,10 +68,8 @@ class file_sink final : public late_sink {
                       target_.name, *num_expected_, num_written_));
     }
     if (!num_expected_ && has_header()) write_count();
-    file_->prepare();
+    return *file_;
   }
-
-  void appear() override { file_->appear(); }
 
  private:
   [[nodiscard]] bool has_header() const { return form_.layout && form_.layout->format == file_format::npy; }
@@ -139,20 +133,6 @@ decltype(auto) with_index(key_type type, const F& f) {
 std::unique_ptr<external::element_sink> make_key_sink(output_target target, const key_layout& layout,
                                                       sink_options options) {
   return make_late_sink(std::move(target), layout, std::move(options));
-}
-
-void finish_together(late_sink& first, late_sink& second) {
-  first.prepare();
-  second.prepare();
-  const base::signals_held hold;
-  first.appear();
-  try {
-    second.appear();
-  } catch (const io_error& failure) {
-    throw io_error(
-        fmt::format("{}; the other output is in place already, so that the two do not belong together", failure.what()),
-        failure.code());
-  }
 }
 
 std::unique_ptr<late_sink> make_late_sink(output_target target, const key_layout& layout, sink_options options) {

@@ -29,24 +29,16 @@ struct sink_options {
 [[nodiscard]] std::unique_ptr<external::element_sink> make_key_sink(output_target target, const key_layout& layout,
                                                                     sink_options options = {});
 
-/// A sink whose file is made to appear apart from all that takes time or may fail.
+/// A sink whose file can be made to appear together with another one.
 class late_sink : public external::element_sink {
  public:
-  /// All have come: the file is whole and on its disk, under no name.
-  virtual void prepare() = 0;
-  /// Makes a prepared file appear.
-  virtual void appear() = 0;
+  /// All have come: the file is complete and may be committed, which finish() does.
+  [[nodiscard]] virtual atomic_file& complete() = 0;
 };
 
 /// Makes a sink of keys or records as make_key_sink().
 [[nodiscard]] std::unique_ptr<late_sink> make_late_sink(output_target target, const key_layout& layout,
                                                         sink_options options = {});
-
-/// Makes the files of both sinks appear, `first` before `second`, once both are whole and on their disks. No file
-/// system renames two files at once: whoever is killed between the two calls leaves the first one new and the second
-/// one old.
-/// Throws io_error; where the second one cannot be renamed it says that the first one is in place.
-void finish_together(late_sink& first, late_sink& second);
 
 /// Returns what an output of indices of `type` is, where one of elements were as `layout` says: little-endian.
 [[nodiscard]] key_layout index_layout_of(const key_layout& layout, key_type type);

@@ -96,7 +96,7 @@ class splitting_sink final : public external::element_sink {
       values_->write(value_piece_.data(), num_here);
     }
   }
-  void finish() override { finish_together(*values_, *keys_); }
+  void finish() override { atomic_file::commit_together(values_->complete(), keys_->complete()); }
 
  private:
   void split(const std::byte* elements, std::uint64_t count) {

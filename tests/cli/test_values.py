@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """sort --values: a second file's rows go along with the keys."""
+import errno
 import io
 import os
+import shutil
+import signal
+import tempfile
 
 import numpy as np
 
-from support import CommandTest, IS_SMALL, VARIED_TYPES, expected_argsort, main, random_bits, run
+from support import CommandTest, IS_SMALL, VARIED_TYPES, build_faults, expected_argsort, main, random_bits, run
 
 NUM_KEYS = 500 if IS_SMALL else 3_001
 EXTERNAL = ["--test-world", "128,16,3"]
@@ -175,6 +179,77 @@ class Refused(ValuesTest):
         done = run("sort", self.keys, "--values", self.values, "-o", "/dev/full", "--values-out", self.path("v.npy"))
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertEqual(self.snapshot(), before)
+
+
+class FailingCalls(ValuesTest):
+    """Neither output appears unless both are whole; a kill between the renames leaves new values beside old keys."""
+
+    OLD = b"old"
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.mkdtemp(prefix="spansort-faults-")
+        cls.addClassCleanup(shutil.rmtree, folder)
+        cls.library = build_faults(folder)
+
+    def setUp(self):
+        super().setUp()
+        self.keys, self.rows = self.rng.integers(0, 60, 300), np.arange(300)
+        order = np.argsort(self.keys, kind="stable")
+        self.new = {"k.npy": saved(self.keys[order]), "v.npy": saved(self.rows[order])}
+        self.folder_of_inputs = self.path("in")
+        os.mkdir(self.folder_of_inputs)
+        self.save("in/keys.npy", self.keys)
+        self.save("in/values.npy", self.rows)
+
+    def sort_with(self, fault):
+        for name in self.new:
+            self.write(name, self.OLD)
+        return run("sort", self.path("in/keys.npy"), "--values", self.path("in/values.npy"), "-o", self.path("k.npy"),
+                   "--values-out", self.path("v.npy"),
+                   env={"LD_PRELOAD": self.library, "SPANSORT_FAULT": fault, "SPANSORT_FAULT_IN": self.folder})
+
+    def test_each_call_fails(self):
+        calls = [f"{call}:{number}:{errno.EIO}" for call in ("write", "fsync") for number in (1, 2)]
+        calls += [f"renameat:1:{errno.EIO}", f"write:2:{errno.ENOSPC}"]
+        links = [f"linkat:{number}:{errno.ENOSPC}" for number in (1, 2)]
+        for fault in [*calls, *links, *[f"{call},no-tmpfile" for call in calls]]:
+            with self.subTest(fault=fault):
+                done = self.sort_with(fault)
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertEqual(self.snapshot(), dict.fromkeys(self.new, self.OLD))
+
+    def test_second_rename_fails(self):
+        done = self.sort_with(f"renameat:2:{errno.EIO}")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("v.npy is new already", done.stderr)
+        self.assertEqual(self.snapshot(), {"k.npy": self.OLD, "v.npy": self.new["v.npy"]})
+
+    def test_killed_at_each_call(self):
+        met = set()
+        for fault in ("", ",no-tmpfile"):
+            for number in range(1, 200):
+                done = self.sort_with(f"kill:{number}{fault}")
+                found = self.snapshot()
+                is_new = tuple(found[name] == self.new[name] for name in self.new)
+                for name, content in self.new.items():
+                    self.assertIn(found[name], (self.OLD, content))
+                met.add(is_new)
+                for name in set(found) - set(self.new):
+                    self.assertTrue(name.startswith(".spansort-"), name)
+                    os.remove(self.path(name))
+                if done.returncode == 0:
+                    break
+            self.assertEqual(done.returncode, 0)
+        self.assertEqual(met, {(False, False), (False, True), (True, True)}, "keys are never new beside old values")
+
+    def test_signals_leave_no_temporary_file(self):
+        for fault in ("", ",no-tmpfile"):
+            for number in range(1, 200):
+                done = self.sort_with(f"kill:{number}:{int(signal.SIGTERM)}{fault}")
+                self.assertEqual(set(self.snapshot()), set(self.new), f"call {number}{fault}")
+                if done.returncode == 0:
+                    break
 
 
 if __name__ == "__main__":

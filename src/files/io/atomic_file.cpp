@@ -129,30 +129,40 @@ void atomic_file::write_at(std::uint64_t offset, std::span<const std::byte> byte
 }
 
 void atomic_file::commit() {
-  prepare();
-  appear();
+  flush();
+  {
+    const base::signals_held hold;  // a matter of microseconds, in which the file has a name that is not the target's
+    give_name();
+    take_place();
+  }
+  sync_directory();
 }
 
-void atomic_file::prepare() {
+void atomic_file::commit_together(atomic_file& first, atomic_file& second) {
+  first.flush();
+  second.flush();
+  {
+    const base::signals_held hold;
+    first.give_name();
+    second.give_name();
+    first.take_place();
+    try {
+      second.take_place();
+    } catch (const io_error& failure) {
+      throw io_error(fmt::format("{}; {} is new already, so that the two do not belong together", failure.what(),
+                                 first.target_.name),
+                     failure.code());
+    }
+  }
+  first.sync_directory();
+  second.sync_directory();
+}
+
+void atomic_file::flush() {
   if (target_.is_stream) return;
   keep_permissions();
   // Not repeated: after a failed fsync the kernel may have dropped the data and a second call would report success.
   if (is_synced_ && ::fsync(file_.get()) != 0) fail("sync", errno);
-}
-
-void atomic_file::appear() {
-  if (target_.is_stream) {
-    if (const int code = file_.close(); code != 0) fail("write", code);
-    return;
-  }
-  name_and_rename();
-  if (is_synced_ && ::fsync(directory_.get()) != 0 && errno != EBADF && errno != EINVAL) {
-    const int code = errno;
-    throw io_error(fmt::format("{} is written and in place, but its directory cannot be synced: {}; it may be lost if "
-                               "the machine fails now",
-                               target_.name, error_text(code)),
-                   code);
-  }
 }
 
 // A nameless file was made with the permissions of any new file.
@@ -165,9 +175,8 @@ void atomic_file::keep_permissions() {
   if (::fchmod(file_.get(), mode) != 0) fail("set permissions of", errno);
 }
 
-void atomic_file::name_and_rename() {
-  const base::signals_held hold;  // a matter of microseconds, in which the new file has a name that is not the target's
-  for (int attempt = 0; temporary_name_.empty(); ++attempt) {
+void atomic_file::give_name() {
+  for (int attempt = 0; temporary_name_.empty() && !target_.is_stream; ++attempt) {
     const std::string name = random_name();
     announce(target_.directory + "/" + name);
     if (::linkat(AT_FDCWD, path_of_descriptor(file_.get()).c_str(), directory_.get(), name.c_str(),
@@ -180,11 +189,25 @@ void atomic_file::name_and_rename() {
     }
   }
   if (const int code = file_.close(); code != 0) fail("write", code);
+}
+
+void atomic_file::take_place() {
+  if (target_.is_stream) return;
   if (::renameat(directory_.get(), temporary_name_.c_str(), directory_.get(), target_.file_name.c_str()) != 0) {
     fail("replace", errno);
   }
   temporary_name_.clear();
   announce("");
+}
+
+void atomic_file::sync_directory() {
+  if (target_.is_stream || !is_synced_) return;
+  if (::fsync(directory_.get()) == 0 || errno == EBADF || errno == EINVAL) return;
+  const int code = errno;
+  throw io_error(fmt::format("{} is written and in place, but its directory cannot be synced: {}; it may be lost if "
+                             "the machine fails now",
+                             target_.name, error_text(code)),
+                 code);
 }
 
 // Before the name exists, so that no signal can come between.

@@ -51,21 +51,24 @@ class atomic_file {
   }
   /// Path of the file while it is not the target yet; "" where it has none.
   [[nodiscard]] std::string temporary_path() const;
-  /// Does what takes time or may fail of commit(): the file is whole and on its disk. Nothing is written after it.
-  void prepare();
-  /// Makes a prepared file appear. Throws as commit().
-  void appear();
   /// Makes the file appear. Throws io_error; the old file is then intact, unless the error says that only the folder
   /// could not be flushed.
   void commit();
+  /// Makes two files appear, `first` before `second`, once both are whole, on their disks and have a name. No file
+  /// system renames two files at once: whoever is killed between the two calls leaves the first one new and the second
+  /// one old. Throws io_error; both old files are then intact unless the error says otherwise.
+  static void commit_together(atomic_file& first, atomic_file& second);
 
  private:
+  void flush();
+  void give_name();
+  void take_place();
+  void sync_directory();
   void open_stream();
   bool open_nameless();
   void open_named();
   void start_writeback();
   void keep_permissions();
-  void name_and_rename();
   void announce(const std::string& path) const;
   void remove_temporary() noexcept;
   [[noreturn]] void fail(const char* action, int code) const;
