@@ -23,11 +23,14 @@ struct phase_report {
   std::uint64_t num_activities = 0;  ///< pieces of work queued
 };
 
-/// One piece of work on one device, for the trace. Times count from the start of the sort.
+/// The rank of what a sort of files does beside its devices: it reads, sorts piece by piece, and writes.
+inline constexpr int activity_of_files = -1;
+
+/// One piece of work on one device, for the trace. Times count from the begin of the outermost operation.
 struct activity {
   int rank = 0;
   /// The rank's queue: 0 does its work, 1 copies in and out beside it, 2 is the host's work with other processes, 3
-  /// copies out where 1 brings others in at the same time.
+  /// copies out where 1 brings others in at the same time. Of `activity_of_files` 0 reads, 1 works, 2 writes.
   int queue = 0;
   std::string_view name;
   std::int64_t begin_ns = 0;
@@ -67,7 +70,8 @@ struct sort_report {
   unsigned num_passes = 0;
   std::uint64_t num_spanning_buckets = 0;  ///< refined or cut, all passes, without the root
   double imbalance = 1;                    ///< largest rank over average, after the exchange
-  double elapsed_ms = 0;                   ///< of the outermost operation, from its begin to its end
+  std::int64_t begin_ns = 0;               ///< of the outermost operation, by the steady clock
+  double elapsed_ms = 0;                   ///< of the outermost operation, from the call to its end, files included
   unsigned num_open = 0;                   ///< operations that are filling the report; 0: it is complete
   std::vector<rank_report> ranks;
   std::vector<phase_report> phases;
@@ -79,8 +83,8 @@ struct sort_report {
 /// The report as one JSON object (without timeline and plan).
 [[nodiscard]] std::string to_json(const sort_report& report);
 
-/// Chrome trace event format, for Perfetto and chrome://tracing: one row a queue, two or three for devices with own
-/// memory.
+/// Chrome trace event format, for Perfetto and chrome://tracing: rows for reading, sorting and writing of files, one
+/// row a queue of each device, two or three for devices with own memory.
 void write_chrome_trace(const sort_report& report, std::ostream& out);
 
 }  // namespace spansort

@@ -24,7 +24,7 @@ constexpr int queue_of_copies_out = 3;
 }  // namespace
 
 run_context::run_context(std::vector<rank>& ranks, const sort_settings& options, sort_report& report)
-    : ranks_(ranks), options_(options), report_(report), start_ns_(device::now_ns()) {
+    : ranks_(ranks), options_(options), report_(report), first_activity_(report.timeline.size()) {
   monitor_.wants_progress = options_.on_progress != nullptr;
   monitor_.wants_intervals = options_.report != nullptr;
   for (rank& r : ranks_) r.for_each_queue([&](device::queue& q) { q.set_monitor(&monitor_); });
@@ -98,7 +98,7 @@ void run_context::finish() {
   try {
     if (monitor_.wants_intervals) collect_timeline();
   } catch (const std::exception&) {
-    report_.timeline.clear();
+    report_.timeline.resize(std::min(first_activity_, report_.timeline.size()));
   }
   if (fraction_ < 1) report_progress("done", 1);
   if (callback_failure_ != nullptr) std::rethrow_exception(callback_failure_);
@@ -147,8 +147,8 @@ void run_context::note_host_work(std::string_view name, std::uint64_t bytes_move
   report_.timeline.push_back({.rank = 0,
                               .queue = queue_of_the_host,
                               .name = name,
-                              .begin_ns = begin_ns - start_ns_,
-                              .end_ns = device::now_ns() - start_ns_,
+                              .begin_ns = begin_ns - report_.begin_ns,
+                              .end_ns = device::now_ns() - report_.begin_ns,
                               .bytes_moved = bytes_moved,
                               .num_keys = 0});
 }
@@ -168,8 +168,8 @@ void run_context::collect_timeline(device::queue* q, int rank, int queue) {
     report_.timeline.push_back({.rank = rank,
                                 .queue = queue,
                                 .name = w.name,
-                                .begin_ns = w.begin_ns - start_ns_,
-                                .end_ns = w.end_ns - start_ns_,
+                                .begin_ns = w.begin_ns - report_.begin_ns,
+                                .end_ns = w.end_ns - report_.begin_ns,
                                 .bytes_moved = w.bytes_moved,
                                 .num_keys = w.num_keys});
   }

@@ -127,7 +127,7 @@ class run_context {
   const sort_settings& options_;
   sort_report& report_;
   device::monitor monitor_;
-  std::int64_t start_ns_;
+  std::size_t first_activity_;           ///< of this run in the report's timeline
   std::exception_ptr callback_failure_;  ///< what the progress callback threw
   double fraction_ = 0;
   bool can_cancel_ = true;

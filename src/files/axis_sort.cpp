@@ -12,8 +12,9 @@
 #include "base/test_hooks.hpp"
 #include "base/threads.hpp"
 #include "files/element_sinks.hpp"
-#include "files/external/seconds_of.hpp"
+#include "files/external/stage_clock.hpp"
 #include "files/io/key_writer.hpp"
+#include "files/note_stage.hpp"
 #include "files/row_blocks.hpp"
 #include "files/row_checks.hpp"
 #include "report/open_report.hpp"
@@ -71,7 +72,10 @@ class axis_job {
         wants_order_ ? make_index_sink(target_, layout_, 0, writing) : make_key_sink(target_, layout_, writing);
     sink->expect(num_keys_);
     base::with_threads(options_.threads, [&] { sort_blocks(*sink); });
-    sink->finish();
+    writing_.run([&] {
+      sink->finish();
+      return 0;
+    });
     fill_report(open);
     open.finish();
     return {.type = type_, .num_keys_in = num_keys_, .num_keys_out = num_keys_, .verified = file_.verify};
@@ -112,14 +116,22 @@ class axis_job {
     std::uint64_t num_done = 0;
     while (true) {
       row_block block;
-      read_s_ += external::seconds_of([&] { block = rows_.next(); });
+      reading_.run([&] {
+        block = rows_.next();
+        return block.num_rows * axis_.length;
+      });
       if (block.is_empty()) return;
       tell("sort", num_done);
       std::byte* sorted = nullptr;
-      sort_s_ +=
-          external::seconds_of([&] { sorted = wants_order_ ? ordered(block, num_done) : sort(block, num_done); });
       const std::uint64_t count = block.num_rows * axis_.length;
-      write_s_ += external::seconds_of([&] { sink.write(sorted, count); });
+      sorting_.run([&] {
+        sorted = wants_order_ ? ordered(block, num_done) : sort(block, num_done);
+        return count;
+      });
+      writing_.run([&] {
+        sink.write(sorted, count);
+        return count;
+      });
       num_done += count;
     }
   }
@@ -164,10 +176,9 @@ class axis_job {
   void fill_report(report::open_report& open) const {
     sort_report* const report = options_.report;
     if (report == nullptr) return;
-    const std::uint64_t num_bytes = num_keys_ * size_bytes(type_);
-    open.add_phase("read", read_s_ * 1e3, num_bytes);
-    open.add_phase("sort rows", sort_s_ * 1e3, 2 * num_bytes);
-    open.add_phase("write", write_s_ * 1e3, num_keys_ * size_bytes(layout_.type));
+    note_stage(open, {"read", reading_}, size_bytes(type_));
+    note_stage(open, {"sort rows", sorting_}, 2 * size_bytes(type_));
+    note_stage(open, {"write", writing_}, size_bytes(layout_.type));
     report->key_type = std::string(name(type_));
     report->algorithm = "rows";
     report->picked = fmt::format("{} rows of {} keys, each by itself", axis_.outer * axis_.inner, axis_.length);
@@ -189,9 +200,9 @@ class axis_job {
   key_layout layout_;
   row_blocks rows_;
   base::byte_buffer indices_;
-  double read_s_ = 0;
-  double sort_s_ = 0;
-  double write_s_ = 0;
+  external::stage_clock reading_;
+  external::stage_clock sorting_;
+  external::stage_clock writing_;
 };
 
 }  // namespace

@@ -69,8 +69,8 @@ void require_space(const file_job& job, const file_options& file);
 /// Throws what the input's size and the output's name are refused for when the work begins.
 void require_sound_ends(file_job job, const file_options& file);
 
-/// Does the job and fills the caller's report.
-file_result run(file_job job, const file_options& file);
+/// Does the job and fills the caller's report, which is open.
+file_result run(file_job job, const file_options& file, report::open_report& open);
 
 /// Merges the runs of a job whose operation is merge, and fills the caller's report, which is open.
 file_result merge(const file_job& job, const file_options& file, external::run_list runs, report::open_report& open);

@@ -9,7 +9,7 @@
 #include "base/byte_buffer.hpp"
 #include "base/signals_held.hpp"
 #include "base/threads.hpp"
-#include "files/external/seconds_of.hpp"
+#include "files/external/stage_clock.hpp"
 #include "files/external/verifying_writer.hpp"
 
 namespace spansort::files {
@@ -32,7 +32,6 @@ class flowing_sorter {
         elements_(num_elements_ * width_) {}
 
   external::external_result sort() {
-    options_.on_stage({"read", 0, num_elements_ * width_});
     side_threads threads{flow_};
     if (!start(threads.reader, [this] { read(); })) read();
     bool writes_along = options_.writes_along;
@@ -43,7 +42,7 @@ class flowing_sorter {
     }
     order_.sort_flowing(elements_.data(), num_elements_, flow_);
     flow_.finish_all();
-    options_.on_stage({"read", read_s_, 0});
+    options_.on_stage({"read", reading_});
     if (writes_along) {
       flow_.wait_for_writer(options_.while_writing);
     } else if (options_.writes_along) {
@@ -52,7 +51,8 @@ class flowing_sorter {
       writer_.write_whole(elements_.data(), num_elements_);
     }
     writer_.finish(expected_, num_elements_);
-    options_.on_stage({"write", writer_.writing_s(), writer_.num_out() * width_});
+    options_.on_stage({"verify", writer_.verifying()});
+    options_.on_stage({"write", writer_.writing()});
     return {.num_in = num_elements_, .num_out = writer_.num_out()};
   }
 
@@ -79,10 +79,11 @@ class flowing_sorter {
 
   void read() noexcept {
     try {
-      read_s_ = external::seconds_of([&] {
+      reading_.run([&] {
         const std::uint64_t count = ends_.source.read(elements_.data(), num_elements_);
         SPANSORT_ASSERT(count == num_elements_);
         if (options_.writing.verify) expected_ = order_.checksum(elements_.data(), count);
+        return count;
       });
       flow_.arrive_all();
     } catch (...) {
@@ -112,7 +113,7 @@ class flowing_sorter {
   const std::uint64_t num_elements_;
   base::byte_buffer elements_;
   // The reader writes these before it says that all have arrived.
-  double read_s_ = 0;
+  external::stage_clock reading_;
   multiset_checksum expected_;
 };
 

@@ -103,13 +103,13 @@ file_result merge_files(const std::vector<std::string>& inputs, const std::strin
   if (inputs.empty()) throw invalid_argument("nothing to merge: no input is named");
   if (file.array.axis) throw invalid_argument("a merge knows no axis: its inputs are sequences that are sorted");
   if (file.on_sorted) throw invalid_argument("the keys of a merge are never in memory all at once: it has no summary");
+  report::open_report open(options.report, files::name(files::file_operation::merge));
   files::file_job job = files::make_file_job(inputs.front(), output, file, options, files::file_operation::merge);
   job.options.on_progress = never_falling(options.on_progress);
   const std::optional<key_type> type = job.elements->type();
   const std::vector<files::sorted_input> sorted = describe_inputs(inputs, file);
   job.num_elements = 0;
   for (const files::sorted_input& input : sorted) *job.num_elements += input.num_elements;
-  report::open_report open(options.report, files::name(job.operation));
   file_result result;
   try {
     result = merge_runs(job, file, sorted, open);

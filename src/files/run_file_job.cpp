@@ -6,11 +6,13 @@
 #include <chrono>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/threads.hpp"
 #include "files/external/head_sort.hpp"
 #include "files/file_job.hpp"
 #include "files/flowing_sort.hpp"
+#include "files/note_stage.hpp"
 #include "keys/codec.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/report.hpp"
@@ -88,6 +90,14 @@ file_ends open_ends(const file_job& job, const file_options& file, element_flow*
   return ends;
 }
 
+/// Adds a stage of the job to its report.
+void note_job_stage(const file_job& job, report::open_report& open, const external::stage_report& stage) {
+  // Elements that are held whole need not be what the file holds.
+  const bool is_of_input = job.is_held_whole && stage.name == "read";
+  const std::uint64_t num_elements = std::max<std::uint64_t>(job.num_elements.value_or(0), 1);
+  note_stage(open, stage, is_of_input ? job.elements->input_bytes() / num_elements : job.order->element_bytes());
+}
+
 external::external_options external_options_of(const file_job& job, const file_options& file,
                                                report::open_report& open) {
   external::external_options how;
@@ -103,11 +113,7 @@ external::external_options external_options_of(const file_job& job, const file_o
       file.on_sorted(const_key_span(type, elements, count));
     };
   }
-  how.on_stage = [&open, &job](const external::stage_report& stage) {
-    // Elements that are held whole need not be what the file holds.
-    const bool is_of_input = job.is_held_whole && stage.name == "read" && stage.bytes_moved != 0;
-    open.add_phase(stage.name, stage.busy_s * 1e3, is_of_input ? job.elements->input_bytes() : stage.bytes_moved);
-  };
+  how.on_stage = [&open, &job](const external::stage_report& stage) { note_job_stage(job, open, stage); };
   if (const progress_callback& user = job.options.on_progress; user && !job.is_held_whole) {
     how.on_progress = [user](std::string_view phase, double fraction) { tell(user, phase, fraction); };
   }
@@ -175,12 +181,20 @@ external::external_result sort_held_whole(file_job& job, const file_options& fil
   return external::sort_external(*ends.source, *ends.sink, *job.order, how);
 }
 
-external::external_result sort_head(const file_job& job, const file_options& file) {
+external::external_result sort_head(const file_job& job, const file_options& file, report::open_report& open) {
   const file_ends ends = open_ends(job, file);
   const external::head_result head = external::write_head(
       *ends.source, *job.order,
       {.num_wanted = *file.head, .num_buffered = job.plan.chunk_elements, .unique = file.unique}, *ends.sink);
-  ends.sink->finish();
+  external::stage_clock writing = head.writing;
+  writing.run([&] {
+    ends.sink->finish();
+    return 0;
+  });
+  note_job_stage(job, open, {"read", head.reading});
+  note_job_stage(job, open, {"drop late", head.dropping});
+  note_job_stage(job, open, {"sort", head.sorting});
+  note_job_stage(job, open, {"write", writing});
   external::external_result result;
   result.num_in = head.num_read;
   result.num_out = head.num_kept;
@@ -234,11 +248,10 @@ external::external_result sort_in_parts(const file_job& job, const file_options&
 
 void require_sound_ends(file_job job, const file_options& file) { static_cast<void>(open_ends(job, file)); }
 
-file_result run(file_job job, const file_options& file) {
-  report::open_report open(job.options.report, name(job.operation));
+file_result run(file_job job, const file_options& file, report::open_report& open) {
   const external::external_result result = base::with_threads(job.options.threads, [&] {
     if (job.is_held_whole) return sort_held_whole(job, file, open);
-    return job.is_head_sort ? sort_head(job, file) : sort_in_parts(job, file, open);
+    return job.is_head_sort ? sort_head(job, file, open) : sort_in_parts(job, file, open);
   });
   if (!job.is_held_whole) fill_report(job, result);
   open.finish();

@@ -54,18 +54,26 @@ std::optional<files::typed_input> open_rows(const std::string& input, const file
 
 file_result sort_file(const std::string& input, const std::string& output, const file_options& file,
                       const sort_options& options) {
+  report::open_report open(options.report, files::name(files::file_operation::sort));
   if (auto rows = open_rows(input, file)) {
-    return files::sort_along_axis(std::move(*rows), input, output, file, options, files::row_outcome::keys);
+    const file_result result =
+        files::sort_along_axis(std::move(*rows), input, output, file, options, files::row_outcome::keys);
+    open.finish();
+    return result;
   }
-  return files::run(files::make_file_job(input, output, file, options, files::file_operation::sort), file);
+  return files::run(files::make_file_job(input, output, file, options, files::file_operation::sort), file, open);
 }
 
 file_result argsort_file(const std::string& input, const std::string& output, const file_options& file,
                          const sort_options& options) {
+  report::open_report open(options.report, files::name(files::file_operation::argsort));
   if (auto rows = open_rows(input, file)) {
-    return files::sort_along_axis(std::move(*rows), input, output, file, options, files::row_outcome::indices);
+    const file_result result =
+        files::sort_along_axis(std::move(*rows), input, output, file, options, files::row_outcome::indices);
+    open.finish();
+    return result;
   }
-  return files::run(files::make_file_job(input, output, file, options, files::file_operation::argsort), file);
+  return files::run(files::make_file_job(input, output, file, options, files::file_operation::argsort), file, open);
 }
 
 file_plan plan_sort_file(const std::string& input, const std::string& output, const file_options& file,

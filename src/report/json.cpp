@@ -37,19 +37,27 @@ json ranks_json(const sort_report& report) {
   return ranks;
 }
 
-/// The trace's rows: each rank's work and, below, each rank's copies.
-std::size_t row_of(const sort_report& report, std::size_t rank, int queue) {
-  return rank + static_cast<std::size_t>(queue) * report.ranks.size();
+constexpr std::array<const char*, 3> file_rows{"files: read", "files: sort", "files: write"};
+
+/// The trace's rows: files, each rank's work and, below, each rank's copies.
+std::size_t row_of(const sort_report& report, int rank, int queue) {
+  const auto below = static_cast<std::size_t>(queue);
+  if (rank == activity_of_files) return below;
+  return file_rows.size() + static_cast<std::size_t>(rank) + below * report.ranks.size();
 }
 
-json row_name(const sort_report& report, std::size_t rank, int queue) {
+json row_name(const sort_report& report, int rank, int queue) {
   constexpr std::array<const char*, 4> queues{"", ", copies", ", other processes", ", copies out"};
-  const std::string name = "rank " + std::to_string(rank) + " (" + report.ranks[rank].device + ")";
+  const auto at = static_cast<std::size_t>(queue);
+  const std::string name = rank == activity_of_files
+                               ? file_rows.at(at)
+                               : "rank " + std::to_string(rank) + " (" +
+                                     report.ranks[static_cast<std::size_t>(rank)].device + ")" + queues.at(at);
   return {{"ph", "M"},
           {"pid", 1},
           {"tid", row_of(report, rank, queue)},
           {"name", "thread_name"},
-          {"args", {{"name", name + queues.at(static_cast<std::size_t>(queue))}}}};
+          {"args", {{"name", name}}}};
 }
 
 }  // namespace
@@ -80,17 +88,16 @@ std::string to_json(const sort_report& report) {
 void write_chrome_trace(const sort_report& report, std::ostream& out) {
   json events = json::array();
   events.push_back({{"ph", "M"}, {"pid", 1}, {"name", "process_name"}, {"args", {{"name", "spansort"}}}});
-  for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) events.push_back(row_name(report, rank, 0));
-  std::set<std::size_t> rows_of_copies;
-  for (const activity& a : report.timeline) {
-    const auto rank = static_cast<std::size_t>(a.rank);
-    if (a.queue == 0 || !rows_of_copies.insert(row_of(report, rank, a.queue)).second) continue;
-    events.push_back(row_name(report, rank, a.queue));
-  }
+  std::set<std::size_t> named_rows;
+  const auto name_row = [&](int rank, int queue) {
+    if (named_rows.insert(row_of(report, rank, queue)).second) events.push_back(row_name(report, rank, queue));
+  };
+  for (int rank = 0; rank < static_cast<int>(report.ranks.size()); ++rank) name_row(rank, 0);
+  for (const activity& a : report.timeline) name_row(a.rank, a.queue);
   for (const activity& a : report.timeline) {
     events.push_back({{"ph", "X"},
                       {"pid", 1},
-                      {"tid", row_of(report, static_cast<std::size_t>(a.rank), a.queue)},
+                      {"tid", row_of(report, a.rank, a.queue)},
                       {"name", a.name},
                       {"ts", static_cast<double>(a.begin_ns) * us_per_ns},
                       {"dur", static_cast<double>(a.end_ns - a.begin_ns) * us_per_ns},

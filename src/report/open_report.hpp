@@ -5,10 +5,16 @@
 #include <chrono>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "spansort/report.hpp"
 
 namespace spansort::report {
+
+// Queues of `activity_of_files`.
+inline constexpr int row_of_reading = 0;
+inline constexpr int row_of_work = 1;
+inline constexpr int row_of_writing = 2;
 
 /// Adds a phase to those that the report has; a phase of the same name takes its numbers in.
 void add_phase(sort_report& report, const phase_report& phase);
@@ -27,7 +33,9 @@ class open_report {
 
   /// Adds a phase of the host alone.
   void add_phase(std::string_view name, double elapsed_ms, std::uint64_t bytes_moved);
-  /// The operation has succeeded: notes how long it took, where it is the outermost one.
+  /// Adds pieces of work to the timeline, and what they sum up to, to the phases. Their times are the steady clock's.
+  void add_activities(const std::vector<activity>& activities);
+  /// The operation has succeeded: notes how long it took and sorts the timeline, where it is the outermost one.
   void finish();
 
  private:

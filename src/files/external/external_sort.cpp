@@ -12,7 +12,6 @@
 #include "base/math.hpp"
 #include "files/external/pipeline.hpp"
 #include "files/external/range_reader.hpp"
-#include "files/external/seconds_of.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::external {
@@ -30,9 +29,12 @@ class external_sorter {
     num_expected_ = source.num_elements().value_or(0);
     num_passes_ = 1 + options_.plan.num_merges;
     element_chunk& first = chunks_.front();
-    const double read_s = seconds_of([&] { read_chunk(source, first); });
+    first_read_.run([&] {
+      read_chunk(source, first);
+      return first.count;
+    });
     if (is_whole(source, first)) {
-      note_stage("read", read_s, first.count * order_.element_bytes());
+      note_stage("read", first_read_);
       sort_in_memory(first);
     } else {
       refuse_whole();
@@ -82,16 +84,21 @@ class external_sorter {
   }
 
   void sort_in_memory(element_chunk& all) {
-    const std::uint64_t num_bytes = all.count * order_.element_bytes();
     report_progress("sort");
     if (options_.sort_whole) {
       options_.sort_whole(all.bytes.data(), all.count);
     } else {
-      note_stage("sort", seconds_of([&] { sort_chunk(all, "sort"); }), num_bytes);
+      stage_clock clock;
+      clock.run([&] {
+        sort_chunk(all, "sort");
+        return all.count;
+      });
+      note_stage("sort", clock);
     }
     writer_.write_whole(all.bytes.data(), all.count);
     writer_.finish(expected_, num_read_);
-    note_stage("write", writer_.writing_s(), writer_.num_out() * order_.element_bytes());
+    note_stage("verify", writer_.verifying());
+    note_stage("write", writer_.writing());
   }
 
   /// Duplicates inside a run need not be spilled, unless the number of elements is to be verified at the end.
@@ -103,23 +110,27 @@ class external_sorter {
   run_list make_runs(element_source& source) {
     run_writer writer(order_, options_.plan, options_.folders, num_expected_ * order_.element_bytes());
     bool first_is_waiting = true;  // it is the first in the round, and filled already
-    const stage_times times = run_pipeline(chunks_, {.fill =
-                                                         [&](element_chunk& p) {
-                                                           if (!std::exchange(first_is_waiting, false))
-                                                             read_chunk(source, p);
-                                                           return p.count != 0;
-                                                         },
-                                                     .work =
-                                                         [&](element_chunk& p) {
-                                                           sort_chunk(p, "sort runs");
-                                                           drop_duplicates(p);
-                                                         },
-                                                     .drain =
-                                                         [&](element_chunk& p) {
-                                                           writer.append(p.bytes.data(), p.count);
-                                                           writer.finish_run();
-                                                         }});
-    note_stages({"read", "sort runs", "spill"}, times, num_read_ * order_.element_bytes());
+    const stage_clocks clocks = run_pipeline(chunks_, {.fill =
+                                                           [&](element_chunk& p) {
+                                                             if (!std::exchange(first_is_waiting, false))
+                                                               read_chunk(source, p);
+                                                             return p.count != 0;
+                                                           },
+                                                       .work =
+                                                           [&](element_chunk& p) {
+                                                             sort_chunk(p, "sort runs");
+                                                             drop_duplicates(p);
+                                                           },
+                                                       .drain =
+                                                           [&](element_chunk& p) {
+                                                             writer.append(p.bytes.data(), p.count);
+                                                             writer.finish_run();
+                                                           }});
+    stage_clock reading = first_read_;
+    reading.add_behind_first(clocks.fill);
+    note_stage("read", reading);
+    note_stage("sort runs", clocks.work);
+    note_stage("spill", clocks.drain);
     run_list runs = writer.take_runs();
     result_.num_runs = runs.size();
     result_.spilled_bytes += writer.bytes_written();
@@ -141,7 +152,12 @@ class external_sorter {
     range_reader ranges(order_, options_.plan, std::move(runs), sums_runs_);
     merge_ranges(ranges, {"read runs", "sort ranges", "write"},
                  [&](element_chunk& p) { writer_.write(p.bytes.data(), p.count); });
-    writer_.finish(expected_, num_read_);
+    stage_clock ending;
+    ending.run([&] {
+      writer_.finish(expected_, num_read_);
+      return 0;
+    });
+    note_stage("write", ending);
   }
 
   run_list merge_groups(run_list runs) {
@@ -171,20 +187,17 @@ class external_sorter {
 
   template <class Drain>
   void merge_ranges(range_reader& ranges, const stage_names& names, Drain drain) {
-    std::uint64_t num_merged = 0;
-    const stage_times times =
+    const stage_clocks clocks =
         run_pipeline(chunks_, {.fill = [&](element_chunk& p) { return !is_enough_ && ranges.next(p); },
-                               .work =
-                                   [&](element_chunk& p) {
-                                     num_merged += p.count;
-                                     sort_chunk(p, names.work);
-                                   },
+                               .work = [&](element_chunk& p) { sort_chunk(p, names.work); },
                                .drain =
                                    [&](element_chunk& p) {
                                      drain(p);
                                      is_enough_ = writer_.is_full();
                                    }});
-    note_stages(names, times, num_merged * order_.element_bytes());
+    note_stage(names.fill, clocks.fill);
+    note_stage(names.work, clocks.work);
+    note_stage(names.drain, clocks.drain);
     expected_ = expected_ + ranges.checksum();
   }
 
@@ -200,13 +213,8 @@ class external_sorter {
     options_.on_progress(phase, total == 0 ? 0 : std::min(1.0, static_cast<double>(num_sorted_) / total));
   }
 
-  void note_stages(const stage_names& names, const stage_times& times, std::uint64_t bytes) {
-    note_stage(names.fill, times.fill_s, bytes);
-    note_stage(names.work, times.work_s, bytes);
-    note_stage(names.drain, times.drain_s, bytes);
-  }
-  void note_stage(std::string_view name, double busy_s, std::uint64_t bytes) const {
-    if (options_.on_stage) options_.on_stage({name, busy_s, bytes});
+  void note_stage(std::string_view name, const stage_clock& clock) const {
+    if (options_.on_stage && !clock.intervals().empty()) options_.on_stage({name, clock});
   }
 
   [[nodiscard]] external_result counted() {
@@ -221,6 +229,7 @@ class external_sorter {
   verifying_writer writer_;
   std::vector<element_chunk> chunks_;
   external_result result_;
+  stage_clock first_read_;          ///< of the chunk whose size says whether all is in memory
   multiset_checksum expected_;      ///< of the input, where it is to be verified
   bool sums_runs_ = false;          ///< the runs are the input, and have not been read yet
   std::uint64_t num_expected_ = 0;  ///< elements of the input; 0 where it does not say

@@ -13,15 +13,15 @@
 #include "files/external/element_stream.hpp"
 #include "files/external/runs.hpp"
 #include "files/external/spill_plan.hpp"
+#include "files/external/stage_clock.hpp"
 #include "files/external/verifying_writer.hpp"
 
 namespace spansort::external {
 
-/// This says what a stage of a pass did, and for how long. Stages of a pass overlap.
+/// This says what a stage of a pass did, and when. Stages of a pass overlap.
 struct stage_report {
   std::string_view name;
-  double busy_s = 0;
-  std::uint64_t bytes_moved = 0;
+  const stage_clock& clock;
 };
 
 struct external_options {

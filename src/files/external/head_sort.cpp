@@ -36,15 +36,19 @@ class best_elements {
     if (request_.num_buffered - num_held_ < least) cut();
     const std::uint64_t wanted = request_.num_buffered - num_held_;
     std::byte* const arrived = at(num_held_);
-    const std::uint64_t count = source.read(arrived, wanted);
-    num_read_ += count;
+    std::uint64_t count = 0;
+    result_.reading.run([&] { return count = source.read(arrived, wanted); });
+    result_.num_read += count;
     num_held_ += has_last_ ? drop_late(arrived, count) : count;
     return count == wanted;
   }
 
   /// Sorts what is held and forgets what is behind the K-th.
   void cut() {
-    order_.sort(elements_.data(), num_held_);
+    result_.sorting.run([&] {
+      order_.sort(elements_.data(), num_held_);
+      return num_held_;
+    });
     if (request_.unique) num_held_ = order_.remove_duplicates(nullptr, elements_.data(), num_held_);
     num_held_ = std::min(num_held_, request_.num_wanted);
     has_last_ = num_held_ == request_.num_wanted;
@@ -52,7 +56,11 @@ class best_elements {
   }
 
   [[nodiscard]] std::byte* data() noexcept { return elements_.data(); }
-  [[nodiscard]] head_result result() const noexcept { return {num_read_, num_held_}; }
+  /// Returns what was done so far; the elements that are kept are those held.
+  [[nodiscard]] head_result& result() noexcept {
+    result_.num_kept = num_held_;
+    return result_;
+  }
 
  private:
   [[nodiscard]] std::byte* at(std::uint64_t i) noexcept { return elements_.data() + i * element_bytes_; }
@@ -61,6 +69,15 @@ class best_elements {
   /// later in the input, and so in the order.
   std::uint64_t drop_late(std::byte* elements, std::uint64_t count) {
     if (request_.num_wanted == 0) return 0;
+    std::uint64_t num_left = 0;
+    result_.dropping.run([&] {
+      num_left = drop_late_of_all(elements, count);
+      return count;
+    });
+    return num_left;
+  }
+
+  std::uint64_t drop_late_of_all(std::byte* elements, std::uint64_t count) const {
     std::vector<std::uint64_t> num_kept(base::ceil_div(count, slice_elements));
     tbb::task_group_context own(tbb::task_group_context::isolated);  // not cancelled with the caller's tasks
     tbb::parallel_for(
@@ -97,7 +114,7 @@ class best_elements {
   base::byte_buffer elements_;
   std::vector<std::byte> last_key_;  ///< of the K-th best
   std::uint64_t num_held_ = 0;
-  std::uint64_t num_read_ = 0;
+  head_result result_;
   bool has_last_ = false;  ///< K elements are in front
 };
 
@@ -117,9 +134,14 @@ head_result write_head(element_source& source, element_order& order, const head_
   while (best.take_from(source)) {
   }
   best.cut();
-  const head_result result = best.result();
+  head_result& result = best.result();
   sink.expect(result.num_kept);
-  if (result.num_kept != 0) sink.write(best.data(), result.num_kept);
+  if (result.num_kept != 0) {
+    result.writing.run([&] {
+      sink.write(best.data(), result.num_kept);
+      return result.num_kept;
+    });
+  }
   return result;
 }
 

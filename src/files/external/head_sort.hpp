@@ -8,6 +8,7 @@
 
 #include "files/external/element_order.hpp"
 #include "files/external/element_stream.hpp"
+#include "files/external/stage_clock.hpp"
 
 namespace spansort::external {
 
@@ -20,6 +21,10 @@ struct head_request {
 struct head_result {
   std::uint64_t num_read = 0;
   std::uint64_t num_kept = 0;  ///< K, or fewer where the input has no more
+  stage_clock reading = {};
+  stage_clock dropping = {};  ///< those that come too late to be among the first
+  stage_clock sorting = {};
+  stage_clock writing = {};
 };
 
 /// Reads `source` to its end and writes the first elements of its stable order to `sink`, after expect(); finish() is

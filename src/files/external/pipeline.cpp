@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/external/pipeline.hpp"
 
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -62,7 +61,7 @@ class three_stages {
     for (element_chunk& p : chunks) free_.push(&p);
   }
 
-  stage_times run() {
+  stage_clocks run() {
     {
       std::vector<std::jthread> threads;
       guarded([&] {
@@ -72,21 +71,17 @@ class three_stages {
       });
     }
     if (failure_ != nullptr) std::rethrow_exception(failure_);
-    return times_;
+    return clocks_;
   }
 
  private:
-  template <class F>
-  static void timed(double& sum_s, F&& f) {
-    const auto begin = std::chrono::steady_clock::now();
-    f();
-    sum_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
-
   void fill_all() {
     while (element_chunk* const p = free_.pop()) {
       bool is_filled = false;
-      timed(times_.fill_s, [&] { is_filled = stages_.fill(*p); });
+      clocks_.fill.run([&] {
+        is_filled = stages_.fill(*p);
+        return is_filled ? p->count : 0;
+      });
       if (!is_filled) break;
       filled_.push(p);
     }
@@ -94,14 +89,21 @@ class three_stages {
   }
   void work_on_all() {
     while (element_chunk* const p = filled_.pop()) {
-      timed(times_.work_s, [&] { stages_.work(*p); });
+      clocks_.work.run([&] {
+        const std::uint64_t count = p->count;
+        stages_.work(*p);
+        return count;
+      });
       worked_on_.push(p);
     }
     worked_on_.close();
   }
   void drain_all() {
     while (element_chunk* const p = worked_on_.pop()) {
-      timed(times_.drain_s, [&] { stages_.drain(*p); });
+      clocks_.drain.run([&] {
+        stages_.drain(*p);
+        return p->count;
+      });
       free_.push(p);
     }
   }
@@ -130,7 +132,7 @@ class three_stages {
   }
 
   const pipeline_stages& stages_;
-  stage_times times_;  ///< each stage writes its own
+  stage_clocks clocks_;  ///< each stage writes its own
   chunk_queue free_;
   chunk_queue filled_;
   chunk_queue worked_on_;
@@ -140,7 +142,7 @@ class three_stages {
 
 }  // namespace
 
-stage_times run_pipeline(std::vector<element_chunk>& chunks, const pipeline_stages& stages) {
+stage_clocks run_pipeline(std::vector<element_chunk>& chunks, const pipeline_stages& stages) {
   return three_stages(chunks, stages).run();
 }
 

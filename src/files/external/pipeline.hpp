@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/byte_buffer.hpp"
+#include "files/external/stage_clock.hpp"
 
 namespace spansort::external {
 
@@ -24,15 +25,15 @@ struct pipeline_stages {
   std::function<void(element_chunk&)> drain;
 };
 
-/// Seconds that each stage was at work.
-struct stage_times {
-  double fill_s = 0;
-  double work_s = 0;
-  double drain_s = 0;
+/// When each stage was at work.
+struct stage_clocks {
+  stage_clock fill;
+  stage_clock work;
+  stage_clock drain;
 };
 
 /// Blocks until the last chunk has been drained. The first failure of a stage stops all and is thrown; so is
 /// device_error where the system refuses threads.
-stage_times run_pipeline(std::vector<element_chunk>& chunks, const pipeline_stages& stages);
+stage_clocks run_pipeline(std::vector<element_chunk>& chunks, const pipeline_stages& stages);
 
 }  // namespace spansort::external

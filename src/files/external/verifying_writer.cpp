@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "files/external/seconds_of.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::external {
@@ -28,7 +27,10 @@ void verifying_writer::write_whole(std::byte* elements, std::uint64_t count) {
 }
 
 void verifying_writer::write_kept(std::byte* elements, std::uint64_t count) {
-  writing_s_ += seconds_of([&] { sink_.write(elements, count); });
+  writing_.run([&] {
+    sink_.write(elements, count);
+    return count;
+  });
 }
 
 void verifying_writer::take(std::byte* elements, std::uint64_t count) {
@@ -36,7 +38,12 @@ void verifying_writer::take(std::byte* elements, std::uint64_t count) {
     elements[0] ^= std::byte{1};
     is_corrupted_ = true;
   }
-  if (options_.verify) check(elements, count);
+  if (options_.verify) {
+    verifying_.run([&] {
+      check(elements, count);
+      return count;
+    });
+  }
   num_in_ += count;
 }
 
@@ -72,7 +79,10 @@ void verifying_writer::finish(const multiset_checksum& expected, std::uint64_t n
   if (options_.verify && saw_all && is_other) {
     fail(fmt::format("the sorted elements are not those that were read ({} of {})", num_in_, num_expected));
   }
-  writing_s_ += seconds_of([&] { sink_.finish(); });
+  writing_.run([&] {
+    sink_.finish();
+    return 0;
+  });
 }
 
 void verifying_writer::fail(const std::string& what) const {

@@ -12,6 +12,7 @@
 
 #include "files/external/element_order.hpp"
 #include "files/external/element_stream.hpp"
+#include "files/external/stage_clock.hpp"
 #include "spansort/check.hpp"
 
 namespace spansort::external {
@@ -44,8 +45,9 @@ class verifying_writer {
   void finish(const multiset_checksum& expected, std::uint64_t num_expected);
 
   [[nodiscard]] std::uint64_t num_out() const noexcept { return num_out_; }
-  /// Seconds that the sink took, without verification.
-  [[nodiscard]] double writing_s() const noexcept { return writing_s_; }
+  /// When the sink was at work, and when its elements were verified.
+  [[nodiscard]] const stage_clock& writing() const noexcept { return writing_; }
+  [[nodiscard]] const stage_clock& verifying() const noexcept { return verifying_; }
 
  private:
   void write_kept(std::byte* elements, std::uint64_t count);
@@ -63,7 +65,8 @@ class verifying_writer {
   multiset_checksum checksum_;
   std::uint64_t num_in_ = 0;
   std::uint64_t num_out_ = 0;
-  double writing_s_ = 0;
+  stage_clock writing_;
+  stage_clock verifying_;
   bool is_corrupted_ = false;
 };
 
