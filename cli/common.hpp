@@ -112,8 +112,9 @@ using file_operation =
     std::function<spansort::file_result(const std::string& input, const std::string& output,
                                         const spansort::file_options& file, const spansort::sort_options& options)>;
 
-/// Checks the flags, runs the operation, writes report and trace.
-int run_file_operation(const sort_arguments& arguments, const file_operation& operation);
+/// Checks the flags, runs the operation, writes report and trace. `more_inputs` are those beside arguments.input.
+int run_file_operation(const sort_arguments& arguments, const file_operation& operation,
+                       const std::vector<std::string>& more_inputs = {});
 
 /// Adds flags of sort and argsort on one machine: of files larger than memory.
 void add_part_flags(CLI::App& command, sort_arguments& arguments);

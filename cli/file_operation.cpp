@@ -4,12 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <sstream>
-#include <system_error>
 #include <vector>
 
 #include "cli/common.hpp"
@@ -17,6 +14,7 @@
 #include "cli/interrupts.hpp"
 #include "cli/numbers.hpp"
 #include "cli/program.hpp"
+#include "cli/report_json.hpp"
 #include "cli/summary_json.hpp"
 #include "cli/test_world.hpp"
 #include "spansort/devices.hpp"
@@ -70,23 +68,14 @@ void require_distinct_outputs(const std::string& output, const sort_arguments& a
   }
 }
 
-void write_report(const sort_arguments& arguments, const spansort::sort_report& report,
+void write_report(const sort_arguments& arguments, const finished_operation& done,
                   const spansort::temporary_file_callback& on_temporary) {
-  if (!arguments.report.empty()) {
-    spansort::write_file(arguments.report, spansort::to_json(report) + "\n", on_temporary);
-  }
+  if (!arguments.report.empty()) spansort::write_file(arguments.report, report_json(done), on_temporary);
   if (!arguments.trace.empty()) {
     std::ostringstream trace;
-    spansort::write_chrome_trace(report, trace);
+    spansort::write_chrome_trace(done.report, trace);
     spansort::write_file(arguments.trace, trace.str(), on_temporary);
   }
-}
-
-/// Returns the size of a regular file, 0 for anything else.
-std::uint64_t file_bytes(const std::string& path) {
-  std::error_code failure;
-  const std::uint64_t size = std::filesystem::file_size(path, failure);
-  return failure ? 0 : size;
 }
 
 /// Order statistics as a by-product, as JSON.
@@ -159,7 +148,8 @@ spansort::key_type parse_index_type(const std::string& text) {
   throw spansort::invalid_argument(fmt::format("--index: '{}' is unknown; i64, u64, i32 or u32 expected", text));
 }
 
-int run_file_operation(const sort_arguments& arguments, const file_operation& operation) {
+int run_file_operation(const sort_arguments& arguments, const file_operation& operation,
+                       const std::vector<std::string>& more_inputs) {
   const std::string output = output_of(arguments);
   require_sound_flags(arguments, output);
   const progress_mode shows = arguments.dry_run ? progress_mode::never : parse_progress(arguments.progress);
@@ -174,16 +164,19 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
   spansort::sort_options options = sort_options_of(arguments);
   if (tells_end || !arguments.report.empty() || !arguments.trace.empty()) options.report = &done.report;
 
-  progress_bar bar(shows, {arguments.input, file_bytes(arguments.input)});
+  done.inputs.push_back(find_file(arguments.input));
+  if (!arguments.values.empty()) done.inputs.push_back(find_file(arguments.values));
+  for (const std::string& more : more_inputs) done.inputs.push_back(find_file(more));
+  std::uint64_t total_bytes = 0;
+  for (const known_file& input : done.inputs) total_bytes += input.size_bytes.value_or(0);
+  progress_bar bar(shows, {arguments.input, total_bytes});
   options.on_progress = bar.callback();
-  require_raw_input(arguments.input, raw_policy_of(arguments));
-  if (!arguments.values.empty()) require_raw_input(arguments.values, raw_policy_of(arguments));
+  for (const known_file& input : done.inputs) require_raw_input(input.path, raw_policy_of(arguments));
   const test_world_scope world(arguments.test_world);
-  const auto begin = std::chrono::steady_clock::now();
   done.result = operation(arguments.input, output, file, options);
-  done.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  done.output = find_file(output);
   if (arguments.dry_run) return status_ok;
-  write_report(arguments, done.report, file.on_temporary);
+  write_report(arguments, done, file.on_temporary);
   if (!arguments.summary.empty()) spansort::write_file(arguments.summary, summary, file.on_temporary);
   bar.remove();
   if (tells_end) print_message(finish_line(done));

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "cli/numbers.hpp"
 #include "spansort/types.hpp"
@@ -23,11 +25,11 @@ std::string what_was_done(const finished_operation& done) {
 }
 
 std::string how_fast(const finished_operation& done) {
-  const double elapsed_s = std::max(done.elapsed_s, 1e-6);
+  const double elapsed_s = std::max(done.report.elapsed_ms / 1e3, 1e-6);
   const std::uint64_t width =
       done.result.record_bytes != 0 ? done.result.record_bytes : spansort::size_bytes(done.result.type);
   const double keys_per_s = static_cast<double>(done.result.num_keys_in) / elapsed_s;
-  return fmt::format("in {}, {} {}/s, {}B/s", seconds_text(done.elapsed_s), si_text(keys_per_s),
+  return fmt::format("in {}, {} {}/s, {}B/s", seconds_text(elapsed_s), si_text(keys_per_s),
                      done.result.record_bytes != 0 ? "records" : "keys",
                      si_text(keys_per_s * static_cast<double>(width)));
 }
@@ -45,6 +47,13 @@ std::string devices_text(const spansort::sort_report& report) {
 }
 
 }  // namespace
+
+known_file find_file(const std::string& path) {
+  std::error_code failure;
+  const std::uint64_t size_bytes = std::filesystem::file_size(path, failure);
+  if (path == "-" || failure) return {path};
+  return {path, size_bytes};
+}
 
 std::string finish_line(const finished_operation& done) {
   std::string text =

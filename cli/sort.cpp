@@ -68,13 +68,13 @@ int check_only(const sort_arguments& arguments, bool is_silent) {
 
 int merge_inputs(const sort_arguments& arguments, const sort_modes& modes) {
   if (arguments.dry_run) throw spansort::invalid_argument("--dry-run: a merge of sorted files has no plan to show");
-  for (const std::string& more : modes.more_inputs) require_raw_input(more, raw_policy_of(arguments));
   std::vector<std::string> inputs{arguments.input};
   inputs.insert(inputs.end(), modes.more_inputs.begin(), modes.more_inputs.end());
-  return run_file_operation(arguments, [&](const std::string&, const std::string& output,
-                                           const spansort::file_options& file, const spansort::sort_options& options) {
+  const file_operation merge = [&](const std::string&, const std::string& output, const spansort::file_options& file,
+                                   const spansort::sort_options& options) {
     return spansort::merge_files(inputs, output, file, options);
-  });
+  };
+  return run_file_operation(arguments, merge, modes.more_inputs);
 }
 
 int run_sort(const sort_arguments& arguments, const sort_modes& modes) {

@@ -9,6 +9,7 @@
 #include "cli/interrupts.hpp"
 #include "cli/mpi/cluster_flags.hpp"
 #include "cli/numbers.hpp"
+#include "cli/report_json.hpp"
 #include "spansort/errors.hpp"
 
 namespace cli {
@@ -78,21 +79,27 @@ spansort::mpi::options options_of(const cluster_sort_arguments& arguments) {
 }
 
 /// Writes the report of the sort. Node rank 0 does so, once no other can fail any more.
-void write_report(const std::string& path, const spansort::sort_report& report) {
-  spansort::write_file(path, spansort::to_json(report) + "\n", remove_temporary_on_signals());
+void write_report(const std::string& path, const finished_operation& done) {
+  spansort::write_file(path, report_json(done), remove_temporary_on_signals());
 }
 
 outcome run_operation(const mpi_world& world, const sort_arguments& arguments, session_operation operation,
                       spansort::mpi::options options, const spansort::file_options& file) {
-  spansort::sort_report report;
+  finished_operation done{.inputs = {find_file(arguments.input)}};
   std::function<void()> last;
   if (!arguments.report.empty() && world.node_rank() == 0) {
-    options.report = &report;
-    last = [&] { write_report(arguments.report, report); };
+    options.report = &done.report;
+    last = [&] {
+      done.output = find_file(arguments.output);
+      write_report(arguments.report, done);
+    };
   }
   return run_in_session(
       world, std::move(options),
-      [&](spansort::mpi::session& session) { (session.*operation)(arguments.input, arguments.output, file); }, last);
+      [&](spansort::mpi::session& session) {
+        done.result = (session.*operation)(arguments.input, arguments.output, file);
+      },
+      last);
 }
 
 /// Devices and the ceiling on memory are each machine's own affair, the report is that of node rank 0.

@@ -161,7 +161,7 @@ file_result session::sort_file(const std::string& input, const std::string& outp
   if (file.unique) span.num_keys = keep_unique(group, span, descending);
   if (file.unique && file.verify) withhold_if_faulty(s, input, find_duplicate(group, span, descending));
   const std::uint64_t num_keys_out = files.write(keys.bytes.bytes().first(span.num_keys * size_bytes(span.type)));
-  return {span.type, files.num_keys(), num_keys_out, file.verify};
+  return {.type = span.type, .num_keys_in = files.num_keys(), .num_keys_out = num_keys_out, .verified = file.verify};
 }
 
 file_result session::argsort_file(const std::string& input, const std::string& output, const file_options& file) {
@@ -193,7 +193,7 @@ file_result session::argsort_file(const std::string& input, const std::string& o
   if (file.unique) span.num_keys = keep_unique(group, span, descending, indices.data());
   if (file.unique && file.verify) withhold_if_faulty(s, input, find_duplicate(group, span, descending));
   const std::uint64_t num_keys_out = files.write_indices(order.bytes().first(span.num_keys * sizeof(std::uint64_t)));
-  return {span.type, files.num_keys(), num_keys_out, file.verify};
+  return {.type = span.type, .num_keys_in = files.num_keys(), .num_keys_out = num_keys_out, .verified = file.verify};
 }
 
 }  // namespace spansort::mpi
