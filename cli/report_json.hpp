@@ -2,7 +2,7 @@
 // This header makes the JSON of `--report FILE`. Beside what spansort::to_json() says of the sort, whose fields
 // spansort/report.hpp documents, it holds:
 //   spansort           version of the program
-//   host               name of the machine; model, vectors, num_processors and memory_bytes as `spansort devices` has them
+//   host               name of the machine; model, vectors, num_processors, memory_bytes as `spansort devices` has them
 //   inputs             path and size_bytes of each input, output the same of the output; a stream's size is null
 //   record_bytes       bytes of a record, 0 where keys were sorted
 //   num_keys_out       keys or records written: fewer than num_keys with -u and --head

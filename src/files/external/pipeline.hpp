@@ -25,7 +25,7 @@ struct pipeline_stages {
   std::function<void(element_chunk&)> drain;
 };
 
-/// When each stage was at work.
+/// This says when each stage was at work.
 struct stage_clocks {
   stage_clock fill;
   stage_clock work;

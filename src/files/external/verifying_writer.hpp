@@ -45,8 +45,9 @@ class verifying_writer {
   void finish(const multiset_checksum& expected, std::uint64_t num_expected);
 
   [[nodiscard]] std::uint64_t num_out() const noexcept { return num_out_; }
-  /// When the sink was at work, and when its elements were verified.
+  /// Returns when the sink was at work.
   [[nodiscard]] const stage_clock& writing() const noexcept { return writing_; }
+  /// Returns when elements were verified.
   [[nodiscard]] const stage_clock& verifying() const noexcept { return verifying_; }
 
  private:
