@@ -11,7 +11,8 @@
 //   peak_memory_bytes  most memory that the process held at a time
 // `elapsed_ms` is the time from the call to the output's being in place, files included: the time that the line at the
 // end of a sort tells. `elapsed_ms` of a phase is the time from its first begin to its last end, `busy_ms` the sum of
-// its pieces, which is more where they ran side by side. `algorithm`, `picked` and `ranks` say what was chosen, and why.
+// its pieces, which is more where they ran side by side. `algorithm`, `picked` and `ranks` say what was chosen, and
+// why.
 #pragma once
 
 #include <string>
