@@ -50,6 +50,19 @@ class Reports(CommandTest):
                 self.assertEqual({phase["name"] for phase in report["phases"]}, {event["name"] for event in events})
                 self.check_times(report, events)
 
+    def test_what_goes_on_side_by_side(self):
+        """Of files from 8 MiB on: read, sorted and written by threads of their own."""
+        large = self.save("large.npy", self.rng.integers(0, 2**32, 2_200_000).astype("<u4"))
+        for flags in ([], ["--verify"], ["--devices", "host:2", "--algorithm", "rmg"], ["-u"]):
+            for verb in ("sort", "argsort"):
+                with self.subTest(verb=verb, flags=flags):
+                    report, events, _ = self.reported(verb, large, *flags)
+                    names = {event["name"] for event in events}
+                    self.assertLessEqual({"read", "local sort", "write"}, names)
+                    self.assertEqual("verify" in names, "--verify" in flags)
+                    self.assertEqual(report["phases"][0]["name"], "read")
+                    self.check_times(report, events)
+
     def check_times(self, report, events):
         """All work lies in the elapsed time, by one clock; a phase's is that from its first begin to its last end."""
         for event in events:
