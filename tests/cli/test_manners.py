@@ -136,6 +136,8 @@ class Help(CommandTest):
         """As they are printed, by a shell, in a folder with files of these names."""
         self.save("x.npy", self.rng.integers(0, 100, 50).astype("<u4"))
         self.write("keys.bin", self.rng.integers(0, 2**32, 50).astype("<u4").tobytes())
+        for name in ("keys.npy", "rows.npy"):
+            self.save(name, self.rng.integers(0, 100, 50).astype("<i8"))
         for name in ("day1.npy", "day2.npy"):
             self.save(name, np.arange(10, dtype="<i8"))
         self.save("trades.npy", np.array([(b"B", 2.5), (b"A", 1.5), (b"B", 3.5)], [("sym", "S4"), ("price", "<f8")]))
