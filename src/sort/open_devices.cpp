@@ -46,7 +46,11 @@ device_set resolve_devices(const device_list& devices) {
 
 device::host::sort_limits host_limits(const base::test_hooks& hooks) {
   device::host::sort_limits limits;
-  if (hooks.host_inline_keys != 0) limits.inline_keys = hooks.host_inline_keys;
+  if (hooks.host_inline_keys != 0) {
+    limits.inline_keys = hooks.host_inline_keys;
+    limits.vector_inline_bytes = 0;
+    limits.vector_alone_keys = 0;
+  }
   if (hooks.host_bucket_bytes != 0) limits.bucket_bytes = hooks.host_bucket_bytes;
   if (hooks.host_radix_bits != 0) limits.radix_bits = hooks.host_radix_bits;
   if (hooks.host_tile_keys != 0) limits.piece_keys = hooks.host_tile_keys;

@@ -74,7 +74,8 @@ const sorting::device_set& sorter::state::choose_devices(const device::record_sh
       .num_keys = num_keys,
       .input_bytes = num_keys * shape.bytes(),
       .is_arriving = is_arriving,
-      .inline_keys = sorting::host_limits(options.hooks).inline_keys,
+      .inline_keys =
+          device::host::inline_keys(sorting::host_limits(options.hooks), shape.codec.width_bytes(), shape.value_bytes),
       .memory_limit_bytes = options.memory_limit_bytes,
       .device_memory_bytes = options.device_memory_bytes,
       .held_gpu_bytes = gpu_ranks.empty() ? 0 : algorithms::held_device_bytes(gpu_ranks.front()),

@@ -85,8 +85,12 @@ TEST(HostCalls, ALocalSortTellsOfBucketsThatAreDone) {
     std::vector<std::uint32_t> sorted = keys;
     std::ranges::sort(sorted);
     std::vector<std::uint32_t> alternate(keys.size());
-    const auto device = device::host::make_host_device(
-        {.num_threads = 3, .limits = {.inline_keys = 10, .bucket_bytes = 1024, .piece_keys = 1000}});
+    const auto device = device::host::make_host_device({.num_threads = 3,
+                                                        .limits = {.inline_keys = 10,
+                                                                   .vector_inline_bytes = 0,
+                                                                   .vector_alone_keys = 0,
+                                                                   .bucket_bytes = 1024,
+                                                                   .piece_keys = 1000}});
     device->prepare();
     const auto queue = device->make_queue();
     noted_flow flow(keys, sorted);

@@ -10,6 +10,7 @@
 #include "device/host/scratch.hpp"
 #include "device/host/topology.hpp"
 #include "device/host/vector_kernels.hpp"
+#include "device/host/vector_sort.hpp"
 
 #include "spansort/errors.hpp"
 
@@ -96,6 +97,11 @@ class host_device final : public device {
 
 std::unique_ptr<device> make_host_device(host_device_options options) {
   return std::make_unique<host_device>(std::move(options));
+}
+
+std::uint64_t inline_keys(const sort_limits& limits, std::uint64_t key_bytes, std::uint64_t value_bytes) {
+  const bool in_vectors = value_bytes == 0 && key_bytes >= 4 && has_vector_sort();
+  return in_vectors ? std::max(limits.inline_keys, limits.vector_inline_bytes / key_bytes) : limits.inline_keys;
 }
 
 }  // namespace spansort::device::host

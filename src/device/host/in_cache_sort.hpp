@@ -15,6 +15,7 @@
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/vector_kernels.hpp"
+#include "device/host/vector_sort.hpp"
 #include "device/streaming.hpp"
 #include "keys/digit.hpp"
 
@@ -55,10 +56,27 @@ class in_cache_sorter {
         stream_(stream),
         scratch_{{reinterpret_cast<packed_record<K, V>*>(scratch.records[0].get())},
                  {reinterpret_cast<packed_record<K, V>*>(scratch.records[1].get())}},
-        counts_(scratch.digit_counts.get()) {}
+        counts_(scratch.digit_counts.get()),
+        thread_(scratch) {}
+
+  /// Whole keys alone can be sorted by their values: those that tie are equal bits.
+  [[nodiscard]] static bool sorts_in_vectors(std::uint64_t num_keys, keys::bit_range bits) {
+    constexpr std::uint64_t fewest_keys = 9;  // insertion takes fewer steps
+    if constexpr (value_bytes_of<V> != 0 || sizeof(K) < 4) return false;
+    return num_keys >= fewest_keys && bits.begin == 0 && has_vector_sort();
+  }
+
+  /// Sorts any number of keys that sorts_in_vectors() takes; `keys` and `other` are overwritten, and `result` is one of
+  /// them.
+  void sort_large(split keys, split other, split result, std::uint64_t num_keys) {
+    if constexpr (value_bytes_of<V> == 0 && sizeof(K) >= 4) {
+      vector_sort_large(codec_, keys.keys, other.keys, result.keys, num_keys, vector_scratch());
+    }
+  }
 
   /// Sorts `num_keys` <= max_keys records of `from` into `result`, which is `from` itself or does not overlap it.
   void sort(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if (sorts_in_vectors(num_keys, bits)) return sort_in_vectors(from, result, num_keys);
     if (num_keys <= insertion_keys) return insertion_sort(from, result, num_keys, bits.begin);
     const K differing = differing_bits(codec_, from.keys, num_keys);
     const unsigned end = std::min(bits.end, static_cast<unsigned>(std::bit_width(differing)));
@@ -76,6 +94,18 @@ class in_cache_sorter {
 
  private:
   static constexpr std::uint64_t insertion_keys = 32;
+
+  void sort_in_vectors(split from, split result, std::uint64_t num_keys) {
+    if constexpr (value_bytes_of<V> == 0 && sizeof(K) >= 4) {
+      vector_sort(codec_, from.keys, result.keys, num_keys, vector_scratch());
+    }
+  }
+
+  [[nodiscard]] vector_sort_scratch<K> vector_scratch() const {
+    return {reinterpret_cast<K*>(thread_.records[0].get()), reinterpret_cast<K*>(thread_.records[1].get()),
+            max_local_bytes / sizeof(K), thread_.digit_counts.get(),
+            (std::uint64_t{1} << max_digit_bits) * max_local_digits};
+  }
 
   static void copy(split from, split result, std::uint64_t num_keys) {
     if (from.keys == result.keys) return;
@@ -254,6 +284,7 @@ class in_cache_sorter {
   bool stream_;
   packed scratch_[2];
   std::uint32_t* counts_;
+  worker_scratch& thread_;
 };
 
 }  // namespace spansort::device::host

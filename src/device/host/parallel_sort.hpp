@@ -11,6 +11,7 @@
 
 #include "base/record_flow.hpp"
 #include "device/host/in_cache_sort.hpp"
+#include "device/host/repeated_keys.hpp"
 #include "device/host/sort_level.hpp"
 
 namespace spansort::device::host {
@@ -49,7 +50,10 @@ class parallel_sorter {
 
   void sort_alone(split source, split alternate, split result, const sort_segment& s) {
     if (s.bits.empty()) return copy(source + s.begin, result + s.begin, s.count);
-    if (s.count <= limits_.inline_keys && s.count <= in_cache::max_keys) {
+    const bool in_vectors = in_cache::sorts_in_vectors(s.count, s.bits);
+    const std::uint64_t inline_count =
+        in_vectors ? inline_keys(limits_, sizeof(K), value_bytes_of<V>) : limits_.inline_keys;
+    if (s.count <= inline_count && s.count <= in_cache::max_keys) {
       sort_small(source + s.begin, result + s.begin, s.count, s.bits);
     } else {
       sort_large(source + s.begin, alternate + s.begin, result + s.begin, s.count, s.bits);
@@ -92,6 +96,8 @@ class parallel_sorter {
   }
 
   void sort_small(split source, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    const repeats<K> seen = look_for_repeats(source, num_keys, bits);
+    if (seen.few.count != 0 && !seen.sample_is_ordered && sort_few(source, result, num_keys, seen.few)) return;
     if (finish_ordered(scan_order(codec_, source.keys, num_keys), source, result, num_keys, bits)) return;
     team_.for_each(1, [&](std::uint64_t, worker_scratch& scratch) {
       in_cache(order_, codec_, scratch, false).sort(source, result, num_keys, bits);
@@ -101,11 +107,98 @@ class parallel_sorter {
   }
 
   void sort_large(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    const repeats<K> seen = look_for_repeats(source, num_keys, bits);
+    if (seen.few.count != 0 && !seen.sample_is_ordered && sort_few(source, result, num_keys, seen.few)) return;
+    if (is_one_threads_work(num_keys, bits, seen.has_heavy)) {
+      outcome_.bytes_moved += num_keys * sizeof(K);
+      if (finish_ordered(scan_order(codec_, source.keys, num_keys), source, result, num_keys, bits)) return;
+      if (can_stop_) stop_if_asked();
+      if (seen.few.count != 0 && sort_few(source, result, num_keys, seen.few)) return;
+      return sort_by_one_thread(source, alternate, result, num_keys);
+    }
+    if (seen.has_heavy && !seen.sample_is_ordered && sort_light(source, alternate, result, num_keys, bits)) return;
     level_counts<K> level = counter().count(source.keys, num_keys, bits, 1);
     outcome_.bytes_moved += num_keys * sizeof(K);
     if (finish_ordered(level.order, source, result, num_keys, bits)) return;
     if (can_stop_) stop_if_asked();
+    if (seen.any() && seen.sample_is_ordered && sort_repeats(source, alternate, result, num_keys, bits, seen)) return;
     sort_level(source, alternate, result, num_keys, bits.begin, level, 1);
+  }
+
+  /// Returns whether one thread sorts alone: its quicksort in vectors is faster than a partition on two threads, up to
+  /// some size, and where values repeat it is faster at any size than the other ways on one thread.
+  [[nodiscard]] bool is_one_threads_work(std::uint64_t num_keys, keys::bit_range bits, bool has_heavy) const {
+    if (limits_.vector_alone_keys == 0 || !in_cache::sorts_in_vectors(num_keys, bits)) return false;
+    if (team_.num_threads() == 1 && has_heavy) return true;
+    constexpr unsigned most_threads = 2;
+    return team_.num_threads() <= most_threads && num_keys <= limits_.vector_alone_keys;
+  }
+
+  void sort_by_one_thread(split source, split alternate, split result, std::uint64_t num_keys) {
+    team_.for_each(1, [&](std::uint64_t, worker_scratch& scratch) {
+      in_cache(order_, codec_, scratch, false).sort_large(source, alternate, result, num_keys);
+    });
+    outcome_.num_passes = 1;
+    add_moves(num_keys, 2);
+    advance(num_keys);
+  }
+
+  /// None where counting values would not sort the whole.
+  [[nodiscard]] repeats<K> look_for_repeats(split source, std::uint64_t num_keys, keys::bit_range bits) {
+    if constexpr (keys_alone && sizeof(K) >= 4) {
+      if (bits.begin == 0) return repeated().look(source.keys, num_keys);
+    }
+    return {};
+  }
+
+  bool sort_repeats(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits,
+                    const repeats<K>& seen) {
+    if (seen.few.count != 0 && sort_few(source, result, num_keys, seen.few)) return true;
+    return seen.has_heavy && sort_light(source, alternate, result, num_keys, bits);
+  }
+
+  /// Counts the values and writes them, unless another key is among them: then nothing has been written.
+  bool sort_few(split source, split result, std::uint64_t num_keys, const few_values<K>& few) {
+    if constexpr (keys_alone && sizeof(K) >= 4) {
+      const std::vector<std::uint64_t> ends = repeated().count_few(source.keys, num_keys, few);
+      outcome_.bytes_moved += num_keys * sizeof(K);
+      if (ends.empty()) return false;
+      if (can_stop_) stop_if_asked();
+      repeated().write_values(result.keys, num_keys, ends, [&](std::uint64_t v) { return few.keys[v]; });
+      outcome_.bytes_moved += num_keys * sizeof(K);
+      advance(num_keys);
+      return true;
+    }
+    return false;
+  }
+
+  /// Counts the heavy values, sorts the other keys, and writes both.
+  bool sort_light(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if constexpr (keys_alone && sizeof(K) >= 4) {
+      const heavy_values<K> heavy = repeated().choose_heavy(source.keys, num_keys);
+      if (heavy.values().empty()) return false;
+      const auto found = repeated().filter(source.keys, num_keys, heavy, alternate.keys);
+      if (can_stop_) stop_if_asked();
+      const std::uint64_t num_light = repeated().gather_light(alternate.keys, found, source.keys);
+      const split sorted = result.keys == source.keys ? alternate : source;
+      // Light keys that are sorted are not in their places yet.
+      base::record_flow* const flow = std::exchange(flow_, nullptr);
+      if (num_light > local_keys() && is_one_threads_work(num_light, bits, false)) {
+        sort_by_one_thread(source, alternate, sorted, num_light);
+      } else if (num_light > local_keys()) {
+        level_counts<K> level = counter().count(source.keys, num_light, bits, 2);
+        sort_level(source, alternate, sorted, num_light, bits.begin, level, 2);
+      } else if (num_light != 0) {
+        sort_each(source, sorted, {{0, num_light, bits}}, num_light);
+      }
+      flow_ = flow;
+      repeated().write_merged(sorted.keys, num_light, heavy, found, result.keys, num_keys);
+      outcome_.num_passes = std::max(outcome_.num_passes, 1U);
+      outcome_.bytes_moved += 2 * (num_keys + num_light) * sizeof(K);
+      advance(num_keys - num_light);
+      return true;
+    }
+    return false;
   }
 
   /// Takes the shortcut that the input's order allows.
@@ -173,11 +266,34 @@ class parallel_sorter {
         num_small_keys += found.count;
       }
     }
+    sort_crowded(source, alternate, result, num_keys, large);
     for (const sort_segment& b : large) {
       sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, b.bits, depth + 1);
       hand_over(result + b.begin, b.count);
     }
     sort_each(alternate, result, small, num_small_keys);
+  }
+
+  /// Takes large buckets out of the list that one thread may sort while the others have as much to do: quicksort finds
+  /// bounds in crowds that another digit would not split.
+  void sort_crowded(split source, split alternate, split result, std::uint64_t num_keys,
+                    std::vector<sort_segment>& large) {
+    std::vector<sort_segment> crowded;
+    std::erase_if(large, [&](const sort_segment& b) {
+      const bool takes = in_cache::sorts_in_vectors(b.count, b.bits) && b.count <= num_keys / team_.num_threads();
+      if (takes) crowded.push_back(b);
+      return takes;
+    });
+    std::uint64_t num_crowded = 0;
+    for (const sort_segment& b : crowded) num_crowded += b.count;
+    team_.for_each(crowded.size(), [&](std::uint64_t i, worker_scratch& scratch) {
+      const sort_segment b = crowded[i];
+      in_cache(order_, codec_, scratch, false)
+          .sort_large(alternate + b.begin, source + b.begin, result + b.begin, b.count);
+      advance(b.count);
+      hand_over(result + b.begin, b.count);
+    });
+    add_moves(num_crowded, 2);
   }
 
   /// Another level for a bucket that lies in `alternate`.
@@ -197,18 +313,10 @@ class parallel_sorter {
     const std::vector<std::uint64_t> ends = count_ends(source.keys, num_keys, level, end);
     if (can_stop) stop_if_asked();
     const K above = static_cast<K>(order_.encode(source.keys[0]) & ~static_cast<K>(base::low_mask(end)));
-    const std::vector<piece> pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
-    team_.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
-      std::uint64_t at = pieces[i].begin;
-      const std::uint64_t stop = at + pieces[i].count;
-      auto value = static_cast<std::uint64_t>(std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
-      for (; at < stop; ++value) {
-        const std::uint64_t to = std::min(stop, ends[value]);
-        std::fill(result.keys + at, result.keys + to, order_.store(static_cast<K>(above | static_cast<K>(value))));
-        at = to;
-      }
-      advance(pieces[i].count);
+    repeated().write_values(result.keys, num_keys, ends, [&](std::uint64_t value) {
+      return order_.store(static_cast<K>(above | static_cast<K>(value)));
     });
+    advance(num_keys);
     outcome_.bytes_moved += num_keys * sizeof(K);
     return true;
   }
@@ -256,6 +364,7 @@ class parallel_sorter {
     outcome_.bytes_moved += 2 * num_keys * record_bytes;
   }
 
+  [[nodiscard]] repeated_keys_sorter<K, Order> repeated() { return {team_, order_, limits_}; }
   [[nodiscard]] level_counter<K, V, Order> counter() { return {team_, order_, codec_, limits_}; }
 
   void add_moves(std::uint64_t num_keys, std::uint64_t moves) {

@@ -50,16 +50,16 @@ struct level_counts {
   [[nodiscard]] std::uint64_t* of_piece(std::uint64_t i) noexcept { return counts.data() + i * digit.num_buckets(); }
 };
 
-/// Returns up to 1,024 encoded keys spread over the input, in order.
+/// Returns up to `num_samples` <= 4096 encoded keys spread over the input, in input order.
 template <class K, class Order>
-[[nodiscard]] std::vector<K> sample_encoded(const Order& order, const K* keys, std::uint64_t num_keys) {
-  const std::uint64_t num_samples = std::min<std::uint64_t>(num_keys, 1024);
+[[nodiscard]] std::vector<K> sample_encoded(const Order& order, const K* keys, std::uint64_t num_keys,
+                                            std::uint64_t num_samples) {
+  num_samples = std::min(num_keys, num_samples);
   std::vector<K> sample(num_samples);
   for (std::uint64_t i = 0; i < num_samples; ++i) {
-    // Integer arithmetic that cannot wrap: i < 1024.
+    // Integer arithmetic that cannot wrap: i < 4096.
     sample[i] = order.encode(keys[num_keys / num_samples * i + num_keys % num_samples * i / num_samples]);
   }
-  std::sort(sample.begin(), sample.end());
   return sample;
 }
 
@@ -116,7 +116,8 @@ class level_counter {
   /// for the first two: keys made to deceive the sample could make many levels of them.
   [[nodiscard]] level_counts<K> count(const K* keys, std::uint64_t num_keys, keys::bit_range bits, unsigned depth) {
     const bool look = depth == 1;
-    const std::vector<K> sample = sample_encoded(order_, keys, num_keys);
+    std::vector<K> sample = sample_encoded(order_, keys, num_keys, 1024);
+    std::sort(sample.begin(), sample.end());
     const auto sample_end = static_cast<unsigned>(std::bit_width(static_cast<K>(sample.front() ^ sample.back())));
     const unsigned guess = std::clamp(sample_end, bits.begin, bits.end);
     level_digit<K> digit = choose_level_digit(sample, widths_for(num_keys), bits.begin, guess);

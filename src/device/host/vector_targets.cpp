@@ -5,6 +5,10 @@
 #include <cpuid.h>
 #endif
 
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
 namespace spansort::device::host {
 
 #if defined(__x86_64__)
@@ -23,7 +27,7 @@ bool has_f16c() noexcept {
 
 // Each set is what Highway's targets of that name are compiled with. __builtin_cpu_supports() also asks whether the
 // operating system saves the registers.
-instruction_set best_instruction_set() noexcept {
+instruction_set instruction_set_of_machine() noexcept {
   __builtin_cpu_init();
   const bool has_sse4 = __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") &&
                         __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("aes") &&
@@ -38,7 +42,17 @@ instruction_set best_instruction_set() noexcept {
   return has_avx3 ? instruction_set::avx3 : instruction_set::avx2;
 }
 #else
-instruction_set best_instruction_set() noexcept { return instruction_set::baseline; }
+instruction_set instruction_set_of_machine() noexcept { return instruction_set::baseline; }
 #endif
+
+instruction_set best_instruction_set() noexcept {
+  const char* const text = std::getenv("SPANSORT_VECTORS");
+  const std::string_view wanted = text == nullptr ? "" : text;
+  instruction_set most = instruction_set::avx3;
+  if (wanted == "avx2") most = instruction_set::avx2;
+  if (wanted == "sse4") most = instruction_set::sse4;
+  if (wanted == "none") most = instruction_set::baseline;
+  return std::min(most, instruction_set_of_machine());
+}
 
 }  // namespace spansort::device::host

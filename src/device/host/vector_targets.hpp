@@ -26,6 +26,10 @@ namespace spansort::device::host {
 enum class instruction_set : std::uint8_t { baseline, sse4, avx2, avx3 };
 
 /// The best that processor and operating system offer.
+[[nodiscard]] instruction_set instruction_set_of_machine() noexcept;
+
+/// Returns the same, or what the environment's SPANSORT_VECTORS lowers it to (`avx2`, `sse4`, `none`), so that tests
+/// and benchmarks reach what other machines run.
 [[nodiscard]] instruction_set best_instruction_set() noexcept;
 
 /// The best of the functions that were compiled (the others are null) and that this machine can run.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting keys alone on one thread, inside its caches, in vector instructions. Keys that lie evenly between their least
+// and greatest go to slots, each of which a sorting network finishes in registers; the others are sorted by a quicksort
+// that partitions by compressed stores and ends in the same networks. The networks are those of vqsort (Blacher,
+// Giesen, Sanders, Wassenberg: arXiv 2205.05982, section 2.2): columns first, then merges of neighbouring columns.
+#pragma once
+
+#include <cstdint>
+
+#include "keys/codec.hpp"
+
+namespace spansort::device::host {
+
+/// Arrays of a worker, for up to as many keys as the sort takes; each has room for 64 bytes more.
+template <class K>
+struct vector_sort_scratch {
+  K* first = nullptr;
+  K* second = nullptr;
+  std::uint64_t num_keys = 0;  ///< room of each
+  std::uint32_t* cursors = nullptr;
+  std::uint64_t num_cursors = 0;
+};
+
+/// Returns whether this machine's vectors are wide enough for vector_sort() to be the fastest.
+[[nodiscard]] bool has_vector_sort();
+
+/// Sorts `num_keys` <= scratch.num_keys keys of `from` by `codec`, which folds no ties, into `result`, which is `from`
+/// itself or does not overlap it. Not stable: equal keys are equal bits. K is std::uint32_t or std::uint64_t.
+template <class K>
+void vector_sort(const keys::codec_of<K>& codec, const K* from, K* result, std::uint64_t num_keys,
+                 const vector_sort_scratch<K>& scratch);
+
+/// Sorts any number of keys on one thread. `keys` and `other`, of num_keys each, are overwritten; `result` is one of
+/// them or overlaps neither. Scratch as for vector_sort().
+template <class K>
+void vector_sort_large(const keys::codec_of<K>& codec, K* keys, K* other, K* result, std::uint64_t num_keys,
+                       const vector_sort_scratch<K>& scratch);
+
+}  // namespace spansort::device::host
