@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/record_flow.hpp"
@@ -73,18 +74,30 @@ class parallel_sorter {
       }
     }
     outcome_.shape = input_shape::general;
-    sort_each(source, result, small, num_small_keys);
+    sort_each(source, alternate, result, small, num_small_keys);
     if (!small.empty()) outcome_.num_passes = std::max(outcome_.num_passes, 1U);
   }
 
-  /// Segments that fit a thread's caches, a thread each.
-  void sort_each(split from, split result, const std::vector<sort_segment>& segments, std::uint64_t num_keys) {
+  /// Returns whether one thread may take a large bucket while the others have as much to do: quicksort finds bounds in
+  /// crowds that another digit would not split.
+  [[nodiscard]] bool fits_one_thread(const sort_segment& bucket, std::uint64_t num_keys) const {
+    return in_cache::sorts_in_vectors(bucket.count, bucket.bits) && bucket.count <= num_keys / team_.num_threads();
+  }
+
+  /// Sorts segments of `from`, a thread each. Those that do not fit a thread's caches overwrite `other`.
+  void sort_each(split from, split other, split result, const std::vector<sort_segment>& segments,
+                 std::uint64_t num_keys) {
     const bool stream = num_keys * record_bytes >= limits_.stream_bytes;
     std::atomic<std::uint64_t> next{0};
     team_.for_each(segments.size(), [&](std::uint64_t i, worker_scratch& scratch) {
       // Whoever takes results away wants them from the begin on, not from where each thread has its share.
       const sort_segment s = segments[flow_ == nullptr ? i : next.fetch_add(1, std::memory_order_relaxed)];
-      in_cache(order_, codec_, scratch, stream).sort(from + s.begin, result + s.begin, s.count, s.bits);
+      in_cache bucket(order_, codec_, scratch, stream);
+      if (s.count > in_cache::max_keys) {
+        bucket.sort_large(from + s.begin, other + s.begin, result + s.begin, s.count);
+      } else {
+        bucket.sort(from + s.begin, result + s.begin, s.count, s.bits);
+      }
       advance(s.count);
       hand_over(result + s.begin, s.count);
     });
@@ -113,7 +126,7 @@ class parallel_sorter {
       outcome_.bytes_moved += num_keys * sizeof(K);
       if (finish_ordered(scan_order(codec_, source.keys, num_keys), source, result, num_keys, bits)) return;
       if (can_stop_) stop_if_asked();
-      if (seen.few.count != 0 && sort_few(source, result, num_keys, seen.few)) return;
+      if (seen.few.count != 0 && seen.sample_is_ordered && sort_few(source, result, num_keys, seen.few)) return;
       return sort_by_one_thread(source, alternate, result, num_keys);
     }
     if (seen.has_heavy && !seen.sample_is_ordered && sort_light(source, alternate, result, num_keys, bits)) return;
@@ -189,7 +202,7 @@ class parallel_sorter {
         level_counts<K> level = counter().count(source.keys, num_light, bits, 2);
         sort_level(source, alternate, sorted, num_light, bits.begin, level, 2);
       } else if (num_light != 0) {
-        sort_each(source, sorted, {{0, num_light, bits}}, num_light);
+        sort_each(source, alternate, sorted, {{0, num_light, bits}}, num_light);
       }
       flow_ = flow;
       repeated().write_merged(sorted.keys, num_light, heavy, found, result.keys, num_keys);
@@ -259,41 +272,21 @@ class parallel_sorter {
       const unsigned end_bit = level.digit.is_exact(b) ? shift : level.differing_end;
       const sort_segment found{positions[b], end - positions[b], {begin_bit, end_bit}};
       if (found.count == 0) continue;
-      if (found.count > local_keys()) {
+      if (found.count > local_keys() && !fits_one_thread(found, num_keys)) {
         large.push_back(found);
       } else {
         small.push_back(found);
         num_small_keys += found.count;
       }
     }
-    sort_crowded(source, alternate, result, num_keys, large);
     for (const sort_segment& b : large) {
       sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, b.bits, depth + 1);
       hand_over(result + b.begin, b.count);
     }
-    sort_each(alternate, result, small, num_small_keys);
-  }
-
-  /// Takes large buckets out of the list that one thread may sort while the others have as much to do: quicksort finds
-  /// bounds in crowds that another digit would not split.
-  void sort_crowded(split source, split alternate, split result, std::uint64_t num_keys,
-                    std::vector<sort_segment>& large) {
-    std::vector<sort_segment> crowded;
-    std::erase_if(large, [&](const sort_segment& b) {
-      const bool takes = in_cache::sorts_in_vectors(b.count, b.bits) && b.count <= num_keys / team_.num_threads();
-      if (takes) crowded.push_back(b);
-      return takes;
-    });
-    std::uint64_t num_crowded = 0;
-    for (const sort_segment& b : crowded) num_crowded += b.count;
-    team_.for_each(crowded.size(), [&](std::uint64_t i, worker_scratch& scratch) {
-      const sort_segment b = crowded[i];
-      in_cache(order_, codec_, scratch, false)
-          .sort_large(alternate + b.begin, source + b.begin, result + b.begin, b.count);
-      advance(b.count);
-      hand_over(result + b.begin, b.count);
-    });
-    add_moves(num_crowded, 2);
+    if (flow_ == nullptr) {  // the longest tasks first, so that nobody waits for one that began last
+      std::stable_partition(small.begin(), small.end(), [&](const sort_segment& b) { return b.count > local_keys(); });
+    }
+    sort_each(alternate, source, result, small, num_small_keys);
   }
 
   /// Another level for a bucket that lies in `alternate`.

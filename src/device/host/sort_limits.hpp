@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes by which a host device decides. Numbers only, each with where it was measured.
+// The sizes by which a host device decides, each with where it was measured.
 #pragma once
 
 #include <cstdint>
 
 namespace spansort::device::host {
 
-/// Sizes that tests shrink. Defaults measured on AMD Zen 3 (512 KiB second-level cache), g++ 12, two threads.
+/// Sizes that tests shrink. Defaults were measured on AMD Zen 3 (512 KiB second-level cache), g++ 12, two threads;
+/// those of vectors on Zen 5.
 struct sort_limits {
   std::uint64_t inline_keys = std::uint64_t{1} << 15;          ///< sorted on the calling thread
   std::uint64_t vector_inline_bytes = std::uint64_t{1} << 19;  ///< the same of keys alone that vectors sort

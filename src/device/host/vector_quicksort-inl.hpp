@@ -127,8 +127,8 @@ class quicksorter {
     return left;
   }
 
-  /// The median of medians of three neighbouring lanes each, taken at `num_keys` / 4 and its multiples; of nine each in
-  /// large parts.
+  /// Returns the median of the lanes' medians: of three keys at the begin, the middle and the end of a small part, of
+  /// nine spread over a large one.
   static T sampled_median(const T* keys, std::uint64_t num_keys) {
     const full_tag<K> d;
     constexpr std::uint64_t lanes = lanes_of<K>();
