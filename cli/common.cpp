@@ -2,7 +2,9 @@
 #include "cli/common.hpp"
 
 #include <fmt/format.h>
+
 #include <unistd.h>
+#include <filesystem>
 
 #include <cstdint>
 #include <cstdio>
@@ -145,5 +147,21 @@ void require_not_terminal(const std::string& output) {
 }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+bool is_same_place(const std::string& left, const std::string& right) {
+  if (left == right || left == "-" || right == "-") return left == right;
+  std::error_code failed;
+  if (std::filesystem::equivalent(left, right, failed)) return true;
+  const auto resolve = [&](const std::string& name) {
+    std::filesystem::path path = std::filesystem::absolute(name, failed);
+    // A link that leads to nothing yet stays as it is in a canonical name.
+    for (int links = 0; links < 40 && std::filesystem::is_symlink(path, failed); ++links) {
+      path = path.parent_path() / std::filesystem::read_symlink(path, failed);
+    }
+    return std::filesystem::weakly_canonical(path, failed);
+  };
+  const std::filesystem::path first = resolve(left);
+  return !first.empty() && first == resolve(right);
+}
 
 }  // namespace cli

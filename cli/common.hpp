@@ -112,6 +112,9 @@ using file_operation =
     std::function<spansort::file_result(const std::string& input, const std::string& output,
                                         const spansort::file_options& file, const spansort::sort_options& options)>;
 
+/// Returns whether two names mean one file, also one that is not there yet. Streams are no places: "-" is "-" alone.
+[[nodiscard]] bool is_same_place(const std::string& left, const std::string& right);
+
 /// Checks the flags, runs the operation, writes report and trace. `more_inputs` are those beside arguments.input.
 int run_file_operation(const sort_arguments& arguments, const file_operation& operation,
                        const std::vector<std::string>& more_inputs = {});

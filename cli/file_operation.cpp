@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/common.hpp"
@@ -54,11 +56,24 @@ std::uint64_t parse_device_memory(const sort_arguments& arguments) {
 // Without -o the output is standard output, as GNU sort's.
 std::string output_of(const sort_arguments& arguments) { return arguments.output.empty() ? "-" : arguments.output; }
 
-void require_distinct_outputs(const std::string& output, const sort_arguments& arguments) {
+/// Throws invalid_argument where outputs would replace each other, or an input that is not meant.
+void require_distinct_files(const std::string& output, const sort_arguments& arguments,
+                            const std::vector<std::string>& more_inputs) {
+  std::vector<std::string> inputs{arguments.input, arguments.values};
+  inputs.insert(inputs.end(), more_inputs.begin(), more_inputs.end());
+  const std::pair<const char*, const std::string&> others[] = {
+      {"--report", arguments.report}, {"--trace", arguments.trace}, {"--summary", arguments.summary}};
+  for (const auto& [flag, name] : others) {
+    if (name.empty() || name == "-") continue;
+    for (const std::string& input : inputs) {
+      if (input.empty() || !is_same_place(name, input)) continue;
+      throw spansort::invalid_argument(fmt::format("{}: '{}' is an input, which it would replace", flag, name));
+    }
+  }
   std::vector<std::string> names{output};
   for (const std::string& name : {arguments.values_output, arguments.report, arguments.trace, arguments.summary}) {
     for (const std::string& other : names) {
-      if (!name.empty() && name == other) {
+      if (!name.empty() && !other.empty() && is_same_place(name, other)) {
         throw spansort::invalid_argument(fmt::format(
             "-o, --values-out, --report, --trace and --summary: '{}' is named twice, each needs a place of its own",
             name));
@@ -99,8 +114,9 @@ void require_sound_values(const sort_arguments& arguments) {
 }
 
 /// Throws invalid_argument for flags that do not go together, before anything is opened.
-void require_sound_flags(const sort_arguments& arguments, const std::string& output) {
-  require_distinct_outputs(output, arguments);
+void require_sound_flags(const sort_arguments& arguments, const std::string& output,
+                         const std::vector<std::string>& more_inputs) {
+  require_distinct_files(output, arguments, more_inputs);
   require_honest_name("-o", output, raw_policy_of(arguments));
   require_sound_values(arguments);
   if (!arguments.dry_run) require_not_terminal(output);
@@ -151,7 +167,7 @@ spansort::key_type parse_index_type(const std::string& text) {
 int run_file_operation(const sort_arguments& arguments, const file_operation& operation,
                        const std::vector<std::string>& more_inputs) {
   const std::string output = output_of(arguments);
-  require_sound_flags(arguments, output);
+  require_sound_flags(arguments, output, more_inputs);
   const progress_mode shows = arguments.dry_run ? progress_mode::never : parse_progress(arguments.progress);
   const bool tells_end = is_wanted(shows);
 

@@ -7,7 +7,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <system_error>
@@ -73,11 +72,6 @@ picture_format parse_picture_name(const std::string& path) {
   if (path.ends_with(".svg")) return picture_format::svg;
   if (path.ends_with(".png")) return picture_format::png;
   throw spansort::invalid_argument(fmt::format("--plot: '{}' does not end in .svg or .png", path));
-}
-
-bool is_same_place(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return a == b || std::filesystem::equivalent(a, b, ignored);
 }
 
 /// Outputs that would replace each other or the input.

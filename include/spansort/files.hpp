@@ -75,8 +75,8 @@ struct file_options {
   array_options array = {};
   /// Values that sort_file() sorts along, stable: keys that are equal in value keep the order they come in. A key and
   /// its values have at most most_record_bytes together. No key and no value appears unless both outputs are whole and
-  /// on their disks; then they are renamed, first the values, then the keys, and a machine that fails between the two
-  /// calls leaves new values beside old keys.
+  /// on their disks; then they are renamed, first the values, then the keys. A machine that fails, or a process that
+  /// ends, between the two calls leaves new values beside old keys.
   std::optional<value_files> values = {};
   /// Folders for what does not fit in memory; several share it evenly. Empty: $TMPDIR, else /tmp.
   std::vector<std::string> temporary_directories = {};

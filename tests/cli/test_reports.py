@@ -27,6 +27,24 @@ class Reports(CommandTest):
         report, trace = json.loads(self.read("r.json")), json.loads(self.read("t.json"))
         return report, [event for event in trace["traceEvents"] if event["ph"] == "X"], trace["traceEvents"]
 
+    def test_inputs_and_outputs_are_not_replaced(self):
+        other_name = self.path("./" + os.path.basename(self.keys))
+        link = self.path("link.npy")
+        os.symlink(self.path("y.npy"), link)
+        before = self.read("x.npy")
+        out = ["-o", self.path("y.npy")]
+        for args in (["sort", self.keys, *out, "--report", self.keys], ["sort", self.keys, *out, "--trace", other_name],
+                     ["argsort", self.keys, *out, "--report", other_name],
+                     ["sort", self.keys, *out, "--summary", self.keys],
+                     ["sort", "-m", self.rising, self.rising, *out, "--report", self.rising],
+                     ["sort", self.keys, *out, "--report", self.path("./y.npy")],
+                     ["sort", self.keys, *out, "--report", link],
+                     ["sort", self.keys, *out, "--report", self.path("r"), "--trace", self.path("./r")]):
+            word = "which it would replace" if args[-1] in (self.keys, other_name, self.rising) else "is named twice"
+            self.assert_refused(2, [word], *args)
+        self.assertEqual(self.read("x.npy"), before)
+        self.assertFalse(os.path.exists(self.path("y.npy")))
+
     def test_every_kind_of_sort_has_every_phase(self):
         with open(self.raw, "rb") as file:
             content = file.read()
