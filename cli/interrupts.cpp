@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/interrupts.hpp"
 
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -21,12 +22,21 @@ struct announced_file {
 };
 std::array<announced_file, 2> temporaries{};
 std::atomic<bool> has_progress_line{false};
+pthread_t taking_thread{};  ///< written before any handler is set
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// SA_RESETHAND has restored the default action, which raise() now takes.
+// A signal that comes to another thread is handed to the one that holds signals between two renames: the process must
+// not end there, for the outputs would not belong together.
 extern "C" void remove_and_raise(int signal_number) {
+  if (::pthread_equal(::pthread_self(), taking_thread) == 0) {
+    ::pthread_kill(taking_thread, signal_number);
+    return;
+  }
   cli::remove_temporary_now();
   cli::clear_progress_line();
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  ::sigaction(signal_number, &usual, nullptr);
   ::raise(signal_number);
 }
 
@@ -57,12 +67,13 @@ void clear_progress_line() noexcept {
 }
 
 spansort::temporary_file_callback remove_temporary_on_signals() {
+  taking_thread = ::pthread_self();
   for (const int signal_number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU}) {
     struct sigaction before {};
     if (::sigaction(signal_number, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
     struct sigaction handler {};
     handler.sa_handler = remove_and_raise;
-    handler.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+    handler.sa_flags = SA_NODEFER | SA_RESTART;
     ::sigaction(signal_number, &handler, nullptr);
   }
   return [](const std::string& path) { announce(temporaries[0], path); };

@@ -5,11 +5,12 @@ import io
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 
 import numpy as np
 
-from support import CommandTest, IS_SMALL, VARIED_TYPES, build_faults, expected_argsort, main, random_bits, run
+from support import BIN, CommandTest, IS_SMALL, VARIED_TYPES, build_faults, expected_argsort, main, random_bits, run
 
 NUM_KEYS = 500 if IS_SMALL else 3_001
 EXTERNAL = ["--test-world", "128,16,3"]
@@ -242,6 +243,28 @@ class FailingCalls(ValuesTest):
                     break
             self.assertEqual(done.returncode, 0)
         self.assertEqual(met, {(False, False), (False, True), (True, True)}, "keys are never new beside old values")
+
+    def test_a_signal_between_the_renames_waits_for_the_second(self):
+        """Only another thread than the one that renames is free to take the signal."""
+        keys = self.rng.integers(0, 60, 400_000)
+        rows = np.arange(len(keys))
+        self.save("in/keys.npy", keys)
+        self.save("in/values.npy", rows)
+        order = np.argsort(keys, kind="stable")
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            for name in self.new:
+                self.write(name, self.OLD)
+            env = os.environ | {"LD_PRELOAD": self.library, "SPANSORT_FAULT": "stop:renameat:2",
+                                "SPANSORT_FAULT_IN": self.folder}
+            args = ["sort", self.path("in/keys.npy"), "--values", self.path("in/values.npy"), "-o", self.path("k.npy")]
+            sorting = subprocess.Popen([BIN, *args, "--values-out", self.path("v.npy")], env=env)
+            _, status = os.waitpid(sorting.pid, os.WUNTRACED)
+            self.assertTrue(os.WIFSTOPPED(status))
+            os.kill(sorting.pid, signal_number)
+            os.kill(sorting.pid, signal.SIGCONT)
+            sorting.wait()
+            self.assertEqual(sorting.returncode, -signal_number)
+            self.assertEqual(self.snapshot(), {"k.npy": saved(keys[order]), "v.npy": saved(rows[order])})
 
     def test_signals_leave_no_temporary_file(self):
         for fault in ("", ",no-tmpfile"):
