@@ -19,7 +19,7 @@ struct check_arguments {
   std::string threads;
 };
 
-/// What a check says beside its exit status.
+/// The answer of a check beside its exit status.
 enum class check_words {
   none,
   disorder,  ///< the first disorder, on standard error

@@ -53,7 +53,7 @@ std::uint64_t parse_device_memory(const sort_arguments& arguments) {
   return parse_size("--device-memory", text, text.ends_with('%') ? device_memory_bytes(arguments.devices) : 0);
 }
 
-// Without -o the output is standard output, as GNU sort's.
+// The output is standard output where no -o is given, as GNU sort's is.
 std::string output_of(const sort_arguments& arguments) { return arguments.output.empty() ? "-" : arguments.output; }
 
 /// Throws invalid_argument where outputs would replace each other, or an input that is not meant.

@@ -21,7 +21,7 @@ struct known_file {
 /// Returns the file of that name as it is now.
 [[nodiscard]] known_file find_file(const std::string& path);
 
-/// What a file operation did.
+/// The account of a file operation that has ended.
 struct finished_operation {
   std::vector<known_file> inputs = {};  ///< as they were before it
   known_file output = {};

@@ -21,7 +21,7 @@ using namespace std::string_view_literals;
 
 constexpr std::size_t head_bytes = 4096;
 
-// What is to be done instead. `{}` of an advice is the file.
+// These advices say how to go on instead. `{}` of an advice is the file.
 constexpr const char* take_array =
     "save one of its arrays as .npy: python3 -c \"import numpy as np; a = np.load('FILE'); np.save('x.npy', "
     "a[a.files[0]])\"";
@@ -147,7 +147,7 @@ std::string peek(int fd) {
 std::string head_of(const std::string& path) {
   if (path == "-") return peek(STDIN_FILENO);
   struct stat status {};
-  // To open a FIFO and close it again would end the program that writes into it.
+  // A FIFO is left alone: the program that writes into it would end if it were opened and closed again.
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return "";

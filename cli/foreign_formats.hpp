@@ -7,7 +7,7 @@
 
 namespace cli {
 
-/// What a verb knows of its raw files beside their names.
+/// A verb's knowledge of its raw files beside their names.
 struct raw_policy {
   bool is_insisted = false;  ///< --raw: whatever the bytes or the name look like
   bool may_be_text = false;  ///< records of fixed width may be lines of text

@@ -25,7 +25,7 @@ constexpr const char* size_words =
     "bytes above 0, as 500MB, 1.5G or 4GiB (K M G T and KiB ... are powers of 1024, KB MB GB TB of 1000), or % of "
     "memory,";
 
-/// What is being read, for messages.
+/// The kind of number that is being read, for messages.
 struct number_text {
   std::string_view flag;
   std::string_view text;

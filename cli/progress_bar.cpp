@@ -99,7 +99,7 @@ progress_bar::progress_bar(progress_mode mode, progress_subject subject)
   try {
     ticker_ = std::thread([this] { keep_drawing(); });
   } catch (const std::system_error&) {
-    // Without a thread for it the bar moves when work does.
+    // The bar moves when work does where no thread could be had for it.
   }
 }
 

@@ -19,13 +19,13 @@ enum class progress_mode { automatic, always, never };
 /// Returns whether standard error is to show more than what is wrong: a terminal, unless --progress says otherwise.
 [[nodiscard]] bool is_wanted(progress_mode mode);
 
-/// What a bar tells beside how far the work is.
+/// The part of a bar that does not move with the work.
 struct progress_subject {
   std::string name;               ///< of the input
   std::uint64_t total_bytes = 0;  ///< of the input, for bytes a second; 0: not known
 };
 
-/// Where the work is.
+/// The point that the work has reached.
 struct progress_point {
   std::string phase = "open";
   double fraction = 0;

@@ -53,7 +53,7 @@ std::vector<spansort::field_key> parse_fields(const record_arguments& arguments)
   if (!arguments.record_bytes.empty() || arguments.keys.empty()) return {};
   const std::string text = fmt::format("{}", fmt::join(arguments.keys, ","));
   if (text.empty()) throw spansort::invalid_argument("--key: names no field");
-  // Who means a place in raw records has forgotten their size.
+  // A user who means a place in raw records has forgotten their size.
   if (text[0] >= '0' && text[0] <= '9' && text.find(':') != std::string::npos) {
     throw spansort::invalid_argument(
         "--record: the size of a record is needed with --key OFFSET:SIZE, as --record 100; fields of structured .npy "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Install rules, the CMake package `Spansort` and the files of pkg-config, by components, of which SpansortPackages.cmake
-# makes packages: `library`, `development`, `command`, `mpi`. `cmake --install` takes them all.
+# Install rules, the CMake package `Spansort` and the files of pkg-config, by components, of which
+# SpansortPackages.cmake makes packages: `library`, `development`, `command`, `mpi`. `cmake --install` takes them all.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Spansort")

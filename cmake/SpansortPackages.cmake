@@ -12,7 +12,7 @@ set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_THREADS 0)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
 set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/packages/stage.cmake")
-# What that script must know.
+# The script is told these.
 set(CPACK_SPANSORT_SOURCE_DIR "${PROJECT_SOURCE_DIR}")
 set(CPACK_SPANSORT_BUILD_DIR "${PROJECT_BINARY_DIR}")
 set(CPACK_SPANSORT_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
@@ -81,6 +81,6 @@ file(WRITE "${control}/mpi/shlibs" "libspansort_mpi ${abi} spansort-mpi (>= ${PR
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${control}/triggers;${control}/library/shlibs")
 set(CPACK_DEBIAN_MPI_PACKAGE_CONTROL_EXTRA "${control}/triggers;${control}/mpi/shlibs")
 
-# That of the project would stand before the descriptions of the packages.
+# The project's own summary would stand before the descriptions of the packages.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 include(CPack)

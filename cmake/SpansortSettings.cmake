@@ -41,7 +41,7 @@ target_compile_options(spansort_settings INTERFACE
   # Clang counts sign conversions to -Wconversion, GCC does not; both are to warn about the same.
   "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>"
   "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${SPANSORT_WERROR}>>:-Werror>"
-  # That another library could replace a function of a shared one is of no use here, and would forbid to inline it.
+  # Nobody replaces functions of the shared library by those of another one, and the possibility would forbid inlining.
   "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>,$<BOOL:${spansort_is_shared}>>:-fno-semantic-interposition>"
   # constexpr functions of keys/ are device code too.
   "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xcompiler=-Wall>"

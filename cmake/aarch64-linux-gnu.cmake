@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A toolchain file: compiles for aarch64 with Debian's cross compiler, against the libraries of the folder
-# SPANSORT_SYSROOT (of the environment), and runs what it has compiled by qemu. scripts/try_aarch64.sh makes such a folder.
+# SPANSORT_SYSROOT (of the environment), and runs what it has compiled by qemu.
+# scripts/try_aarch64.sh makes such a folder.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the names that Spansort's libraries offer with tests/golden/exports.txt, shared libraries and archives alike.
+"""Compares the names that Spansort's libraries, shared or archives, offer with tests/golden/exports.txt.
 
 usage: check_exports.py FOLDER [--complete] [--update]
 FOLDER holds libspansort.so or .a, and libspansort_mpi.so or .a where there is one. A shared library must besides offer
-no name outside of Spansort's versions. A name that is gone is an error, for programs that use it no longer start; a new one
-is said, and an error with --complete, as before a release. --update, or SPANSORT_UPDATE_GOLDEN=1, writes the list anew; what is
-new in it belongs into CHANGELOG.md.
+no name outside of Spansort's versions. A name that is gone is an error, for programs that use it no longer start;
+a new one is said, and an error with --complete, as before a release. --update, or SPANSORT_UPDATE_GOLDEN=1, writes the
+list anew; what is new in it belongs into CHANGELOG.md.
 """
 import argparse
 import fnmatch

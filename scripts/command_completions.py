@@ -18,7 +18,7 @@ _spansort_values() {
   esac
 }
 
-# What may stand in the line without a flag before it.
+# _spansort_places completes words that have no flag before them.
 _spansort_places() {
   case $1 in
 @PLACES@

@@ -3,8 +3,8 @@
 """Writes man pages, completions of bash, zsh and fish, and a page of Markdown from the verbs and flags of the command.
 
 command_reference.py COMMANDS.json FOLDER [--bench]: the first is what the program spansort_describe prints. With
---bench there is `spansort bench` too, whose flags its own help lists. What is written: FOLDER/man1, FOLDER/completions and
-FOLDER/command.md."""
+--bench there is `spansort bench` too, whose flags its own help lists. What is written: FOLDER/man1, FOLDER/completions
+and FOLDER/command.md."""
 import argparse
 import json
 import pathlib
@@ -17,7 +17,7 @@ BENCH = [{"name": "bench", "text": "Measure sorts side by side; its flags are li
           "footer": "", "options": [], "verbs": []},
          {"name": "bench-compare", "text": "Say what changed between two files of results of bench", "footer": "",
           "options": [], "verbs": []}]
-# What `help` takes, which its parser does not tell.
+# The parser of `help` does not tell what the verb takes, so it is told here.
 VERB = {"positional": "VERB", "short": [], "long": [], "value": "", "takes_value": True, "required": False,
         "repeats": False, "default": "", "text": "The verb whose help is to be printed", "completes": "choices"}
 

@@ -6,7 +6,7 @@ import pathlib
 import re
 
 MOST_COLUMNS = 120
-# In the order in which the reference lists them; a header that is not here comes behind them.
+# The reference lists headers in this order; one that is not here comes behind them.
 FIRST = ["sort", "sort_by", "merge_sort", "records", "take", "statistics", "top_k", "resident", "resident_statistics", "files",
          "take_file", "file_statistics", "mpi", "options", "device_list", "devices", "report", "plan", "check", "generate", "types",
          "ranges", "errors"]

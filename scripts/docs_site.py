@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lays out what Sphinx builds the documentation site of: docs/, a page for each header, the reference of the command.
 
-docs_site.py COMMAND_REFERENCE.md DOXYGEN_XML FOLDER: the first is what scripts/command_reference.py makes, the second the
-folder of Doxygen's XML, which is filtered in its place. FOLDER gets the sources. Lists of links in docs/index.md and
-docs/design/README.md become the site's tables of contents; links to files that are no pages become text."""
+docs_site.py COMMAND_REFERENCE.md DOXYGEN_XML FOLDER: the first is what scripts/command_reference.py makes, the second
+the folder of Doxygen's XML, which is filtered in its place. FOLDER gets the sources. Lists of links in docs/index.md
+and docs/design/README.md become the site's tables of contents; links to files that are no pages become text."""
 import pathlib
 import re
 import shutil

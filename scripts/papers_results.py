@@ -42,7 +42,7 @@ def name_of(case):
             case.get("device_memory_bytes"))
 
 
-# What a figure shows of another one's cases, where it has none with the same input: it stands in earlier files too.
+# A figure shows these of another one's cases where it has none with the same input, as in earlier files.
 ALSO_IN = {
     "satish-fig8": ("satish-fig3-4", ("u32(u32)",), {"single", "satish_radix", "satish_merge", "cub", "thrust", "gnu_parallel", "tbb",
                                                      "std_par", "std_sort", "vqsort"}),

@@ -3,8 +3,8 @@
 """Writes README's table of speed and its chart, docs/plots/speed.svg, from files of bench/results.
 
 usage: scripts/speed_table.py [--check]
---check: change nothing; exit 1 if README or the chart is not what the files say. Figures come from the files alone: what
-is in none of them is said to be not measured."""
+--check: change nothing; exit 1 if README or the chart is not what the files say. Figures come from the files alone:
+what is in none of them is said to be not measured."""
 import json
 import math
 import pathlib
@@ -21,7 +21,7 @@ TITLE = "Million keys (pairs) a second, farther right is faster"
 UNMEASURED = "not measured"
 NO_GPU = "CPU only"
 NO_CPU = "GPU only"
-# How the files name a contender.
+# The files name contenders so.
 CPU_NAMES = {"Spansort": "spansort, one call", "std::sort": "std::sort", "vqsort": "hwy vqsort (1 thread)"}
 FILE_NAMES = {"Spansort": "spansort", "NumPy": "numpy.sort", "std::sort": "std::sort"}
 

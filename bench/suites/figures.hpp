@@ -25,7 +25,7 @@ struct case_spec {
   }
 };
 
-/// What a figure shows beside times, in rising order: a report that has phases has the memory too.
+/// The content of a figure beside times, in rising order: a report that has phases has the memory too.
 enum class detail : std::uint8_t { none, memory, phases };
 
 struct figure {

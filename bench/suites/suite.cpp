@@ -106,7 +106,7 @@ class suite_runner {
   }
 
  private:
-  /// Where a case stands in the file: figures in their order, which are elements of one array, and each one's cases in
+  /// A case's place in the file: figures stand in their order, which are elements of one array, and each one's cases in
   /// theirs.
   using position = std::pair<const figure*, std::size_t>;
 

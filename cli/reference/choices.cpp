@@ -56,7 +56,7 @@ names exchange_names() {
 }
 
 names device_names(program_kind program) {
-  // Over MPI `auto` is each node rank's share of its machine, and lists of many devices are rare.
+  // The devices `auto` are over MPI each node rank's share of its machine, and lists of many devices are rare.
   if (program == program_kind::cluster) return {"auto", "cpu", "gpu:0"};
   return {"auto", "cpu", "host:2", "host:4", "gpu", "gpu:0", "gpu:0,1"};
 }

@@ -54,7 +54,7 @@ function(find_dependencies name folder)
   endforeach()
 endfunction()
 
-# What lies in the folders where the system looks needs no path of its own to the libraries.
+# Programs in the folders where the system looks need no path of their own to the libraries.
 function(remove_rpaths folder)
   file(GLOB programs "${folder}/usr/bin/*" "${folder}/usr/${CPACK_SPANSORT_LIBDIR}/*.so*")
   foreach(program IN LISTS programs)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sphinx's configuration of the documentation site; scripts/docs_site.py lays out what it reads, and fills in what stands
-# between at signs.
+# Sphinx's configuration of the documentation site; scripts/docs_site.py lays out what it reads, and fills in what
+# stands between at signs.
 import logging
 
 project = "Spansort"
@@ -41,6 +41,6 @@ class SameNamespace(logging.Filter):
 
 
 def setup(app):
-    # Before the filters that count warnings and make errors of them.
+    # This filter comes before those that count warnings and make errors of them.
     for handler in logging.getLogger("sphinx").handlers:
         handler.filters.insert(0, SameNamespace())

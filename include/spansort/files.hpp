@@ -40,7 +40,7 @@
 
 namespace spansort {
 
-/// What is sorted of a .npy array, and by what.
+/// Options of arrays say what is sorted of a .npy array, and by what.
 struct array_options {
   /// Fields that elements of a structured array are ordered by, the first counts most; none: by all of them in their
   /// order, as NumPy.
@@ -84,7 +84,8 @@ struct file_options {
   std::optional<std::uint64_t> head = {};
   /// Type of raw keys; required for raw input. With .npy input it must agree with the header (bf16 is read from u16).
   std::optional<key_type> type = {};
-  /// What argsort_file() writes: i64, u64, or i32 and u32 where there are no more than 2^31 and 2^32 elements.
+  /// The type of the indices that argsort_file() writes: i64, u64, or i32 and u32 where there are no more
+  /// than 2^31 and 2^32 elements.
   key_type index_type = key_type::i64;
   bool unique = false;  ///< keep the first of equal keys only
   bool verify = false;  ///< check order, count and multiset checksum of the result before it appears

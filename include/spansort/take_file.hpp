@@ -27,7 +27,7 @@ struct take_file_options {
   temporary_file_callback on_temporary = {};
 };
 
-/// What take_file() did.
+/// The account that take_file() returns.
 struct take_file_result {
   std::uint64_t num_elements = 0;  ///< of the data
   std::uint64_t element_bytes = 0;

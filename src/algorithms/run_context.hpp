@@ -43,7 +43,7 @@ struct problem {
   std::uint64_t num_keys = 0;
   /// The other processes of a sort that this one's records are only a part of. Null: there are none.
   const cluster_sort* others = nullptr;
-  /// How records come and go while they are sorted, one device's or several; null: they are there, and stay.
+  /// The flow of records that come and go while they are sorted; null: they are there, and stay.
   base::record_flow* flow = nullptr;
 
   [[nodiscard]] bool is_resident() const noexcept { return std::holds_alternative<resident_input>(input); }

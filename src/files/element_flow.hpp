@@ -22,7 +22,7 @@ class element_flow final : public base::record_flow {
   /// the share of the input that has been read. It may throw, which ends the waiting.
   element_flow(std::uint64_t num_elements, std::function<void(double read_share)> while_waiting);
 
-  // Of the reader.
+  // The reader calls these.
 
   /// The first `count` elements are there. Throws cancelled where nobody wants them any more.
   void arrive(std::uint64_t count);
@@ -32,7 +32,7 @@ class element_flow final : public base::record_flow {
   /// A share of the input has been read. Throws cancelled where nobody wants it any more.
   void note_reading(std::uint64_t done_bytes, std::uint64_t total_bytes);
 
-  // Of the sort.
+  // The sort calls these.
 
   /// The last elements are there for nobody before arrive_all().
   void wait_for(std::uint64_t count) override;
@@ -40,7 +40,7 @@ class element_flow final : public base::record_flow {
   /// The sort has ended: all elements are finished.
   void finish_all() noexcept;
 
-  // Of the writer.
+  // The writer calls this.
 
   /// Blocks until some `few` elements behind the first `taken` ones are finished, or all; returns how many are from the
   /// begin on. Throws cancelled where nobody wants them written any more.

@@ -27,7 +27,7 @@
 namespace spansort {
 namespace {
 
-/// What the process grows by besides what is planned: code that is paged in, stacks, the allocator's own.
+/// The process grows by these bytes besides what is planned: code that is paged in, stacks, the allocator's own.
 constexpr std::uint64_t unplanned_bytes = std::uint64_t{8} << 20;
 
 bool is_regular(const std::string& path) {

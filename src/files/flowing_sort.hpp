@@ -26,7 +26,7 @@ struct flow_ends {
 struct flowing_options {
   const external::write_options& writing;
   unsigned threads = 0;  ///< as the option of that name
-  /// What is finished is written before all is. Otherwise all is written when the sort has ended.
+  /// Finished elements are written before all are finished. Otherwise all are written when the sort has ended.
   bool writes_along = true;
   /// Called about ten times a second on the calling thread while that waits for the writer alone; may throw to stop.
   std::function<void(double written_share)> while_writing = {};

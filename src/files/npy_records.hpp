@@ -12,7 +12,7 @@
 
 namespace spansort::files {
 
-/// How elements of an array are ordered as records, once the changes have been made.
+/// The format by which elements of an array are ordered as records, once the changes have been made.
 struct npy_records {
   record_format format;
   std::vector<word_change> changes;

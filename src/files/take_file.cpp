@@ -36,7 +36,7 @@ constexpr std::uint64_t piece_bytes = std::uint64_t{8} << 20;
 /// Elements of a file that lie no further apart are read together.
 constexpr std::uint64_t widest_gap_bytes = std::uint64_t{16} << 10;
 constexpr std::uint64_t window_bytes = std::uint64_t{1} << 20;
-/// What an index takes while a part of the order is sorted, with the index, its position and both again.
+/// An index takes these bytes while a part of the order is sorted: itself, its position, and both again.
 constexpr std::uint64_t bytes_of_sorted_index = 48;
 
 /// Gives rows of the data in the order of indices that are good.

@@ -22,7 +22,7 @@ struct typed_input {
   std::string elements;                  ///< what they are, in words: "f32", "datetime64[ns]", "S10"
 };
 
-/// What the caller says of an input.
+/// The caller's word on an input.
 struct input_request {
   std::optional<key_type> type = {};
   array_options array = {};

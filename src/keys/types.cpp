@@ -48,7 +48,7 @@ constexpr std::array sql_names{alias{"UTINYINT", key_type::u8},   alias{"TINYINT
                                alias{"UBIGINT", key_type::u64},   alias{"BIGINT", key_type::i64},
                                alias{"REAL", key_type::f32},      alias{"DOUBLE", key_type::f64}};
 
-// In small letters these two mean other types to NumPy.
+// These two mean other types to NumPy when they are written in small letters.
 constexpr std::array capital_names{alias{"FLOAT", key_type::f32}, alias{"INT", key_type::i32}};
 
 struct refused_name {

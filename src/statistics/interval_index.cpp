@@ -142,7 +142,7 @@ void interval_index::mark(const index_wishes& wishes, std::uint64_t most_collect
     for (auto i = static_cast<std::size_t>(first); i < read.starts.size() && read.starts[i] <= r.high; ++i) {
       const std::uint64_t low = read.starts[i];
       const std::uint64_t high = i + 1 == read.starts.size() ? max_key_ : read.starts[i + 1] - 1;
-      // Of a single value a count is all there is to know.
+      // A single value is known by its count alone.
       if (low == high || read.is_collected[i] || intervals_[interval_of_key(low)].words != nullptr) continue;
       const std::uint64_t until = high == max_key_ ? num_keys_ : about_before(high + 1);
       const std::uint64_t expected = until - std::min(until, about_before(low));

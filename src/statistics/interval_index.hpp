@@ -26,7 +26,7 @@ struct sorted_words {
   [[nodiscard]] std::uint64_t count_less(std::uint64_t begin, std::uint64_t end, std::uint64_t word) const noexcept;
 };
 
-/// What one read counts in an interval.
+/// The counts of one read in an interval.
 struct interval_count {
   std::uint64_t num_keys = 0;
   std::uint64_t least = ~std::uint64_t{0};
@@ -50,14 +50,14 @@ struct encoded_range {
   std::uint64_t high = 0;
 };
 
-/// What a read is to find out.
+/// The questions that a read is to answer.
 struct index_wishes {
   std::vector<std::uint64_t> cuts;   ///< bounds before which keys are to be counted
   std::vector<encoded_range> known;  ///< of which every key is wanted, the most urgent first
   std::vector<std::uint64_t> often;  ///< values that are many: counted apart
 };
 
-/// What a read does.
+/// The plan of a read.
 struct index_read {
   std::vector<std::uint64_t> starts;  ///< of the intervals, ascending, the first 0
   std::vector<bool> is_collected;     ///< of each interval

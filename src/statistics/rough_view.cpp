@@ -23,7 +23,7 @@ class sample_places {
         sorted_(sorted),
         last_number_(last_number),
         num_numbers_(static_cast<std::uint64_t>(std::ranges::upper_bound(sorted, last_number) - sorted.begin())) {
-    // Where there are NaN keys, the number of numbers is as uncertain as a rank is.
+    // NaN keys make the number of numbers as uncertain as a rank is.
     if (num_numbers_ != 0 && num_numbers_ != num_sampled()) doubt_ = reach_at(num_numbers_);
   }
 

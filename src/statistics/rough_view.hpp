@@ -11,7 +11,7 @@
 
 namespace spansort::statistics {
 
-/// What is known of ranks and values before the keys that are meant have been collected.
+/// The knowledge of ranks and values before the keys that are meant have been collected.
 struct rough_view {
   std::uint64_t num_numbers = 0;
   /// The range of the keys that a quantile lies between, of numbers.

@@ -52,7 +52,7 @@ std::uint64_t streamed_keys::most_collected(std::uint64_t num_intervals) const {
                     memory_bytes_, needed),
         needed, memory_bytes_);
   }
-  // What is collected is sorted, which takes as much again; half of the rest stays for what was collected before.
+  // Collected keys are sorted, which takes as much again; half of the rest stays for what was collected before.
   return (memory_bytes_ - needed) / 4 / key_bytes();
 }
 
@@ -195,9 +195,9 @@ void streamed_keys::read(index_wishes wishes) const {
   const bool is_first = !index_->has_counts();
   const std::uint64_t most = most_collected(usual_intervals);
   if (is_first) append_first_cuts(wishes);
-  // So few that there is no sample.
+  // There is no sample of so few keys.
   if (is_first && sample_.keys.empty() && num_keys() <= most) wishes.known.push_back({0, last_number()});
-  // Where the sample misled, its next reads only do what they are asked to.
+  // The next reads only do what they are asked to where the sample has misled.
   if (!was_too_much_)
     append_expected(
         is_first ? view_of_sample(sample_, *index_, last_number()) : view_of_index(*index_, *num_numbers_if_counted()),

@@ -93,7 +93,7 @@ class Papers(SuiteTest):
         self.assertNotIn("paradis", runs["satish-fig8"])  # a figure shows whom it names
 
     def test_thin_before_thick(self):
-        # Before any figure has all of its sizes, every figure has some.
+        # Every figure has some sizes before any has all of them.
         titles = run("papers", "--devices", "cpu", "--max-log2-size", 31, "--dry-run").splitlines()
         figures = [title.split(":")[0].split(", ") for title in titles]
         names = {name for group in figures for name in group}

@@ -80,7 +80,7 @@ class Names(CommandTest):
             self.assert_refused(2, ["--type", name, word, "bf16"], "sort", path, "--type", name)
 
 
-# What several starters tell the process of rank 1 of 4, and that of rank 0.
+# Several starters tell the process of rank 1 of 4, and that of rank 0, these.
 STARTERS = {
     "Open MPI": {"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "{}"},
     "MPICH": {"PMI_SIZE": "4", "PMI_RANK": "{}"},

@@ -12,7 +12,7 @@ from support import CommandTest, IS_SMALL, expected_sort, main, random_bits, run
 
 NUM_KEYS = 700 if IS_SMALL else 3_001
 EXTERNAL = ["--test-world", "128,16,3"]
-# In memory, on several devices, and in temporary files.
+# The ways to sort: in memory, on several devices, and in temporary files.
 WAYS = ([], ["--verify"], ["--devices", "host:3"], EXTERNAL, [*EXTERNAL, "--verify"])
 
 

@@ -107,7 +107,7 @@ class WholeFile(CommandTest):
         counts = self.count_calls()
         self.assertGreater(counts["pread"], 4, "several blocks are read")
         for name in ("read", "pread", "write", "fsync", "linkat", "renameat", "close"):
-            # What the command looks at before it sorts may fail: the first one is no read of the sort.
+            # The command's looks before it sorts may fail: the first one is no read of the sort.
             for nth in spread(counts[name], PLACES)[1 if name == "pread" else 0:]:
                 for lasting in ("", "+"):
                     fault = f"{name}:{nth}{lasting}:{errno.EIO}"

@@ -22,7 +22,7 @@ run("building the consumer" "${CMAKE_COMMAND}" --build "${work}/consumer" --conf
 run("running the consumer" "${work}/consumer/bin/consumer")
 find_program(pkg_config NAMES pkg-config pkgconf)
 if(pkg_config)
-  # As a makefile would: the words that pkg-config prints, and nothing of CMake.
+  # The consumer is compiled as a makefile would: by the words that pkg-config prints, and nothing of CMake.
   file(GLOB_RECURSE pc_file "${work}/prefix/*/spansort.pc")
   cmake_path(GET pc_file PARENT_PATH pc_dir)
   set(ENV{PKG_CONFIG_PATH} "${pc_dir}")

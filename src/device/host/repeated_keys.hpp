@@ -18,7 +18,7 @@
 
 namespace spansort::device::host {
 
-/// What a sample says about values that repeat.
+/// A sample's word on values that repeat.
 template <class K>
 struct repeats {
   few_values<K> few;

@@ -80,7 +80,7 @@ class quicksorter {
       if (pivot == least) ++pivot;  // keys below are the least, all equal
       const std::uint64_t middle = begin + partition(from + begin, end - begin, to + begin, pivot);
       std::swap(from, to);
-      // From left to right, for a network writes beyond its keys.
+      // Parts are finished from left to right, for a network writes beyond its keys.
       sort(from, to, begin, middle, least, pivot - 1, depth);
       begin = middle;
       least = pivot;
@@ -106,7 +106,7 @@ class quicksorter {
       if constexpr (lanes == 16) {
         num_below = hn::CountTrue(d, below);
         hn::StoreU(hn::Compress(x, below), d, to + left);
-        // In registers first: compressed stores to memory take hundreds of cycles on AMD's processors.
+        // Keys are compressed in registers first: compressed stores to memory take hundreds of cycles on AMD's Zen.
         hn::BlendedStore(hn::Compress(x, hn::Not(below)), hn::FirstN(d, lanes - num_below), d,
                          to + right - (lanes - num_below));
       } else {

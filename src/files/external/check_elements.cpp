@@ -45,7 +45,7 @@ chunk_check check_of(const element_order& order, bool unique) {
   return [&order, unique](const std::byte* elements, std::uint64_t count, bool has_left) {
     const std::byte* const left = has_left ? elements - order.element_bytes() : nullptr;
     const std::optional<std::uint64_t> disorder = order.first_disorder(left, elements, count, unique);
-    // Where equal neighbours are disorder, too, what was found may be nothing worse.
+    // The disorder may be equal neighbours and nothing worse, where these count as disorder too.
     const bool is_in_order = !disorder || (unique && !order.first_disorder(left, elements, count, false));
     return check_result{.num_keys = count,
                         .num_duplicates = order.num_duplicates(left, elements, count),

@@ -22,7 +22,8 @@ namespace spansort::files {
 
 enum class file_format : std::uint8_t { raw, npy };
 
-/// What a file of keys is. Keys of a .npy file need not be numbers to NumPy: `descr` is then what their dtype is.
+/// The description of a file of keys. Keys of a .npy file need not be numbers to NumPy: `descr` is then
+/// what their dtype is.
 struct key_layout {
   file_format format = file_format::raw;
   key_type type = key_type::u8;  ///< of no meaning for records

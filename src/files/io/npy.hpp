@@ -29,7 +29,7 @@ struct npy_header {
   std::uint64_t num_keys = 0;
 };
 
-/// What a header says of its array.
+/// The description of an array in its header.
 struct npy_array {
   npy_dtype dtype = {};
   std::vector<std::uint64_t> shape = {};
