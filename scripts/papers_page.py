@@ -43,7 +43,8 @@ Every algorithm that the papers propose and the sorts they are measured beside, 
 part in a case sort the same input in turns, of each a result is verified, and numbers are medians of the repeats; the files have all runs.
 An input that several figures show is measured once for all of them. What an algorithm does not sort on a device is marked `-`, with the
 reason below the table. Figures of Satish et al. and Onesweep are about one device, on GPUs with data resident; those of RMG sort go from
-host memory to host memory. `M/s`: 10^6 keys or pairs a second.
+host memory to host memory. `M/s`: 10^6 keys or pairs a second. A star marks what ran once because it took long: often that was its first
+call, which also opens devices and takes (and on GPUs pins) memory.
 """
 
 
@@ -83,7 +84,8 @@ def results_table(cases, unit):
 
     def cell(name, row):
         result = values.get((name, row), {})
-        return number(result[unit]) if unit in result else "-"
+        star = "*" if len(result.get("runs_ms", ())) == 1 else ""
+        return number(result[unit]) + star if unit in result else "-"
 
     rows = [[name, *(cell(name, row_label(case)) for case in cases)] for name in names]
     return table([{"median_ms": "ms", "mega_keys_per_s": "M/s"}[unit], *map(row_label, cases)], rows)

@@ -10,20 +10,22 @@ STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "
          "svg.hashsalt": "spansort", "svg.fonttype": "none", "figure.constrained_layout.use": True}
 
 
-def panel_of(case):
-    return case["type"] + (", devices of less memory" if "device_memory_bytes" in case else "")
+def panel_of(case, figure):
+    """Cases that share a panel: of a type and, where the panel's axis is not the size, of a size."""
+    size = "" if figure in OVER_SIZE else f", {count_text(case['num_keys'])}"
+    return case["type"] + size + (", devices of less memory" if "device_memory_bytes" in case else "")
 
 
 def draw_lines(plt, cases, figure):
-    """A panel a type: rates over the size, or over the distributions (digit widths) in their order."""
+    """A panel a type: rates over the size, or, also a panel a size, over the distributions (digit widths) in their order."""
     unit = "median_ms" if figure in ("rmg-table2", "rmg-fig8") else "mega_keys_per_s"
-    kinds = list(dict.fromkeys(map(panel_of, cases)))
+    kinds = list(dict.fromkeys(panel_of(case, figure) for case in cases))
     sheet, panels = plt.subplots(1, len(kinds), figsize=(4.2 * len(kinds) + 2.4, 4), squeeze=False)
     names = contenders(cases)
     algorithms = list(dict.fromkeys(name.split(", ", 1)[0] for name in names))
     devices = list(dict.fromkeys(name.split(", ", 1)[1] for name in names))
     for panel, kind in zip(panels[0], kinds):
-        of_kind = [case for case in cases if panel_of(case) == kind]
+        of_kind = [case for case in cases if panel_of(case, figure) == kind]
         labels = [f"{case['radix_bits']} bits" if "radix_bits" in case else case["distribution"] for case in of_kind]
         places = [case["num_keys"] for case in of_kind] if figure in OVER_SIZE else range(len(of_kind))
         for name in names:
@@ -37,7 +39,7 @@ def draw_lines(plt, cases, figure):
             panel.set_xscale("log", base=2)
         else:
             panel.set_xticks(list(places), labels, rotation=30)
-        panel.set_title(kind if figure in OVER_SIZE else f"{kind}, {count_text(of_kind[0]['num_keys'])}")
+        panel.set_title(kind)
         panel.set_ylim(bottom=0)
         panel.set_ylabel("ms, median" if unit == "median_ms" else "10^6 a second")
     handles = {label: handle for panel in panels[0] for handle, label in zip(*panel.get_legend_handles_labels())}
