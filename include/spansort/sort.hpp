@@ -6,6 +6,9 @@
 //   n * (k + v) + 1 MiB + 6 MiB a thread; with several devices n * (k + v) * 1.01, for the default `tuning.epsilon`.
 //   Beside it some MiB of counts. On GPUs 2 * n * (k + v), 1 % more for several of them, and 34 MiB each. argsort (v:
 //   an index) copies the keys: n * k more.
+// Keys alone of up to 512 KiB, sorted with default options or on the CPU without report, progress and limits on memory,
+// are sorted by the calling thread, which keeps its scratch for the next such call until it ends: up to 5 times the
+// keys, rounded up to a power of two, 3 MiB at most (5 MiB more for keys of 8 and 16 bits, and without AVX2).
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
 // (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of
 // fewer the more devices), of 64 MiB where that is more, of less where the device has room for less only; at least
@@ -83,6 +86,8 @@ void require_same_count(std::uint64_t num_keys, std::uint64_t num_others, const 
 /// Throws invalid_argument unless every position of `num_keys` keys is at most `largest_index`.
 void require_index_range(std::uint64_t num_keys, std::uint64_t largest_index);
 bool is_sorted(const_key_span keys, direction d);
+void sort_keys(key_span keys, direction d);
+void sort_keys(key_span keys, direction d, const sort_options& options);
 }  // namespace detail
 
 template <in_place_key_range R, in_place_value_range S>
@@ -104,12 +109,16 @@ void sorter::argsort(R&& keys, S&& indices, direction d) {
 /// Sorts `keys` in place, in direction `d`. Keys that tie in value are ordered by bits, so every device and algorithm
 /// gives the same bytes. Throws invalid_argument, device_error, out_of_memory, cancelled.
 template <in_place_key_range R>
-void sort(R&& keys, direction d, const sort_options& options = {}) {
-  sorter(options).sort(std::span(keys), d);
+void sort(R&& keys, direction d, const sort_options& options) {
+  detail::sort_keys(as_key_span(std::span(keys)), d, options);
 }
 template <in_place_key_range R>
-void sort(R&& keys, const sort_options& options = {}) {
-  spansort::sort(keys, direction::ascending, options);
+void sort(R&& keys, const sort_options& options) {
+  detail::sort_keys(as_key_span(std::span(keys)), direction::ascending, options);
+}
+template <in_place_key_range R>
+void sort(R&& keys, direction d = direction::ascending) {
+  detail::sort_keys(as_key_span(std::span(keys)), d);
 }
 
 /// Sorts `keys` and moves `values` along. Stable, ascending and descending. Throws as sort(); invalid_argument also
@@ -155,8 +164,9 @@ template <key_range R>
 
 // These overloads take keys whose type is known at run time.
 
-inline void sort(key_span keys, direction d, const sort_options& options = {}) { sorter(options).sort(keys, d); }
-inline void sort(key_span keys, const sort_options& options = {}) { sorter(options).sort(keys); }
+inline void sort(key_span keys, direction d, const sort_options& options) { detail::sort_keys(keys, d, options); }
+inline void sort(key_span keys, const sort_options& options) { detail::sort_keys(keys, direction::ascending, options); }
+inline void sort(key_span keys, direction d = direction::ascending) { detail::sort_keys(keys, d); }
 
 /// `values` are keys.num_keys values of `value_bytes` bytes each.
 inline void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d,
@@ -183,12 +193,16 @@ inline void argsort(const_key_span keys, void* indices, std::uint64_t index_byte
 // These overloads take the elements from `first` up to `last`, contiguous iterators or pointers.
 
 template <in_place_key_iterator I, std::sized_sentinel_for<I> L>
-void sort(I first, L last, direction d, const sort_options& options = {}) {
+void sort(I first, L last, direction d, const sort_options& options) {
   spansort::sort(std::span(first, last), d, options);
 }
 template <in_place_key_iterator I, std::sized_sentinel_for<I> L>
-void sort(I first, L last, const sort_options& options = {}) {
+void sort(I first, L last, const sort_options& options) {
   spansort::sort(std::span(first, last), options);
+}
+template <in_place_key_iterator I, std::sized_sentinel_for<I> L>
+void sort(I first, L last, direction d = direction::ascending) {
+  spansort::sort(std::span(first, last), d);
 }
 
 /// `values` is where the values begin, as many as keys.

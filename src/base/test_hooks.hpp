@@ -32,10 +32,15 @@ struct test_hooks {
   /// 1: the first call of a sort to its GPUs' runtime fails without being made, 2: the second ...
   std::uint64_t fail_device_call_at = 0;
   int fail_device_call_with = 0;  ///< that failure's number at the runtime; 0: its unknown error
+
+  friend bool operator==(const test_hooks&, const test_hooks&) = default;
 };
 
 /// Returns the hooks of the calling thread's innermost scope, or the defaults.
 [[nodiscard]] const test_hooks& current_test_hooks() noexcept;
+
+/// Returns whether these hooks change anything: calls are then to take the ways that heed hooks.
+[[nodiscard]] bool has_test_hooks() noexcept;
 
 /// Calls that the thread makes while the scope lives take these hooks. Scopes of one thread end in reverse order.
 class test_hooks_scope {
@@ -48,6 +53,7 @@ class test_hooks_scope {
  private:
   test_hooks hooks_;
   const test_hooks* outer_;
+  bool outer_changes_;
 };
 
 }  // namespace spansort::base

@@ -13,8 +13,6 @@
 namespace spansort::base {
 namespace {
 
-constexpr unsigned most_threads = 1024;
-
 unsigned num_schedulable_processors() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return static_cast<unsigned>(CPU_COUNT(&allowed));

@@ -16,6 +16,9 @@ namespace spansort::base {
 /// understood is no quota.
 [[nodiscard]] unsigned processors_within_quota(unsigned num_schedulable, const file_reader& read);
 
+/// More are refused.
+inline constexpr unsigned most_threads = 1024;
+
 /// Returns how many threads an option `threads` stands for: num_processors() where it is 0, and where it is more, since
 /// oneTBB starts no more than that. Throws invalid_argument above 1024.
 [[nodiscard]] unsigned resolve_threads(unsigned threads);

@@ -11,6 +11,7 @@
 #include "sort/gpu_devices.hpp"
 #include "sort/open_devices.hpp"
 #include "sort/run_reported.hpp"
+#include "sort/short_way.hpp"
 #include "sort/values.hpp"
 #include "spansort/sort.hpp"
 
@@ -20,7 +21,8 @@ struct sorter::state {
   explicit state(sort_options sorter_options)
       : options(algorithms::settings_of(std::move(sorter_options))),
         devices(sorting::resolve_devices(options.devices)),
-        algorithm(algorithms::find_algorithm(name(options.algorithm))) {
+        algorithm(algorithms::find_algorithm(name(options.algorithm))),
+        allows_short_way(!base::has_test_hooks() && sorting::allow_short_way(options)) {
     sorting::check_tuning(options.tuning);
     sorting::check_hooks(options.hooks);
     static_cast<void>(base::resolve_threads(options.threads));
@@ -57,6 +59,7 @@ struct sorter::state {
   algorithms::sort_settings options;
   sorting::device_set devices;
   const algorithms::entry& algorithm;  ///< asked for
+  bool allows_short_way = false;       ///< of small arrays of keys alone
   std::uint64_t num_allocations = 0;
   std::uint64_t call_scratch_bytes = 0;           ///< of the current call
   sorting::device_choice on;                      ///< where the current call sorts
@@ -145,7 +148,10 @@ sorter::~sorter() = default;
 sorter::sorter(sorter&&) noexcept = default;
 sorter& sorter::operator=(sorter&&) noexcept = default;
 
-void sorter::sort(key_span keys, direction d) { state_->sort(keys, d, nullptr); }
+void sorter::sort(key_span keys, direction d) {
+  if (state_->allows_short_way && sorting::sort_short(keys, d)) return;
+  state_->sort(keys, d, nullptr);
+}
 
 void sorting::flowing_calls::sort(sorter& own, key_span keys, direction d, base::record_flow& flow) {
   own.state_->sort(keys, d, &flow);

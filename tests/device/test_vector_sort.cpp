@@ -49,7 +49,7 @@ template <class K>
 struct test_scratch {
   explicit test_scratch(std::uint64_t num_keys)
       : first(num_keys + 64 / sizeof(K)), second(num_keys + 64 / sizeof(K)), cursors(4096), room(num_keys) {}
-  vector_sort_scratch<K> get() { return {first.data(), second.data(), room, cursors.data(), cursors.size()}; }
+  vector_sort_scratch<K> get() { return {first.data(), second.data(), room, room, cursors.data(), cursors.size()}; }
 
   std::vector<K> first, second;
   std::vector<std::uint32_t> cursors;

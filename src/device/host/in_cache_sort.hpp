@@ -102,8 +102,11 @@ class in_cache_sorter {
   }
 
   [[nodiscard]] vector_sort_scratch<K> vector_scratch() const {
-    return {reinterpret_cast<K*>(thread_.records[0].get()), reinterpret_cast<K*>(thread_.records[1].get()),
-            max_local_bytes / sizeof(K), thread_.digit_counts.get(),
+    return {reinterpret_cast<K*>(thread_.records[0].get()),
+            reinterpret_cast<K*>(thread_.records[1].get()),
+            max_local_bytes / sizeof(K),
+            max_local_bytes / sizeof(K),
+            thread_.digit_counts.get(),
             (std::uint64_t{1} << max_digit_bits) * max_local_digits};
   }
 

@@ -72,7 +72,7 @@ bool sort_slots(const finisher<K, identity>& finish, const lane_type<K>* keys, s
   constexpr double filled = slot_keys == 256 ? 0.72 : slot_keys == 128 ? 0.60 : 0.48;
   const auto num_slots = static_cast<std::uint64_t>(static_cast<double>(num_keys) / (filled * slot_keys)) + 1;
   // A slot that overflows writes over its neighbours, the last one over what lies behind it.
-  if (num_slots > scratch.num_cursors || num_slots * stride + num_keys > scratch.num_keys) return false;
+  if (num_slots > scratch.num_cursors || num_slots * stride + num_keys > scratch.num_second_keys) return false;
   auto* const slots = reinterpret_cast<T*>(scratch.second);
   const std::uint64_t range = static_cast<std::uint64_t>(greatest) - static_cast<std::uint64_t>(least);
   const unsigned shift = static_cast<unsigned>(std::max<int>(std::bit_width(range), 32) - 32);

@@ -11,15 +11,21 @@
 
 namespace spansort::device::host {
 
-/// Arrays of a worker, for up to as many keys as the sort takes; each has room for 64 bytes more.
+/// Arrays of a worker; each has room for 64 bytes more.
 template <class K>
 struct vector_sort_scratch {
   K* first = nullptr;
   K* second = nullptr;
-  std::uint64_t num_keys = 0;  ///< room of each
+  std::uint64_t num_keys = 0;         ///< room of the first: as many as the sort takes
+  std::uint64_t num_second_keys = 0;  ///< room of the second, at least the same
   std::uint32_t* cursors = nullptr;
   std::uint64_t num_cursors = 0;
 };
+
+/// The second array holds all slots of as many keys as fit the first when it has so many times its room.
+inline constexpr std::uint64_t vector_sort_spread = 4;
+/// The most keys that are sorted without scratch.
+inline constexpr std::uint64_t vector_sort_unscratched = 64;
 
 /// Returns whether this machine's vectors are wide enough for vector_sort() to be the fastest.
 [[nodiscard]] bool has_vector_sort();

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/host/small_sort.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <memory>
+
+#include "device/host/few_values.hpp"
+#include "device/host/in_cache_sort.hpp"
+#include "device/host/records.hpp"
+#include "device/host/scratch.hpp"
+#include "device/host/sort_limits.hpp"
+#include "device/host/vector_kernels.hpp"
+#include "device/host/vector_sort.hpp"
+#include "keys/dispatch.hpp"
+
+namespace spansort::device::host {
+namespace {
+
+/// What a thread keeps from call to call, until it ends.
+class kept_scratch {
+ public:
+  /// Arrays for vector_sort(), which take more room for more keys only.
+  template <class K>
+  [[nodiscard]] vector_sort_scratch<K> arrays(std::uint64_t num_keys) {
+    const std::uint64_t wanted = std::bit_ceil(std::max(num_keys, fewest_keys));
+    if (wanted * sizeof(K) > room_bytes_) grow(wanted * sizeof(K));
+    const std::uint64_t room = room_bytes_ / sizeof(K);
+    std::byte* const data = arrays_.get();
+    return {
+        .first = reinterpret_cast<K*>(data),
+        .second = reinterpret_cast<K*>(data + room_bytes_ + padding_bytes),
+        .num_keys = room,
+        .num_second_keys = room * vector_sort_spread,
+        .cursors = reinterpret_cast<std::uint32_t*>(data + (1 + vector_sort_spread) * room_bytes_ + 2 * padding_bytes),
+        .num_cursors = room_bytes_ / cursor_share};
+  }
+
+  /// Scratch of sorts by digits.
+  [[nodiscard]] worker_scratch& of_worker() {
+    if (of_worker_ == nullptr) of_worker_ = std::make_unique<worker_scratch>();
+    return *of_worker_;
+  }
+
+ private:
+  static constexpr std::uint64_t fewest_keys = 4096;
+  static constexpr std::uint64_t padding_bytes = 64;
+  static constexpr std::uint64_t cursor_share = 64;  ///< bytes of keys for each cursor
+  static_assert(most_small_bytes * (2 + vector_sort_spread) + worker_scratch::size_bytes <= most_small_scratch_bytes);
+
+  void grow(std::uint64_t room_bytes) {
+    arrays_.reset();  // its contents are of no use
+    room_bytes_ = 0;
+    arrays_ = make_aligned<std::byte>((1 + vector_sort_spread) * room_bytes + 2 * padding_bytes +
+                                      room_bytes / cursor_share * sizeof(std::uint32_t));
+    room_bytes_ = room_bytes;
+  }
+
+  aligned_array<std::byte> arrays_;
+  std::uint64_t room_bytes_ = 0;  ///< of keys
+  std::unique_ptr<worker_scratch> of_worker_;
+};
+
+thread_local kept_scratch kept;
+
+/// Writes keys of a few distinct values by their counts. Returns false, with nothing written, where there are others.
+template <class K>
+bool sort_few(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  const few_values<K> few = sample_few_values(bijective_order<K>(codec), keys, num_keys);
+  if (few.count == 0) return false;
+  std::array<std::uint64_t, most_few_values> counts = {};
+  if (!count_values(keys, num_keys, few.span(), counts.data())) return false;
+  for (unsigned v = 0; v < few.count; ++v) keys = std::fill_n(keys, counts[v], few.keys[v]);
+  return true;
+}
+
+/// Leaves sorted keys, and reverses those that lie the other way round.
+template <class K>
+bool finish_ordered(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  constexpr std::uint64_t first_look = 33;
+  if (num_keys > first_look && !scan_order(codec, keys, first_look).any()) return false;
+  const order_flags order = scan_order(codec, keys, num_keys);
+  if (!order.ascending && order.descending) std::reverse(keys, keys + num_keys);
+  return order.any();
+}
+
+template <class K>
+void sort_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  constexpr std::uint64_t worth_a_look = 256;  // the order of fewer costs about what their sort costs
+  constexpr std::uint64_t fewest_repeated = sort_limits{}.few_values_keys;
+  if (num_keys <= vector_sort_unscratched) return vector_sort<K>(codec, keys, keys, num_keys, {});
+  const vector_sort_scratch<K> scratch = kept.arrays<K>(num_keys);
+  if (num_keys > worth_a_look && finish_ordered(codec, keys, num_keys)) return;
+  if (num_keys >= fewest_repeated && sort_few(codec, keys, num_keys)) return;
+  vector_sort(codec, keys, keys, num_keys, scratch);
+}
+
+template <class K>
+void sort_by_digits(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  using order = bijective_order<K>;
+  worker_scratch& scratch = kept.of_worker();
+  if (finish_ordered(codec, keys, num_keys)) return;
+  const split_records<K, no_value> records{keys, nullptr};
+  in_cache_sorter<K, no_value, order>(order(codec), codec, scratch, false)
+      .sort(records, records, num_keys, {0, sizeof(K) * 8});
+}
+
+}  // namespace
+
+void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys) {
+  if (num_keys < 2) return;
+  keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const keys::codec_of<K> of_width = codec.of<K>();
+    if constexpr (sizeof(K) >= 4) {
+      if (has_vector_sort()) return sort_in_vectors(of_width, static_cast<K*>(keys), num_keys);
+    }
+    sort_by_digits(of_width, static_cast<K*>(keys), num_keys);
+  });
+}
+
+}  // namespace spansort::device::host

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The short way of small arrays of keys alone: the calling thread sorts them in scratch that it keeps. No device is
+// opened, no thread woken, and nothing allocated once the thread has sorted as many keys before.
+#pragma once
+
+#include <cstdint>
+
+#include "keys/codec.hpp"
+
+namespace spansort::device::host {
+
+/// Larger arrays are worth a device; the scratch that a thread keeps is bounded by it.
+inline constexpr std::uint64_t most_small_bytes = std::uint64_t{1} << 19;
+/// What a thread keeps at most, until it ends.
+inline constexpr std::uint64_t most_small_scratch_bytes = std::uint64_t{8} << 20;
+
+/// Sorts `num_keys` keys of up to most_small_bytes by `codec`, which folds no ties. Throws std::bad_alloc with the keys
+/// untouched.
+void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys);
+
+}  // namespace spansort::device::host

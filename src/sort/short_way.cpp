@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/short_way.hpp"
+
+#include <new>
+
+#include "base/available_memory.hpp"
+#include "base/test_hooks.hpp"
+#include "base/threads.hpp"
+#include "device/host/small_sort.hpp"
+#include "sort/arguments.hpp"
+#include "spansort/errors.hpp"
+#include "spansort/sort.hpp"
+
+namespace spansort {
+namespace sorting {
+namespace {
+
+bool is_one_cpu_or_open(const device_list& devices) {
+  return devices.what() != device_list::kind::gpu && devices.count() <= 1;
+}
+
+bool is_default(const tuning_options& tuning) {
+  constexpr tuning_options usual;
+  return tuning.radix_bits == usual.radix_bits && tuning.epsilon == usual.epsilon &&
+         tuning.fuse_threshold == usual.fuse_threshold;
+}
+
+}  // namespace
+
+bool allow_short_way(const sort_options& options) {
+  return is_one_cpu_or_open(options.devices) && options.threads <= base::most_threads &&
+         (options.algorithm == algorithm::automatic || options.algorithm == algorithm::single) &&
+         options.memory_limit_bytes == 0 && options.device_memory_bytes == 0 && !options.on_progress &&
+         options.report == nullptr && is_default(options.tuning);
+}
+
+bool sort_short(key_span keys, direction d) {
+  if (keys.num_keys > device::host::most_small_bytes) return false;  // of any type
+  check_keys(keys);
+  if (keys.num_keys * size_bytes(keys.type) > device::host::most_small_bytes) return false;
+  const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
+  try {
+    device::host::sort_small(codec, keys.data, keys.num_keys);
+  } catch (const std::bad_alloc&) {
+    throw out_of_memory("no memory for the calling thread's scratch", device::host::most_small_scratch_bytes,
+                        base::available_memory_bytes());
+  }
+  return true;
+}
+
+}  // namespace sorting
+
+void detail::sort_keys(key_span keys, direction d) {
+  if (!base::has_test_hooks() && sorting::sort_short(keys, d)) return;
+  sorter().sort(keys, d);
+}
+
+void detail::sort_keys(key_span keys, direction d, const sort_options& options) {
+  if (!base::has_test_hooks() && sorting::allow_short_way(options) && sorting::sort_short(keys, d)) return;
+  sorter(options).sort(keys, d);
+}
+
+}  // namespace spansort

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small arrays of keys alone: every type, at sizes around the steps of their sort, the options that send a call another
+// way, and what the short way may not change: the checks of arguments, and the workspace of a sorter.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/host/small_sort.hpp"
+#include "spansort/errors.hpp"
+#include "spansort/report.hpp"
+#include "spansort/sort.hpp"
+#include "support/engines.hpp"
+#include "support/environment.hpp"
+#include "support/guarded_array.hpp"
+
+namespace spansort::test {
+namespace {
+
+std::vector<std::uint64_t> sizes_of(key_type type) {
+  std::vector<std::uint64_t> sizes{0,   1,   2,   3,    7,    8,    9,    15,   16,   17,   31,   32,   33,   48,
+                                   63,  64,  65,  100,  127,  128,  129,  192,  255,  256,  257,  300,  511,  512,
+                                   513, 700, 900, 1023, 1024, 1025, 1500, 2047, 2048, 2049, 3000, 4097, 8192, 10000};
+  const std::uint64_t most = device::host::most_small_bytes / size_bytes(type);
+  if (!is_small_scale()) sizes.insert(sizes.end(), {most - 1, most, most + 1});
+  return sizes;
+}
+
+class short_way_test : public testing::TestWithParam<key_type> {};
+
+TEST_P(short_way_test, SortsEverySizeAndDistribution) {
+  const key_type type = GetParam();
+  std::uint64_t round = 0;
+  for (const distribution& d : all_distributions()) {
+    for (const std::uint64_t n : sizes_of(type)) {
+      const std::uint64_t seed = seed_for(++round);
+      const oracle expected = make_oracle(type, n, d, seed, round % 2 == 0);
+      guarded_array keys(expected.input(), 0);
+      spansort::sort(key_span(type, keys.data(), n), keys::direction_of(expected.descending()));
+      const std::string what = std::to_string(n) + " keys, " + to_string(d) + " of seed " + std::to_string(seed);
+      ASSERT_EQ(diagnose_bytes("keys", expected.keys_alone(), keys.bytes(), size_bytes(type)), "") << what;
+      ASSERT_EQ(keys.corruption(), "") << what;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sort, short_way_test,
+                         testing::Values(key_type::u8, key_type::i8, key_type::u16, key_type::i16, key_type::u32,
+                                         key_type::i32, key_type::u64, key_type::i64, key_type::f16, key_type::bf16,
+                                         key_type::f32, key_type::f64),
+                         [](const testing::TestParamInfo<key_type>& type) { return std::string(name(type.param)); });
+
+std::vector<std::uint32_t> random_keys(std::uint64_t num_keys, std::uint64_t number) {
+  std::vector<std::uint32_t> keys(num_keys);
+  generate(as_key_span(std::span(keys)), {}, seed_for(number));
+  return keys;
+}
+
+/// Sorts 5,000 keys and returns whether the sorter took workspace for them.
+bool takes_workspace(const sort_options& options) {
+  std::vector<std::uint32_t> keys = random_keys(5000, 1);
+  sorter s(options);
+  s.sort(keys);
+  EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+  return s.workspace_bytes() != 0;
+}
+
+TEST(ShortWay, IsTakenWhereNothingSpeaksAgainstIt) {
+  EXPECT_FALSE(takes_workspace({}));
+  EXPECT_FALSE(takes_workspace({.devices = "cpu"}));
+  EXPECT_FALSE(takes_workspace({.devices = "host:1", .threads = 1}));
+  EXPECT_FALSE(takes_workspace({.algorithm = algorithm::single}));
+  EXPECT_TRUE(takes_workspace({.devices = "host:2"}));
+  EXPECT_TRUE(takes_workspace({.algorithm = algorithm::rmg}));
+  EXPECT_TRUE(takes_workspace({.memory_limit_bytes = 1 << 30}));
+  EXPECT_TRUE(takes_workspace({.device_memory_bytes = 1 << 30}));
+  EXPECT_TRUE(takes_workspace({.tuning = {.radix_bits = 3}}));
+  const base::test_hooks_scope hooks({.host_inline_keys = 100});
+  EXPECT_TRUE(takes_workspace({}));
+}
+
+TEST(ShortWay, IsNotTakenByReportsAndProgress) {
+  sort_report report;
+  EXPECT_TRUE(takes_workspace({.report = &report}));
+  EXPECT_EQ(report.num_keys, 5000u);
+  bool was_called = false;
+  EXPECT_TRUE(takes_workspace({.on_progress = [&](const progress&) { return was_called = true; }}));
+  EXPECT_TRUE(was_called);
+}
+
+TEST(ShortWay, RefusesWhatOtherWaysRefuse) {
+  std::vector<std::uint32_t> keys{3, 1, 2};
+  const key_span span = as_key_span(std::span(keys));
+  EXPECT_THROW(spansort::sort(key_span(key_type::u32, nullptr, 3)), invalid_argument);
+  EXPECT_THROW(spansort::sort(key_span(key_type::u32, reinterpret_cast<std::byte*>(keys.data()) + 1, 2)),
+               invalid_argument);
+  EXPECT_THROW(spansort::sort(key_span(key_type::f64, &keys, std::numeric_limits<std::uint64_t>::max())),
+               invalid_argument);
+  EXPECT_THROW(spansort::sort(span, {.threads = 1025}), invalid_argument);
+  EXPECT_THROW(spansort::sort(span, {.tuning = {.epsilon = std::numeric_limits<double>::quiet_NaN()}}),
+               invalid_argument);
+  EXPECT_EQ(keys, (std::vector<std::uint32_t>{3, 1, 2}));
+  spansort::sort(key_span(key_type::u32, nullptr, 0));
+}
+
+TEST(ShortWay, ThreadsHaveScratchOfTheirOwn) {
+  std::vector<std::string> mistakes(4);
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < mistakes.size(); ++t) {
+    threads.emplace_back([t, &mistakes] {
+      for (std::uint64_t round = 0; round < 50; ++round) {
+        std::vector<std::uint32_t> keys = random_keys(100 + 777 * round, 1000 * t + round);
+        std::vector<std::uint32_t> expected = keys;
+        std::sort(expected.begin(), expected.end());
+        spansort::sort(keys);
+        if (keys != expected) mistakes[t] = "wrong in round " + std::to_string(round);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& mistake : mistakes) EXPECT_EQ(mistake, "");
+}
+
+}  // namespace
+}  // namespace spansort::test
