@@ -82,6 +82,11 @@ void element_flow::finished(std::uint64_t begin, std::uint64_t count) noexcept {
 
 void element_flow::finish_all() noexcept { finished(0, num_elements_); }
 
+bool element_flow::has_finished(std::uint64_t taken, std::uint64_t few) {
+  const std::lock_guard lock(mutex_);
+  return is_abandoned_ || num_finished_ >= std::min(num_elements_, taken + few);
+}
+
 std::uint64_t element_flow::wait_for_finished(std::uint64_t taken, std::uint64_t few) {
   const std::uint64_t wanted = std::min(num_elements_, taken + few);
   std::unique_lock lock(mutex_);

@@ -40,8 +40,10 @@ class element_flow final : public base::record_flow {
   /// The sort has ended: all elements are finished.
   void finish_all() noexcept;
 
-  // The writer calls this.
+  // The writer calls these.
 
+  /// Whether wait_for_finished() would return at once.
+  [[nodiscard]] bool has_finished(std::uint64_t taken, std::uint64_t few);
   /// Blocks until some `few` elements behind the first `taken` ones are finished, or all; returns how many are from the
   /// begin on. Throws cancelled where nobody wants them written any more.
   [[nodiscard]] std::uint64_t wait_for_finished(std::uint64_t taken, std::uint64_t few);

@@ -50,6 +50,8 @@ class file_sink final : public late_sink {
     file_->write(std::as_bytes(std::span(text)));
   }
 
+  bool take_room() override { return file_ && file_->take_room(); }
+
   void write(std::byte* elements, std::uint64_t count) override {
     open();
     form_.convert(elements, count);

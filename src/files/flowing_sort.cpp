@@ -94,7 +94,10 @@ class flowing_sorter {
   void write() noexcept {
     try {
       for (std::uint64_t taken = 0; taken < num_elements_;) {
-        const std::uint64_t end = flow_.wait_for_finished(taken, few_bytes / width_);
+        const std::uint64_t few = few_bytes / width_;
+        while (!flow_.has_finished(taken, few) && ends_.sink.take_room()) {
+        }
+        const std::uint64_t end = flow_.wait_for_finished(taken, few);
         writer_.write(elements_.data() + taken * width_, end - taken);
         taken = end;
       }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atomic output and reading back: whole or not at all, nothing left behind, temporary names announced.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -74,6 +78,43 @@ TEST_F(Output, AnnouncesEveryNameBeforeItExistsAndWhenItIsGone) {
   EXPECT_EQ(std::filesystem::path(announced[0]).parent_path(), folder_);
   EXPECT_EQ(announced[1], "");
   EXPECT_EQ(names(), std::vector<std::string>{"y"});
+}
+
+/// The room that /dev/shm has lost so far, or nothing where that is no file system in memory.
+std::optional<std::uint64_t> bytes_in_memory() {
+  struct statfs system {};
+  if (::statfs("/dev/shm", &system) != 0 || system.f_type != TMPFS_MAGIC) return std::nullopt;
+  return (system.f_blocks - system.f_bfree) * static_cast<std::uint64_t>(system.f_bsize);
+}
+
+TEST_F(Output, TakesRoomInMemoryBeforeItIsWritten) {
+  if (!bytes_in_memory()) GTEST_SKIP() << "/dev/shm is no file system in memory";
+  const std::string content(std::size_t{40} << 20, 'x');
+  const std::string name = fmt::format("/dev/shm/spansort-room-{}", ::getpid());
+  {
+    atomic_file file(find_output(name), content.size());
+    file.write(bytes_of(content).first(5));
+    EXPECT_TRUE(file.take_room());
+    EXPECT_FALSE(file.take_room());
+    EXPECT_GE(*bytes_in_memory(), content.size());
+    file.write(bytes_of(content).subspan(5));
+    EXPECT_FALSE(file.take_room());
+    file.commit();
+  }
+  std::ostringstream text;
+  text << std::ifstream(name, std::ios::binary).rdbuf();
+  EXPECT_EQ(text.str(), content);
+  std::filesystem::remove(name);
+}
+
+TEST_F(Output, TakesNoRoomOnDisksAndStreamsAndOfUnknownSize) {
+  struct statfs system {};
+  ASSERT_EQ(::statfs(folder_.c_str(), &system), 0);
+  if (system.f_type != TMPFS_MAGIC) {
+    EXPECT_FALSE(atomic_file(find_output(path("y")), 100).take_room());
+  }
+  EXPECT_FALSE(atomic_file(find_output("/dev/full"), 100).take_room());
+  EXPECT_FALSE(atomic_file(find_output(path("z")), 0).take_room());
 }
 
 TEST_F(Output, StreamsAreWrittenDirectly) {

@@ -27,6 +27,9 @@ class element_sink {
   virtual void expect(std::uint64_t num_elements) = 0;
   /// Opens the output now rather than with the first element.
   virtual void open() {}
+  /// Takes room for a part of what was expected, of an output that is open, while there is nothing to write: where that
+  /// makes write() shorter. Returns whether there is more to take.
+  virtual bool take_room() { return false; }
   /// May overwrite `elements`. Throws io_error. One thread at a time.
   virtual void write(std::byte* elements, std::uint64_t count) = 0;
   /// All have come: the output appears. Throws io_error; it is then as it was.

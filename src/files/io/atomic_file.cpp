@@ -2,8 +2,10 @@
 #include "files/io/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -113,6 +115,17 @@ void atomic_file::write(std::span<const std::byte> bytes, const transfer_progres
     start_writeback();
     if (progress) progress(bytes_written_, size_bytes_);
   }
+}
+
+bool atomic_file::take_room() noexcept {
+  const std::uint64_t begin = std::max(bytes_taken_, bytes_written_);
+  if (target_.is_stream || begin >= size_bytes_) return false;
+  struct statfs system {};
+  if (::fstatfs(file_.get(), &system) != 0 || system.f_type != TMPFS_MAGIC) return false;
+  const std::uint64_t count = std::min<std::uint64_t>(4 * piece_bytes, size_bytes_ - begin);
+  if (::fallocate(file_.get(), 0, static_cast<off_t>(begin), static_cast<off_t>(count)) != 0) return false;
+  bytes_taken_ = begin + count;
+  return bytes_taken_ < size_bytes_;
 }
 
 void atomic_file::start_writeback() {
