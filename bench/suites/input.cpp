@@ -4,14 +4,14 @@
 #include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <spansort/errors.hpp>
-#include <spansort/generate.hpp>
 #include <string>
 
+#include "bench/suites/fill_keys.hpp"
 #include "bench/suites/gpu/gpu.hpp"
+#include "bench/suites/verify.hpp"
 
 namespace bench {
 namespace {
@@ -28,44 +28,24 @@ host_memory allocate(std::uint64_t size_bytes, bool pinned) {
   return {memory, std::free};
 }
 
-template <class W>
-void keep_low_bits(void* words, std::uint64_t count, unsigned bits) {
-  const W mask = bits >= 8 * sizeof(W) ? ~W{0} : static_cast<W>((W{1} << bits) - 1);
-  tbb::parallel_for(range(0, count, grain), [=](const range& part) {
-    for (std::uint64_t i = part.begin(); i != part.end(); ++i) static_cast<W*>(words)[i] &= mask;
-  });
-}
-
-void fill_keys(spansort::key_span keys, const std::string& distribution, std::uint64_t seed) {
-  constexpr std::string_view bits_prefix = "bits:";
-  if (!distribution.starts_with(bits_prefix)) {
-    return spansort::generate(keys, spansort::parse_distribution(distribution), seed);
-  }
-  unsigned bits = 0;
-  const std::string_view number = std::string_view(distribution).substr(bits_prefix.size());
-  std::from_chars(number.data(), number.data() + number.size(), bits);
-  spansort::generate(keys, spansort::parse_distribution("uniform"), seed);
-  if (spansort::size_bytes(keys.type) == 4) keep_low_bits<std::uint32_t>(keys.data, keys.num_keys, bits);
-  if (spansort::size_bytes(keys.type) == 8) keep_low_bits<std::uint64_t>(keys.data, keys.num_keys, bits);
-}
-
+/// Values are places within the array of `num_keys` that they are in.
 template <class V>
-void fill_places(void* values, std::uint64_t count) {
+void fill_places(void* values, std::uint64_t count, std::uint64_t num_keys) {
   tbb::parallel_for(range(0, count, grain), [=](const range& part) {
-    for (std::uint64_t i = part.begin(); i != part.end(); ++i) static_cast<V*>(values)[i] = static_cast<V>(i);
+    for (std::uint64_t i = part.begin(); i != part.end(); ++i)
+      static_cast<V*>(values)[i] = static_cast<V>(i % num_keys);
   });
 }
 
 }  // namespace
 
-std::uint64_t value_bytes_of(const std::string& type) {
+record_type parse_record_type(const std::string& type) {
+  constexpr std::string_view argsort = "argsort(";
   const std::size_t open = type.find('(');
-  if (open == std::string::npos) return 0;
-  return spansort::size_bytes(spansort::parse_key_type(type.substr(open + 1, type.size() - open - 2)));
-}
-
-std::uint64_t record_bytes_of(const std::string& type) {
-  return spansort::size_bytes(spansort::parse_key_type(type.substr(0, type.find('(')))) + value_bytes_of(type);
+  if (open == std::string::npos) return {spansort::parse_key_type(type), 0, false};
+  const std::string inner = type.substr(open + 1, type.size() - open - 2);
+  if (type.starts_with(argsort)) return {spansort::parse_key_type(inner), sizeof(std::uint64_t), true};
+  return {spansort::parse_key_type(type.substr(0, open)), spansort::size_bytes(spansort::parse_key_type(inner)), false};
 }
 
 void input::array::grow(std::uint64_t wanted_bytes, bool pinned) {
@@ -79,40 +59,67 @@ void input::array::grow(std::uint64_t wanted_bytes, bool pinned) {
 
 void input::load(const case_spec& spec, std::uint64_t seed, bool pinned) {
   on_gpus_.clear();
-  type_ = spansort::parse_key_type(spec.type.substr(0, spec.type.find('(')));
+  type_ = parse_record_type(spec.type);
   num_keys_ = spec.num_keys;
-  value_bytes_ = value_bytes_of(spec.type);
+  num_arrays_ = spec.num_arrays;
   original_.grow(size_bytes(), false);
   work_.grow(size_bytes(), pinned);
-  fill_keys({type_, original_.get(), num_keys_}, spec.distribution, seed);
+  fill_keys({type_.key, original_.get(), num_keys_ * num_arrays_}, num_keys_, spec.distribution, seed);
   void* const values = values_in(original_.get());
-  if (value_bytes_ == 4) fill_places<std::uint32_t>(values, num_keys_);
-  if (value_bytes_ == 8) fill_places<std::uint64_t>(values, num_keys_);
+  const std::uint64_t count = num_keys_ * num_arrays_;
+  if (type_.value_bytes == 4) fill_places<std::uint32_t>(values, count, num_keys_);
+  if (type_.value_bytes == 8) fill_places<std::uint64_t>(values, count, num_keys_);
   checksum_ = checksum_of(original_.get());
+  sums_ = sums_of(original_.get());
 }
 
 void* input::values_in(void* of) const {
-  return value_bytes_ == 0 ? nullptr : static_cast<char*>(of) + num_keys_ * key_bytes();
+  return type_.value_bytes == 0 ? nullptr : static_cast<char*>(of) + num_keys_ * num_arrays_ * key_bytes();
 }
 
 void input::restore() {
   constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 22;
   const char* const from = static_cast<const char*>(original_.get());
   char* const to = static_cast<char*>(work_.get());
-  tbb::parallel_for(range(0, size_bytes(), piece_bytes),
+  const std::uint64_t wanted_bytes = is_argsort() ? num_keys_ * num_arrays_ * key_bytes() : size_bytes();
+  if (wanted_bytes <= piece_bytes) {
+    std::memcpy(to, from, wanted_bytes);
+    return;
+  }
+  tbb::parallel_for(range(0, wanted_bytes, piece_bytes),
                     [=](const range& part) { std::memcpy(to + part.begin(), from + part.begin(), part.size()); });
 }
 
-bool input::holds_result() const {
-  const spansort::check_result found = spansort::check({type_, work_.get(), num_keys_});
-  if (found.first_disorder) return false;
-  return (value_bytes_ == 0 ? found.checksum : checksum_of(work_.get())) == checksum_;
+bool input::holds_result(bool stable) {
+  if (is_argsort() && !take_keys_by_indices()) return false;
+  const sorted_arrays result{.type = type_.key,
+                             .keys = work_.get(),
+                             .values = values_in(work_.get()),
+                             .value_bytes = type_.value_bytes,
+                             .num_keys = num_keys_,
+                             .num_arrays = num_arrays_};
+  return are_in_order(result, stable && type_.value_bytes != 0) && checksum_of(work_.get()) == checksum_ &&
+         sums_of(work_.get()) == sums_;
 }
 
+/// Writes to the work array the keys that an argsort's indices name. Returns false where one names none.
+bool input::take_keys_by_indices() {
+  const auto* const indices = static_cast<const std::uint64_t*>(values_in(work_.get()));
+  return take_keys(original_.get(), indices, work_.get(), key_bytes(), num_keys_, num_arrays_);
+}
+
+/// Returns the checksum of all arrays together.
 spansort::multiset_checksum input::checksum_of(const void* of) const {
-  const spansort::const_key_span keys(type_, of, num_keys_);
-  if (value_bytes_ == 0) return spansort::checksum(keys);
-  return spansort::checksum_pairs(keys, static_cast<const char*>(of) + num_keys_ * key_bytes(), value_bytes_);
+  const spansort::const_key_span keys(type_.key, of, num_keys_ * num_arrays_);
+  if (type_.value_bytes == 0) return spansort::checksum(keys);
+  const char* const values = static_cast<const char*>(of) + num_keys_ * num_arrays_ * key_bytes();
+  return spansort::checksum_pairs(keys, values, type_.value_bytes);
+}
+
+/// Returns what shows keys that have changed from one array to another; nothing where there is only one.
+std::vector<std::uint64_t> input::sums_of(const void* of) const {
+  if (num_arrays_ == 1) return {};
+  return key_sums({.type = type_.key, .keys = of, .num_keys = num_keys_, .num_arrays = num_arrays_});
 }
 
 }  // namespace bench

@@ -30,6 +30,10 @@ constexpr other_sort baselines[] = {
     {"std_par", "cpu", "baseline: std::sort(std::execution::par)"},
     {"std_sort", "cpu", "baseline: std::sort, one thread"},
     {"vqsort", "cpu", "baseline: vqsort of Highway, one thread"},
+    {"boost_block_indirect", "cpu",
+     "baseline of suite cpu: boost::sort::block_indirect_sort, where Boost is installed"},
+    {"boost_stable", "cpu", "baseline of suite cpu: boost::sort::parallel_stable_sort, where Boost is installed"},
+    {"ips4o", "cpu", "baseline of suite cpu: ips4o::parallel::sort, where IPS4o is installed"},
     {"cub", "gpu", "baseline: cub::DeviceRadixSort, data resident"},
     {"thrust", "gpu", "baseline: thrust::sort, data resident"},
 };

@@ -65,7 +65,7 @@ contender host_contender(const spansort::sort_options& options, input& data) {
   const auto sorter = std::make_shared<spansort::sorter>(options);
   contender made;
   made.prepare = [&data] { data.restore(); };
-  made.run = [sorter, &data] { return seconds_of([&] { sort_work(*sorter, data); }); };
+  made.run = [sorter, &data] { return time_of([&] { sort_work(*sorter, data); }); };
   made.fetch = [] {};
   return made;
 }
@@ -94,6 +94,7 @@ std::vector<candidate> our_candidates(const figure& of, const case_spec& spec, c
       const spansort::sort_options options = options_of(algorithm, devices, spec);
       const bool is_resident = is_gpu(devices) && !of.spans_devices;
       candidate one{algorithm, devices, is_resident ? "resident" : "host", {}};
+      one.is_ours = true;
       if (is_resident) {
         one.make = [options, devices](input& data) { return resident_contender(options, first_gpu(devices), data); };
       } else {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <spansort/devices.hpp>
 #include <spansort/errors.hpp>
@@ -35,10 +36,17 @@ bool may_fit(const input& data, const std::vector<candidate>& candidates) {
   return true;
 }
 
-std::string pace_key(const case_spec& spec, const candidate& c) {
+/// Returns what tells which smaller inputs say how long a larger one takes. The grid has all sizes of a distribution.
+std::string pace_key(const case_spec& spec, const candidate& c, bool is_grid) {
   const char* const memory = spec.device_memory_bytes == 0 ? "" : " in less memory";
-  return fmt::format("{} {} {} {}{}", spec.type, c.name, c.devices, c.data, memory);
+  return fmt::format("{} {} {} {}{} {}", spec.type, c.name, c.devices, c.data, memory,
+                     is_grid ? spec.distribution : "");
 }
+
+/// Returns the number with four digits, which are more than a clock knows, so that files stay small.
+double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
+
+constexpr double never = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -46,22 +54,44 @@ std::string pace_key(const case_spec& spec, const candidate& c) {
 struct race_runner::lane {
   candidate who;
   std::optional<contender> ready = {};
-  std::vector<double> runs_ms = {};
-  double total_s = 0;
+  std::vector<double> runs_ms = {};  ///< for one array
+  std::vector<double> cpu_ms = {};   ///< likewise; empty where that is not known
+  double total_s = 0;                ///< of all that was timed
   std::optional<bool> is_verified = {};
   std::string refused = {};
   bool lacks_memory = false;  ///< why it is refused, perhaps only for what the others hold
   bool is_alone = false;      ///< it does not take turns with others
+
+  [[nodiscard]] double least_ms() const { return runs_ms.empty() ? never : *std::ranges::min_element(runs_ms); }
 };
 
-bool race_runner::wants_turn(const lane& of) const {
-  return of.refused.empty() && of.runs_ms.size() < settings_.repeats && of.total_s < settings_.contender_seconds;
+namespace {
+
+template <class Lanes>
+double best_peer_ms(const Lanes& lanes) {
+  double best = never;
+  for (const auto& lane : lanes) {
+    if (!lane.who.is_ours) best = std::min(best, lane.least_ms());
+  }
+  return best;
+}
+
+}  // namespace
+
+/// Returns whether it has another turn. A peer of the grid that is far behind the best one of a case has none, and
+/// nobody has many long ones.
+bool race_runner::wants_turn(const lane& of, double best_peer) const {
+  constexpr double far_behind = 2.5;
+  if (!of.refused.empty() || of.runs_ms.size() >= settings_.repeats) return false;
+  if (!settings_.is_grid) return of.total_s < settings_.contender_seconds;
+  return of.total_s < settings_.contender_seconds / 4 &&
+         (of.who.is_ours || of.least_ms() == never || of.least_ms() < far_behind * best_peer);
 }
 
 void race_runner::verify(lane& of) {
   spent_.verify_s += seconds_of([&] {
     of.ready->fetch();
-    of.is_verified = data_.holds_result();
+    of.is_verified = data_.holds_result(of.who.is_stable);
   });
   all_verified_ = all_verified_ && *of.is_verified;
 }
@@ -71,19 +101,21 @@ void race_runner::verify(lane& of) {
 void race_runner::take_turn(lane& of) {
   const auto sort = [&] {
     spent_.prepare_s += seconds_of([&] { of.ready->prepare(); });
-    const double seconds = of.ready->run();
-    spent_.sort_s += seconds;
-    return seconds;
+    const elapsed took = of.ready->run();
+    spent_.sort_s += took.wall_s;
+    return took;
   };
   try {
-    double seconds = 0;
+    elapsed took = 0;
     if (!of.ready) {
       spent_.make_s += seconds_of([&] { of.ready = of.who.make(data_); });
-      seconds = sort();
+      took = sort();
     }
-    if (seconds < settings_.contender_seconds) seconds = sort();
-    of.runs_ms.push_back(seconds * 1e3);
-    of.total_s += seconds;
+    if (took.wall_s < settings_.contender_seconds) took = sort();
+    const double ms = 1e3 / static_cast<double>(data_.num_arrays());
+    of.runs_ms.push_back(took.wall_s * ms);
+    if (took.cpu_s) of.cpu_ms.push_back(*took.cpu_s * ms);
+    of.total_s += took.wall_s;
     if (!of.is_verified) verify(of);
   } catch (const spansort::out_of_memory& e) {
     of = {.who = std::move(of.who), .refused = e.what(), .lacks_memory = true};
@@ -96,7 +128,7 @@ void race_runner::take_turn(lane& of) {
 void race_runner::race_in_turns(std::vector<lane>& lanes) {
   for (unsigned round = 0; round < settings_.repeats; ++round) {
     for (lane& l : lanes) {
-      if (wants_turn(l)) take_turn(l);
+      if (wants_turn(l, best_peer_ms(lanes))) take_turn(l);
     }
   }
   for (lane& l : lanes) l.ready.reset();
@@ -108,7 +140,7 @@ void race_runner::race_in_turns(std::vector<lane>& lanes) {
 void race_runner::race_alone(lane& of) {
   if (std::exchange(of.lacks_memory, false)) of.refused.clear();
   of.is_alone = true;
-  while (wants_turn(of)) take_turn(of);
+  while (wants_turn(of, never)) take_turn(of);
   of.ready.reset();
 }
 
@@ -117,23 +149,38 @@ std::vector<race_runner::lane> race_runner::lanes_of(const case_spec& spec,
   std::vector<lane> lanes;
   for (const candidate& c : candidates) {
     lanes.push_back({c});
-    const auto before = paces_.find(pace_key(spec, c));
-    if (before == paces_.end()) continue;
-    const auto& [num_keys, seconds] = before->second;
-    const double growth = static_cast<double>(spec.num_keys) / static_cast<double>(num_keys);
-    if (growth < 1 || seconds * growth < settings_.contender_seconds) continue;
-    lanes.back().refused = fmt::format("left out: {} keys took {:.2g} s", num_keys, seconds);
+    lanes.back().refused = why_left_out(spec, c);
   }
   return lanes;
 }
 
-/// Times that are short beside what a contender may take tell nothing of larger inputs.
-void race_runner::remember_pace(const case_spec& spec, const lane& of) {
-  if (of.runs_ms.empty()) return;
-  const double seconds = *std::ranges::min_element(of.runs_ms) / 1e3;
-  if (seconds < settings_.contender_seconds / 100) return;
-  pace& kept = paces_[pace_key(spec, of.who)];
-  if (kept.num_keys < spec.num_keys) kept = {spec.num_keys, seconds};
+/// Returns why a contender's times for fewer keys make it no match for these, "" where they do not.
+std::string race_runner::why_left_out(const case_spec& spec, const candidate& who) const {
+  // A call's own costs say nothing of more keys, and neither do threads that had little to share.
+  const std::uint64_t many_keys = std::uint64_t{1} << (who.is_one_thread ? 12 : 18);
+  constexpr double hopeless = 5;
+  const auto before = paces_.find(pace_key(spec, who, settings_.is_grid));
+  if (before == paces_.end()) return "";
+  const auto& [num_keys, seconds, behind] = before->second;
+  const double growth = static_cast<double>(spec.num_keys) / static_cast<double>(num_keys);
+  if (growth >= 1 && seconds * growth >= settings_.contender_seconds && !(settings_.is_grid && who.is_ours)) {
+    return fmt::format("left out: {} keys took {:.2g} s", num_keys, seconds);
+  }
+  if (!settings_.is_grid || who.is_ours || growth <= 1 || behind < hopeless) return "";
+  if (num_keys < many_keys) return "";
+  return fmt::format("left out: {} keys took it {:.2g} times as long as the best peer", num_keys, behind);
+}
+
+/// Times that are short beside what a contender may take tell nothing of larger inputs, but for the grid's.
+void race_runner::remember_paces(const case_spec& spec, const std::vector<lane>& lanes) {
+  const double best_ms = best_peer_ms(lanes);
+  for (const lane& of : lanes) {
+    if (of.runs_ms.empty()) continue;
+    const double seconds = of.least_ms() / 1e3;
+    if (!settings_.is_grid && seconds < settings_.contender_seconds / 100) continue;
+    pace& kept = paces_[pace_key(spec, of.who, settings_.is_grid)];
+    if (kept.num_keys < spec.num_keys) kept = {spec.num_keys, seconds, of.least_ms() / best_ms};
+  }
 }
 
 json race_runner::run(const case_spec& spec, const std::vector<candidate>& candidates) {
@@ -147,17 +194,55 @@ json race_runner::run(const case_spec& spec, const std::vector<candidate>& candi
     for (lane& l : lanes) race_alone(l);
   }
   json results = json::array();
-  for (lane& l : lanes) {
-    remember_pace(spec, l);
-    results.push_back(result_of(l));
-  }
+  remember_paces(spec, lanes);
+  for (lane& l : lanes) results.push_back(result_of(l));
+  if (settings_.is_grid) print_grid_case(spec, lanes);
   json made = {
       {"type", spec.type}, {"distribution", spec.distribution}, {"num_keys", spec.num_keys}, {"seed", settings_.seed}};
   if (spec.radix_bits != 0) made["radix_bits"] = spec.radix_bits;
   if (spec.device_memory_bytes != 0) made["device_memory_bytes"] = spec.device_memory_bytes;
-  made["pinned"] = pins;
+  if (spec.num_arrays > 1) made["num_arrays"] = spec.num_arrays;
+  if (!settings_.is_grid) made["pinned"] = pins;
   made["results"] = std::move(results);
   return made;
+}
+
+namespace {
+
+json rounded_list(const std::vector<double>& values) {
+  json list = json::array();
+  for (const double value : values) list.push_back(rounded(value));
+  return list;
+}
+
+/// A grid has thousands of results: what follows from others is left out.
+template <class Lane>
+void add_grid_result(json& result, const Lane& from) {
+  if (from.runs_ms.empty()) return;
+  result["median_ms"] = rounded(median(from.runs_ms));
+  result["verified"] = from.is_verified.value_or(false);
+  if (from.is_alone) result["alone"] = true;  // its runs are one after the other
+  result["runs_ms"] = rounded_list(from.runs_ms);
+  if (from.cpu_ms.size() == from.runs_ms.size()) result["cpu_ms"] = rounded_list(from.cpu_ms);
+}
+
+}  // namespace
+
+/// "reused sorter 1.20 (one call 1.02) x vqsort": least times for one array.
+void race_runner::print_grid_case(const case_spec& spec, const std::vector<lane>& lanes) const {
+  const auto best =
+      std::ranges::min_element(lanes, {}, [](const lane& l) { return l.who.is_ours ? never : l.least_ms(); });
+  const double best_ms = best_peer_ms(lanes);
+  std::string line;
+  for (const lane& l : lanes) {
+    if (l.is_verified == false) line += "  WRONG RESULT: " + l.who.name;
+    if (l.who.is_ours && !l.runs_ms.empty()) {
+      line += fmt::format("  {:.4g} us, {:.2f} x", l.least_ms() * 1e3, best_ms / l.least_ms());
+    }
+  }
+  if (best_ms < never) line += fmt::format("  {} {:.4g} us", best->who.name, best_ms * 1e3);
+  fmt::print("{:<14} {:<16} {:>10} {}\n", spec.type, spec.distribution, spec.num_keys, line);
+  std::fflush(stdout);
 }
 
 json race_runner::result_of(lane& from) {
@@ -171,6 +256,10 @@ json race_runner::result_of(lane& from) {
     }
   }
   if (!from.refused.empty()) result["refused"] = from.refused;
+  if (settings_.is_grid) {
+    add_grid_result(result, from);
+    return result;
+  }
   if (from.runs_ms.empty()) {
     fmt::print("{}  - {}\n", head, from.refused);
     return result;
@@ -182,6 +271,7 @@ json race_runner::result_of(lane& from) {
   result["verified"] = is_verified;
   if (from.is_alone) result["alone"] = true;  // its runs are one after the other
   result["runs_ms"] = from.runs_ms;
+  if (from.cpu_ms.size() == from.runs_ms.size()) result["cpu_ms"] = from.cpu_ms;
   fmt::print("{} {:>11.3f} ms {:>10.1f} M/s{}\n", head, median_ms, result["mega_keys_per_s"].get<double>(),
              is_verified ? "" : "  WRONG RESULT");
   std::fflush(stdout);

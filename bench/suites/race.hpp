@@ -33,14 +33,17 @@ class race_runner {
   struct pace {
     std::uint64_t num_keys = 0;
     double seconds = 0;
+    double behind = 1;  ///< how many times the best peer's time that was
   };
   [[nodiscard]] std::vector<lane> lanes_of(const case_spec& spec, const std::vector<candidate>& candidates) const;
   void race_in_turns(std::vector<lane>& lanes);
   void race_alone(lane& of);
-  [[nodiscard]] bool wants_turn(const lane& of) const;
+  [[nodiscard]] bool wants_turn(const lane& of, double best_peer_ms) const;
   void take_turn(lane& of);
   void verify(lane& of);
-  void remember_pace(const case_spec& spec, const lane& of);
+  [[nodiscard]] std::string why_left_out(const case_spec& spec, const candidate& who) const;
+  void remember_paces(const case_spec& spec, const std::vector<lane>& lanes);
+  void print_grid_case(const case_spec& spec, const std::vector<lane>& lanes) const;
   nlohmann::ordered_json result_of(lane& from);
 
   const settings& settings_;

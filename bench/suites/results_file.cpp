@@ -11,6 +11,7 @@
 #include <spansort/errors.hpp>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -50,6 +51,17 @@ json read_json(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw spansort::io_error("cannot read " + path, errno);
   return json::parse(file);
+}
+
+std::string dense_text(const json& document) {
+  std::string text = "{\n\"meta\": " + document.at("meta").dump(1);
+  for (const char* const list : {"cases", "left_out"}) {
+    text += fmt::format(",\n\"{}\": [", list);
+    const char* separator = "\n";
+    for (const json& one : document.at(list)) text += std::exchange(separator, ",\n") + one.dump();
+    text += "\n]";
+  }
+  return text + "\n}";
 }
 
 json read_cases(const std::string& path) {

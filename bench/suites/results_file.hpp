@@ -16,6 +16,9 @@ namespace bench {
 /// Returns what an exception of the parser says, for users.
 [[nodiscard]] std::string message_of(const nlohmann::ordered_json::exception& failure);
 
+/// Returns the text of a file of very many cases, each in a line.
+[[nodiscard]] std::string dense_text(const nlohmann::ordered_json& document);
+
 /// Returns the cases of a file. Throws io_error, and bad_input for what no suite has written.
 [[nodiscard]] nlohmann::ordered_json read_cases(const std::string& path);
 

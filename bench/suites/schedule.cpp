@@ -9,7 +9,9 @@
 namespace bench {
 namespace {
 
-std::uint64_t bytes_of(const scheduled_case& one) { return one.spec.num_keys * record_bytes_of(one.spec.type); }
+std::uint64_t bytes_of(const scheduled_case& one) {
+  return one.spec.num_keys * parse_record_type(one.spec.type).size_bytes();
+}
 
 /// Inputs that are small beside the largest cost next to nothing: they come a level earlier.
 void hurry_small_ones(std::vector<scheduled_case>& all) {

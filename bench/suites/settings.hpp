@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace bench {
+
+class peer_pool;
 
 struct settings {
   std::vector<std::string> figures;  ///< words of which a figure's name has one; empty: all
@@ -19,9 +22,19 @@ struct settings {
   std::string commit = "unknown";
   std::string notes;
   std::string json_file;
-  std::string peers_file;
+  std::vector<std::string> peers_files;
   std::vector<std::string> measured_files;  ///< results of earlier runs, whose cases are not run again
   bool is_dry_run = false;                  ///< print the cases, and run none
+
+  // These are of suite cpu alone.
+  bool is_grid = false;            ///< thousands of cases, most of them short
+  std::vector<std::string> types;  ///< empty: all, as for those below
+  std::vector<std::string> distributions;
+  std::vector<unsigned> log2_sizes;
+  std::vector<std::string> contenders;  ///< words of which a contender's name has one
+  unsigned threads = 0;                 ///< processors that all may use; 0: those that this process may use
+
+  std::shared_ptr<peer_pool> peers = {};  ///< of `peers_files`; null: none
 };
 
 }  // namespace bench

@@ -2,8 +2,11 @@
 #include "bench/suites/suite.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,6 +19,7 @@
 #include "bench/circumstances.hpp"
 #include "bench/suites/devices.hpp"
 #include "bench/suites/metadata.hpp"
+#include "bench/suites/peers/peers.hpp"
 #include "bench/suites/race.hpp"
 #include "bench/suites/results_file.hpp"
 #include "bench/suites/schedule.hpp"
@@ -36,7 +40,7 @@ bool is_wanted(const figure& f, const settings& s) {
 /// and a workspace of three copies. `held_bytes` of the host's memory are there for inputs already.
 std::string why_too_large(const case_spec& spec, const figure& of, const std::vector<std::string>& lists,
                           std::uint64_t held_bytes) {
-  const std::uint64_t size_bytes = spec.num_keys * record_bytes_of(spec.type);
+  const std::uint64_t size_bytes = spec.num_keys * spec.num_arrays * parse_record_type(spec.type).size_bytes();
   for (const spansort::device_description& device : spansort::list_devices()) {
     const bool is_host = !device.name.starts_with("gpu");
     const bool holds_all = is_host || (!of.spans_devices && std::ranges::any_of(lists, is_gpu));
@@ -111,7 +115,7 @@ class suite_runner {
   using position = std::pair<const figure*, std::size_t>;
 
   void run_case(scheduled_case one) {
-    fmt::print("\n{}\n", title_of(one));
+    if (!settings_.is_grid) fmt::print("\n{}\n", title_of(one));
     const bool is_late = settings_.seconds > 0 && elapsed_s() > settings_.seconds;
     std::erase_if(one.users, [&](const scheduled_case::user& user) {
       const std::string why =
@@ -120,7 +124,8 @@ class suite_runner {
       return !why.empty();
     });
     if (!one.users.empty()) race_case(one);
-    write();  // after every case: an hour's figures must not be lost with the last one
+    // An hour's figures must not be lost with the last case; a large file is not written after each of them.
+    if (!settings_.is_grid || elapsed_s() > written_s_ + 20) write();
   }
 
   void race_case(const scheduled_case& one) {
@@ -144,7 +149,7 @@ class suite_runner {
   }
 
   void leave_out(const scheduled_case::user& user, const case_spec& spec, const std::string& why) {
-    fmt::print("  left out: {}\n", why);
+    if (!settings_.is_grid) fmt::print("  left out: {}\n", why);
     json left = {{"figure", user.of->name},
                  {"place", user.place},
                  {"type", spec.type},
@@ -168,7 +173,8 @@ class suite_runner {
     json document = {{"meta", meta_}, {"cases", json::array()}, {"left_out", json::array()}};
     for (const auto& [where, made] : cases_) document["cases"].push_back(made);
     for (const auto& [where, left] : left_out_) document["left_out"].push_back(left);
-    spansort::write_file(settings_.json_file, document.dump(1) + "\n");
+    spansort::write_file(settings_.json_file, (settings_.is_grid ? dense_text(document) : document.dump(1)) + "\n");
+    written_s_ = elapsed_s();
   }
 
   settings settings_;
@@ -177,10 +183,25 @@ class suite_runner {
   std::map<position, json> cases_;
   std::map<position, json> left_out_;
   steady::time_point begin_ = steady::now();
+  double written_s_ = 0;  ///< when the file was written last
 };
 
+/// Leaves `count` of its processors to this process and to all that it starts.
+void keep_processors(unsigned count) {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof(allowed), &allowed) != 0) throw spansort::io_error("cannot read affinity", errno);
+  const auto all = static_cast<unsigned>(CPU_COUNT(&allowed));
+  if (count > all) throw spansort::invalid_argument(fmt::format("--threads {}: there are {} processors", count, all));
+  for (std::size_t cpu = CPU_SETSIZE; cpu-- > 0 && static_cast<unsigned>(CPU_COUNT(&allowed)) > count;) {
+    CPU_CLR(cpu, &allowed);
+  }
+  if (::sched_setaffinity(0, sizeof(allowed), &allowed) != 0) throw spansort::io_error("cannot set affinity", errno);
+  ::omp_set_num_threads(static_cast<int>(count));  // OpenMP has counted processors already
+}
+
 std::vector<figure> wanted_figures(const std::string& suite, const settings& s) {
-  std::vector<figure> figures = figures_of(suite, s.max_log2_size);
+  std::vector<figure> figures = s.is_grid ? grid_figures({s.types, s.distributions, s.log2_sizes, s.max_log2_size})
+                                          : figures_of(suite, s.max_log2_size);
   std::erase_if(figures, [&](const figure& f) { return !is_wanted(f, s); });
   if (figures.empty()) throw spansort::invalid_argument("--only names no figure of suite " + suite);
   return figures;
@@ -189,7 +210,10 @@ std::vector<figure> wanted_figures(const std::string& suite, const settings& s) 
 }  // namespace
 
 int run_suite(const std::string& suite, settings s, const std::string& command) {
-  s.devices = resolve_devices(s.devices);
+  s.is_grid = suite == "cpu";
+  if (s.threads != 0) keep_processors(s.threads);
+  if (!s.peers_files.empty()) s.peers = std::make_shared<peer_pool>(s.peers_files);
+  s.devices = s.is_grid ? std::vector<std::string>{"cpu"} : resolve_devices(s.devices);
   const std::vector<figure> figures = wanted_figures(suite, s);
   std::vector<scheduled_case> cases = schedule(figures);
   const std::set<std::string> measured = names_of_measured(s.measured_files);
