@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/suites/metadata.hpp"
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <spansort/devices.hpp>
 #include <spansort/version.hpp>
@@ -27,6 +28,11 @@ json metadata(const std::string& suite, const settings& s, const std::string& co
                {"vector_target", spansort::list_devices().front().vector_target},
                {"compiler", __VERSION__}};
   if (const json software = gpu_software(); !software.is_null()) meta["gpu_software"] = software;
+  if (s.is_grid) {
+    const char* const vectors = std::getenv("SPANSORT_VECTORS");
+    meta["vectors_forced"] = vectors == nullptr ? "" : vectors;
+    meta["clocks"] = "runs_ms: wall clock; cpu_ms: time of all processors of the process; milliseconds for one array";
+  }
   meta.update({{"seed", s.seed},
                {"repeats", s.repeats},
                {"load_average_at_start", load_average()},
