@@ -16,11 +16,12 @@ bool is_wanted(const candidate& one, const std::vector<std::string>& words) {
          std::ranges::any_of(words, [&](const std::string& word) { return one.name.find(word) != std::string::npos; });
 }
 
-/// All that take part in the grid of the CPU.
+/// Returns all that take part in the grid of the CPU, those first that are fast as a rule: whoever is far behind them
+/// has one turn.
 std::vector<candidate> grid_candidates(const case_spec& spec, const settings& s) {
   std::vector<candidate> found = our_calls();
-  std::ranges::move(all_cpu_baselines(), std::back_inserter(found));
   if (s.peers) std::ranges::move(s.peers->candidates(spec), std::back_inserter(found));
+  std::ranges::move(all_cpu_baselines(), std::back_inserter(found));
   std::erase_if(found, [&](const candidate& one) { return !is_wanted(one, s.contenders); });
   return found;
 }

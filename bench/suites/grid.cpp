@@ -36,8 +36,11 @@ const std::vector<ranked> float_distributions = {
 
 constexpr unsigned smallest_log2_size = 4;
 constexpr unsigned largest_log2_size = 27;
-/// Small arrays are sorted as many as make up so many keys: some 20 microseconds of the fastest sorts.
-constexpr std::uint64_t keys_of_a_batch = std::uint64_t{1} << 16;
+/// Returns of how many keys the small arrays are together that are sorted between two readings of the clock: some 20
+/// microseconds of the fastest sorts.
+std::uint64_t keys_of_a_batch(const std::string& type) {
+  return std::uint64_t{1} << (type.find('(') == std::string::npos ? 16 : 14);
+}
 
 std::vector<unsigned> log2_sizes(const grid_part& part) {
   if (!part.log2_sizes.empty()) return part.log2_sizes;
@@ -49,9 +52,10 @@ std::vector<unsigned> log2_sizes(const grid_part& part) {
 }
 
 unsigned level_of_size(unsigned log2) {
-  if (log2 >= 27) return 3;
-  if (log2 >= 26) return 2;
-  return log2 == 22 || log2 == 18 ? 1 : 0;
+  if (log2 <= 16) return 0;
+  if (log2 <= 20) return 1;
+  if (log2 == 24) return 2;
+  return log2 <= 26 ? 3 : 5;
 }
 
 bool is_float(const std::string& type) { return type.find('f') != std::string::npos; }
@@ -95,7 +99,7 @@ std::vector<figure> grid_figures(const grid_part& part) {
       for (const unsigned log2 : log2_sizes(part)) {
         case_spec spec{type.name, d.name, std::uint64_t{1} << log2};
         spec.level = type.level + d.level + level_of_size(log2);
-        spec.num_arrays = std::max<std::uint64_t>(1, keys_of_a_batch >> log2);
+        spec.num_arrays = std::max<std::uint64_t>(1, keys_of_a_batch(type.name) >> log2);
         made.cases.push_back(spec);
       }
     }

@@ -13,6 +13,18 @@ namespace bench {
 
 using json = nlohmann::ordered_json;
 
+namespace {
+
+constexpr const char* of_figures =
+    "median of runs_ms; contenders take turns, but for those marked alone; the first result that counts of each "
+    "contender is verified; what several figures show is measured once";
+constexpr const char* of_the_grid =
+    "least of runs_ms; contenders take turns, but for those marked alone; the first result that counts of each "
+    "contender "
+    "is verified; a peer that is far behind has one run";
+
+}  // namespace
+
 json metadata(const std::string& suite, const settings& s, const std::string& command) {
   json devices = json::array();
   for (const spansort::device_description& d : spansort::list_devices()) {
@@ -37,9 +49,7 @@ json metadata(const std::string& suite, const settings& s, const std::string& co
                {"repeats", s.repeats},
                {"load_average_at_start", load_average()},
                {"notes", s.notes},
-               {"statistic",
-                "median of runs_ms; contenders take turns, but for those marked alone; the first result that counts of "
-                "each contender is verified; what several figures show is measured once"}});
+               {"statistic", s.is_grid ? of_the_grid : of_figures}});
   return meta;
 }
 

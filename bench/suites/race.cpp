@@ -47,6 +47,8 @@ std::string pace_key(const case_spec& spec, const candidate& c, bool is_grid) {
 double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 constexpr double never = std::numeric_limits<double>::infinity();
+/// A peer of the grid so many times behind the best one has no further part in it.
+constexpr double hopeless = 5;
 
 }  // namespace
 
@@ -62,7 +64,10 @@ struct race_runner::lane {
   bool lacks_memory = false;  ///< why it is refused, perhaps only for what the others hold
   bool is_alone = false;      ///< it does not take turns with others
 
-  [[nodiscard]] double least_ms() const { return runs_ms.empty() ? never : *std::ranges::min_element(runs_ms); }
+  /// Returns its best time; a wrong result has none.
+  [[nodiscard]] double least_ms() const {
+    return runs_ms.empty() || is_verified == false ? never : *std::ranges::min_element(runs_ms);
+  }
 };
 
 namespace {
@@ -84,6 +89,7 @@ bool race_runner::wants_turn(const lane& of, double best_peer) const {
   constexpr double far_behind = 2.5;
   if (!of.refused.empty() || of.runs_ms.size() >= settings_.repeats) return false;
   if (!settings_.is_grid) return of.total_s < settings_.contender_seconds;
+  if (of.is_verified == false) return false;
   return of.total_s < settings_.contender_seconds / 4 &&
          (of.who.is_ours || of.least_ms() == never || of.least_ms() < far_behind * best_peer);
 }
@@ -98,7 +104,12 @@ void race_runner::verify(lane& of) {
 
 /// Sorts once, and the first time once more before, untimed: memory that nobody has touched yet comes slowly. What
 /// takes long in any case has no time for that. The first result that counts is verified.
-void race_runner::take_turn(lane& of) {
+void race_runner::take_turn(lane& of, double best_peer_ms) {
+  // A peer of the grid that is hopeless even so has no second run.
+  const double in_ms = 1e3 / static_cast<double>(data_.num_arrays());
+  const double most_s = settings_.is_grid && !of.who.is_ours
+                            ? std::min(settings_.contender_seconds, hopeless * best_peer_ms / in_ms)
+                            : settings_.contender_seconds;
   const auto sort = [&] {
     spent_.prepare_s += seconds_of([&] { of.ready->prepare(); });
     const elapsed took = of.ready->run();
@@ -111,10 +122,9 @@ void race_runner::take_turn(lane& of) {
       spent_.make_s += seconds_of([&] { of.ready = of.who.make(data_); });
       took = sort();
     }
-    if (took.wall_s < settings_.contender_seconds) took = sort();
-    const double ms = 1e3 / static_cast<double>(data_.num_arrays());
-    of.runs_ms.push_back(took.wall_s * ms);
-    if (took.cpu_s) of.cpu_ms.push_back(*took.cpu_s * ms);
+    if (took.wall_s < most_s) took = sort();
+    of.runs_ms.push_back(took.wall_s * in_ms);
+    if (took.cpu_s) of.cpu_ms.push_back(*took.cpu_s * in_ms);
     of.total_s += took.wall_s;
     if (!of.is_verified) verify(of);
   } catch (const spansort::out_of_memory& e) {
@@ -128,7 +138,8 @@ void race_runner::take_turn(lane& of) {
 void race_runner::race_in_turns(std::vector<lane>& lanes) {
   for (unsigned round = 0; round < settings_.repeats; ++round) {
     for (lane& l : lanes) {
-      if (wants_turn(l, best_peer_ms(lanes))) take_turn(l);
+      const double best_ms = best_peer_ms(lanes);
+      if (wants_turn(l, best_ms)) take_turn(l, best_ms);
     }
   }
   for (lane& l : lanes) l.ready.reset();
@@ -140,7 +151,7 @@ void race_runner::race_in_turns(std::vector<lane>& lanes) {
 void race_runner::race_alone(lane& of) {
   if (std::exchange(of.lacks_memory, false)) of.refused.clear();
   of.is_alone = true;
-  while (wants_turn(of, never)) take_turn(of);
+  while (wants_turn(of, never)) take_turn(of, never);
   of.ready.reset();
 }
 
@@ -158,7 +169,6 @@ std::vector<race_runner::lane> race_runner::lanes_of(const case_spec& spec,
 std::string race_runner::why_left_out(const case_spec& spec, const candidate& who) const {
   // A call's own costs say nothing of more keys, and neither do threads that had little to share.
   const std::uint64_t many_keys = std::uint64_t{1} << (who.is_one_thread ? 12 : 18);
-  constexpr double hopeless = 5;
   const auto before = paces_.find(pace_key(spec, who, settings_.is_grid));
   if (before == paces_.end()) return "";
   const auto& [num_keys, seconds, behind] = before->second;
@@ -175,7 +185,7 @@ std::string race_runner::why_left_out(const case_spec& spec, const candidate& wh
 void race_runner::remember_paces(const case_spec& spec, const std::vector<lane>& lanes) {
   const double best_ms = best_peer_ms(lanes);
   for (const lane& of : lanes) {
-    if (of.runs_ms.empty()) continue;
+    if (of.least_ms() == never) continue;
     const double seconds = of.least_ms() / 1e3;
     if (!settings_.is_grid && seconds < settings_.contender_seconds / 100) continue;
     pace& kept = paces_[pace_key(spec, of.who, settings_.is_grid)];
@@ -219,7 +229,6 @@ json rounded_list(const std::vector<double>& values) {
 template <class Lane>
 void add_grid_result(json& result, const Lane& from) {
   if (from.runs_ms.empty()) return;
-  result["median_ms"] = rounded(median(from.runs_ms));
   result["verified"] = from.is_verified.value_or(false);
   if (from.is_alone) result["alone"] = true;  // its runs are one after the other
   result["runs_ms"] = rounded_list(from.runs_ms);

@@ -39,7 +39,7 @@ class race_runner {
   void race_in_turns(std::vector<lane>& lanes);
   void race_alone(lane& of);
   [[nodiscard]] bool wants_turn(const lane& of, double best_peer_ms) const;
-  void take_turn(lane& of);
+  void take_turn(lane& of, double best_peer_ms);
   void verify(lane& of);
   [[nodiscard]] std::string why_left_out(const case_spec& spec, const candidate& who) const;
   void remember_paces(const case_spec& spec, const std::vector<lane>& lanes);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <spansort/errors.hpp>
 #include <string_view>
@@ -25,6 +26,10 @@ std::string name_of(const std::string& figure, const case_spec& spec) {
   return name;
 }
 
+void drop(json& from, std::initializer_list<const char*> fields) {
+  for (const char* const field : fields) from.erase(field);
+}
+
 void require_times(const std::string& path, const std::vector<double>& runs_ms) {
   if (std::ranges::all_of(runs_ms, [](double ms) { return ms > 0; })) return;
   throw spansort::bad_input(path + ": a run has a time that is not above 0");
@@ -35,8 +40,11 @@ void require_times(const std::string& path, const std::vector<double>& runs_ms) 
 std::vector<double> runs_of(const json& result) { return result.value("runs_ms", std::vector<double>{}); }
 
 std::string contender_name(const json& result) {
-  return fmt::format("{} {} {}", result.at("name").get<std::string>(), result.at("devices").get<std::string>(),
-                     result.at("data").get<std::string>());
+  std::string name = result.at("name");
+  for (const char* const field : {"devices", "data"}) {
+    if (result.contains(field)) name = fmt::format("{} {}", name, result.at(field).get<std::string>());
+  }
+  return name;
 }
 
 std::string message_of(const json::exception& failure) {
@@ -53,12 +61,18 @@ json read_json(const std::string& path) {
   return json::parse(file);
 }
 
-std::string dense_text(const json& document) {
+std::string dense_text(json document) {
+  for (json& one : document.at("cases")) {
+    for (json& result : one.at("results")) drop(result, {"devices", "data"});
+  }
   std::string text = "{\n\"meta\": " + document.at("meta").dump(1);
   for (const char* const list : {"cases", "left_out"}) {
     text += fmt::format(",\n\"{}\": [", list);
     const char* separator = "\n";
-    for (const json& one : document.at(list)) text += std::exchange(separator, ",\n") + one.dump();
+    for (json& one : document.at(list)) {
+      drop(one, {"source", "place", "seed"});
+      text += std::exchange(separator, ",\n") + one.dump();
+    }
     text += "\n]";
   }
   return text + "\n}";
@@ -78,7 +92,7 @@ json read_cases(const std::string& path) {
     return document.at("cases");
   } catch (const json::exception& e) {
     throw spansort::bad_input(
-        fmt::format("{} is no result of spansort bench papers or multi-gpu: {}", path, message_of(e)));
+        fmt::format("{} is no result of spansort bench papers, multi-gpu or cpu: {}", path, message_of(e)));
   }
 }
 

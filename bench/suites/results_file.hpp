@@ -16,8 +16,8 @@ namespace bench {
 /// Returns what an exception of the parser says, for users.
 [[nodiscard]] std::string message_of(const nlohmann::ordered_json::exception& failure);
 
-/// Returns the text of a file of very many cases, each in a line.
-[[nodiscard]] std::string dense_text(const nlohmann::ordered_json& document);
+/// Returns the text of a file of very many cases, each in a line, without what all of them have in common.
+[[nodiscard]] std::string dense_text(nlohmann::ordered_json document);
 
 /// Returns the cases of a file. Throws io_error, and bad_input for what no suite has written.
 [[nodiscard]] nlohmann::ordered_json read_cases(const std::string& path);
@@ -26,7 +26,7 @@ namespace bench {
 [[nodiscard]] std::string case_name(const nlohmann::ordered_json& one);
 [[nodiscard]] std::string case_name(const figure& of, const case_spec& spec);
 
-/// "rmg gpu:0,1 host": what a contender is known by within a case.
+/// "rmg gpu:0,1 host": what a contender is known by within a case. Those of the grid have names alone.
 [[nodiscard]] std::string contender_name(const nlohmann::ordered_json& result);
 /// Returns a contender's times in milliseconds; there are none where it was refused.
 [[nodiscard]] std::vector<double> runs_of(const nlohmann::ordered_json& result);

@@ -12,7 +12,10 @@ std::vector<candidate> cpu_baselines() {
 }
 
 std::vector<candidate> all_cpu_baselines() {
-  std::vector<candidate> found = cpu_baselines();
+  std::vector<candidate> found;
+  add_vqsort(found);
+  add_gnu_parallel(found);
+  add_standard_sorts(found);
   add_boost(found);
   add_ips4o(found);
   return found;
