@@ -4,11 +4,13 @@
 
 usage: scripts/speed_table.py [--check]
 --check: change nothing; exit 1 if README or the chart is not what the files say. Figures come from the files alone:
-what is in none of them is said to be not measured."""
+what is in none of them is said to be not measured. The table leaves the CPU's rows to its heat maps."""
 import json
 import math
 import pathlib
 import sys
+
+import grid_results
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "bench/results"
@@ -22,7 +24,8 @@ UNMEASURED = "not measured"
 NO_GPU = "CPU only"
 NO_CPU = "GPU only"
 # The files name contenders so.
-CPU_NAMES = {"Spansort": "spansort, one call", "std::sort": "std::sort", "vqsort": "hwy vqsort (1 thread)"}
+CPU_NAMES = {"Spansort": grid_results.ONE_CALL, "NumPy": "numpy", "std::sort": "std_sort", "vqsort": "vqsort"}
+CPU_MACHINE = ("zen5-2-cores", 2, "AVX-512")
 FILE_NAMES = {"Spansort": "spansort", "NumPy": "numpy.sort", "std::sort": "std::sort"}
 
 
@@ -30,13 +33,14 @@ def load(path):
     return json.loads((RESULTS / path).read_text())
 
 
-def cpu_row(file, key_type, distribution, power, **more):
-    """Rates of one case of `./dev bench cpu`; a contender without a figure is not measured."""
-    case = next(c for c in load(f"zen3-2-cores/{file}.json")["cases"]
-                if (c["type"], c["distribution"], c["num_keys"]) == (key_type, distribution, 2**power))
-    rates = {r["name"]: r["million_keys_per_s"] for r in case["results"] if r["verified"]}
-    found = {name: rates[key] for name, key in CPU_NAMES.items() if key in rates}
-    return {"NumPy": UNMEASURED, "CUB": NO_CPU, "vqsort": UNMEASURED} | found | more
+def cpu_row(kind, distribution, power):
+    """Rates of one cell of `./dev bench cpu`; a contender without a figure is not measured."""
+    run = next(run for run in grid_results.runs(RESULTS)
+               if (run.machine, run.meta["num_threads"], run.meta["vector_target"]) == CPU_MACHINE)
+    times = next((cell.times for cell in run.cells
+                  if (cell.kind, cell.distribution, cell.num_keys) == (kind, distribution, 2**power)), {})
+    found = {name: 2**power / times[key] / 1e3 for name, key in CPU_NAMES.items() if key in times}
+    return dict.fromkeys(CPU_NAMES, UNMEASURED) | {"CUB": NO_CPU} | found
 
 
 def file_row():
@@ -57,10 +61,10 @@ def gpu_row(suite, machine="h200x1", **wanted):
 
 def rows():
     return [
-        ("2^24 32-bit integers, CPU", cpu_row("cpu-uniform", "u32", "uniform", 24)),
-        ("2^27 64-bit integers, CPU", cpu_row("cpu-uniform", "u64", "uniform", 27)),
-        ("2^24 pairs of 32-bit keys and values, CPU", cpu_row("cpu-uniform", "u32(u32)", "uniform", 24)),
-        ("2^24 32-bit integers, few distinct values, CPU", cpu_row("cpu-distributions", "u32", "entropy:4", 24)),
+        ("2^24 32-bit integers, CPU", cpu_row("u32", "uniform", 24)),
+        ("2^24 64-bit integers, CPU", cpu_row("u64", "uniform", 24)),
+        ("2^24 pairs of 32-bit keys and values, CPU", cpu_row("u32(u32)", "uniform", 24)),
+        ("2^24 32-bit integers, each AND of four words, CPU", cpu_row("u32", "entropy:4", 24)),
         ("a file of 2^26 64-bit integers, read, sorted, written", file_row()),
         ("2^28 32-bit integers on an H200", gpu_row("local", type="u32", distribution="uniform", num_keys=2**28)),
         ("2^12 32-bit integers on an H200", gpu_row("small", memory="device", num_keys=2**12)),
@@ -75,7 +79,8 @@ def cell(value):
 
 def table(all_rows):
     lines = [["million keys (pairs) a second", *NAMES], ["---"] + ["---:"] * len(NAMES)]
-    lines += [[name, *(cell(found[contender]) for contender in NAMES)] for name, found in all_rows]
+    lines += [[name, *(cell(found[contender]) for contender in NAMES)] for name, found in all_rows
+              if not name.endswith(", CPU")]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -118,7 +123,7 @@ def chart(all_rows):
 def main():
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    all_rows = rows()
+    all_rows = [row for row in rows() if row[1]["Spansort"] != UNMEASURED]
     page = REPOSITORY / "README.md"
     before, rest = page.read_text().split(BEGIN)
     wanted = {page: f"{before}{BEGIN}\n{table(all_rows)}\n{END}{rest.split(END)[1]}", CHART: chart(all_rows)}
