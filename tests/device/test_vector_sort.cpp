@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -15,9 +16,19 @@
 namespace spansort::device::host {
 namespace {
 
-enum class kind { uniform, crowded, few, zero_one, sorted, slope, almost_constant };
-constexpr kind all_kinds[] = {kind::uniform, kind::crowded,        kind::few, kind::zero_one, kind::sorted,
-                              kind::slope,   kind::almost_constant};
+enum class kind { uniform, crowded, few, zero_one, sorted, slope, almost_constant, unit_floats, deceiving };
+constexpr kind all_kinds[] = {kind::uniform, kind::crowded,         kind::few,         kind::zero_one, kind::sorted,
+                              kind::slope,   kind::almost_constant, kind::unit_floats, kind::deceiving};
+
+template <class K>
+K bits_of_unit_float(std::uint64_t random) {
+  const double value = static_cast<double>(random >> 11) * 0x1p-53;
+  if constexpr (sizeof(K) == 8) {
+    return std::bit_cast<K>(value);
+  } else {
+    return std::bit_cast<K>(static_cast<float>(value));
+  }
+}
 
 template <class K>
 std::vector<K> make_keys(kind what, std::uint64_t num_keys, std::mt19937_64& random) {
@@ -32,6 +43,11 @@ std::vector<K> make_keys(kind what, std::uint64_t num_keys, std::mt19937_64& ran
       case kind::zero_one: key = key % 2 == 0 ? K{0} : static_cast<K>(~K{0}); break;
       case kind::slope: key = std::max(key, static_cast<K>(random())); break;
       case kind::almost_constant: key = key % 97 == 0 ? key : K{7}; break;
+      case kind::unit_floats: key = bits_of_unit_float<K>(random()); break;
+      // Places where samples are likely to look lie evenly, the others crowd.
+      case kind::deceiving:
+        key = static_cast<std::uint64_t>(&key - keys.data()) % (num_keys / 16 + 1) < 20 ? key : key % 1000;
+        break;
     }
   }
   if (what == kind::sorted) std::sort(keys.begin(), keys.end());

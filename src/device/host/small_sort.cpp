@@ -21,16 +21,16 @@ namespace {
 /// What a thread keeps from call to call, until it ends.
 class kept_scratch {
  public:
-  /// Arrays for vector_sort(), which take more room for more keys only.
+  /// Arrays for a vector_sort() of `keys`, which take more room for more keys only.
   template <class K>
-  [[nodiscard]] vector_sort_scratch<K> arrays(std::uint64_t num_keys) {
+  [[nodiscard]] vector_sort_scratch<K> arrays(const K* keys, std::uint64_t num_keys) {
     const std::uint64_t wanted = std::bit_ceil(std::max(num_keys, fewest_keys));
     if (wanted * sizeof(K) > room_bytes_) grow(wanted * sizeof(K));
     const std::uint64_t room = room_bytes_ / sizeof(K);
     std::byte* const data = arrays_.get();
     return {
-        .first = reinterpret_cast<K*>(data),
-        .second = reinterpret_cast<K*>(data + room_bytes_ + padding_bytes),
+        .first = reinterpret_cast<K*>(place_apart(data, keys, 1)),
+        .second = reinterpret_cast<K*>(place_apart(data + room_bytes_ + padding_bytes, keys, 2)),
         .num_keys = room,
         .num_second_keys = room * vector_sort_spread,
         .cursors = reinterpret_cast<std::uint32_t*>(data + (1 + vector_sort_spread) * room_bytes_ + 2 * padding_bytes),
@@ -45,9 +45,17 @@ class kept_scratch {
 
  private:
   static constexpr std::uint64_t fewest_keys = 4096;
-  static constexpr std::uint64_t padding_bytes = 64;
+  static constexpr std::uint64_t page_bytes = 4096;
+  static constexpr std::uint64_t padding_bytes = page_bytes + 64;
   static constexpr std::uint64_t cursor_share = 64;  ///< bytes of keys for each cursor
   static_assert(most_small_bytes * (2 + vector_sort_spread) + worker_scratch::size_bytes <= most_small_scratch_bytes);
+
+  /// Returns the first line from `begin` on that lies `thirds` of a page behind where `keys` begin in theirs.
+  /// Processors take loads and stores at the same place of two pages for dependent: 2^11 u32 on AVX2 took 40 % longer.
+  static std::byte* place_apart(std::byte* begin, const void* keys, unsigned thirds) {
+    const std::uint64_t wanted = reinterpret_cast<std::uintptr_t>(keys) + thirds * page_bytes / 3;
+    return begin + (wanted - reinterpret_cast<std::uintptr_t>(begin)) % page_bytes / 64 * 64;
+  }
 
   void grow(std::uint64_t room_bytes) {
     arrays_.reset();  // its contents are of no use
@@ -88,9 +96,9 @@ bool finish_ordered(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_k
 template <class K>
 void sort_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   constexpr std::uint64_t worth_a_look = 256;  // the order of fewer costs about what their sort costs
-  constexpr std::uint64_t fewest_repeated = sort_limits{}.few_values_keys;
+  constexpr std::uint64_t fewest_repeated = 4 * sort_limits{}.few_values_keys;
   if (num_keys <= vector_sort_unscratched) return vector_sort<K>(codec, keys, keys, num_keys, {});
-  const vector_sort_scratch<K> scratch = kept.arrays<K>(num_keys);
+  const vector_sort_scratch<K> scratch = kept.arrays(keys, num_keys);
   if (num_keys > worth_a_look && finish_ordered(codec, keys, num_keys)) return;
   if (num_keys >= fewest_repeated && sort_few(codec, keys, num_keys)) return;
   vector_sort(codec, keys, keys, num_keys, scratch);

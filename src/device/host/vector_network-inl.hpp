@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting networks of 16 rows of vectors, and the step that sorts a part of a worker's keys in one of them. This header
-// is included once for each of Highway's targets.
+// Sorting networks of 1 to 32 rows of vectors: each column is sorted first, then neighbouring columns are merged until
+// one block of all lanes is left, sorted row by row. This header is included once for each of Highway's targets.
 #if defined(SPANSORT_VECTOR_NETWORK_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef SPANSORT_VECTOR_NETWORK_INL
 #undef SPANSORT_VECTOR_NETWORK_INL
@@ -8,14 +8,9 @@
 #define SPANSORT_VECTOR_NETWORK_INL
 #endif
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 #include <utility>
-
-#include "keys/codec.hpp"
 
 #include <hwy/highway.h>
 
@@ -26,6 +21,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
+// ---- columns
+
 template <class V>
 HWY_INLINE void sort_rows(V& low, V& high) {
   const V smaller = hn::Min(low, high);
@@ -33,10 +30,22 @@ HWY_INLINE void sort_rows(V& low, V& high) {
   low = smaller;
 }
 
-/// Sorts each column: 60 comparators, the fewest known for 16 inputs (Green; in the ten layers of Dobbelaere's list).
+/// The 19 comparators of 8 inputs.
 template <class V>
-HWY_INLINE void sort_columns(V (&v)[16]) {
+HWY_INLINE void sort_columns(V (&v)[8]) {
 #define SPANSORT_ROWS(i, j) sort_rows(v[i], v[j])
+  SPANSORT_ROWS(0, 2), SPANSORT_ROWS(1, 3), SPANSORT_ROWS(4, 6), SPANSORT_ROWS(5, 7);
+  SPANSORT_ROWS(0, 4), SPANSORT_ROWS(1, 5), SPANSORT_ROWS(2, 6), SPANSORT_ROWS(3, 7);
+  SPANSORT_ROWS(0, 1), SPANSORT_ROWS(2, 3), SPANSORT_ROWS(4, 5), SPANSORT_ROWS(6, 7);
+  SPANSORT_ROWS(2, 4), SPANSORT_ROWS(3, 5), SPANSORT_ROWS(1, 4), SPANSORT_ROWS(3, 6);
+  SPANSORT_ROWS(1, 2), SPANSORT_ROWS(3, 4), SPANSORT_ROWS(5, 6);
+#undef SPANSORT_ROWS
+}
+
+/// Sorts 16 rows from `first` on: 60 comparators, the fewest known (Green; in the ten layers of Dobbelaere's list).
+template <unsigned first, class V, std::size_t num_rows>
+HWY_INLINE void sort_16_rows(V (&v)[num_rows]) {
+#define SPANSORT_ROWS(i, j) sort_rows(v[first + i], v[first + j])
   SPANSORT_ROWS(0, 13), SPANSORT_ROWS(1, 12), SPANSORT_ROWS(2, 15), SPANSORT_ROWS(3, 14);
   SPANSORT_ROWS(4, 8), SPANSORT_ROWS(5, 6), SPANSORT_ROWS(7, 11), SPANSORT_ROWS(9, 10);
   SPANSORT_ROWS(0, 5), SPANSORT_ROWS(1, 7), SPANSORT_ROWS(2, 9), SPANSORT_ROWS(3, 4);
@@ -56,6 +65,48 @@ HWY_INLINE void sort_columns(V (&v)[16]) {
 #undef SPANSORT_ROWS
 }
 
+/// A layer of Batcher's odd-even merge of two halves of 16 rows: those `distance` apart, but for the outermost.
+template <unsigned distance, class V, std::size_t... i>
+HWY_INLINE void merge_layer(V (&v)[32], std::index_sequence<i...>) {
+  (sort_rows(v[distance + 2 * distance * (i / distance) + i % distance],
+             v[2 * distance + 2 * distance * (i / distance) + i % distance]),
+   ...);
+}
+template <class V, std::size_t... i>
+HWY_INLINE void sort_halves(V (&v)[32], std::index_sequence<i...>) {
+  (sort_rows(v[i], v[16 + i]), ...);
+}
+
+template <class V>
+HWY_INLINE void sort_columns(V (&)[1]) {}
+template <class V>
+HWY_INLINE void sort_columns(V (&v)[2]) {
+  sort_rows(v[0], v[1]);
+}
+template <class V>
+HWY_INLINE void sort_columns(V (&v)[4]) {
+  sort_rows(v[0], v[2]), sort_rows(v[1], v[3]);
+  sort_rows(v[0], v[1]), sort_rows(v[2], v[3]);
+  sort_rows(v[1], v[2]);
+}
+template <class V>
+HWY_INLINE void sort_columns(V (&v)[16]) {
+  sort_16_rows<0>(v);
+}
+/// No network of fewer than its 185 comparators is known.
+template <class V>
+HWY_INLINE void sort_columns(V (&v)[32]) {
+  sort_16_rows<0>(v);
+  sort_16_rows<16>(v);
+  sort_halves(v, std::make_index_sequence<16>());
+  merge_layer<8>(v, std::make_index_sequence<8>());
+  merge_layer<4>(v, std::make_index_sequence<12>());
+  merge_layer<2>(v, std::make_index_sequence<14>());
+  merge_layer<1>(v, std::make_index_sequence<15>());
+}
+
+// ---- lanes
+
 /// Reverses every `width` lanes.
 template <unsigned width, class D, class V>
 HWY_INLINE V reverse_lanes(D d, V x) {
@@ -73,31 +124,59 @@ HWY_INLINE V reverse_lanes(D d, V x) {
 
 /// Exchanges lanes that lie `distance` apart, in groups of twice as many.
 template <unsigned distance, class D, class V>
-HWY_INLINE V swap_lanes(D d, V x) {
-  using T = hn::TFromD<D>;
-  if constexpr (distance == 1) {
-    return hn::Reverse2(d, x);
-  } else if constexpr (distance * sizeof(T) == 8) {
-    const hn::Repartition<std::uint64_t, D> wide;
-    return hn::BitCast(d, hn::Reverse2(wide, hn::BitCast(wide, x)));
+HWY_INLINE V swap_lanes(D, V x) {
+  constexpr std::size_t bytes = distance * sizeof(hn::TFromD<D>);
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (bytes == 4) {
+    return V{_mm512_shuffle_epi32(x.raw, static_cast<_MM_PERM_ENUM>(0xB1))};
+  } else if constexpr (bytes == 8) {
+    return V{_mm512_shuffle_epi32(x.raw, static_cast<_MM_PERM_ENUM>(0x4E))};
   } else {
-    // Two reversals make an exchange of halves.
-    return reverse_lanes<distance>(d, reverse_lanes<2 * distance>(d, x));
+    constexpr int blocks = bytes == 16 ? 0xB1 : 0x4E;
+    return V{_mm512_shuffle_i64x2(x.raw, x.raw, blocks)};
   }
+#else
+  if constexpr (bytes == 4) {
+    return V{_mm256_shuffle_epi32(x.raw, 0xB1)};
+  } else if constexpr (bytes == 8) {
+    return V{_mm256_shuffle_epi32(x.raw, 0x4E)};
+  } else {
+    return V{_mm256_permute2x128_si256(x.raw, x.raw, 0x01)};
+  }
+#endif
 }
 
-/// Lanes whose number has the bit `bit`.
-template <unsigned bit, class D>
-HWY_INLINE hn::Mask<D> upper_lanes(D d) {
-  const hn::RebindToUnsigned<D> du;
-  const auto lane = hn::Iota(du, 0);
-  return hn::RebindMask(d, hn::Ne(hn::And(lane, hn::Set(du, bit)), hn::Zero(du)));
+/// The lanes whose number has the bit `bit`, as a bit each of words of 32 bits or, on AVX-512, of lanes.
+template <unsigned bit, unsigned num_lanes, unsigned words>
+constexpr unsigned upper_lanes() {
+  unsigned mask = 0;
+  for (unsigned i = 0; i < num_lanes * words; ++i) mask |= (i / words & bit) != 0 ? 1U << i : 0U;
+  return mask;
 }
 
 /// A step of a merge inside each row: `other` is the row with partners exchanged.
 template <unsigned distance, class D, class V>
 HWY_INLINE V sort_lanes(D d, V x, V other) {
-  return hn::IfThenElse(upper_lanes<distance>(d), hn::Max(x, other), hn::Min(x, other));
+  using T = hn::TFromD<D>;
+#if HWY_TARGET == HWY_AVX3
+  constexpr unsigned upper = upper_lanes<distance, hn::MaxLanes(D()), 1>();
+  if constexpr (sizeof(T) == 4) {
+    return V{_mm512_mask_max_epu32(hn::Min(x, other).raw, static_cast<__mmask16>(upper), x.raw, other.raw)};
+  } else {
+    return V{_mm512_mask_max_epi64(hn::Min(x, other).raw, static_cast<__mmask8>(upper), x.raw, other.raw)};
+  }
+#else
+  constexpr int upper = upper_lanes<distance, hn::MaxLanes(D()), sizeof(T) / 4>();
+  if constexpr (sizeof(T) == 4) {
+    return V{_mm256_blend_epi32(hn::Min(x, other).raw, hn::Max(x, other).raw, upper)};
+  } else {
+    // AVX2 compares 64 bits, and has no minimum of them: one comparison says which lanes to exchange.
+    const __m256i ones = _mm256_set1_epi32(-1);
+    const __m256i uppers = _mm256_blend_epi32(_mm256_setzero_si256(), ones, upper);
+    const __m256i exchanged = _mm256_xor_si256(_mm256_cmpgt_epi64(x.raw, other.raw), uppers);
+    return V{_mm256_blendv_epi8(x.raw, other.raw, exchanged)};
+  }
+#endif
 }
 
 template <unsigned distance, class D, class V>
@@ -109,15 +188,17 @@ HWY_INLINE V finish_row(D d, V x) {
   }
 }
 
+// ---- merges
+
 /// Half of a bitonic merge: rows `first` and up against their mirrored partners.
-template <unsigned first, unsigned num_rows, unsigned width, class D, class V, std::size_t... i>
-HWY_INLINE void mirror_rows(D d, V (&v)[16], std::index_sequence<i...>) {
+template <unsigned first, unsigned num_rows, unsigned width, class D, class V, std::size_t n, std::size_t... i>
+HWY_INLINE void mirror_rows(D d, V (&v)[n], std::index_sequence<i...>) {
   ((v[first + num_rows - 1 - i] = reverse_lanes<width>(d, v[first + num_rows - 1 - i])), ...);
   (sort_rows(v[first + i], v[first + num_rows - 1 - i]), ...);
 }
 
-template <unsigned first, unsigned num_rows, unsigned width, class D, class V>
-HWY_INLINE void merge_rows(D d, V (&v)[16]) {
+template <unsigned first, unsigned num_rows, unsigned width, class D, class V, std::size_t n>
+HWY_INLINE void merge_rows(D d, V (&v)[n]) {
   if constexpr (num_rows == 1) {
     const V x = v[first];
     v[first] = finish_row<width / 4>(d, sort_lanes<width / 2>(d, x, reverse_lanes<width>(d, x)));
@@ -129,135 +210,20 @@ HWY_INLINE void merge_rows(D d, V (&v)[16]) {
 }
 
 /// Merges blocks of `width` / 2 columns, sorted row by row, until one block is left.
-template <unsigned width, class D, class V>
-HWY_INLINE void merge_columns(D d, V (&v)[16]) {
+template <unsigned width, class D, class V, std::size_t n>
+HWY_INLINE void merge_columns(D d, V (&v)[n]) {
   if constexpr (width <= hn::MaxLanes(d)) {
-    merge_rows<0, 16, width>(d, v);
+    merge_rows<0, n, width>(d, v);
     merge_columns<width * 2>(d, v);
   }
 }
 
-// ---- keys in registers
-
-/// The bits that vectors compare: 64-bit keys as signed ones, for AVX2 compares no others.
-template <class K>
-using lane_type = std::conditional_t<sizeof(K) == 8, std::int64_t, std::uint32_t>;
-
-template <class K>
-HWY_INLINE K to_lane_bits(K encoded) {
-  return sizeof(K) == 8 ? static_cast<K>(encoded ^ (K{1} << (sizeof(K) * 8 - 1))) : encoded;
+/// Sorts all lanes of all rows.
+template <class D, class V, std::size_t n>
+HWY_INLINE void sort_network(D d, V (&v)[n]) {
+  sort_columns(v);
+  merge_columns<2>(d, v);
 }
-
-/// codec_of<K>::encode_bits() and decode() on vectors, to and from the bits that vectors compare.
-template <class K, bool identity, class D>
-struct lane_codec {
-  using V = hn::Vec<D>;
-  D d;
-  V to_positive, to_negative, offset, from_low, from_high, bias;
-
-  lane_codec(D d_, const keys::codec_of<K>& c)
-      : d(d_),
-        to_positive(set(c.to_positive)),
-        to_negative(set(c.to_negative)),
-        offset(set(c.offset)),
-        from_low(set(c.from_low)),
-        from_high(set(c.from_high)),
-        bias(set(to_lane_bits(K{0}))) {}
-
-  HWY_INLINE V set(K bits) const { return hn::BitCast(d, hn::Set(hn::Rebind<K, D>(), bits)); }
-  HWY_INLINE V sign(V x) const {
-    const hn::RebindToSigned<D> di;
-    return hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, x)));
-  }
-  HWY_INLINE V encode(V x) const {
-    if constexpr (!identity) x = hn::Sub(hn::Xor(hn::Xor(x, to_positive), hn::And(sign(x), to_negative)), offset);
-    return sizeof(K) == 8 ? hn::Xor(x, bias) : x;
-  }
-  HWY_INLINE V decode(V x) const {
-    if constexpr (sizeof(K) == 8) x = hn::Xor(x, bias);
-    if constexpr (!identity) {
-      const V y = hn::Add(x, offset);
-      x = hn::Xor(hn::Xor(y, from_low), hn::And(sign(y), from_high));
-    }
-    return x;
-  }
-};
-
-template <class K>
-using full_tag = hn::ScalableTag<lane_type<K>>;
-template <class K>
-constexpr std::uint64_t lanes_of() {
-  return hn::MaxLanes(full_tag<K>());
-}
-template <class K>
-constexpr std::uint64_t network_size() {
-  return 16 * lanes_of<K>();
-}
-
-/// Sorts one part of a worker's keys and puts it into its place. Inputs hold lane bits; results are decoded.
-template <class K, bool identity>
-class finisher {
- public:
-  using T = lane_type<K>;
-  finisher(const keys::codec_of<K>& codec, K* result_end) : codec_(codec), result_end_(result_end) {}
-
-  /// `num_keys` <= network_size(): reads whole vectors, and writes whole vectors where the result goes on.
-  HWY_INLINE void sort(const T* keys, std::uint64_t num_keys, K* result) const {
-    constexpr std::uint64_t full = lanes_of<K>();
-    if constexpr (full >= 16) {
-      if (num_keys > 128) return sort_as(hn::CappedTag<T, 16>(), keys, num_keys, result);
-    }
-    if constexpr (full >= 8) {
-      if (num_keys > 64) return sort_as(hn::CappedTag<T, 8>(), keys, num_keys, result);
-    }
-    if (sizeof(K) == 4 || num_keys > 32) return sort_as(hn::CappedTag<T, 4>(), keys, num_keys, result);
-    sort_as(hn::CappedTag<T, 2>(), keys, num_keys, result);
-  }
-
-  void fill(K* result, std::uint64_t num_keys, T bits) const {
-    std::fill_n(result, num_keys,
-                identity ? to_lane_bits(static_cast<K>(bits)) : codec_.decode(to_lane_bits(static_cast<K>(bits))));
-  }
-
- private:
-  template <class D>
-  HWY_NOINLINE void sort_as(D d, const T* keys, std::uint64_t num_keys, K* result) const {
-    constexpr std::uint64_t lanes = hn::MaxLanes(D());
-    using V = hn::Vec<D>;
-    const V greatest = hn::Set(d, hwy::HighestValue<T>());
-    V v[16];
-    load_rows(d, keys, num_keys, greatest, v, std::make_index_sequence<16>());
-    sort_columns(v);
-    merge_columns<2>(d, v);
-    const lane_codec<K, identity, D> codec(d, codec_);
-    if (static_cast<std::uint64_t>(result_end_ - result) >= 16 * lanes) {
-      store_rows(d, codec, v, reinterpret_cast<T*>(result), std::make_index_sequence<16>());
-    } else {
-      HWY_ALIGN T sorted[16 * lanes];
-      store_rows(d, codec, v, sorted, std::make_index_sequence<16>());
-      std::memcpy(result, sorted, num_keys * sizeof(K));
-    }
-  }
-
-  template <class D, class V, std::size_t... i>
-  static HWY_INLINE void load_rows(D d, const T* keys, std::uint64_t num_keys, V greatest, V (&v)[16],
-                                   std::index_sequence<i...>) {
-    ((v[i] = load_row(d, keys, i * hn::MaxLanes(D()), num_keys, greatest)), ...);
-  }
-  template <class D, class V>
-  static HWY_INLINE V load_row(D d, const T* keys, std::uint64_t begin, std::uint64_t num_keys, V greatest) {
-    if (begin + hn::MaxLanes(D()) <= num_keys) return hn::LoadU(d, keys + begin);
-    if (begin >= num_keys) return greatest;
-    return hn::IfThenElse(hn::FirstN(d, num_keys - begin), hn::LoadU(d, keys + begin), greatest);
-  }
-  template <class D, class Codec, class V, std::size_t... i>
-  static HWY_INLINE void store_rows(D d, const Codec& codec, V (&v)[16], T* to, std::index_sequence<i...>) {
-    (hn::StoreU(codec.decode(v[i]), d, to + i * hn::MaxLanes(D())), ...);
-  }
-
-  keys::codec_of<K> codec_;
-  K* result_end_;
-};
 
 #endif
 

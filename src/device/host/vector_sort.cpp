@@ -17,7 +17,7 @@
 //
 #include <hwy/highway.h>
 
-#include "device/host/vector_network-inl.hpp"
+#include "device/host/vector_finish-inl.hpp"
 #include "device/host/vector_quicksort-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -66,7 +66,7 @@ template <class K, bool identity>
 bool sort_slots(const finisher<K, identity>& finish, const lane_type<K>* keys, std::uint64_t num_keys, K* result,
                 lane_type<K> least, lane_type<K> greatest, const vector_sort_scratch<K>& scratch) {
   using T = lane_type<K>;
-  constexpr std::uint64_t slot_keys = network_size<K>();
+  constexpr std::uint64_t slot_keys = 16 * lanes_of<K>();
   // One line more than a power of two, or all slots fall into the same sets of the cache.
   constexpr std::uint64_t stride = slot_keys + 64 / sizeof(K);
   constexpr double filled = slot_keys == 256 ? 0.72 : slot_keys == 128 ? 0.60 : 0.48;
@@ -101,21 +101,11 @@ bool sort_slots(const finisher<K, identity>& finish, const lane_type<K>* keys, s
   return true;
 }
 
-/// Looks at 128 keys: whether no part of the range is much fuller than the others.
-template <class T>
-bool lie_evenly(const T* keys, std::uint64_t num_keys, T least, T greatest) {
-  constexpr unsigned num_samples = 128;
-  constexpr unsigned most = 20;  // of 8 expected: more than four standard deviations
-  const std::uint64_t range = static_cast<std::uint64_t>(greatest) - static_cast<std::uint64_t>(least);
-  const unsigned shift = static_cast<unsigned>(std::max<int>(std::bit_width(range), 32) - 32);
-  const std::uint64_t multiplier = (std::uint64_t{16} << 32) / ((range >> shift) + 1);
-  unsigned counts[16] = {};
-  const std::uint64_t stride = num_keys / num_samples;
-  for (unsigned i = 0; i < num_samples; ++i) {
-    const std::uint64_t above = static_cast<std::uint64_t>(keys[i * stride]) - static_cast<std::uint64_t>(least);
-    ++counts[(above >> shift) * multiplier >> 32];
-  }
-  return *std::max_element(counts, counts + 16) <= most;
+/// Quicksort takes fewer.
+template <class K>
+constexpr std::uint64_t fewest_in_slots() {
+  return HWY_TARGET == HWY_AVX2 ? (sizeof(K) == 4 ? 32 : 8) * network_size<K>()
+                                : (sizeof(K) == 4 ? 32 : 7) * network_size<K>();
 }
 
 /// Sorts lane bits that lie in `scratch.first`, more than a network takes.
@@ -126,12 +116,13 @@ void sort_encoded(const keys::codec_of<K>& codec, K* result, std::uint64_t num_k
   const finisher<K, identity> finish(codec, result + num_keys);
   if (least == greatest) return finish.fill(result, num_keys, least);
   T* const keys = reinterpret_cast<T*>(scratch.first);
-  if (num_keys >= 4 * network_size<K>() && lie_evenly(keys, num_keys, least, greatest) &&
+  const key_scale<K> scale = fit_scale<K, identity>(codec, keys, num_keys, least, greatest);
+  if (num_keys >= fewest_in_slots<K>() && scale.is == key_scale<K>::kind::bits &&
       sort_slots<K, identity>(finish, keys, num_keys, result, least, greatest, scratch)) {
     return;
   }
   const unsigned most_depth = 4 * static_cast<unsigned>(std::bit_width(num_keys));
-  quicksorter<K, identity>(finish, result)
+  quicksorter<K, identity>(finish, result, scale)
       .sort(keys, reinterpret_cast<T*>(scratch.second), 0, num_keys, least, greatest, most_depth);
 }
 
@@ -185,14 +176,10 @@ void vector_sort_large_as(const keys::codec_of<K>& codec, K* keys, K* other, K* 
 template <class K, bool identity>
 void vector_sort_as(const keys::codec_of<K>& codec, const K* from, K* result, std::uint64_t num_keys,
                     const vector_sort_scratch<K>& scratch) {
-  using T = lane_type<K>;
   const finisher<K, identity> finish(codec, result + num_keys);
-  if (num_keys <= network_size<K>()) {
-    HWY_ALIGN T keys[network_size<K>() + 64 / sizeof(K)];
-    (void)encode_all<K, identity>(codec, from, num_keys, keys);
-    return finish.sort(keys, num_keys, result);
-  }
-  const auto [least, greatest] = encode_all<K, identity>(codec, from, num_keys, reinterpret_cast<T*>(scratch.first));
+  if (num_keys <= network_size<K>()) return finish.sort_raw(from, num_keys, result);
+  auto* const encoded = reinterpret_cast<lane_type<K>*>(scratch.first);
+  const auto [least, greatest] = encode_all<K, identity>(codec, from, num_keys, encoded);
   sort_encoded<K, identity>(codec, result, num_keys, least, greatest, scratch);
 }
 
@@ -216,10 +203,6 @@ bool has_sort() { return true; }
 
 #else  // other vectors are too narrow
 
-template <class K>
-constexpr std::uint64_t network_size() {
-  return 0;
-}
 template <class K>
 void vector_sort_of(const keys::codec_of<K>&, const K*, K*, std::uint64_t, const vector_sort_scratch<K>&) {}
 template <class K>
