@@ -15,10 +15,12 @@ namespace cli {
 
 namespace {
 
-spansort::file_check check(const check_arguments& arguments) {
+spansort::file_check check(const check_arguments& arguments, progress_mode shows) {
+  progress_bar bar(shows, subject_of(arguments.input));
   const spansort::check_options options{.direction = direction_of(arguments.descending),
                                         .unique = arguments.unique,
-                                        .threads = parse_threads(arguments.threads)};
+                                        .threads = parse_threads(arguments.threads),
+                                        .on_progress = bar.callback()};
   require_raw_input(arguments.input, {arguments.is_raw, !arguments.records.record_bytes.empty()});
   if (const auto format = parse_record_flags(arguments.records, arguments.type)) {
     return spansort::check_records_file(arguments.input, *format, options);
@@ -37,7 +39,8 @@ std::string duplicates_text(const spansort::check_result& found) {
 }  // namespace
 
 int run_check(const check_arguments& arguments, check_words words) {
-  const spansort::file_check result = check(arguments);
+  const progress_mode shows = parse_progress(arguments.progress);
+  const spansort::file_check result = check(arguments, words == check_words::none ? progress_mode::never : shows);
   const spansort::check_result& found = result.keys;
   if (words == check_words::counts) {
     print(fmt::format("keys: {}\ntype: {}\nduplicates: {}\nchecksum: {}\n", found.num_keys, result.elements,
@@ -59,6 +62,7 @@ void add_check_command(CLI::App& app, command_action& action) {
   add_threads_flag(*command, arguments->threads);
   add_reverse_flag(*command, arguments->descending);
   command->add_flag("-u,--unique", arguments->unique, "Equal neighbours are disorder, too");
+  add_progress_flag(*command, arguments->progress);
   command->footer(verb_footer({"spansort check sorted.npy"}, {0, 1, 2, 3, 4, 6}));
   command->callback(
       [arguments, &action] { action = [arguments] { return run_check(*arguments, check_words::counts); }; });

@@ -17,6 +17,7 @@ struct check_arguments {
   bool descending = false;
   bool unique = false;
   std::string threads;
+  std::string progress = "auto";
 };
 
 /// The answer of a check beside its exit status.
@@ -26,7 +27,7 @@ enum class check_words {
   counts,    ///< and count, type, duplicates and checksum on standard output
 };
 
-/// Checks the file. Returns the exit status.
+/// Checks the file, with a progress bar unless there are to be no words. Returns the exit status.
 int run_check(const check_arguments& arguments, check_words words);
 
 }  // namespace cli

@@ -74,14 +74,18 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
       ->type_name("FILE");
   command.add_option("--trace", arguments.trace, "Write a Chrome trace, one row a device (for Perfetto)")
       ->type_name("FILE");
-  command.add_option("--progress", arguments.progress, "Progress bar on standard error: auto, always, never")
-      ->type_name("WHEN")
-      ->capture_default_str();
+  add_progress_flag(command, arguments.progress);
   command.add_option("--seed", arguments.seed, "Seed of random choices, of which no algorithm makes any so far")
       ->type_name("N")
       ->group("");
   command.add_option("--test-world", arguments.test_world)->group("");
   add_mpi_flag(command);
+}
+
+void add_progress_flag(CLI::App& command, std::string& progress) {
+  command.add_option("--progress", progress, "Progress bar on standard error: auto, always, never")
+      ->type_name("WHEN")
+      ->capture_default_str();
 }
 
 void add_mpi_flag(CLI::App& command) {

@@ -86,6 +86,9 @@ template <class Named>
 /// Throws invalid_argument naming --type; nothing for "".
 [[nodiscard]] std::optional<spansort::key_type> parse_type_flag(const std::string& text);
 
+/// Adds --progress.
+void add_progress_flag(CLI::App& command, std::string& progress);
+
 /// Adds --threads.
 void add_threads_flag(CLI::App& command, std::string& threads);
 

@@ -30,13 +30,6 @@ std::optional<std::uint64_t> parse_head(const std::string& text) {
   return parse_count("--head", text);
 }
 
-progress_mode parse_progress(const std::string& text) {
-  if (text == "auto") return progress_mode::automatic;
-  if (text == "always") return progress_mode::always;
-  if (text == "never") return progress_mode::never;
-  throw spansort::invalid_argument(fmt::format("--progress: '{}' is unknown; auto, always or never expected", text));
-}
-
 /// Returns the memory of the smallest device that `devices`, a device list, may mean.
 std::uint64_t device_memory_bytes(std::string_view devices) {
   std::uint64_t least_gpu = 0;

@@ -23,6 +23,7 @@ struct gen_arguments {
   std::string seed = "0";
   bool is_raw = false;
   bool writes_records = false;
+  std::string progress = "auto";
 };
 
 spansort::distribution parse_distribution_flag(const std::string& text) {
@@ -31,6 +32,11 @@ spansort::distribution parse_distribution_flag(const std::string& text) {
   } catch (const spansort::invalid_argument& failure) {
     throw spansort::invalid_argument(fmt::format("--distribution: {}", failure.what()));
   }
+}
+
+/// The bytes are for the rate alone, so that more than can be counted do no harm; the library refuses them.
+progress_bar bar_of(const gen_arguments& arguments, std::uint64_t num_elements, std::uint64_t element_bytes) {
+  return {parse_progress(arguments.progress), {arguments.output, num_elements * element_bytes}};
 }
 
 int run_gen_records(const gen_arguments& arguments) {
@@ -43,7 +49,8 @@ int run_gen_records(const gen_arguments& arguments) {
   }
   require_honest_name("-o", arguments.output, {arguments.is_raw, arguments.writes_records});
   require_not_terminal(arguments.output);
-  spansort::generate_records_file(arguments.output, num_records, seed, remove_temporary_on_signals());
+  progress_bar bar = bar_of(arguments, num_records, spansort::generated_record_bytes);
+  spansort::generate_records_file(arguments.output, num_records, seed, remove_temporary_on_signals(), bar.callback());
   return status_ok;
 }
 
@@ -56,7 +63,9 @@ int run_gen(const gen_arguments& arguments) {
   if (!type) throw spansort::invalid_argument("--type: a key type is needed, or --records");
   require_honest_name("-o", arguments.output, {arguments.is_raw, arguments.writes_records});
   require_not_terminal(arguments.output);
-  spansort::generate_file(arguments.output, *type, num_keys, distribution, seed, remove_temporary_on_signals());
+  progress_bar bar = bar_of(arguments, num_keys, size_bytes(*type));
+  spansort::generate_file(arguments.output, *type, num_keys, distribution, seed, remove_temporary_on_signals(),
+                          bar.callback());
   return status_ok;
 }
 
@@ -86,6 +95,7 @@ void add_gen_command(CLI::App& app, command_action& action) {
       ->type_name("D")
       ->capture_default_str();
   command->add_option("--seed", arguments->seed, "Seed")->type_name("S")->capture_default_str();
+  add_progress_flag(*command, arguments->progress);
   command->footer(verb_footer({"spansort gen 1M --type f32 --distribution normal --seed 7 -o x.npy"}, {0, 2, 4, 6}));
   command->callback([arguments, &action] { action = [arguments] { return run_gen(*arguments); }; });
 }

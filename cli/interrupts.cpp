@@ -66,7 +66,7 @@ void clear_progress_line() noexcept {
   if (has_progress_line.exchange(false)) static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
 }
 
-spansort::temporary_file_callback remove_temporary_on_signals() {
+void clean_up_on_signals() {
   taking_thread = ::pthread_self();
   for (const int signal_number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU}) {
     struct sigaction before {};
@@ -76,6 +76,10 @@ spansort::temporary_file_callback remove_temporary_on_signals() {
     handler.sa_flags = SA_NODEFER | SA_RESTART;
     ::sigaction(signal_number, &handler, nullptr);
   }
+}
+
+spansort::temporary_file_callback remove_temporary_on_signals() {
+  clean_up_on_signals();
   return [](const std::string& path) { announce(temporaries[0], path); };
 }
 

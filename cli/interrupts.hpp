@@ -10,9 +10,11 @@
 
 namespace cli {
 
-/// Has INT, TERM, HUP, QUIT, PIPE and XCPU first remove the file last announced, then do what they always do, on the
-/// calling thread, whichever thread the system gives them to: this one holds them while outputs get their names.
-/// Signals that were ignored stay ignored.
+/// Has INT, TERM, HUP, QUIT, PIPE and XCPU first remove the files last announced and the line of progress, then do what
+/// they always do, on the calling thread, whichever thread the system gives them to: this one holds them while outputs
+/// get their names. Signals that were ignored stay ignored.
+void clean_up_on_signals();
+/// Does so, too, and returns the callback that announces an output.
 [[nodiscard]] spansort::temporary_file_callback remove_temporary_on_signals();
 /// Returns the callback for a second output, beside remove_temporary_on_signals().
 [[nodiscard]] spansort::temporary_file_callback also_remove_temporary();

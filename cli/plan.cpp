@@ -22,15 +22,19 @@ struct plan_arguments {
   std::string memory;
   bool descending = false;
   bool as_json = false;
+  std::string progress = "auto";
 };
 
 /// A stream is held in memory; of a file, keys are counted as they are read.
 spansort::plan_explanation explain(const plan_arguments& arguments) {
   const std::optional<spansort::key_type> type = parse_type_flag(arguments.type);
   const spansort::direction direction = direction_of(arguments.descending);
+  const progress_mode shows = parse_progress(arguments.progress);
+  progress_bar bar(shows, subject_of(arguments.input));
   const spansort::sort_options options{.devices = arguments.devices,
                                        .threads = parse_threads(arguments.threads),
-                                       .memory_limit_bytes = parse_memory_limit(arguments.memory)};
+                                       .memory_limit_bytes = parse_memory_limit(arguments.memory),
+                                       .on_progress = bar.callback()};
   std::error_code ignored;
   if (std::filesystem::is_regular_file(arguments.input, ignored)) {
     return spansort::explain_plan_file(arguments.input, type, direction, options);
@@ -60,6 +64,7 @@ void add_plan_command(CLI::App& app, command_action& action) {
   add_reverse_flag(*command, arguments->descending);
   add_memory_flag(*command, arguments->memory, "A file is counted as it is read, whatever its size");
   command->add_flag("--json", arguments->as_json, "As JSON");
+  add_progress_flag(*command, arguments->progress);
   command->footer(verb_footer({"spansort plan x.npy --devices host:4"}, {0, 2, 3, 4, 5, 6}));
   command->callback([arguments, &action] { action = [arguments] { return run_plan(*arguments); }; });
 }

@@ -12,8 +12,10 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/finish_line.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/numbers.hpp"
+#include "spansort/errors.hpp"
 
 namespace cli {
 namespace {
@@ -64,9 +66,20 @@ std::string outlook(const progress_point& now, const progress_subject& subject) 
 
 }  // namespace
 
+progress_mode parse_progress(const std::string& text) {
+  if (text == "auto") return progress_mode::automatic;
+  if (text == "always") return progress_mode::always;
+  if (text == "never") return progress_mode::never;
+  throw spansort::invalid_argument(fmt::format("--progress: '{}' is unknown; auto, always or never expected", text));
+}
+
 bool is_wanted(progress_mode mode) {
   if (mode == progress_mode::automatic && ::isatty(STDERR_FILENO) == 0) return false;
   return mode != progress_mode::never;
+}
+
+progress_subject subject_of(const std::string& input) {
+  return {.name = input, .total_bytes = find_file(input).size_bytes.value_or(0)};
 }
 
 std::string progress_line(const progress_point& now, const progress_subject& subject, std::size_t num_columns) {
@@ -96,6 +109,7 @@ std::string progress_line(const progress_point& now, const progress_subject& sub
 progress_bar::progress_bar(progress_mode mode, progress_subject subject)
     : is_on_(is_wanted(mode)), subject_(std::move(subject)) {
   if (!is_on_) return;
+  clean_up_on_signals();
   try {
     ticker_ = std::thread([this] { keep_drawing(); });
   } catch (const std::system_error&) {
@@ -142,6 +156,23 @@ void progress_bar::draw() {
   if (elapsed < patience || is_in_background()) return;
   now_.elapsed_s = seconds(elapsed).count();
   draw_progress_line(progress_line(now_, subject_, num_error_columns()));
+}
+
+spansort::progress_callback progress_parts::callback() {
+  if (!bar_) return {};
+  return [this](const spansort::progress& now) {
+    reached_ = std::max(reached_, begin_ + (end_ - begin_) * now.fraction);  // a question may take several calls
+    return bar_({now.phase, reached_});
+  };
+}
+
+void progress_parts::advance(double end) {
+  begin_ = reached_;
+  end_ = end;
+}
+
+void progress_parts::show(const std::string& phase) {
+  if (bar_) static_cast<void>(bar_({phase, reached_}));
 }
 
 }  // namespace cli

@@ -9,12 +9,16 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "spansort/options.hpp"
 
 namespace cli {
 
 enum class progress_mode { automatic, always, never };
+
+/// Returns what --progress asks for. Throws invalid_argument.
+[[nodiscard]] progress_mode parse_progress(const std::string& text);
 
 /// Returns whether standard error is to show more than what is wrong: a terminal, unless --progress says otherwise.
 [[nodiscard]] bool is_wanted(progress_mode mode);
@@ -24,6 +28,9 @@ struct progress_subject {
   std::string name;               ///< of the input
   std::uint64_t total_bytes = 0;  ///< of the input, for bytes a second; 0: not known
 };
+
+/// Returns the name and size of an input.
+[[nodiscard]] progress_subject subject_of(const std::string& input);
 
 /// The point that the work has reached.
 struct progress_point {
@@ -39,13 +46,14 @@ struct progress_point {
 
 class progress_bar {
  public:
+  /// Signals that end the command clear the line, too.
   progress_bar(progress_mode mode, progress_subject subject);
   /// Clears the line.
   ~progress_bar();
   progress_bar(const progress_bar&) = delete;
   progress_bar& operator=(const progress_bar&) = delete;
 
-  /// Returns what sort_options takes; empty when nothing is to be shown. The bar must outlive it.
+  /// Returns what options of the library take; empty when nothing is to be shown. The bar must outlive it.
   [[nodiscard]] spansort::progress_callback callback();
 
   /// Ends the bar, before something else is written.
@@ -63,6 +71,25 @@ class progress_bar {
   bool has_ended_ = false;
   progress_point now_;
   std::thread ticker_;
+};
+
+/// Several calls of the library shown as one: each fills its part of the bar.
+class progress_parts {
+ public:
+  explicit progress_parts(spansort::progress_callback bar) : bar_(std::move(bar)) {}
+
+  /// Returns what options of the library take; empty when nothing is to be shown. The parts must outlive it.
+  [[nodiscard]] spansort::progress_callback callback();
+  /// Says that the next call begins where the last one was, and ends at `end` of the whole.
+  void advance(double end);
+  /// Shows a phase of which nothing else is told.
+  void show(const std::string& phase);
+
+ private:
+  spansort::progress_callback bar_;
+  double begin_ = 0;
+  double end_ = 1;
+  double reached_ = 0;
 };
 
 }  // namespace cli

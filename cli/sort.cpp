@@ -62,7 +62,7 @@ int check_only(const sort_arguments& arguments, bool is_silent) {
     if (flag.is_given) throw spansort::invalid_argument(fmt::format("-c: only checks, {} is of a sort", flag.name));
   }
   return run_check({arguments.input, arguments.type, arguments.is_raw, arguments.records, arguments.descending,
-                    arguments.unique, arguments.threads},
+                    arguments.unique, arguments.threads, arguments.progress},
                    is_silent ? check_words::none : check_words::disorder);
 }
 

@@ -126,20 +126,43 @@ std::string printed_text(const summary_findings& found, const text_style& style)
          remarks_of(*found.picture, found.summary.box);
 }
 
+/// The share of the bar for reading a file that is then held.
+constexpr double share_of_reading = 0.9;
+
+/// A file that is not held is read for the summary, for all histograms, and for outliers that are written.
+key_source shown_source(spansort::file_statistics& keys, progress_parts& parts, const summary_arguments& arguments) {
+  key_source source(keys);
+  if (keys.is_held()) return source;
+  const double num_reads = arguments.outliers.empty() ? 2 : 3;
+  parts.advance(1 / num_reads);
+  source.prepare_edges = [&keys, &parts, num_reads](std::span<const double> edges) {
+    parts.advance(2 / num_reads);
+    keys.prepare_edges(edges);
+  };
+  return source;
+}
+
 int run_summary(const summary_arguments& arguments) {
   const summary_request request = check_summary_flags(arguments);
   require_raw_input(arguments.input, {.is_insisted = arguments.is_raw});
+  progress_bar bar(parse_progress(arguments.progress), subject_of(arguments.input));
+  progress_parts parts(bar.callback());
+  parts.advance(share_of_reading);
   spansort::file_statistics keys(arguments.input, {.type = request.type,
                                                    .memory_limit_bytes = parse_memory_limit(arguments.memory),
-                                                   .threads = request.options.threads});
+                                                   .threads = request.options.threads,
+                                                   .on_progress = parts.callback()});
+  if (keys.is_held()) parts.show("summarize");
   const text_style style = detect_text_style();
-  const summary_findings found = find_summary(arguments, request, key_source(keys), style);
+  const summary_findings found = find_summary(arguments, request, shown_source(keys, parts, arguments), style);
   // All is made before anything is written.
   const summary_outputs outputs = make_outputs(arguments, request, found, style);
   const spansort::temporary_file_callback on_temporary = remove_temporary_on_signals();
+  parts.advance(1);
   if (!arguments.outliers.empty()) {
     keys.write_outliers(arguments.outliers, found.summary.box, on_temporary);
   }
+  bar.remove();
   write_outputs(arguments, outputs, on_temporary);
   return status_ok;
 }
@@ -272,6 +295,7 @@ void add_summary_command(CLI::App& app, command_action& action) {
   add_memory_flag(
       *command, arguments->memory,
       "A larger file is read in blocks: twice, if a few percent of its keys fit, and once more for --outliers");
+  add_progress_flag(*command, arguments->progress);
   command->footer(verb_footer({"spansort summary x.npy --plot x.svg"}, {0, 2, 3, 4, 5, 6, 7}));
   command->callback([arguments, &action] { action = [arguments] { return run_summary(*arguments); }; });
 }

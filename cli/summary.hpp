@@ -35,6 +35,7 @@ struct summary_arguments {
   std::string devices = "auto";
   std::string threads;
   std::string memory;
+  std::string progress = "auto";
 };
 
 /// The format of --plot's picture, by the name of its file.

@@ -25,6 +25,7 @@ struct take_arguments {
   std::string index = "i64";
   std::string memory;
   std::string threads;
+  std::string progress = "auto";
 };
 
 std::uint64_t parse_record_bytes(const std::string& text) {
@@ -35,17 +36,19 @@ std::uint64_t parse_record_bytes(const std::string& text) {
 }
 
 int run_take(const take_arguments& arguments) {
-  const spansort::take_file_options options{.type = parse_type_flag(arguments.type),
-                                            .record_bytes = parse_record_bytes(arguments.record_bytes),
-                                            .index_type = parse_index_type(arguments.index),
-                                            .memory_limit_bytes = parse_memory_limit(arguments.memory),
-                                            .threads = parse_threads(arguments.threads),
-                                            .on_temporary = remove_temporary_on_signals()};
+  spansort::take_file_options options{.type = parse_type_flag(arguments.type),
+                                      .record_bytes = parse_record_bytes(arguments.record_bytes),
+                                      .index_type = parse_index_type(arguments.index),
+                                      .memory_limit_bytes = parse_memory_limit(arguments.memory),
+                                      .threads = parse_threads(arguments.threads),
+                                      .on_temporary = remove_temporary_on_signals()};
   const raw_policy policy{.is_insisted = arguments.is_raw, .may_be_text = options.record_bytes != 0};
   require_honest_name("-o", arguments.output, policy);
   require_raw_input(arguments.input, policy);
   require_raw_input(arguments.order, {.is_insisted = arguments.is_raw});
   require_not_terminal(arguments.output);
+  progress_bar bar(parse_progress(arguments.progress), subject_of(arguments.input));
+  options.on_progress = bar.callback();
   static_cast<void>(spansort::take_file(arguments.input, arguments.order, arguments.output, options));
   return status_ok;
 }
@@ -77,6 +80,7 @@ void add_take_command(CLI::App& app, command_action& action) {
   add_memory_flag(*command, arguments->memory,
                   "Larger data is read where the order needs it, in as many sweeps as parts of the output fit");
   add_threads_flag(*command, arguments->threads);
+  add_progress_flag(*command, arguments->progress);
   command->footer(verb_footer(
       {"spansort take names.npy --order order.npy -o by_price.npy     order.npy is argsort's of prices.npy"},
       {0, 2, 3, 4, 6, 8}));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "spansort/options.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort {
@@ -28,6 +29,9 @@ struct check_options {
   spansort::direction direction = spansort::direction::ascending;
   bool unique = false;   ///< equal neighbours count as disorder
   unsigned threads = 0;  ///< as in sort_options
+  /// Called, as in sort_options, by checks of files, not by those of keys in memory: the phase is "check", the fraction
+  /// that of the bytes read, 0 for streams. Returning false throws `cancelled`.
+  progress_callback on_progress = {};
 };
 
 struct check_result {

@@ -14,6 +14,7 @@
 
 #include "spansort/cxx20.hpp"
 #include "spansort/files.hpp"
+#include "spansort/options.hpp"
 #include "spansort/statistics.hpp"
 #include "spansort/types.hpp"
 
@@ -26,6 +27,12 @@ struct file_statistics_options {
   /// fit below it. 0: a file is held where as much is free, and half of what is free is taken for one that is not.
   std::uint64_t memory_limit_bytes = 0;
   unsigned threads = 0;  ///< that read and count; as in sort_options
+  /// Called as in sort_options, with the phase "read", by the constructor while it reads keys that are then held, and
+  /// by each later call that reads a file that is not. The fraction is that of the reads which this call is expected to
+  /// take: one, or two for the first question where memory is too little to collect 8 % of the keys; in a read more
+  /// than that it stays at 1. Returning false throws `cancelled`: an output is as it was, and the questions may be
+  /// asked again.
+  progress_callback on_progress = {};
 };
 
 /// The keys of a file, as often as questions are asked of them; each thing that a read has shown is kept. For questions

@@ -192,8 +192,9 @@ class key_file {
 /// Explains the plan of a sort of the file's keys as explain_plan() does that of keys in memory, with some megabytes of
 /// memory whatever the file's size, for a plan needs counts alone. The file is read once for the first digit, and once
 /// more where buckets span devices. The values in these are kept for further digits where an eighth of the free memory,
-/// or of options.memory_limit_bytes, is enough for them; else there is a read for each. A regular file. Throws as
-/// key_file and explain_plan(), and bad_input when the input changes while it is read.
+/// or of options.memory_limit_bytes, is enough for them; else there is a read for each. A regular file. on_progress is
+/// told the phase "read" and the fraction of two reads, at which it stays in further ones. Throws as key_file and
+/// explain_plan(), and bad_input when the input changes while it is read.
 [[nodiscard]] plan_explanation explain_plan_file(const std::string& path, std::optional<key_type> type, direction d,
                                                  const sort_options& options = {});
 
@@ -220,16 +221,19 @@ struct file_check {
 [[nodiscard]] file_check check_records_file(const std::string& path, const record_format& format,
                                             const check_options& options = {});
 
-/// Generates `num_keys` keys into `output`, the bytes of generate(): 16 MiB of memory whatever the number. Throws
-/// io_error, and invalid_argument for a distribution that cannot be and for more keys than a file can hold.
+/// Generates `num_keys` keys into `output`, the bytes of generate(): 16 MiB of memory whatever the number. on_progress
+/// is that of sort_options, with the phase "write"; returning false throws `cancelled`. Throws io_error, and
+/// invalid_argument for a distribution that cannot be and for more keys than a file can hold. A file `output` is then
+/// as it was.
 void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
-                   std::uint64_t seed, const temporary_file_callback& on_temporary = {});
+                   std::uint64_t seed, const temporary_file_callback& on_temporary = {},
+                   const progress_callback& on_progress = {});
 
 /// Writes `num_records` records of generate_records(), 100 bytes each, into `output`. Memory: 7 MiB
-/// whatever the number. Throws io_error, and invalid_argument where the name is that of .npy and for more records than
-/// a file can hold; a file `output` is then as it was.
+/// whatever the number. on_progress as that of generate_file(). Throws io_error, and invalid_argument where the name is
+/// that of .npy and for more records than a file can hold; a file `output` is then as it was.
 void generate_records_file(const std::string& output, std::uint64_t num_records, std::uint64_t seed,
-                           const temporary_file_callback& on_temporary = {});
+                           const temporary_file_callback& on_temporary = {}, const progress_callback& on_progress = {});
 
 /// Writes the keys below box.whisker_low and those above box.whisker_high into `output`, all of them, with their own
 /// bits and in the order of `keys`: .npy when its name says so, else raw. NaN keys are none of them; nor is any key

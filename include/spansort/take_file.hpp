@@ -8,6 +8,7 @@
 
 #include "spansort/cxx20.hpp"
 #include "spansort/files.hpp"
+#include "spansort/options.hpp"
 #include "spansort/types.hpp"
 
 namespace spansort {
@@ -25,6 +26,9 @@ struct take_file_options {
   unsigned threads = 0;  ///< as in sort_options
   bool sync = true;      ///< as in file_options
   temporary_file_callback on_temporary = {};
+  /// Called as in sort_options, with the phases "read", for data that is held, and "take". Returning false throws
+  /// `cancelled`; `output` is then as it was.
+  progress_callback on_progress = {};
 };
 
 /// The account that take_file() returns.

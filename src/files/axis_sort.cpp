@@ -17,6 +17,7 @@
 #include "files/note_stage.hpp"
 #include "files/row_blocks.hpp"
 #include "files/row_checks.hpp"
+#include "files/shown_progress.hpp"
 #include "report/open_report.hpp"
 #include "sort/row_sorter.hpp"
 #include "sort/sorter_memory.hpp"
@@ -169,8 +170,7 @@ class axis_job {
 
   void tell(std::string_view phase, std::uint64_t num_done) const {
     const double fraction = num_keys_ == 0 ? 0 : static_cast<double>(num_done) / static_cast<double>(num_keys_);
-    if (!options_.on_progress || options_.on_progress({phase, fraction})) return;
-    throw cancelled(fmt::format("cancelled (phase: {}); the output is as it was", phase));
+    if (options_.on_progress) files::tell(options_.on_progress, phase, fraction);
   }
 
   void fill_report(report::open_report& open) const {

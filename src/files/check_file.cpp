@@ -16,6 +16,7 @@
 #include "files/page_cache.hpp"
 #include "files/row_blocks.hpp"
 #include "files/row_checks.hpp"
+#include "files/shown_progress.hpp"
 #include "files/typed_input.hpp"
 #include "spansort/files.hpp"
 
@@ -50,11 +51,12 @@ std::string key_text(const files::typed_input& input, const files::key_layout& l
   return count == std::numeric_limits<std::int64_t>::min() ? "NaT" : fmt::format("{}", count);
 }
 
-file_check check_keys(files::typed_input input, const check_options& options) {
+file_check check_keys(files::typed_input input, const check_options& options, files::shown_progress& shown) {
   const files::key_layout layout = input.reader.layout();
   const std::uint64_t key_bytes = size_bytes(layout.type);
   const bool keeps_page_cache = files::fits_page_cache(input.reader.num_keys().value_or(0) * key_bytes);
-  const auto source = files::make_key_source(std::move(input.reader), {.keeps_page_cache = keeps_page_cache});
+  const auto source = files::make_key_source(std::move(input.reader),
+                                             {.keeps_page_cache = keeps_page_cache, .on_progress = shown.transfer()});
   const external::elements_check found = external::check_elements(
       *source, key_bytes, std::min(chunk_bytes / key_bytes, source->num_elements().value_or(chunk_bytes) + 1),
       [&](const std::byte* keys, std::uint64_t count, bool has_left) {
@@ -91,15 +93,17 @@ void add_rows(const files::typed_input& input, const files::key_layout& layout, 
   sum.num_keys += keys.num_keys;
 }
 
-file_check check_along_axis(files::typed_input input, int axis, const check_options& options) {
+file_check check_along_axis(files::typed_input input, int axis, const check_options& options,
+                            files::shown_progress& shown) {
   const files::array_axis along = files::axis_of(*input.reader.array(), axis, input.reader.name());
   const files::key_layout layout = input.reader.layout();
   const std::uint64_t unit_bytes =
       std::max<std::uint64_t>(files::row_blocks::block_bytes(along, layout.element_bytes(), 1), 1);
   file_check result{.type = layout.type, .elements = input.elements};
   files::row_blocks rows(std::move(input.reader), along, std::max<std::uint64_t>(chunk_bytes / unit_bytes, 1));
+  const files::transfer_progress show = shown.transfer();
   base::with_threads(options.threads, [&] {
-    for (files::row_block block = rows.next(); !block.is_empty(); block = rows.next()) {
+    for (files::row_block block = rows.next(show); !block.is_empty(); block = rows.next(show)) {
       add_rows(input, layout, along, {layout.type, block.keys, block.num_rows * along.length}, options, result);
     }
   });
@@ -111,12 +115,15 @@ file_check check_along_axis(files::typed_input input, int axis, const check_opti
 file_check check_file(const std::string& path, std::optional<key_type> type, const check_options& options,
                       const array_options& array) {
   files::typed_input input = files::open_typed_input(path, {type, array, options.direction});
-  if (input.is_along_axis) return check_along_axis(std::move(input), *array.axis, options);
-  if (!input.records) return check_keys(std::move(input), options);
+  files::shown_progress shown(options.on_progress, "");
+  shown.begin("check", 0, 1);
+  if (input.is_along_axis) return check_along_axis(std::move(input), *array.axis, options, shown);
+  if (!input.records) return check_keys(std::move(input), options, shown);
   const record_format format = *input.records;
   const bool keeps_page_cache =
       files::fits_page_cache(input.reader.num_keys().value_or(0) * std::uint64_t{format.record_bytes});
-  const auto source = files::make_key_source(std::move(input.reader), {.keeps_page_cache = keeps_page_cache});
+  const auto source = files::make_key_source(std::move(input.reader),
+                                             {.keeps_page_cache = keeps_page_cache, .on_progress = shown.transfer()});
   file_check result = files::check_records(*source, format, options);
   result.elements = input.elements;
   return result;

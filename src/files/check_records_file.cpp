@@ -11,6 +11,7 @@
 #include "files/external/check_elements.hpp"
 #include "files/page_cache.hpp"
 #include "files/record_order.hpp"
+#include "files/shown_progress.hpp"
 #include "spansort/files.hpp"
 
 namespace spansort {
@@ -63,9 +64,12 @@ file_check files::check_records(external::element_source& source, const record_f
 file_check check_records_file(const std::string& path, const record_format& format, const check_options& options) {
   check_record_format(format);
   const std::uint64_t record_bytes = format.record_bytes;
-  auto source = files::make_record_source(path, record_bytes);
+  files::shown_progress shown(options.on_progress, "");
+  shown.begin("check", 0, 1);
+  auto source = files::make_record_source(path, record_bytes, {.on_progress = shown.transfer()});
   if (!files::fits_page_cache(source->num_elements().value_or(0) * record_bytes)) {
-    source = files::make_record_source(path, record_bytes, {.keeps_page_cache = false});
+    source =
+        files::make_record_source(path, record_bytes, {.keeps_page_cache = false, .on_progress = shown.transfer()});
   }
   return files::check_records(*source, format, options);
 }

@@ -15,6 +15,7 @@
 #include "base/math.hpp"
 #include "base/threads.hpp"
 #include "files/file_blocks.hpp"
+#include "files/shown_progress.hpp"
 #include "keys/dispatch.hpp"
 #include "sort/explain_counts.hpp"
 #include "spansort/errors.hpp"
@@ -26,6 +27,9 @@ namespace {
 
 /// A value and its count in a map, with what the map takes.
 constexpr std::uint64_t bytes_of_kept_key = 64;
+
+/// Reads of the file that progress counts to: for the first digit, and for that of spanning buckets.
+constexpr std::uint64_t usual_reads = 2;
 
 /// The encoded keys of a pending bucket, and its digit.
 struct bucket_range {
@@ -179,7 +183,9 @@ plan_explanation explain_plan_file(const std::string& path, std::optional<key_ty
                                    const sort_options& options) {
   const files::key_reader reader(path, type);
   if (!reader.num_keys()) throw bad_input(reader.name() + ": is a stream; the plan of a regular file is explained");
-  const auto keys = files::open_key_blocks(path, reader);
+  files::shown_progress shown(options.on_progress, "");
+  const auto keys = files::open_key_blocks(path, reader, [&shown](std::uint64_t num_keys) { shown.add(num_keys); });
+  shown.begin("read", 0, 1, usual_reads * keys->num_keys());
   const std::uint64_t memory_bytes =
       options.memory_limit_bytes != 0 ? options.memory_limit_bytes : base::available_memory_bytes();
   file_counter counter(*keys, d, memory_bytes / 8 / bytes_of_kept_key);

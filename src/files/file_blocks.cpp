@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "files/io/file_descriptor.hpp"
 #include "files/page_cache.hpp"
@@ -16,13 +17,14 @@ namespace {
 
 class file_blocks final : public statistics::key_blocks {
  public:
-  file_blocks(const std::string& path, const key_reader& reader)
+  file_blocks(const std::string& path, const key_reader& reader, std::function<void(std::uint64_t)> on_read)
       : name_(reader.name()),
         layout_(reader.layout()),
         first_byte_(reader.header_bytes()),
         num_keys_(reader.num_keys().value_or(0)),
         file_(open_file(path.c_str(), O_RDONLY | O_NOCTTY)),
-        drops_pages_(!fits_page_cache(num_keys_ * size_bytes(layout_.type))) {
+        drops_pages_(!fits_page_cache(num_keys_ * size_bytes(layout_.type))),
+        on_read_(std::move(on_read)) {
     if (!file_.is_open()) throw_unreadable(errno);
     status_ = status();
     if (!S_ISREG(status_.st_mode)) throw bad_input(fmt::format("{}: is no regular file", name_));
@@ -47,6 +49,7 @@ class file_blocks final : public statistics::key_blocks {
                                         POSIX_FADV_DONTNEED));
     }
     if (layout_.byte_order != std::endian::native) swap_bytes(into, width);
+    if (on_read_) on_read_(count);
   }
 
   void require_unchanged() override {
@@ -73,13 +76,15 @@ class file_blocks final : public statistics::key_blocks {
   std::uint64_t num_keys_;
   file_descriptor file_;
   bool drops_pages_;
+  std::function<void(std::uint64_t)> on_read_;
   struct stat status_ {};
 };
 
 }  // namespace
 
-std::unique_ptr<statistics::key_blocks> open_key_blocks(const std::string& path, const key_reader& reader) {
-  return std::make_unique<file_blocks>(path, reader);
+std::unique_ptr<statistics::key_blocks> open_key_blocks(const std::string& path, const key_reader& reader,
+                                                        std::function<void(std::uint64_t num_keys)> on_read) {
+  return std::make_unique<file_blocks>(path, reader, std::move(on_read));
 }
 
 }  // namespace spansort::files

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,8 +14,9 @@
 namespace spansort::files {
 
 /// Takes the layout from a reader of `path`. Throws io_error, and bad_input for what is no regular file. Keys are then
-/// read in native byte order; what is read of a file that would fill the page cache is dropped from it.
-[[nodiscard]] std::unique_ptr<statistics::key_blocks> open_key_blocks(const std::string& path,
-                                                                      const key_reader& reader);
+/// read in native byte order; what is read of a file that would fill the page cache is dropped from it. Threads
+/// that read tell `on_read` how many keys they have read.
+[[nodiscard]] std::unique_ptr<statistics::key_blocks> open_key_blocks(
+    const std::string& path, const key_reader& reader, std::function<void(std::uint64_t num_keys)> on_read = {});
 
 }  // namespace spansort::files

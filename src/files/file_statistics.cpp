@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/available_memory.hpp"
 #include "base/threads.hpp"
@@ -15,6 +17,7 @@
 #include "files/io/key_writer.hpp"
 #include "files/outliers.hpp"
 #include "files/page_cache.hpp"
+#include "files/shown_progress.hpp"
 #include "sort/open_devices.hpp"
 #include "spansort/errors.hpp"
 #include "statistics/box.hpp"
@@ -62,18 +65,19 @@ void require_q(std::span<const double> q) {
 }  // namespace
 
 struct file_statistics::state {
-  state(const std::string& path, const file_statistics_options& options) {
+  state(const std::string& path, const file_statistics_options& options) : shown(options.on_progress) {
     const unsigned wanted_threads = base::resolve_threads(options.threads);
     if (is_regular(path)) {
       const files::key_reader reader = files::key_reader::open_keys(path, options.type);
       const std::uint64_t width = size_bytes(reader.layout().type);
       if (reader.num_keys() && !fits_in_memory(*reader.num_keys() * width, options.memory_limit_bytes)) {
-        blocks = files::open_key_blocks(path, reader);
+        blocks = files::open_key_blocks(path, reader, [this](std::uint64_t num_read) { shown.add(num_read); });
         open_blocks(reader.name(), options.memory_limit_bytes, wanted_threads);
         return;
       }
     }
-    held = std::make_unique<key_file>(path, options.type);
+    shown.begin("read", 0, 1);
+    held = files::key_reader::open_keys(path, options.type).read({}, shown.transfer());
     threads = wanted_threads;
   }
 
@@ -89,6 +93,8 @@ struct file_statistics::state {
                           needed, limit_bytes);
     }
   }
+
+  [[nodiscard]] const_key_span held_keys() const { return std::as_const(*held).span(); }
 
   /// Blocks are read by the processors.
   void require_host(const device_list& devices) const {
@@ -115,12 +121,15 @@ struct file_statistics::state {
     return *sorted;
   }
 
+  /// Calls f, which may read the blocks.
   template <class F>
-  auto ask(const F& f) const -> decltype(f()) {
+  auto ask(const F& f) -> decltype(f()) {
+    shown.begin("read", 0, 1, streamed->expected_reads() * blocks->num_keys());
     return base::with_threads(threads, f);
   }
 
-  std::unique_ptr<key_file> held;  ///< null: blocks and what is known of them
+  files::shown_progress shown;
+  std::optional<files::loaded_keys> held;  ///< nothing: blocks and what is known of them
   std::unique_ptr<statistics::key_blocks> blocks;
   std::unique_ptr<statistics::streamed_keys> streamed;
   std::unique_ptr<statistics::sorted_keys> sorted;
@@ -135,14 +144,14 @@ file_statistics::file_statistics(file_statistics&&) noexcept = default;
 file_statistics& file_statistics::operator=(file_statistics&&) noexcept = default;
 
 key_type file_statistics::type() const noexcept {
-  return is_held() ? state_->held->keys().type : state_->blocks->type();
+  return is_held() ? state_->held_keys().type : state_->blocks->type();
 }
 
 std::uint64_t file_statistics::num_keys() const noexcept {
-  return is_held() ? state_->held->keys().num_keys : state_->blocks->num_keys();
+  return is_held() ? state_->held->num_keys : state_->blocks->num_keys();
 }
 
-bool file_statistics::is_held() const noexcept { return state_->held != nullptr; }
+bool file_statistics::is_held() const noexcept { return state_->held.has_value(); }
 
 unsigned file_statistics::num_reads() const noexcept { return is_held() ? 1 : state_->streamed->num_reads(); }
 
@@ -156,7 +165,7 @@ void file_statistics::prepare_edges(std::span<const double> edges) {
 }
 
 std::vector<double> file_statistics::quantiles(std::span<const double> q, const quantile_options& options) {
-  if (is_held()) return spansort::quantiles(state_->held->keys(), q, options);
+  if (is_held()) return spansort::quantiles(state_->held_keys(), q, options);
   state_->require_host(options.devices);
   for (const double each : q) static_cast<void>(statistics::position_of(1, each, options.method));
   state_->streamed->expect_quantiles(q);
@@ -164,7 +173,7 @@ std::vector<double> file_statistics::quantiles(std::span<const double> q, const 
 }
 
 summary file_statistics::summarize(const summary_options& options) {
-  if (is_held()) return spansort::summarize(state_->held->keys(), options);
+  if (is_held()) return spansort::summarize(state_->held_keys(), options);
   statistics::require_valid(options.whiskers);
   state_->require_host(options.devices);
   state_->streamed->expect_summary(options);
@@ -172,7 +181,7 @@ summary file_statistics::summarize(const summary_options& options) {
 }
 
 std::vector<std::uint64_t> file_statistics::histogram(std::span<const double> edges, const count_options& options) {
-  if (is_held()) return spansort::histogram(state_->held->keys(), edges, options);
+  if (is_held()) return spansort::histogram(state_->held_keys(), edges, options);
   statistics::require_edges(edges);
   state_->require_host(options.devices);
   return state_->ask([&] {
@@ -182,7 +191,7 @@ std::vector<std::uint64_t> file_statistics::histogram(std::span<const double> ed
 }
 
 key_rank file_statistics::rank_of(const void* value, const count_options& options) {
-  if (is_held()) return spansort::rank_of(state_->held->keys(), value, options);
+  if (is_held()) return spansort::rank_of(state_->held_keys(), value, options);
   if (value == nullptr) throw invalid_argument("rank_of: null pointer for the value");
   state_->require_host(options.devices);
   const statistics::ordered_keys& keys = state_->look(options.order);
@@ -191,7 +200,7 @@ key_rank file_statistics::rank_of(const void* value, const count_options& option
 
 std::uint64_t file_statistics::write_outliers(const std::string& output, const summary& box,
                                               const temporary_file_callback& on_temporary) {
-  if (is_held()) return spansort::write_outliers(output, state_->held->keys(), box, on_temporary);
+  if (is_held()) return spansort::write_outliers(output, state_->held_keys(), box, on_temporary);
   statistics::key_blocks& blocks = *state_->blocks;
   const std::uint64_t width = size_bytes(type());
   const std::uint64_t num_outliers = box.num_outliers_below + box.num_outliers_above;
@@ -205,10 +214,13 @@ std::uint64_t file_statistics::write_outliers(const std::string& output, const s
   const std::uint64_t block_keys = statistics::keys_of_block(static_cast<unsigned>(width));
   base::byte_buffer keys(std::min(block_keys, blocks.num_keys()) * width);
   std::uint64_t num_written = 0;
+  state_->shown.begin("read", 0, 1, blocks.num_keys());
   for (std::uint64_t first = 0; first < blocks.num_keys(); first += block_keys) {
     const std::uint64_t count = std::min(block_keys, blocks.num_keys() - first);
     blocks.read(first, count, keys.data());
-    const base::byte_buffer found = state_->ask([&] { return files::outliers_of({type(), keys.data(), count}, box); });
+    const base::byte_buffer found = base::with_threads(state_->threads, [&] {
+      return files::outliers_of({type(), keys.data(), count}, box);
+    });
     num_written += found.size() / width;
     file.write(found.bytes());
   }

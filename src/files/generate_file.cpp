@@ -10,6 +10,7 @@
 #include "files/io/key_writer.hpp"
 #include "files/io/npy.hpp"
 #include "files/page_cache.hpp"
+#include "files/shown_progress.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/files.hpp"
 
@@ -30,7 +31,8 @@ void require_possible(const std::string& output, key_type type, std::uint64_t nu
 }  // namespace
 
 void generate_file(const std::string& output, key_type type, std::uint64_t num_keys, const distribution& d,
-                   std::uint64_t seed, const temporary_file_callback& on_temporary) {
+                   std::uint64_t seed, const temporary_file_callback& on_temporary,
+                   const progress_callback& on_progress) {
   generate_part({type, nullptr, 0}, d, seed, 0, num_keys);  // refuses a wrong distribution before anything else
   require_possible(output, type, num_keys);
   const files::output_target target = files::find_output(output);
@@ -43,7 +45,10 @@ void generate_file(const std::string& output, key_type type, std::uint64_t num_k
   sink->expect(num_keys);
   const std::uint64_t piece_keys = std::min(num_keys, piece_bytes / size_bytes(type));
   base::byte_buffer piece(piece_keys * size_bytes(type));
+  files::shown_progress shown(on_progress);
+  shown.begin("write", 0, 1);
   for (std::uint64_t first = 0; first < num_keys; first += piece_keys) {
+    shown.reach(first, num_keys);
     const key_span part{type, piece.data(), std::min(piece_keys, num_keys - first)};
     generate_part(part, d, seed, first, num_keys);
     sink->write(piece.data(), part.num_keys);

@@ -8,6 +8,7 @@
 #include "base/byte_buffer.hpp"
 #include "files/element_sinks.hpp"
 #include "files/page_cache.hpp"
+#include "files/shown_progress.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/files.hpp"
 #include "spansort/records.hpp"
@@ -18,7 +19,7 @@ constexpr std::uint64_t most_piece_records = std::uint64_t{1} << 16;
 }
 
 void generate_records_file(const std::string& output, std::uint64_t num_records, std::uint64_t seed,
-                           const temporary_file_callback& on_temporary) {
+                           const temporary_file_callback& on_temporary, const progress_callback& on_progress) {
   constexpr auto most_bytes = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (num_records > most_bytes / generated_record_bytes) {
     throw invalid_argument(fmt::format("{}: {} records of {} bytes are more than a file can hold, which is 2^63 bytes",
@@ -34,7 +35,10 @@ void generate_records_file(const std::string& output, std::uint64_t num_records,
   sink->expect(num_records);
   const std::uint64_t piece_records = std::min(num_records, most_piece_records);
   base::byte_buffer piece(piece_records * generated_record_bytes);
+  files::shown_progress shown(on_progress);
+  shown.begin("write", 0, 1);
   for (std::uint64_t first = 0; first < num_records; first += piece_records) {
+    shown.reach(first, num_records);
     const std::uint64_t count = std::min(piece_records, num_records - first);
     generate_records(piece.bytes().first(count * generated_record_bytes), first, seed);
     sink->write(piece.data(), count);

@@ -13,7 +13,7 @@ std::uint64_t row_blocks::block_bytes(const array_axis& axis, std::uint64_t elem
   return block_units * axis.unit_elements() * element_bytes * (axis.inner == 1 ? 1 : 2);
 }
 
-row_block row_blocks::next() {
+row_block row_blocks::next(const transfer_progress& progress) {
   const std::uint64_t key_bytes = reader_.layout().element_bytes();
   if (units_read_ == axis_.outer || axis_.unit_elements() == 0) {
     require_end(key_bytes);
@@ -22,7 +22,7 @@ row_block row_blocks::next() {
   row_block block{.num_units = std::min(block_units_, axis_.outer - units_read_)};
   const std::uint64_t num_bytes = block.num_units * axis_.unit_elements() * key_bytes;
   elements_.make_room(num_bytes);
-  reader_.read_some({elements_.data(), num_bytes});
+  reader_.read_some({elements_.data(), num_bytes}, progress);
   units_read_ += block.num_units;
   block.num_rows = block.num_units * axis_.inner;
   block.keys = elements_.data();

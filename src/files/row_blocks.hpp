@@ -31,7 +31,7 @@ class row_blocks {
 
   [[nodiscard]] const array_axis& axis() const noexcept { return axis_; }
   /// Reads the next block; an empty one at the end. The block before is gone. Throws as key_reader::read_some().
-  [[nodiscard]] row_block next();
+  [[nodiscard]] row_block next(const transfer_progress& progress = {});
   /// Returns the elements of the block, of `element_bytes`, in the order of the array; `rows` are in the order of the
   /// block and may be overwritten.
   [[nodiscard]] std::byte* in_array_order(const row_block& block, std::byte* rows, std::uint64_t element_bytes);

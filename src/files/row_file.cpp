@@ -99,27 +99,27 @@ void row_file::take_array(const npy_array& array) {
   num_rows_ = claimed_rows_;
 }
 
-base::byte_buffer row_file::read_all() {
+base::byte_buffer row_file::read_all(const transfer_progress& progress) {
   base::byte_buffer bytes;
   if (num_rows_) {
     bytes.resize(*num_rows_ * row_bytes_);
     const std::size_t held = std::min<std::uint64_t>(head_.size(), bytes.size());
     if (held != 0) std::memcpy(bytes.data(), head_.data(), held);
-    input_.read(bytes.bytes().subspan(held));
+    input_.read(bytes.bytes().subspan(held), progress);
     input_.require_unchanged();
   } else {
-    bytes = read_stream();
+    bytes = read_stream(progress);
   }
   return bytes;
 }
 
-base::byte_buffer row_file::read_stream() {
+base::byte_buffer row_file::read_stream(const transfer_progress& progress) {
   base::byte_buffer bytes(std::max<std::uint64_t>(first_stream_bytes, head_.size()));
   std::uint64_t held = head_.size();
   if (held != 0) std::memcpy(bytes.data(), head_.data(), held);
   while (true) {
     const std::uint64_t room = bytes.size() - held;
-    const std::uint64_t done = input_.read(bytes.bytes().subspan(held));
+    const std::uint64_t done = input_.read(bytes.bytes().subspan(held), progress);
     held += done;
     if (done < room) break;
     bytes.resize(held * 2);

@@ -31,7 +31,7 @@ class row_file {
   [[nodiscard]] bool is_native() const noexcept { return is_native_; }
 
   /// Reads all rows, once.
-  [[nodiscard]] base::byte_buffer read_all();
+  [[nodiscard]] base::byte_buffer read_all(const transfer_progress& progress = {});
   /// Returns the header of a .npy file with so many of these rows; "" where the file has none and no type tells it.
   [[nodiscard]] std::string npy_header_for(std::uint64_t num_rows) const;
   /// Bytes before the first row, for those who read a regular file themselves.
@@ -40,7 +40,7 @@ class row_file {
  private:
   void read_npy();
   void take_array(const npy_array& array);
-  [[nodiscard]] base::byte_buffer read_stream();
+  [[nodiscard]] base::byte_buffer read_stream(const transfer_progress& progress);
 
   input_file input_;
   std::string head_;  ///< read already

@@ -13,6 +13,7 @@
 #include "files/file_job.hpp"
 #include "files/flowing_sort.hpp"
 #include "files/note_stage.hpp"
+#include "files/shown_progress.hpp"
 #include "keys/codec.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/report.hpp"
@@ -23,11 +24,6 @@ namespace {
 /// Shares of the whole that reading and writing are shown as; a sort of what is held whole takes about as long as both.
 constexpr double read_share = 0.25;
 constexpr double write_share = 0.25;
-
-void tell(const progress_callback& user, std::string_view phase, double fraction) {
-  if (user({phase, fraction})) return;
-  throw cancelled(fmt::format("cancelled (phase: {}); the output is as it was", phase));
-}
 
 /// Shows a transfer as the part [begin, begin + share] of the work, about ten times a second.
 transfer_progress shown_transfer(const progress_callback& user, std::string_view phase, double begin, double share) {

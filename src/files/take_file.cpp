@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <numeric>
 #include <system_error>
+#include <utility>
 
 #include "base/available_memory.hpp"
 #include "base/byte_buffer.hpp"
@@ -23,6 +24,7 @@
 #include "files/io/key_writer.hpp"
 #include "files/page_cache.hpp"
 #include "files/row_file.hpp"
+#include "files/shown_progress.hpp"
 #include "sort/take.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/sort.hpp"
@@ -38,6 +40,8 @@ constexpr std::uint64_t widest_gap_bytes = std::uint64_t{16} << 10;
 constexpr std::uint64_t window_bytes = std::uint64_t{1} << 20;
 /// An index takes these bytes while a part of the order is sorted: itself, its position, and both again.
 constexpr std::uint64_t bytes_of_sorted_index = 48;
+/// The share of the whole that the reading of data which is held is shown as.
+constexpr double read_share = 0.5;
 
 /// Gives rows of the data in the order of indices that are good.
 class row_source {
@@ -52,12 +56,15 @@ class row_source {
 
 class held_rows final : public row_source {
  public:
-  explicit held_rows(files::row_file& file) : rows_(file.read_all()), row_bytes_(file.row_bytes()) {}
+  held_rows(files::row_file& file, files::shown_progress& shown)
+      : shown_(shown), rows_(file.read_all(shown.transfer())), row_bytes_(file.row_bytes()) {}
   void take(const_key_span indices, std::byte* to) override {
     sorting::gather_elements(rows_.data(), row_bytes_, indices, to);
+    shown_.add(indices.num_keys * row_bytes_);
   }
 
  private:
+  files::shown_progress& shown_;
   base::byte_buffer rows_;
   std::uint64_t row_bytes_;
 };
@@ -66,8 +73,9 @@ class held_rows final : public row_source {
 /// order.
 class swept_rows final : public row_source {
  public:
-  swept_rows(const std::string& path, const files::row_file& file)
-      : name_(file.name()),
+  swept_rows(const std::string& path, const files::row_file& file, files::shown_progress& shown)
+      : shown_(shown),
+        name_(file.name()),
         row_bytes_(file.row_bytes()),
         first_byte_(file.first_byte()),
         file_(files::open_file(path.c_str(), O_RDONLY | O_NOCTTY)) {
@@ -85,7 +93,14 @@ class swept_rows final : public row_source {
     std::vector<std::uint64_t> places(count);
     std::iota(places.begin(), places.end(), std::uint64_t{0});
     const auto threads = static_cast<unsigned>(tbb::this_task_arena::max_concurrency());
-    sort_pairs(rows, places, {.devices = "cpu", .threads = threads});
+    sort_options sorting{.devices = "cpu", .threads = threads};
+    if (shown_.is_wanted()) {
+      sorting.on_progress = [this](const progress&) {
+        shown_.add(0);  // where it stands, for the sort is a small part of the whole
+        return true;
+      };
+    }
+    sort_pairs(rows, places, sorting);
     constexpr std::size_t grain = 4096;
     tbb::task_group_context own(tbb::task_group_context::isolated);
     tbb::parallel_for(
@@ -93,6 +108,7 @@ class swept_rows final : public row_source {
         [&](const tbb::blocked_range<std::size_t>& part) {
           sweep(std::span(rows).subspan(part.begin(), part.size()),
                 std::span(places).subspan(part.begin(), part.size()), to);
+          shown_.add(part.size() * row_bytes_);
         },
         own);
   }
@@ -141,6 +157,7 @@ class swept_rows final : public row_source {
     throw io_error(fmt::format("cannot read {}: {}", name_, files::error_text(code)), code);
   }
 
+  files::shown_progress& shown_;
   std::string name_;
   std::uint64_t row_bytes_;
   std::uint64_t first_byte_;
@@ -251,7 +268,11 @@ memory_plan plan_memory(const files::row_file& data, const take_file_options& op
 }
 
 void write_taken(index_source& order, row_source& rows, std::uint64_t num_rows, std::uint64_t row_bytes,
-                 std::uint64_t piece_rows, files::atomic_file& file) {
+                 std::uint64_t piece_rows, files::atomic_file& file, files::shown_progress& shown) {
+  std::uint64_t num_written = 0;
+  const auto show = [&](std::uint64_t done_bytes, std::uint64_t) {
+    shown.add(done_bytes - std::exchange(num_written, done_bytes));
+  };
   base::byte_buffer taken(std::min(piece_rows, order.count()) * row_bytes);
   for (std::uint64_t first = 0; first < order.count();) {
     const const_key_span indices = order.next(std::min(piece_rows, order.count() - first));
@@ -260,7 +281,7 @@ void write_taken(index_source& order, row_source& rows, std::uint64_t num_rows, 
       throw bad_input(fmt::format("{}: {}", order.name(), sorting::bad_index_text(indices, *bad, first, num_rows)));
     }
     rows.take(indices, taken.data());
-    file.write(taken.bytes().first(indices.num_keys * row_bytes));
+    file.write(taken.bytes().first(indices.num_keys * row_bytes), show);
     first += indices.num_keys;
   }
 }
@@ -280,18 +301,21 @@ take_file_result take_file(const std::string& data, const std::string& order, co
   const std::uint64_t output_bytes = header.size() + indices.count() * file.row_bytes();
   files::require_free_space(target, output_bytes);
   const memory_plan plan = plan_memory(file, options);
+  files::shown_progress shown(options.on_progress);
   return base::with_threads(options.threads, [&] {
     std::unique_ptr<row_source> rows;
     if (plan.holds_data) {
-      rows = std::make_unique<held_rows>(file);
+      shown.begin("read", 0, read_share);
+      rows = std::make_unique<held_rows>(file, shown);
     } else {
-      rows = std::make_unique<swept_rows>(data, file);
+      rows = std::make_unique<swept_rows>(data, file, shown);
     }
+    shown.begin("take", plan.holds_data ? read_share : 0, 1, 2 * output_bytes);  // taken, and written
     files::atomic_file written(target, output_bytes, options.on_temporary);
     if (!options.sync) written.leave_unsynced();
     if (!files::fits_page_cache(output_bytes)) written.drop_written_pages();
     written.write(std::as_bytes(std::span(header)));
-    write_taken(indices, *rows, *file.num_rows(), file.row_bytes(), plan.piece_rows, written);
+    write_taken(indices, *rows, *file.num_rows(), file.row_bytes(), plan.piece_rows, written, shown);
     rows->finish();
     written.commit();
     return take_file_result{.num_elements = *file.num_rows(),

@@ -30,6 +30,8 @@ constexpr std::uint64_t fewest_sampled = std::uint64_t{1} << 12;
 constexpr std::uint64_t num_even_parts = 1024;
 /// Intervals that a read may have, about.
 constexpr std::uint64_t usual_intervals = std::uint64_t{1} << 13;
+/// One read that collects about a twelfth of the keys answers all of a summary.
+constexpr std::uint64_t keys_per_collected = 12;
 
 }  // namespace
 
@@ -54,6 +56,12 @@ std::uint64_t streamed_keys::most_collected(std::uint64_t num_intervals) const {
   }
   // Collected keys are sorted, which takes as much again; half of the rest stays for what was collected before.
   return (memory_bytes_ - needed) / 4 / key_bytes();
+}
+
+unsigned streamed_keys::expected_reads() const {
+  const bool is_first = index_ == nullptr || !index_->has_counts();
+  const bool is_narrow = codec().key_bits() <= most_counted_bits;
+  return is_first && !is_narrow && most_collected(usual_intervals) < num_keys() / keys_per_collected ? 2 : 1;
 }
 
 void streamed_keys::expect_quantiles(std::span<const double> q) {

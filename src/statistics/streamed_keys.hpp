@@ -31,6 +31,9 @@ class streamed_keys final : public ordered_keys {
   /// Finds out what has to be known for a histogram with these edges, together.
   void prepare_edges(std::span<const double> edges) const;
 
+  /// Returns how many reads the first question is expected to take: two where memory is too little to collect what one
+  /// would have to; one of any later question.
+  [[nodiscard]] unsigned expected_reads() const;
   /// Returns how often all keys have been read; the sample is not among it.
   [[nodiscard]] unsigned num_reads() const noexcept { return num_reads_; }
 

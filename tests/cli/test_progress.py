@@ -78,9 +78,12 @@ class Bar(CommandTest):
         cls.addClassCleanup(cls.tools.cleanup)
         cls.library = build_faults(cls.tools.name)
 
-    def start(self, fault, *args, stderr=subprocess.PIPE, **rest):
+    def begin(self, fault, *args, stderr=subprocess.PIPE, **rest):
         env = os.environ | {"LD_PRELOAD": self.library, "SPANSORT_FAULT": fault, "SPANSORT_FAULT_IN": self.folder}
-        return subprocess.Popen([BIN, "sort", *args], stderr=stderr, env=env, **rest)
+        return subprocess.Popen([BIN, *args], stderr=stderr, env=env, **rest)
+
+    def start(self, fault, *args, **rest):
+        return self.begin(fault, "sort", *args, **rest)
 
     def keys(self, name="x.npy", num_keys=2000):
         return self.save(name, self.rng.integers(0, 2**32, num_keys).astype("<u4"))
@@ -96,13 +99,76 @@ class Bar(CommandTest):
         self.assertEqual(seconds, sorted(seconds))
         self.assertGreater(seconds[-1], 1)
 
+    def verbs(self):
+        """Verbs that read or write files: phase, call that takes its time, its milliseconds, flags."""
+        keys = self.save("sorted.npy", np.arange(20_000, dtype="<u4"))
+        large = self.save("large.npy", np.arange(6_000_000, dtype="<u8"))
+        order = self.save("order.npy", np.arange(20_000, dtype="<i8")[::-1])
+        records = self.write("records.bin", bytes(8000))
+        little = ("-S", "40M", "-j", "2")
+        reading, block, writing = ("read:1+", 250), ("pread:4+", 8), ("write:1", 600)
+        return [("write", *writing, ("gen", "2000", "--type", "u32", "-o", self.path("made.npy"))),
+                ("write", *writing, ("gen", "2000", "--records", "-o", self.path("made.dat"))),
+                ("check", *reading, ("check", keys)),
+                ("check", *reading, ("check", records, "--record", "8", "--key", "0:4:u32")),
+                ("check", *reading, ("sort", "-c", keys)),
+                ("(read|summarize)", *reading, ("summary", keys, "--json", self.path("held.json"))),
+                ("read", *block, ("summary", large, *little, "--outliers", self.path("o.npy"))),
+                ("read", *block, ("plan", large, "--devices", "host:3", "-j", "2")),
+                ("(read|take)", *reading, ("take", keys, "--order", order, "-o", self.path("taken.npy"))),
+                ("take", *block, ("take", large, "--order", large, *little, "-o", self.path("taken.npy")))]
+
+    def test_every_verb_that_takes_its_time(self):
+        for phase, call, ms, args in self.verbs():
+            with self.subTest(args=args):
+                fault = f"wait:{call}:{ms}"
+                working = self.begin(fault, *args, "--progress", "always", stdout=subprocess.DEVNULL)
+                text = working.communicate()[1].decode()
+                self.assertEqual(working.returncode, 0, text)
+                self.assertRegex(text, rf"\r\[[#-]{{10,30}}\] +\d+ %  [0-9.]+ s  {phase}  ")
+                shares = [int(share) for share in re.findall(r"(\d+) %", text)]
+                self.assertGreater(len(shares), 3, text)
+                self.assertEqual(shares, sorted(shares))
+                self.assertEqual(text.rpartition(CLEAR)[2], "", "nothing after the bar")
+
+    def test_a_terminal_sees_the_bar_of_every_verb_and_an_interrupt_clears_it(self):
+        for _, call, _, args in self.verbs():
+            with self.subTest(args=args):
+                before = sorted(os.listdir(self.folder))
+                leader, follower = os.openpty()
+                fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+                working = self.begin(f"wait:{call}:3000", *args, stderr=follower, stdout=subprocess.DEVNULL)
+                os.close(follower)
+                drawn = os.read(leader, 1 << 16)
+                working.send_signal(signal.SIGINT)
+                self.assertEqual(working.wait(timeout=60), -signal.SIGINT)
+                try:
+                    while part := os.read(leader, 1 << 16):
+                        drawn += part
+                except OSError:
+                    pass
+                os.close(leader)
+                self.assertRegex(drawn.decode(), r"^\r\[[#-]{10,30}\] +\d+ %")
+                self.assertTrue(drawn.decode().endswith(CLEAR), drawn)
+                self.assertEqual(sorted(os.listdir(self.folder)), before, "nothing is left behind")
+
+    def test_quiet_checks_and_wrong_words(self):
+        path = self.save("sorted.npy", np.arange(20_000, dtype="<u4"))
+        for args in (("sort", "-C", path, "--progress", "always"), ("sort", "--check=quiet", path), ("check", path)):
+            checking = self.begin("wait:read:1+:150", *args, stdout=subprocess.DEVNULL)
+            self.assertEqual(checking.communicate()[1], b"", "quiet, or no terminal")
+        for args in (("gen", "5", "--type", "u8", "-o", self.path("y")), ("check", path), ("sort", "-c", path),
+                     ("summary", path), ("plan", path), ("take", path, "--order", path, "-o", self.path("y"))):
+            self.assert_refused(2, ["--progress: 'sometimes' is unknown; auto, always or never expected"], *args,
+                                "--progress", "sometimes")
+
     def test_rate_and_time_left(self):
         path = self.keys(num_keys=200_000)
         sorting = self.start("wait:pread:1+:40", path, "-o", self.path("y.npy"), "--progress", "always", "--test-world",
                              "20000,2000,4", "-T", self.folder)
         text = sorting.communicate()[1].decode()
         self.assertEqual(sorting.returncode, 0, text)
-        self.assertRegex(text, r"\r\[[#-]{10,30}\]  ?\d+ %  [0-9.]+ s  \w[\w ]*  [0-9.]+ [kMG]?B/s  \d+ s left")
+        self.assertRegex(text, r"\r\[[#-]{10,30}\] +\d+ %  [0-9.]+ s  \w[\w ]*  [0-9.]+ [kMG]?B/s  \d+ s left")
 
     def test_a_long_path_does_not_break_the_line(self):
         folder = self.path("a-long-name-" * 8)
