@@ -42,7 +42,7 @@ class element_flow final : public base::record_flow {
 
   // The writer calls these.
 
-  /// Whether wait_for_finished() would return at once.
+  /// Returns whether wait_for_finished() would return at once.
   [[nodiscard]] bool has_finished(std::uint64_t taken, std::uint64_t few);
   /// Blocks until some `few` elements behind the first `taken` ones are finished, or all; returns how many are from the
   /// begin on. Throws cancelled where nobody wants them written any more.

@@ -38,10 +38,10 @@ class atomic_file {
 
   /// Throws io_error naming the path, the bytes needed and what to do.
   void write(std::span<const std::byte> bytes, const transfer_progress& progress = {});
-  /// Takes pages for some of the bytes to come where the file lives in memory (tmpfs), for there they are a third of the
-  /// time of a write or more: 1 GiB by one thread of an AMD Zen 5 took 0.37 to 0.53 s, and 0.27 after 0.13 to 0.15 for
-  /// the pages. Files on disks gained nothing. Returns whether there is more to take; what the system refuses, write()
-  /// will tell.
+  /// Takes pages for some of the bytes to come where the file lives in memory (tmpfs), for there they are a third of
+  /// the time of a write or more: 1 GiB by one thread of an AMD Zen 5 took 0.37 to 0.53 s, and 0.27 after 0.13 to 0.15
+  /// for the pages. Files on disks gained nothing. Returns whether there is more to take; what the system refuses,
+  /// write() will tell.
   bool take_room() noexcept;
   /// Writes once more what has been written already, from `offset` on. Throws as write(), and invalid_argument for a
   /// stream.
