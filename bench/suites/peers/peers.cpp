@@ -44,8 +44,12 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
 }
 
 temporary_folder::temporary_folder() {
+  // Containers have little of it as a rule, and the largest inputs and outputs of the grid are of 2 GiB each.
+  constexpr std::uint64_t enough_bytes = std::uint64_t{6} << 30;
   const fs::path in_memory = "/dev/shm";
-  const bool is_there = ::access(in_memory.c_str(), W_OK) == 0;
+  std::error_code failure;
+  const fs::space_info space = fs::space(in_memory, failure);
+  const bool is_there = !failure && space.available >= enough_bytes && ::access(in_memory.c_str(), W_OK) == 0;
   std::string pattern = ((is_there ? in_memory : fs::temp_directory_path()) / "spansort-peer-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) throw spansort::io_error("cannot make a folder for a peer", errno);
   path_ = pattern;
