@@ -36,15 +36,16 @@ bool is_wanted(const figure& f, const settings& s) {
          });
 }
 
-/// Returns why there is no memory for a case, "" where there is: the input, its work array and records of baselines,
-/// and a workspace of three copies. `held_bytes` of the host's memory are there for inputs already.
-std::string why_too_large(const case_spec& spec, const figure& of, const std::vector<std::string>& lists,
-                          std::uint64_t held_bytes) {
+/// Returns why there is no memory for a case, "" where there is: the input, its work array and records of baselines, a
+/// workspace of three copies, and three copies in each peer. `held_bytes` of the host's memory are there for inputs
+/// already.
+std::string why_too_large(const case_spec& spec, const figure& of, const settings& s, std::uint64_t held_bytes) {
+  const std::uint64_t copies_on_host = 6 + 3 * (s.peers ? s.peers->num_peers() : 0);
   const std::uint64_t size_bytes = spec.num_keys * spec.num_arrays * parse_record_type(spec.type).size_bytes();
   for (const spansort::device_description& device : spansort::list_devices()) {
     const bool is_host = !device.name.starts_with("gpu");
-    const bool holds_all = is_host || (!of.spans_devices && std::ranges::any_of(lists, is_gpu));
-    const std::uint64_t needed = size_bytes * (is_host ? 6 : 5);
+    const bool holds_all = is_host || (!of.spans_devices && std::ranges::any_of(s.devices, is_gpu));
+    const std::uint64_t needed = size_bytes * (is_host ? copies_on_host : 5);
     const std::uint64_t available = device.available_bytes + (is_host ? held_bytes : 0);
     if (holds_all && needed > available) {
       return fmt::format("{} has {} of the {} bytes that it may take", device.name, available, needed);
@@ -119,7 +120,7 @@ class suite_runner {
     const bool is_late = settings_.seconds > 0 && elapsed_s() > settings_.seconds;
     std::erase_if(one.users, [&](const scheduled_case::user& user) {
       const std::string why =
-          is_late ? "no time left" : why_too_large(one.spec, *user.of, settings_.devices, race_.held_bytes());
+          is_late ? "no time left" : why_too_large(one.spec, *user.of, settings_, race_.held_bytes());
       if (!why.empty()) leave_out(user, one.spec, why);
       return !why.empty();
     });
