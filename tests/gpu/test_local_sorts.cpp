@@ -86,7 +86,7 @@ TEST_P(gpu_local_sort_test, IsNamedInTheReport) {
 
 INSTANTIATE_TEST_SUITE_P(All, gpu_local_sort_test,
                          testing::Values(algorithm::onesweep, algorithm::lsd_reduce_then_scan, algorithm::satish_radix,
-                                         algorithm::satish_merge),
+                                         algorithm::satish_merge, algorithm::msd_hybrid),
                          [](const auto& param) { return std::string(name(param.param)); });
 
 class gpu_local_sorts_test : public gpu_test {};
@@ -106,6 +106,25 @@ TEST_F(gpu_local_sorts_test, TakeNarrowDigits) {
   }
 }
 
+/// Buckets that stay large on every level, that fall into bins which crowd, and that have one key: the sizes are around
+/// those of the finish's blocks and the partition's tiles, and far above them.
+TEST_F(gpu_local_sorts_test, MsdHybridSortsWhatDoesNotSpread) {
+  sorter s({.devices = "gpu:0", .algorithm = algorithm::msd_hybrid});
+  const operation operations[] = {{kind::keys, 0}, {kind::pairs, 4}, {kind::pairs, 8}, {kind::pairs, 16}};
+  const char* const shapes[] = {"uniform",   "zero",   "sorted", "reverse",   "nearly-sorted", "entropy:2",
+                                "entropy:4", "entropy:16", "zipf:1", "zipf:2", "special-floats"};
+  for (const std::uint64_t n : {2'304U, 2'305U, 4'609U, 8'193U, 9'217U, 17'409U, 300'007U, 3'000'017U}) {
+    for (const char* const shape : shapes) {
+      for (const key_type type : {key_type::u64, key_type::f64, key_type::u32, key_type::i32}) {
+        const operation& op = operations[(n + static_cast<std::uint64_t>(shape[0]) + size_bytes(type)) % 4];
+        const oracle expected = make_oracle(type, n, parse_distribution(shape), seed_for(n), n % 2 == 0);
+        ASSERT_EQ(diagnose_sort(s, expected, op), "")
+            << describe(op) << " of " << n << " " << name(type) << ", " << shape << ", seed " << seed_for(n);
+      }
+    }
+  }
+}
+
 TEST_F(gpu_local_sorts_test, AreRefusedWithAReason) {
   std::vector<int> keys{2, 1, 3};
   const auto refuses = [&](const sort_options& options, const std::string& part) {
@@ -117,7 +136,6 @@ TEST_F(gpu_local_sorts_test, AreRefusedWithAReason) {
     }
   };
   refuses({.devices = "gpu:0", .algorithm = algorithm::paradis}, "paradis does not sort on gpu:0");
-  refuses({.devices = "gpu:0", .algorithm = algorithm::msd_hybrid}, "the CPU has it");
   refuses({.devices = "gpu:0", .algorithm = algorithm::onesweep, .tuning = {.radix_bits = 9}}, "at most 8 bits");
   EXPECT_EQ(keys, (std::vector<int>{2, 1, 3}));
 }

@@ -10,7 +10,8 @@
 
 namespace spansort::device::cuda {
 
-extern const local_sort_algorithm cub_sort, published_onesweep, lsd_reduce_then_scan, satish_radix, satish_merge;
+extern const local_sort_algorithm cub_sort, published_onesweep, lsd_reduce_then_scan, satish_radix, satish_merge,
+    msd_hybrid;
 
 namespace {
 
@@ -19,7 +20,8 @@ namespace {
 constexpr std::array<const local_sort_algorithm*, 2> table{&onesweep_sort, &cub_sort};
 
 /// Those that callers may ask for by name. They sort every shape.
-constexpr std::array published{&published_onesweep, &lsd_reduce_then_scan, &satish_radix, &satish_merge};
+constexpr std::array published{&published_onesweep, &lsd_reduce_then_scan, &satish_radix, &satish_merge,
+                               &msd_hybrid};
 
 /// An algorithm that is for other devices.
 struct refusal {
@@ -27,7 +29,6 @@ struct refusal {
   std::string_view reason;
 };
 constexpr std::array refusals{
-    refusal{"msd_hybrid", "its kernels have not been written; the CPU has it"},
     refusal{"paradis", "it is a sort of few threads that each take a stripe of every bucket; the CPU has it"}};
 
 }  // namespace

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of what msd_launch.hpp declares. Only msd_u32.cu and msd_u64.cu include this.
+#pragma once
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "base/math.hpp"
+#include "device/cuda/cuda_error.hpp"
+#include "device/cuda/kernels/msd_finish.cuh"
+#include "device/cuda/kernels/msd_launch.hpp"
+#include "device/cuda/kernels/msd_partition.cuh"
+
+namespace spansort::device::cuda {
+namespace {
+
+/// Launches a kernel whose blocks stay and share what there is to do.
+template <class Kernel, class... Arguments>
+void launch_staying(const launch_site& site, const char* name, Kernel* kernel, unsigned blocks, unsigned threads,
+                    unsigned shared_bytes, const Arguments&... arguments) {
+  if (shared_bytes > default_shared_bytes) {
+    SPANSORT_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
+  }
+  kernel<<<blocks, threads, shared_bytes, site.stream>>>(arguments...);
+  check_done(cudaGetLastError(), name);
+}
+
+template <class K, class V, class Order>
+void launch_level(const launch_site& site, const Order& order, const msd_level_arguments<K, V>& a,
+                  std::uint64_t num_keys) {
+  constexpr msd_partition_policy policy = msd_partition_policy_of(sizeof(K), value_bytes_of<V>).sizes;
+  using block = msd_partition_block<K, V, Order>;
+  // No level has more tiles than this, nor more large buckets.
+  const std::uint64_t most_buckets = num_keys / a.limits.most_finished() + 1;
+  const std::uint64_t most_tiles = num_keys / a.limits.tile_keys + most_buckets;
+  const auto blocks_of = [&](std::uint64_t most, unsigned each) {
+    return static_cast<unsigned>(std::min<std::uint64_t>(most, std::uint64_t{site.num_multiprocessors} * each));
+  };
+  msd_histogram_kernel<K, V, Order>
+      <<<blocks_of(most_tiles, policy.histogram_blocks_each), policy.threads, 0, site.stream>>>(order, a);
+  check_done(cudaGetLastError(), "msd_histogram_kernel");
+  msd_plan_kernel<K, V><<<blocks_of(most_buckets, 8), max_partition_buckets, 0, site.stream>>>(a);
+  check_done(cudaGetLastError(), "msd_plan_kernel");
+  launch_staying(site, "msd_partition_kernel", msd_partition_kernel<K, V, Order>,
+                 blocks_of(most_tiles, policy.blocks_each), policy.threads,
+                 sizeof(typename block::shared_memory), order, a);
+}
+
+template <unsigned Size, class K, class V, class Order>
+void launch_finish(const launch_site& site, const Order& order, const msd_level_arguments<K, V>& a,
+                   std::uint64_t num_keys) {
+  constexpr unsigned threads = finish_threads[Size];
+  using block = msd_finish_block<K, V, Order, threads>;
+  // The largest input without a job of this size, and the smallest with several.
+  if (num_keys <= a.limits.most_finished() && Size != 0 && num_keys <= a.limits.finish_keys[Size == 0 ? 0 : Size - 1]) {
+    return;
+  }
+  const unsigned all = site.num_multiprocessors * finish_blocks_each(threads);
+  const auto blocks = num_keys <= a.limits.most_finished() ? 1 : all;
+  launch_staying(site, "msd_finish_kernel", msd_finish_kernel<K, V, Order, threads>, blocks, threads,
+                 sizeof(typename block::shared_memory), order, a, Size);
+}
+
+template <class K, class V, class Order>
+void run_msd_hybrid(const launch_site& site, const Order& order, const msd_request& request) {
+  constexpr bool keeps_places = value_bytes_of<V> != 0 || !Order::holds_encoded;
+  msd_level_arguments<K, V> a;
+  a.sides[0] = typed<K, V>(request.sides[0]);
+  a.sides[1] = typed<K, V>(request.sides[1]);
+  a.limits = msd_limits_of(sizeof(K), value_bytes_of<V>, keeps_places);
+  a.memory = msd_memory::in(request.memory, request.num_keys, a.limits);
+  a.result_side = request.result_side;
+  const bool is_one_job = request.num_keys <= a.limits.most_finished();
+  const std::uint64_t zeroed_bytes = is_one_job ? sizeof(msd_control) : a.memory.zeroed_bytes;
+  SPANSORT_CUDA(cudaMemsetAsync(request.memory, 0, zeroed_bytes, site.stream));
+  msd_begin_kernel<K, V><<<1, max_partition_buckets, 0, site.stream>>>(a, request.num_keys);
+  check_done(cudaGetLastError(), "msd_begin_kernel");
+  if (!is_one_job) {
+    unsigned bits_left = request.num_bits;
+    for (; bits_left != 0; ++a.level) {
+      const unsigned bits = std::min(bits_left, max_partition_bits);
+      bits_left -= bits;
+      a.shift = a.bits_left = bits_left;
+      a.mask = (1U << bits) - 1;
+      launch_level<K, V>(site, order, a, request.num_keys);
+    }
+  }
+  launch_finish<0, K, V>(site, order, a, request.num_keys);
+  launch_finish<1, K, V>(site, order, a, request.num_keys);
+  launch_finish<2, K, V>(site, order, a, request.num_keys);
+}
+
+}  // namespace
+
+template <class K>
+void launch_msd_hybrid(const launch_site& site, const msd_request& request) {
+  SPANSORT_ASSERT(has_msd_hybrid(site.family()));
+  with_value(request.shape.value_bytes, [&]<class V>() {
+    with_plain_order<K>(request.shape.codec.template of<K>(), [&]<class Order>(const Order& order) {
+      run_msd_hybrid<K, V, Order>(site, order, request);
+    });
+  });
+}
+
+}  // namespace spansort::device::cuda

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The MSD hybrid sort as the host enqueues it. Instantiated per key width in msd_u32.cu and msd_u64.cu.
+#pragma once
+
+#include "device/cuda/kernels/msd_memory.hpp"
+#include "device/cuda/kernels/request.hpp"
+
+namespace spansort::device::cuda {
+
+/// Whole keys of one array are sorted into one of two arrays.
+struct msd_request {
+  record_shape shape;
+  records sides[2];  ///< the input is in the first
+  std::uint32_t num_keys = 0;
+  unsigned num_bits = 0;     ///< of the encoded key, counted from the lowest; all keys agree above them
+  unsigned result_side = 0;
+  void* memory = nullptr;    ///< msd_memory_bytes() of device memory
+};
+
+/// Returns the device memory that a sort of so many records takes.
+[[nodiscard]] std::uint64_t msd_memory_bytes(const record_shape& shape, std::uint64_t num_keys);
+
+/// Puts the sort on the site's stream. The host waits for nothing.
+template <class K>
+void launch_msd_hybrid(const launch_site& site, const msd_request& request);
+
+}  // namespace spansort::device::cuda

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The MSD hybrid radix sort (Stehle and Jacobsen, SIGMOD 2017; Onesweep, section 5, and RMG sort, section 6, describe
+// it). The most significant digits of 8 bits split the records into buckets until a bucket fits on chip, where one block
+// orders it by all bits that are left, with one read and one write. Neighbouring buckets that are small are finished
+// together, blocks of three sizes finish larger ones, and buckets that stay large go on to the next digit, all of a
+// level in one launch.
+//
+// A level is a histogram of its large buckets, a plan, and a partition, which is Onesweep's: the paper's own moves
+// records by atomic additions and so is not stable, and this sort has to be. Plans are made on the device, and the host
+// waits for none. It launches all levels that a key could take; those without large buckets end at once.
+//
+// 2^28 uniform keys of 8 bytes take two levels, which is 64 bytes of memory traffic a key: 8 for each histogram, 16 for
+// each partition and 16 for the finish. Eight passes over digits from the lowest up take 136. Keys that agree in a digit
+// stay where they are on its level, but are counted. What the paper says nothing of is the finish itself
+// (kernels/msd_finish.cuh).
+//
+// Keys of 8 and 16 bits are sorted by Onesweep's passes, of which they take one or two, and so are 2^32 records or more,
+// ranges of bits that do not reach to the lowest, and GPUs with less shared memory than the finish takes.
+#include <algorithm>
+
+#include "device/cuda/kernels/msd_launch.hpp"
+#include "device/cuda/local_sort/local_sort.hpp"
+
+namespace spansort::device::cuda {
+namespace {
+
+[[nodiscard]] bool is_for_passes(const record_shape& shape, std::uint64_t num_keys) {
+  return shape.codec.width_bytes() < 4 || num_keys > most_msd_keys;
+}
+
+bool can_sort(const record_shape&, std::uint64_t, compute_capability) { return true; }
+
+std::uint64_t scratch_bytes_for(const record_shape& shape, std::uint64_t num_keys) {
+  return is_for_passes(shape, num_keys) ? 0 : msd_memory_bytes(shape, num_keys);
+}
+
+records enqueue(const launch_site& site, const segment_sort& segment, void* scratch) {
+  if (is_for_passes(segment.shape, segment.count) || segment.bits.begin != 0 || !has_msd_hybrid(site.family())) {
+    return onesweep_sort.enqueue(site, segment, nullptr);
+  }
+  msd_request request;
+  request.shape = segment.shape;
+  request.sides[0] = segment.source;
+  request.sides[1] = segment.alternate;
+  request.num_keys = static_cast<std::uint32_t>(segment.count);
+  request.num_bits = segment.bits.end;
+  request.result_side = segment.result_in_alternate ? 1 : 0;
+  request.memory = scratch;
+  if (segment.shape.codec.width_bytes() == 4) {
+    launch_msd_hybrid<std::uint32_t>(site, request);
+  } else {
+    launch_msd_hybrid<std::uint64_t>(site, request);
+  }
+  return request.sides[request.result_side];
+}
+
+/// What uniform keys take; the host does not learn what these ones take.
+sort_cost cost(const segment_sort& segment) {
+  const std::uint64_t key_bytes = segment.shape.codec.width_bytes();
+  const std::uint64_t record_bytes = segment.shape.bytes();
+  if (is_for_passes(segment.shape, segment.count) || segment.bits.begin != 0) {
+    const unsigned passes = num_local_sort_passes(segment.bits);
+    return {passes, segment.count * (key_bytes + 2 * passes * record_bytes)};
+  }
+  const msd_limits limits = msd_limits_of(segment.shape.codec.width_bytes(), segment.shape.value_bytes, true);
+  unsigned levels = 0;
+  unsigned bits_left = segment.bits.end;
+  for (std::uint64_t keys = segment.count; keys > limits.most_finished() && bits_left != 0; ++levels) {
+    keys >>= max_partition_bits;
+    bits_left -= std::min(bits_left, max_partition_bits);
+  }
+  return {levels + 1, segment.count * (levels * (key_bytes + 2 * record_bytes) + 2 * record_bytes)};
+}
+
+}  // namespace
+
+std::uint64_t msd_memory_bytes(const record_shape& shape, std::uint64_t num_keys) {
+  const auto bytes_for = [&](bool keeps_places) {
+    const msd_limits limits = msd_limits_of(shape.codec.width_bytes(), shape.value_bytes, keeps_places);
+    return msd_memory::in(nullptr, num_keys, limits).size_bytes;
+  };
+  return std::max(bytes_for(false), bytes_for(true));
+}
+
+extern const local_sort_algorithm msd_hybrid;
+constexpr local_sort_algorithm msd_hybrid{.name = "msd_hybrid",
+                                          .label = "local sort by msd_hybrid",
+                                          .scratch_bytes_for = scratch_bytes_for,
+                                          .can_sort = can_sort,
+                                          .enqueue = enqueue,
+                                          .cost = cost};
+
+}  // namespace spansort::device::cuda
