@@ -31,7 +31,7 @@ using progress_callback = std::function<bool(const progress&)>;
 /// leaves them alone.
 struct tuning_options {
   /// Digit width of a pass over several devices, 1 to 12; 0: by size, as the devices advise. Also the widest digit of
-  /// `onesweep` (1 to 8) and `lsd_reduce_then_scan` (1 to 12 on the CPU, 1 to 8 on GPUs).
+  /// `onesweep` (1 to 9) and `lsd_reduce_then_scan` (1 to 12 on the CPU, 1 to 9 on GPUs).
   unsigned radix_bits = 0;
   /// Slack at each end of a device's chunk, as its fraction: a bucket that fits with it is not refined. Negative:
   /// 0.005.
@@ -52,13 +52,13 @@ class algorithm {
   // Published sorts of one device, to compare with: `single` by that local sort. `automatic` takes none of them, and a
   // device that has not got one refuses it with the reason. Beside the memory that sort.hpp states, n records take:
   // satish_radix n / 8 bytes (n / 6 + 64 KiB on GPUs) and satish_merge n / 16, for whole tiles of 1,024 and 256
-  // records; lsd_reduce_then_scan 9 MiB on GPUs. paradis sorts in place: it takes 8 * n for pairs and argsort, and
-  // nothing for keys alone.
+  // records; lsd_reduce_then_scan 9 MiB on GPUs; msd_hybrid up to 3 * n / 2 on GPUs. paradis sorts in place: it takes
+  // 8 * n for pairs and argsort, and nothing for keys alone.
   static const algorithm onesweep;              ///< "onesweep": GPUs
   static const algorithm lsd_reduce_then_scan;  ///< "lsd_reduce_then_scan": CPU and GPUs
   static const algorithm satish_radix;          ///< "satish_radix": CPU and GPUs
   static const algorithm satish_merge;          ///< "satish_merge": CPU and GPUs
-  static const algorithm msd_hybrid;            ///< "msd_hybrid": CPU
+  static const algorithm msd_hybrid;            ///< "msd_hybrid": CPU and GPUs
   static const algorithm paradis;               ///< "paradis": CPU
 
   constexpr algorithm() noexcept = default;  ///< automatic

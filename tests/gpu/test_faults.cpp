@@ -33,6 +33,7 @@ constexpr test_tuning few_buckets_staged{
     .radix_bits = 3, .fuse_threshold = 0, .copy_piece_bytes = 16384, .exchange_through_host = true};
 const way ways[] = {{"single_keys", "gpu:0", "single", {operation::kind::keys, 0}},
                     {"single_pairs", "gpu:0", "single", {operation::kind::pairs, 4}},
+                    {"msd_hybrid_pairs", "gpu:0", "msd_hybrid", {operation::kind::pairs, 4}},
                     {"rmg_keys", "gpu:0,0,0", "rmg", {operation::kind::keys, 0}, few_buckets, true},
                     {"rmg_pairs", "gpu:0,0,0", "rmg", {operation::kind::pairs, 8}, few_buckets},
                     {"rmg_staged_keys", "gpu:0,0", "rmg", {operation::kind::keys, 0}, few_buckets_staged},

@@ -91,9 +91,9 @@ INSTANTIATE_TEST_SUITE_P(All, gpu_local_sort_test,
 
 class gpu_local_sorts_test : public gpu_test {};
 
-TEST_F(gpu_local_sorts_test, TakeNarrowDigits) {
+TEST_F(gpu_local_sorts_test, TakeDigitsOfAnyWidth) {
   for (const algorithm which : {algorithm::onesweep, algorithm::lsd_reduce_then_scan}) {
-    for (unsigned radix_bits = 1; radix_bits <= 8; ++radix_bits) {
+    for (unsigned radix_bits = 1; radix_bits <= 9; ++radix_bits) {
       for (const key_type type : {key_type::u32, key_type::u64, key_type::f16}) {
         sort_report report;
         sorter s({.devices = "gpu:0", .algorithm = which, .report = &report, .tuning = {.radix_bits = radix_bits}});
@@ -111,9 +111,9 @@ TEST_F(gpu_local_sorts_test, TakeNarrowDigits) {
 TEST_F(gpu_local_sorts_test, MsdHybridSortsWhatDoesNotSpread) {
   sorter s({.devices = "gpu:0", .algorithm = algorithm::msd_hybrid});
   const operation operations[] = {{kind::keys, 0}, {kind::pairs, 4}, {kind::pairs, 8}, {kind::pairs, 16}};
-  const char* const shapes[] = {"uniform",   "zero",   "sorted", "reverse",   "nearly-sorted", "entropy:2",
-                                "entropy:4", "entropy:16", "zipf:1", "zipf:2", "special-floats"};
-  for (const std::uint64_t n : {2'304U, 2'305U, 4'609U, 8'193U, 9'217U, 17'409U, 300'007U, 3'000'017U}) {
+  const char* const shapes[] = {"uniform",   "zero",       "sorted", "reverse", "nearly-sorted", "entropy:2",
+                                "entropy:4", "entropy:16", "zipf:1", "zipf:2",  "special-floats"};
+  for (const std::uint64_t n : {2'304U, 2'305U, 4'609U, 8'193U, 9'217U, 17'409U, 300'007U, 1'200'007U}) {
     for (const char* const shape : shapes) {
       for (const key_type type : {key_type::u64, key_type::f64, key_type::u32, key_type::i32}) {
         const operation& op = operations[(n + static_cast<std::uint64_t>(shape[0]) + size_bytes(type)) % 4];
@@ -136,7 +136,7 @@ TEST_F(gpu_local_sorts_test, AreRefusedWithAReason) {
     }
   };
   refuses({.devices = "gpu:0", .algorithm = algorithm::paradis}, "paradis does not sort on gpu:0");
-  refuses({.devices = "gpu:0", .algorithm = algorithm::onesweep, .tuning = {.radix_bits = 9}}, "at most 8 bits");
+  refuses({.devices = "gpu:0", .algorithm = algorithm::onesweep, .tuning = {.radix_bits = 10}}, "at most 9 bits");
   EXPECT_EQ(keys, (std::vector<int>{2, 1, 3}));
 }
 

@@ -13,72 +13,10 @@
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/histogram.cuh"
 #include "device/cuda/kernels/intervals.cuh"
-#include "device/cuda/kernels/partition.cuh"
+#include "device/cuda/kernels/partition_launch-inl.cuh"
 #include "device/cuda/kernels/rearrange.cuh"
 
 namespace spansort::device::cuda {
-namespace {
-
-template <class Kernel>
-void allow_shared_memory(Kernel* kernel, unsigned bytes) {
-  if (bytes <= default_shared_bytes) return;
-  SPANSORT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-}
-
-/// The launch shape of a partition kernel.
-struct tile_sizes {
-  unsigned threads = 0;
-  unsigned keys = 0;
-  unsigned shared_bytes = 0;
-
-  [[nodiscard]] std::uint64_t num_tiles(std::uint64_t num_keys) const {
-    return base::ceil_div(num_keys, std::uint64_t{keys});
-  }
-};
-
-/// Returns the sizes of the code that the site's GPU runs.
-template <class K, class V>
-tile_sizes tile_sizes_at(const launch_site& site) {
-  return with_family(site.family(), []<kernel_family Family>(family_constant<Family>) {
-    using tile = partition_tile<K, V, identity_order<K>, Family>;
-    return tile_sizes{tile::threads, tile::tile_keys, sizeof(typename tile::shared_memory)};
-  });
-}
-
-template <class K, class V, class Order>
-void run_partition_step(const launch_site& site, const Order& order, const partition_step& step) {
-  const auto kernel = partition_kernel<K, V, Order>;
-  const tile_sizes tile = tile_sizes_at<K, V>(site);
-  allow_shared_memory(kernel, tile.shared_bytes);
-  const std::uint64_t all_tiles = tile.num_tiles(step.num_keys);
-  const std::uint64_t num_portions = std::max<std::uint64_t>(1, base::ceil_div(all_tiles, site.memory.tile_capacity));
-  const std::uint64_t portion_keys = base::ceil_div(all_tiles, num_portions) * tile.keys;
-  unsigned half = 0;
-  for (std::uint64_t begin = 0; begin < step.num_keys; begin += portion_keys, half ^= 1) {
-    const std::uint64_t count = std::min(portion_keys, step.num_keys - begin);
-    const auto num_tiles = static_cast<unsigned>(tile.num_tiles(count));
-    partition_arguments<K> a;
-    a.keys = static_cast<const K*>(step.source.keys) + begin;
-    if constexpr (value_bytes_of<V> != 0) a.values = static_cast<const V*>(step.source.values) + begin;
-    a.num_keys = static_cast<std::uint32_t>(count);
-    a.shift = step.digit.shift;
-    a.mask = static_cast<unsigned>(step.digit.num_buckets() - 1);
-    a.targets = step.targets + half * max_partition_buckets;
-    a.next_targets = step.targets + (half ^ 1) * max_partition_buckets;
-    a.tile_states = step.cleared_states;
-    a.tile_counter = step.tile_counter;
-    a.decision = step.decision;
-    if (step.cleared_states == nullptr) {
-      a.tile_states = site.memory.tile_states;
-      SPANSORT_CUDA(cudaMemsetAsync(a.tile_states, 0, num_tiles * kernel_workspace::tile_state_bytes, site.stream));
-      SPANSORT_CUDA(cudaMemsetAsync(a.tile_counter, 0, 4, site.stream));
-    }
-    kernel<<<num_tiles, tile.threads, tile.shared_bytes, site.stream>>>(order, a);
-    check_done(cudaGetLastError(), "partition_kernel");
-  }
-}
-
-}  // namespace
 
 template <class K>
 void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
@@ -169,27 +107,20 @@ template <class K>
 void launch_partition_step(const launch_site& site, const keys::codec_of<K>& codec, unsigned value_bytes,
                            const partition_step& step) {
   with_value(value_bytes, [&]<class V>() {
-    with_order<K>(codec, [&](const auto& order) { run_partition_step<K, V>(site, order, step); });
+    with_order<K>(codec, [&](const auto& order) { run_partition_step<max_partition_bits, K, V>(site, order, step); });
   });
 }
 
 template <class K>
 std::uint64_t num_partition_tiles(const launch_site& site, unsigned value_bytes, std::uint64_t num_keys) {
-  return with_value(value_bytes, [&]<class V>() { return tile_sizes_at<K, V>(site).num_tiles(num_keys); });
+  return with_value(value_bytes,
+                    [&]<class V>() { return tile_sizes_at<max_partition_bits, K, V>(site).num_tiles(num_keys); });
 }
 
 template <class K>
 void launch_bucket_targets(const launch_site& site, unsigned value_bytes,
                            const std::vector<keys::digit_position>& digits, records source, records alternate) {
-  SPANSORT_ASSERT(digits.size() <= max_digits_together);
-  digit_widths widths;
-  for (std::size_t i = 0; i < digits.size(); ++i) widths.bits[i] = static_cast<std::uint8_t>(digits[i].bits);
-  with_value(value_bytes, [&]<class V>() {
-    bucket_targets_kernel<K, V><<<static_cast<unsigned>(digits.size()), max_partition_buckets, 0, site.stream>>>(
-        site.memory.sort_counts, widths, static_cast<K*>(source.keys), static_cast<V*>(source.values),
-        static_cast<K*>(alternate.keys), static_cast<V*>(alternate.values), site.memory.targets);
-  });
-  check_done(cudaGetLastError(), "bucket_targets_kernel");
+  run_bucket_targets<max_partition_bits, K>(site, value_bytes, digits, source, alternate);
 }
 
 template <class K>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The finish of the MSD hybrid sort: a block orders neighbouring records on chip, with one read and one write of each.
 //
-// Bins of the highest bits in which the keys differ bring each key close to its position, and comparisons within the bin
-// do the rest: that is one atomic operation and a few comparisons a key where keys spread. Where bins are crowded,
-// rounds of digits do it instead (msd_rounds.cuh). Both are stable where that shows: records that tie are ordered by the
-// places where they were loaded.
+// Bins of the highest bits in which the keys differ bring each key close to its position, and comparisons within the
+// bin do the rest: that is one atomic operation and a few comparisons a key where keys spread. Where bins are crowded,
+// rounds of digits do it instead (msd_rounds.cuh). Both are stable where that shows: records that tie are ordered by
+// the places where they were loaded.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class msd_finish_block {
 
  private:
   [[nodiscard]] static __device__ __forceinline__ typed_records<K, V> at_begin(const typed_records<K, V>& array,
-                                                                              std::uint32_t begin) {
+                                                                               std::uint32_t begin) {
     typed_records<K, V> moved{array.keys + begin, nullptr};
     if constexpr (sizes::has_values) moved.values = array.values + begin;
     return moved;

@@ -43,8 +43,8 @@ void launch_level(const launch_site& site, const Order& order, const msd_level_a
   msd_plan_kernel<K, V><<<blocks_of(most_buckets, 8), max_partition_buckets, 0, site.stream>>>(a);
   check_done(cudaGetLastError(), "msd_plan_kernel");
   launch_staying(site, "msd_partition_kernel", msd_partition_kernel<K, V, Order>,
-                 blocks_of(most_tiles, policy.blocks_each), policy.threads,
-                 sizeof(typename block::shared_memory), order, a);
+                 blocks_of(most_tiles, policy.blocks_each), policy.threads, sizeof(typename block::shared_memory),
+                 order, a);
 }
 
 template <unsigned Size, class K, class V, class Order>
@@ -97,9 +97,8 @@ template <class K>
 void launch_msd_hybrid(const launch_site& site, const msd_request& request) {
   SPANSORT_ASSERT(has_msd_hybrid(site.family()));
   with_value(request.shape.value_bytes, [&]<class V>() {
-    with_plain_order<K>(request.shape.codec.template of<K>(), [&]<class Order>(const Order& order) {
-      run_msd_hybrid<K, V, Order>(site, order, request);
-    });
+    with_plain_order<K>(request.shape.codec.template of<K>(),
+                        [&]<class Order>(const Order& order) { run_msd_hybrid<K, V, Order>(site, order, request); });
   });
 }
 

@@ -12,9 +12,9 @@ struct msd_request {
   record_shape shape;
   records sides[2];  ///< the input is in the first
   std::uint32_t num_keys = 0;
-  unsigned num_bits = 0;     ///< of the encoded key, counted from the lowest; all keys agree above them
+  unsigned num_bits = 0;  ///< of the encoded key, counted from the lowest; all keys agree above them
   unsigned result_side = 0;
-  void* memory = nullptr;    ///< msd_memory_bytes() of device memory
+  void* memory = nullptr;  ///< msd_memory_bytes() of device memory
 };
 
 /// Returns the device memory that a sort of so many records takes.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One level of the MSD hybrid sort before its records move: the digits of all large buckets are counted, and the counts
-// become a plan. The plan says where each bucket's records go, which of the new buckets are large and so are partitioned
-// on the next level, and which neighbours a block finishes together.
+// become a plan. The plan says where each bucket's records go, which of the new buckets are large and so are
+// partitioned on the next level, and which neighbours a block finishes together.
 #pragma once
 
 #include <cstdint>
@@ -147,11 +147,11 @@ class msd_plan_block {
 
   struct shared_memory {
     unsigned warp_sums[warps];
-    unsigned begins_group[warps];            ///< a bit for each bucket
+    unsigned begins_group[warps];  ///< a bit for each bucket
     std::uint32_t group_begins[threads + 1];
-    std::uint32_t num_pieces;                ///< of what the whole block writes
-    std::uint32_t numbers[threads];          ///< of new buckets, or the first of several jobs
-    std::uint32_t first_entries[threads];    ///< tiles, or where records begin
+    std::uint32_t num_pieces;              ///< of what the whole block writes
+    std::uint32_t numbers[threads];        ///< of new buckets, or the first of several jobs
+    std::uint32_t first_entries[threads];  ///< tiles, or where records begin
     std::uint32_t num_entries[threads];
   };
 
@@ -176,7 +176,8 @@ class msd_plan_block {
   }
 
  private:
-  /// Finds where each bucket begins, and which side its records will be on. A bucket that has all of them needs no move.
+  /// Finds where each bucket begins, and which side its records will be on. A bucket that has all of them needs no
+  /// move.
   __device__ __forceinline__ void place_buckets(std::uint32_t number) {
     msd_bucket& parent = a_.memory.buckets[a_.level % 2][number];
     const msd_bucket whole = parent;
@@ -213,7 +214,8 @@ class msd_plan_block {
     add_piece(first, threadIdx.x, num_jobs);
   }
 
-  __device__ __forceinline__ void add_piece(std::uint32_t number, std::uint32_t first_entry, std::uint32_t num_entries) {
+  __device__ __forceinline__ void add_piece(std::uint32_t number, std::uint32_t first_entry,
+                                            std::uint32_t num_entries) {
     const std::uint32_t piece = atomicAdd(&shared_.num_pieces, 1U);
     shared_.numbers[piece] = number;
     shared_.first_entries[piece] = first_entry;
@@ -239,7 +241,7 @@ class msd_plan_block {
       const std::uint32_t count = shared_.group_begins[bucket + 1] - begin;
       for (std::uint32_t j = threadIdx.x; j < shared_.num_entries[piece]; j += threads) {
         a_.memory.jobs[num_finish_sizes - 1][shared_.numbers[piece] + j] = {begin + j * most,
-                                                                           min(most, count - j * most) << 1 | side_};
+                                                                            min(most, count - j * most) << 1 | side_};
       }
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of the MSD hybrid sort tell each other: buckets that are still large, jobs of the finish, and the
-// device memory where these lie. All of it is made on the device, so that no level of the sort waits for the host.
+// The kernels of the MSD hybrid sort tell each other of buckets that are still large and of jobs of the finish, and
+// this is the device memory where these lie. All of it is made on the device, so that no level of the sort waits for
+// the host.
 #pragma once
 
 #include <algorithm>
@@ -47,12 +48,12 @@ struct msd_control {
 /// next.
 struct msd_memory {
   msd_control* control = nullptr;
-  std::uint64_t* tile_states = nullptr;       ///< [most_tiles][max_partition_buckets], zeroed before
-  std::uint32_t* counts[2] = {};              ///< [most_buckets][max_partition_buckets]
-  msd_bucket* buckets[2] = {};                ///< [most_buckets]
-  std::uint32_t* bucket_of_tile[2] = {};      ///< [most_tiles]
-  msd_job* jobs[num_finish_sizes] = {};       ///< [most_jobs] each
-  std::uint64_t zeroed_bytes = 0;             ///< from the beginning on
+  std::uint64_t* tile_states = nullptr;   ///< [most_tiles][max_partition_buckets], zeroed before
+  std::uint32_t* counts[2] = {};          ///< [most_buckets][max_partition_buckets]
+  msd_bucket* buckets[2] = {};            ///< [most_buckets]
+  std::uint32_t* bucket_of_tile[2] = {};  ///< [most_tiles]
+  msd_job* jobs[num_finish_sizes] = {};   ///< [most_jobs] each
+  std::uint64_t zeroed_bytes = 0;         ///< from the beginning on
   std::uint64_t size_bytes = 0;
 
   /// Lays the memory out for so many records; with `memory` null it only tells the size.
@@ -80,7 +81,8 @@ struct msd_memory {
       m.buckets[i] = reinterpret_cast<msd_bucket*>(take(most_buckets * sizeof(msd_bucket)));
       m.bucket_of_tile[i] = reinterpret_cast<std::uint32_t*>(take(most_tiles * sizeof(std::uint32_t)));
     }
-    for (msd_job*& jobs : m.jobs) jobs = reinterpret_cast<msd_job*>(take(most_jobs(num_keys, limits) * sizeof(msd_job)));
+    for (msd_job*& jobs : m.jobs)
+      jobs = reinterpret_cast<msd_job*>(take(most_jobs(num_keys, limits) * sizeof(msd_job)));
     m.size_bytes = at;
     return m;
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The partition of the MSD hybrid sort: Onesweep's digit binning (partition.cuh) over all large buckets of a level in
-// one launch. Tiles never cross a bucket's border, and the look-back of a tile ends at its bucket's first one. The
+// one launch. Tiles never reach into another bucket, and the look-back of a tile ends at its bucket's first one. The
 // records' values are loaded behind the keys and go to their positions with them.
 //
-// The blocks stay, and take tile after tile by an atomic counter. A block waits only for tiles with lower numbers, which
-// have been taken by blocks that run, so there is always one that need not wait.
+// The blocks stay, and take tile after tile by an atomic counter. A block waits only for tiles with lower numbers,
+// which have been taken by blocks that run, so there is always one that need not wait.
 //
 // States carry the number of their level, so that one level need not clear what another has left.
 #pragma once
@@ -37,8 +37,8 @@ __device__ __forceinline__ std::uint64_t observe(std::uint64_t* state) {
 }
 }  // namespace msd_tile_state
 
-/// One block's work on tiles. A warp holds 32 * items neighbouring records, lane after lane and then item after item, so
-/// that positions in input order come from positions within warps.
+/// One block's work on tiles. A warp holds 32 * items neighbouring records, lane after lane and then item after item,
+/// so that positions in input order come from positions within warps.
 template <class K, class V, class Order>
 class msd_partition_block {
  public:
@@ -126,8 +126,8 @@ class msd_partition_block {
     return static_cast<unsigned>(order_.encode(key) >> shift) & a_.mask;
   }
 
-  /// Returns the digit of this thread's item. What lies behind the bucket's end belongs to the last digit, behind all of
-  /// its records.
+  /// Returns the digit of this thread's item. What lies behind the bucket's end belongs to the last digit, behind all
+  /// of its records.
   [[nodiscard]] __device__ __forceinline__ unsigned digit_at(unsigned item, unsigned shift) const {
     if constexpr (!Order::holds_encoded) {
       if (position_of(item) >= num_valid_) return a_.mask;
@@ -230,8 +230,8 @@ class msd_partition_block {
     }
   }
 
-  /// Returns the number of the digit's records in the bucket's earlier tiles, by decoupled look-back with one thread for
-  /// each digit. Several tiles are looked at together.
+  /// Returns the number of the digit's records in the bucket's earlier tiles, by decoupled look-back with one thread
+  /// for each digit. Several tiles are looked at together.
   [[nodiscard]] __device__ __forceinline__ std::uint32_t look_back() const {
     std::uint32_t unseen = tile_ - bucket_.first_tile;  // earlier tiles whose records are not in `earlier` yet
     if (unseen == 0) return 0;
@@ -297,8 +297,8 @@ class msd_partition_block {
 };
 
 /// Moves the records of all large buckets of the level to where their digits say, stably and to the other side. Any
-/// number of blocks of policy.threads threads, all of which run at once; sizeof(shared_memory) bytes of dynamic shared
-/// memory. One read and one write of each record of large buckets.
+/// number of blocks of policy.threads threads; sizeof(shared_memory) bytes of dynamic shared memory. One read and one
+/// write of each record of large buckets.
 template <class K, class V, class Order>
 __global__ void __launch_bounds__(msd_partition_block<K, V, Order>::threads,
                                   msd_partition_block<K, V, Order>::policy.blocks_each)

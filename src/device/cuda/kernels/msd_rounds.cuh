@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The finish of jobs whose keys crowd in few bins: rounds of 8-bit digits from the lowest bit up, in shared memory, each
-// stable. What a round moves are words that are made of 16 bits of a key and of the place where the key was loaded. Keys
-// are read again for every other round and once at the end, so that no register holds them in between.
+// The finish of jobs whose keys crowd in few bins: rounds of 8-bit digits from the lowest bit up, in shared memory,
+// each stable. What a round moves are words that are made of 16 bits of a key and of the place where the key was
+// loaded. Keys are read again for every other round and once at the end, so that no register holds them in between.
 #pragma once
 
 #include <cstdint>
@@ -226,9 +226,9 @@ class msd_rounds_block {
 
 /// This is a call, so that what the rounds need of registers is not taken from the way by bins.
 template <class K, class V, class Order, unsigned Threads>
-__device__ __noinline__ void finish_by_rounds(
-    Order order, typed_records<K, V> from, typed_records<K, V> to, unsigned count, K differing,
-    typename msd_finish_sizes<K, V, Order, Threads>::shared_memory& shared) {
+__device__ __noinline__ void finish_by_rounds(Order order, typed_records<K, V> from, typed_records<K, V> to,
+                                              unsigned count, K differing,
+                                              typename msd_finish_sizes<K, V, Order, Threads>::shared_memory& shared) {
   msd_rounds_block<K, V, Order, Threads>(order, from, to, count, shared).run(differing);
 }
 

@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "device/cuda/kernels/key_order.cuh"
+#include "device/cuda/kernels/partition_parts.cuh"
 #include "device/cuda/kernels/request.hpp"
 #include "device/cuda/tuning/partition_policy.hpp"
 
@@ -38,38 +39,6 @@ __device__ __forceinline__ std::uint32_t observe(std::uint32_t* state) {
 }
 }  // namespace tile_state
 
-/// Stores to an address that the compiler cannot see to be no shared memory. Being told, it may load ahead of the
-/// store.
-template <class T>
-__device__ __forceinline__ void store_global(T* to, const T& what) {
-  __builtin_assume(__isGlobal(to));
-  *to = what;
-}
-
-/// Returns the lanes of a full warp that have the same digit, by a vote on each bit, which is faster than the warp's
-/// own match instruction. It is written in PTX because the compiler makes 56 instructions of the same in C++ and 25 of
-/// this, for it moves seven bits to predicates at once.
-__device__ __forceinline__ unsigned lanes_with_digit(unsigned digit) {
-  unsigned peers = 0xffffffffU;
-#pragma unroll
-  for (unsigned bit = 0; bit < max_partition_bits; ++bit) {
-    unsigned same_bit = 0;
-    asm volatile(
-        "{\n"
-        "  .reg .pred is_set;\n"
-        "  .reg .b32 masked;\n"
-        "  and.b32 masked, %1, %2;\n"
-        "  setp.ne.u32 is_set, masked, 0;\n"
-        "  vote.sync.ballot.b32 %0, is_set, 0xffffffff;\n"
-        "  @!is_set not.b32 %0, %0;\n"
-        "}"
-        : "=r"(same_bit)
-        : "r"(digit), "r"(1U << bit));
-    peers &= same_bit;
-  }
-  return peers;
-}
-
 template <class K>
 struct partition_arguments {
   const K* keys = nullptr;
@@ -86,16 +55,16 @@ struct partition_arguments {
 
 /// One block's work on one tile. A warp holds 32 * items neighbouring records, lane after lane and then item after
 /// item, so that positions in input order come from positions within warps.
-template <class K, class V, class Order, kernel_family Family>
+template <class K, class V, class Order, kernel_family Family, unsigned Bits = max_partition_bits>
 class partition_tile {
  public:
-  static constexpr partition_policy policy = partition_policy_of(Family, sizeof(K), value_bytes_of<V>).sizes;
+  static constexpr partition_policy policy = partition_policy_for(Family, sizeof(K), value_bytes_of<V>, Bits);
   static constexpr unsigned threads = policy.threads;
   static constexpr unsigned items = policy.items;
   static constexpr unsigned look_back_tiles = policy.look_back;
   static constexpr unsigned warps = threads / 32;
   static constexpr unsigned tile_keys = threads * items;
-  static constexpr unsigned buckets = max_partition_buckets;
+  static constexpr unsigned buckets = 1U << Bits;
   static constexpr bool has_values = value_bytes_of<V> != 0;
   static_assert(threads >= buckets, "a thread a bucket");
   static_assert(workspace_tiles * tile_keys <= tile_state::value_mask, "a portion's counts fit beside the flags");
@@ -256,7 +225,7 @@ class partition_tile {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       const unsigned digit = digit_at(i, shift);
-      const unsigned peers = lanes_with_digit(digit);
+      const unsigned peers = lanes_with_digit<Bits>(digit);
       const auto leader = static_cast<unsigned>(31 - __clz(static_cast<int>(peers)));
       std::uint32_t first = 0;
       if (lane_ == leader) first = atomicAdd(&shared_.warp_offsets[warp_][digit], static_cast<unsigned>(__popc(peers)));
@@ -360,14 +329,15 @@ class partition_tile {
   std::uint32_t positions_[has_values ? items : 1];
 };
 
-template <class K, class V>
-inline constexpr partition_policy compiled_partition_policy =
-    partition_policy_of(compiled_family, sizeof(K), value_bytes_of<V>).sizes;
+template <class K, class V, unsigned Bits>
+inline constexpr partition_policy compiled_partition_policy = partition_policy_for(compiled_family, sizeof(K),
+                                                                                   value_bytes_of<V>, Bits);
 
-template <class K, class V, class Order>
-__global__ void __launch_bounds__(compiled_partition_policy<K, V>.threads, compiled_partition_policy<K, V>.least_blocks)
+template <class K, class V, class Order, unsigned Bits = max_partition_bits>
+__global__ void __launch_bounds__(compiled_partition_policy<K, V, Bits>.threads,
+                                  compiled_partition_policy<K, V, Bits>.least_blocks)
     partition_kernel(Order order, partition_arguments<K> arguments) {
-  using tile = partition_tile<K, V, Order, compiled_family>;
+  using tile = partition_tile<K, V, Order, compiled_family, Bits>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   if (arguments.decision != nullptr && *arguments.decision != order_action::passes) return;
   tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();

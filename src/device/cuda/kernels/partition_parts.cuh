@@ -12,9 +12,9 @@ __device__ __forceinline__ void store_global(T* to, const T& what) {
   *to = what;
 }
 
-/// Returns the lanes of a full warp that have the same digit of `Bits` bits, by a vote on each bit, which is faster than
-/// the warp's own match instruction. It is written in PTX because the compiler makes 56 instructions of the same in C++
-/// and 25 of this, for it moves seven bits to predicates at once.
+/// Returns the lanes of a full warp that have the same digit of `Bits` bits, by a vote on each bit, which is faster
+/// than the warp's own match instruction. It is written in PTX because the compiler makes 56 instructions of the same
+/// in C++ and 25 of this, for it moves seven bits to predicates at once.
 template <unsigned Bits>
 __device__ __forceinline__ unsigned lanes_with_digit(unsigned digit) {
   unsigned peers = 0xffffffffU;

@@ -66,24 +66,24 @@ struct digit_widths {
 
 /// Turns the counts of all passes, one digit after the other, into the positions where their buckets begin in the array
 /// that the pass writes. Even passes write the alternate. One block for each pass, one thread for each bucket.
-template <class K, class V>
+template <class K, class V, unsigned Buckets = max_partition_buckets>
 __global__ void bucket_targets_kernel(const std::uint64_t* counts, digit_widths widths, K* keys, V* values,
                                       K* alternate_keys, V* alternate_values, bucket_target* targets) {
-  __shared__ std::uint64_t sums[max_partition_buckets];
+  __shared__ std::uint64_t sums[Buckets];
   const unsigned bucket = threadIdx.x;
   const unsigned pass = blockIdx.x;
   for (unsigned p = 0; p < pass; ++p) counts += 1U << widths.bits[p];
   const std::uint64_t count = bucket < (1U << widths.bits[pass]) ? counts[bucket] : 0;
   sums[bucket] = count;
   __syncthreads();
-  for (unsigned distance = 1; distance < max_partition_buckets; distance *= 2) {
+  for (unsigned distance = 1; distance < Buckets; distance *= 2) {
     const std::uint64_t left = bucket >= distance ? sums[bucket - distance] : 0;
     __syncthreads();
     sums[bucket] += left;
     __syncthreads();
   }
   const std::uint64_t begin = sums[bucket] - count;
-  bucket_target& target = targets[pass * 2 * max_partition_buckets + bucket];
+  bucket_target& target = targets[pass * 2 * Buckets + bucket];
   target.keys = (pass % 2 == 0 ? alternate_keys : keys) + begin;
   if constexpr (value_bytes_of<V> != 0) target.values = (pass % 2 == 0 ? alternate_values : values) + begin;
 }

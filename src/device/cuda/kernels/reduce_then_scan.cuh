@@ -28,17 +28,19 @@ struct sweep_arguments {
   }
 };
 
-template <class K, class V>
+/// The sizes for digits of up to `Bits` bits.
+template <class K, class V, unsigned Bits>
 inline constexpr reduce_then_scan_policy compiled_sweep_policy =
-    reduce_then_scan_policy_of(compiled_family, sizeof(K), value_bytes_of<V>).sizes;
+    reduce_then_scan_policy_of(compiled_family, sizeof(K), value_bytes_of<V>, Bits).sizes;
 
-/// Counts each part's records of each bucket. 1 KiB of shared memory. One read of the keys.
-template <class K, class V, class Order>
-__global__ void __launch_bounds__(compiled_sweep_policy<K, V>.threads, compiled_sweep_policy<K, V>.least_blocks)
+/// Counts each part's records of each bucket. 4 bytes of shared memory a bucket. One read of the keys.
+template <class K, class V, class Order, unsigned Bits>
+__global__ void __launch_bounds__(compiled_sweep_policy<K, V, Bits>.threads,
+                                  compiled_sweep_policy<K, V, Bits>.least_blocks)
     upsweep_kernel(Order order, __grid_constant__ const sweep_arguments<K, V> a) {
-  constexpr unsigned threads = compiled_sweep_policy<K, V>.threads;
-  constexpr unsigned tile_keys = compiled_sweep_policy<K, V>.tile_keys();
-  __shared__ unsigned counts[max_partition_buckets];
+  constexpr unsigned threads = compiled_sweep_policy<K, V, Bits>.threads;
+  constexpr unsigned tile_keys = compiled_sweep_policy<K, V, Bits>.tile_keys();
+  __shared__ unsigned counts[threads];
   counts[threadIdx.x] = 0;
   __syncthreads();
   const std::uint64_t begin = a.first_tile(blockIdx.x) * tile_keys;
@@ -54,17 +56,20 @@ __global__ void __launch_bounds__(compiled_sweep_policy<K, V>.threads, compiled_
 
 /// One block's downsweep. A warp holds 32 * items neighbouring records of a tile, lane after lane and then item after
 /// item, so that positions in input order come from positions within warps.
-template <class K, class V, class Order>
+template <class K, class V, class Order, unsigned Bits>
 class downsweep_block {
  public:
-  static constexpr reduce_then_scan_policy policy = compiled_sweep_policy<K, V>;
+  static constexpr reduce_then_scan_policy policy = compiled_sweep_policy<K, V, Bits>;
   static constexpr unsigned threads = policy.threads;
   static constexpr unsigned items = policy.items;
   static constexpr unsigned warps = threads / 32;
   static constexpr unsigned tile_keys = policy.tile_keys();
-  static constexpr unsigned buckets = max_partition_buckets;
+  static constexpr unsigned buckets = 1U << Bits;
   static constexpr bool has_values = value_bytes_of<V> != 0;
   static_assert(threads == buckets, "a thread a bucket");
+  /// A position in a tile. Words of 32 bits for 512 buckets of 16 warps would not leave room for the records.
+  using position = std::conditional_t<(Bits > max_partition_bits), std::uint16_t, unsigned>;
+  static_assert(tile_keys <= 1U << 15, "positions and counts have 16 bits at least");
 
   struct shared_memory {
     union {
@@ -72,7 +77,7 @@ class downsweep_block {
       std::conditional_t<has_values, V, char> values[has_values ? tile_keys : 1];
     };
     std::uint64_t next[buckets];           ///< where the bucket's next record goes
-    unsigned warp_begins[warps][buckets];  ///< counts, then where each warp's records of a bucket begin in the tile
+    position warp_begins[warps][buckets];  ///< counts, then where each warp's records of a bucket begin in the tile
     unsigned bucket_begins[buckets];       ///< in the tile
     unsigned warp_sums[warps];
   };
@@ -124,7 +129,7 @@ class downsweep_block {
 
   /// Counts each warp's records of each bucket, and finds how many of them come before each record.
   __device__ __forceinline__ void rank_in_warps() {
-    unsigned* const counts = shared_.warp_begins[warp_];
+    position* const counts = shared_.warp_begins[warp_];
     for (unsigned b = lane_; b < buckets; b += 32) counts[b] = 0;
     __syncwarp();
     const unsigned lanes_below = (1U << lane_) - 1;
@@ -134,7 +139,9 @@ class downsweep_block {
       const unsigned before = counts[digits_[i]];
       positions_[i] = before + static_cast<unsigned>(__popc(peers & lanes_below));
       __syncwarp();
-      if ((peers & lanes_below) == 0) counts[digits_[i]] = before + static_cast<unsigned>(__popc(peers));
+      if ((peers & lanes_below) == 0) {
+        counts[digits_[i]] = static_cast<position>(before + static_cast<unsigned>(__popc(peers)));
+      }
       __syncwarp();
     }
   }
@@ -147,13 +154,15 @@ class downsweep_block {
 #pragma unroll
     for (unsigned w = 0; w < warps; ++w) {
       const unsigned of_warp = shared_.warp_begins[w][bucket];
-      shared_.warp_begins[w][bucket] = count;
+      shared_.warp_begins[w][bucket] = static_cast<position>(count);
       count += of_warp;
     }
     const unsigned begin = sum_over_block<threads>(count, shared_.warp_sums).before;
     shared_.bucket_begins[bucket] = begin;
 #pragma unroll
-    for (unsigned w = 0; w < warps; ++w) shared_.warp_begins[w][bucket] += begin;
+    for (unsigned w = 0; w < warps; ++w) {
+      shared_.warp_begins[w][bucket] = static_cast<position>(shared_.warp_begins[w][bucket] + begin);
+    }
     __syncthreads();
     return count;
   }
@@ -214,11 +223,12 @@ class downsweep_block {
 
 /// Moves each part's records to their buckets, in input order. sizeof(shared_memory) bytes of shared memory, at most 48
 /// KiB. One read and one write of each record. `from` and `to` do not overlap; the table has been scanned.
-template <class K, class V, class Order>
-__global__ void __launch_bounds__(compiled_sweep_policy<K, V>.threads, compiled_sweep_policy<K, V>.least_blocks)
+template <class K, class V, class Order, unsigned Bits>
+__global__ void __launch_bounds__(compiled_sweep_policy<K, V, Bits>.threads,
+                                  compiled_sweep_policy<K, V, Bits>.least_blocks)
     downsweep_kernel(Order order, __grid_constant__ const sweep_arguments<K, V> a) {
-  __shared__ typename downsweep_block<K, V, Order>::shared_memory shared;
-  downsweep_block<K, V, Order>(order, a, shared).run();
+  __shared__ typename downsweep_block<K, V, Order, Bits>::shared_memory shared;
+  downsweep_block<K, V, Order, Bits>(order, a, shared).run();
 }
 
 }  // namespace spansort::device::cuda

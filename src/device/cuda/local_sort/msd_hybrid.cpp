@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MSD hybrid radix sort (Stehle and Jacobsen, SIGMOD 2017; Onesweep, section 5, and RMG sort, section 6, describe
-// it). The most significant digits of 8 bits split the records into buckets until a bucket fits on chip, where one block
-// orders it by all bits that are left, with one read and one write. Neighbouring buckets that are small are finished
-// together, blocks of three sizes finish larger ones, and buckets that stay large go on to the next digit, all of a
-// level in one launch.
+// it). The most significant digits of 8 bits split the records into buckets until a bucket fits on chip, where one
+// block orders it by all bits that are left, with one read and one write. Neighbouring buckets that are small are
+// finished together, blocks of three sizes finish larger ones, and buckets that stay large go on to the next digit, all
+// of a level in one launch.
 //
 // A level is a histogram of its large buckets, a plan, and a partition, which is Onesweep's: the paper's own moves
 // records by atomic additions and so is not stable, and this sort has to be. Plans are made on the device, and the host
 // waits for none. It launches all levels that a key could take; those without large buckets end at once.
 //
 // 2^28 uniform keys of 8 bytes take two levels, which is 64 bytes of memory traffic a key: 8 for each histogram, 16 for
-// each partition and 16 for the finish. Eight passes over digits from the lowest up take 136. Keys that agree in a digit
-// stay where they are on its level, but are counted. What the paper says nothing of is the finish itself
+// each partition and 16 for the finish. Eight passes over digits from the lowest up take 136. Keys that agree in a
+// digit stay where they are on its level, but are counted. What the paper says nothing of is the finish itself
 // (kernels/msd_finish.cuh).
 //
-// Keys of 8 and 16 bits are sorted by Onesweep's passes, of which they take one or two, and so are 2^32 records or more,
-// ranges of bits that do not reach to the lowest, and GPUs with less shared memory than the finish takes.
+// Keys of 8 and 16 bits are sorted by Onesweep's passes, of which they take one or two, and so are 2^32 records or
+// more, ranges of bits that do not reach to the lowest, and GPUs with less shared memory than the finish takes.
 #include <algorithm>
 
 #include "device/cuda/kernels/msd_launch.hpp"
@@ -54,7 +54,7 @@ records enqueue(const launch_site& site, const segment_sort& segment, void* scra
   return request.sides[request.result_side];
 }
 
-/// What uniform keys take; the host does not learn what these ones take.
+/// Returns what uniform keys take; the host does not learn what these ones take.
 sort_cost cost(const segment_sort& segment) {
   const std::uint64_t key_bytes = segment.shape.codec.width_bytes();
   const std::uint64_t record_bytes = segment.shape.bytes();

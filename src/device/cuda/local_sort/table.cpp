@@ -20,8 +20,7 @@ namespace {
 constexpr std::array<const local_sort_algorithm*, 2> table{&onesweep_sort, &cub_sort};
 
 /// Those that callers may ask for by name. They sort every shape.
-constexpr std::array published{&published_onesweep, &lsd_reduce_then_scan, &satish_radix, &satish_merge,
-                               &msd_hybrid};
+constexpr std::array published{&published_onesweep, &lsd_reduce_then_scan, &satish_radix, &satish_merge, &msd_hybrid};
 
 /// An algorithm that is for other devices.
 struct refusal {

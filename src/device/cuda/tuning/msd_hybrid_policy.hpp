@@ -15,10 +15,10 @@ namespace spansort::device::cuda {
 /// A block of the histogram or the partition.
 struct msd_partition_policy {
   unsigned threads = 0;
-  unsigned items = 0;         ///< records that a thread takes of a tile
-  unsigned blocks_each = 0;   ///< blocks for each multiprocessor, which all run at once
+  unsigned items = 0;        ///< records that a thread takes of a tile
+  unsigned blocks_each = 0;  ///< blocks for each multiprocessor, which all run at once
   unsigned histogram_blocks_each = 0;
-  unsigned look_back = 0;     ///< earlier tiles whose states are read together
+  unsigned look_back = 0;  ///< earlier tiles whose states are read together
 
   [[nodiscard]] constexpr unsigned tile_keys() const noexcept { return threads * items; }
   friend constexpr bool operator==(const msd_partition_policy&, const msd_partition_policy&) = default;
@@ -56,14 +56,15 @@ inline constexpr unsigned most_comparisons_each = 16;
 /// What is decided by the number of a bucket's records.
 struct msd_limits {
   unsigned finish_keys[num_finish_sizes] = {};  ///< records of the largest bucket that each size finishes
-  unsigned fused_keys = 0;  ///< neighbours up to this size may be fused
-  unsigned cell_keys = 0;   ///< neighbours that begin in the same cell of so many records are
-  unsigned tile_keys = 0;   ///< of a partition
+  unsigned fused_keys = 0;                      ///< neighbours up to this size may be fused
+  unsigned cell_keys = 0;                       ///< neighbours that begin in the same cell of so many records are
+  unsigned tile_keys = 0;                       ///< of a partition
 
   [[nodiscard]] constexpr unsigned most_finished() const noexcept { return finish_keys[num_finish_sizes - 1]; }
 };
 
-/// What is fused fits in a block of the middle size: a cell, and what its last bucket has behind it.
+/// Returns the limits for a shape. What is fused fits in a block of the middle size: a cell, and what its last bucket
+/// has behind it.
 [[nodiscard]] constexpr msd_limits msd_limits_of(unsigned key_bytes, unsigned value_bytes, bool keeps_places) noexcept {
   msd_limits limits;
   for (unsigned i = 0; i < num_finish_sizes; ++i) {

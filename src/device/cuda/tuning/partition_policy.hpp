@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "device/cuda/tuning/kernel_family.hpp"
+#include "device/cuda/tuning/workspace_sizes.hpp"
 
 namespace spansort::device::cuda {
 
@@ -80,6 +81,26 @@ static_assert(std::ranges::all_of(partition_entries, [](const partition_entry& e
     return e.family == family && e.key_bytes == key_bytes && e.value_bytes == value_bytes;
   });
   return found->policy;
+}
+
+/// Returns the sizes for digits of 9 bits, which only the published sorts take: 512 threads, as there are buckets, and
+/// a tile that leaves room for the counters of 16 warps and for the targets.
+[[nodiscard]] constexpr tuned<partition_policy> wide_partition_policy_of(kernel_family family, unsigned key_bytes,
+                                                                         unsigned value_bytes) {
+  constexpr unsigned threads = 1U << max_published_bits;
+  constexpr unsigned counters_bytes = threads / 32 * threads * 4;
+  constexpr unsigned other_bytes = threads * 16 + 1024;
+  const unsigned fitting = (most_shared_bytes(family) - counters_bytes - other_bytes) / threads;
+  const partition_policy& narrow = partition_policy_of(family, key_bytes, value_bytes).sizes;
+  const unsigned items =
+      std::min(narrow.threads * narrow.items / threads, fitting / std::max({key_bytes, value_bytes, 4U}));
+  return {{threads, items, narrow.least_blocks, narrow.look_back}, "computed from shared memory, not measured"};
+}
+
+[[nodiscard]] constexpr partition_policy partition_policy_for(kernel_family family, unsigned key_bytes,
+                                                              unsigned value_bytes, unsigned digit_bits) {
+  return digit_bits > max_partition_bits ? wide_partition_policy_of(family, key_bytes, value_bytes).sizes
+                                         : partition_policy_of(family, key_bytes, value_bytes).sizes;
 }
 
 }  // namespace spansort::device::cuda

@@ -25,9 +25,9 @@ struct reduce_then_scan_policy {
   friend constexpr bool operator==(const reduce_then_scan_policy&, const reduce_then_scan_policy&) = default;
 };
 
-[[nodiscard]] constexpr tuned<reduce_then_scan_policy> reduce_then_scan_policy_of(kernel_family, unsigned key_bytes,
-                                                                                  unsigned value_bytes) noexcept {
-  constexpr unsigned threads = max_partition_buckets;
+[[nodiscard]] constexpr tuned<reduce_then_scan_policy> reduce_then_scan_policy_of(
+    kernel_family, unsigned key_bytes, unsigned value_bytes, unsigned digit_bits = max_partition_bits) noexcept {
+  const unsigned threads = 1U << digit_bits;
   const unsigned widest = std::max({key_bytes, value_bytes, 1U});
   return {{threads, std::min(16U, (16U << 10) / threads / widest), 4, 2},
           "computed: a tile takes 16 KiB, so that two to four blocks fit a multiprocessor; not measured"};

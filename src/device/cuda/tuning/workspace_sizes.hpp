@@ -11,6 +11,9 @@ namespace spansort::device::cuda {
 /// 5; Onesweep, section 3). Look-back keeps one state a bucket and a tile, and a block has a thread for each bucket.
 inline constexpr unsigned max_partition_bits = 8;
 inline constexpr unsigned max_partition_buckets = 1U << max_partition_bits;
+/// Digits that the published sorts take on request, as table 2 of Onesweep does. Their kernels are compiled a second
+/// time, for digits between this width and the other.
+inline constexpr unsigned max_published_bits = 9;
 
 /// Digits that one histogram kernel counts together: all of a 64-bit key, in one read.
 inline constexpr unsigned max_digits_together = 8;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launches of partitions, for digits of either width that kernels are compiled for.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/assert.hpp"
+#include "base/math.hpp"
+#include "device/cuda/cuda_error.hpp"
+#include "device/cuda/kernels/partition.cuh"
+#include "device/cuda/kernels/rearrange.cuh"
+
+namespace spansort::device::cuda {
+namespace {
+
+template <class Kernel>
+void allow_shared_memory(Kernel* kernel, unsigned bytes) {
+  if (bytes <= default_shared_bytes) return;
+  SPANSORT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+}
+
+/// The launch shape of a partition kernel.
+struct tile_sizes {
+  unsigned threads = 0;
+  unsigned keys = 0;
+  unsigned shared_bytes = 0;
+
+  [[nodiscard]] std::uint64_t num_tiles(std::uint64_t num_keys) const {
+    return base::ceil_div(num_keys, std::uint64_t{keys});
+  }
+};
+
+/// Returns the sizes of the code that the site's GPU runs.
+template <unsigned Bits, class K, class V>
+tile_sizes tile_sizes_at(const launch_site& site) {
+  return with_family(site.family(), []<kernel_family Family>(family_constant<Family>) {
+    using tile = partition_tile<K, V, identity_order<K>, Family, Bits>;
+    return tile_sizes{tile::threads, tile::tile_keys, sizeof(typename tile::shared_memory)};
+  });
+}
+
+template <unsigned Bits, class K, class V, class Order>
+void run_partition_step(const launch_site& site, const Order& order, const partition_step& step) {
+  constexpr unsigned buckets = 1U << Bits;
+  const auto kernel = partition_kernel<K, V, Order, Bits>;
+  const tile_sizes tile = tile_sizes_at<Bits, K, V>(site);
+  allow_shared_memory(kernel, tile.shared_bytes);
+  const std::uint64_t all_tiles = tile.num_tiles(step.num_keys);
+  const std::uint64_t tile_capacity = site.memory.tile_capacity * max_partition_buckets / buckets;
+  const std::uint64_t num_portions = std::max<std::uint64_t>(1, base::ceil_div(all_tiles, tile_capacity));
+  const std::uint64_t portion_keys = base::ceil_div(all_tiles, num_portions) * tile.keys;
+  unsigned half = 0;
+  for (std::uint64_t begin = 0; begin < step.num_keys; begin += portion_keys, half ^= 1) {
+    const std::uint64_t count = std::min(portion_keys, step.num_keys - begin);
+    const auto num_tiles = static_cast<unsigned>(tile.num_tiles(count));
+    partition_arguments<K> a;
+    a.keys = static_cast<const K*>(step.source.keys) + begin;
+    if constexpr (value_bytes_of<V> != 0) a.values = static_cast<const V*>(step.source.values) + begin;
+    a.num_keys = static_cast<std::uint32_t>(count);
+    a.shift = step.digit.shift;
+    a.mask = static_cast<unsigned>(step.digit.num_buckets() - 1);
+    a.targets = step.targets + half * buckets;
+    a.next_targets = step.targets + (half ^ 1) * buckets;
+    a.tile_states = step.cleared_states;
+    a.tile_counter = step.tile_counter;
+    a.decision = step.decision;
+    if (step.cleared_states == nullptr) {
+      a.tile_states = site.memory.tile_states;
+      SPANSORT_CUDA(cudaMemsetAsync(a.tile_states, 0, num_tiles * std::uint64_t{4} * buckets, site.stream));
+      SPANSORT_CUDA(cudaMemsetAsync(a.tile_counter, 0, 4, site.stream));
+    }
+    kernel<<<num_tiles, tile.threads, tile.shared_bytes, site.stream>>>(order, a);
+    check_done(cudaGetLastError(), "partition_kernel");
+  }
+}
+
+template <unsigned Bits, class K>
+void run_bucket_targets(const launch_site& site, unsigned value_bytes, const std::vector<keys::digit_position>& digits,
+                        records source, records alternate) {
+  constexpr unsigned buckets = 1U << Bits;
+  SPANSORT_ASSERT(digits.size() * buckets <= max_digits_together * max_partition_buckets);
+  digit_widths widths;
+  for (std::size_t i = 0; i < digits.size(); ++i) widths.bits[i] = static_cast<std::uint8_t>(digits[i].bits);
+  with_value(value_bytes, [&]<class V>() {
+    bucket_targets_kernel<K, V, buckets><<<static_cast<unsigned>(digits.size()), buckets, 0, site.stream>>>(
+        site.memory.sort_counts, widths, static_cast<K*>(source.keys), static_cast<V*>(source.values),
+        static_cast<K*>(alternate.keys), static_cast<V*>(alternate.values), site.memory.targets);
+  });
+  check_done(cudaGetLastError(), "bucket_targets_kernel");
+}
+
+}  // namespace
+}  // namespace spansort::device::cuda

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/kernels/wide_partition.hpp"
+
+#include "device/cuda/kernels/partition_launch-inl.cuh"
+#include "device/cuda/kernels/published_sorts.cuh"
+
+namespace spansort::device::cuda {
+
+template <class K>
+void launch_wide_partition_step(const launch_site& site, const keys::codec_of<K>& codec, unsigned value_bytes,
+                                const partition_step& step) {
+  with_value(value_bytes, [&]<class V>() {
+    with_plain_order<K>(codec,
+                        [&](const auto& order) { run_partition_step<max_published_bits, K, V>(site, order, step); });
+  });
+}
+
+template <class K>
+std::uint64_t num_wide_partition_tiles(const launch_site& site, unsigned value_bytes, std::uint64_t num_keys) {
+  return with_value(value_bytes,
+                    [&]<class V>() { return tile_sizes_at<max_published_bits, K, V>(site).num_tiles(num_keys); });
+}
+
+template <class K>
+void launch_wide_bucket_targets(const launch_site& site, unsigned value_bytes,
+                                const std::vector<keys::digit_position>& digits, records source, records alternate) {
+  run_bucket_targets<max_published_bits, K>(site, value_bytes, digits, source, alternate);
+}
+
+#define SPANSORT_INSTANTIATE_WIDE_PARTITION(K)                                                                        \
+  template void launch_wide_partition_step<K>(const launch_site&, const keys::codec_of<K>&, unsigned,                 \
+                                              const partition_step&);                                                 \
+  template std::uint64_t num_wide_partition_tiles<K>(const launch_site&, unsigned, std::uint64_t);                    \
+  template void launch_wide_bucket_targets<K>(const launch_site&, unsigned, const std::vector<keys::digit_position>&, \
+                                              records, records)
+
+SPANSORT_INSTANTIATE_WIDE_PARTITION(std::uint8_t);
+SPANSORT_INSTANTIATE_WIDE_PARTITION(std::uint16_t);
+SPANSORT_INSTANTIATE_WIDE_PARTITION(std::uint32_t);
+SPANSORT_INSTANTIATE_WIDE_PARTITION(std::uint64_t);
+
+}  // namespace spansort::device::cuda
