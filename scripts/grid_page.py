@@ -80,7 +80,8 @@ def section(run, arguments, pictures):
     for kind, cells in run.kinds().items():
         name = kind.replace("(", "-").replace(")", "")
         path = arguments.plots / f"cpu-grid-{run.name()}-{name}.svg"
-        pictures[path] = grid_plots.draw(cells, f"{kind}: ratio to the fastest peer. {run.title()}, {run.meta['date']}")
+        title = f"{kind}: ratio to the fastest peer, by {CLOCK_WORDS[run.clock]}. {run.title()}, {run.meta['date']}"
+        pictures[path] = grid_plots.draw(cells, title)
         lines += [f"![Ratios of {kind}]({os.path.relpath(path, arguments.page.parent)})", ""]
     return lines
 

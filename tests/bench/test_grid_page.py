@@ -97,6 +97,7 @@ class PageTest(unittest.TestCase):
             self.assertIn(f"(plots/{picture})", text)
         svg = (self.folder / "plots" / pictures[1]).read_text()
         self.assertIn(">0.50<", svg)
+        self.assertIn("by the wall clock", svg)
         self.assertIn(">16 values<", svg)
         self.assertIn(f'fill="{grid_plots.color_of(0.5)}"', svg)
         self.run_script("--check")
