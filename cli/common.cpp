@@ -41,15 +41,21 @@ void add_input_flags(CLI::App& command, std::string& input, std::string& type, b
                    "Take files for raw keys that look like text, an archive or a table, or have such a name");
 }
 
+CLI::Option* require_name(CLI::Option* option) {
+  const auto refuse_empty = [](const std::string& name) -> std::string {
+    return name.empty() ? "the name of a file is expected, found an empty one" : "";
+  };
+  return option->check(refuse_empty);
+}
+
 void add_reverse_flag(CLI::App& command, bool& descending) {
   command.add_flag("-r,--reverse", descending, "Descending order (NaN last all the same)");
 }
 
 void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
   add_input_flags(command, arguments.input, arguments.type, arguments.is_raw);
-  command
-      .add_option("-o,--output", arguments.output,
-                  "Output; may be IN, which is then sorted in place; - or none: standard output")
+  require_name(command.add_option("-o,--output", arguments.output,
+                                  "Output; may be IN, which is then sorted in place; - or none: standard output"))
       ->type_name("OUT");
   add_reverse_flag(command, arguments.descending);
   command.add_flag("-u,--unique", arguments.unique, "Keep the first of equal keys only");
@@ -70,9 +76,10 @@ void add_sort_flags(CLI::App& command, sort_arguments& arguments) {
   command.add_flag(
       "--no-sync", arguments.leaves_unsynced,
       "Do not wait until the output is on the disk: faster, and lost if the machine loses power soon after");
-  command.add_option("--report", arguments.report, "Write phases, bytes, balance as JSON; - is standard output")
+  require_name(
+      command.add_option("--report", arguments.report, "Write phases, bytes, balance as JSON; - is standard output"))
       ->type_name("FILE");
-  command.add_option("--trace", arguments.trace, "Write a Chrome trace, one row a device (for Perfetto)")
+  require_name(command.add_option("--trace", arguments.trace, "Write a Chrome trace, one row a device (for Perfetto)"))
       ->type_name("FILE");
   add_progress_flag(command, arguments.progress);
   command.add_option("--seed", arguments.seed, "Seed of random choices, of which no algorithm makes any so far")

@@ -69,6 +69,9 @@ void add_input_flags(CLI::App& command, std::string& input, std::string& type, b
 /// Adds --no-mpi, and --mpi for help's sake: whoever gets it past the start of spansort runs over MPI already.
 void add_mpi_flag(CLI::App& command);
 
+/// Has an empty file name refused: it is nearly always a variable of the shell that nothing has been put into.
+CLI::Option* require_name(CLI::Option* option);
+
 /// Adds -r / --reverse.
 void add_reverse_flag(CLI::App& command, bool& descending);
 [[nodiscard]] constexpr spansort::direction direction_of(bool is_descending) noexcept {

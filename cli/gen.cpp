@@ -78,7 +78,8 @@ void add_gen_command(CLI::App& app, command_action& action) {
       ->add_option("N", arguments->num_keys, "Number of keys or records: 1000000, 1e6, 10M; K M G T are powers of 1000")
       ->required()
       ->type_name("");
-  command->add_option("-o,--output", arguments->output, "Output: .npy or raw by its name; - is standard output, raw")
+  require_name(command->add_option("-o,--output", arguments->output,
+                                   "Output: .npy or raw by its name; - is standard output, raw"))
       ->required()
       ->type_name("OUT");
   command

@@ -96,23 +96,21 @@ void add_sort_command(CLI::App& app, command_action& action) {
   const auto arguments = std::make_shared<sort_arguments>();
   add_sort_flags(*command, *arguments);
   add_record_flags(*command, arguments->records);
-  command
-      ->add_option("--summary", arguments->summary,
-                   "Write quantiles, whiskers and outliers of the keys as JSON, as `spansort summary --json` does")
-      ->type_name("FILE");
-  command
-      ->add_option("--values", arguments->values,
-                   "Sort this file's rows along with the keys, stable: .npy with a row for each key, or raw bytes, as "
-                   "many for each")
-      ->type_name("FILE");
-  command->add_option("--values-out", arguments->values_output, "Where the rows of --values go; may be that file")
-      ->type_name("FILE");
+  const auto add_file = [&](const char* flag, std::string& name, const char* description) {
+    require_name(command->add_option(flag, name, description))->type_name("FILE");
+  };
+  add_file("--summary", arguments->summary,
+           "Write quantiles, whiskers and outliers of the keys as JSON, as `spansort summary --json` does");
+  add_file("--values", arguments->values,
+           "Sort this file's rows along with the keys, stable: .npy with a row for each key, or raw bytes, as many for "
+           "each");
+  add_file("--values-out", arguments->values_output, "Where the rows of --values go; may be that file");
   add_part_flags(*command, *arguments);
   const auto modes = std::make_shared<sort_modes>();
   command->add_flag("-c,--check", modes->check,
                     "Write nothing; status 1 and the first disorder if there is one; --check=quiet is -C");
   command->add_flag("-C", modes->checks_quietly, "As -c, but by the status alone, without a word");
-  command->add_flag("-m,--merge", modes->merges, "Merge inputs that are sorted already");
+  command->add_flag("-m,--merge", modes->merges, "Merge inputs that are sorted already; - is standard input");
   command->add_option("MORE", modes->more_inputs, "Further inputs of -m")->type_name("");
   command->footer(
       verb_footer({"spansort sort x.npy -o sorted.npy --verify", "spansort sort x.npy -o x.npy     in place",

@@ -192,16 +192,14 @@ void add_statistics_flags(CLI::App& command, summary_arguments& arguments) {
 }
 
 void add_output_flags(CLI::App& command, summary_arguments& arguments) {
-  command
-      .add_option("--json", arguments.json,
-                  "Write all as JSON that matplotlib's Axes.bxp takes; - is standard output, in place of the table")
-      ->type_name("FILE");
-  command.add_option("--plot", arguments.plot, "Draw box plot and histogram into a file .svg or .png")
-      ->type_name("FILE");
-  command
-      .add_option("--outliers", arguments.outliers,
-                  "Write all outliers, in input order: .npy or raw by its name; - is standard output, raw")
-      ->type_name("FILE");
+  const auto add_file = [&](const char* flag, std::string& name, const char* description) {
+    require_name(command.add_option(flag, name, description))->type_name("FILE");
+  };
+  add_file("--json", arguments.json,
+           "Write all as JSON that matplotlib's Axes.bxp takes; - is standard output, in place of the table");
+  add_file("--plot", arguments.plot, "Draw box plot and histogram into a file .svg or .png");
+  add_file("--outliers", arguments.outliers,
+           "Write all outliers, in input order: .npy or raw by its name; - is standard output, raw");
   command.add_option("--scale", arguments.scale, "Axis of plots: auto, linear, log, symlog (linear around 0)")
       ->type_name("SCALE")
       ->capture_default_str();

@@ -12,6 +12,13 @@ using json = nlohmann::ordered_json;
 
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
+/// Returns a key of which `value` is the nearest double: 64-bit integers in full.
+json key_number(const key_summary& summary, std::uint64_t bits, double value) {
+  if (std::isfinite(value) && summary.type == spansort::key_type::u64) return bits;
+  if (std::isfinite(value) && summary.type == spansort::key_type::i64) return static_cast<std::int64_t>(bits);
+  return number(value);
+}
+
 template <class Numbers>
 json numbers(const Numbers& values) {
   json list = json::array();
@@ -61,8 +68,8 @@ std::string summary_json(const key_summary& summary, const std::optional<picture
   object["nan_policy"] = spansort::name(summary.options.nans);
   object["count"] = box.count;
   object["num_nans"] = box.nan_count;
-  object["min"] = number(box.minimum);
-  object["max"] = number(box.maximum);
+  object["min"] = key_number(summary, box.minimum_bits, box.minimum);
+  object["max"] = key_number(summary, box.maximum_bits, box.maximum);
   object["fence_low"] = number(box.fence_low);
   object["fence_high"] = number(box.fence_high);
   object["num_outliers_below"] = box.num_outliers_below;

@@ -9,6 +9,10 @@
 
 namespace cli {
 
+/// Returns the least key as text, 64-bit integers in full, which doubles need not hold.
+[[nodiscard]] std::string minimum_text(const key_summary& summary);
+[[nodiscard]] std::string maximum_text(const key_summary& summary);
+
 /// Count, quantiles, mean, fences, whiskers, outliers; one a line, numbers aligned.
 [[nodiscard]] std::string summary_table(const key_summary& summary);
 

@@ -69,7 +69,8 @@ void add_take_command(CLI::App& app, command_action& action) {
                    "may stand there several times or not at all; those below 0 or beyond the last element are refused")
       ->required()
       ->type_name("FILE");
-  command->add_option("-o,--output", arguments->output, "Output: .npy or raw by its name; - is standard output")
+  require_name(
+      command->add_option("-o,--output", arguments->output, "Output: .npy or raw by its name; - is standard output"))
       ->required()
       ->type_name("OUT");
   command->add_option("--record", arguments->record_bytes, "Raw elements are records of so many bytes")

@@ -154,7 +154,8 @@ file_result argsort_file(const std::string& input, const std::string& output, co
 /// Merges files that are sorted already, keys of one type or records, into `output`; of equal elements those of earlier
 /// files come first; keys that are equal in value and differ in bits, -0.0 and NaN, are in the order of their bits, as
 /// sort_file() has them, unless a file has them in another one: they then stay in the order of the files, and `output`
-/// is no stream. Regular files. Memory and temporary files as sort_file(), though nothing is spilled as long as the
+/// is no stream. The inputs are regular files; "-", standard input, may be one of them, and is first copied to a
+/// temporary file as a whole. Memory and temporary files as sort_file(), though nothing else is spilled as long as the
 /// files are no more than the plan's fan-in. Throws bad_input for a file that is not sorted, naming the place, and as
 /// sort_file().
 file_result merge_files(const std::vector<std::string>& inputs, const std::string& output,

@@ -98,7 +98,10 @@ struct summary {
   double upper_quartile = 0;
   double maximum = 0;
   double mean = 0;  ///< arithmetic
-  double iqr = 0;   ///< upper_quartile - lower_quartile; 0 where they are equal, infinities included
+  /// The bits of the least and the greatest key: 64-bit integers that are no doubles can be told from them.
+  std::uint64_t minimum_bits = 0;
+  std::uint64_t maximum_bits = 0;
+  double iqr = 0;  ///< upper_quartile - lower_quartile; 0 where they are equal, infinities included
 
   double fence_low = 0;     ///< lower_quartile - iqr_factor * iqr, or the low percentile; need not be a key
   double fence_high = 0;    ///< upper_quartile + iqr_factor * iqr, or the high percentile

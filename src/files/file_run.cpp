@@ -13,6 +13,7 @@
 
 #include "base/math.hpp"
 #include "files/io/file_descriptor.hpp"
+#include "files/io/input.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::files {
@@ -35,6 +36,7 @@ class file_run final : public external::sorted_run {
  public:
   file_run(const sorted_input& file, const external::element_order& order, const external::spill_plan& plan)
       : file_(file),
+        name_(name_of_input(file.path)),
         order_(order),
         block_elements_(plan.block_elements),
         batch_blocks_(plan.batch_bytes / plan.block_bytes) {
@@ -98,7 +100,7 @@ class file_run final : public external::sorted_run {
     struct stat status {};
     if (::fstat(fd, &status) != 0) throw_unreadable(errno);
     if (!S_ISREG(status.st_mode)) {
-      throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", file_.path));
+      throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", name_));
     }
     return {status.st_dev, status.st_ino, status.st_size, status.st_mtim};
   }
@@ -107,10 +109,10 @@ class file_run final : public external::sorted_run {
     if (now != state_) throw_changed();
   }
   [[noreturn]] void throw_changed() const {
-    throw bad_input(fmt::format("{}: input changed while it was read", file_.path));
+    throw bad_input(fmt::format("{}: input changed while it was read", name_));
   }
   [[noreturn]] void throw_unreadable(int code) const {
-    throw io_error(fmt::format("cannot read {}: {}", file_.path, error_text(code)), code);
+    throw io_error(fmt::format("cannot read {}: {}", name_, error_text(code)), code);
   }
 
   void read_elements(int fd, std::uint64_t first, std::uint64_t count, std::byte* to) const {
@@ -118,7 +120,7 @@ class file_run final : public external::sorted_run {
     const transfer_result done = read_fully_at(fd, {to, count * width}, file_.first_byte + first * width);
     if (done.error_code != 0) throw_unreadable(done.error_code);
     if (done.num_bytes != count * width) {
-      throw bad_input(fmt::format("{}: input changed while it was read: it ends earlier", file_.path));
+      throw bad_input(fmt::format("{}: input changed while it was read: it ends earlier", name_));
     }
     make_native({to, count * width}, width, file_.changes);
   }
@@ -129,16 +131,17 @@ class file_run final : public external::sorted_run {
     if (!order_.first_key_disorder(left, elements, count)) return;
     if (const auto at = order_.first_disorder(left, elements, count, false)) {
       throw bad_input(
-          fmt::format("{}: is not sorted: an element {} index {} comes before its left neighbour; sort it first",
-                      file_.path, where, first + *at));
+          fmt::format("{}: is not sorted: an element {} index {} comes before its left neighbour; sort it first", name_,
+                      where, first + *at));
     }
     throw tie_disorder(fmt::format(
         "{}: keys that are equal in value, -0.0 and 0.0 or NaN, are not in the order of their bits; merge into a file "
         "rather than a stream, or sort it first",
-        file_.path));
+        name_));
   }
 
   sorted_input file_;
+  std::string name_;
   const external::element_order& order_;
   std::uint64_t block_elements_;
   std::uint64_t batch_blocks_;

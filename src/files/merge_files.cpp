@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/math.hpp"
+#include "files/external/spill_store.hpp"
 #include "files/file_job.hpp"
 #include "files/file_run.hpp"
 #include "files/io/input.hpp"
 #include "files/record_order.hpp"
+#include "files/spooled_stream.hpp"
 #include "files/typed_input.hpp"
 #include "report/open_report.hpp"
 #include "sort/sorter_memory.hpp"
@@ -25,8 +30,8 @@ files::sorted_input elements_of(const std::string& path, const file_options& fil
   const files::key_layout& layout = input.reader.layout();
   if (input.elements != expected.elements || input.records != expected.records ||
       (input.records && layout.descr != expected.reader.layout().descr)) {
-    throw bad_input(fmt::format("{}: holds {} keys, the files before it {}; a merge takes files of one type", path,
-                                input.elements, expected.elements));
+    throw bad_input(fmt::format("{}: holds {} keys, the files before it {}; a merge takes files of one type",
+                                input.reader.name(), input.elements, expected.elements));
   }
   if (!input.reader.num_keys()) {
     throw bad_input(
@@ -42,8 +47,8 @@ files::sorted_input records_of(const std::string& path, std::uint64_t record_byt
   }
   const std::uint64_t num_bytes = input.size_bytes().value_or(0);
   if (num_bytes % record_bytes != 0) {
-    throw bad_input(
-        fmt::format("{}: {} bytes are not a multiple of {}, the size of a record", path, num_bytes, record_bytes));
+    throw bad_input(fmt::format("{}: {} bytes are not a multiple of {}, the size of a record", input.name(), num_bytes,
+                                record_bytes));
   }
   return {.path = path, .num_elements = num_bytes / record_bytes};
 }
@@ -96,14 +101,38 @@ progress_callback never_falling(const progress_callback& user) {
   };
 }
 
+/// Has standard input in a temporary file, and its name among the inputs changed to that of the file.
+std::optional<files::spooled_stream> spool_stream(std::vector<std::string>& inputs, const file_options& file,
+                                                  const sort_options& options) {
+  const auto stream = std::ranges::find(inputs, "-");
+  if (stream == inputs.end()) return std::nullopt;
+  if (std::find(stream + 1, inputs.end(), "-") != inputs.end()) {
+    throw invalid_argument("standard input can be one of the inputs of a merge, not two of them");
+  }
+  // What can be seen to be wrong with the others is said before all of the stream is awaited.
+  for (const std::string& input : inputs) {
+    std::error_code unknown;
+    if (input != "-" && !std::filesystem::is_fifo(input, unknown)) static_cast<void>(files::input_file(input));
+  }
+  files::shown_progress shown(options.on_progress);
+  shown.begin("read", 0, 0);
+  std::optional<files::spooled_stream> spooled;
+  spooled.emplace(
+      file.temporary_directories.empty() ? external::default_temporary_folders() : file.temporary_directories, shown);
+  *stream = spooled->path();
+  return spooled;
+}
+
 }  // namespace
 
-file_result merge_files(const std::vector<std::string>& inputs, const std::string& output, const file_options& file,
+file_result merge_files(const std::vector<std::string>& given, const std::string& output, const file_options& file,
                         const sort_options& options) {
+  std::vector<std::string> inputs = given;
   if (inputs.empty()) throw invalid_argument("nothing to merge: no input is named");
   if (file.array.axis) throw invalid_argument("a merge knows no axis: its inputs are sequences that are sorted");
   if (file.on_sorted) throw invalid_argument("the keys of a merge are never in memory all at once: it has no summary");
   report::open_report open(options.report, files::name(files::file_operation::merge));
+  const std::optional<files::spooled_stream> spooled = spool_stream(inputs, file, options);
   files::file_job job = files::make_file_job(inputs.front(), output, file, options, files::file_operation::merge);
   job.options.on_progress = never_falling(options.on_progress);
   const std::optional<key_type> type = job.elements->type();

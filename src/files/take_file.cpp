@@ -11,14 +11,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
+#include <memory>
 #include <numeric>
-#include <system_error>
 #include <utility>
 
 #include "base/available_memory.hpp"
 #include "base/byte_buffer.hpp"
 #include "base/threads.hpp"
+#include "files/index_source.hpp"
 #include "files/io/atomic_file.hpp"
 #include "files/io/file_descriptor.hpp"
 #include "files/io/key_writer.hpp"
@@ -165,61 +165,6 @@ class swept_rows final : public row_source {
   struct stat status_ {};
 };
 
-/// The order, a piece at a time; a stream, whose length is not known before, is held.
-class index_source {
- public:
-  index_source(const std::string& path, key_type raw_type) : reader_(open(path, raw_type)) {
-    require_index_type();
-    if (reader_.num_keys()) return;
-    held_ = reader_.read({});
-    is_held_ = true;
-  }
-
-  [[nodiscard]] const std::string& name() const noexcept { return reader_.name(); }
-  [[nodiscard]] key_type type() const noexcept { return reader_.layout().type; }
-  [[nodiscard]] std::uint64_t count() const { return is_held_ ? held_.num_keys : *reader_.num_keys(); }
-
-  /// Reads the next `count` indices, fewer at the end.
-  [[nodiscard]] const_key_span next(std::uint64_t count) {
-    const std::uint64_t width = size_bytes(type());
-    if (is_held_) {
-      const std::uint64_t num_given = std::min(count, held_.num_keys - next_);
-      const const_key_span indices(type(), held_.bytes.data() + next_ * width, num_given);
-      next_ += num_given;
-      return indices;
-    }
-    piece_.make_room(count * width);
-    return {type(), piece_.data(), reader_.read_some(piece_.bytes().first(count * width))};
-  }
-
- private:
-  [[nodiscard]] static files::key_reader open(const std::string& path, key_type raw_type) {
-    // A file can be opened twice: .npy says its own type, raw indices do not.
-    std::error_code unknown;
-    if (path == "-" || !std::filesystem::is_regular_file(path, unknown)) return {path, raw_type};
-    try {
-      return {path, {}};
-    } catch (const invalid_argument&) {
-      return {path, raw_type};
-    }
-  }
-
-  void require_index_type() const {
-    try {
-      sorting::require_index_type(type());
-    } catch (const invalid_argument&) {
-      throw bad_input(fmt::format("{}: indices of type i64, u64, i32 or u32 are expected, found {}", name(),
-                                  spansort::name(type())));
-    }
-  }
-
-  files::key_reader reader_;
-  files::loaded_keys held_;
-  bool is_held_ = false;
-  std::uint64_t next_ = 0;
-  base::byte_buffer piece_;
-};
-
 /// Returns what comes before the rows in the output.
 std::string header_of_output(const files::row_file& data, const files::output_target& target,
                              const std::string& data_path, std::uint64_t num_taken) {
@@ -267,7 +212,7 @@ memory_plan plan_memory(const files::row_file& data, const take_file_options& op
   return {false, (free - windows) / (row_bytes + bytes_of_sorted_index)};
 }
 
-void write_taken(index_source& order, row_source& rows, std::uint64_t num_rows, std::uint64_t row_bytes,
+void write_taken(files::index_source& order, row_source& rows, std::uint64_t num_rows, std::uint64_t row_bytes,
                  std::uint64_t piece_rows, files::atomic_file& file, files::shown_progress& shown) {
   std::uint64_t num_written = 0;
   const auto show = [&](std::uint64_t done_bytes, std::uint64_t) {
@@ -295,7 +240,7 @@ take_file_result take_file(const std::string& data, const std::string& order, co
     throw invalid_argument("data and order cannot both be standard input; name a file for one of them");
   }
   files::row_file file(data, options.type, options.record_bytes);
-  index_source indices(order, options.index_type);
+  files::index_source indices(order, options.index_type);
   const files::output_target target = files::find_output(output);
   const std::string header = header_of_output(file, target, data, indices.count());
   const std::uint64_t output_bytes = header.size() + indices.count() * file.row_bytes();

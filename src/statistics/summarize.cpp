@@ -44,16 +44,20 @@ class wanted_quantiles {
     methods_.push_back(method);
     positions_.push_back(statistics::position_of(num_keys_, q, method));
   }
-  [[nodiscard]] std::vector<double> find(const statistics::ordered_keys& keys) const {
-    std::vector<std::uint64_t> ranks;
+  /// Finds the bits of the first and the last key, too.
+  [[nodiscard]] std::vector<double> find(const statistics::ordered_keys& keys, summary& s) const {
+    std::vector<std::uint64_t> ranks{0, num_keys_ - 1};
     for (const quantile_position& p : positions_) {
       ranks.push_back(p.lower_rank);
       ranks.push_back(p.upper_rank);
     }
-    const std::vector<double> found = keys.at(ranks);
+    const std::vector<std::uint64_t> found = keys.bits_at(ranks);
+    s.minimum_bits = found[0];
+    s.maximum_bits = found[1];
+    const auto value = [&](std::size_t i) { return statistics::key_value(keys.type(), found[i]); };
     std::vector<double> values;
     for (std::size_t i = 0; i < positions_.size(); ++i) {
-      values.push_back(statistics::quantile_value(methods_[i], positions_[i], found[2 * i], found[2 * i + 1]));
+      values.push_back(statistics::quantile_value(methods_[i], positions_[i], value(2 * i + 2), value(2 * i + 3)));
     }
     return values;
   }
@@ -76,7 +80,7 @@ interval fill_quantiles(const statistics::ordered_keys& keys, const summary_opti
     wanted.add(statistics::q_of_percentile(percentiles->low), quantile_method::linear);
     wanted.add(statistics::q_of_percentile(percentiles->high), quantile_method::linear);
   }
-  const std::vector<double> found = wanted.find(keys);
+  const std::vector<double> found = wanted.find(keys, s);
   auto next = found.begin();
   for (double* const each : {&s.minimum, &s.lower_quartile, &s.median, &s.upper_quartile, &s.maximum}) *each = *next++;
   for (double& each : s.bowley_seven) each = *next++;

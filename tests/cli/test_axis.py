@@ -187,6 +187,11 @@ class Refused(AxisTest):
         self.assert_refused(2, ["axis"], "sort", "-m", path, path, "-o", self.path("out.npy"), "--axis", 1)
         words = self.save("words.npy", np.array([["b", "a"], ["aa", ""]], "S2"))
         self.assert_refused(2, ["--axis none"], "sort", words, "-o", self.path("out.npy"), "--axis", 1)
+        for dtype in ("S2", "U2", [("a", "i4"), ("b", "i4")]):
+            words = self.save("words.npy", np.zeros((2, 2), dtype))
+            done = self.assert_refused(3, ["shape (2, 2)", "--axis none sorts all elements as one"], "sort", words,
+                                       "-o", self.path("out.npy"))
+            self.assertNotIn("each row", done.stderr)
 
     def test_wrong_input(self):
         content = saved(np.zeros((30, 40)))

@@ -155,7 +155,7 @@ class SmallDisks(OutputTest):
                     continue
                 self.assertEqual(done.returncode, 4, done.stderr)
                 self.assertRegex(done.stderr, rf"{self.output}: No space left on device; {needed} bytes are needed, "
-                                              r"\d+ are free in .*: free some space or choose another place with -o")
+                                              r"\d+ are free in .*: free some space or choose another place for it")
                 self.assertEqual(self.content(), OLD)
         self.assertEqual({0, 4}, set(statuses), "both outcomes were met")
 

@@ -59,6 +59,20 @@ class Names(CommandTest):
         self.assert_refused(2, ["-m"], "sort", "-C", "-m", rising)
         self.assert_refused(4, ["missing.npy"], "sort", "-C", self.path("missing.npy"))
 
+    def test_empty_names_of_files(self):
+        """Such are what is left of $OUT where nobody has set it."""
+        path = self.save("x.npy", np.arange(3))
+        for verb, flags in (("sort", ("-o", "--report", "--trace", "--summary", "--values", "--values-out")),
+                            ("argsort", ("-o", "--report", "--trace")), ("take", ("-o",)), ("gen", ("-o",)),
+                            ("summary", ("--json", "--plot", "--outliers"))):
+            rest = {"gen": ["3", "--type", "u8"], "take": [path, "--order", path]}.get(verb, [path])
+            for flag in flags:
+                done = self.assert_refused(2, ["the name of a file is expected, found an empty one"], verb, *rest, flag,
+                                           "")
+                self.assertIn({"-o": "--output"}.get(flag, flag), done.stderr)
+                self.assertEqual(done.stdout, b"")
+        self.assert_refused(2, ["--output", "missing"], "sort", path, "--output=")
+
     def test_types(self):
         keys = self.rng.integers(0, 2**63, 100).astype("<u8")
         path = self.write("x.bin", keys.tobytes())

@@ -68,6 +68,30 @@ class Merge(CommandTest):
             words = ["part", "order of their bits", "into a file"]
             self.assert_refused(3, words, "sort", "-m", *names, "-o", "-", *flags)
 
+    def test_standard_input_is_one_of_the_inputs(self):
+        for key_type, flags in (("u32", []), ("f64", ["--test-world", "100,10,2"]), ("i16", ["-r"])):
+            names, keys = self.parts(key_type, [1000, 900, 0, 800], "-r" in flags)
+            expected = expected_sort(keys, key_type, "-r" in flags).tobytes()
+            for at in range(len(names)):
+                with self.subTest(key_type=key_type, at=at), open(names[at], "rb") as file:
+                    inputs = [*names[:at], "-", *names[at + 1:]]
+                    for stdin in (file, self.read(f"part{at}")):
+                        self.assert_ok("sort", "-m", *inputs, "-o", self.path("y"), "--type", key_type, "--verify",
+                                       "-T", self.folder, *flags, stdin=stdin)
+                        self.assertEqual(self.read("y"), expected)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["part0", "part1", "part2", "part3", "y"])
+
+    def test_standard_input_may_be_npy_or_records(self):
+        rows = np.sort(self.rng.integers(0, 99, 500).astype("<i8"))
+        path = self.save("a.npy", rows)
+        done = self.assert_ok("sort", "-m", "-", path, stdin=self.read("a.npy"))
+        self.write("y.npy", done.stdout)
+        np.testing.assert_array_equal(np.load(self.path("y.npy")), np.repeat(rows, 2))
+        records = self.write("r", b"0001A0003A")
+        self.assert_ok("sort", "-m", records, "-", "-o", self.path("y"), "--record", "5", "--key", "0:4",
+                       stdin=b"0001B0002B")
+        self.assertEqual(self.read("y"), b"0001A0001B0002B0003A")
+
     def test_report(self):
         names, _ = self.parts("u32", [1000, 900, 800])
         self.assert_ok("sort", "-m", *names, "-o", self.path("y"), "--type", "u32", "--report", self.path("report"))
@@ -96,8 +120,13 @@ class Merge(CommandTest):
                             "--type", "u32")
         self.assert_refused(3, ["u64", "u32", "one type"], "sort", "-m", self.save("a.npy", keys),
                             self.save("b.npy", keys.astype("<u8")), "-o", self.path("y"))
-        self.assert_refused(3, ["standard input", "no regular file"], "sort", "-m", names[0], "-", "-o", self.path("y"),
-                            "--type", "u32")
+        self.assert_refused(3, ["standard input", "is not sorted", "index 501"], "sort", "-m", names[0], "-", "-o",
+                            self.path("y"), "--type", "u32", stdin=keys.tobytes())
+        self.assert_refused(2, ["standard input", "not two"], "sort", "-m", "-", names[0], "-", "-o", self.path("y"),
+                            "--type", "u32", stdin=keys.tobytes())
+        self.assert_refused(4, ["missing", "-T"], "sort", "-m", "-", names[0], "-o", self.path("y"), "--type", "u32",
+                            "-T", self.path("missing"))
+        self.assert_refused(2, ["standard input", "--type"], "sort", "-m", "-", names[0], "-o", self.path("y"))
         self.assert_refused(2, ["one input", "-m"], "sort", *names, "-o", self.path("y"), "--type", "u32")
         self.assert_refused(2, ["-c", "-m"], "sort", "-m", "-c", *names, "--type", "u32")
         self.assert_refused(4, ["missing"], "sort", "-m", names[0], self.path("missing"), "-o", self.path("y"),

@@ -6,7 +6,7 @@ import socket
 
 import numpy as np
 
-from support import CommandTest, main, run
+from support import CommandTest, REPOSITORY, main, run
 
 PARTS = ["--test-world", "5000,500,3"]
 SORTED_IN_PARTS = {"read", "sort runs", "spill", "read runs", "sort ranges", "write"}
@@ -44,6 +44,17 @@ class Reports(CommandTest):
             self.assert_refused(2, [word], *args)
         self.assertEqual(self.read("x.npy"), before)
         self.assertFalse(os.path.exists(self.path("y.npy")))
+
+    def test_each_field_is_documented(self):
+        report, _, _ = self.reported("sort", self.keys, "--devices", "host:2")
+        fields = set(report)
+        for nested in (report["host"], report["output"], report["ranks"][0], report["phases"][0]):
+            fields |= set(nested)
+        with open(os.path.join(REPOSITORY, "docs/command.md"), encoding="utf-8") as file:
+            table = file.read().partition("## The report\n")[2].partition("\n[Larger")[0]
+        of_ranks = {"device", "num_threads", "num_keys_in"}  # which the table has in words
+        missing = [field for field in fields - of_ranks if f"`{field}`" not in table]
+        self.assertEqual(missing, [])
 
     def test_every_kind_of_sort_has_every_phase(self):
         with open(self.raw, "rb") as file:

@@ -126,7 +126,34 @@ class Numbers(SummaryTest):
     def test_integers_of_64_bits(self):
         keys = np.array([np.iinfo("i8").min, -1, 0, 1, np.iinfo("i8").max])
         found = self.summary(self.save("x.npy", keys))
-        self.assertEqual((found["min"], found["med"], found["max"]), (-2.0**63, 0, 2.0**63))
+        self.assertEqual((found["min"], found["med"], found["max"]), (-2**63, 0, 2**63 - 1))
+
+    def test_extremes_that_are_no_doubles(self):
+        remark = "Minimum and maximum are exact; other values beyond 2^53 are rounded to 53 bits."
+        for dtype, low, high in (("<i8", -2**53 - 1, 2**62 + 1), ("<u8", 2**53 + 1, 2**64 - 1),
+                                 (">i8", 2**53 + 1, 2**60 + 3)):
+            keys = np.sort(self.rng.integers(low + 1, high, 5000, dtype=dtype[1:]))
+            keys[[0, -1]] = low, high
+            path = self.save("x.npy", self.rng.permutation(keys).astype(dtype))
+            for flags in ((), ("-q", "0,1"), ("--devices", "host:3")):
+                table = self.assert_ok("summary", path, *flags).stdout.decode()
+                self.assertRegex(table, rf" 0 %  minimum  +{low}\n")
+                self.assertRegex(table, rf"100 %  maximum  +{high}\n")
+                self.assertIn(remark, table)
+            found = self.summary(path)
+            self.assertEqual((found["min"], found["max"]), (low, high))
+        small = self.save("small.npy", np.arange(100))
+        self.assertNotIn("rounded", self.assert_ok("summary", small).stdout.decode())
+
+    def test_what_is_sorted_and_not_summarized(self):
+        dates = np.array(["2020-01-01", "NaT"], "M8[D]")
+        rows = np.array([(1, 2.0)], [("a", "i4"), ("b", "f8")])
+        for array, words in ((dates, ["datetime64[D]", "view('i8')", "NaT is the least"]),
+                             (np.array([1, 2], "m8[ns]"), ["timedelta64[ns]", "view('i8')"]),
+                             (np.array(["a", "b"], "S3"), ["S3", "array of its own"]),
+                             (rows, ["record of 12 bytes", "array of its own"])):
+            self.assert_refused(3, ["x.npy", "sort, argsort, merge, check and take", *words], "summary",
+                                self.save("x.npy", array))
 
     def test_nan(self):
         values = np.array([1, 2, np.nan, 3, 4, 50.0])
@@ -280,7 +307,7 @@ class Text(SummaryTest):
 
     def test_greatest_keys_in_full(self):
         text = self.assert_ok("summary", self.save("x.npy", np.full(3, 2**64 - 1, "u8"))).stdout.decode()
-        self.assertRegex(text, r"maximum +18446744073709551616\n")
+        self.assertRegex(text, r"maximum +18446744073709551615\n")
 
     def test_box_plot_fits_and_has_its_parts(self):
         values = np.concatenate([self.rng.normal(size=1000), [9.0, -8.0]])

@@ -10,6 +10,13 @@ from support import CommandTest, TYPES, VARIED_TYPES, is_sanitized, main, random
 NUM_ROWS = 5003
 
 
+def saved(array):
+    """The bytes of a .npy file."""
+    content = io.BytesIO()
+    np.save(content, array)
+    return content.getvalue()
+
+
 class TakeTest(CommandTest):
     def setUp(self):
         super().setUp()
@@ -177,8 +184,23 @@ class Refused(TakeTest):
         many[500_000] = 2**40
         self.assert_refused(3, ["index 1099511627776 at position 500000"], "take", path, "--order",
                             self.save("o.npy", many), "-o", self.out)
-        for values in (np.arange(3.0), np.zeros(3, "u1"), np.zeros(3, "i2"), np.zeros((3, 2), "i8"), np.zeros(3, bool)):
-            self.assert_refused(3, ["o.npy"], "take", path, "--order", self.save("o.npy", values), "-o", self.out)
+        for values, found in ((np.arange(3.0), "f64"), (np.zeros(3, "u1"), "u8"), (np.zeros(3, "i2"), "i16"),
+                              (np.zeros(3, bool), "bool"), (np.zeros(3, "M8[s]"), "datetime64[s]"),
+                              (np.zeros(3, "m8[D]"), "timedelta64[D]"), (np.zeros(3, "S3"), "S3"),
+                              (np.zeros(3, [("a", "i4")]), "record of 4 bytes")):
+            done = self.assert_refused(3, ["o.npy: indices of type i64, u64, i32 or u32 are expected, found " + found],
+                                       "take", path, "--order", self.save("o.npy", values), "-o", self.out)
+            self.assertNotIn("sort", done.stderr.partition("o.npy")[2])
+        for shape in ((3, 2), (1, 2, 2)):
+            done = self.assert_refused(3, [f"an array of shape {shape}", "one row of indices", "order.ravel()"], "take",
+                                       path, "--order", self.save("o.npy", np.zeros(shape, "i8")), "-o", self.out)
+            self.assertNotIn("--axis", done.stderr)
+        self.assert_refused(3, ["standard input", "shape (2, 2)", "one row"], "take", path, "--order", "-", "-o",
+                            self.out, stdin=saved(np.zeros((2, 2), "i8")))
+        for shape in ((3, 1), (1, 3)):
+            order = self.save("o.npy", np.array([2, 0, 1]).reshape(shape))
+            self.assert_ok("take", path, "--order", order, "-o", self.path("taken.npy"))
+            self.assertEqual(np.load(self.path("taken.npy")).tolist(), [2, 0, 1])
 
     def test_data(self):
         order = self.save("o.npy", np.arange(2))

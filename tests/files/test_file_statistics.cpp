@@ -69,6 +69,28 @@ TEST_F(file_statistics_test, BlocksGiveTheAnswersOfMemory) {
   }
 }
 
+TEST_F(file_statistics_test, ExtremesThatAreNoDoubles) {
+  std::vector<std::int64_t> integers(2'000'003);
+  std::mt19937_64 random(test::seed_for(2));
+  constexpr std::int64_t low = -(std::int64_t{1} << 53) - 1;
+  constexpr std::int64_t high = (std::int64_t{1} << 62) + 1;
+  for (std::int64_t& k : integers) k = std::uniform_int_distribution<std::int64_t>(low + 1, high - 1)(random);
+  integers[1'000'000] = low;
+  integers[7] = high;
+  path_ = folder_.write("i.bin", std::as_bytes(std::span(integers)));
+  file_statistics_options options = little();
+  options.type = key_type::i64;
+  for (const summary& box :
+       {summarize(integers), summarize(integers, {.devices = "host:3"}), summarize_file(path_, {}, options)}) {
+    EXPECT_EQ(static_cast<std::int64_t>(box.minimum_bits), low);
+    EXPECT_EQ(static_cast<std::int64_t>(box.maximum_bits), high);
+  }
+  std::ranges::sort(integers);
+  const summary sorted = summarize(integers, {.order = key_order::ascending});
+  EXPECT_EQ(static_cast<std::int64_t>(sorted.minimum_bits), low);
+  EXPECT_EQ(static_cast<std::int64_t>(sorted.maximum_bits), high);
+}
+
 TEST_F(file_statistics_test, OneQuestionTakesOneCall) {
   const std::vector<double> q{0.5};
   EXPECT_EQ(quantiles_file(path_, q, {}, little()), quantiles(keys_, q));

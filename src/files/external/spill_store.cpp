@@ -32,7 +32,7 @@ constexpr std::uint64_t least_direct_batch_bytes = std::uint64_t{64} << 10;
 /// Less is not worth the file system's work.
 constexpr std::uint64_t least_discarded_bytes = std::uint64_t{1} << 20;
 constexpr const char* advice = "free some space, or name other folders with -T";
-constexpr const char* output_advice = "free some space, or choose another place with -o";
+constexpr const char* output_advice = "free some space, or choose another place for it";
 
 std::uint64_t checksum_of(std::span<const std::byte> block) { return XXH3_64bits(block.data(), block.size()); }
 
@@ -115,6 +115,16 @@ void leave_direct_access(int fd) {
 bool is_aligned(std::size_t bytes) { return bytes % direct_alignment_bytes == 0; }
 
 }  // namespace
+
+files::file_descriptor open_temporary_file(const std::string& folder) {
+  require_writable_folder(folder);
+  files::file_descriptor file = open_spill_file(folder, false);
+  if (file.is_open()) return file;
+  const int code = errno;
+  throw io_error(fmt::format("cannot make a temporary file in '{}': {}; name another folder with -T", folder,
+                             files::error_text(code)),
+                 code);
+}
 
 std::vector<std::string> default_temporary_folders() {
   const char* const named = std::getenv("TMPDIR");

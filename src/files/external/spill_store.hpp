@@ -63,6 +63,10 @@ class spill_store {
   std::atomic<std::uint64_t> bytes_read_{0};
 };
 
+/// Opens a temporary file in `folder` for reading and writing, which has no name, or none any more, and is gone with
+/// the process. Throws io_error.
+[[nodiscard]] files::file_descriptor open_temporary_file(const std::string& folder);
+
 /// Returns where temporary files go when nobody says: $TMPDIR, else /tmp.
 [[nodiscard]] std::vector<std::string> default_temporary_folders();
 

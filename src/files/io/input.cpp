@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
 
 #include "files/io/parallel_read.hpp"
 #include "spansort/errors.hpp"
@@ -43,7 +44,17 @@ bool is_same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.t
 
 }  // namespace
 
-input_file::input_file(const std::string& path) : name_(path == "-" ? "standard input" : path) {
+std::string name_of_input(const std::string& path) {
+  constexpr const char* from_standard_input = "standard input";
+  if (path == "-") return from_standard_input;
+  if (!path.starts_with("/proc/self/fd/")) return path;
+  std::array<char, 4096> target{};
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  const std::string_view found(target.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  return found.ends_with(" (deleted)") ? from_standard_input : path;
+}
+
+input_file::input_file(const std::string& path) : name_(name_of_input(path)) {
   // /dev/stdin may be a socket, which cannot be opened by name.
   if (path == "-" || path == "/dev/stdin") {
     fd_ = STDIN_FILENO;

@@ -58,6 +58,10 @@ class input_file {
   bool drops_pages_ = false;
 };
 
+/// Returns the name of an input for messages: that of standard input, too, for what comes from there and lies in a file
+/// without a name.
+[[nodiscard]] std::string name_of_input(const std::string& path);
+
 /// Returns whether two paths name one existing file.
 [[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
 

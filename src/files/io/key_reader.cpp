@@ -143,7 +143,7 @@ void key_reader::take_rows(std::uint64_t num_rows) {
 }
 
 void key_reader::refuse(const std::string& why) const {
-  throw bad_input(fmt::format("{}: dtype {} not sortable: {}", input_.name(), quoted(array_->dtype.descr), why));
+  throw bad_input(fmt::format("{}: dtype {} not sortable: {}", input_.name(), dtype_text(array_->dtype), why));
 }
 
 void key_reader::take_dtype(std::optional<key_type> type) {
@@ -185,10 +185,15 @@ void key_reader::take_shape(shape_rule rule) {
     return;
   }
   if (!layout_.is_one_row) {
-    throw bad_input(
-        fmt::format("{}: {}-d array of shape {}: what is to be sorted has to be said: --axis {} sorts each row by "
-                    "itself, --axis 0 each column, --axis none all elements as one",
-                    input_.name(), shape.size(), shape_text(shape), shape.size() - 1));
+    // Strings and structures are not sorted along an axis.
+    const std::string ways = layout_.record_bytes != 0
+                                 ? "--axis none sorts all elements as one"
+                                 : fmt::format(
+                                       "--axis {} sorts each row by itself, --axis 0 each column, --axis none "
+                                       "all elements as one",
+                                       shape.size() - 1);
+    throw bad_input(fmt::format("{}: {}-d array of shape {}: what is to be sorted has to be said: {}", input_.name(),
+                                shape.size(), shape_text(shape), ways));
   }
   const auto keys = std::find_if(shape.begin(), shape.end(), is_long);
   layout_.ones_before = static_cast<unsigned>((keys == shape.end() ? keys - 1 : keys) - shape.begin());
@@ -196,10 +201,13 @@ void key_reader::take_shape(shape_rule rule) {
 }
 
 void key_reader::require_keys() const {
-  if (layout_.record_bytes != 0) refuse("strings and records of several fields are sorted, and nothing else");
-  if (array_->dtype.kind == npy_kind::time) {
-    refuse("dates and time differences are sorted, and nothing else; save their view('i8')");
-  }
+  const bool is_time = array_->dtype.kind == npy_kind::time;
+  if (layout_.record_bytes == 0 && !is_time) return;
+  throw bad_input(
+      fmt::format("{}: holds {}, of which there are sort, argsort, merge, check and take; for anything else {}",
+                  input_.name(), dtype_text(array_->dtype),
+                  is_time ? "save x.view('i8'), keys of type i64 in which NaT is the least"
+                          : "save a field or a number of it as an array of its own"));
 }
 
 std::optional<std::uint64_t> key_reader::num_keys() const noexcept {

@@ -121,7 +121,7 @@ std::string write_failure_advice(const output_target& target, int error_code, st
     return fmt::format("; {}raise the limit on file size (ulimit -f)", needed.empty() ? "" : needed + ": ");
   }
   if (error_code != ENOSPC && error_code != EDQUOT) return "";
-  constexpr const char* advice = "free some space or choose another place with -o";
+  constexpr const char* advice = "free some space or choose another place for it";
   if (target.is_stream) return fmt::format("; {}{}", needed.empty() ? "" : needed + ": ", advice);
   const free_space free = free_space_in(target.directory);
   const std::string num_free = free.is_known ? fmt::format("{}", free.num_bytes) : "an unknown number";
