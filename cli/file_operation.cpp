@@ -161,7 +161,7 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
                        const std::vector<std::string>& more_inputs) {
   const std::string output = output_of(arguments);
   require_sound_flags(arguments, output, more_inputs);
-  const progress_mode shows = arguments.dry_run ? progress_mode::never : parse_progress(arguments.progress);
+  const progress_mode shows = arguments.dry_run ? progress_mode::never : parse_progress(arguments.progress, output);
   const bool tells_end = is_wanted(shows);
 
   std::string summary;

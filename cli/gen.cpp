@@ -36,7 +36,7 @@ spansort::distribution parse_distribution_flag(const std::string& text) {
 
 /// The bytes are for the rate alone, so that more than can be counted do no harm; the library refuses them.
 progress_bar bar_of(const gen_arguments& arguments, std::uint64_t num_elements, std::uint64_t element_bytes) {
-  return {parse_progress(arguments.progress), {arguments.output, num_elements * element_bytes}};
+  return {parse_progress(arguments.progress, arguments.output), {arguments.output, num_elements * element_bytes}};
 }
 
 int run_gen_records(const gen_arguments& arguments) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,6 +41,11 @@ bool is_in_background() {
   return in_front > 0 && in_front != ::getpgrp();
 }
 
+bool is_pipe(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
 /// Every character that is not plain ASCII may take any number of columns.
 std::string plain(std::string_view text) {
   std::string result;
@@ -66,8 +72,8 @@ std::string outlook(const progress_point& now, const progress_subject& subject) 
 
 }  // namespace
 
-progress_mode parse_progress(const std::string& text) {
-  if (text == "auto") return progress_mode::automatic;
+progress_mode parse_progress(const std::string& text, const std::string& output) {
+  if (text == "auto") return output == "-" && is_pipe(STDOUT_FILENO) ? progress_mode::never : progress_mode::automatic;
   if (text == "always") return progress_mode::always;
   if (text == "never") return progress_mode::never;
   throw spansort::invalid_argument(fmt::format("--progress: '{}' is unknown; auto, always or never expected", text));

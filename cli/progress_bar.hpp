@@ -17,8 +17,9 @@ namespace cli {
 
 enum class progress_mode { automatic, always, never };
 
-/// Returns what --progress asks for. Throws invalid_argument.
-[[nodiscard]] progress_mode parse_progress(const std::string& text);
+/// Returns what --progress asks for. A command whose output goes through a pipe leaves the terminal to the one that
+/// reads it, unless it is told otherwise. Throws invalid_argument.
+[[nodiscard]] progress_mode parse_progress(const std::string& text, const std::string& output = {});
 
 /// Returns whether standard error is to show more than what is wrong: a terminal, unless --progress says otherwise.
 [[nodiscard]] bool is_wanted(progress_mode mode);

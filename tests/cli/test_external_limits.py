@@ -56,7 +56,7 @@ class SmallDisks(ExternalTest):
                     continue
                 self.assert_old(done, 4, ["bytes are needed", "are free"])
                 self.assertTrue(any(self.path(name) in done.stderr for name in names), done.stderr)
-                self.assertIn("-T" if self.path("temp") in done.stderr else "-o", done.stderr)
+                self.assertIn("-T" if self.path("temp") in done.stderr else "another place", done.stderr)
         self.assertEqual({0, 4}, set(statuses), "both outcomes were met")
         self.assertEqual(statuses[-1], 0, "twice the input is enough")
 

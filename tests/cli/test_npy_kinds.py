@@ -136,7 +136,7 @@ class Times(NpyTest):
 
     def test_statistics_are_refused(self):
         path = self.save("in.npy", some_times("<M8[ns]", 10, self.rng))
-        self.assert_refused(3, ["dates", "view('i8')"], "summary", path)
+        self.assert_refused(3, ["datetime64[ns]", "view('i8')"], "summary", path)
         self.assert_refused(2, ["--summary"], "sort", path, "-o", self.path("out.npy"), "--summary", self.path("s"))
 
 

@@ -152,6 +152,28 @@ class Bar(CommandTest):
                 self.assertTrue(drawn.decode().endswith(CLEAR), drawn)
                 self.assertEqual(sorted(os.listdir(self.folder)), before, "nothing is left behind")
 
+    def test_of_a_pipe_the_reader_shows_its_bar(self):
+        keys = self.save("sorted.npy", np.arange(50_000, dtype="<u4"))
+        order = self.save("order.npy", np.arange(50_000, dtype="<i8"))
+        for args in (("gen", "50000", "--type", "u32", "-o", "-"), ("take", keys, "--order", order, "-o", "-"),
+                     ("sort", keys)):
+            for flags, is_shown in (([], False), (["--progress", "always"], True)):
+                leader, follower = os.openpty()
+                with subprocess.Popen([BIN, *args, *flags], stdout=subprocess.PIPE, stderr=follower) as working:
+                    time.sleep(0.6)  # the pipe is full
+                    working.communicate()
+                    self.assertEqual(working.returncode, 0)
+                os.set_blocking(leader, False)
+                try:
+                    drawn = os.read(leader, 1 << 16)
+                except BlockingIOError:
+                    drawn = b""
+                os.close(follower)
+                os.close(leader)
+                self.assertEqual(b"%" in drawn, is_shown, (args, drawn))
+                if not is_shown:
+                    self.assertEqual(drawn, b"")
+
     def test_quiet_checks_and_wrong_words(self):
         path = self.save("sorted.npy", np.arange(20_000, dtype="<u4"))
         for args in (("sort", "-C", path, "--progress", "always"), ("sort", "--check=quiet", path), ("check", path)):

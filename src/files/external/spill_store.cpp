@@ -32,7 +32,7 @@ constexpr std::uint64_t least_direct_batch_bytes = std::uint64_t{64} << 10;
 /// Less is not worth the file system's work.
 constexpr std::uint64_t least_discarded_bytes = std::uint64_t{1} << 20;
 constexpr const char* advice = "free some space, or name other folders with -T";
-constexpr const char* output_advice = "free some space, or choose another place for it";
+constexpr const char* output_advice = "free some space, or choose another place with -o";
 
 std::uint64_t checksum_of(std::span<const std::byte> block) { return XXH3_64bits(block.data(), block.size()); }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "files/io/memory.hpp"
 #include "files/io/npy.hpp"
@@ -143,7 +144,9 @@ void key_reader::take_rows(std::uint64_t num_rows) {
 }
 
 void key_reader::refuse(const std::string& why) const {
-  throw bad_input(fmt::format("{}: dtype {} not sortable: {}", input_.name(), dtype_text(array_->dtype), why));
+  std::string_view descr = array_->dtype.descr;
+  if (descr.size() > 1 && descr.starts_with('\'')) descr = descr.substr(1, descr.size() - 2);
+  throw bad_input(fmt::format("{}: dtype {} not sortable: {}", input_.name(), quoted(descr), why));
 }
 
 void key_reader::take_dtype(std::optional<key_type> type) {
