@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,8 +23,18 @@ struct announced_file {
 };
 std::array<announced_file, 2> temporaries{};
 std::atomic<bool> has_progress_line{false};
-pthread_t taking_thread{};  ///< written before any handler is set
+std::atomic<bool> is_drawing{false};
+std::atomic<bool> is_ending{false};  ///< nothing is drawn any more
+pthread_t taking_thread{};           ///< written before any handler is set
 static_assert(std::atomic<bool>::is_always_lock_free);
+
+// A line that another thread is drawing must not come after the one that clears it. This thread may itself have been
+// interrupted while it drew, so the wait has an end.
+void end_drawing() noexcept {
+  is_ending.store(true);
+  constexpr timespec moment{0, 1'000'000};
+  for (int waits = 0; is_drawing.load() && waits < 100; ++waits) ::nanosleep(&moment, nullptr);
+}
 
 // A signal that comes to another thread is handed to the one that holds signals between two renames: the process must
 // not end there, for the outputs would not belong together.
@@ -33,6 +44,7 @@ extern "C" void remove_and_raise(int signal_number) {
     return;
   }
   cli::remove_temporary_now();
+  end_drawing();
   cli::clear_progress_line();
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
@@ -57,8 +69,12 @@ void remove_temporary_now() noexcept {
 
 void draw_progress_line(const std::string& line) noexcept {
   const std::string text = "\r" + line + "\x1b[K";
-  has_progress_line.store(true);
-  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+  is_drawing.store(true);
+  if (!is_ending.load()) {
+    has_progress_line.store(true);
+    static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+  }
+  is_drawing.store(false);
 }
 
 void clear_progress_line() noexcept {
