@@ -6,9 +6,11 @@
 //   n * (k + v) + 1 MiB + 6 MiB a thread; with several devices n * (k + v) * 1.01, for the default `tuning.epsilon`.
 //   Beside it some MiB of counts. On GPUs 2 * n * (k + v), 1 % more for several of them, and 34 MiB each. argsort (v:
 //   an index) copies the keys: n * k more.
-// Keys alone of up to 512 KiB, sorted with default options or on the CPU without report, progress and limits on memory,
-// are sorted by the calling thread, which keeps its scratch for the next such call until it ends: up to 5 times the
-// keys, rounded up to a power of two, 3 MiB at most (5 MiB more for keys of 8 and 16 bits, and without AVX2).
+// Keys alone of up to 512 KiB, up to 65,536 pairs with values of 4, 8 or 16 bytes, and argsorts of as many keys, with
+// default options or on the CPU without report, progress and limits on memory, are sorted by the calling thread, which
+// keeps its scratch for the next such call until it ends: of keys alone up to 5 times the keys, rounded up to a power
+// of two, 3 MiB at most; 6 MiB for the others, and for keys of 8 and 16 bits or without AVX2. Such an argsort allocates
+// no copy of the keys.
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
 // (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of
 // fewer the more devices), of 64 MiB where that is more, of less where the device has room for less only; at least
@@ -88,22 +90,48 @@ void require_index_range(std::uint64_t num_keys, std::uint64_t largest_index);
 bool is_sorted(const_key_span keys, direction d);
 void sort_keys(key_span keys, direction d);
 void sort_keys(key_span keys, direction d, const sort_options& options);
+void sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d);
+void sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d, const sort_options& options);
+void order_keys(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d);
+void order_keys(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d,
+                const sort_options& options);
+
+/// The arrays of a call as ranges of bytes, after the checks that ranges allow.
+template <class R, class S>
+struct record_arrays {
+  key_span keys;
+  void* values = nullptr;
+  static constexpr std::uint64_t value_bytes = sizeof(std::ranges::range_value_t<S>);
+  record_arrays(R& key_range, S& value_range)
+      : keys(as_key_span(std::span(key_range))), values(std::ranges::data(value_range)) {
+    require_same_count(std::ranges::size(key_range), std::ranges::size(value_range), "values");
+  }
+};
+template <class R, class S>
+struct index_arrays {
+  const_key_span keys;
+  void* indices = nullptr;
+  static constexpr std::uint64_t index_bytes = sizeof(std::ranges::range_value_t<S>);
+  index_arrays(R& key_range, S& index_range)
+      : keys(as_const_key_span(std::span<const std::remove_cv_t<std::ranges::range_value_t<R>>>(key_range))),
+        indices(std::ranges::data(index_range)) {
+    using index = std::ranges::range_value_t<S>;
+    require_same_count(std::ranges::size(key_range), std::ranges::size(index_range), "indices");
+    require_index_range(std::ranges::size(key_range), static_cast<std::uint64_t>(std::numeric_limits<index>::max()));
+  }
+};
 }  // namespace detail
 
 template <in_place_key_range R, in_place_value_range S>
 void sorter::sort_pairs(R&& keys, S&& values, direction d) {
-  detail::require_same_count(std::ranges::size(keys), std::ranges::size(values), "values");
-  sort_pairs(as_key_span(std::span(keys)), std::ranges::data(values), sizeof(std::ranges::range_value_t<S>), d);
+  const detail::record_arrays all(keys, values);
+  sort_pairs(all.keys, all.values, all.value_bytes, d);
 }
 
 template <key_range R, in_place_index_range S>
 void sorter::argsort(R&& keys, S&& indices, direction d) {
-  using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
-  using index = std::ranges::range_value_t<S>;
-  detail::require_same_count(std::ranges::size(keys), std::ranges::size(indices), "indices");
-  detail::require_index_range(std::ranges::size(keys), static_cast<std::uint64_t>(std::numeric_limits<index>::max()));
-  argsort(as_const_key_span(std::span<const key>(keys)), std::ranges::data(indices),
-          sizeof(std::ranges::range_value_t<S>), d);
+  const detail::index_arrays all(keys, indices);
+  argsort(all.keys, all.indices, all.index_bytes, d);
 }
 
 /// Sorts `keys` in place, in direction `d`. Keys that tie in value are ordered by bits, so every device and algorithm
@@ -124,30 +152,42 @@ void sort(R&& keys, direction d = direction::ascending) {
 /// Sorts `keys` and moves `values` along. Stable, ascending and descending. Throws as sort(); invalid_argument also
 /// when the counts differ or the arrays overlap.
 template <in_place_key_range R, in_place_value_range S>
-void sort_pairs(R&& keys, S&& values, direction d, const sort_options& options = {}) {
-  sorter(options).sort_pairs(std::span(keys), std::span(values), d);
+void sort_pairs(R&& keys, S&& values, direction d, const sort_options& options) {
+  const detail::record_arrays all(keys, values);
+  detail::sort_records(all.keys, all.values, all.value_bytes, d, options);
 }
 template <in_place_key_range R, in_place_value_range S>
-void sort_pairs(R&& keys, S&& values, const sort_options& options = {}) {
+void sort_pairs(R&& keys, S&& values, const sort_options& options) {
   spansort::sort_pairs(keys, values, direction::ascending, options);
+}
+template <in_place_key_range R, in_place_value_range S>
+void sort_pairs(R&& keys, S&& values, direction d = direction::ascending) {
+  const detail::record_arrays all(keys, values);
+  detail::sort_records(all.keys, all.values, all.value_bytes, d);
 }
 
 /// Writes into `indices` the stable order of `keys`: keys[indices[0]] is the first. Keys are not changed. 32-bit
 /// indices serve up to 2^32 keys (2^31 when signed). Throws as sort_pairs().
 template <key_range R, in_place_index_range S>
-void argsort(R&& keys, S&& indices, direction d, const sort_options& options = {}) {
-  sorter(options).argsort(std::span(keys), std::span(indices), d);
+void argsort(R&& keys, S&& indices, direction d, const sort_options& options) {
+  const detail::index_arrays all(keys, indices);
+  detail::order_keys(all.keys, all.indices, all.index_bytes, d, options);
 }
 template <key_range R, in_place_index_range S>
-void argsort(R&& keys, S&& indices, const sort_options& options = {}) {
+void argsort(R&& keys, S&& indices, const sort_options& options) {
   spansort::argsort(keys, indices, direction::ascending, options);
+}
+template <key_range R, in_place_index_range S>
+void argsort(R&& keys, S&& indices, direction d = direction::ascending) {
+  const detail::index_arrays all(keys, indices);
+  detail::order_keys(all.keys, all.indices, all.index_bytes, d);
 }
 
 /// Returns the stable order of `keys` as 64-bit indices. Throws as sort_pairs().
 template <key_range R>
 [[nodiscard]] std::vector<std::uint64_t> argsort(R&& keys, direction d, const sort_options& options = {}) {
   std::vector<std::uint64_t> indices(std::ranges::size(keys));
-  sorter(options).argsort(std::span(keys), std::span(indices), d);
+  spansort::argsort(keys, indices, d, options);
   return indices;
 }
 template <key_range R>
@@ -170,20 +210,26 @@ inline void sort(key_span keys, direction d = direction::ascending) { detail::so
 
 /// `values` are keys.num_keys values of `value_bytes` bytes each.
 inline void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d,
-                       const sort_options& options = {}) {
-  sorter(options).sort_pairs(keys, values, value_bytes, d);
+                       const sort_options& options) {
+  detail::sort_records(keys, values, value_bytes, d, options);
 }
-inline void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, const sort_options& options = {}) {
-  sorter(options).sort_pairs(keys, values, value_bytes);
+inline void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, const sort_options& options) {
+  detail::sort_records(keys, values, value_bytes, direction::ascending, options);
+}
+inline void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d = direction::ascending) {
+  detail::sort_records(keys, values, value_bytes, d);
 }
 
 /// `indices` are keys.num_keys integers of `index_bytes` 4 or 8.
 inline void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d,
-                    const sort_options& options = {}) {
-  sorter(options).argsort(keys, indices, index_bytes, d);
+                    const sort_options& options) {
+  detail::order_keys(keys, indices, index_bytes, d, options);
 }
-inline void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, const sort_options& options = {}) {
-  sorter(options).argsort(keys, indices, index_bytes);
+inline void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, const sort_options& options) {
+  detail::order_keys(keys, indices, index_bytes, direction::ascending, options);
+}
+inline void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d = direction::ascending) {
+  detail::order_keys(keys, indices, index_bytes, d);
 }
 
 [[nodiscard]] inline bool is_sorted(const_key_span keys, direction d = direction::ascending) {

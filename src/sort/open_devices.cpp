@@ -49,6 +49,7 @@ device::host::sort_limits host_limits(const base::test_hooks& hooks) {
   if (hooks.host_inline_keys != 0) {
     limits.inline_keys = hooks.host_inline_keys;
     limits.vector_inline_bytes = 0;
+    limits.word_inline_keys = 0;
     limits.vector_alone_keys = 0;
   }
   if (hooks.host_bucket_bytes != 0) limits.bucket_bytes = hooks.host_bucket_bytes;

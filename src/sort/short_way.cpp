@@ -6,6 +6,7 @@
 #include "base/available_memory.hpp"
 #include "base/test_hooks.hpp"
 #include "base/threads.hpp"
+#include "device/host/small_pairs.hpp"
 #include "device/host/small_sort.hpp"
 #include "sort/arguments.hpp"
 #include "spansort/errors.hpp"
@@ -25,6 +26,21 @@ bool is_default(const tuning_options& tuning) {
          tuning.fuse_threshold == usual.fuse_threshold;
 }
 
+/// Calls work(), which allocates scratch before it changes anything.
+template <class Work>
+void with_scratch(const Work& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    throw out_of_memory("no memory for the calling thread's scratch", device::host::most_small_scratch_bytes,
+                        base::available_memory_bytes());
+  }
+}
+
+keys::key_codec stable_codec(key_type type, direction d) {
+  return {type, keys::is_descending(d), keys::tie_rule::by_input_order};
+}
+
 }  // namespace
 
 bool allow_short_way(const sort_options& options) {
@@ -39,12 +55,27 @@ bool sort_short(key_span keys, direction d) {
   check_keys(keys);
   if (keys.num_keys * size_bytes(keys.type) > device::host::most_small_bytes) return false;
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
-  try {
-    device::host::sort_small(codec, keys.data, keys.num_keys);
-  } catch (const std::bad_alloc&) {
-    throw out_of_memory("no memory for the calling thread's scratch", device::host::most_small_scratch_bytes,
-                        base::available_memory_bytes());
-  }
+  with_scratch([&] { device::host::sort_small(codec, keys.data, keys.num_keys); });
+  return true;
+}
+
+bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, direction d) {
+  const bool travels = value_bytes == 4 || value_bytes == 8 || value_bytes == device::host::widest_small_value;
+  if (!travels || keys.num_keys > device::host::most_small_pairs) return false;
+  check_keys(keys);
+  check_values(keys, values, value_bytes);
+  with_scratch([&] {
+    device::host::sort_small_pairs(stable_codec(keys.type, d), keys.data, values, value_bytes, keys.num_keys);
+  });
+  return true;
+}
+
+bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d) {
+  if (keys.num_keys > device::host::most_small_pairs) return false;
+  check_keys(keys);
+  check_indices(keys, indices, index_bytes);
+  with_scratch(
+      [&] { device::host::argsort_small(stable_codec(keys.type, d), keys.data, indices, index_bytes, keys.num_keys); });
   return true;
 }
 
@@ -58,6 +89,34 @@ void detail::sort_keys(key_span keys, direction d) {
 void detail::sort_keys(key_span keys, direction d, const sort_options& options) {
   if (!base::has_test_hooks() && sorting::allow_short_way(options) && sorting::sort_short(keys, d)) return;
   sorter(options).sort(keys, d);
+}
+
+void detail::sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d) {
+  if (!base::has_test_hooks() && sorting::sort_pairs_short(keys, values, value_bytes, d)) return;
+  sorter().sort_pairs(keys, values, value_bytes, d);
+}
+
+void detail::sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d,
+                          const sort_options& options) {
+  if (!base::has_test_hooks() && sorting::allow_short_way(options) &&
+      sorting::sort_pairs_short(keys, values, value_bytes, d)) {
+    return;
+  }
+  sorter(options).sort_pairs(keys, values, value_bytes, d);
+}
+
+void detail::order_keys(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d) {
+  if (!base::has_test_hooks() && sorting::argsort_short(keys, indices, index_bytes, d)) return;
+  sorter().argsort(keys, indices, index_bytes, d);
+}
+
+void detail::order_keys(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d,
+                        const sort_options& options) {
+  if (!base::has_test_hooks() && sorting::allow_short_way(options) &&
+      sorting::argsort_short(keys, indices, index_bytes, d)) {
+    return;
+  }
+  sorter(options).argsort(keys, indices, index_bytes, d);
 }
 
 }  // namespace spansort

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The short way of a sort: small arrays of keys alone, of which nobody wants to hear more than the result.
+// The short way of a sort is for small arrays of keys alone or of pairs, and for small argsorts, of which nobody wants
+// to hear more than the result.
 #pragma once
 
 #include "algorithms/sort_settings.hpp"
@@ -14,5 +15,8 @@ namespace spansort::sorting {
 /// Sorts small arrays on the calling thread, after the checks that every sort makes. Returns false, with nothing done,
 /// where there are too many keys.
 bool sort_short(key_span keys, direction d);
+/// Does the same to pairs; returns false also for values of other than 4, 8 and 16 bytes.
+bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, direction d);
+bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d);
 
 }  // namespace spansort::sorting

@@ -33,12 +33,16 @@ unsigned travelling_width(std::uint64_t value_bytes) noexcept {
 }
 
 void write_indices(void* indices, std::uint64_t index_bytes, std::uint64_t count, std::uint64_t first) {
-  for_ranges(count, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) {
-      const std::uint64_t index = first + i;
-      std::memcpy(at(indices, i * index_bytes), &index, index_bytes);  // little-endian, any alignment
-    }
-  });
+  const auto write = [&]<class Index>(Index) {
+    for_ranges(count, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const auto index = static_cast<Index>(first + i);
+        std::memcpy(at(indices, i * sizeof(Index)), &index, sizeof(Index));  // any alignment
+      }
+    });
+  };
+  if (index_bytes == sizeof(std::uint32_t)) return write(std::uint32_t{});
+  write(std::uint64_t{});
 }
 
 void repack(void* destination, std::uint64_t destination_bytes, const void* source, std::uint64_t source_bytes,

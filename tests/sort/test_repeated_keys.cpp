@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -72,6 +74,74 @@ void expect_sorted(std::uint64_t num_keys) {
       }
       std::reverse(expected.begin(), expected.end());
     }
+  }
+}
+
+/// Values tell where their key was; `Value` has 4, 8 or 16 bytes.
+template <class K, class Value>
+void expect_stable(const std::vector<K>& input, const std::string& what) {
+  std::vector<std::uint32_t> order(input.size());
+  for (const direction d : {direction::ascending, direction::descending}) {
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
+      return d == direction::ascending ? input[left] < input[right] : input[right] < input[left];
+    });
+    for (const unsigned threads : {1U, 2U, 3U}) {
+      std::vector<K> keys = input;
+      std::vector<Value> values(input.size());
+      for (std::uint32_t i = 0; i < input.size(); ++i) values[i].where = i;
+      sort_pairs(keys, values, d, {.devices = "cpu", .threads = threads});
+      std::uint64_t mistakes = 0;
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        const bool right_key = std::memcmp(&keys[i], &input[order[i]], sizeof(K)) == 0;
+        mistakes += right_key && values[i].where == order[i] ? 0 : 1;
+      }
+      EXPECT_EQ(mistakes, 0u) << what << ", " << threads << " threads";
+      std::vector<std::uint32_t> indices(input.size());
+      argsort(input, indices, d, {.devices = "cpu", .threads = threads});
+      EXPECT_EQ(indices, order) << what << ", " << threads << " threads, argsort";
+    }
+  }
+}
+
+struct value_of_4 {
+  std::uint32_t where;
+};
+struct value_of_8 {
+  std::uint32_t where, other;
+};
+struct value_of_16 {
+  std::uint64_t where, other;
+};
+
+template <class K>
+void expect_stable_pairs(std::uint64_t num_keys) {
+  for (const kind k : all_kinds) {
+    const std::vector<K> input = make_keys<K>(k, num_keys);
+    const std::string what = "kind " + std::to_string(static_cast<int>(k)) + ", " + std::to_string(num_keys) +
+                             " keys of " + std::to_string(sizeof(K)) + " bytes";
+    expect_stable<K, value_of_4>(input, what + ", values of 4");
+    expect_stable<K, value_of_8>(input, what + ", values of 8");
+    if (num_keys < 100'000) expect_stable<K, value_of_16>(input, what + ", values of 16");
+  }
+}
+
+TEST(RepeatedKeys, OfPairs) {
+  for (const std::uint64_t num_keys : {5000, 200'000}) {
+    expect_stable_pairs<std::uint32_t>(num_keys);
+    expect_stable_pairs<std::int64_t>(num_keys);
+    if (is_small_scale()) return;
+    expect_stable_pairs<float>(num_keys);
+    expect_stable_pairs<double>(num_keys);
+  }
+}
+
+TEST(RepeatedKeys, ZerosOfBothSignsTieInPairs) {
+  for (const std::uint64_t num_keys : {3000, 100'000}) {
+    std::vector<float> input(num_keys);
+    std::mt19937_64 random(seed_for(num_keys));
+    for (float& key : input) key = random() % 3 == 0 ? 0.0F : random() % 2 == 0 ? -0.0F : 1.0F;
+    expect_stable<float, value_of_4>(input, "zeros of both signs");
   }
 }
 

@@ -100,8 +100,9 @@ std::unique_ptr<device> make_host_device(host_device_options options) {
 }
 
 std::uint64_t inline_keys(const sort_limits& limits, std::uint64_t key_bytes, std::uint64_t value_bytes) {
-  const bool in_vectors = value_bytes == 0 && key_bytes >= 4 && has_vector_sort();
-  return in_vectors ? std::max(limits.inline_keys, limits.vector_inline_bytes / key_bytes) : limits.inline_keys;
+  if (key_bytes < 4 || !has_vector_sort()) return limits.inline_keys;
+  const std::uint64_t in_vectors = value_bytes == 0 ? limits.vector_inline_bytes / key_bytes : limits.word_inline_keys;
+  return std::max(limits.inline_keys, in_vectors);
 }
 
 }  // namespace spansort::device::host

@@ -16,6 +16,7 @@
 #include "device/host/scratch.hpp"
 #include "device/host/vector_kernels.hpp"
 #include "device/host/vector_sort.hpp"
+#include "device/host/word_sort.hpp"
 #include "device/streaming.hpp"
 #include "keys/digit.hpp"
 
@@ -46,8 +47,7 @@ class in_cache_sorter {
  public:
   using split = split_records<K, V>;
   using packed = packed_records<K, V>;
-  static constexpr std::uint64_t record_bytes = sizeof(packed_record<K, V>);
-  static constexpr std::uint64_t max_keys = max_local_bytes / record_bytes;
+  static constexpr std::uint64_t max_keys = in_cache_keys<K, V>;
 
   /// `stream`: write results past the caches, for they will not be read soon.
   in_cache_sorter(const Order& order, const keys::codec_of<K>& codec, worker_scratch& scratch, bool stream)
@@ -66,6 +66,11 @@ class in_cache_sorter {
     return num_keys >= fewest_keys && bits.begin == 0 && has_vector_sort();
   }
 
+  /// Whole keys with values, as words of key and position.
+  [[nodiscard]] static bool sorts_as_words(std::uint64_t num_keys, keys::bit_range bits) {
+    return word_sorter<K, V, Order>::takes(num_keys, bits);
+  }
+
   /// Sorts any number of keys that sorts_in_vectors() takes; `keys` and `other` are overwritten, and `result` is one of
   /// them.
   void sort_large(split keys, split other, split result, std::uint64_t num_keys) {
@@ -77,6 +82,10 @@ class in_cache_sorter {
   /// Sorts `num_keys` <= max_keys records of `from` into `result`, which is `from` itself or does not overlap it.
   void sort(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if (sorts_in_vectors(num_keys, bits)) return sort_in_vectors(from, result, num_keys);
+    if constexpr (value_bytes_of<V> != 0 && sizeof(K) >= 4) {
+      word_sorter<K, V, Order> words(order_, codec_, thread_, stream_);
+      if (sorts_as_words(num_keys, bits) && words.sort(from, result, num_keys)) return;
+    }
     if (num_keys <= insertion_keys) return insertion_sort(from, result, num_keys, bits.begin);
     const K differing = differing_bits(codec_, from.keys, num_keys);
     const unsigned end = std::min(bits.end, static_cast<unsigned>(std::bit_width(differing)));

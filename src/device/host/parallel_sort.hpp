@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/record_flow.hpp"
+#include "device/host/few_pairs.hpp"
 #include "device/host/in_cache_sort.hpp"
 #include "device/host/repeated_keys.hpp"
 #include "device/host/sort_level.hpp"
@@ -51,7 +52,7 @@ class parallel_sorter {
 
   void sort_alone(split source, split alternate, split result, const sort_segment& s) {
     if (s.bits.empty()) return copy(source + s.begin, result + s.begin, s.count);
-    const bool in_vectors = in_cache::sorts_in_vectors(s.count, s.bits);
+    const bool in_vectors = in_cache::sorts_in_vectors(s.count, s.bits) || in_cache::sorts_as_words(s.count, s.bits);
     const std::uint64_t inline_count =
         in_vectors ? inline_keys(limits_, sizeof(K), value_bytes_of<V>) : limits_.inline_keys;
     if (s.count <= inline_count && s.count <= in_cache::max_keys) {
@@ -109,6 +110,7 @@ class parallel_sorter {
   }
 
   void sort_small(split source, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if (sort_few_pairs(source, source, result, num_keys, bits)) return;
     const repeats<K> seen = look_for_repeats(source, num_keys, bits);
     if (seen.few.count != 0 && !seen.sample_is_ordered && sort_few(source, result, num_keys, seen.few)) return;
     if (finish_ordered(scan_order(codec_, source.keys, num_keys), source, result, num_keys, bits)) return;
@@ -120,8 +122,13 @@ class parallel_sorter {
   }
 
   void sort_large(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if (sort_few_pairs(source, alternate, result, num_keys, bits)) return;
     const repeats<K> seen = look_for_repeats(source, num_keys, bits);
     if (seen.few.count != 0 && !seen.sample_is_ordered && sort_few(source, result, num_keys, seen.few)) return;
+    if (num_keys <= in_cache::max_keys && team_.num_threads() == 1 && limits_.vector_alone_keys != 0 &&
+        in_cache::sorts_as_words(num_keys, bits)) {
+      return sort_small(source, result, num_keys, bits);
+    }
     if (is_one_threads_work(num_keys, bits, seen.has_heavy)) {
       outcome_.bytes_moved += num_keys * sizeof(K);
       if (finish_ordered(scan_order(codec_, source.keys, num_keys), source, result, num_keys, bits)) return;
@@ -179,6 +186,31 @@ class parallel_sorter {
       if (can_stop_) stop_if_asked();
       repeated().write_values(result.keys, num_keys, ends, [&](std::uint64_t v) { return few.keys[v]; });
       outcome_.bytes_moved += num_keys * sizeof(K);
+      advance(num_keys);
+      return true;
+    }
+    return false;
+  }
+
+  /// Pairs of a few keys: moves the values only. `alternate` is the source where the caller has no other array.
+  bool sort_few_pairs(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if constexpr (!keys_alone && sizeof(K) >= 4) {
+      if (bits.begin != 0 || num_keys < limits_.few_values_keys) return false;
+      const bool in_place = source.keys == result.keys;
+      if (in_place && alternate.keys == source.keys) return false;
+      const few_values<K> few = sample_classes(order_, source.keys, num_keys);
+      if (few.count == 0 || few.sample_is_ordered) return false;
+      few_pairs_sorter<K, V, Order> sorter(team_, order_, limits_);
+      const std::vector<std::uint64_t> ends = sorter.count(source.keys, num_keys, few);
+      outcome_.bytes_moved += num_keys * sizeof(K);
+      if (ends.empty()) return false;
+      if (can_stop_) stop_if_asked();
+      V* const moved = in_place ? alternate.values : result.values;
+      sorter.move_values(source, moved, few);
+      if (can_stop_ && in_place) stop_if_asked();
+      sorter.write(moved, result, num_keys, few, ends);
+      outcome_.num_passes = 1;
+      add_moves(num_keys, 2);
       advance(num_keys);
       return true;
     }

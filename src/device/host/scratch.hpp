@@ -41,16 +41,20 @@ template <class T>
   return aligned_array<T>(static_cast<T*>(p));
 }
 
+/// Most records that are sorted as words (key_words.hpp) in a worker's scratch.
+inline constexpr std::uint64_t max_words = std::uint64_t{1} << 17;
+
 /// Allocated once, before any input is touched; only its owner thread uses it while work runs.
 struct worker_scratch {
   aligned_array<std::byte> records[2] = {make_aligned<std::byte>(max_local_bytes + 64),
                                          make_aligned<std::byte>(max_local_bytes + 64)};
+  aligned_array<std::uint64_t> words = make_aligned<std::uint64_t>(max_words + 8);
   aligned_array<std::byte> combining = make_aligned<std::byte>(combining_bytes);
   aligned_array<std::byte> cursors = make_aligned<std::byte>((std::uint64_t{8} << max_digit_bits) * 3);
   aligned_array<std::uint32_t> digit_counts =
       make_aligned<std::uint32_t>((std::uint64_t{1} << max_digit_bits) * max_local_digits);
 
-  static constexpr std::uint64_t size_bytes = 2 * (max_local_bytes + 4096) + combining_bytes +
+  static constexpr std::uint64_t size_bytes = 2 * (max_local_bytes + 4096) + (max_words + 512) * 8 + combining_bytes +
                                               (std::uint64_t{24} << max_digit_bits) +
                                               (std::uint64_t{4} << max_digit_bits) * max_local_digits;
 };

@@ -37,7 +37,7 @@ class kept_scratch {
         .num_cursors = room_bytes_ / cursor_share};
   }
 
-  /// Scratch of sorts by digits.
+  /// Scratch of sorts by digits and of pairs.
   [[nodiscard]] worker_scratch& of_worker() {
     if (of_worker_ == nullptr) of_worker_ = std::make_unique<worker_scratch>();
     return *of_worker_;
@@ -115,6 +115,8 @@ void sort_by_digits(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_k
 }
 
 }  // namespace
+
+worker_scratch& kept_worker_scratch() { return kept.of_worker(); }
 
 void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys) {
   if (num_keys < 2) return;

@@ -12,7 +12,11 @@ namespace spansort::device::host {
 /// Larger arrays are worth a device; the scratch that a thread keeps is bounded by it.
 inline constexpr std::uint64_t most_small_bytes = std::uint64_t{1} << 19;
 /// What a thread keeps at most, until it ends.
-inline constexpr std::uint64_t most_small_scratch_bytes = std::uint64_t{8} << 20;
+inline constexpr std::uint64_t most_small_scratch_bytes = std::uint64_t{9} << 20;
+
+struct worker_scratch;
+/// The calling thread's, for sorts by digits and of pairs, which it keeps until it ends. Throws std::bad_alloc.
+[[nodiscard]] worker_scratch& kept_worker_scratch();
 
 /// Sorts `num_keys` keys of up to most_small_bytes by `codec`, which folds no ties. Throws std::bad_alloc with the keys
 /// untouched.

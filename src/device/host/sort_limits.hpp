@@ -11,6 +11,7 @@ namespace spansort::device::host {
 struct sort_limits {
   std::uint64_t inline_keys = std::uint64_t{1} << 15;          ///< sorted on the calling thread
   std::uint64_t vector_inline_bytes = std::uint64_t{1} << 19;  ///< the same of keys alone that vectors sort
+  std::uint64_t word_inline_keys = std::uint64_t{1} << 16;     ///< the same of pairs that are sorted as words
   std::uint64_t vector_alone_keys = std::uint64_t{1} << 20;    ///< most keys that one of two threads sorts alone
   std::uint64_t bucket_bytes = std::uint64_t{1} << 17;         ///< wanted size of a bucket
   unsigned radix_bits = 11;                                    ///< widest digit of a level

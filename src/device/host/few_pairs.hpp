@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs whose keys are a few values are sorted stably by moving each value once, to where those of its key lie, and by
+// writing keys by their counts. A key that is none of a sample's values ends the attempt before anything is written.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "device/host/few_values.hpp"
+#include "device/host/records.hpp"
+#include "device/host/repeated_keys.hpp"
+#include "device/host/sort_level.hpp"
+#include "device/host/sort_limits.hpp"
+#include "device/host/value_classes.hpp"
+#include "device/host/workers.hpp"
+
+namespace spansort::device::host {
+
+/// Sorts in place on the calling thread; `spare` has room for all values. Returns false, with nothing written, where
+/// there are other keys.
+template <class K, class V, class Order>
+[[nodiscard]] bool sort_few_pairs(const Order& order, split_records<K, V> records, std::uint64_t num_keys, V* spare) {
+  const few_values<K> few = sample_classes(order, records.keys, num_keys);
+  if (few.count == 0) return false;
+  std::array<std::uint64_t, most_few_values> counts = {};
+  if (!count_values(records.keys, num_keys, few.span(), counts.data())) return false;
+  class_places<V> places;
+  V* next = spare;
+  for (unsigned v = 0; v < few.count; ++v) {
+    places.next[v] = next;
+    places.end[v] = next += counts[v];
+  }
+  place_values(records.keys, records.values, num_keys, few.span(), places);
+  std::memcpy(static_cast<void*>(records.values), spare, num_keys * sizeof(V));
+  for (unsigned v = 0; v < few.count; ++v) records.keys = std::fill_n(records.keys, counts[v], few.keys[v]);
+  return true;
+}
+
+/// Does the same on all threads of a team.
+template <class K, class V, class Order>
+class few_pairs_sorter {
+ public:
+  using split = split_records<K, V>;
+
+  few_pairs_sorter(workers& team, const Order& order, const sort_limits& limits)
+      : team_(team), order_(order), limits_(limits) {}
+
+  /// Returns where the keys of each value end in the sorted whole; nothing when another key was found.
+  [[nodiscard]] std::vector<std::uint64_t> count(const K* keys, std::uint64_t num_keys, const few_values<K>& few) {
+    pieces_ = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
+    counts_.assign(pieces_.size(), {});
+    std::atomic<bool> found_another = false;
+    team_.for_each(pieces_.size(), [&](std::uint64_t i) {
+      if (found_another.load(std::memory_order_relaxed)) return;
+      if (!count_values(keys + pieces_[i].begin, pieces_[i].count, few.span(), counts_[i].data())) {
+        found_another.store(true, std::memory_order_relaxed);
+      }
+    });
+    if (found_another) return {};
+    std::vector<std::uint64_t> ends(few.count);
+    std::uint64_t end = 0;
+    for (unsigned v = 0; v < few.count; ++v) {
+      for (const auto& of_piece : counts_) end += of_piece[v];
+      ends[v] = end;
+    }
+    return ends;
+  }
+
+  /// Moves the values that count() has seen to `to`, which does not overlap them.
+  void move_values(split from, V* to, const few_values<K>& few) {
+    std::vector<class_places<V>> places(pieces_.size());
+    for (unsigned v = 0; v < few.count; ++v) {
+      for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        places[i].next[v] = to;
+        places[i].end[v] = to += counts_[i][v];
+      }
+    }
+    team_.for_each(pieces_.size(), [&](std::uint64_t i) {
+      const piece& part = pieces_[i];
+      place_values<K, V>(from.keys + part.begin, from.values + part.begin, part.count, few.span(), places[i]);
+    });
+  }
+
+  /// Writes sorted values and keys into the result, which `values` may lie in already.
+  void write(const V* values, split result, std::uint64_t num_keys, const few_values<K>& few,
+             std::span<const std::uint64_t> ends) {
+    if (values != result.values) {
+      team_.for_each(pieces_.size(), [&](std::uint64_t i) {
+        const piece& part = pieces_[i];
+        std::memcpy(static_cast<void*>(result.values + part.begin), values + part.begin, part.count * sizeof(V));
+      });
+    }
+    repeated_keys_sorter<K, Order>(team_, order_, limits_)
+        .write_values(result.keys, num_keys, ends, [&](std::uint64_t v) { return few.keys[v]; });
+  }
+
+ private:
+  workers& team_;
+  Order order_;
+  sort_limits limits_;
+  std::vector<piece> pieces_;
+  std::vector<std::array<std::uint64_t, most_few_values>> counts_;
+};
+
+}  // namespace spansort::device::host

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Highway compiles this file once a target (foreach_target includes it again); the exported functions below the guard
+// dispatch at run time.
+#include "device/host/key_words.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "device/host/vector_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "device/host/key_words.cpp"
+#include <hwy/foreach_target.h>
+//
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace spansort::device::host::HWY_NAMESPACE {
+
+namespace {
+
+// The compiler's own vectors serve: these loops have no shuffles. The codec's fields stay in registers as locals.
+
+template <class K, bool folds>
+HWY_INLINE K encode(const keys::codec_of<K>& codec, K x) {
+  return codec.encode_bits(folds ? codec.fold(x) : x);
+}
+
+template <class K, bool folds>
+key_range<K> find_range_as(keys::codec_of<K> codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys) {
+  K least = encode<K, folds>(codec, keys[0]);
+  K greatest = least;
+  for (std::uint64_t i = 0; i < num_keys; ++i) {
+    const K encoded = encode<K, folds>(codec, keys[i]);
+    least = std::min(least, encoded);
+    greatest = std::max(greatest, encoded);
+  }
+  return {least, greatest};
+}
+
+template <class K, class W, bool folds>
+void make_words_as(keys::codec_of<K> codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys, word_layout<K> layout,
+                   W* HWY_RESTRICT words) {
+  W position = 0;
+  for (std::uint64_t i = 0; i < num_keys; ++i) {
+    const K above = static_cast<K>(encode<K, folds>(codec, keys[i]) - layout.least) >> layout.dropped_bits;
+    words[i] = static_cast<W>(static_cast<W>(above) << layout.position_bits | position);
+    ++position;
+  }
+}
+
+template <class W>
+std::uint64_t count_ties_as(const W* HWY_RESTRICT words, std::uint64_t num_words, unsigned position_bits) {
+  W ties = 0;
+  for (std::uint64_t i = 0; i + 1 < num_words; ++i) {
+    ties += static_cast<W>(static_cast<W>(words[i] ^ words[i + 1]) >> position_bits) == 0 ? 1 : 0;
+  }
+  return ties;
+}
+
+}  // namespace
+
+// A choice at run time is one between plain functions.
+#define SPANSORT_WORDS_OF(K, KEY, W, WORD)                                                   \
+  void make_words_##KEY##_##WORD(const keys::codec_of<K>& c, const K* keys, std::uint64_t n, \
+                                 const word_layout<K>& layout, W* words) {                   \
+    c.folds_ties ? make_words_as<K, W, true>(c, keys, n, layout, words)                      \
+                 : make_words_as<K, W, false>(c, keys, n, layout, words);                    \
+  }
+#define SPANSORT_RANGE_OF(K, KEY)                                                                   \
+  key_range<K> find_range_##KEY(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {       \
+    return c.folds_ties ? find_range_as<K, true>(c, keys, n) : find_range_as<K, false>(c, keys, n); \
+  }
+SPANSORT_RANGE_OF(std::uint32_t, u32)
+SPANSORT_RANGE_OF(std::uint64_t, u64)
+SPANSORT_WORDS_OF(std::uint32_t, u32, std::uint32_t, u32)
+SPANSORT_WORDS_OF(std::uint32_t, u32, std::uint64_t, u64)
+SPANSORT_WORDS_OF(std::uint64_t, u64, std::uint32_t, u32)
+SPANSORT_WORDS_OF(std::uint64_t, u64, std::uint64_t, u64)
+#undef SPANSORT_WORDS_OF
+#undef SPANSORT_RANGE_OF
+std::uint64_t count_ties_u32(const std::uint32_t* words, std::uint64_t n, unsigned position_bits) {
+  return count_ties_as(words, n, position_bits);
+}
+std::uint64_t count_ties_u64(const std::uint64_t* words, std::uint64_t n, unsigned position_bits) {
+  return count_ties_as(words, n, position_bits);
+}
+
+}  // namespace spansort::device::host::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace spansort::device::host {
+
+#define SPANSORT_WORDS_OF(K, KEY, W, WORD)                                                                        \
+  template <>                                                                                                     \
+  void make_words<K, W>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n, const word_layout<K>& layout, \
+                        W* words) {                                                                               \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(make_words_##KEY##_##WORD);                                 \
+    best(c, keys, n, layout, words);                                                                              \
+  }
+#define SPANSORT_RANGE_OF(K, KEY)                                                          \
+  template <>                                                                              \
+  key_range<K> find_range<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) { \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(find_range_##KEY);                   \
+    return best(c, keys, n);                                                               \
+  }
+SPANSORT_RANGE_OF(std::uint32_t, u32)
+SPANSORT_RANGE_OF(std::uint64_t, u64)
+SPANSORT_WORDS_OF(std::uint32_t, u32, std::uint32_t, u32)
+SPANSORT_WORDS_OF(std::uint32_t, u32, std::uint64_t, u64)
+SPANSORT_WORDS_OF(std::uint64_t, u64, std::uint32_t, u32)
+SPANSORT_WORDS_OF(std::uint64_t, u64, std::uint64_t, u64)
+#undef SPANSORT_WORDS_OF
+#undef SPANSORT_RANGE_OF
+template <>
+std::uint64_t count_ties<std::uint32_t>(const std::uint32_t* words, std::uint64_t n, unsigned position_bits) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(count_ties_u32);
+  return best(words, n, position_bits);
+}
+template <>
+std::uint64_t count_ties<std::uint64_t>(const std::uint64_t* words, std::uint64_t n, unsigned position_bits) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(count_ties_u64);
+  return best(words, n, position_bits);
+}
+
+}  // namespace spansort::device::host
+#endif

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/host/small_pairs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "device/host/few_pairs.hpp"
+#include "device/host/in_cache_sort.hpp"
+#include "device/host/record_dispatch.hpp"
+#include "device/host/records.hpp"
+#include "device/host/scratch.hpp"
+#include "device/host/small_sort.hpp"
+#include "device/host/vector_kernels.hpp"
+#include "device/host/vector_sort.hpp"
+#include "device/host/word_network.hpp"
+#include "device/host/word_sort.hpp"
+#include "keys/dispatch.hpp"
+
+namespace spansort::device::host {
+namespace {
+
+/// Moves keys and values that order_few() has ordered.
+template <class K, class V>
+void gather_few(split_records<K, V> records, std::uint64_t num_keys, const std::uint32_t* positions) {
+  K keys[most_network_words];
+  V values[most_network_words];
+  const split_records<K, V> gathered{keys, values};
+  for (std::uint64_t i = 0; i < num_keys; ++i) gathered.put(i, records.get(positions[i]));
+  std::memcpy(records.keys, keys, num_keys * sizeof(K));
+  std::memcpy(static_cast<void*>(records.values), values, num_keys * sizeof(V));
+}
+
+/// Insertion, which ends at once where all is in order.
+template <class K, class V, class Order>
+void insert_records(const Order& order, split_records<K, V> records, std::uint64_t num_keys) {
+  for (std::uint64_t i = 1; i < num_keys; ++i) {
+    const packed_record<K, V> r = records.get(i);
+    const K encoded = order.encode(r.key);
+    std::uint64_t j = i;
+    for (; j > 0 && order.encode(records.keys[j - 1]) > encoded; --j) records.put(j, records.get(j - 1));
+    records.put(j, r);
+  }
+}
+
+/// Leaves records in order, and reverses those whose keys strictly fall.
+template <class K, class V>
+bool finish_ordered(const keys::codec_of<K>& codec, split_records<K, V> records, std::uint64_t num_keys) {
+  constexpr std::uint64_t first_look = 33;
+  const auto is_settled = [](order_flags order) { return order.ascending || order.strictly_descending; };
+  if (num_keys > first_look && !is_settled(scan_order(codec, records.keys, first_look))) return false;
+  const order_flags order = scan_order(codec, records.keys, num_keys);
+  if (!order.ascending && order.strictly_descending) {
+    std::reverse(records.keys, records.keys + num_keys);
+    std::reverse(records.values, records.values + num_keys);
+  }
+  return is_settled(order);
+}
+
+constexpr std::uint64_t most_inserted = 8;  // a network takes longer
+
+template <class K, class V, class Order>
+void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, std::uint64_t num_keys) {
+  const Order order(codec);
+  if (num_keys <= most_inserted) return insert_records(order, records, num_keys);
+  if constexpr (sizeof(K) >= 4) {
+    if (num_keys <= most_network_words && has_vector_sort()) {
+      std::uint32_t positions[most_network_words];
+      const bool is_sorted = order_few(codec, records.keys, num_keys, positions);
+      gather_few(records, num_keys, positions);
+      if (!is_sorted) insert_records(order, records, num_keys);
+      return;
+    }
+  }
+  worker_scratch& scratch = kept_worker_scratch();
+  if (finish_ordered(codec, records, num_keys)) return;
+  if constexpr (sizeof(K) >= 4) {
+    auto* const spare = reinterpret_cast<V*>(scratch.records[0].get());
+    if (num_keys >= sort_limits{}.few_values_keys && sort_few_pairs(order, records, num_keys, spare)) return;
+  }
+  in_cache_sorter<K, V, Order>(order, codec, scratch, false).sort(records, records, num_keys, {0, sizeof(K) * 8});
+}
+
+/// Writes 0, 1, 2 and so on, or the same the other way round.
+template <class V>
+void count_up(V* indices, std::uint64_t num_keys) {
+  for (std::uint64_t i = 0; i < num_keys; ++i) indices[i].word = static_cast<decltype(indices[i].word)>(i);
+}
+
+template <class K, class V>
+bool argsort_ordered(const keys::codec_of<K>& codec, const K* keys, V* indices, std::uint64_t num_keys) {
+  constexpr std::uint64_t first_look = 33;
+  const auto is_settled = [](order_flags order) { return order.ascending || order.strictly_descending; };
+  if (num_keys > first_look && !is_settled(scan_order(codec, keys, first_look))) return false;
+  const order_flags order = scan_order(codec, keys, num_keys);
+  if (!is_settled(order)) return false;
+  count_up(indices, num_keys);
+  if (!order.ascending) std::reverse(indices, indices + num_keys);
+  return true;
+}
+
+/// Sorts a copy of the keys, and the indices with them.
+template <class K, class V, class Order>
+void argsort_records(const keys::codec_of<K>& codec, const K* keys, V* indices, std::uint64_t num_keys,
+                     worker_scratch& scratch) {
+  static_assert(most_small_pairs * sizeof(std::uint64_t) <= combining_bytes);
+  auto* const copy = reinterpret_cast<K*>(scratch.combining.get());
+  std::memcpy(copy, keys, num_keys * sizeof(K));
+  count_up(indices, num_keys);
+  const split_records<K, V> records{copy, indices};
+  in_cache_sorter<K, V, Order>(Order(codec), codec, scratch, false)
+      .sort(records, records, num_keys, {0, sizeof(K) * 8});
+}
+
+/// The order of keys that are a few values.
+template <class K, class V, class Order>
+bool argsort_few(const Order& order, const K* keys, V* indices, std::uint64_t num_keys, worker_scratch& scratch) {
+  const few_values<K> few = sample_classes(order, keys, num_keys);
+  std::array<std::uint64_t, most_few_values> counts = {};
+  if (few.count == 0 || !count_values(keys, num_keys, few.span(), counts.data())) return false;
+  auto* const positions = reinterpret_cast<V*>(scratch.records[0].get());
+  count_up(positions, num_keys);
+  class_places<V> places;
+  for (unsigned v = 0; v < few.count; ++v) {
+    places.next[v] = indices;
+    places.end[v] = indices += counts[v];
+  }
+  place_values(keys, static_cast<const V*>(positions), num_keys, few.span(), places);
+  return true;
+}
+
+template <class K, class V, class Order>
+void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::uint64_t num_keys) {
+  if constexpr (sizeof(K) >= 4) {
+    if (num_keys > 1 && num_keys <= most_network_words && has_vector_sort()) {
+      std::uint32_t positions[most_network_words];
+      if (order_few(codec, keys, num_keys, positions)) {
+        for (std::uint64_t i = 0; i < num_keys; ++i) indices[i].word = positions[i];
+        return;
+      }
+    }
+  }
+  worker_scratch& scratch = kept_worker_scratch();
+  if (argsort_ordered(codec, keys, indices, num_keys)) return;
+  if constexpr (sizeof(K) >= 4) {
+    if (num_keys >= sort_limits{}.few_values_keys && argsort_few(Order(codec), keys, indices, num_keys, scratch))
+      return;
+    word_sorter<K, V, Order> words(Order(codec), codec, scratch, false);
+    if (words.takes(num_keys, {0, sizeof(K) * 8}) && words.order(keys, num_keys, indices)) return;
+  }
+  argsort_records<K, V, Order>(codec, keys, indices, num_keys, scratch);
+}
+
+}  // namespace
+
+void sort_small_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
+                      std::uint64_t num_keys) {
+  if (num_keys < 2) return;
+  const record_shape shape{codec, static_cast<unsigned>(value_bytes)};
+  keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const keys::codec_of<K> of_width = codec.of<K>();
+    with_value_and_order<K>(shape, of_width, [&]<class V, class Order>() {
+      if constexpr (value_bytes_of<V> != 0) {
+        sort_pairs_as<K, V, Order>(of_width, {static_cast<K*>(keys), static_cast<V*>(values)}, num_keys);
+      }
+    });
+  });
+}
+
+void argsort_small(const keys::key_codec& codec, const void* keys, void* indices, std::uint64_t index_bytes,
+                   std::uint64_t num_keys) {
+  if (num_keys == 0) return;
+  const record_shape shape{codec, static_cast<unsigned>(index_bytes)};
+  keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const keys::codec_of<K> of_width = codec.of<K>();
+    with_value_and_order<K>(shape, of_width, [&]<class V, class Order>() {
+      if constexpr (value_bytes_of<V> == 4 || value_bytes_of<V> == 8) {
+        argsort_as<K, V, Order>(of_width, static_cast<const K*>(keys), static_cast<V*>(indices), num_keys);
+      }
+    });
+  });
+}
+
+}  // namespace spansort::device::host

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The short way of small arrays of pairs and of small argsorts, as small_sort.hpp has it for keys alone.
+#pragma once
+
+#include <cstdint>
+
+#include "keys/codec.hpp"
+
+namespace spansort::device::host {
+
+/// More pairs are worth a device.
+inline constexpr std::uint64_t most_small_pairs = std::uint64_t{1} << 16;
+/// Wider values do not travel with their keys.
+inline constexpr std::uint64_t widest_small_value = 16;
+
+/// Sorts `num_keys` keys, up to most_small_pairs, by `codec`, and moves values of 4, 8 or 16 bytes along. Stable.
+/// Throws std::bad_alloc with both untouched.
+void sort_small_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
+                      std::uint64_t num_keys);
+
+/// Writes the stable order of `num_keys` keys, up to most_small_pairs, as indices of 4 or 8 bytes. Throws
+/// std::bad_alloc.
+void argsort_small(const keys::key_codec& codec, const void* keys, void* indices, std::uint64_t index_bytes,
+                   std::uint64_t num_keys);
+
+}  // namespace spansort::device::host

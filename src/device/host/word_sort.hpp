@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stable sort of records on one thread, inside its caches, as words of key and position (key_words.hpp): the words by
+// the vector sort of keys alone, then the values by their positions. Words of 32 bits serve few records, of which their
+// upper key bits tell most apart, and keys that differ in few bits; words of 64 bits serve the others.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "device/host/key_words.hpp"
+#include "device/host/records.hpp"
+#include "device/host/scratch.hpp"
+#include "device/host/sort_limits.hpp"
+#include "device/host/vector_kernels.hpp"
+#include "device/host/vector_sort.hpp"
+#include "device/host/word_slots.hpp"
+#include "device/streaming.hpp"
+
+namespace spansort::device::host {
+
+/// Most records of one sort in a worker's scratch.
+template <class K, class V>
+inline constexpr std::uint64_t in_cache_keys = max_local_bytes / sizeof(packed_record<K, V>);
+
+template <class K, class V, class Order>
+class word_sorter {
+ public:
+  using split = split_records<K, V>;
+
+  word_sorter(const Order& order, const keys::codec_of<K>& codec, worker_scratch& scratch, bool stream)
+      : order_(order), codec_(codec), scratch_(scratch), stream_(stream) {}
+
+  /// Whole keys of 32 and 64 bits with values, where vectors are wide.
+  [[nodiscard]] static bool takes(std::uint64_t num_keys, keys::bit_range bits) {
+    if constexpr (value_bytes_of<V> == 0 || sizeof(K) < 4) return false;
+    return bits.begin == 0 && num_keys >= fewest_keys && num_keys <= 2 * max_words && num_keys <= in_cache_keys<K, V> &&
+           has_vector_sort();
+  }
+
+  /// Sorts what takes() says into `result`, which is `from` itself or does not overlap it. Returns false, with nothing
+  /// written, where words of 64 bits find no room.
+  bool sort(split from, split result, std::uint64_t num_keys) {
+    return with_words(from.keys, num_keys, [&](const auto& sorted, const auto& group_of_encoded) {
+      write_result(from, result, num_keys, sorted);
+      if (sorted.may_tie) sort_ties(result, num_keys, group_of_encoded);
+    });
+  }
+
+  /// Writes the positions of the keys in order. Returns false, with nothing written, where it takes a sort of records.
+  bool order(const K* keys, std::uint64_t num_keys, V* indices) {
+    bool done = true;
+    return with_words(keys, num_keys,
+                      [&](const auto& sorted, const auto&) {
+                        if (sorted.may_tie) done = order_ties(keys, num_keys, sorted);
+                        for (std::uint64_t i = 0; done && i < num_keys; ++i) {
+                          indices[i].word = static_cast<decltype(indices[i].word)>(sorted.position(i));
+                        }
+                      }) &&
+           done;
+  }
+
+ private:
+  static constexpr std::uint64_t num_counts = (std::uint64_t{1} << max_digit_bits) * max_local_digits;
+  static constexpr std::uint64_t fewest_keys = 9;
+  static constexpr std::uint64_t most_short_words = 2048;
+  static constexpr std::uint64_t fewest_for_slots = 2049;
+  static constexpr std::uint64_t few_ties = 8;
+
+  template <class W>
+  struct sorted_words {
+    W* words = nullptr;
+    unsigned position_bits = 0;
+    bool may_tie = false;   ///< some may agree above the position and have different keys
+    bool has_keys = false;  ///< whole encoded keys stand above the positions, less the least
+    K least = 0;
+
+    [[nodiscard]] std::uint64_t position(std::uint64_t i) const noexcept {
+      return words[i] & static_cast<W>((W{1} << position_bits) - 1);
+    }
+  };
+
+  /// Calls use(sorted_words, group_of_encoded) with the sorted words, unless they find no room.
+  template <class Use>
+  bool with_words(const K* keys, std::uint64_t num_keys, const Use& use) {
+    const key_range<K> range = find_range(codec_, keys, num_keys);
+    if (num_keys >= fewest_for_slots && use_slots(keys, num_keys, range, use)) return true;
+    const auto key_bits = static_cast<unsigned>(std::bit_width(static_cast<K>(range.greatest - range.least)));
+    const word_layout<K> layout{range.least, 0, static_cast<unsigned>(std::bit_width(num_keys - 1))};
+    if (key_bits + layout.position_bits <= 32 || num_keys <= most_short_words) {
+      if (use_words<std::uint32_t>(keys, num_keys, layout, key_bits, use)) return true;
+    }
+    return num_keys <= max_words && use_words<std::uint64_t>(keys, num_keys, layout, key_bits, use);
+  }
+
+  /// Returns false where keys do not lie evenly.
+  template <class Use>
+  bool use_slots(const K* keys, std::uint64_t num_keys, key_range<K> range, const Use& use) {
+    const slot_layout<K> layout(range.least, range.greatest, num_keys, wanted_slot_keys());
+    auto* const words = reinterpret_cast<std::uint32_t*>(scratch_.words.get());
+    const word_slots_scratch scratch{reinterpret_cast<std::uint32_t*>(scratch_.records[1].get()), max_local_bytes / 4,
+                                     scratch_.digit_counts.get(), num_counts};
+    if (!sort_in_slots(codec_, keys, num_keys, layout, words, scratch)) return false;
+    const sorted_words<std::uint32_t> sorted{words, layout.position_bits, true};
+    use(sorted, [&](K encoded) { return layout.group_of(encoded); });
+    return true;
+  }
+
+  /// Returns false where short words leave too many ties.
+  template <class W, class Use>
+  bool use_words(const K* keys, std::uint64_t num_keys, word_layout<K> layout, unsigned key_bits, const Use& use) {
+    constexpr unsigned width = sizeof(W) * 8;
+    layout.dropped_bits = std::max(key_bits + layout.position_bits, width) - width;
+    W* const words = reinterpret_cast<W*>(scratch_.words.get());
+    make_words(codec_, keys, num_keys, layout, words);
+    vector_sort(keys::codec_of<W>{}, words, words, num_keys, vector_scratch<W>());
+    const bool is_whole = layout.dropped_bits == 0;
+    const std::uint64_t num_ties = is_whole ? 0 : count_ties(words, num_keys, layout.position_bits);
+    if (sizeof(W) == 4 && num_ties > num_keys / 16) return false;
+    const bool has_keys = is_whole && !std::is_same_v<Order, folding_order<K>>;
+    const sorted_words<W> sorted{words, layout.position_bits, num_ties != 0, has_keys, layout.least};
+    use(sorted, [&](K encoded) { return static_cast<K>(encoded - layout.least) >> layout.dropped_bits; });
+    return true;
+  }
+
+  template <class W>
+  [[nodiscard]] vector_sort_scratch<W> vector_scratch() const {
+    return {.first = reinterpret_cast<W*>(scratch_.records[0].get()),
+            .second = reinterpret_cast<W*>(scratch_.records[1].get()),
+            .num_keys = max_local_bytes / sizeof(W),
+            .num_second_keys = max_local_bytes / sizeof(W),
+            .cursors = scratch_.digit_counts.get(),
+            .num_cursors = num_counts};
+  }
+
+  /// Copies what is still to be read of records that are overwritten.
+  [[nodiscard]] split set_aside(split from, std::uint64_t num_keys, bool values_alone) {
+    const split aside{reinterpret_cast<K*>(scratch_.records[0].get()), reinterpret_cast<V*>(scratch_.records[1].get())};
+    if (!values_alone) std::memcpy(static_cast<void*>(aside.keys), from.keys, num_keys * sizeof(K));
+    std::memcpy(static_cast<void*>(aside.values), from.values, num_keys * sizeof(V));
+    return aside;
+  }
+
+  template <class W>
+  void write_result(split from, split result, std::uint64_t num_keys, const sorted_words<W>& sorted) {
+    const split source = from.keys == result.keys ? set_aside(from, num_keys, sorted.has_keys) : from;
+    if (sorted.has_keys) {
+      write_records(result, num_keys, [&](std::uint64_t i) -> packed_record<K, V> {
+        const K above = static_cast<K>(sorted.words[i] >> sorted.position_bits);
+        return {order_.store(static_cast<K>(sorted.least + above)), source.values[sorted.position(i)]};
+      });
+    } else {
+      write_records(result, num_keys, [&](std::uint64_t i) { return source.get(sorted.position(i)); });
+    }
+  }
+
+  /// Writes blocks in order, so that the result's lines are written whole.
+  template <class RecordAt>
+  void write_records(split result, std::uint64_t num_keys, const RecordAt& record_at) {
+    constexpr std::uint64_t block_keys = 256;
+    if (!stream_) {
+      for (std::uint64_t i = 0; i < num_keys; ++i) result.put(i, record_at(i));
+      return;
+    }
+    K keys[block_keys];
+    V values[block_keys];
+    for (std::uint64_t i = 0; i < num_keys; i += block_keys) {
+      const std::uint64_t n = std::min(block_keys, num_keys - i);
+      const split block{keys, values};
+      for (std::uint64_t j = 0; j < n; ++j) block.put(j, record_at(i + j));
+      write_sequence(result.keys + i, keys, n * sizeof(K), true);
+      write_sequence(result.values + i, values, n * sizeof(V), true);
+    }
+    finish_streaming();
+  }
+
+  /// Puts the few words that tie in order. Returns false where they are not few.
+  template <class W>
+  bool order_ties(const K* keys, std::uint64_t num_keys, const sorted_words<W>& sorted) {
+    if (count_ties(sorted.words, num_keys, sorted.position_bits) > num_keys / 64 + 1) return false;
+    const auto encoded = [&](std::uint64_t i) { return order_.encode(keys[sorted.position(i)]); };
+    for (std::uint64_t i = 1; i < num_keys; ++i) {
+      const auto tied = [&](std::uint64_t j) {
+        return static_cast<W>(sorted.words[j] ^ sorted.words[j - 1]) >> sorted.position_bits == 0;
+      };
+      for (std::uint64_t j = i; j > 0 && tied(j) && encoded(j - 1) > encoded(j); --j) {
+        std::swap(sorted.words[j - 1], sorted.words[j]);
+      }
+    }
+    return true;
+  }
+
+  /// Records are in order but for those that tie above the bits left out.
+  template <class Group>
+  void sort_ties(split result, std::uint64_t num_keys, const Group& group_of_encoded) {
+    const auto group_of = [&](std::uint64_t i) { return group_of_encoded(order_.encode(result.keys[i])); };
+    std::uint64_t i = 0;
+    while ((i += find_descent(codec_, result.keys + i, num_keys - i)) < num_keys) {
+      const auto group = group_of(i);
+      std::uint64_t begin = i;
+      std::uint64_t end = i + 2;
+      while (begin > 0 && group_of(begin - 1) == group) --begin;
+      while (end < num_keys && group_of(end) == group) ++end;
+      if (end - begin <= few_ties) {
+        insert(result + begin, end - begin);
+      } else {
+        static_cast<void>(sort(result + begin, result + begin, end - begin));
+      }
+      i = end - 1;
+    }
+  }
+
+  void insert(split records, std::uint64_t num_keys) {
+    for (std::uint64_t i = 1; i < num_keys; ++i) {
+      const packed_record<K, V> r = records.get(i);
+      const K encoded = order_.encode(r.key);
+      std::uint64_t j = i;
+      for (; j > 0 && order_.encode(records.keys[j - 1]) > encoded; --j) records.put(j, records.get(j - 1));
+      records.put(j, r);
+    }
+  }
+
+  Order order_;
+  keys::codec_of<K> codec_;
+  worker_scratch& scratch_;
+  bool stream_;
+};
+
+}  // namespace spansort::device::host
