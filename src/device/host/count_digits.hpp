@@ -23,8 +23,10 @@ void count_digits(const Order& outer_order, const K* __restrict keys, std::uint6
   std::uint64_t i = 0;
   // Eight at a time: loads and digits first, so that counters in memory do not hold the next loads back.
   for (; i + 8 <= num_keys; i += 8) {
+    K encoded[8];
     std::size_t buckets[8];
-    for (unsigned j = 0; j < 8; ++j) buckets[j] = digit.of(order.encode(keys[i + j]));
+    for (unsigned j = 0; j < 8; ++j) encoded[j] = order.encode(keys[i + j]);
+    find_buckets(digit, encoded, 8, buckets);
     for (unsigned j = 0; j < 8; ++j) ++counts[buckets[j]];
   }
   for (; i < num_keys; ++i) ++counts[digit.of(order.encode(keys[i]))];

@@ -275,8 +275,9 @@ class parallel_sorter {
   void partition(split source, split alternate, std::uint64_t num_keys, const level_counts<K>& level,
                  const std::vector<std::uint64_t>& positions, bool can_stop) {
     const std::uint64_t num_buckets = level.digit.num_buckets();
-    const bool stream = num_keys * record_bytes >= limits_.stream_bytes;
-    level.digit.visit([&](const auto& digit) {
+    const std::uint64_t least_bytes = keys_alone ? limits_.stream_bytes : limits_.stream_pairs_bytes;
+    const bool stream = num_keys * record_bytes >= least_bytes;
+    level.digit.template visit<!keys_alone>([&](const auto& digit) {
       team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch& scratch) {
         if (can_stop && stopping()) return;
         std::vector<split> destinations(num_buckets);
@@ -294,7 +295,7 @@ class parallel_sorter {
                     const level_counts<K>& level, const std::vector<std::uint64_t>& positions, unsigned depth) {
     outcome_.num_passes = std::max(outcome_.num_passes, depth + 1);
     const unsigned shift = level.digit.shift();
-    if (!level.digit.is_window && shift == begin_bit) return copy(alternate, result, num_keys);
+    if (!level.digit.is_chosen_by_rank() && shift == begin_bit) return copy(alternate, result, num_keys);
     std::vector<sort_segment> small;
     std::vector<sort_segment> large;
     std::uint64_t num_small_keys = 0;
@@ -349,7 +350,7 @@ class parallel_sorter {
   /// Returns where the keys of each value of the low `bits` bits end in the sorted whole.
   std::vector<std::uint64_t> count_ends(const K* keys, std::uint64_t num_keys, level_counts<K>& level, unsigned bits) {
     const std::uint64_t num_values = std::uint64_t{1} << bits;
-    if (level.digit.is_window || level.digit.shift() != 0) {
+    if (level.digit.is_chosen_by_rank() || level.digit.shift() != 0) {
       level_digit<K> whole;
       whole.bits = bit_digit<K>({0, bits});
       level = counter().count_digit(keys, num_keys, whole, bits, bits, false);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "device/host/level_digit.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
 #include "device/streaming.hpp"
@@ -63,7 +64,9 @@ class record_partitioner {
     K moved[8];
     std::size_t buckets[8];
     for (unsigned j = 0; j < n; ++j) moved[j] = source.keys[i + j];
-    for (unsigned j = 0; j < n; ++j) buckets[j] = digit.of(order.encode(moved[j]));
+    K encoded[8];
+    for (unsigned j = 0; j < n; ++j) encoded[j] = order.encode(moved[j]);
+    find_buckets(digit, encoded, n, buckets);
     for (unsigned j = 0; j < n; ++j) {
       const std::size_t b = buckets[j];
       K* const cursor = to.cursors[b];

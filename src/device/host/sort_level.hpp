@@ -87,7 +87,8 @@ template <class K>
   while (static_cast<K>((high - start()) >> window.shift) >= window.num_buckets()) ++window.shift;
   window.base = start();
   // Clamping costs two instructions a key and the outer buckets another level: worth it from four times finer on.
-  digit.is_window = sizeof(K) >= 4 && low != high && window.shift + 2 <= digit.bits.shift;
+  const unsigned granted = window.bits - digit.bits.bits;
+  digit.is_window = sizeof(K) >= 4 && low != high && window.shift + 2 + granted <= digit.bits.shift;
   return digit;
 }
 
@@ -122,8 +123,9 @@ class level_counter {
     const unsigned guess = std::clamp(sample_end, bits.begin, bits.end);
     level_digit<K> digit = choose_level_digit(sample, widths_for(num_keys), bits.begin, guess);
     digit.is_window = digit.is_window && depth <= 2;
+    if (depth <= 2 && bits.begin == 0) prefer_splitters(keys, num_keys, sample, digit);
     level_counts<K> level = count_digit(keys, num_keys, digit, guess, bits.end, look);
-    if (level.digit.is_window || level.differing_end <= guess) return level;
+    if (level.digit.is_chosen_by_rank() || level.differing_end <= guess) return level;
     // The sample missed keys that differ higher up: count again, with the truth.
     const order_flags found = level.order;
     const unsigned end = level.differing_end;
@@ -141,9 +143,9 @@ class level_counter {
     level.pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
     level.digit = digit;
     level.counts.assign(level.pieces.size() * digit.num_buckets(), 0);
-    const look_request<K> wanted{look, !digit.is_window && end < limit, order_.encode(keys[0])};
+    const look_request<K> wanted{look, !digit.is_chosen_by_rank() && end < limit, order_.encode(keys[0])};
     std::vector<look_result<K>> found(level.pieces.size());
-    digit.visit([&]<class Digit>(const Digit& d) {
+    digit.template visit<has_values>([&]<class Digit>(const Digit& d) {
       team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch&) {
         const piece part = level.pieces[i];
         found[i] =
@@ -151,7 +153,7 @@ class level_counter {
       });
     });
     level.order = join_orders(order_, keys, level.pieces, found);
-    level.differing_end = digit.is_window ? limit : end;
+    level.differing_end = digit.is_chosen_by_rank() ? limit : end;
     for (const look_result<K>& f : found) {
       const unsigned differing = std::min(limit, static_cast<unsigned>(std::bit_width(f.differing)));
       level.differing_end = std::max(level.differing_end, differing);
@@ -160,10 +162,41 @@ class level_counter {
   }
 
  private:
+  static constexpr bool has_values = value_bytes_of<V> != 0;
+
+  /// Takes a tree of splitters where the digit leaves pairs crowded in a bucket that no thread's cache holds.
+  void prefer_splitters(const K* keys, std::uint64_t num_keys, const std::vector<K>& sorted_sample,
+                        level_digit<K>& digit) const {
+    if constexpr (has_values && sizeof(K) >= 4) {
+      std::uint64_t fullest = 0;
+      std::uint64_t in_bucket = 0;
+      std::size_t last = 0;
+      digit.template visit<false>([&](const auto& d) {
+        for (const K encoded : sorted_sample) {
+          const std::size_t bucket = d.of(encoded);
+          in_bucket = bucket == last ? in_bucket + 1 : 1;
+          last = bucket;
+          fullest = std::max(fullest, in_bucket);
+        }
+      });
+      const std::uint64_t most_keys = 8 * limits_.bucket_bytes / sizeof(packed_record<K, V>);
+      constexpr std::uint64_t worth_a_tree = 16;  // in the sample: fewer may be chance
+      if (fullest < worth_a_tree || fullest * (num_keys / sorted_sample.size()) <= most_keys) return;
+      std::vector<K> sample = sample_encoded(order_, keys, num_keys, 4096);
+      std::sort(sample.begin(), sample.end());
+      // Caches hold the words of as many pairs, and each bit is a step down the tree for each key.
+      const std::uint64_t wanted = std::max<std::uint64_t>(num_keys / (most_keys / 4), 8 * team_.num_threads());
+      digit.splitter_bits = std::min(static_cast<unsigned>(std::bit_width(wanted)), widths_for(num_keys).window);
+      digit.splitter_tree = make_splitter_tree(sample, digit.splitter_bits);
+    }
+  }
+
   /// Buckets of the wanted size, and a few for every thread.
   [[nodiscard]] digit_widths widths_for(std::uint64_t num_keys) const {
     const std::uint64_t total_bytes = num_keys * sizeof(packed_record<K, V>);
-    const std::uint64_t wanted = std::max<std::uint64_t>(total_bytes / limits_.bucket_bytes, 4 * team_.num_threads());
+    // Pairs are sorted as words, which take less memory than records.
+    const std::uint64_t bucket_bytes = has_values && sizeof(K) >= 4 ? 2 * limits_.bucket_bytes : limits_.bucket_bytes;
+    const std::uint64_t wanted = std::max<std::uint64_t>(total_bytes / bucket_bytes, 4 * team_.num_threads());
     const auto width = static_cast<unsigned>(std::bit_width(wanted));
     const unsigned widest = std::min(limits_.radix_bits, max_combining_digit_bits(sizeof(K), value_bytes_of<V>));
     return {std::min(width, widest), std::min(width + 2, widest)};
