@@ -11,6 +11,8 @@
 // keeps its scratch for the next such call until it ends: of keys alone up to 5 times the keys, rounded up to a power
 // of two, 3 MiB at most; 6 MiB for the others, and for keys of 8 and 16 bits or without AVX2. Such an argsort allocates
 // no copy of the keys.
+// Keys of 32 and 64 bits alone, so sorted, up to 4 MiB (1 MiB on more than two threads), take n * k + 1.3 MiB a thread,
+// four of them at most, which the process keeps for the next such call: 7 MiB at most.
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
 // (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of
 // fewer the more devices), of 64 MiB where that is more, of less where the device has room for less only; at least

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/short_way.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "base/available_memory.hpp"
 #include "base/test_hooks.hpp"
 #include "base/threads.hpp"
+#include "device/host/shared_sort.hpp"
 #include "device/host/small_pairs.hpp"
 #include "device/host/small_sort.hpp"
 #include "sort/arguments.hpp"
@@ -28,12 +30,11 @@ bool is_default(const tuning_options& tuning) {
 
 /// Calls work(), which allocates scratch before it changes anything.
 template <class Work>
-void with_scratch(const Work& work) {
+void with_scratch(const Work& work, std::uint64_t needed_bytes = device::host::most_small_scratch_bytes) {
   try {
     work();
   } catch (const std::bad_alloc&) {
-    throw out_of_memory("no memory for the calling thread's scratch", device::host::most_small_scratch_bytes,
-                        base::available_memory_bytes());
+    throw out_of_memory("no memory for the threads' scratch", needed_bytes, base::available_memory_bytes());
   }
 }
 
@@ -50,12 +51,22 @@ bool allow_short_way(const sort_options& options) {
          options.report == nullptr && is_default(options.tuning);
 }
 
-bool sort_short(key_span keys, direction d) {
-  if (keys.num_keys > device::host::most_small_bytes) return false;  // of any type
+bool sort_short(key_span keys, direction d, unsigned threads) {
+  using namespace device::host;
+  constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_shared_bytes(1));  // of any type
+  if (keys.num_keys > most_keys) return false;
   check_keys(keys);
-  if (keys.num_keys * size_bytes(keys.type) > device::host::most_small_bytes) return false;
+  const std::uint64_t bytes = keys.num_keys * size_bytes(keys.type);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
-  with_scratch([&] { device::host::sort_small(codec, keys.data, keys.num_keys); });
+  if (bytes <= most_small_bytes) {
+    with_scratch([&] { sort_small(codec, keys.data, keys.num_keys); });
+    return true;
+  }
+  if (!has_shared_sort(size_bytes(keys.type))) return false;
+  const unsigned num_threads = base::resolve_threads(threads);
+  if (bytes > most_shared_bytes(num_threads)) return false;
+  with_scratch([&] { sort_shared(codec, keys.data, keys.num_keys, num_threads); },
+               shared_sort_bytes(bytes, num_threads));
   return true;
 }
 
@@ -82,12 +93,13 @@ bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes
 }  // namespace sorting
 
 void detail::sort_keys(key_span keys, direction d) {
-  if (!base::has_test_hooks() && sorting::sort_short(keys, d)) return;
+  if (!base::has_test_hooks() && sorting::sort_short(keys, d, 0)) return;
   sorter().sort(keys, d);
 }
 
 void detail::sort_keys(key_span keys, direction d, const sort_options& options) {
-  if (!base::has_test_hooks() && sorting::allow_short_way(options) && sorting::sort_short(keys, d)) return;
+  if (!base::has_test_hooks() && sorting::allow_short_way(options) && sorting::sort_short(keys, d, options.threads))
+    return;
   sorter(options).sort(keys, d);
 }
 

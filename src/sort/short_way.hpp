@@ -12,10 +12,10 @@ namespace spansort::sorting {
 /// algorithm open or name the CPU alone, set no ceiling on memory, and want neither report nor progress.
 [[nodiscard]] bool allow_short_way(const sort_options& options);
 
-/// Sorts small arrays on the calling thread, after the checks that every sort makes. Returns false, with nothing done,
-/// where there are too many keys.
-bool sort_short(key_span keys, direction d);
-/// Does the same to pairs; returns false also for values of other than 4, 8 and 16 bytes.
+/// Sorts small arrays on the calling thread, and middle ones with the help of others, `threads` in all as the option
+/// says, after the checks that every sort makes. Returns false, with nothing done, where there are too many keys.
+bool sort_short(key_span keys, direction d, unsigned threads);
+/// Does the same to pairs, on the calling thread alone; returns false also for values of other than 4, 8 and 16 bytes.
 bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, direction d);
 bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d);
 

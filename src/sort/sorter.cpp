@@ -149,7 +149,7 @@ sorter::sorter(sorter&&) noexcept = default;
 sorter& sorter::operator=(sorter&&) noexcept = default;
 
 void sorter::sort(key_span keys, direction d) {
-  if (state_->allows_short_way && sorting::sort_short(keys, d)) return;
+  if (state_->allows_short_way && sorting::sort_short(keys, d, state_->options.threads)) return;
   state_->sort(keys, d, nullptr);
 }
 

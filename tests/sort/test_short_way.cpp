@@ -47,6 +47,24 @@ TEST_P(short_way_test, SortsEverySizeAndDistribution) {
   }
 }
 
+/// More than one thread takes alone.
+TEST_P(short_way_test, SortsMiddleSizes) {
+  const key_type type = GetParam();
+  std::uint64_t round = 0;
+  for (const distribution& d : all_distributions()) {
+    if (++round % 3 != 0) continue;
+    const std::uint64_t n = (is_small_scale() ? 140'000 : 290'000) + 1001 * round;
+    const oracle expected = make_oracle(type, n, d, seed_for(round), round % 2 == 0);
+    guarded_array keys(expected.input(), 0);
+    sorter s(sort_options{.threads = static_cast<unsigned>(round % 4)});
+    s.sort(key_span(type, keys.data(), n), keys::direction_of(expected.descending()));
+    const std::string what =
+        std::to_string(n) + " keys, " + to_string(d) + " of seed " + std::to_string(seed_for(round));
+    ASSERT_EQ(diagnose_bytes("keys", expected.keys_alone(), keys.bytes(), size_bytes(type)), "") << what;
+    ASSERT_EQ(keys.corruption(), "") << what;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sort, short_way_test,
                          testing::Values(key_type::u8, key_type::i8, key_type::u16, key_type::i16, key_type::u32,
                                          key_type::i32, key_type::u64, key_type::i64, key_type::f16, key_type::bf16,
@@ -112,7 +130,9 @@ TEST(ShortWay, ThreadsHaveScratchOfTheirOwn) {
   for (unsigned t = 0; t < mistakes.size(); ++t) {
     threads.emplace_back([t, &mistakes] {
       for (std::uint64_t round = 0; round < 50; ++round) {
-        std::vector<std::uint32_t> keys = random_keys(100 + 777 * round, 1000 * t + round);
+        // Some are sorted with the threads that only one call at a time has.
+        const std::uint64_t n = round % 10 == 9 ? 150'000 + round : 100 + 777 * round;
+        std::vector<std::uint32_t> keys = random_keys(n, 1000 * t + round);
         std::vector<std::uint32_t> expected = keys;
         std::sort(expected.begin(), expected.end());
         spansort::sort(keys);

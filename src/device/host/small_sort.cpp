@@ -2,16 +2,14 @@
 #include "device/host/small_sort.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <memory>
 
-#include "device/host/few_values.hpp"
 #include "device/host/in_cache_sort.hpp"
+#include "device/host/ordered_keys.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/sort_limits.hpp"
-#include "device/host/vector_kernels.hpp"
 #include "device/host/vector_sort.hpp"
 #include "keys/dispatch.hpp"
 
@@ -72,27 +70,6 @@ class kept_scratch {
 
 thread_local kept_scratch kept;
 
-/// Writes keys of a few distinct values by their counts. Returns false, with nothing written, where there are others.
-template <class K>
-bool sort_few(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
-  const few_values<K> few = sample_few_values(bijective_order<K>(codec), keys, num_keys);
-  if (few.count == 0) return false;
-  std::array<std::uint64_t, most_few_values> counts = {};
-  if (!count_values(keys, num_keys, few.span(), counts.data())) return false;
-  for (unsigned v = 0; v < few.count; ++v) keys = std::fill_n(keys, counts[v], few.keys[v]);
-  return true;
-}
-
-/// Leaves sorted keys, and reverses those that lie the other way round.
-template <class K>
-bool finish_ordered(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
-  constexpr std::uint64_t first_look = 33;
-  if (num_keys > first_look && !scan_order(codec, keys, first_look).any()) return false;
-  const order_flags order = scan_order(codec, keys, num_keys);
-  if (!order.ascending && order.descending) std::reverse(keys, keys + num_keys);
-  return order.any();
-}
-
 template <class K>
 void sort_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   constexpr std::uint64_t worth_a_look = 256;  // the order of fewer costs about what their sort costs
@@ -100,7 +77,7 @@ void sort_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_
   if (num_keys <= vector_sort_unscratched) return vector_sort<K>(codec, keys, keys, num_keys, {});
   const vector_sort_scratch<K> scratch = kept.arrays(keys, num_keys);
   if (num_keys > worth_a_look && finish_ordered(codec, keys, num_keys)) return;
-  if (num_keys >= fewest_repeated && sort_few(codec, keys, num_keys)) return;
+  if (num_keys >= fewest_repeated && sort_few_values(codec, keys, num_keys)) return;
   vector_sort(codec, keys, keys, num_keys, scratch);
 }
 

@@ -126,13 +126,14 @@ void sort_encoded(const keys::codec_of<K>& codec, K* result, std::uint64_t num_k
       .sort(keys, reinterpret_cast<T*>(scratch.second), 0, num_keys, least, greatest, most_depth);
 }
 
-/// Partitions lane bits of `from` until parts fit into a third of the scratch, and finishes those there.
+/// Partitions lane bits of `from` until parts and their slots fit into the scratch, and finishes those there.
 template <class K, bool identity>
 void sort_large_part(const keys::codec_of<K>& codec, lane_type<K>* from, lane_type<K>* to, K* result,
                      std::uint64_t num_keys, lane_type<K> least, lane_type<K> greatest, unsigned depth,
                      const vector_sort_scratch<K>& scratch) {
   using T = lane_type<K>;
-  while (num_keys > scratch.num_keys / 3 && least != greatest && depth != 0) {
+  const bool has_slots = scratch.num_second_keys / vector_sort_spread >= scratch.num_keys;
+  while (num_keys > (has_slots ? scratch.num_keys : scratch.num_keys / 3) && least != greatest && depth != 0) {
     --depth;
     T pivot = quicksorter<K, identity>::sampled_median(from, num_keys);
     if (pivot == least) ++pivot;  // keys below are the least, all equal
@@ -173,6 +174,52 @@ void vector_sort_large_as(const keys::codec_of<K>& codec, K* keys, K* other, K* 
                                scratch);
 }
 
+// ---- parts
+
+template <class K>
+lane_type<K>* as_lanes(K* keys) {
+  return reinterpret_cast<lane_type<K>*>(keys);
+}
+
+template <class K>
+vector_part<K> begin_of(const keys::codec_of<K>& codec, K* keys, K* other, std::uint64_t num_keys) {
+  const auto [least, greatest] = codec.is_identity() ? encode_all<K, true>(codec, keys, num_keys, as_lanes(keys))
+                                                     : encode_all<K, false>(codec, keys, num_keys, as_lanes(keys));
+  const unsigned most_depth = 4 * static_cast<unsigned>(std::bit_width(num_keys));
+  return {keys, other, keys, num_keys, static_cast<K>(least), static_cast<K>(greatest), most_depth};
+}
+
+template <class K>
+std::pair<vector_part<K>, vector_part<K>> split_of(const keys::codec_of<K>& codec, const vector_part<K>& part) {
+  using T = lane_type<K>;
+  T* const from = as_lanes(part.keys);
+  const auto least = static_cast<T>(part.least);
+  const auto greatest = static_cast<T>(part.greatest);
+  const key_scale<K> scale = fit_scale<K, false>(codec, from, part.num_keys, least, greatest);
+  T pivot = scale.is == key_scale<K>::kind::none ? quicksorter<K, false>::sampled_median(from, part.num_keys)
+                                                 : scale.between(least, greatest, 0.5);
+  if (pivot == least) ++pivot;  // keys below are the least, all equal
+  const std::uint64_t middle = quicksorter<K, false>::partition(from, part.num_keys, as_lanes(part.other), pivot);
+  vector_part<K> low{part.other, part.keys, part.result, middle, part.least, static_cast<K>(pivot - 1), part.depth - 1};
+  vector_part<K> high{part.other + middle,   part.keys + middle, part.result + middle, part.num_keys - middle,
+                      static_cast<K>(pivot), part.greatest,      part.depth - 1};
+  return {low, high};
+}
+
+template <class K>
+void finish_of(const keys::codec_of<K>& codec, const vector_part<K>& part, const vector_sort_scratch<K>& scratch) {
+  using T = lane_type<K>;
+  const auto least = static_cast<T>(part.least);
+  const auto greatest = static_cast<T>(part.greatest);
+  if (codec.is_identity()) {
+    sort_large_part<K, true>(codec, as_lanes(part.keys), as_lanes(part.other), part.result, part.num_keys, least,
+                             greatest, part.depth, scratch);
+  } else {
+    sort_large_part<K, false>(codec, as_lanes(part.keys), as_lanes(part.other), part.result, part.num_keys, least,
+                              greatest, part.depth, scratch);
+  }
+}
+
 template <class K, bool identity>
 void vector_sort_as(const keys::codec_of<K>& codec, const K* from, K* result, std::uint64_t num_keys,
                     const vector_sort_scratch<K>& scratch) {
@@ -207,27 +254,42 @@ template <class K>
 void vector_sort_of(const keys::codec_of<K>&, const K*, K*, std::uint64_t, const vector_sort_scratch<K>&) {}
 template <class K>
 void vector_sort_large_of(const keys::codec_of<K>&, K*, K*, K*, std::uint64_t, const vector_sort_scratch<K>&) {}
+template <class K>
+vector_part<K> begin_of(const keys::codec_of<K>&, K*, K*, std::uint64_t) {
+  return {};
+}
+template <class K>
+std::pair<vector_part<K>, vector_part<K>> split_of(const keys::codec_of<K>&, const vector_part<K>&) {
+  return {};
+}
+template <class K>
+void finish_of(const keys::codec_of<K>&, const vector_part<K>&, const vector_sort_scratch<K>&) {}
 bool has_sort() { return false; }
 
 #endif
 
 // A choice at run time is one between plain functions.
-void vector_sort_u32(const keys::codec_of<std::uint32_t>& c, const std::uint32_t* from, std::uint32_t* to,
-                     std::uint64_t n, const vector_sort_scratch<std::uint32_t>& s) {
-  vector_sort_of(c, from, to, n, s);
-}
-void vector_sort_u64(const keys::codec_of<std::uint64_t>& c, const std::uint64_t* from, std::uint64_t* to,
-                     std::uint64_t n, const vector_sort_scratch<std::uint64_t>& s) {
-  vector_sort_of(c, from, to, n, s);
-}
-void vector_sort_large_u32(const keys::codec_of<std::uint32_t>& c, std::uint32_t* keys, std::uint32_t* other,
-                           std::uint32_t* to, std::uint64_t n, const vector_sort_scratch<std::uint32_t>& s) {
-  vector_sort_large_of(c, keys, other, to, n, s);
-}
-void vector_sort_large_u64(const keys::codec_of<std::uint64_t>& c, std::uint64_t* keys, std::uint64_t* other,
-                           std::uint64_t* to, std::uint64_t n, const vector_sort_scratch<std::uint64_t>& s) {
-  vector_sort_large_of(c, keys, other, to, n, s);
-}
+#define SPANSORT_VECTOR_SORT(K, SUFFIX)                                                                           \
+  void vector_sort_##SUFFIX(const keys::codec_of<K>& c, const K* from, K* to, std::uint64_t n,                    \
+                            const vector_sort_scratch<K>& s) {                                                    \
+    vector_sort_of(c, from, to, n, s);                                                                            \
+  }                                                                                                               \
+  void vector_sort_large_##SUFFIX(const keys::codec_of<K>& c, K* keys, K* other, K* to, std::uint64_t n,          \
+                                  const vector_sort_scratch<K>& s) {                                              \
+    vector_sort_large_of(c, keys, other, to, n, s);                                                               \
+  }                                                                                                               \
+  vector_part<K> begin_##SUFFIX(const keys::codec_of<K>& c, K* keys, K* other, std::uint64_t n) {                 \
+    return begin_of(c, keys, other, n);                                                                           \
+  }                                                                                                               \
+  std::pair<vector_part<K>, vector_part<K>> split_##SUFFIX(const keys::codec_of<K>& c, const vector_part<K>& p) { \
+    return split_of(c, p);                                                                                        \
+  }                                                                                                               \
+  void finish_##SUFFIX(const keys::codec_of<K>& c, const vector_part<K>& p, const vector_sort_scratch<K>& s) {    \
+    finish_of(c, p, s);                                                                                           \
+  }
+SPANSORT_VECTOR_SORT(std::uint32_t, u32)
+SPANSORT_VECTOR_SORT(std::uint64_t, u64)
+#undef SPANSORT_VECTOR_SORT
 
 }  // namespace spansort::device::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -239,30 +301,38 @@ bool has_vector_sort() {
   static const bool has = SPANSORT_CHOOSE_FUNCTION(has_sort)();
   return has;
 }
-template <>
-void vector_sort<std::uint32_t>(const keys::codec_of<std::uint32_t>& c, const std::uint32_t* from, std::uint32_t* to,
-                                std::uint64_t n, const vector_sort_scratch<std::uint32_t>& s) {
-  static const auto best = SPANSORT_CHOOSE_FUNCTION(vector_sort_u32);
-  best(c, from, to, n, s);
-}
-template <>
-void vector_sort<std::uint64_t>(const keys::codec_of<std::uint64_t>& c, const std::uint64_t* from, std::uint64_t* to,
-                                std::uint64_t n, const vector_sort_scratch<std::uint64_t>& s) {
-  static const auto best = SPANSORT_CHOOSE_FUNCTION(vector_sort_u64);
-  best(c, from, to, n, s);
-}
-template <>
-void vector_sort_large<std::uint32_t>(const keys::codec_of<std::uint32_t>& c, std::uint32_t* keys, std::uint32_t* other,
-                                      std::uint32_t* to, std::uint64_t n, const vector_sort_scratch<std::uint32_t>& s) {
-  static const auto best = SPANSORT_CHOOSE_FUNCTION(vector_sort_large_u32);
-  best(c, keys, other, to, n, s);
-}
-template <>
-void vector_sort_large<std::uint64_t>(const keys::codec_of<std::uint64_t>& c, std::uint64_t* keys, std::uint64_t* other,
-                                      std::uint64_t* to, std::uint64_t n, const vector_sort_scratch<std::uint64_t>& s) {
-  static const auto best = SPANSORT_CHOOSE_FUNCTION(vector_sort_large_u64);
-  best(c, keys, other, to, n, s);
-}
+#define SPANSORT_DISPATCH(K, SUFFIX)                                                                                 \
+  template <>                                                                                                        \
+  void vector_sort<K>(const keys::codec_of<K>& c, const K* from, K* to, std::uint64_t n,                             \
+                      const vector_sort_scratch<K>& s) {                                                             \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(vector_sort_##SUFFIX);                                         \
+    best(c, from, to, n, s);                                                                                         \
+  }                                                                                                                  \
+  template <>                                                                                                        \
+  void vector_sort_large<K>(const keys::codec_of<K>& c, K* keys, K* other, K* to, std::uint64_t n,                   \
+                            const vector_sort_scratch<K>& s) {                                                       \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(vector_sort_large_##SUFFIX);                                   \
+    best(c, keys, other, to, n, s);                                                                                  \
+  }                                                                                                                  \
+  template <>                                                                                                        \
+  vector_part<K> vector_sort_begin<K>(const keys::codec_of<K>& c, K* keys, K* other, std::uint64_t n) {              \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(begin_##SUFFIX);                                               \
+    return best(c, keys, other, n);                                                                                  \
+  }                                                                                                                  \
+  template <>                                                                                                        \
+  std::pair<vector_part<K>, vector_part<K>> vector_sort_split<K>(const keys::codec_of<K>& c,                         \
+                                                                 const vector_part<K>& p) {                          \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(split_##SUFFIX);                                               \
+    return best(c, p);                                                                                               \
+  }                                                                                                                  \
+  template <>                                                                                                        \
+  void vector_sort_finish<K>(const keys::codec_of<K>& c, const vector_part<K>& p, const vector_sort_scratch<K>& s) { \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(finish_##SUFFIX);                                              \
+    best(c, p, s);                                                                                                   \
+  }
+SPANSORT_DISPATCH(std::uint32_t, u32)
+SPANSORT_DISPATCH(std::uint64_t, u64)
+#undef SPANSORT_DISPATCH
 
 }  // namespace spansort::device::host
 #endif

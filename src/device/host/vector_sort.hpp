@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "keys/codec.hpp"
 
@@ -41,5 +42,34 @@ void vector_sort(const keys::codec_of<K>& codec, const K* from, K* result, std::
 template <class K>
 void vector_sort_large(const keys::codec_of<K>& codec, K* keys, K* other, K* result, std::uint64_t num_keys,
                        const vector_sort_scratch<K>& scratch);
+
+/// A part of an array that several threads sort: a range of encoded keys, and the place of the same keys in the result.
+template <class K>
+struct vector_part {
+  K* keys = nullptr;    ///< as vectors compare them
+  K* other = nullptr;   ///< as much memory, which is overwritten
+  K* result = nullptr;  ///< one of both
+  std::uint64_t num_keys = 0;
+  K least = 0;  ///< as the keys
+  K greatest = 0;
+  unsigned depth = 0;  ///< of splits left
+
+  [[nodiscard]] bool can_be_split() const noexcept { return least != greatest && depth != 0; }
+};
+
+/// Encodes keys in place. Returns them all as the part to begin with; its result lies where the keys did.
+template <class K>
+[[nodiscard]] vector_part<K> vector_sort_begin(const keys::codec_of<K>& codec, K* keys, K* other,
+                                               std::uint64_t num_keys);
+
+/// Splits a part that can be split into its lower and its upper keys, which from then on are sorted apart.
+template <class K>
+[[nodiscard]] std::pair<vector_part<K>, vector_part<K>> vector_sort_split(const keys::codec_of<K>& codec,
+                                                                          const vector_part<K>& part);
+
+/// Sorts and decodes a part of any size into its place.
+template <class K>
+void vector_sort_finish(const keys::codec_of<K>& codec, const vector_part<K>& part,
+                        const vector_sort_scratch<K>& scratch);
 
 }  // namespace spansort::device::host

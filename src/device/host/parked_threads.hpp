@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that help with work of a fraction of a millisecond. They look out for the next work for some microseconds and
+// then sleep until they are woken. Whoever gives work never waits for a thread that has not begun. oneTBB's workers
+// mostly did not come at all to tasks of a thread that was busy itself (2021.8, two threads).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace spansort::device::host {
+
+/// Threads stay until the process ends. One thread at a time gives them work.
+class parked_threads {
+ public:
+  /// What they are to do; `number` counts them from 1 on.
+  struct work {
+    void (*run)(void* argument, unsigned number) = nullptr;
+    void* argument = nullptr;
+  };
+
+  parked_threads() = default;
+  parked_threads(const parked_threads&) = delete;
+  parked_threads& operator=(const parked_threads&) = delete;
+
+  /// Starts threads until there are `count`, or as many as the system allows.
+  void start(unsigned count) noexcept;
+  /// Lets all of them begin.
+  void open(work given);
+  /// Lets no more of them begin, and returns when all that have begun are done.
+  void close() noexcept;
+
+ private:
+  void stay(unsigned number);
+  void wait_for_more_than(std::uint32_t seen) const;
+
+  unsigned num_threads_ = 0;
+  work work_;  ///< written while closed and nobody is inside
+  std::atomic<bool> is_open_ = false;
+  std::atomic<unsigned> num_inside_ = 0;
+  std::atomic<std::uint32_t> num_works_ = 0;
+};
+
+}  // namespace spansort::device::host
