@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -152,9 +153,21 @@ class finisher {
     sort_network(d, v);
     if (static_cast<std::uint64_t>(result_end_ - result) >= rows * lanes) {
       store_rows(d, codec, v, reinterpret_cast<T*>(result), std::make_index_sequence<rows>());
+    } else if (HWY_UNLIKELY(ends_across_pages(result, num_keys))) {
+      HWY_ALIGN T sorted[rows * lanes];
+      store_rows(d, codec, v, sorted, std::make_index_sequence<rows>());
+      std::memcpy(result, sorted, num_keys * sizeof(K));
     } else {
       store_lanes(d, codec, v, reinterpret_cast<T*>(result), num_keys, count, std::make_index_sequence<rows>());
     }
+  }
+
+  /// Returns whether the last row reaches beyond the keys into another page, which may have no memory.
+  static HWY_INLINE bool ends_across_pages(const K* result, std::uint64_t num_keys) {
+    constexpr std::uintptr_t page_bytes = 4096;
+    const auto end = reinterpret_cast<std::uintptr_t>(result + num_keys);
+    const auto row_end = reinterpret_cast<std::uintptr_t>(result + (num_keys + lanes - 1) / lanes * lanes);
+    return (end - 1) / page_bytes != (row_end - 1) / page_bytes;
   }
 
   /// The lanes of a row that hold keys, where `count` of them lie in all rows.
