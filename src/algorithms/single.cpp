@@ -27,10 +27,17 @@ std::uint64_t records_holding(const device::record_shape& shape, std::uint64_t s
   return base::ceil_div(size_bytes, std::uint64_t{shape.bytes()});
 }
 
-/// Returns the device's offer of a local sort; that of its own choice needs no scratch beside the device's.
+/// Returns the device's offer of a local sort.
 device::local_sort_offer offer_of(const rank& only, const problem& sort, std::string_view local_sort) {
-  if (local_sort.empty()) return {};
   return only.device->offer_local_sort(local_sort, sort.shape, sort.num_keys);
+}
+
+/// Returns the records of the scratch slot: as many as hold `size_bytes`, or none where the slot was not taken.
+std::uint64_t held_scratch_records(const rank& only, const device::record_shape& shape, std::uint64_t size_bytes) {
+  const std::uint64_t num_records = records_holding(shape, size_bytes);
+  const bool is_held =
+      scratch_slot < only.slots.size() && only.slots[scratch_slot].size_bytes() >= slot_bytes(shape, num_records);
+  return is_held ? num_records : 0;
 }
 
 void require_offered(const device::local_sort_offer& offer, const rank& only, const sort_settings& options,
@@ -62,10 +69,13 @@ std::vector<slot_request> workspace_on_one(const std::vector<rank>& ranks, const
   std::vector<slot_request> wishes;
   if (offer.needs_alternate) wishes.push_back({.rank = 0, .slot = alternate_slot, .num_records = sort.num_keys});
   if (!is_in_place(only, sort)) wishes.push_back({.rank = 0, .slot = data_slot, .num_records = sort.num_keys});
-  if (offer.scratch_bytes != 0) {
-    wishes.push_back(
-        {.rank = 0, .slot = scratch_slot, .num_records = records_holding(sort.shape, offer.scratch_bytes)});
-  }
+  if (offer.scratch_bytes == 0) return wishes;
+  wishes.push_back({.rank = 0, .slot = scratch_slot, .num_records = records_holding(sort.shape, offer.scratch_bytes)});
+  // The device's own choice sorts without, and so takes it only where nobody is short of memory for it.
+  const bool is_needed = !local_sort.empty();
+  const bool has_room =
+      options.memory_limit_bytes == 0 && fits_devices(ranks, sort.shape, wishes, options.device_memory_bytes);
+  if (!is_needed && !has_room) wishes.pop_back();
   return wishes;
 }
 
@@ -87,7 +97,7 @@ void sort_on_one(run_context& run, const problem& sort, std::string_view local_s
   }
   if (sort.is_resident()) run.commit();
   device::local_sort_outcome outcome;
-  const std::uint64_t scratch_records = records_holding(sort.shape, offer.scratch_bytes);
+  const std::uint64_t scratch_records = held_scratch_records(only, sort.shape, offer.scratch_bytes);
   queue.local_sort({.shape = sort.shape,
                     .source = data,
                     .alternate = alternate,

@@ -9,6 +9,10 @@
 
 namespace spansort::base {
 
+/// This says which local sorts of 8-byte keys go by buckets on a GPU: those that are large and have even keys, those of
+/// any size that have, all, or none.
+enum class gpu_buckets : std::uint8_t { by_size, where_even, always, never };
+
 /// 0 stands for the default everywhere.
 struct test_hooks {
   std::uint64_t host_inline_keys = 0;  ///< inputs of up to this size are sorted on the calling thread
@@ -32,6 +36,7 @@ struct test_hooks {
   /// 1: the first call of a sort to its GPUs' runtime fails without being made, 2: the second ...
   std::uint64_t fail_device_call_at = 0;
   int fail_device_call_with = 0;  ///< that failure's number at the runtime; 0: its unknown error
+  gpu_buckets buckets = {};
 
   friend bool operator==(const test_hooks&, const test_hooks&) = default;
 };

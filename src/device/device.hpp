@@ -180,14 +180,14 @@ struct local_sort_request {
   /// Names a local sort that the device offers (device::offer_local_sort()), by a text that lasts as long as the
   /// program; "" leaves the choice to the device. Local sorts that are named look for no order.
   std::string_view algorithm = {};
-  void* scratch = nullptr;  ///< device memory, as much as the offer asks for
+  void* scratch = nullptr;  ///< device memory, as much as the offer asks for; the device's own choice makes do without
   unsigned digit_bits = 0;  ///< widest digit of a pass, up to what the offer allows; 0: the algorithm's own
   /// Told of records of the only segment that are where the result is wanted, while others are being sorted; null, and
   /// devices that say nothing before the end, tell nobody. Records count from the first of the source.
   base::record_flow* flow = nullptr;
 };
 
-/// What a device says of a local sort that is asked for by name.
+/// What a device says of a local sort that is asked for by name, or of its own choice (""), whose scratch is a wish.
 struct local_sort_offer {
   std::string why_not = {};         ///< why it is not to be had here; "" where it is
   bool needs_alternate = true;      ///< else the request's alternate may be null

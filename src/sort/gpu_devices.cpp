@@ -62,11 +62,25 @@ std::uint64_t free_gpu_bytes([[maybe_unused]] int ordinal) {
 #endif
 }
 
+#ifdef SPANSORT_HAS_CUDA
+/// Returns the text by which a device knows how its own local sort is to go.
+static std::string local_sort_of(const base::test_hooks& hooks) {
+  if (hooks.cub_local_sort) return "cub";
+  switch (hooks.buckets) {
+    case base::gpu_buckets::always: return "msd_hybrid";
+    case base::gpu_buckets::never: return "onesweep";
+    case base::gpu_buckets::where_even: return "msd_hybrid where even";
+    case base::gpu_buckets::by_size: break;
+  }
+  return "";
+}
+#endif
+
 std::unique_ptr<device::device> open_gpu([[maybe_unused]] int ordinal, [[maybe_unused]] const open_options& options) {
 #ifdef SPANSORT_HAS_CUDA
   return device::cuda::make_cuda_device({.name = fmt::format("gpu:{}", ordinal),
                                          .ordinal = ordinal,
-                                         .local_sort = options.hooks.cub_local_sort ? "cub" : "",
+                                         .local_sort = local_sort_of(options.hooks),
                                          .before_allocation = options.hook,
                                          .memory = options.gpu_memory});
 #else

@@ -25,6 +25,7 @@ struct way {
   operation op;
   test_tuning tuning = {};
   bool wants_report = false;  ///< reading the times of the work can fail too, and then takes nothing back
+  key_type type = key_type::u32;
 };
 
 // Few buckets, so that a sort takes hundreds of calls and not thousands; small pieces, so that copies come in several.
@@ -33,6 +34,13 @@ constexpr test_tuning few_buckets_staged{
     .radix_bits = 3, .fuse_threshold = 0, .copy_piece_bytes = 16384, .exchange_through_host = true};
 const way ways[] = {{"single_keys", "gpu:0", "single", {operation::kind::keys, 0}},
                     {"single_pairs", "gpu:0", "single", {operation::kind::pairs, 4}},
+                    {"single_by_buckets",
+                     "gpu:0",
+                     "single",
+                     {operation::kind::keys, 0},
+                     {.buckets = base::gpu_buckets::where_even},
+                     false,
+                     key_type::u64},
                     {"msd_hybrid_pairs", "gpu:0", "msd_hybrid", {operation::kind::pairs, 4}},
                     {"rmg_keys", "gpu:0,0,0", "rmg", {operation::kind::keys, 0}, few_buckets, true},
                     {"rmg_pairs", "gpu:0,0,0", "rmg", {operation::kind::pairs, 8}, few_buckets},
@@ -94,7 +102,7 @@ class fault_test : public gpu_test, public testing::WithParamInterface<std::tupl
 
   way how = ways[std::get<0>(GetParam())];
   cudaError_t fault = faults[std::get<1>(GetParam())];
-  sort_job job{how.op, make_oracle(key_type::u32, 20'000, {distribution_kind::uniform}, seed_for(1), false)};
+  sort_job job{how.op, make_oracle(how.type, 20'000, {distribution_kind::uniform}, seed_for(1), false)};
   mutable sort_report report;
   std::uint64_t num_endings[3] = {};
   std::uint64_t most_needed_bytes = 0;

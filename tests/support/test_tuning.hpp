@@ -28,6 +28,7 @@ struct test_tuning {
   std::uint64_t fail_allocation_at = 0;
   std::uint64_t fail_device_call_at = 0;
   int fail_device_call_with = 0;
+  base::gpu_buckets buckets = {};
 
   [[nodiscard]] constexpr tuning_options options() const { return {radix_bits, epsilon, fuse_threshold}; }
   [[nodiscard]] constexpr base::test_hooks hooks() const {
@@ -44,7 +45,8 @@ struct test_tuning {
             .corrupt_peer_probes = corrupt_peer_probes,
             .fail_allocation_at = fail_allocation_at,
             .fail_device_call_at = fail_device_call_at,
-            .fail_device_call_with = fail_device_call_with};
+            .fail_device_call_with = fail_device_call_with,
+            .buckets = buckets};
   }
 };
 

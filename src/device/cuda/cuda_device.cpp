@@ -9,6 +9,7 @@
 #include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/cuda_queue.hpp"
+#include "device/cuda/local_sort/even_keys.hpp"
 #include "device/cuda/peer_access.hpp"
 #include "spansort/errors.hpp"
 
@@ -76,6 +77,7 @@ class cuda_device final : public device {
   }
   [[nodiscard]] local_sort_offer offer_local_sort(std::string_view wanted, const record_shape& shape,
                                                   std::uint64_t num_keys) const override {
+    if (wanted.empty()) return {.scratch_bytes = bucket_memory_bytes(options_.local_sort, shape, num_keys)};
     return offer(wanted, shape, num_keys);
   }
   [[nodiscard]] buffer allocate_staging(std::uint64_t size_bytes) override {

@@ -19,8 +19,9 @@ namespace spansort::device::cuda {
 struct cuda_device_options {
   std::string name = "gpu:0";
   int ordinal = 0;
-  std::string local_sort =
-      {};  ///< the algorithm of local sorts where it can sort what is given; "": the best of the table
+  /// The algorithm of local sorts where it can sort what is given, or a way of local_sort/even_keys.hpp; "": the best
+  /// of the table, by the way that pays.
+  std::string local_sort = {};
   /// It is called before every allocation with its bytes, and may throw out_of_memory.
   std::function<void(std::uint64_t)> before_allocation = {};
   /// The device allocates here; null means cudaMalloc. It outlives the device.

@@ -69,7 +69,7 @@ class host_device final : public device {
   [[nodiscard]] bool prefers_alternate(const record_shape&, keys::bit_range) const override { return false; }
   [[nodiscard]] local_sort_offer offer_local_sort(std::string_view wanted, const record_shape& shape,
                                                   std::uint64_t num_keys) const override {
-    return offer(wanted, shape, num_keys);
+    return wanted.empty() ? local_sort_offer{} : offer(wanted, shape, num_keys);
   }
   [[nodiscard]] buffer allocate_staging(std::uint64_t size_bytes) override { return allocate(size_bytes); }
   [[nodiscard]] buffer allocate_host(std::uint64_t size_bytes) override { return allocate(size_bytes); }

@@ -22,6 +22,9 @@ struct segment_sort {
   unsigned digit_bits = 0;  ///< widest digit that was asked for; 0: the algorithm's own
   /// Device memory, or null. Kernels of algorithms that obey decisions do nothing unless it is order_action::passes.
   const order_action* decision = nullptr;
+  /// Device memory that lets the device's own local sort go by buckets (even_keys.hpp), or null, and the way.
+  void* bucket_memory = nullptr;
+  std::string_view bucket_way = {};
 };
 
 /// What a sort of one segment costs, for reports.
@@ -72,8 +75,9 @@ extern const local_sort_algorithm onesweep_sort;
 /// large, and is possible where the algorithm obeys decisions.
 enum class order_check : std::uint8_t { skipped, made };
 
-/// Sorts one segment by `algorithm` and puts the result where the segment asks for it.
-void enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site, segment_sort segment,
-                     void* scratch, order_check check);
+/// Sorts one segment by `algorithm` and puts the result where the segment asks for it. Returns the algorithm that sorts
+/// it: another one where the segment has memory for buckets and goes by them.
+const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site,
+                                            segment_sort segment, void* scratch, order_check check);
 
 }  // namespace spansort::device::cuda

@@ -61,9 +61,11 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
                                .count = s.count,
                                .bits = s.bits,
                                .result_in_alternate = request.result_in_alternate,
-                               .digit_bits = request.digit_bits};
-    enqueue_segment(algorithm, own_site, segment, algorithm_scratch, check);
-    const sort_cost cost = cost_of(algorithm, segment);
+                               .digit_bits = request.digit_bits,
+                               .bucket_memory = is_named ? nullptr : request.scratch,
+                               .bucket_way = preferred_};
+    const local_sort_algorithm& sorting = enqueue_segment(algorithm, own_site, segment, algorithm_scratch, check);
+    const sort_cost cost = cost_of(sorting, segment);
     all.num_passes = std::max(all.num_passes, cost.num_passes);
     all.bytes_moved += cost.bytes_moved;
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/assert.hpp"
+#include "device/cuda/local_sort/even_keys.hpp"
 #include "device/cuda/local_sort/in_order.hpp"
 #include "device/cuda/local_sort/local_sort.hpp"
 
@@ -67,14 +68,24 @@ local_sort_offer offer(std::string_view name, const record_shape& shape, std::ui
   return {.why_not = refused == refusals.end() ? "GPUs have no local sort of that name" : std::string(refused->reason)};
 }
 
-void enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site, segment_sort segment,
-                     void* scratch, order_check check) {
+const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site,
+                                            segment_sort segment, void* scratch, order_check check) {
   const records result = segment.result_in_alternate ? segment.alternate : segment.source;
   const bool looks = check == order_check::made && algorithm.obeys_decisions;
   if (looks) segment.decision = look_for_order(site, segment);
-  const records end = algorithm.enqueue(site, segment, scratch);
-  if (end.keys != result.keys) copy_where(order_action::passes, site, segment, result, end);
+  const segment_way way = looks && segment.bucket_memory != nullptr ? way_of(site, segment) : segment_way::passes;
+  if (way == segment_way::buckets) {
+    segment.decision = nullptr;
+    const records end = msd_hybrid.enqueue(site, segment, segment.bucket_memory);
+    SPANSORT_ASSERT(end.keys == result.keys);
+    return msd_hybrid;
+  }
+  if (way == segment_way::passes) {
+    const records end = algorithm.enqueue(site, segment, scratch);
+    if (end.keys != result.keys) copy_where(order_action::passes, site, segment, result, end);
+  }
   if (looks) use_order(site, segment, result);
+  return algorithm;
 }
 
 }  // namespace spansort::device::cuda

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// These sizes say where a device's own local sort goes by buckets, from the highest digit down, in the place of passes
+// from the lowest one up, and how even a sample of the keys has to be for that.
+#pragma once
+
+#include <cstdint>
+
+namespace spansort::device::cuda {
+
+/// Buckets win where records weigh this much. Measured on an H200 with uniform keys, ms by buckets with the look at the
+/// keys and by passes: 2.49 and 3.38 for 2^26 u64, 1.14 and 1.70 for 2^24 u64(u64), 7.64 and 13.1 for 2^28 u64, 16.0 and
+/// 26.0 for 2^29. Half of it wins, too, but there the look costs inputs that are not even more than 3 %. Of 2^30 keys
+/// buckets need a third level, which loses where values come in many copies (68.5 and 52.3 for 16 of each). Wider values
+/// were not measured.
+inline constexpr std::uint64_t least_bucket_sort_bytes = std::uint64_t{1} << 29;
+inline constexpr std::uint64_t most_bucket_sort_keys = std::uint64_t{1} << 29;
+inline constexpr unsigned most_bucket_value_bytes = 8;
+/// The same for keys that have to be encoded, whose kernels spill registers: 2.05 and 1.81 for 2^25 i64, 12.1 and 13.7
+/// for 2^28.
+inline constexpr std::uint64_t least_bucket_sort_bytes_encoded = std::uint64_t{1} << 30;
+
+/// Keys of the sample, and counters for the bins into which it falls.
+inline constexpr std::uint32_t even_keys_samples = 1U << 17;
+inline constexpr unsigned even_keys_bucket_bits = 16;
+inline constexpr unsigned even_keys_bin_bits = 22;
+
+/// Returns whether a sample is of keys that buckets sort faster. `same_bucket` and `same_bin` are pairs of sampled keys
+/// that agree in the digits of two levels, and in as many bits as number all keys, or seem to by their counter.
+/// Chance gives uniform keys pairs, too, and a counter more of them; beyond that a fifth more in a bucket is let pass,
+/// and four keys a bin.
+[[nodiscard]] constexpr bool are_even(std::uint64_t num_keys, std::uint64_t num_samples, std::uint64_t same_bucket,
+                                      std::uint64_t same_bin) noexcept {
+  const std::uint64_t pairs = num_samples * (num_samples - 1) / 2;
+  const std::uint64_t by_chance_in_bucket = pairs >> even_keys_bucket_bits;
+  const std::uint64_t by_chance_in_counter = pairs >> even_keys_bin_bits;
+  constexpr std::uint64_t deviations = 50;
+  return same_bucket <= by_chance_in_bucket + by_chance_in_bucket / 5 + deviations &&
+         same_bin <= by_chance_in_counter + by_chance_in_counter / 20 + 4 * (pairs / num_keys) + deviations;
+}
+
+}  // namespace spansort::device::cuda
