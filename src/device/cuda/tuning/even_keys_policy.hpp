@@ -7,16 +7,16 @@
 
 namespace spansort::device::cuda {
 
-/// Buckets win where records weigh this much. Measured on an H200 with uniform keys, ms by buckets with the look at the
-/// keys and by passes: 2.49 and 3.38 for 2^26 u64, 1.14 and 1.70 for 2^24 u64(u64), 7.64 and 13.1 for 2^28 u64, 16.0 and
-/// 26.0 for 2^29. Half of it wins, too, but there the look costs inputs that are not even more than 3 %. Of 2^30 keys
-/// buckets need a third level, which loses where values come in many copies (68.5 and 52.3 for 16 of each). Wider values
-/// were not measured.
+/// Buckets win where records weigh this much. Measured on an H200 with uniform keys, ms by buckets with the look at
+/// the keys and by passes: 2.49 and 3.38 for 2^26 u64, 1.14 and 1.70 for 2^24 u64(u64), 7.64 and 13.1 for 2^28 u64,
+/// 16.0 and 26.0 for 2^29. Half of it wins, too, but there the look costs inputs that are not even more than 3 %. Of
+/// 2^30 keys buckets need a third level, which loses where values come in many copies (68.5 and 52.3 for 16 of each).
+/// Wider values were not measured.
 inline constexpr std::uint64_t least_bucket_sort_bytes = std::uint64_t{1} << 29;
 inline constexpr std::uint64_t most_bucket_sort_keys = std::uint64_t{1} << 29;
 inline constexpr unsigned most_bucket_value_bytes = 8;
-/// The same for keys that have to be encoded, whose kernels spill registers: 2.05 and 1.81 for 2^25 i64, 12.1 and 13.7
-/// for 2^28.
+/// Keys that have to be encoded win later, for their kernels spill registers: 2.05 and 1.81 for 2^25 i64, 12.1 and
+/// 13.7 for 2^28.
 inline constexpr std::uint64_t least_bucket_sort_bytes_encoded = std::uint64_t{1} << 30;
 
 /// Keys of the sample, and counters for the bins into which it falls.
