@@ -12,6 +12,7 @@
 #include <cstring>
 #include <vector>
 
+#include "device/host/class_table.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/vector_kernels.hpp"
@@ -83,6 +84,10 @@ class in_cache_sorter {
   void sort(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if (sorts_in_vectors(num_keys, bits)) return sort_in_vectors(from, result, num_keys);
     if constexpr (value_bytes_of<V> != 0 && sizeof(K) >= 4) {
+      if (bits.begin == 0 && num_keys >= class_table<K, V, Order>::fewest_keys) {
+        auto* const spare = reinterpret_cast<V*>(thread_.records[0].get());
+        if (class_table<K, V, Order>(order_).sort(from, result, num_keys, spare)) return;
+      }
       word_sorter<K, V, Order> words(order_, codec_, thread_, stream_);
       if (sorts_as_words(num_keys, bits) && words.sort(from, result, num_keys)) return;
     }
