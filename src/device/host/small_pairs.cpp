@@ -135,10 +135,16 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
   if constexpr (sizeof(K) >= 4) {
     if (num_keys > 1 && num_keys <= most_network_words && has_vector_sort()) {
       std::uint32_t positions[most_network_words];
-      if (order_few(codec, keys, num_keys, positions)) {
-        for (std::uint64_t i = 0; i < num_keys; ++i) indices[i].word = positions[i];
-        return;
+      if (!order_few(codec, keys, num_keys, positions)) {
+        const auto encoded = [&](std::uint64_t i) { return codec.encode(keys[positions[i]]); };
+        for (std::uint64_t i = 1; i < num_keys; ++i) {
+          for (std::uint64_t j = i; j > 0 && encoded(j - 1) > encoded(j); --j) {
+            std::swap(positions[j - 1], positions[j]);
+          }
+        }
       }
+      for (std::uint64_t i = 0; i < num_keys; ++i) indices[i].word = positions[i];
+      return;
     }
   }
   worker_scratch& scratch = kept_worker_scratch();

@@ -209,16 +209,17 @@ class word_sorter {
     finish_streaming();
   }
 
-  /// Puts the few words that tie in order. Returns false where they are not few.
+  /// Puts words that tie in the order of their keys. Returns false where that takes many steps.
   template <class W>
   bool order_ties(const K* keys, std::uint64_t num_keys, const sorted_words<W>& sorted) {
-    if (count_ties(sorted.words, num_keys, sorted.position_bits) > num_keys / 64 + 1) return false;
     const auto encoded = [&](std::uint64_t i) { return order_.encode(keys[sorted.position(i)]); };
+    const auto tied = [&](std::uint64_t i) {
+      return static_cast<W>(sorted.words[i] ^ sorted.words[i - 1]) >> sorted.position_bits == 0;
+    };
+    std::uint64_t steps_left = num_keys / 16;
     for (std::uint64_t i = 1; i < num_keys; ++i) {
-      const auto tied = [&](std::uint64_t j) {
-        return static_cast<W>(sorted.words[j] ^ sorted.words[j - 1]) >> sorted.position_bits == 0;
-      };
       for (std::uint64_t j = i; j > 0 && tied(j) && encoded(j - 1) > encoded(j); --j) {
+        if (steps_left-- == 0) return false;
         std::swap(sorted.words[j - 1], sorted.words[j]);
       }
     }
