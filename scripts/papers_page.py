@@ -6,8 +6,9 @@ beside ours.
 usage: scripts/papers_page.py [--results bench/results] [--page docs/results.md] [--plots docs/plots] [--tables-only]
                               [--check]
 Reads <results>/<machine>/papers*.json and bench/suites/published.json. The files of a machine are taken together: of a
-case that several have, the newest counts, by date and then by name. Plots need matplotlib; with --tables-only they stay
-as they are. --check says whether the page is the one that the files make. Results that were not verified are refused.
+case that several have, the newest counts, by date and then by name, and an earlier one for devices that it left out.
+Plots need matplotlib; with --tables-only they stay as they are. --check says whether the page is the one that the files
+make. Results that were not verified are refused.
 """
 import argparse
 import html

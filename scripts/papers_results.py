@@ -57,6 +57,15 @@ def in_figure(case, figure):
     return case | {"figure": figure, "place": -1, "results": [one for one in case["results"] if one["name"] in names]}
 
 
+def with_other_devices(case, earlier):
+    """Adds what an earlier run has of devices that this one left out."""
+    devices = {result["devices"] for result in case["results"]}
+    kept = [result for result in (earlier or {}).get("results", []) if result["devices"] not in devices]
+    if not kept:
+        return case
+    return case | {"results": case["results"] + kept, "more_runs": [earlier["run"], *earlier.get("more_runs", ())]}
+
+
 class Machine:
     """All files of a machine's folder."""
 
@@ -67,7 +76,7 @@ class Machine:
         for run in self.runs:
             for case in run.document["cases"]:
                 if is_measured(case) or name_of(case) not in found:
-                    found[name_of(case)] = case
+                    found[name_of(case)] = with_other_devices(case, found.get(name_of(case)))
         self.all_cases = list(found.values())
         left_out = {name_of(case): case for run in self.runs for case in run.document["left_out"]}
         self.all_left_out = [case for name, case in left_out.items() if name not in found]
@@ -87,7 +96,7 @@ class Machine:
 
     def captions(self, cases, left_out):
         """The files that have a part in a figure."""
-        wanted = [run for run in self.runs if any(case["run"] is run for case in cases)]
+        wanted = [run for run in self.runs if any(run in (case["run"], *case.get("more_runs", ())) for case in cases)]
         return [run.caption() for run in wanted or (self.runs if left_out else [])]
 
 
