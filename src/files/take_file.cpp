@@ -32,7 +32,9 @@
 namespace spansort {
 namespace {
 
-constexpr std::uint64_t unplanned_bytes = std::uint64_t{12} << 20;
+/// The process grows by these bytes besides what is planned: code that is paged in, stacks, the allocator's own, and what
+/// threads keep for the next small sort.
+constexpr std::uint64_t unplanned_bytes = std::uint64_t{16} << 20;
 /// Bytes of elements that are gathered, and of indices that are read, at a time.
 constexpr std::uint64_t piece_bytes = std::uint64_t{8} << 20;
 /// Elements of a file that lie no further apart are read together.
