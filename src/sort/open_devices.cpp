@@ -52,7 +52,7 @@ device::host::sort_limits host_limits(const base::test_hooks& hooks) {
     limits.word_inline_keys = 0;
     limits.vector_alone_keys = 0;
   }
-  if (hooks.host_bucket_bytes != 0) limits.bucket_bytes = hooks.host_bucket_bytes;
+  if (hooks.host_bucket_bytes != 0) limits.bucket_bytes = limits.class_bytes = hooks.host_bucket_bytes;
   if (hooks.host_radix_bits != 0) limits.radix_bits = hooks.host_radix_bits;
   if (hooks.host_tile_keys != 0) limits.piece_keys = hooks.host_tile_keys;
   return limits;

@@ -43,7 +43,9 @@ base::memory_formula sorter_memory(const sort_options& options, std::uint64_t ke
   base::memory_formula memory;
   // A chunk is rounded up to a key and its slack to another at each end; keys and values begin on pages of their own.
   const std::uint64_t rounding_bytes = num_slots * (4 * bytes + 2 * page_bytes);
-  memory.fixed_bytes = num_threads * device::host::worker_scratch::size_bytes + (num_devices + 1) * rounding_bytes +
+  const std::uint64_t block_bytes = value_bytes == 0 && key_bytes >= 4 ? device::host::spare_block_bytes : 0;
+  memory.fixed_bytes = num_threads * (device::host::worker_scratch::size_bytes + block_bytes) +
+                       (num_devices + 1) * rounding_bytes +
                        num_slots * device::host::inline_keys(host_limits(hooks), key_bytes, value_bytes) * bytes;
   // One device has no slack.
   const double epsilon = tuning.epsilon >= 0 ? tuning.epsilon : default_epsilon;

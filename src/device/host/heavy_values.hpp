@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "device/host/records.hpp"
@@ -15,7 +16,7 @@ namespace spansort::device::host {
 
 /// Returns the share of a sorted sample that lies in values which occur `fewest` times or more in it.
 template <class K>
-[[nodiscard]] double repeated_share(const std::vector<K>& sorted_sample, std::size_t fewest) {
+[[nodiscard]] double repeated_share(std::span<const K> sorted_sample, std::size_t fewest) {
   std::size_t heavy = 0;
   for (std::size_t i = 0; i < sorted_sample.size();) {
     std::size_t end = i + 1;
@@ -35,11 +36,13 @@ class heavy_values {
   static constexpr std::size_t fewest_in_sample = 2;
   /// Counters a cell: keys that repeat would wait for the counter that the key before has written.
   static constexpr std::size_t num_lanes = 2;
+  /// Behind those of cells are some that light keys are counted in, for nothing.
+  static constexpr std::size_t num_counters = num_cells * num_lanes + 64;
 
   /// Takes the values that occur `fewest_in_sample` times or more in a sorted sample of encoded keys, the most frequent
   /// first.
   template <class Order>
-  heavy_values(const Order& order, const std::vector<K>& sorted_sample) : keys_(num_cells, K{0}) {
+  heavy_values(const Order& order, std::span<const K> sorted_sample) : keys_(num_cells, K{0}) {
     keys_[0] = 1;  // an empty cell holds a key that has its place in another: 0 belongs here, 1 elsewhere
     std::vector<candidate> candidates;
     for (std::size_t i = 0; i < sorted_sample.size();) {
@@ -68,8 +71,8 @@ class heavy_values {
   /// Returns the values in key order.
   [[nodiscard]] const std::vector<value>& values() const noexcept { return values_; }
 
-  /// Adds the heavy keys to `counts` (num_cells * num_lanes) and writes the others to `light`, in input order; returns
-  /// how many these are. `light` has room for all keys.
+  /// Adds the heavy keys to `counts` (num_counters) and writes the others to `light`, in input order; returns how many
+  /// these are. `light` has room for all keys.
   std::uint64_t filter(const K* __restrict keys, std::uint64_t num_keys, K* __restrict light,
                        std::uint32_t* __restrict counts) const {
     const K* __restrict table = keys_.data();
@@ -89,18 +92,21 @@ class heavy_values {
     return num_light;
   }
 
+  /// The key of each cell, heavy or not.
+  [[nodiscard]] const K* cells() const noexcept { return keys_.data(); }
+
+  /// Multiplication by 2^width over the golden ratio spreads keys that differ little.
+  static constexpr K multiplier = sizeof(K) == 4 ? static_cast<K>(0x9E3779B1U) : static_cast<K>(0x9E3779B97F4A7C15U);
+  [[nodiscard]] static std::size_t cell_of(K key) noexcept {
+    return static_cast<K>(key * multiplier) >> (sizeof(K) * 8 - cell_bits);
+  }
+
  private:
   struct candidate {
     K key = 0;
     K encoded = 0;
     std::size_t frequency = 0;
   };
-
-  /// Multiplication by 2^width over the golden ratio spreads keys that differ little.
-  [[nodiscard]] static std::size_t cell_of(K key) noexcept {
-    constexpr K multiplier = sizeof(K) == 4 ? static_cast<K>(0x9E3779B1U) : static_cast<K>(0x9E3779B97F4A7C15U);
-    return static_cast<K>(key * multiplier) >> (sizeof(K) * 8 - cell_bits);
-  }
 
   std::vector<K> keys_;
   std::vector<value> values_;

@@ -74,9 +74,7 @@ class host_device final : public device {
   [[nodiscard]] buffer allocate_staging(std::uint64_t size_bytes) override { return allocate(size_bytes); }
   [[nodiscard]] buffer allocate_host(std::uint64_t size_bytes) override { return allocate(size_bytes); }
 
-  [[nodiscard]] std::uint64_t scratch_bytes() const override {
-    return options_.num_threads * worker_scratch::size_bytes;
-  }
+  [[nodiscard]] std::uint64_t scratch_bytes() const override { return team_.scratch_bytes(); }
   void prepare() override {
     try {
       team_.prepare_scratch();

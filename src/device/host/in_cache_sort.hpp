@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "device/host/class_table.hpp"
@@ -77,6 +78,13 @@ class in_cache_sorter {
   void sort_large(split keys, split other, split result, std::uint64_t num_keys) {
     if constexpr (value_bytes_of<V> == 0 && sizeof(K) >= 4) {
       vector_sort_large(codec_, keys.keys, other.keys, result.keys, num_keys, vector_scratch());
+    }
+  }
+
+  /// Sorts keys that sorts_in_vectors() takes, at most max_keys of them in all, from `runs` into `result`.
+  void sort_runs(std::span<const key_run<K>> runs, K* result, std::uint64_t num_keys) {
+    if constexpr (value_bytes_of<V> == 0 && sizeof(K) >= 4) {
+      vector_sort_runs(codec_, runs, result, num_keys, vector_scratch());
     }
   }
 

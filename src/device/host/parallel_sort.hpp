@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "base/record_flow.hpp"
+#include "device/host/class_sort.hpp"
 #include "device/host/few_pairs.hpp"
 #include "device/host/in_cache_sort.hpp"
+#include "device/host/move_records.hpp"
 #include "device/host/repeated_keys.hpp"
 #include "device/host/sort_level.hpp"
+#include "device/host/sort_watch.hpp"
 
 namespace spansort::device::host {
-
-/// Thrown inside a queue when the monitor asks to stop before the source was overwritten.
-struct stop_requested {};
 
 template <class K, class V, class Order>
 class parallel_sorter {
@@ -29,7 +29,7 @@ class parallel_sorter {
   /// `flow` may be null; else it is told of finished buckets of the only segment.
   parallel_sorter(workers& team, const keys::codec_of<K>& codec, const sort_limits& limits, monitor* watch,
                   base::record_flow* flow = nullptr)
-      : team_(team), order_(codec), codec_(codec), limits_(limits), watch_(watch), flow_(flow) {}
+      : team_(team), order_(codec), codec_(codec), limits_(limits), watch_(watch, flow) {}
 
   local_sort_outcome sort(split source, split alternate, bool result_in_alternate,
                           const std::vector<sort_segment>& segments) {
@@ -67,7 +67,7 @@ class parallel_sorter {
     std::vector<sort_segment> small;
     std::uint64_t num_small_keys = 0;
     for (const sort_segment& s : segments) {
-      if (s.count > local_keys() || s.bits.empty()) {
+      if (s.bits.empty() || (s.count > local_keys() && !is_one_threads_work(s.count, s.bits))) {
         sort_alone(source, alternate, result, s);
       } else {
         small.push_back(s);
@@ -92,14 +92,14 @@ class parallel_sorter {
     std::atomic<std::uint64_t> next{0};
     team_.for_each(segments.size(), [&](std::uint64_t i, worker_scratch& scratch) {
       // Whoever takes results away wants them from the begin on, not from where each thread has its share.
-      const sort_segment s = segments[flow_ == nullptr ? i : next.fetch_add(1, std::memory_order_relaxed)];
+      const sort_segment s = segments[!watch_.has_flow() ? i : next.fetch_add(1, std::memory_order_relaxed)];
       in_cache bucket(order_, codec_, scratch, stream);
       if (s.count > in_cache::max_keys) {
         bucket.sort_large(from + s.begin, other + s.begin, result + s.begin, s.count);
       } else {
         bucket.sort(from + s.begin, result + s.begin, s.count, s.bits);
       }
-      advance(s.count);
+      watch_.advance(s.count);
       hand_over(result + s.begin, s.count);
     });
     add_moves(num_keys, 2);
@@ -129,27 +129,45 @@ class parallel_sorter {
         in_cache::sorts_as_words(num_keys, bits)) {
       return sort_small(source, result, num_keys, bits);
     }
-    if (is_one_threads_work(num_keys, bits, seen.has_heavy)) {
+    if (is_one_threads_work(num_keys, bits)) {
       outcome_.bytes_moved += num_keys * sizeof(K);
       if (finish_ordered(scan_order(codec_, source.keys, num_keys), source, result, num_keys, bits)) return;
-      if (can_stop_) stop_if_asked();
+      if (can_stop_) watch_.stop_if_asked();
       if (seen.few.count != 0 && seen.sample_is_ordered && sort_few(source, result, num_keys, seen.few)) return;
       return sort_by_one_thread(source, alternate, result, num_keys);
+    }
+    if constexpr (keys_alone && sizeof(K) >= 4) {
+      if (in_cache::sorts_in_vectors(num_keys, bits)) return sort_by_classes(source, alternate, result, num_keys, seen);
     }
     if (seen.has_heavy && !seen.sample_is_ordered && sort_light(source, alternate, result, num_keys, bits)) return;
     level_counts<K> level = counter().count(source.keys, num_keys, bits, 1);
     outcome_.bytes_moved += num_keys * sizeof(K);
     if (finish_ordered(level.order, source, result, num_keys, bits)) return;
-    if (can_stop_) stop_if_asked();
+    if (can_stop_) watch_.stop_if_asked();
     if (seen.any() && seen.sample_is_ordered && sort_repeats(source, alternate, result, num_keys, bits, seen)) return;
     sort_level(source, alternate, result, num_keys, bits.begin, level, 1);
   }
 
-  /// Returns whether one thread sorts alone: its quicksort in vectors is faster than a partition on two threads, up to
-  /// some size, and where values repeat it is faster at any size than the other ways on one thread.
-  [[nodiscard]] bool is_one_threads_work(std::uint64_t num_keys, keys::bit_range bits, bool has_heavy) const {
+  /// Sorts keys alone in vectors, on all threads.
+  void sort_by_classes(split source, split alternate, split result, std::uint64_t num_keys, const repeats<K>& seen) {
+    if (seen.sample_is_ordered) {
+      outcome_.bytes_moved += num_keys * sizeof(K);
+      const order_flags order = find_order(team_, codec_, cut(num_keys), source.keys);
+      if (finish_ordered(order, source, result, num_keys, {0, sizeof(K) * 8})) return;
+      if (seen.few.count != 0 && sort_few(source, result, num_keys, seen.few)) return;
+    }
+    // What has to be copied at the end is not in its place before.
+    const bool in_place = source.keys == result.keys;
+    class_sorter<K, Order>(team_, codec_, limits_, in_place ? watch_ : watch_.without_flow(), outcome_)
+        .sort(source.keys, alternate.keys, num_keys, static_cast<std::uint64_t>(result.keys - result_.keys), can_stop_,
+              seen.has_heavy);
+    copy(source, result, num_keys);
+  }
+
+  /// Returns whether one thread sorts alone: up to some size its quicksort in vectors is faster than a partition on two
+  /// threads.
+  [[nodiscard]] bool is_one_threads_work(std::uint64_t num_keys, keys::bit_range bits) const {
     if (limits_.vector_alone_keys == 0 || !in_cache::sorts_in_vectors(num_keys, bits)) return false;
-    if (team_.num_threads() == 1 && has_heavy) return true;
     constexpr unsigned most_threads = 2;
     return team_.num_threads() <= most_threads && num_keys <= limits_.vector_alone_keys;
   }
@@ -160,7 +178,7 @@ class parallel_sorter {
     });
     outcome_.num_passes = 1;
     add_moves(num_keys, 2);
-    advance(num_keys);
+    watch_.advance(num_keys);
   }
 
   /// None where counting values would not sort the whole.
@@ -183,10 +201,10 @@ class parallel_sorter {
       const std::vector<std::uint64_t> ends = repeated().count_few(source.keys, num_keys, few);
       outcome_.bytes_moved += num_keys * sizeof(K);
       if (ends.empty()) return false;
-      if (can_stop_) stop_if_asked();
+      if (can_stop_) watch_.stop_if_asked();
       repeated().write_values(result.keys, num_keys, ends, [&](std::uint64_t v) { return few.keys[v]; });
       outcome_.bytes_moved += num_keys * sizeof(K);
-      advance(num_keys);
+      watch_.advance(num_keys);
       return true;
     }
     return false;
@@ -204,14 +222,14 @@ class parallel_sorter {
       const std::vector<std::uint64_t> ends = sorter.count(source.keys, num_keys, few);
       outcome_.bytes_moved += num_keys * sizeof(K);
       if (ends.empty()) return false;
-      if (can_stop_) stop_if_asked();
+      if (can_stop_) watch_.stop_if_asked();
       V* const moved = in_place ? alternate.values : result.values;
       sorter.move_values(source, moved, few);
-      if (can_stop_ && in_place) stop_if_asked();
+      if (can_stop_ && in_place) watch_.stop_if_asked();
       sorter.write(moved, result, num_keys, few, ends);
       outcome_.num_passes = 1;
       add_moves(num_keys, 2);
-      advance(num_keys);
+      watch_.advance(num_keys);
       return true;
     }
     return false;
@@ -223,12 +241,12 @@ class parallel_sorter {
       const heavy_values<K> heavy = repeated().choose_heavy(source.keys, num_keys);
       if (heavy.values().empty()) return false;
       const auto found = repeated().filter(source.keys, num_keys, heavy, alternate.keys);
-      if (can_stop_) stop_if_asked();
+      if (can_stop_) watch_.stop_if_asked();
       const std::uint64_t num_light = repeated().gather_light(alternate.keys, found, source.keys);
       const split sorted = result.keys == source.keys ? alternate : source;
       // Light keys that are sorted are not in their places yet.
-      base::record_flow* const flow = std::exchange(flow_, nullptr);
-      if (num_light > local_keys() && is_one_threads_work(num_light, bits, false)) {
+      const sort_watch watch = std::exchange(watch_, watch_.without_flow());
+      if (num_light > local_keys() && is_one_threads_work(num_light, bits)) {
         sort_by_one_thread(source, alternate, sorted, num_light);
       } else if (num_light > local_keys()) {
         level_counts<K> level = counter().count(source.keys, num_light, bits, 2);
@@ -236,11 +254,11 @@ class parallel_sorter {
       } else if (num_light != 0) {
         sort_each(source, alternate, sorted, {{0, num_light, bits}}, num_light);
       }
-      flow_ = flow;
+      watch_ = watch;
       repeated().write_merged(sorted.keys, num_light, heavy, found, result.keys, num_keys);
       outcome_.num_passes = std::max(outcome_.num_passes, 1U);
       outcome_.bytes_moved += 2 * (num_keys + num_light) * sizeof(K);
-      advance(num_keys - num_light);
+      watch_.advance(num_keys - num_light);
       return true;
     }
     return false;
@@ -268,7 +286,7 @@ class parallel_sorter {
     if (keys_alone && begin_bit == 0 && fill_instead(source, result, num_keys, level, can_stop)) return;
     const std::vector<std::uint64_t> positions = positions_of(level);
     partition(source, alternate, num_keys, level, positions, can_stop);
-    if (can_stop) stop_if_asked();
+    if (can_stop) watch_.stop_if_asked();
     sort_buckets(source, alternate, result, num_keys, begin_bit, level, positions, depth);
   }
 
@@ -279,12 +297,12 @@ class parallel_sorter {
     const bool stream = num_keys * record_bytes >= least_bytes;
     level.digit.template visit<!keys_alone>([&](const auto& digit) {
       team_.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch& scratch) {
-        if (can_stop && stopping()) return;
+        if (can_stop && watch_.stopping()) return;
         std::vector<split> destinations(num_buckets);
         for (std::uint64_t b = 0; b < num_buckets; ++b) destinations[b] = alternate + positions[i * num_buckets + b];
         const piece part = level.pieces[i];
         partition_records(order_, scratch, stream, source + part.begin, part.count, digit, destinations.data());
-        advance(part.count);
+        watch_.advance(part.count);
       });
     });
     add_moves(num_keys, 2);
@@ -316,7 +334,7 @@ class parallel_sorter {
       sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, b.bits, depth + 1);
       hand_over(result + b.begin, b.count);
     }
-    if (flow_ == nullptr) {  // the longest tasks first, so that nobody waits for one that began last
+    if (!watch_.has_flow()) {  // the longest tasks first, so that nobody waits for one that began last
       std::stable_partition(small.begin(), small.end(), [&](const sort_segment& b) { return b.count > local_keys(); });
     }
     sort_each(alternate, source, result, small, num_small_keys);
@@ -337,12 +355,12 @@ class parallel_sorter {
     const unsigned end = level.differing_end;
     if (end > widest || num_keys < (std::uint64_t{4} << end)) return false;
     const std::vector<std::uint64_t> ends = count_ends(source.keys, num_keys, level, end);
-    if (can_stop) stop_if_asked();
+    if (can_stop) watch_.stop_if_asked();
     const K above = static_cast<K>(order_.encode(source.keys[0]) & ~static_cast<K>(base::low_mask(end)));
     repeated().write_values(result.keys, num_keys, ends, [&](std::uint64_t value) {
       return order_.store(static_cast<K>(above | static_cast<K>(value)));
     });
-    advance(num_keys);
+    watch_.advance(num_keys);
     outcome_.bytes_moved += num_keys * sizeof(K);
     return true;
   }
@@ -366,30 +384,18 @@ class parallel_sorter {
 
   void copy(split source, split result, std::uint64_t num_keys) {
     if (source.keys == result.keys) return;
-    const std::vector<piece> pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
-    team_.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
-      const piece p = pieces[i];
-      std::copy_n(source.keys + p.begin, p.count, result.keys + p.begin);
-      if constexpr (!keys_alone) std::copy_n(source.values + p.begin, p.count, result.values + p.begin);
-    });
+    copy_records(team_, cut(num_keys), source, result);
     outcome_.bytes_moved += 2 * num_keys * record_bytes;
   }
 
   void reverse(split source, split result, std::uint64_t num_keys) {
-    const bool in_place = source.keys == result.keys;
-    const std::uint64_t num_moves = in_place ? num_keys / 2 : num_keys;
-    const std::vector<piece> pieces = cut_into_pieces(num_moves, team_.num_threads(), limits_.piece_keys);
-    team_.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
-      const std::uint64_t end = pieces[i].begin + pieces[i].count;
-      for (std::uint64_t j = pieces[i].begin; j < end; ++j) {
-        const packed_record<K, V> left = source.get(j);
-        if (in_place) source.put(j, source.get(num_keys - 1 - j));
-        result.put(num_keys - 1 - j, left);
-      }
-    });
+    reverse_records(team_, cut(source.keys == result.keys ? num_keys / 2 : num_keys), source, result, num_keys);
     outcome_.bytes_moved += 2 * num_keys * record_bytes;
   }
 
+  [[nodiscard]] std::vector<piece> cut(std::uint64_t num_keys) const {
+    return cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
+  }
   [[nodiscard]] repeated_keys_sorter<K, Order> repeated() { return {team_, order_, limits_}; }
   [[nodiscard]] level_counter<K, V, Order> counter() { return {team_, order_, codec_, limits_}; }
 
@@ -398,25 +404,14 @@ class parallel_sorter {
   }
 
   void hand_over(split finished, std::uint64_t num_keys) {
-    if (flow_ != nullptr) flow_->finished(static_cast<std::uint64_t>(finished.keys - result_.keys), num_keys);
-  }
-
-  void advance(std::uint64_t num_keys) {
-    if (watch_ != nullptr) watch_->work_done.fetch_add(num_keys, std::memory_order_relaxed);
-  }
-  [[nodiscard]] bool stopping() const {
-    return watch_ != nullptr && watch_->stop_requested.load(std::memory_order_relaxed);
-  }
-  void stop_if_asked() const {
-    if (stopping()) throw stop_requested{};
+    watch_.hand_over(static_cast<std::uint64_t>(finished.keys - result_.keys), num_keys);
   }
 
   workers& team_;
   Order order_;
   keys::codec_of<K> codec_;
   sort_limits limits_;
-  monitor* watch_;
-  base::record_flow* flow_;
+  sort_watch watch_;
   split result_ = {};  ///< of the whole request
   local_sort_outcome outcome_;
   bool can_stop_ = false;  ///< the first level of the only segment has overwritten nothing yet

@@ -45,7 +45,8 @@ class repeated_keys_sorter {
         std::is_sorted(sample.begin(), sample.end()) || std::is_sorted(sample.begin(), sample.end(), std::greater<>());
     std::vector<K> sorted = sample;
     std::sort(sorted.begin(), sorted.end());
-    found.has_heavy = repeated_share(sorted, heavy_values<K>::fewest_in_sample) > limits_.heavy_share;
+    found.has_heavy =
+        repeated_share(std::span<const K>(sorted), heavy_values<K>::fewest_in_sample) > limits_.heavy_share;
     return found;
   }
 
@@ -98,8 +99,9 @@ class repeated_keys_sorter {
   [[nodiscard]] heavy_values<K> choose_heavy(const K* keys, std::uint64_t num_keys) const {
     std::vector<K> sample = sample_encoded(order_, keys, num_keys, std::min<std::uint64_t>(num_keys / 32, 4096));
     std::sort(sample.begin(), sample.end());
-    if (repeated_share(sample, heavy_values<K>::fewest_in_sample) <= limits_.heavy_share) sample.clear();
-    return {order_, sample};
+    if (repeated_share(std::span<const K>(sample), heavy_values<K>::fewest_in_sample) <= limits_.heavy_share)
+      sample.clear();
+    return {order_, std::span<const K>(sample)};
   }
 
   [[nodiscard]] filtered filter(const K* keys, std::uint64_t num_keys, const heavy_values<K>& heavy, K* light) {

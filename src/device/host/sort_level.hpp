@@ -50,14 +50,14 @@ struct level_counts {
   [[nodiscard]] std::uint64_t* of_piece(std::uint64_t i) noexcept { return counts.data() + i * digit.num_buckets(); }
 };
 
-/// Returns up to `num_samples` <= 4096 encoded keys spread over the input, in input order.
+/// Returns up to `num_samples` <= 65536 encoded keys spread over the input, in input order.
 template <class K, class Order>
 [[nodiscard]] std::vector<K> sample_encoded(const Order& order, const K* keys, std::uint64_t num_keys,
                                             std::uint64_t num_samples) {
   num_samples = std::min(num_keys, num_samples);
   std::vector<K> sample(num_samples);
   for (std::uint64_t i = 0; i < num_samples; ++i) {
-    // Integer arithmetic that cannot wrap: i < 4096.
+    // Integer arithmetic that cannot wrap: i < 65536.
     sample[i] = order.encode(keys[num_keys / num_samples * i + num_keys % num_samples * i / num_samples]);
   }
   return sample;

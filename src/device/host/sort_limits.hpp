@@ -14,6 +14,7 @@ struct sort_limits {
   std::uint64_t word_inline_keys = std::uint64_t{1} << 16;     ///< the same of pairs that are sorted as words
   std::uint64_t vector_alone_keys = std::uint64_t{1} << 20;    ///< most keys that one of two threads sorts alone
   std::uint64_t bucket_bytes = std::uint64_t{1} << 17;         ///< wanted size of a bucket
+  std::uint64_t class_bytes = std::uint64_t{5} << 17;          ///< largest wanted size of a class of keys alone
   unsigned radix_bits = 11;                                    ///< widest digit of a level
   std::uint64_t piece_keys = std::uint64_t{1} << 14;           ///< fewest keys worth a task
   std::uint64_t few_values_keys = 1024;                        ///< fewest keys of which a sample looks for few values

@@ -230,6 +230,33 @@ void vector_sort_as(const keys::codec_of<K>& codec, const K* from, K* result, st
   sort_encoded<K, identity>(codec, result, num_keys, least, greatest, scratch);
 }
 
+template <class K, bool identity>
+void vector_sort_runs_as(const keys::codec_of<K>& codec, std::span<const key_run<K>> runs, K* result,
+                         std::uint64_t num_keys, const vector_sort_scratch<K>& scratch) {
+  using T = lane_type<K>;
+  T least = hwy::HighestValue<T>();
+  T greatest = hwy::LowestValue<T>();
+  T* to = reinterpret_cast<T*>(scratch.first);
+  for (const key_run<K>& run : runs) {
+    const auto [low, high] = encode_all<K, identity>(codec, run.keys, run.count, to);
+    least = std::min(least, low);
+    greatest = std::max(greatest, high);
+    to += run.count;
+  }
+  if (num_keys <= network_size<K>()) {
+    return finisher<K, identity>(codec, result + num_keys).sort(reinterpret_cast<T*>(scratch.first), num_keys, result);
+  }
+  sort_encoded<K, identity>(codec, result, num_keys, least, greatest, scratch);
+}
+
+template <class K>
+void vector_sort_runs_of(const keys::codec_of<K>& codec, std::span<const key_run<K>> runs, K* result,
+                         std::uint64_t num_keys, const vector_sort_scratch<K>& scratch) {
+  if (num_keys == 0) return;
+  if (codec.is_identity()) return vector_sort_runs_as<K, true>(codec, runs, result, num_keys, scratch);
+  vector_sort_runs_as<K, false>(codec, runs, result, num_keys, scratch);
+}
+
 template <class K>
 void vector_sort_of(const keys::codec_of<K>& codec, const K* from, K* result, std::uint64_t num_keys,
                     const vector_sort_scratch<K>& scratch) {
@@ -264,28 +291,35 @@ std::pair<vector_part<K>, vector_part<K>> split_of(const keys::codec_of<K>&, con
 }
 template <class K>
 void finish_of(const keys::codec_of<K>&, const vector_part<K>&, const vector_sort_scratch<K>&) {}
+template <class K>
+void vector_sort_runs_of(const keys::codec_of<K>&, std::span<const key_run<K>>, K*, std::uint64_t,
+                         const vector_sort_scratch<K>&) {}
 bool has_sort() { return false; }
 
 #endif
 
 // A choice at run time is one between plain functions.
-#define SPANSORT_VECTOR_SORT(K, SUFFIX)                                                                           \
-  void vector_sort_##SUFFIX(const keys::codec_of<K>& c, const K* from, K* to, std::uint64_t n,                    \
-                            const vector_sort_scratch<K>& s) {                                                    \
-    vector_sort_of(c, from, to, n, s);                                                                            \
-  }                                                                                                               \
-  void vector_sort_large_##SUFFIX(const keys::codec_of<K>& c, K* keys, K* other, K* to, std::uint64_t n,          \
-                                  const vector_sort_scratch<K>& s) {                                              \
-    vector_sort_large_of(c, keys, other, to, n, s);                                                               \
-  }                                                                                                               \
-  vector_part<K> begin_##SUFFIX(const keys::codec_of<K>& c, K* keys, K* other, std::uint64_t n) {                 \
-    return begin_of(c, keys, other, n);                                                                           \
-  }                                                                                                               \
-  std::pair<vector_part<K>, vector_part<K>> split_##SUFFIX(const keys::codec_of<K>& c, const vector_part<K>& p) { \
-    return split_of(c, p);                                                                                        \
-  }                                                                                                               \
-  void finish_##SUFFIX(const keys::codec_of<K>& c, const vector_part<K>& p, const vector_sort_scratch<K>& s) {    \
-    finish_of(c, p, s);                                                                                           \
+#define SPANSORT_VECTOR_SORT(K, SUFFIX)                                                                                \
+  void vector_sort_##SUFFIX(const keys::codec_of<K>& c, const K* from, K* to, std::uint64_t n,                         \
+                            const vector_sort_scratch<K>& s) {                                                         \
+    vector_sort_of(c, from, to, n, s);                                                                                 \
+  }                                                                                                                    \
+  void vector_sort_runs_##SUFFIX(const keys::codec_of<K>& c, std::span<const key_run<K>> runs, K* to, std::uint64_t n, \
+                                 const vector_sort_scratch<K>& s) {                                                    \
+    vector_sort_runs_of(c, runs, to, n, s);                                                                            \
+  }                                                                                                                    \
+  void vector_sort_large_##SUFFIX(const keys::codec_of<K>& c, K* keys, K* other, K* to, std::uint64_t n,               \
+                                  const vector_sort_scratch<K>& s) {                                                   \
+    vector_sort_large_of(c, keys, other, to, n, s);                                                                    \
+  }                                                                                                                    \
+  vector_part<K> begin_##SUFFIX(const keys::codec_of<K>& c, K* keys, K* other, std::uint64_t n) {                      \
+    return begin_of(c, keys, other, n);                                                                                \
+  }                                                                                                                    \
+  std::pair<vector_part<K>, vector_part<K>> split_##SUFFIX(const keys::codec_of<K>& c, const vector_part<K>& p) {      \
+    return split_of(c, p);                                                                                             \
+  }                                                                                                                    \
+  void finish_##SUFFIX(const keys::codec_of<K>& c, const vector_part<K>& p, const vector_sort_scratch<K>& s) {         \
+    finish_of(c, p, s);                                                                                                \
   }
 SPANSORT_VECTOR_SORT(std::uint32_t, u32)
 SPANSORT_VECTOR_SORT(std::uint64_t, u64)
@@ -307,6 +341,12 @@ bool has_vector_sort() {
                       const vector_sort_scratch<K>& s) {                                                             \
     static const auto best = SPANSORT_CHOOSE_FUNCTION(vector_sort_##SUFFIX);                                         \
     best(c, from, to, n, s);                                                                                         \
+  }                                                                                                                  \
+  template <>                                                                                                        \
+  void vector_sort_runs<K>(const keys::codec_of<K>& c, std::span<const key_run<K>> runs, K* to, std::uint64_t n,     \
+                           const vector_sort_scratch<K>& s) {                                                        \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(vector_sort_runs_##SUFFIX);                                    \
+    best(c, runs, to, n, s);                                                                                         \
   }                                                                                                                  \
   template <>                                                                                                        \
   void vector_sort_large<K>(const keys::codec_of<K>& c, K* keys, K* other, K* to, std::uint64_t n,                   \

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 
+#include "device/host/class_blocks.hpp"
 #include "keys/codec.hpp"
 
 namespace spansort::device::host {
@@ -71,5 +73,10 @@ template <class K>
 template <class K>
 void vector_sort_finish(const keys::codec_of<K>& codec, const vector_part<K>& part,
                         const vector_sort_scratch<K>& scratch);
+
+/// Sorts the `num_keys` <= scratch.num_keys keys that lie in `runs`, which `result` does not overlap.
+template <class K>
+void vector_sort_runs(const keys::codec_of<K>& codec, std::span<const key_run<K>> runs, K* result,
+                      std::uint64_t num_keys, const vector_sort_scratch<K>& scratch);
 
 }  // namespace spansort::device::host

@@ -34,6 +34,14 @@ void workers::prepare_scratch() {
 
 void workers::release_scratch() noexcept {
   for (std::unique_ptr<worker_scratch>& s : scratch_) s.reset();
+  spare_blocks_.reset();
+  has_spare_blocks_ = false;
+}
+
+std::byte* workers::spare_blocks() {
+  if (spare_blocks_ == nullptr) spare_blocks_ = make_aligned<std::byte>(num_threads_ * spare_block_bytes);
+  has_spare_blocks_ = true;
+  return spare_blocks_.get();
 }
 
 }  // namespace spansort::device::host

@@ -5,6 +5,7 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,6 +31,12 @@ class workers {
   /// Allocates the scratch of every slot, before any work that uses it. Throws std::bad_alloc.
   void prepare_scratch();
   void release_scratch() noexcept;
+  /// Returns num_threads() * spare_block_bytes that are kept until the scratch is released. Throws std::bad_alloc.
+  [[nodiscard]] std::byte* spare_blocks();
+  /// Bytes of scratch that are held, or will be once prepared.
+  [[nodiscard]] std::uint64_t scratch_bytes() const noexcept {
+    return num_threads_ * (worker_scratch::size_bytes + (has_spare_blocks_.load() ? spare_block_bytes : 0));
+  }
 
   /// Calls task(i, scratch), or task(i) where that is what it takes, for i in [0, num_tasks), in any order, on all
   /// threads; returns when all are done. Tasks that take no scratch need none to be prepared.
@@ -69,6 +76,8 @@ class workers {
   tbb::task_arena arena_;
   std::unique_ptr<pin_to_node> pin_;
   std::vector<std::unique_ptr<worker_scratch>> scratch_;
+  aligned_array<std::byte> spare_blocks_;  ///< null until wanted
+  std::atomic<bool> has_spare_blocks_{false};
 };
 
 }  // namespace spansort::device::host
