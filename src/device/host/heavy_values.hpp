@@ -36,7 +36,7 @@ class heavy_values {
   static constexpr std::size_t fewest_in_sample = 2;
   /// Counters a cell: keys that repeat would wait for the counter that the key before has written.
   static constexpr std::size_t num_lanes = 2;
-  /// Behind those of cells are some that light keys are counted in, for nothing.
+  /// Counters behind those of cells take the light keys, for nothing.
   static constexpr std::size_t num_counters = num_cells * num_lanes + 64;
 
   /// Takes the values that occur `fewest_in_sample` times or more in a sorted sample of encoded keys, the most frequent
