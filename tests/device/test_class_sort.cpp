@@ -29,10 +29,12 @@ enum class kind {
   heavy,
   one_heavy,
   deceiving,
-  two_ends
+  two_ends,
+  narrow
 };
-constexpr kind all_kinds[] = {kind::uniform,  kind::normal, kind::crowded,   kind::nearly_sorted, kind::sorted_then_not,
-                              kind::thousand, kind::heavy,  kind::one_heavy, kind::deceiving,     kind::two_ends};
+constexpr kind all_kinds[] = {kind::uniform,         kind::normal,   kind::crowded, kind::nearly_sorted,
+                              kind::sorted_then_not, kind::thousand, kind::heavy,   kind::one_heavy,
+                              kind::deceiving,       kind::two_ends, kind::narrow};
 
 /// Returns whether sample_encoded() looks there, for samples of 1,024 keys.
 bool is_sampled(std::uint64_t i, std::uint64_t num_keys) { return i % (num_keys / 1024) == 0; }
@@ -53,6 +55,7 @@ std::vector<K> make_keys(kind what, std::uint64_t num_keys, std::mt19937_64& ran
       case kind::one_heavy: keys[i] = any % 16 == 0 ? static_cast<K>(random()) : static_cast<K>(~K{0} / 3); break;
       case kind::deceiving: keys[i] = is_sampled(i, num_keys) ? any : static_cast<K>(any % 5000); break;
       case kind::two_ends: keys[i] = any % 2 == 0 ? static_cast<K>(any % 7) : static_cast<K>(~K{0} - any % 5); break;
+      case kind::narrow: keys[i] = i == num_keys / 3 ? any : static_cast<K>(any % 50); break;
       default: keys[i] = any;
     }
   }

@@ -81,12 +81,14 @@ bool lie_evenly(const key_scale<K>& scale, const lane_type<K>* keys, std::uint64
 template <class K, bool identity>
 key_scale<K> fit_scale(const keys::codec_of<K>& codec, const lane_type<K>* keys, std::uint64_t num_keys,
                        lane_type<K> least, lane_type<K> greatest) {
-  key_scale<K> scale{key_scale<K>::kind::values, codec};
+  // Bits come first: floats of one magnitude lie evenly on both scales, and slots take bits alone.
+  key_scale<K> scale{key_scale<K>::kind::bits, codec};
+  if (lie_evenly(scale, keys, num_keys, least, greatest)) return scale;
+  scale.is = key_scale<K>::kind::values;
   if (!identity && scale.has_values(least, greatest) && lie_evenly(scale, keys, num_keys, least, greatest)) {
     return scale;
   }
-  scale.is = key_scale<K>::kind::bits;
-  if (!lie_evenly(scale, keys, num_keys, least, greatest)) scale.is = key_scale<K>::kind::none;
+  scale.is = key_scale<K>::kind::none;
   return scale;
 }
 
