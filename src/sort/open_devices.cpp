@@ -51,6 +51,7 @@ device::host::sort_limits host_limits(const base::test_hooks& hooks) {
     limits.vector_inline_bytes = 0;
     limits.word_inline_keys = 0;
     limits.vector_alone_keys = 0;
+    limits.class_memory_parts = 0;
   }
   if (hooks.host_bucket_bytes != 0) limits.bucket_bytes = limits.class_bytes = hooks.host_bucket_bytes;
   if (hooks.host_radix_bits != 0) limits.radix_bits = hooks.host_radix_bits;

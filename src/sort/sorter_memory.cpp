@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "algorithms/registry.hpp"
+#include "base/math.hpp"
 #include "base/threads.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/topology.hpp"
@@ -43,14 +44,20 @@ base::memory_formula sorter_memory(const sort_options& options, std::uint64_t ke
   base::memory_formula memory;
   // A chunk is rounded up to a key and its slack to another at each end; keys and values begin on pages of their own.
   const std::uint64_t rounding_bytes = num_slots * (4 * bytes + 2 * page_bytes);
-  const std::uint64_t block_bytes = value_bytes == 0 && key_bytes >= 4 ? device::host::spare_block_bytes : 0;
+  const device::host::sort_limits limits = host_limits(hooks);
+  const bool has_classes = value_bytes == 0 && key_bytes >= 4;
+  const bool has_classes_always = has_classes && limits.class_memory_parts == 0;
+  const std::uint64_t block_bytes = has_classes_always ? device::host::spare_block_bytes : 0;
   memory.fixed_bytes = num_threads * (device::host::worker_scratch::size_bytes + block_bytes) +
                        (num_devices + 1) * rounding_bytes +
-                       num_slots * device::host::inline_keys(host_limits(hooks), key_bytes, value_bytes) * bytes;
+                       num_slots * device::host::inline_keys(limits, key_bytes, value_bytes) * bytes;
   // One device has no slack.
   const double epsilon = tuning.epsilon >= 0 ? tuning.epsilon : default_epsilon;
   const double slack = num_devices == 1 ? 0 : 2 * epsilon;
   memory.element_bytes = static_cast<std::uint64_t>(std::ceil(static_cast<double>(num_slots * bytes) * (1 + slack)));
+  if (has_classes && !has_classes_always) {
+    memory.element_bytes += base::ceil_div(key_bytes, limits.class_memory_parts);
+  }
   const base::memory_formula other = other_memory(algorithm, options.device_memory_bytes, num_devices, bytes);
   memory.fixed_bytes += other.fixed_bytes;
   memory.element_bytes += other.element_bytes;

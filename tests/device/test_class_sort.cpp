@@ -102,6 +102,7 @@ TYPED_TEST(class_sort_test, SortsWhateverTheSampleSays) {
                                                  .vector_inline_bytes = 0,
                                                  .vector_alone_keys = 0,
                                                  .class_bytes = w.class_bytes,
+                                                 .class_memory_parts = 0,
                                                  .heavy_values_keys = 1024,
                                                  .stream_bytes = w.stream_bytes}});
     on->prepare();
@@ -147,7 +148,8 @@ TYPED_TEST(class_sort_test, StopsBeforeTheSourceIsOverwritten) {
     const std::vector<K> input = make_keys<K>(what, 100'000, random);
     std::vector<K> keys = input;
     std::vector<K> alternate(keys.size());
-    const auto on = make_host_device({.num_threads = 2, .limits = {.vector_inline_bytes = 0, .vector_alone_keys = 0}});
+    const auto on = make_host_device(
+        {.num_threads = 2, .limits = {.vector_inline_bytes = 0, .vector_alone_keys = 0, .class_memory_parts = 0}});
     on->prepare();
     const auto work = on->make_queue();
     monitor watch;

@@ -138,7 +138,7 @@ class parallel_sorter {
       return sort_by_one_thread(source, alternate, result, num_keys);
     }
     if constexpr (keys_alone && sizeof(K) >= 4) {
-      if (in_cache::sorts_in_vectors(num_keys, bits)) {
+      if (in_cache::sorts_in_vectors(num_keys, bits) && has_memory_for_classes(num_keys)) {
         if (sort_narrow(source, result, num_keys, bits)) return;
         return sort_by_classes(source, alternate, result, num_keys, seen);
       }
@@ -169,6 +169,10 @@ class parallel_sorter {
   [[nodiscard]] static bool can_fill(std::uint64_t num_keys, unsigned differing_end) {
     constexpr unsigned widest = 16;
     return differing_end <= widest && num_keys >= (std::uint64_t{4} << differing_end);
+  }
+
+  [[nodiscard]] bool has_memory_for_classes(std::uint64_t num_keys) const {
+    return num_keys * sizeof(K) >= limits_.class_memory_parts * team_.num_threads() * spare_block_bytes;
   }
 
   /// Sorts keys alone in vectors, on all threads.

@@ -15,10 +15,13 @@ struct sort_limits {
   std::uint64_t vector_alone_keys = std::uint64_t{1} << 20;    ///< most keys that one of two threads sorts alone
   std::uint64_t bucket_bytes = std::uint64_t{1} << 17;         ///< wanted size of a bucket
   std::uint64_t class_bytes = std::uint64_t{5} << 17;          ///< largest wanted size of a class of keys alone
-  unsigned radix_bits = 11;                                    ///< widest digit of a level
-  std::uint64_t piece_keys = std::uint64_t{1} << 14;           ///< fewest keys worth a task
-  std::uint64_t few_values_keys = 1024;                        ///< fewest keys of which a sample looks for few values
-  std::uint64_t heavy_values_keys = std::uint64_t{1} << 17;    ///< fewest keys of which a sample looks for heavy values
+  /// Keys are partitioned into classes where the spare blocks of this take at most one part of so many of their memory,
+  /// for those who sort below a ceiling; 0: always.
+  std::uint64_t class_memory_parts = 4;
+  unsigned radix_bits = 11;                                  ///< widest digit of a level
+  std::uint64_t piece_keys = std::uint64_t{1} << 14;         ///< fewest keys worth a task
+  std::uint64_t few_values_keys = 1024;                      ///< fewest keys of which a sample looks for few values
+  std::uint64_t heavy_values_keys = std::uint64_t{1} << 17;  ///< fewest keys of which a sample looks for heavy values
   double heavy_share = 0.25;  ///< heavy values that hold more than this share of a sample are counted
   std::uint64_t stream_bytes = std::uint64_t{1} << 24;  ///< outputs from this size on are written past the caches
   /// Partitions of pairs are written past the caches from this size on: 2^20 u32(u32) into 64 buckets took 3.9 ns a
