@@ -32,8 +32,8 @@
 namespace spansort {
 namespace {
 
-/// The process grows by these bytes besides what is planned: code that is paged in, stacks, the allocator's own, and what
-/// threads keep for the next small sort.
+/// The process grows by these bytes besides what is planned: code that is paged in, stacks, the allocator's own, and
+/// what threads keep for the next small sort.
 constexpr std::uint64_t unplanned_bytes = std::uint64_t{16} << 20;
 /// Bytes of elements that are gathered, and of indices that are read, at a time.
 constexpr std::uint64_t piece_bytes = std::uint64_t{8} << 20;
