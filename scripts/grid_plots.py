@@ -88,7 +88,8 @@ def draw(cells, title):
     second = LEFT + len(columns) * WIDTH + GAP
     width = max(second + len(columns) * WIDTH + 16, LEFT + 92 * len(BORDERS) + 40)
     bottom = TOP + len(rows) * HEIGHT
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {bottom + 50}" font-family="DejaVu Sans, Arial, sans-serif" '
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {bottom + 50}" '
+             f'font-family="DejaVu Sans, Arial, sans-serif" '
              'font-size="11" text-anchor="middle" fill="#1f2937">',
              "<style>.d{fill:#fff}.h{text-anchor:start;font-weight:bold}.l{text-anchor:start}.n{text-anchor:end}</style>",
              f'<rect width="{width}" height="{bottom + 50}" fill="#fff"/>',

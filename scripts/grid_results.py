@@ -99,7 +99,7 @@ def load(path, results):
     document["path"] = path.relative_to(results.parent.parent) if results.parent.parent in path.parents else path
     for case in document["cases"]:
         for result in case["results"]:
-            # What a peer does wrong is told and not counted.
+            # A peer's wrong results are told and not counted.
             if result["name"] in OURS and not result.get("verified", "refused" in result):
                 sys.exit(f"{path}: {case['type']} {case['distribution']} {case['num_keys']}: {result['name']} was wrong")
     return document

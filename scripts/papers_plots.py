@@ -17,7 +17,7 @@ def panel_of(case, figure):
 
 
 def draw_lines(plt, cases, figure):
-    """A panel a type: rates over the size, or, also a panel a size, over the distributions (digit widths) in their order."""
+    """Draws a panel a type, rates over the size; or a panel a type and size, over distributions or digit widths."""
     unit = "median_ms" if figure in ("rmg-table2", "rmg-fig8") else "mega_keys_per_s"
     kinds = list(dict.fromkeys(panel_of(case, figure) for case in cases))
     sheet, panels = plt.subplots(1, len(kinds), figsize=(4.2 * len(kinds) + 2.4, 4), squeeze=False)

@@ -72,7 +72,7 @@ struct candidate {
 [[nodiscard]] std::vector<candidate> our_calls();
 /// GCC's parallel mode, oneTBB, the standard library, vqsort.
 [[nodiscard]] std::vector<candidate> cpu_baselines();
-/// Those, and Boost and IPS4o where they are installed.
+/// The grid's baselines are those, and Boost and IPS4o where they are installed.
 [[nodiscard]] std::vector<candidate> all_cpu_baselines();
 
 /// All that take part in a case of a figure.

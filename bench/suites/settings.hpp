@@ -26,7 +26,7 @@ struct settings {
   std::vector<std::string> measured_files;  ///< results of earlier runs, whose cases are not run again
   bool is_dry_run = false;                  ///< print the cases, and run none
 
-  // These are of suite cpu alone.
+  // The settings below are of suite cpu alone.
   bool is_grid = false;            ///< thousands of cases, most of them short
   std::vector<std::string> types;  ///< empty: all, as for those below
   std::vector<std::string> distributions;

@@ -109,7 +109,7 @@ std::optional<files::spooled_stream> spool_stream(std::vector<std::string>& inpu
   if (std::find(stream + 1, inputs.end(), "-") != inputs.end()) {
     throw invalid_argument("standard input can be one of the inputs of a merge, not two of them");
   }
-  // What can be seen to be wrong with the others is said before all of the stream is awaited.
+  // The other inputs are checked first, so that what is wrong with them is said before all of the stream is awaited.
   for (const std::string& input : inputs) {
     std::error_code unknown;
     if (input != "-" && !std::filesystem::is_fifo(input, unknown)) static_cast<void>(files::input_file(input));

@@ -15,7 +15,7 @@
 
 namespace spansort::files {
 
-/// What `cancelled` says of a call that writes.
+/// The text of `cancelled` from a call that writes.
 inline constexpr std::string_view output_is_kept = "; the output is as it was";
 
 /// Tells the caller how far it is. Throws `cancelled` where the caller wants no more, ending in `what_is_left`.

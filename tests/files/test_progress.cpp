@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t num_keys = 6'000'000;
 
-/// What a call has said.
+/// The calls of a progress callback.
 struct told {
   std::vector<std::string> phases;
   std::vector<double> fractions;

@@ -13,7 +13,7 @@
 namespace bench {
 namespace {
 
-/// Its sorter is kept from call to call, for making one takes as long as a small sort.
+/// The sorter of vqsort is kept from call to call, for making one takes as long as a small sort.
 const auto vqsort = [](auto* begin, auto* end) {
   static const hwy::Sorter sorter;
   sorter(begin, static_cast<std::size_t>(end - begin), hwy::SortAscending());

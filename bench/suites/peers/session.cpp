@@ -18,7 +18,7 @@
 
 namespace bench {
 
-/// Its process with the pipes to and from it.
+/// A peer's process with the pipes to and from it.
 class peer_session {
  public:
   explicit peer_session(const std::string& command);

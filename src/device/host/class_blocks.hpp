@@ -49,7 +49,7 @@ class block_pool {
   std::atomic<std::uint32_t> next_{0};
 };
 
-/// What one thread has collected of each class. The arrays are its scratch.
+/// The keys that one thread has collected of each class. The arrays are its scratch.
 template <class K>
 struct class_writer {
   static constexpr std::uint64_t line_keys = 64 / sizeof(K);

@@ -23,7 +23,7 @@
 
 namespace spansort::device::host {
 
-/// How tiles are cut into slots: the same for all threads.
+/// All threads cut their tiles into slots like this.
 struct slot_plan {
   std::uint64_t tile_keys = 0;
   std::vector<std::uint32_t> begins;  ///< [class], and the end of the last
@@ -116,7 +116,7 @@ class class_partition {
       std::fill(shares.begin(), shares.end(), 1.0 / classes.num_classes);
     } else {
       for (const K key : sample) shares[classes.of(key)] += 1;
-      // What a class has beyond the share that the sample tells: three standard deviations, and some that it missed.
+      // A class may have more than the share that the sample tells: three standard deviations, and some that it missed.
       for (double& s : shares) s = (s + 3 * std::sqrt(s) + 4) / static_cast<double>(sample.size());
     }
     slot_plan plan;

@@ -70,7 +70,7 @@ class class_sorter {
     std::uint64_t begin = 0;  ///< in the result, once the class has been sorted
   };
 
-  /// Where the keys of a class lie, and where they go.
+  /// The place of a class's keys in the blocks, and in the result.
   struct class_place {
     std::uint64_t begin = 0;
     std::uint64_t count = 0;  ///< without the heavy values

@@ -183,7 +183,7 @@ class parallel_sorter {
       if (finish_ordered(order, source, result, num_keys, {0, sizeof(K) * 8})) return;
       if (seen.few.count != 0 && sort_few(source, result, num_keys, seen.few)) return;
     }
-    // What has to be copied at the end is not in its place before.
+    // Keys that have to be copied at the end are not in their place before.
     const bool in_place = source.keys == result.keys;
     class_sorter<K, Order>(team_, codec_, limits_, in_place ? watch_ : watch_.without_flow(), outcome_)
         .sort(source.keys, alternate.keys, num_keys, static_cast<std::uint64_t>(result.keys - result_.keys), can_stop_,

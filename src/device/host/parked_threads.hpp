@@ -12,7 +12,7 @@ namespace spansort::device::host {
 /// Threads stay until the process ends. One thread at a time gives them work.
 class parked_threads {
  public:
-  /// What they are to do; `number` counts them from 1 on.
+  /// The work of the threads; `number` counts them from 1 on.
   struct work {
     void (*run)(void* argument, unsigned number) = nullptr;
     void* argument = nullptr;

@@ -21,7 +21,7 @@ constexpr std::uint64_t fewest_counted = 2048;
 /// Most keys of 8 and 16 bits that are sorted as words, in scratch that is no larger than that of wide keys.
 constexpr std::uint64_t most_widened = std::uint64_t{1} << 16;
 
-/// What a thread keeps from call to call, until it ends.
+/// The memory that a thread keeps from call to call, until it ends.
 class kept_scratch {
  public:
   /// Arrays for a vector_sort() of `keys`, which take more room for more keys only.

@@ -11,7 +11,7 @@ namespace spansort::device::host {
 
 /// Larger arrays are worth a device; the scratch that a thread keeps is bounded by it.
 inline constexpr std::uint64_t most_small_bytes = std::uint64_t{1} << 19;
-/// What a thread keeps at most, until it ends.
+/// The most memory that a thread keeps until it ends.
 inline constexpr std::uint64_t most_small_scratch_bytes = std::uint64_t{9} << 20;
 
 struct worker_scratch;

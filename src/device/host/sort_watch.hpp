@@ -15,7 +15,7 @@ struct stop_requested {};
 
 class sort_watch {
  public:
-  /// Both may be null.
+  /// Either pointer may be null.
   sort_watch(monitor* watch, base::record_flow* flow) : monitor_(watch), flow_(flow) {}
 
   void advance(std::uint64_t num_keys) const {

@@ -12,7 +12,7 @@
 
 namespace spansort::device::host {
 
-/// Where the values of each key go next, and where they end.
+/// The places of the values of each key: of the next one, and behind the last.
 template <class V>
 struct class_places {
   std::array<V*, most_few_values> next = {};

@@ -9,7 +9,7 @@
 
 namespace spansort::device::cuda {
 
-/// What was seen, zeroed before.
+/// The look at the keys adds up its pairs here; all is zeroed before.
 struct key_evenness {
   unsigned long long same_bucket = 0;  ///< pairs of sampled keys, as are_even() takes them
   unsigned long long same_bin = 0;

@@ -14,7 +14,7 @@ namespace spansort::device::cuda {
 /// Kernels whose sizes the GPU has no room for are compiled empty, and are not launched.
 inline constexpr bool compiles_msd_hybrid = has_msd_hybrid(compiled_family);
 
-/// What the kernels of a level are given. `sides` are the two arrays between which records move.
+/// The kernels of a level are given this. `sides` are the two arrays between which records move.
 template <class K, class V>
 struct msd_level_arguments {
   typed_records<K, V> sides[2];

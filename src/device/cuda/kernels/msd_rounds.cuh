@@ -119,7 +119,7 @@ class msd_rounds_block {
   __device__ __forceinline__ void write_words(unsigned shift) {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
-      // What lies behind the end comes last in every round.
+      // Places behind the end come last in every round.
       std::uint32_t word = ~std::uint32_t{0};
       if (has(i)) {
         const K key = order_.encode(order_.take(from_.keys[sizes::place_of(i)]));

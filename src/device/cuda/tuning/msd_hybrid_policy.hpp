@@ -53,7 +53,7 @@ inline constexpr unsigned bins_a_thread = 8;
 /// digits. Not measured.
 inline constexpr unsigned most_comparisons_each = 16;
 
-/// What is decided by the number of a bucket's records.
+/// The number of a bucket's records decides this.
 struct msd_limits {
   unsigned finish_keys[num_finish_sizes] = {};  ///< records of the largest bucket that each size finishes
   unsigned fused_keys = 0;                      ///< neighbours up to this size may be fused
