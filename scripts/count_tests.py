@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adds up the result files of ctest in a folder; the last line printed is `N passed, N failed[, N skipped]`.
 
+The end of what failed tests printed comes before it: who reads the end of a long log alone sees why they failed.
 Reads <name>.xml (ctest --output-junit or --gtest_output) and <name>.broken (no build, or no results: counts as one failure).
 Exit status 1 when anything failed or nothing passed.
 """
 import pathlib
 import sys
 import xml.etree.ElementTree as xml
+
+NUM_LAST_LINES = 60
 
 
 def outcome(case):
@@ -29,6 +32,13 @@ def name_of(case):
     return f"{case.get('classname')}.{case.get('name')}" if "result" in case.keys() else case.get("name")
 
 
+def end_of_output(case):
+    """The last lines that a test printed, each behind a bar."""
+    failure = case.find("failure")
+    text = case.findtext("system-out") or (failure.get("message", "") if failure is not None else "")
+    return [f"    | {line[:200]}" for line in text.splitlines()[-NUM_LAST_LINES:]]
+
+
 def main(folder):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for path in sorted(pathlib.Path(folder).glob("*.xml")):
@@ -43,6 +53,8 @@ def main(folder):
                     print(f"skipped: {path.stem}: {case.get('name')}: {line.removeprefix('SKIPPED ')}")
             if result != "passed":
                 print(f"{result}: {path.stem}: {name_of(case)}")
+            if result == "failed":
+                print("\n".join(end_of_output(case)))
     for path in sorted(pathlib.Path(folder).glob("*.broken")):
         counts["failed"] += 1
         print(f"failed: {path.read_text().strip()}")
