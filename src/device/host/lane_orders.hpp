@@ -9,14 +9,18 @@ namespace spansort::device::host {
 /// its functions, and GCC 12 builds them anew in every call.
 struct lane_order_tables {
   alignas(64) std::uint8_t of_8[256][8] = {};
-  alignas(64) std::uint8_t of_4_halves[16][8] = {};  ///< lanes of 64 bits as pairs of 32
+  alignas(64) std::uint8_t of_4_halves[16][8] = {};   ///< lanes of 64 bits as pairs of 32
+  alignas(64) std::uint8_t of_8_pairs[256][16] = {};  ///< lanes of 16 bits as pairs of bytes
 
   constexpr lane_order_tables() {
     for (unsigned mask = 0; mask < 256; ++mask) {
       unsigned next = 0;
       for (const unsigned wanted : {1U, 0U}) {
         for (unsigned lane = 0; lane < 8; ++lane) {
-          if ((mask >> lane & 1U) == wanted) of_8[mask][next++] = static_cast<std::uint8_t>(lane);
+          if ((mask >> lane & 1U) != wanted) continue;
+          of_8_pairs[mask][2 * next] = static_cast<std::uint8_t>(2 * lane);
+          of_8_pairs[mask][2 * next + 1] = static_cast<std::uint8_t>(2 * lane + 1);
+          of_8[mask][next++] = static_cast<std::uint8_t>(lane);
         }
       }
     }

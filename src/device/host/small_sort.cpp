@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <memory>
 
 #include "device/host/in_cache_sort.hpp"
+#include "device/host/narrow_sort.hpp"
 #include "device/host/ordered_keys.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
@@ -15,11 +17,6 @@
 
 namespace spansort::device::host {
 namespace {
-
-/// Keys of 8 bits are counted from so many on.
-constexpr std::uint64_t fewest_counted = 2048;
-/// Most keys of 8 and 16 bits that are sorted as words, in scratch that is no larger than that of wide keys.
-constexpr std::uint64_t most_widened = std::uint64_t{1} << 16;
 
 /// The memory that a thread keeps from call to call, until it ends.
 class kept_scratch {
@@ -38,20 +35,6 @@ class kept_scratch {
         .num_second_keys = room * vector_sort_spread,
         .cursors = reinterpret_cast<std::uint32_t*>(data + (1 + vector_sort_spread) * room_bytes_ + 2 * padding_bytes),
         .num_cursors = room_bytes_ / cursor_share};
-  }
-
-  /// Room for narrow keys as words, most_widened at most.
-  [[nodiscard]] std::uint32_t* wide(std::uint64_t num_keys) {
-    if (num_keys > num_wide_) {
-      const std::uint64_t wanted = std::bit_ceil(std::max(num_keys, fewest_keys));
-      wide_.reset();
-      num_wide_ = 0;
-      wide_ = make_aligned<std::uint32_t>(wanted);
-      num_wide_ = wanted;
-      // Pages have to be there, for masked stores that reach into them take microseconds otherwise.
-      std::fill_n(wide_.get(), wanted, 0U);
-    }
-    return wide_.get();
   }
 
   /// Scratch of sorts by digits and of pairs.
@@ -84,8 +67,6 @@ class kept_scratch {
 
   aligned_array<std::byte> arrays_;
   std::uint64_t room_bytes_ = 0;  ///< of keys
-  aligned_array<std::uint32_t> wide_;
-  std::uint64_t num_wide_ = 0;
   std::unique_ptr<worker_scratch> of_worker_;
 };
 
@@ -103,25 +84,35 @@ void sort_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_
 }
 
 /// Writes keys of 8 bits by their counts.
-inline void sort_by_counts(const keys::codec_of<std::uint8_t>& codec, std::uint8_t* keys, std::uint64_t num_keys) {
-  std::uint32_t counts[4][256] = {};  // neighbours that are equal do not wait for each other
-  for (std::uint64_t i = 0; i < num_keys; ++i) ++counts[i % 4][codec.encode_bits(keys[i])];
+void sort_by_counts(const keys::codec_of<std::uint8_t>& codec, std::uint8_t* keys, std::uint64_t num_keys) {
+  constexpr unsigned together = 8;
+  std::uint32_t counts[together][256] = {};  // neighbours that are equal do not wait for each other
+  std::uint64_t i = 0;
+  for (; i + together <= num_keys; i += together) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, keys + i, together);
+    for (unsigned j = 0; j < together; ++j) ++counts[j][static_cast<std::uint8_t>(word >> 8 * j)];
+  }
+  for (; i < num_keys; ++i) ++counts[0][keys[i]];
   for (unsigned encoded = 0; encoded < 256; ++encoded) {
-    const std::uint64_t count =
-        std::uint64_t{counts[0][encoded]} + counts[1][encoded] + counts[2][encoded] + counts[3][encoded];
-    keys = std::fill_n(keys, count, codec.decode(static_cast<std::uint8_t>(encoded)));
+    const std::uint8_t key = codec.decode(static_cast<std::uint8_t>(encoded));
+    std::uint64_t count = 0;
+    for (const auto& of_lane : counts) count += of_lane[key];
+    keys = std::fill_n(keys, count, key);
   }
 }
 
-/// Sorts keys of 8 and 16 bits as words of 32.
-template <class K>
-void sort_widened(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
-  std::uint32_t* const wide = kept.wide(num_keys);
-  const vector_sort_scratch<std::uint32_t> scratch = kept.arrays(wide, num_keys);
+void sort_narrow(const keys::codec_of<std::uint16_t>& codec, std::uint16_t* keys, std::uint64_t num_keys) {
+  if (num_keys <= narrow_sort_unscratched) return narrow_sort(codec, keys, num_keys, nullptr, nullptr);
+  const vector_sort_scratch<std::uint16_t> scratch = kept.arrays(keys, num_keys);
   if (finish_ordered(codec, keys, num_keys)) return;
-  for (std::uint64_t i = 0; i < num_keys; ++i) wide[i] = codec.encode_bits(keys[i]);
-  vector_sort(keys::codec_of<std::uint32_t>{}, wide, wide, num_keys, scratch);
-  for (std::uint64_t i = 0; i < num_keys; ++i) keys[i] = codec.decode(static_cast<K>(wide[i]));
+  narrow_sort(codec, keys, num_keys, scratch.first, scratch.second);
+}
+
+void sort_narrow(const keys::codec_of<std::uint8_t>& codec, std::uint8_t* keys, std::uint64_t num_keys) {
+  if (num_keys <= narrow_sort_unscratched && has_vector_sort()) return narrow_sort(codec, keys, num_keys);
+  if (finish_ordered(codec, keys, num_keys)) return;
+  sort_by_counts(codec, keys, num_keys);
 }
 
 template <class K>
@@ -144,13 +135,8 @@ void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys
     const keys::codec_of<K> of_width = codec.of<K>();
     if constexpr (sizeof(K) >= 4) {
       if (has_vector_sort()) return sort_in_vectors(of_width, static_cast<K*>(keys), num_keys);
-    } else {
-      if (sizeof(K) == 1 && num_keys >= fewest_counted) {
-        return sort_by_counts(codec.of<std::uint8_t>(), static_cast<std::uint8_t*>(keys), num_keys);
-      }
-      if (num_keys <= most_widened && has_vector_sort()) {
-        return sort_widened(of_width, static_cast<K*>(keys), num_keys);
-      }
+    } else if (sizeof(K) == 1 || has_vector_sort()) {
+      return sort_narrow(of_width, static_cast<K*>(keys), num_keys);
     }
     sort_by_digits(of_width, static_cast<K*>(keys), num_keys);
   });

@@ -29,7 +29,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// The bits that vectors compare: 64-bit keys as signed ones, for AVX2 compares no others.
 template <class K>
-using lane_type = std::conditional_t<sizeof(K) == 8, std::int64_t, std::uint32_t>;
+using lane_type = std::conditional_t<sizeof(K) == 8, std::int64_t, K>;
 
 template <class K>
 HWY_INLINE K to_lane_bits(K encoded) {
@@ -82,15 +82,52 @@ struct lane_codec {
   }
 };
 
-/// Loads the lanes of the mask, and `other` into the rest. Memory of other lanes is not touched.
+/// Lanes of 16 bits have no masked loads and stores on AVX2.
+template <class K>
+inline constexpr bool has_masked_memory = HWY_TARGET != HWY_AVX2 || sizeof(K) >= 4;
+
+/// Loads the lanes of the mask, and `other` into the rest. Memory of other lanes is not touched, where that is known.
 template <class D, class V>
 HWY_INLINE V load_lanes(D d, hn::Mask<D> mask, const hn::TFromD<D>* from, V other) {
+  if constexpr (!has_masked_memory<hn::TFromD<D>>) return hn::IfThenElse(mask, hn::LoadU(d, from), other);
 #if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(*from) == 2) return V{_mm512_mask_loadu_epi16(other.raw, mask.raw, from)};
   if constexpr (sizeof(*from) == 4) return V{_mm512_mask_loadu_epi32(other.raw, mask.raw, from)};
   if constexpr (sizeof(*from) == 8) return V{_mm512_mask_loadu_epi64(other.raw, mask.raw, from)};
 #else
   return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, from), other);
 #endif
+}
+
+/// Encodes into `to`; returns the least and the greatest lane bits.
+template <class K, bool identity>
+std::pair<lane_type<K>, lane_type<K>> encode_all(const keys::codec_of<K>& codec, const K* from, std::uint64_t num_keys,
+                                                 lane_type<K>* to) {
+  using T = lane_type<K>;
+  const full_tag<K> d;
+  constexpr std::uint64_t lanes = lanes_of<K>();
+  const lane_codec<K, identity, full_tag<K>> lane(d, codec);
+  auto least = hn::Set(d, hwy::HighestValue<T>());
+  auto greatest = hn::Set(d, hwy::LowestValue<T>());
+  std::uint64_t i = 0;
+  for (; i + lanes <= num_keys; i += lanes) {
+    const auto x = lane.encode(hn::LoadU(d, reinterpret_cast<const T*>(from + i)));
+    least = hn::Min(least, x);
+    greatest = hn::Max(greatest, x);
+    hn::StoreU(x, d, to + i);
+  }
+  HWY_ALIGN T lows[lanes];
+  HWY_ALIGN T highs[lanes];
+  hn::Store(least, d, lows);
+  hn::Store(greatest, d, highs);
+  T low = *std::min_element(lows, lows + lanes);
+  T high = *std::max_element(highs, highs + lanes);
+  for (; i < num_keys; ++i) {
+    to[i] = static_cast<T>(to_lane_bits(identity ? from[i] : codec.encode_bits(from[i])));
+    low = std::min(low, to[i]);
+    high = std::max(high, to[i]);
+  }
+  return {low, high};
 }
 
 /// Sorts one part of a worker's keys and puts it into its place. Results are decoded.
@@ -102,7 +139,8 @@ class finisher {
   using V = hn::Vec<D>;
   finisher(const keys::codec_of<K>& codec, K* result_end) : codec_(codec), result_end_(result_end) {}
 
-  /// `num_keys` <= network_size() lane bits. Whole vectors are written where the result goes on.
+  /// `num_keys` <= network_size() lane bits; keys of 16 bits have a vector's room behind them. Whole vectors are
+  /// written where the result goes on.
   HWY_INLINE void sort(const T* keys, std::uint64_t num_keys, K* result) const {
     if (num_keys > 16 * lanes) return sort_as<32, true>(keys, num_keys, result);
     sort_few<true>(keys, num_keys, result);
@@ -110,6 +148,12 @@ class finisher {
 
   /// This does the same for keys as they are; `result` is `keys` or does not overlap them.
   HWY_INLINE void sort_raw(const K* keys, std::uint64_t num_keys, K* result) const {
+    if constexpr (!has_masked_memory<K>) {
+      HWY_ALIGN T copied[network_size<K>()];
+      std::memcpy(copied, keys, num_keys * sizeof(K));
+      if (num_keys > 16 * lanes) return sort_as<32, false>(copied, num_keys, result);
+      return sort_few<false>(copied, num_keys, result);
+    }
     if constexpr (are_lane_bits) return sort(reinterpret_cast<const T*>(keys), num_keys, result);
     if (num_keys <= 16 * lanes) return sort_few<false>(reinterpret_cast<const T*>(keys), num_keys, result);
     HWY_ALIGN T encoded[network_size<K>()];
@@ -132,7 +176,7 @@ class finisher {
 
  private:
   static constexpr std::uint64_t lanes = lanes_of<K>();
-  static constexpr bool are_lane_bits = identity && sizeof(K) == 4;
+  static constexpr bool are_lane_bits = identity && sizeof(K) != 8;
 
   template <bool encoded>
   HWY_INLINE void sort_few(const T* keys, std::uint64_t num_keys, K* result) const {
@@ -153,7 +197,7 @@ class finisher {
     sort_network(d, v);
     if (static_cast<std::uint64_t>(result_end_ - result) >= rows * lanes) {
       store_rows(d, codec, v, reinterpret_cast<T*>(result), std::make_index_sequence<rows>());
-    } else if (HWY_UNLIKELY(ends_across_pages(result, num_keys))) {
+    } else if (!has_masked_memory<K> || HWY_UNLIKELY(ends_across_pages(result, num_keys))) {
       HWY_ALIGN T sorted[rows * lanes];
       store_rows(d, codec, v, sorted, std::make_index_sequence<rows>());
       std::memcpy(result, sorted, num_keys * sizeof(K));

@@ -8,6 +8,7 @@
 #define SPANSORT_VECTOR_NETWORK_INL
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -107,10 +108,46 @@ HWY_INLINE void sort_columns(V (&v)[32]) {
 
 // ---- lanes
 
+/// Exchanges neighbouring lanes of 16 bits.
+template <class V>
+HWY_INLINE V swap_halves(V x) {
+#if HWY_TARGET == HWY_AVX3
+  return V{_mm512_rol_epi32(x.raw, 16)};
+#else
+  return V{_mm256_shufflehi_epi16(_mm256_shufflelo_epi16(x.raw, 0xB1), 0xB1)};
+#endif
+}
+
+/// reverse_lanes() of 16 bits.
+template <unsigned width, class V>
+HWY_INLINE V reverse_narrow_lanes(V x) {
+  if constexpr (width == 2) return swap_halves(x);
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (width == 4) return V{_mm512_shufflehi_epi16(_mm512_shufflelo_epi16(x.raw, 0x1B), 0x1B)};
+  if constexpr (width >= 8) {
+    const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(14, 15, 12, 13, 10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1));
+    const __m512i blocks = _mm512_shuffle_epi8(x.raw, order);
+    if constexpr (width == 8) return V{blocks};
+    return V{_mm512_shuffle_i64x2(blocks, blocks, width == 16 ? 0xB1 : 0x1B)};
+  }
+#else
+  if constexpr (width == 4) return V{_mm256_shufflehi_epi16(_mm256_shufflelo_epi16(x.raw, 0x1B), 0x1B)};
+  if constexpr (width >= 8) {
+    const __m256i order =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(14, 15, 12, 13, 10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1));
+    const __m256i blocks = _mm256_shuffle_epi8(x.raw, order);
+    if constexpr (width == 8) return V{blocks};
+    return V{_mm256_permute2x128_si256(blocks, blocks, 0x01)};
+  }
+#endif
+}
+
 /// Reverses every `width` lanes.
 template <unsigned width, class D, class V>
 HWY_INLINE V reverse_lanes(D d, V x) {
-  if constexpr (width == 2) {
+  if constexpr (sizeof(hn::TFromD<D>) == 2) {
+    return reverse_narrow_lanes<width>(x);
+  } else if constexpr (width == 2) {
     return hn::Reverse2(d, x);
   } else if constexpr (width == 4) {
     return hn::Reverse4(d, x);
@@ -127,7 +164,9 @@ template <unsigned distance, class D, class V>
 HWY_INLINE V swap_lanes(D, V x) {
   constexpr std::size_t bytes = distance * sizeof(hn::TFromD<D>);
 #if HWY_TARGET == HWY_AVX3
-  if constexpr (bytes == 4) {
+  if constexpr (bytes == 2) {
+    return swap_halves(x);
+  } else if constexpr (bytes == 4) {
     return V{_mm512_shuffle_epi32(x.raw, static_cast<_MM_PERM_ENUM>(0xB1))};
   } else if constexpr (bytes == 8) {
     return V{_mm512_shuffle_epi32(x.raw, static_cast<_MM_PERM_ENUM>(0x4E))};
@@ -136,7 +175,9 @@ HWY_INLINE V swap_lanes(D, V x) {
     return V{_mm512_shuffle_i64x2(x.raw, x.raw, blocks)};
   }
 #else
-  if constexpr (bytes == 4) {
+  if constexpr (bytes == 2) {
+    return swap_halves(x);
+  } else if constexpr (bytes == 4) {
     return V{_mm256_shuffle_epi32(x.raw, 0xB1)};
   } else if constexpr (bytes == 8) {
     return V{_mm256_shuffle_epi32(x.raw, 0x4E)};
@@ -160,14 +201,21 @@ HWY_INLINE V sort_lanes(D d, V x, V other) {
   using T = hn::TFromD<D>;
 #if HWY_TARGET == HWY_AVX3
   constexpr unsigned upper = upper_lanes<distance, hn::MaxLanes(D()), 1>();
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (sizeof(T) == 2) {
+    return V{_mm512_mask_max_epu16(hn::Min(x, other).raw, static_cast<__mmask32>(upper), x.raw, other.raw)};
+  } else if constexpr (sizeof(T) == 4) {
     return V{_mm512_mask_max_epu32(hn::Min(x, other).raw, static_cast<__mmask16>(upper), x.raw, other.raw)};
   } else {
     return V{_mm512_mask_max_epi64(hn::Min(x, other).raw, static_cast<__mmask8>(upper), x.raw, other.raw)};
   }
 #else
-  constexpr int upper = upper_lanes<distance, hn::MaxLanes(D()), sizeof(T) / 4>();
-  if constexpr (sizeof(T) == 4) {
+  constexpr int upper =
+      static_cast<int>(upper_lanes<distance, hn::MaxLanes(D()), std::max<unsigned>(sizeof(T) / 4, 1)>());
+  if constexpr (sizeof(T) == 2 && distance == 8) {
+    return V{_mm256_blend_epi32(hn::Min(x, other).raw, hn::Max(x, other).raw, 0xF0)};
+  } else if constexpr (sizeof(T) == 2) {  // the same in both blocks
+    return V{_mm256_blend_epi16(hn::Min(x, other).raw, hn::Max(x, other).raw, upper & 0xFF)};
+  } else if constexpr (sizeof(T) == 4) {
     return V{_mm256_blend_epi32(hn::Min(x, other).raw, hn::Max(x, other).raw, upper)};
   } else {
     // AVX2 compares 64 bits, and has no minimum of them: one comparison says which lanes to exchange.

@@ -27,37 +27,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
-/// Encodes into `to`; returns the least and the greatest lane bits.
-template <class K, bool identity>
-std::pair<lane_type<K>, lane_type<K>> encode_all(const keys::codec_of<K>& codec, const K* from, std::uint64_t num_keys,
-                                                 lane_type<K>* to) {
-  using T = lane_type<K>;
-  const full_tag<K> d;
-  constexpr std::uint64_t lanes = lanes_of<K>();
-  const lane_codec<K, identity, full_tag<K>> lane(d, codec);
-  auto least = hn::Set(d, hwy::HighestValue<T>());
-  auto greatest = hn::Set(d, hwy::LowestValue<T>());
-  std::uint64_t i = 0;
-  for (; i + lanes <= num_keys; i += lanes) {
-    const auto x = lane.encode(hn::LoadU(d, reinterpret_cast<const T*>(from + i)));
-    least = hn::Min(least, x);
-    greatest = hn::Max(greatest, x);
-    hn::StoreU(x, d, to + i);
-  }
-  HWY_ALIGN T lows[lanes];
-  HWY_ALIGN T highs[lanes];
-  hn::Store(least, d, lows);
-  hn::Store(greatest, d, highs);
-  T low = *std::min_element(lows, lows + lanes);
-  T high = *std::max_element(highs, highs + lanes);
-  for (; i < num_keys; ++i) {
-    to[i] = static_cast<T>(to_lane_bits(identity ? from[i] : codec.encode_bits(from[i])));
-    low = std::min(low, to[i]);
-    high = std::max(high, to[i]);
-  }
-  return {low, high};
-}
-
 // ---- slots
 
 /// Scatters keys that lie evenly to slots without a count, then finishes each slot. Returns whether all slots held

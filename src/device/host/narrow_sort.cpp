@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Highway compiles this file once a target (foreach_target includes it again); the exported functions below the guard
+// dispatch at run time.
+#include "device/host/narrow_sort.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <cstring>
+
+#include "device/host/vector_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "device/host/narrow_sort.cpp"
+#include <hwy/foreach_target.h>
+//
+#include <hwy/highway.h>
+
+#include "device/host/narrow_quicksort-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace spansort::device::host::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using codec_of_16 = keys::codec_of<std::uint16_t>;
+using codec_of_8 = keys::codec_of<std::uint8_t>;
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+template <bool identity, bool compresses>
+void sort_16_as(const codec_of_16& codec, std::uint16_t* keys, std::uint64_t num_keys, std::uint16_t* first,
+                std::uint16_t* second) {
+  const finisher<std::uint16_t, identity> finish(codec, keys + num_keys);
+  if (num_keys <= network_size<std::uint16_t>()) return finish.sort_raw(keys, num_keys, keys);
+  const auto [least, greatest] = encode_all<std::uint16_t, identity>(codec, keys, num_keys, first);
+  const bool is_even = narrow_sample(first, num_keys).lies_evenly(least, greatest);
+  const unsigned most_depth = 2 * static_cast<unsigned>(std::bit_width(num_keys));
+  narrow_quicksorter<identity, compresses>(finish).sort(first, second, keys, {num_keys, least, greatest}, is_even,
+                                                        most_depth);
+}
+
+template <bool compresses>
+void sort_16(const codec_of_16& codec, std::uint16_t* keys, std::uint64_t num_keys, std::uint16_t* first,
+             std::uint16_t* second) {
+  if (num_keys == 0) return;
+  if (codec.is_identity()) return sort_16_as<true, compresses>(codec, keys, num_keys, first, second);
+  sort_16_as<false, compresses>(codec, keys, num_keys, first, second);
+}
+
+/// Returns the function that this processor runs best.
+auto choose_sort_16() {
+#if HWY_TARGET == HWY_AVX3
+  if (__builtin_cpu_supports("avx512vbmi2")) return &sort_16<true>;
+#endif
+  return &sort_16<false>;
+}
+
+using half_tag = hn::Rebind<std::uint8_t, full_tag<std::uint16_t>>;
+using half_vector = hn::Vec<half_tag>;
+
+/// Loads `count` keys of 8 bits, fewer than a vector of 16 has lanes, and anything into the other lanes.
+HWY_INLINE half_vector load_first(const std::uint8_t* from, std::uint64_t count) {
+#if HWY_TARGET == HWY_AVX3
+  return half_vector{_mm256_maskz_loadu_epi8(~(~0U << count), from)};
+#else
+  HWY_ALIGN std::uint8_t copied[hn::MaxLanes(half_tag())] = {};
+  std::memcpy(copied, from, count);
+  return hn::Load(half_tag(), copied);
+#endif
+}
+
+/// Stores as many.
+HWY_INLINE void store_first(half_vector x, std::uint8_t* to, std::uint64_t count) {
+#if HWY_TARGET == HWY_AVX3
+  _mm256_mask_storeu_epi8(to, ~(~0U << count), x.raw);
+#else
+  HWY_ALIGN std::uint8_t all[hn::MaxLanes(half_tag())];
+  hn::Store(x, half_tag(), all);
+  std::memcpy(to, all, count);
+#endif
+}
+
+/// Keys of 8 bits in the order of their encodings, widened by zeros, are sorted as they are by vectors of 16.
+void sort_8(const codec_of_8& codec, std::uint8_t* keys, std::uint64_t num_keys) {
+  constexpr std::uint64_t most = network_size<std::uint16_t>();
+  static_assert(most >= narrow_sort_unscratched);
+  if (num_keys == 0) return;
+  HWY_ALIGN std::uint16_t wide[most];
+  const full_tag<std::uint16_t> d;
+  const half_tag half;
+  constexpr std::uint64_t lanes = lanes_of<std::uint16_t>();
+  const lane_codec<std::uint8_t, false, half_tag> lane(half, codec);
+  const auto widen = [&](half_vector x, std::uint64_t at)
+                         HWY_ATTR { hn::Store(hn::PromoteTo(d, lane.encode(x)), d, wide + at); };
+  const auto narrowed = [&](std::uint64_t at) HWY_ATTR {
+    const hn::RebindToSigned<full_tag<std::uint16_t>> di;
+    return lane.decode(hn::DemoteTo(half, hn::BitCast(di, hn::Load(d, wide + at))));
+  };
+  const std::uint64_t num_whole = num_keys / lanes * lanes;
+  for (std::uint64_t i = 0; i < num_whole; i += lanes) widen(hn::LoadU(half, keys + i), i);
+  if (num_whole != num_keys) widen(load_first(keys + num_whole, num_keys - num_whole), num_whole);
+  finisher<std::uint16_t, true>(codec_of_16{}, wide + most).sort(wide, num_keys, wide);
+  for (std::uint64_t i = 0; i < num_whole; i += lanes) hn::StoreU(narrowed(i), half, keys + i);
+  if (num_whole != num_keys) store_first(narrowed(num_whole), keys + num_whole, num_keys - num_whole);
+}
+
+#else  // other vectors are too narrow
+
+void sort_16(const codec_of_16&, std::uint16_t*, std::uint64_t, std::uint16_t*, std::uint16_t*) {}
+auto choose_sort_16() { return &sort_16; }
+void sort_8(const codec_of_8&, std::uint8_t*, std::uint64_t) {}
+
+#endif
+
+}  // namespace spansort::device::host::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace spansort::device::host {
+
+void narrow_sort(const keys::codec_of<std::uint16_t>& codec, std::uint16_t* keys, std::uint64_t num_keys,
+                 std::uint16_t* first, std::uint16_t* second) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(choose_sort_16)();
+  best(codec, keys, num_keys, first, second);
+}
+
+void narrow_sort(const keys::codec_of<std::uint8_t>& codec, std::uint8_t* keys, std::uint64_t num_keys) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(sort_8);
+  best(codec, keys, num_keys);
+}
+
+}  // namespace spansort::device::host
+#endif
