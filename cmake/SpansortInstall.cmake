@@ -46,14 +46,16 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/SpansortConfigVersion.cm
 install(FILES "${PROJECT_BINARY_DIR}/SpansortConfig.cmake" "${PROJECT_BINARY_DIR}/SpansortConfigVersion.cmake"
   DESTINATION "${package_dir}" COMPONENT development)
 if(NOT BUILD_SHARED_LIBS)
-  install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake" DESTINATION "${package_dir}" COMPONENT development)
+  install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindSodium.cmake" DESTINATION "${package_dir}" COMPONENT development)
 endif()
 
 # Whoever links the static library links what it uses, too; a shared one brings that along.
 set(pc_requires "")
 set(pc_libs "")
+set(pc_requires_mpi "")
 if(NOT BUILD_SHARED_LIBS)
   set(pc_requires "tbb hwloc fmt")
+  set(pc_requires_mpi "libsodium")
   set(pc_libs "-pthread -ldl")
   if(SPANSORT_HAS_CUDA)
     string(APPEND pc_libs " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt")

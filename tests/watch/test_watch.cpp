@@ -187,7 +187,7 @@ TEST(watch, ARankAloneNeedsNothing) {
 TEST(rendezvous, StrangersAreTurnedAwayAndDoNotHoldUp) {
   rendezvous_host host(true);
   rendezvous_point wrong = host.point();
-  wrong.token[0] = wrong.token[0] == '0' ? '1' : '0';
+  wrong.secret[0] ^= 1;
   auto stranger = std::async(std::launch::async, [&] { return connect_to_host(wrong, 1, 0ms); });
   auto too_high = std::async(std::launch::async, [&] { return connect_to_host(host.point(), 2, 0ms); });
   auto rank_1 = std::async(std::launch::async, [&] {
@@ -243,11 +243,11 @@ TEST(rendezvous, OverTheNetworkWhereThereIsOne) {
 }
 
 TEST(rendezvous, PointsSurviveTheirText) {
-  const rendezvous_point point{{"10.0.0.1", "fd00::1"}, 65535, "0123abcd"};
+  const rendezvous_point point{{"10.0.0.1", "fd00::1"}, 65535, random_secret()};
   const rendezvous_point copy = rendezvous_point::from_text(point.to_text());
   EXPECT_EQ(copy.addresses, point.addresses);
   EXPECT_EQ(copy.port, point.port);
-  EXPECT_EQ(copy.token, point.token);
+  EXPECT_EQ(copy.secret, point.secret);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <mutex>
 #include <thread>
@@ -38,7 +39,9 @@ std::optional<node_failure> failure_of(std::string_view payload) {
   const std::size_t second = first == payload.npos ? payload.npos : payload.find(separator, first + 1);
   if (second == payload.npos) return std::nullopt;
   node_failure failure;
-  for (const char digit : payload.substr(0, first)) failure.node_rank = failure.node_rank * 10 + unsigned(digit - '0');
+  const std::string_view rank = payload.substr(0, first);
+  const auto [end, code] = std::from_chars(rank.begin(), rank.end(), failure.node_rank);
+  if (code != std::errc() || end != rank.end()) return std::nullopt;
   failure.phase = payload.substr(first + 1, second - first - 1);
   failure.reason = payload.substr(second + 1);
   return failure;

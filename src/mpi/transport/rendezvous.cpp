@@ -8,18 +8,20 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <system_error>
 #include <thread>
 
+#include "mpi/transport/lobby.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::transport {
@@ -28,8 +30,9 @@ namespace {
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// The time in which a connection is to be made and answered, by one address.
+/// The time in which a connection is to be made and answered, by one address; the shortest where there is less.
 constexpr milliseconds answer_limit{5000};
+constexpr milliseconds shortest_answer_limit{1000};
 
 std::string error_text(int code) { return std::generic_category().message(code); }
 
@@ -41,14 +44,6 @@ std::string error_text(int code) { return std::generic_category().message(code);
 int milliseconds_until(clock::time_point deadline) {
   const auto left = std::chrono::ceil<milliseconds>(deadline - clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60000));
-}
-
-std::string random_token() {
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) throw_errno("get a token");
-  std::string token;
-  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
-  return token;
 }
 
 void send_at_once(int fd) {
@@ -142,55 +137,6 @@ std::uint16_t port_of(int fd) {
   return ntohs(port);
 }
 
-// ---- greeting
-
-std::string hello_payload(const rendezvous_point& point, unsigned node_rank) {
-  return fmt::format("{} {}", point.token, node_rank);
-}
-
-/// The node rank that says hello; nothing for a stranger.
-std::optional<unsigned> node_of_hello(const frame& greeting, const rendezvous_point& point, unsigned num_nodes) {
-  if (greeting.kind != frame_kind::hello) return std::nullopt;
-  for (unsigned r = 1; r < num_nodes; ++r) {
-    if (greeting.payload == hello_payload(point, r)) return r;
-  }
-  return std::nullopt;
-}
-
-/// Those who have connected, in the order of coming, and those of them who have said who they are.
-struct lobby {
-  std::vector<watch_link> unknown;
-  std::vector<node_link> known;
-};
-
-/// Returns whether to keep waiting for what `caller` says.
-bool listen_to(watch_link& caller, const rendezvous_point& point, unsigned num_nodes, lobby& all) {
-  std::vector<frame> frames;
-  const bool is_connected = caller.receive(frames);
-  if (frames.empty()) return is_connected;
-  const std::optional<unsigned> rank = node_of_hello(frames.front(), point, num_nodes);
-  if (!rank) return false;
-  caller.send(frame_kind::welcome, point.token);
-  // A node rank that comes again has given up its first connection.
-  std::erase_if(all.known, [&](const node_link& link) { return link.node_rank == *rank; });
-  all.known.push_back({*rank, std::move(caller)});
-  return false;
-}
-
-void serve_lobby(lobby& all, const socket_handle& listener, const rendezvous_point& point, unsigned num_nodes,
-                 int timeout_ms) {
-  std::vector<pollfd> wanted{{listener.get(), POLLIN, 0}};
-  for (const watch_link& caller : all.unknown) wanted.push_back({caller.fd(), POLLIN, 0});
-  if (::poll(wanted.data(), wanted.size(), timeout_ms) <= 0) return;
-  std::erase_if(all.unknown, [&](watch_link& caller) { return !listen_to(caller, point, num_nodes, all); });
-  while (true) {
-    socket_handle next(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!next.is_open()) return;
-    send_at_once(next.get());
-    all.unknown.emplace_back(std::move(next));
-  }
-}
-
 std::string missing_nodes(const std::vector<node_link>& known, unsigned num_nodes) {
   std::string missing;
   for (unsigned r = 1; r < num_nodes; ++r) {
@@ -212,10 +158,41 @@ bool wait_for(int fd, short events, clock::time_point deadline) {
   }
 }
 
+bool send_whole(int fd, std::span<const unsigned char> message) {
+  return ::send(fd, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(message.size());
+}
+
+/// Fills `message`, and reads nothing behind it. Empty, or what is in the way.
+std::string receive_whole(int fd, std::span<unsigned char> message, clock::time_point deadline) {
+  while (!message.empty()) {
+    if (clock::now() >= deadline || !wait_for(fd, POLLIN, deadline)) return "connected, but node rank 0 did not answer";
+    const ssize_t got = ::recv(fd, message.data(), message.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) continue;
+    if (got <= 0) return "connected, but turned away";
+    message = message.subspan(static_cast<std::size_t>(got));
+  }
+  return "";
+}
+
+/// Both ends prove that they know the job's secret. Empty, or what is in the way.
+std::string greet(int fd, const job_secret& secret, unsigned node_rank, clock::time_point deadline) {
+  const std::string something_else = "connected, but to something else";
+  challenge_message challenge;
+  if (std::string problem = receive_whole(fd, challenge, deadline); !problem.empty()) return problem;
+  const std::optional<greeting_nonce> hosts = nonce_of(challenge);
+  const std::optional<meeting_place> place = called_place(fd);
+  if (!hosts || !place) return something_else;
+  const greeting_facts facts{*hosts, random_nonce(), node_rank, *place};
+  if (!send_whole(fd, make_hello(secret, facts))) return "connected, but turned away";
+  welcome_message welcome;
+  if (std::string problem = receive_whole(fd, welcome, deadline); !problem.empty()) return problem;
+  return is_welcome(welcome, secret, facts) ? "" : something_else;
+}
+
 /// Empty when `link` is connected and welcome, else what is in the way.
 std::string try_address(watch_link& link, const socket_address& address, const rendezvous_point& point,
-                        unsigned node_rank) {
-  const clock::time_point deadline = clock::now() + answer_limit;
+                        unsigned node_rank, clock::time_point deadline) {
   socket_handle made = open_socket(address.storage.ss_family);
   if (!made.is_open()) return error_text(errno);
   const int fd = made.get();
@@ -227,21 +204,38 @@ std::string try_address(watch_link& link, const socket_address& address, const r
     ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size);
     if (code != 0) return error_text(code);
   }
-  link = watch_link(std::move(made));
-  link.send(frame_kind::hello, hello_payload(point, node_rank));
-  std::vector<frame> frames;
-  while (frames.empty()) {
-    if (!wait_for(fd, POLLIN, deadline)) return "connected, but node rank 0 did not answer";
-    if (!link.receive(frames) && frames.empty()) return "connected, but turned away";
+  std::string problem = greet(fd, point.secret, node_rank, deadline);
+  if (problem.empty()) link = watch_link(std::move(made));
+  return problem;
+}
+
+/// A first try has some time even where no more is allowed.
+clock::time_point answer_deadline(clock::time_point deadline) {
+  const clock::time_point now = clock::now();
+  return std::min(now + answer_limit, std::max(deadline, now + shortest_answer_limit));
+}
+
+std::string to_hex(const job_secret& secret) {
+  std::string text;
+  for (const unsigned char byte : secret) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+/// All zero when the text is not that of a secret: nobody's proofs agree then.
+job_secret secret_of(std::string_view text) {
+  job_secret secret{};
+  if (text.size() != 2 * secret.size()) return secret;
+  for (std::size_t i = 0; i < secret.size(); ++i) {
+    const std::string_view digits = text.substr(2 * i, 2);
+    if (std::from_chars(digits.begin(), digits.end(), secret[i], 16).ptr != digits.end()) return {};
   }
-  const bool is_welcome = frames.front().kind == frame_kind::welcome && frames.front().payload == point.token;
-  return is_welcome ? "" : "connected, but to something else";
+  return secret;
 }
 
 }  // namespace
 
 std::string rendezvous_point::to_text() const {
-  std::string text = fmt::format("{} {}", token, port);
+  std::string text = fmt::format("{} {}", to_hex(secret), port);
   for (const std::string& address : addresses) text += " " + address;
   return text;
 }
@@ -249,13 +243,15 @@ std::string rendezvous_point::to_text() const {
 rendezvous_point rendezvous_point::from_text(std::string_view text) {
   std::istringstream words{std::string(text)};
   rendezvous_point point;
-  words >> point.token >> point.port;
+  std::string secret;
+  words >> secret >> point.port;
+  point.secret = secret_of(secret);
   for (std::string address; words >> address;) point.addresses.push_back(address);
   return point;
 }
 
 rendezvous_host::rendezvous_host(bool is_one_host) {
-  point_.token = random_token();
+  point_.secret = random_secret();
   point_.addresses = is_one_host ? std::vector<std::string>{"127.0.0.1"} : outside_addresses();
   if (point_.addresses.empty()) {
     throw io_error(
@@ -271,16 +267,16 @@ rendezvous_host::rendezvous_host(bool is_one_host) {
 
 std::vector<node_link> rendezvous_host::accept_nodes(unsigned num_nodes, milliseconds limit) {
   const clock::time_point deadline = clock::now() + limit;
-  lobby all;
-  while (all.known.size() + 1 < num_nodes) {
+  lobby callers(listener_, point_.secret, num_nodes);
+  while (callers.known().size() + 1 < num_nodes) {
     if (clock::now() >= deadline) {
       throw io_error(fmt::format("failure watch: no connection from node rank {} in {} ms",
-                                 missing_nodes(all.known, num_nodes), limit.count()),
+                                 missing_nodes(callers.known(), num_nodes), limit.count()),
                      0);
     }
-    serve_lobby(all, listener_, point_, num_nodes, milliseconds_until(deadline));
+    callers.serve(deadline);
   }
-  return std::move(all.known);
+  return std::move(callers.known());
 }
 
 node_link connect_to_host(const rendezvous_point& point, unsigned node_rank, milliseconds limit) {
@@ -291,7 +287,8 @@ node_link connect_to_host(const rendezvous_point& point, unsigned node_rank, mil
     for (const std::string& text : point.addresses) {
       const std::optional<socket_address> address = parse_address(text, point.port);
       watch_link link;
-      const std::string problem = address ? try_address(link, *address, point, node_rank) : "not an address";
+      const std::string problem =
+          address ? try_address(link, *address, point, node_rank, answer_deadline(deadline)) : "not an address";
       if (problem.empty()) return {0, std::move(link)};
       problems += fmt::format("{}{} port {}: {}", problems.empty() ? "" : "; ", text, point.port, problem);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // This header says how the node ranks' failure watches find each other: node rank 0 listens, tells its addresses and a
-// random token (by MPI), and the others connect. Strangers who connect are turned away by the token.
+// random secret (by MPI), and the others connect. Both ends prove that they know the secret (greeting.hpp), strangers
+// are turned away (lobby.hpp).
 #pragma once
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mpi/transport/greeting.hpp"
 #include "mpi/transport/watch_link.hpp"
 
 namespace spansort::transport {
@@ -17,7 +19,7 @@ namespace spansort::transport {
 struct rendezvous_point {
   std::vector<std::string> addresses;  ///< numeric, to be tried in turn
   std::uint16_t port = 0;
-  std::string token;  ///< who does not send it is not one of the node ranks
+  job_secret secret{};  ///< who does not know it is not one of the node ranks
 
   [[nodiscard]] std::string to_text() const;
   /// Reads what to_text() wrote.

@@ -80,7 +80,9 @@ void watch_link::flush() {
 bool watch_link::receive(std::vector<frame>& frames) {
   std::array<char, 4096> chunk;
   bool is_connected = true;
-  while (is_connected) {
+  // The deadlines of other connections are looked at between two calls, however much one of them sends.
+  constexpr unsigned max_chunks = 16;
+  for (unsigned i = 0; i < max_chunks && is_connected; ++i) {
     const ssize_t got = ::recv(fd(), chunk.data(), chunk.size(), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && is_temporary(errno)) break;

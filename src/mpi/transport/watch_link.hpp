@@ -29,8 +29,6 @@ class socket_handle {
 };
 
 enum class frame_kind : std::uint8_t {
-  hello,      ///< to node rank 0: the token and who connects
-  welcome,    ///< from node rank 0: the token
   heartbeat,  ///< the sender's phase
   failure,    ///< a node rank's failure
   goodbye     ///< the sender leaves as all have agreed
@@ -55,7 +53,8 @@ class watch_link {
 
   void send(frame_kind kind, std::string_view payload);
   void flush();
-  /// Adds what has arrived to `frames`. False when the other end is closed, or sends what is no message.
+  /// Adds what has arrived to `frames`, of very much a part. False when the other end is closed, or sends what is no
+  /// message.
   [[nodiscard]] bool receive(std::vector<frame>& frames);
   /// No more is sent: the other end sees the connection end once it has read everything.
   void end_sending() noexcept;
