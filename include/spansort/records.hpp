@@ -75,7 +75,7 @@ void check_record_format(const record_format& format);
 /// are gathered. Memory beside the records, n records of R bytes, an index of i = 4 bytes (8 from 2^32 records on):
 ///   n * (i + max(8, s)) + the workspace of sort_pairs with keys of 8 and values of i bytes (sort.hpp),
 ///   where s = ceil(R / min(4, ceil(R / 64))) is what is moved of a record at a time,
-/// on which `options.memory_limit_bytes` is a ceiling; besides, 512 KiB a thread and n / 512 bytes. The report's phases
+/// on which `options.memory_limit_bytes` is a ceiling; besides, 512 KiB a thread and n / 341 bytes. The report's phases
 /// are those of the first sort_pairs, "equal prefixes" and "gather".
 /// Throws invalid_argument, device_error, out_of_memory, cancelled; the records are then untouched.
 void sort_records(void* records, std::uint64_t num_records, const record_format& format, direction d,

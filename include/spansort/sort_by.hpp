@@ -25,7 +25,7 @@
 //   other sort_by:   n * (i + max(w, s)), w = 8 where k > 8, and that of sort_pairs with keys of w and values of i
 //                    bytes, where s = ceil(R / min(4, ceil(R / 64))) is what is moved of an element at a time;
 //   argsort_by:      n * w, and that of sort_pairs with keys of w bytes and indices as values;
-//   besides, where k > 8, 512 KiB a thread and n / 512 bytes.
+//   besides, where k > 8, 512 KiB a thread and n / 341 bytes.
 // options.memory_limit_bytes is a ceiling on all but the last line.
 //
 // All calls block until the result is in place. They throw invalid_argument, device_error, out_of_memory, cancelled,

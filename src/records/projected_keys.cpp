@@ -61,7 +61,8 @@ void append_bytes(const record_key& key, const std::byte* bytes, std::span<std::
 projected_keys::projected_keys(std::span<const detail::projected_key> keys)
     : format_(format_of(keys)), codec_(format_, false), keys_(keys.begin(), keys.end()) {}
 
-std::uint64_t projected_keys::word(std::uint64_t index, std::uint32_t key_offset) const {
+std::uint64_t projected_keys::word(std::uint64_t index, std::uint64_t step) const {
+  const auto key_offset = static_cast<std::uint32_t>(step);
   std::array<std::byte, most_record_keys * most_record_key_bytes> record;
   for (std::size_t k = 0; k < keys_.size(); ++k) {
     const record_key& field = format_.keys[k];
@@ -70,6 +71,12 @@ std::uint64_t projected_keys::word(std::uint64_t index, std::uint32_t key_offset
   }
   return codec_.word(record.data(), key_offset);
 }
+
+std::optional<std::uint64_t> projected_keys::next_step(std::uint64_t /*index*/, std::uint64_t step) const {
+  return is_last(step) ? std::nullopt : std::optional(step + word_bytes);
+}
+
+bool projected_keys::is_last(std::uint64_t step) const noexcept { return step + word_bytes >= key_bytes(); }
 
 key_type projected_keys::word_type() const noexcept {
   if (key_bytes() == 1) return key_type::u8;

@@ -4,23 +4,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "records/group_sort.hpp"
 #include "records/record_codec.hpp"
+#include "sort/group_sort.hpp"
 #include "spansort/sort_by.hpp"
 
 namespace spansort::records {
 
-class projected_keys final : public key_words {
+class projected_keys final : public sorting::key_words {
  public:
   /// Throws invalid_argument as check_record_format().
   explicit projected_keys(std::span<const detail::projected_key> keys);
 
-  [[nodiscard]] std::uint32_t key_bytes() const noexcept override { return codec_.key_bytes(); }
+  /// Bytes of a key.
+  [[nodiscard]] std::uint32_t key_bytes() const noexcept { return codec_.key_bytes(); }
+
+  // A step is the offset of a word in the key.
+
   /// Throws what a projection throws.
-  [[nodiscard]] std::uint64_t word(std::uint64_t index, std::uint32_t key_offset) const override;
+  [[nodiscard]] std::uint64_t word(std::uint64_t index, std::uint64_t step) const override;
+  [[nodiscard]] std::optional<std::uint64_t> next_step(std::uint64_t index, std::uint64_t step) const override;
+  [[nodiscard]] bool is_last(std::uint64_t step) const noexcept override;
+  using key_words::write_words;
 
   /// Returns whether one word holds a whole key.
   [[nodiscard]] bool fit_one_word() const noexcept { return key_bytes() <= sizeof(std::uint64_t); }

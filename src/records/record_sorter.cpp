@@ -19,12 +19,18 @@ constexpr std::uint64_t narrow_records = std::uint64_t{1} << 32;  // that 32-bit
 std::uint64_t index_bytes(std::uint64_t num_records) { return num_records <= narrow_records ? 4 : 8; }
 
 /// The words of records as they lie.
-class words_of_records final : public key_words {
+class words_of_records final : public sorting::key_words {
  public:
   words_of_records(const record_codec& codec, const std::byte* records) : codec_(codec), records_(records) {}
-  [[nodiscard]] std::uint32_t key_bytes() const noexcept override { return codec_.key_bytes(); }
-  [[nodiscard]] std::uint64_t word(std::uint64_t index, std::uint32_t key_offset) const override {
-    return codec_.word(records_ + index * codec_.record_bytes(), key_offset);
+  [[nodiscard]] std::uint64_t word(std::uint64_t index, std::uint64_t step) const override {
+    return codec_.word(records_ + index * codec_.record_bytes(), static_cast<std::uint32_t>(step));
+  }
+  [[nodiscard]] std::optional<std::uint64_t> next_step(std::uint64_t /*index*/, std::uint64_t step) const override {
+    return is_last(step) ? std::nullopt : std::optional(step + word_bytes);
+  }
+  /// A step is the offset of a word in the normalised key.
+  [[nodiscard]] bool is_last(std::uint64_t step) const noexcept override {
+    return step + word_bytes >= codec_.key_bytes();
   }
 
  private:
@@ -43,23 +49,23 @@ record_sorter::record_sorter(const record_format& format, direction d, const sor
                              std::uint64_t small_group)
     : codec_(format, keys::is_descending(d)), options_(options), small_group_(small_group), words_sorter_(options_) {}
 
-void record_sorter::sort(std::byte* records, std::uint64_t num_records, const record_sort_steps& steps) {
+void record_sorter::sort(std::byte* records, std::uint64_t num_records, const sorting::order_steps& steps) {
   if (index_bytes(num_records) == sizeof(std::uint32_t)) return sort_with<std::uint32_t>(records, num_records, steps);
   sort_with<std::uint64_t>(records, num_records, steps);
 }
 
 template <class Index>
-void record_sorter::sort_with(std::byte* records, std::uint64_t num_records, const record_sort_steps& steps) {
+void record_sorter::sort_with(std::byte* records, std::uint64_t num_records, const sorting::order_steps& steps) {
   const std::uint64_t record_bytes = codec_.record_bytes();
   words_.make_room(num_records * std::max(word_bytes, stripe_bytes(record_bytes)));
   indices_.make_room(num_records * sizeof(Index));
   const std::span<Index> indices = as_span<Index>(indices_, num_records);
-  sort_by_groups({.keys = words_of_records(codec_, records),
-                  .words = as_span<std::uint64_t>(words_, num_records),
-                  .words_sorter = words_sorter_,
-                  .small_group = small_group_,
-                  .on_first_sorted = steps.on_first_sorted},
-                 indices);
+  sorting::sort_by_groups({.keys = words_of_records(codec_, records),
+                           .words = as_span<std::uint64_t>(words_, num_records),
+                           .words_sorter = words_sorter_,
+                           .small_group = small_group_,
+                           .on_first_sorted = steps.on_first_sorted},
+                          indices);
   if (steps.on_ordered) steps.on_ordered();
   gather_in_place(records, record_bytes, indices, words_.data());
 }
@@ -68,9 +74,7 @@ base::memory_formula record_sorter::memory() const {
   // Indices of 8 bytes, so that it is true beyond 2^32 records, too.
   base::memory_formula memory = sorting::sorter_memory(options_, word_bytes, sizeof(std::uint64_t));
   memory.element_bytes += sizeof(std::uint64_t) + std::max(word_bytes, stripe_bytes(codec_.record_bytes()));
-  // Larger groups are listed by 16 bytes each, two lists at a time, which grow by doubling.
-  constexpr std::uint64_t list_bytes = 4 * 16;
-  memory.element_bytes += base::ceil_div(list_bytes, small_group_ + 1);
+  memory.element_bytes += base::ceil_div(sorting::group_list_bytes(small_group_ + 1, small_group_), small_group_ + 1);
   memory.fixed_bytes += static_cast<std::uint64_t>(tbb::info::default_concurrency()) * small_group_ * 16;
   return memory;
 }

@@ -10,9 +10,9 @@
 
 #include "base/byte_buffer.hpp"
 #include "base/memory_formula.hpp"
-#include "records/group_sort.hpp"
 #include "records/record_codec.hpp"
-#include "records/sort_observer.hpp"
+#include "sort/group_sort.hpp"
+#include "sort/sort_observer.hpp"
 #include "spansort/options.hpp"
 #include "spansort/records.hpp"
 #include "spansort/sort.hpp"
@@ -24,12 +24,12 @@ class record_sorter {
   /// direction::descending turns the direction of every field around. A ceiling on memory is kept by the sorter of the
   /// words alone. Throws invalid_argument and device_error.
   record_sorter(const record_format& format, direction d, const sort_options& options,
-                std::uint64_t small_group = default_small_group);
+                std::uint64_t small_group = sorting::default_small_group);
 
   [[nodiscard]] const record_codec& codec() const noexcept { return codec_; }
 
   /// Stable. Throws what a sort throws; the records are then untouched.
-  void sort(std::byte* records, std::uint64_t num_records, const record_sort_steps& steps = {});
+  void sort(std::byte* records, std::uint64_t num_records, const sorting::order_steps& steps = {});
 
   /// Returns the memory taken beside the records, for sorts of any size; that of the words' sorter is included.
   [[nodiscard]] base::memory_formula memory() const;
@@ -40,7 +40,7 @@ class record_sorter {
 
  private:
   template <class Index>
-  void sort_with(std::byte* records, std::uint64_t num_records, const record_sort_steps& steps);
+  void sort_with(std::byte* records, std::uint64_t num_records, const sorting::order_steps& steps);
 
   record_codec codec_;
   sort_options options_;

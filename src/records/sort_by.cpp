@@ -13,7 +13,7 @@
 #include "base/threads.hpp"
 #include "records/gather_in_place.hpp"
 #include "records/projected_keys.hpp"
-#include "records/sort_observer.hpp"
+#include "sort/sort_observer.hpp"
 #include "sort/values.hpp"
 #include "spansort/errors.hpp"
 
@@ -43,7 +43,7 @@ std::uint64_t bytes_of(std::uint64_t count, std::uint64_t element_bytes) {
 
 /// Returns what is left of a ceiling on memory when `own_bytes` are taken. Throws out_of_memory where nothing is.
 sort_options less_memory(const order_job& job, sort_options options, std::uint64_t own_bytes) {
-  records::require_memory(job.num_elements, own_bytes, job.options.memory_limit_bytes);
+  sorting::require_memory(job.num_elements, own_bytes, job.options.memory_limit_bytes);
   if (options.memory_limit_bytes != 0) options.memory_limit_bytes -= own_bytes;
   return options;
 }
@@ -64,9 +64,9 @@ void sort_travelling(const order_job& job, void* elements, std::uint64_t element
 /// Writes the order into `indices`. `words` are as many, of word_bytes().
 template <std::unsigned_integral Index>
 void order(const order_job& job, base::byte_buffer& words, std::span<Index> indices, sorter& words_sorter,
-           const records::record_sort_steps& steps) {
+           const sorting::order_steps& steps) {
   if (!job.keys.fit_one_word()) {
-    return records::sort_by_groups({.keys = job.keys,
+    return sorting::sort_by_groups({.keys = job.keys,
                                     .words = {reinterpret_cast<std::uint64_t*>(words.data()), job.num_elements},
                                     .words_sorter = words_sorter,
                                     .on_first_sorted = steps.on_first_sorted},
@@ -83,13 +83,13 @@ void sort_with_indices(const order_job& job, std::byte* elements, std::uint64_t 
   const std::uint64_t words_bytes =
       bytes_of(job.num_elements, std::max(job.word_bytes(), records::stripe_bytes(element_bytes)));
   const std::uint64_t indices_bytes = bytes_of(job.num_elements, sizeof(Index));
-  records::sort_observer observer(job.options);
+  sorting::sort_observer observer(job.options);
   sorter words_sorter(less_memory(job, observer.observed(job.options), words_bytes + indices_bytes));
   base::byte_buffer words(words_bytes);
   base::byte_buffer index_buffer(indices_bytes);
   const std::span<Index> indices(reinterpret_cast<Index*>(index_buffer.data()), job.num_elements);
 
-  const records::record_sort_steps steps = observer.steps();
+  const sorting::order_steps steps = observer.steps();
   order(job, words, indices, words_sorter, steps);
   steps.on_ordered();
   records::gather_in_place(elements, element_bytes, indices, words.data());
@@ -103,10 +103,10 @@ void sort_with_indices(const order_job& job, std::byte* elements, std::uint64_t 
 template <std::unsigned_integral Index>
 void argsort_with(const order_job& job, void* indices) {
   const std::uint64_t words_bytes = bytes_of(job.num_elements, job.word_bytes());
-  records::sort_observer observer(job.options);
+  sorting::sort_observer observer(job.options);
   sorter words_sorter(less_memory(job, observer.observed(job.options), words_bytes));
   base::byte_buffer words(words_bytes);
-  const records::record_sort_steps steps = observer.steps();
+  const sorting::order_steps steps = observer.steps();
   order(job, words, std::span(static_cast<Index*>(indices), job.num_elements), words_sorter, steps);
   steps.on_ordered();
   observer.finish({.operation = "argsort_by",

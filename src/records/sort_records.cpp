@@ -6,7 +6,7 @@
 
 #include "base/threads.hpp"
 #include "records/record_sorter.hpp"
-#include "records/sort_observer.hpp"
+#include "sort/sort_observer.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/records.hpp"
 
@@ -30,9 +30,9 @@ void sort_records(void* records, std::uint64_t num_records, const record_format&
   check_record_format(format);
   require_addressable(records, num_records, format.record_bytes);
   const std::uint64_t own_bytes = records::record_sorter::buffer_bytes(format.record_bytes, num_records);
-  records::require_memory(num_records, own_bytes, options.memory_limit_bytes);
+  sorting::require_memory(num_records, own_bytes, options.memory_limit_bytes);
 
-  records::sort_observer observer(options);
+  sorting::sort_observer observer(options);
   sort_options inner = observer.observed(options);
   if (inner.memory_limit_bytes != 0) inner.memory_limit_bytes -= own_bytes;
   records::record_sorter own(format, d, inner);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "records/sort_observer.hpp"
+#include "sort/sort_observer.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "base/available_memory.hpp"
 #include "spansort/errors.hpp"
 
-namespace spansort::records {
+namespace spansort::sorting {
 namespace {
 
 // The sort by the first bytes is this part of the whole, as progress is shown; the rest has no fraction of its own.
@@ -33,7 +33,7 @@ sort_options sort_observer::observed(sort_options options) {
   return options;
 }
 
-record_sort_steps sort_observer::steps() {
+order_steps sort_observer::steps() {
   return {.on_first_sorted =
               [this] {
                 is_first_ = false;
@@ -81,4 +81,4 @@ void require_memory(std::uint64_t num_records, std::uint64_t needed, std::uint64
   }
 }
 
-}  // namespace spansort::records
+}  // namespace spansort::sorting

@@ -11,10 +11,10 @@
 #include "spansort/options.hpp"
 #include "spansort/report.hpp"
 
-namespace spansort::records {
+namespace spansort::sorting {
 
 /// Called between the steps of a sort; what the last one throws leaves the records untouched.
-struct record_sort_steps {
+struct order_steps {
   std::function<void()> on_first_sorted = {};  ///< by the first 8 bytes of the keys
   std::function<void()> on_ordered = {};       ///< the order is known, the records are about to move
 };
@@ -38,7 +38,7 @@ class sort_observer {
 
   /// Returns the options for the sorter of the words.
   [[nodiscard]] sort_options observed(sort_options options);
-  [[nodiscard]] record_sort_steps steps();
+  [[nodiscard]] order_steps steps();
   /// Ends the step "gather" and completes the report.
   void finish(const observed_operation& whole);
 
@@ -58,4 +58,4 @@ class sort_observer {
 /// Throws out_of_memory where `needed` bytes are more than the limit (0: none) or than what the machine has.
 void require_memory(std::uint64_t num_records, std::uint64_t needed, std::uint64_t limit);
 
-}  // namespace spansort::records
+}  // namespace spansort::sorting
