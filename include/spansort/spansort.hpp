@@ -19,6 +19,7 @@
 #include "spansort/sort.hpp"
 #include "spansort/sort_by.hpp"
 #include "spansort/statistics.hpp"
+#include "spansort/table.hpp"
 #include "spansort/take.hpp"
 #include "spansort/take_file.hpp"
 #include "spansort/top_k.hpp"

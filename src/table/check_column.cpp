@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "table/check_column.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <string_view>
+
+#include "keys/codec.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::table {
+namespace {
+
+constexpr std::uint32_t most_fixed_bytes = 1024;
+
+void require(bool holds, std::string_view what) {
+  if (!holds) throw invalid_argument(fmt::format("argsort_table: {}", what));
+}
+
+bool is_string(column_kind kind) { return kind == column_kind::bytes32 || kind == column_kind::bytes64; }
+
+bool has_known_kind(const column_span& column) {
+  return column.kind <= column_kind::dictionary && column.type <= key_type::f64;
+}
+
+void check_memory(const column_span& column, std::uint64_t num_rows) {
+  constexpr std::uint64_t most_rows = std::numeric_limits<std::uint64_t>::max() / (2 * most_fixed_bytes);
+  require(num_rows <= most_rows && column.first_row <= most_rows, "more rows than memory can hold");
+  if (num_rows == 0) return;
+  // The bytes of strings may be nowhere when all strings are empty.
+  require(column.values != nullptr || is_string(column.kind), "the values of a column are a null pointer");
+  require(column.offsets != nullptr || !is_string(column.kind), "the offsets of a column are a null pointer");
+}
+
+}  // namespace
+
+void check_column(const column_span& column, std::uint64_t num_rows) {
+  require(has_known_kind(column), "a column of no known kind or type");
+  check_memory(column, num_rows);
+  if (column.kind == column_kind::fixed_bytes) {
+    require(column.width_bytes >= 1 && column.width_bytes <= most_fixed_bytes, "fixed_bytes have 1 to 1024 bytes each");
+  }
+  if (column.kind != column_kind::dictionary) return;
+  require(!keys::is_float(column.type), "floats are no indices of a dictionary");
+  require(column.dictionary != nullptr, "the dictionary of a column is a null pointer");
+  require(column.dictionary->kind != column_kind::dictionary, "the dictionary of a dictionary column is one, too");
+  check_column(*column.dictionary, column.num_dictionary_rows);
+}
+
+void check_order(const column_order& order) {
+  const bool is_known = order.order <= direction::descending && order.nulls <= null_order::first &&
+                        order.nans <= nan_order::null && order.zeros <= zero_order::negative_first;
+  require(is_known, "a column order of no known value");
+}
+
+}  // namespace spansort::table

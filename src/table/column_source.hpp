@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of a column as unsigned numbers in ascending order of the values, whatever the column's kind.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "spansort/table.hpp"
+#include "table/row_block.hpp"
+#include "table/string_chunks.hpp"
+
+namespace spansort::table {
+
+/// The bit of a row in a column's bitmap.
+[[nodiscard]] inline bool is_valid(const column_span& column, std::uint64_t row) noexcept {
+  if (column.validity == nullptr) return true;
+  const std::uint64_t place = column.first_row + row;
+  return (static_cast<const std::uint8_t*>(column.validity)[place / 8] >> place % 8 & 1U) != 0;
+}
+
+/// Returns whether the value of a row counts as null, in the column or as NaN. Dictionaries are not looked into.
+[[nodiscard]] bool is_null_value(const sort_column& column, std::uint64_t row) noexcept;
+
+/// Numbers of a column, or of a part of its values.
+struct column_source {
+  /// Writes a number for each row, and anything for rows whose bit says that they are null.
+  std::function<void(const row_block&, std::uint64_t*)> read;
+  /// Greater numbers stand for null, too.
+  std::uint64_t greatest_value = std::numeric_limits<std::uint64_t>::max();
+};
+
+/// A column's sources, the most significant first; strings that go on behind the last one are given with them.
+struct column_sources {
+  std::vector<column_source> sources;
+  std::shared_ptr<const string_column> strings;
+};
+
+/// Throws invalid_argument for columns that are none. What the caller's memory holds is looked at where a wrong value
+/// would lead out of it: offsets and indices of dictionaries.
+[[nodiscard]] column_sources sources_of(const sort_column& column, std::uint64_t num_rows);
+
+}  // namespace spansort::table
