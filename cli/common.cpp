@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "cli/numbers.hpp"
+#include "cli/program.hpp"
 #include "spansort/devices.hpp"
 #include "spansort/errors.hpp"
 
@@ -149,6 +150,18 @@ std::optional<spansort::key_type> parse_type_flag(const std::string& text) {
 
 raw_policy raw_policy_of(const sort_arguments& arguments) {
   return {.is_insisted = arguments.is_raw, .may_be_text = !arguments.records.record_bytes.empty()};
+}
+
+void require_writable(const std::string& output) {
+  if (output.empty()) return;
+  if (const std::string note = spansort::replacement_note(output); !note.empty()) print_message(note);
+}
+
+void tell_new_owner(const std::string& output) {
+  try {
+    require_writable(output);
+  } catch (const spansort::error&) {
+  }
 }
 
 void require_not_terminal(const std::string& output) {

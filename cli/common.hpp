@@ -139,6 +139,12 @@ using plan_operation = spansort::file_plan (*)(const std::string& input, const s
 /// Throws invalid_argument when binary keys would go to a terminal.
 void require_not_terminal(const std::string& output);
 
+/// Says on standard error where an output that replaces a file cannot belong to whom that one belongs. What is wrong
+/// with the output is left to the operation.
+void tell_new_owner(const std::string& output);
+/// Does so of an output that is written when all else is done, and throws io_error for one that cannot be.
+void require_writable(const std::string& output);
+
 /// Writes to standard output; main() reports what fails.
 void print(std::string_view text);
 

@@ -119,6 +119,12 @@ void require_sound_flags(const sort_arguments& arguments, const std::string& out
   }
 }
 
+/// Throws io_error where what is written behind the sort cannot be, so that nobody waits for that.
+void tell_of_outputs(const std::string& output, const sort_arguments& arguments) {
+  for (const std::string& name : {output, arguments.values_output}) tell_new_owner(name);
+  for (const std::string& name : {arguments.report, arguments.trace, arguments.summary}) require_writable(name);
+}
+
 std::optional<spansort::value_files> values_of(const sort_arguments& arguments) {
   if (arguments.values.empty()) return std::nullopt;
   return spansort::value_files{arguments.values, arguments.values_output, also_remove_temporary()};
@@ -181,6 +187,7 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
   progress_bar bar(shows, {arguments.input, total_bytes});
   options.on_progress = bar.callback();
   for (const known_file& input : done.inputs) require_raw_input(input.path, raw_policy_of(arguments));
+  if (!arguments.dry_run) tell_of_outputs(output, arguments);
   const test_world_scope world(arguments.test_world);
   done.result = operation(arguments.input, output, file, options);
   done.output = find_file(output);

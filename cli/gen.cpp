@@ -49,6 +49,7 @@ int run_gen_records(const gen_arguments& arguments) {
   }
   require_honest_name("-o", arguments.output, {arguments.is_raw, arguments.writes_records});
   require_not_terminal(arguments.output);
+  tell_new_owner(arguments.output);
   progress_bar bar = bar_of(arguments, num_records, spansort::generated_record_bytes);
   spansort::generate_records_file(arguments.output, num_records, seed, remove_temporary_on_signals(), bar.callback());
   return status_ok;
@@ -63,6 +64,7 @@ int run_gen(const gen_arguments& arguments) {
   if (!type) throw spansort::invalid_argument("--type: a key type is needed, or --records");
   require_honest_name("-o", arguments.output, {arguments.is_raw, arguments.writes_records});
   require_not_terminal(arguments.output);
+  tell_new_owner(arguments.output);
   progress_bar bar = bar_of(arguments, num_keys, size_bytes(*type));
   spansort::generate_file(arguments.output, *type, num_keys, distribution, seed, remove_temporary_on_signals(),
                           bar.callback());

@@ -145,6 +145,7 @@ key_source shown_source(spansort::file_statistics& keys, progress_parts& parts, 
 int run_summary(const summary_arguments& arguments) {
   const summary_request request = check_summary_flags(arguments);
   require_raw_input(arguments.input, {.is_insisted = arguments.is_raw});
+  for (const std::string& output : {arguments.outliers, arguments.plot, arguments.json}) require_writable(output);
   progress_bar bar(parse_progress(arguments.progress), subject_of(arguments.input));
   progress_parts parts(bar.callback());
   parts.advance(share_of_reading);

@@ -47,6 +47,7 @@ int run_take(const take_arguments& arguments) {
   require_raw_input(arguments.input, policy);
   require_raw_input(arguments.order, {.is_insisted = arguments.is_raw});
   require_not_terminal(arguments.output);
+  tell_new_owner(arguments.output);
   progress_bar bar(parse_progress(arguments.progress, arguments.output), subject_of(arguments.input));
   options.on_progress = bar.callback();
   static_cast<void>(spansort::take_file(arguments.input, arguments.order, arguments.output, options));

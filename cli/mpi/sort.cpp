@@ -87,6 +87,7 @@ outcome run_operation(const mpi_world& world, const sort_arguments& arguments, s
                       spansort::mpi::options options, const spansort::file_options& file) {
   finished_operation done{.inputs = {find_file(arguments.input)}};
   std::function<void()> last;
+  if (world.node_rank() == 0) tell_new_owner(arguments.output);
   if (!arguments.report.empty() && world.node_rank() == 0) {
     options.report = &done.report;
     last = [&] {

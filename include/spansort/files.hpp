@@ -9,8 +9,12 @@
 // the dtype and shape of the input. An array whose dimensions but one are 1 is sorted along that one; others need
 // `file_options::array` to say how. Objects, subarrays as keys and complex numbers are refused.
 // Output appears whole or not at all: a new file in the same directory, written, synced, renamed over the name, and the
-// directory synced, but for what file_options::sync says. Input may be the output, by any name. Links are followed,
-// permissions of a replaced file kept; devices, FIFOs and standard output are written directly.
+// directory synced, but for what file_options::sync says. Input may be the output, by any name. Links are followed;
+// devices, FIFOs and standard output are written directly.
+// A new file gets the permissions, access control list, owner, group, label and user attributes of the file that it
+// replaces. Where the system does not let it have the group, nobody else gets more permissions than before
+// (replacement_note() tells beforehand). In a folder whose sticky bit is set, such as /tmp, an output that belongs to
+// another user is refused.
 // sort_options::memory_limit_bytes is here a ceiling S on the memory of the whole process, half of what is free where
 // it is 0. A file that fits in it together with the sort's workspace is sorted in memory. A larger one is sorted in
 // parts: sorted runs in temporary files, then ranges of their merge, each sorted in memory; "auto" devices are then the
@@ -243,6 +247,10 @@ void generate_records_file(const std::string& output, std::uint64_t num_records,
 /// Two reads on all processors; memory for the outliers. Throws io_error and out_of_memory; the file is then as it was.
 std::uint64_t write_outliers(const std::string& output, const_key_span keys, const summary& box,
                              const temporary_file_callback& on_temporary = {});
+
+/// Says what a new file in the place of `output` cannot keep of the old one's owner and group, which only the superuser
+/// gives to files freely; empty where all is kept. Throws io_error as the operations here do before they begin.
+[[nodiscard]] std::string replacement_note(const std::string& output);
 
 /// Writes `contents` into `path` as all outputs here: whole or not at all; "-" is standard output.
 void write_file(const std::string& path, std::string_view contents, const temporary_file_callback& on_temporary = {});

@@ -65,7 +65,11 @@ class UnwritableNames(OutputTest):
             done = run("sort", self.input, "-o", self.path("y"), "--type", "u32", flag, self.path("missing/r.json"))
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertIn("missing/r.json", done.stderr)
+            self.assertFalse(os.path.exists(self.path("y")), "it is refused before the sort")
+            done = run("sort", self.input, "-o", self.path("y"), "--type", "u32", flag, "/dev/full")
+            self.assertEqual(done.returncode, 4, done.stderr)
             self.assertEqual(self.read("y"), self.sorted_bytes, "the sort itself is done")
+            os.remove(self.path("y"))
 
     def test_limit_on_file_size(self):
         old = self.write("y", OLD)

@@ -13,9 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
-#include <fstream>
+#include <optional>
 #include <utility>
 
 #include "base/signals_held.hpp"
@@ -36,18 +35,6 @@ std::string random_name() {
   std::string name = ".spansort-";
   for (const unsigned char byte : random) name += letters[byte % letters.size()];
   return name;
-}
-
-// Read, not set and restored: umask() would change it for all threads meanwhile.
-unsigned current_umask() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (!line.starts_with("Umask:")) continue;
-    unsigned mask = 0;
-    const char* const begin = line.data() + std::min(line.find_first_of("01234567"), line.size());
-    if (std::from_chars(begin, line.data() + line.size(), mask, 8).ec == std::errc{}) return mask;
-  }
-  return 077;
 }
 
 std::string path_of_descriptor(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
@@ -91,13 +78,13 @@ bool atomic_file::open_nameless() {
 
 void atomic_file::open_named() {
   for (int attempt = 0; attempt < max_name_attempts; ++attempt) {
-    const std::string name = random_name();
+    std::string name = random_name();
     const base::signals_held hold;
     announce(target_.directory + "/" + name);
     file_ = file_descriptor(
         ::openat(directory_.get(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (file_.is_open()) {
-      temporary_name_ = name;
+      temporary_name_ = std::move(name);
       return;
     }
     if (errno != EEXIST && errno != EINTR) break;
@@ -173,28 +160,33 @@ void atomic_file::commit_together(atomic_file& first, atomic_file& second) {
 
 void atomic_file::flush() {
   if (target_.is_stream) return;
-  keep_permissions();
+  keep_access();
   // Not repeated: after a failed fsync the kernel may have dropped the data and a second call would report success.
   if (is_synced_ && ::fsync(file_.get()) != 0) fail("sync", errno);
 }
 
-// A nameless file was made with the permissions of any new file.
-void atomic_file::keep_permissions() {
-  const bool is_named = !temporary_name_.empty();
-  if (!target_.replaced && !is_named) return;
-  // Only the superuser can give files away; for others the new file is simply theirs.
-  if (target_.replaced && ::fchown(file_.get(), target_.replaced->user, target_.replaced->group) != 0) errno = 0;
-  const unsigned mode = target_.replaced ? target_.replaced->mode : 0666u & ~current_umask();
-  if (::fchmod(file_.get(), mode) != 0) fail("set permissions of", errno);
+// The file that is replaced may have come or changed since the work began. A nameless one was made with the permissions
+// of any new file.
+void atomic_file::keep_access() {
+  const std::string folder = path_of_descriptor(directory_.get());
+  const std::string path = ::access(folder.c_str(), F_OK) == 0 ? folder + "/" + target_.file_name : target_.path;
+  std::optional<file_access> replaced = find_replaced(target_, path);
+  if (!replaced) replaced = target_.replaced;
+  if (replaced) {
+    give_access(file_.get(), *replaced, target_.name);
+  } else if (!temporary_name_.empty() && ::fchmod(file_.get(), new_file_mode(target_.directory)) != 0) {
+    fail("set permissions of", errno);
+  }
 }
 
 void atomic_file::give_name() {
   for (int attempt = 0; temporary_name_.empty() && !target_.is_stream; ++attempt) {
-    const std::string name = random_name();
+    std::string name = random_name();
     announce(target_.directory + "/" + name);
     if (::linkat(AT_FDCWD, path_of_descriptor(file_.get()).c_str(), directory_.get(), name.c_str(),
                  AT_SYMLINK_FOLLOW) == 0) {
-      temporary_name_ = name;
+      // What allocates could fail, and leave the file behind.
+      temporary_name_ = std::move(name);
     } else if (errno != EEXIST || attempt == max_name_attempts) {
       const int code = errno;
       announce("");

@@ -73,7 +73,7 @@ class atomic_file {
   bool open_nameless();
   void open_named();
   void start_writeback();
-  void keep_permissions();
+  void keep_access();
   void announce(const std::string& path) const;
   void remove_temporary() noexcept;
   [[noreturn]] void fail(const char* action, int code) const;

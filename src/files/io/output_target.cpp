@@ -37,6 +37,23 @@ bool names_descriptor(const std::string& path) {
   return path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
 }
 
+// In folders with a sticky bit (/tmp) everybody may make names, and only their owners rename and remove them. What
+// somebody else has put there in the hope that it is written to is refused, also for the superuser, as the kernel does
+// where fs.protected_regular and fs.protected_symlinks are set.
+void require_own_in_sticky_folder(const std::string& name, const std::string& directory, unsigned owner) {
+  struct stat folder {};
+  const unsigned self = ::geteuid();
+  if (owner == self || ::stat(directory.c_str(), &folder) != 0 || (folder.st_mode & S_ISVTX) == 0) return;
+  const bool may_be_planted = (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0 && owner != folder.st_uid;
+  const bool may_replace = self == 0 || self == folder.st_uid;
+  if (may_replace && !may_be_planted) return;
+  throw_cannot_write(name,
+                     fmt::format("it belongs to another user, in folder {}, where names belong to those who made them "
+                                 "(its sticky bit is set); choose another name",
+                                 directory),
+                     EPERM);
+}
+
 // Follows links at the end of the path, so that a link stays and what it points to is replaced.
 std::string follow_links(const std::string& name) {
   std::string path = name;
@@ -44,6 +61,8 @@ std::string follow_links(const std::string& name) {
     std::array<char, PATH_MAX> target;
     const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
     if (length < 0) return path;
+    struct stat link {};
+    if (::lstat(path.c_str(), &link) == 0) require_own_in_sticky_folder(name, parent_of(path), link.st_uid);
     const std::string next(target.data(), static_cast<std::size_t>(length));
     path = next.starts_with('/') ? next : parent_of(path) + "/" + next;
   }
@@ -99,13 +118,19 @@ output_target find_output(const std::string& path) {
   if (exists && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
     throw_cannot_write(path, error_text(errno), errno);
   }
-  if (exists) target.replaced = file_ownership{status.st_mode & 0777u, status.st_uid, status.st_gid};
   target.path = follow_links(path);
   target.directory = parent_of(target.path);
   target.file_name = last_name_of(target.path);
   if (target.file_name.empty()) throw_cannot_write(path, error_text(EISDIR), EISDIR);
   require_writable_directory(target);
+  target.replaced = find_replaced(target, target.path);
   return target;
+}
+
+std::optional<file_access> find_replaced(const output_target& target, const std::string& path) {
+  std::optional<file_access> access = access_of(path);
+  if (access) require_own_in_sticky_folder(target.name, target.directory, access->user);
+  return access;
 }
 
 void require_free_space(const output_target& target, std::uint64_t needed_bytes) {

@@ -7,27 +7,27 @@
 #include <optional>
 #include <string>
 
+#include "files/io/file_access.hpp"
+
 namespace spansort::files {
 
-/// Owner and permissions of a file that is replaced; the new one gets them.
-struct file_ownership {
-  unsigned mode = 0;
-  unsigned user = 0;
-  unsigned group = 0;
-};
-
 struct output_target {
-  std::string name;                        ///< as the user gave it, for messages
-  bool is_stream = false;                  ///< standard output, a device or a FIFO: written directly
-  std::string path;                        ///< symbolic links followed; empty: standard output
-  std::string directory;                   ///< of `path`; empty for streams
-  std::string file_name;                   ///< of `path`, in `directory`
-  std::optional<file_ownership> replaced;  ///< of the regular file that is there now
+  std::string name;                     ///< as the user gave it, for messages
+  bool is_stream = false;               ///< standard output, a device or a FIFO: written directly
+  std::string path;                     ///< symbolic links followed; empty: standard output
+  std::string directory;                ///< of `path`; empty for streams
+  std::string file_name;                ///< of `path`, in `directory`
+  std::optional<file_access> replaced;  ///< of the regular file that is there now; the new one gets it
 };
 
 /// Resolves `path`; "-" is standard output. Throws io_error for a directory, a directory that is missing or cannot be
-/// written, a file that may not be written, and a loop of links.
+/// written, a file that may not be written, a loop of links, and in a folder whose sticky bit is set for what belongs
+/// to another user: a file that this one may not replace, and what may have been put there to be written to.
 [[nodiscard]] output_target find_output(const std::string& path);
+
+/// Returns who may read and write the file that is in the target's place now, found by `path`: it may have come, or
+/// changed, since find_output(), which throws for the same.
+[[nodiscard]] std::optional<file_access> find_replaced(const output_target& target, const std::string& path);
 
 /// Throws io_error, naming bytes needed and free, when the target's file system has no room for a new file.
 void require_free_space(const output_target& target, std::uint64_t needed_bytes);
