@@ -3,7 +3,7 @@
 """Adds up the result files of ctest in a folder; the last line printed is `N passed, N failed[, N skipped]`.
 
 The end of what failed tests printed comes before it: who reads the end of a long log alone sees why they failed.
-Reads <name>.xml (ctest --output-junit or --gtest_output) and <name>.broken (no build, or no results: counts as one failure).
+Reads <name>.xml (ctest --output-junit, --gtest_output or pytest --junit-xml) and <name>.broken (no build, or no results: counts as one failure).
 Exit status 1 when anything failed or nothing passed.
 """
 import pathlib
@@ -20,6 +20,10 @@ def outcome(case):
         if case.find("failure") is not None:
             return "failed"
         return {"completed": "passed", "skipped": "skipped"}.get(case.get("result"))
+    if "status" not in case.keys():  # pytest's
+        if case.find("failure") is not None or case.find("error") is not None:
+            return "failed"
+        return "passed" if skipped is None else "skipped"
     if case.get("status") == "run":
         return "passed"
     if skipped is not None and skipped.get("message", "").startswith("SKIP_"):
@@ -28,13 +32,15 @@ def outcome(case):
 
 
 def name_of(case):
-    """ctest's names are complete; GoogleTest's lack the suite's."""
-    return f"{case.get('classname')}.{case.get('name')}" if "result" in case.keys() else case.get("name")
+    """ctest's names are complete; GoogleTest's and pytest's lack the suite's."""
+    is_complete = "status" in case.keys() and "result" not in case.keys()
+    return case.get("name") if is_complete else f"{case.get('classname')}.{case.get('name')}"
 
 
 def end_of_output(case):
     """The last lines that a test printed, each behind a bar."""
     failure = case.find("failure")
+    failure = failure if failure is not None else case.find("error")
     text = case.findtext("system-out") or (failure.get("message", "") if failure is not None else "")
     return [f"    | {line[:200]}" for line in text.splitlines()[-NUM_LAST_LINES:]]
 

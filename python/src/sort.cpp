@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts of arrays: keys, positions, pairs, records, and elements by position.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <spansort/check.hpp>
+#include <spansort/records.hpp>
+#include <spansort/sort.hpp>
+#include <spansort/take.hpp>
+
+#include "arrays.hpp"
+#include "calls.hpp"
+#include "rows.hpp"
+
+namespace python {
+namespace {
+
+using spansort::direction;
+
+// A call below this size keeps the interpreter's lock, for giving it away and back costs as much as such a sort.
+constexpr std::uint64_t least_unlocked_bytes = 4096;
+/// Elements that are sorted row by row between two looks at signals: some milliseconds.
+constexpr std::uint64_t elements_between_looks = std::uint64_t{1} << 20;
+
+bool is_small(const array_memory& memory) { return memory.size_bytes() < least_unlocked_bytes; }
+bool is_long(const array_memory& memory) { return memory.size_bytes() > most_short_bytes; }
+
+/// Runs work(row index, options) for every row; signals interrupt between rows, too.
+template <class Work>
+void for_each_row(const array_memory& memory, const call_options* given, Work work) {
+  const std::uint64_t num_rows = memory.num_rows();
+  run_unlocked(given, is_long(memory), [&](spansort::sort_options& options) {
+    const spansort::progress_callback ask = options.on_progress;
+    if (num_rows > 1 && memory.row_elements * memory.element_bytes <= most_short_bytes) options.on_progress = {};
+    std::uint64_t since_look = 0;
+    for (std::uint64_t row = 0; row < num_rows; ++row) {
+      work(row, options);
+      since_look += memory.row_elements;
+      if (ask && num_rows > 1 && since_look >= elements_between_looks) {
+        since_look = 0;
+        const double done = static_cast<double>(row + 1) / static_cast<double>(num_rows);
+        if (!ask({"sort", done})) throw spansort::cancelled("stopped between rows");
+      }
+    }
+  });
+}
+
+void sort_array(const array_keys& keys, bool descending, const call_options* given) {
+  const direction d = direction_of(descending);
+  if (given == nullptr && is_small(keys.memory)) {
+    for (std::uint64_t row = 0; row < keys.memory.num_rows(); ++row) {
+      spansort::sort(keys.row(row), d);
+      put_nat_last(keys, keys.row(row), d);
+    }
+    return;
+  }
+  for_each_row(keys.memory, given, [&](std::uint64_t row, const spansort::sort_options& options) {
+    spansort::sort(keys.row(row), d, options);
+    put_nat_last(keys, keys.row(row), d);
+  });
+}
+
+void order_array(const array_keys& keys, std::int64_t* order, bool descending, const call_options* given) {
+  const direction d = direction_of(descending);
+  const std::uint64_t row_elements = keys.memory.row_elements;
+  if (given == nullptr && is_small(keys.memory)) {
+    for (std::uint64_t row = 0; row < keys.memory.num_rows(); ++row, order += row_elements) {
+      spansort::argsort(keys.row(row), order, sizeof(*order), d);
+      put_nat_positions_last(keys, keys.row(row), order, d);
+    }
+    return;
+  }
+  for_each_row(keys.memory, given, [&](std::uint64_t row, const spansort::sort_options& options) {
+    std::int64_t* const row_order = order + row * row_elements;
+    spansort::argsort(keys.row(row), row_order, sizeof(*order), d, options);
+    put_nat_positions_last(keys, keys.row(row), row_order, d);
+  });
+}
+
+nb::object sorted_copy(nb::handle array, bool descending) {
+  std::optional<array_keys> keys = plain_keys(array);
+  if (!keys) return nb::none();
+  nb::object copy = copy_of(array);
+  keys->memory.data = data_of(copy);
+  sort_array(*keys, descending, nullptr);
+  return copy;
+}
+
+nb::object stable_order(nb::handle array, bool descending) {
+  const std::optional<array_keys> keys = plain_keys(array);
+  if (!keys) return nb::none();
+  nb::object order = new_indices_like(array);
+  order_array(*keys, reinterpret_cast<std::int64_t*>(data_of(order)), descending, nullptr);
+  return order;
+}
+
+void sort_rows(nb::handle array, int type, bool has_nat, bool descending, const call_options* options) {
+  sort_array(keys_of(writeable(array), type, has_nat), descending, options);
+}
+
+void order_rows(nb::handle array, int type, bool has_nat, nb::handle order, bool descending,
+                const call_options* options) {
+  const array_keys keys = keys_of(readable(array), type, has_nat);
+  order_array(keys, indices_of(writeable(order), keys), descending, options);
+}
+
+void sort_pairs(nb::handle key_array, int type, bool has_nat, nb::handle value_array, bool descending,
+                const call_options* given) {
+  const array_keys keys = keys_of(writeable(key_array), type, has_nat);
+  const array_values values = values_of(writeable(value_array), keys);
+  const direction d = direction_of(descending);
+  run_unlocked(given, is_long(keys.memory), [&](const spansort::sort_options& options) {
+    spansort::sort_pairs(keys.all(), values.data, values.value_bytes, d, options);
+    put_nat_pairs_last(keys, values.data, values.value_bytes, d);
+  });
+}
+
+void sort_records(nb::handle array, std::uint64_t record_bytes, const std::string& fields, bool descending,
+                  const call_options* given) {
+  const array_memory memory = writeable(array);
+  const std::uint64_t bytes = memory.num_elements * memory.element_bytes;
+  const spansort::record_format format = spansort::parse_record_format(record_bytes, fields);
+  if (bytes % record_bytes != 0) throw nb::value_error("the array does not hold whole records");
+  run_unlocked(given, is_long(memory), [&](const spansort::sort_options& options) {
+    spansort::sort_records(memory.data, bytes / record_bytes, format, direction_of(descending), options);
+  });
+}
+
+void take(nb::handle elements, nb::handle indices, int index_type, nb::handle destination, unsigned threads) {
+  const array_memory from = readable(elements);
+  const array_memory to = writeable(destination);
+  const array_keys wanted = keys_of(readable(indices), index_type, false);
+  const std::uint64_t bytes = from.num_elements * from.element_bytes;
+  const auto num_rows = nb::cast<std::uint64_t>(elements.attr("shape")[0]);
+  const std::uint64_t row_bytes = num_rows == 0 ? from.element_bytes : bytes / num_rows;
+  if (to.num_elements * to.element_bytes != wanted.memory.num_elements * row_bytes) {
+    throw nb::value_error("as many places as indices are expected in the destination");
+  }
+  if (row_bytes == 0) return;
+  const nb::gil_scoped_release unlocked;
+  spansort::take_elements(from.data, num_rows, row_bytes, wanted.all(), to.data, {.threads = threads});
+}
+
+bool is_sorted(nb::handle array, int type, bool descending) {
+  const array_keys keys = keys_of(readable(array), type, false);
+  const nb::gil_scoped_release unlocked;
+  return spansort::is_sorted(spansort::const_key_span(keys.all()), direction_of(descending));
+}
+
+}  // namespace
+
+void define_sorts(nb::module_& module) {
+  module.def("sorted_copy", &sorted_copy, nb::arg("array"), nb::arg("descending"));
+  module.def("stable_order", &stable_order, nb::arg("array"), nb::arg("descending"));
+  module.def("sort_rows", &sort_rows, nb::arg("array"), nb::arg("type"), nb::arg("has_nat"), nb::arg("descending"),
+             nb::arg("options").none());
+  module.def("order_rows", &order_rows, nb::arg("array"), nb::arg("type"), nb::arg("has_nat"), nb::arg("order"),
+             nb::arg("descending"), nb::arg("options").none());
+  module.def("sort_pairs", &sort_pairs, nb::arg("keys"), nb::arg("type"), nb::arg("has_nat"), nb::arg("values"),
+             nb::arg("descending"), nb::arg("options").none());
+  module.def("sort_records", &sort_records, nb::arg("array"), nb::arg("record_bytes"), nb::arg("fields"),
+             nb::arg("descending"), nb::arg("options").none());
+  module.def("take", &take, nb::arg("elements"), nb::arg("indices"), nb::arg("index_type"), nb::arg("destination"),
+             nb::arg("threads"));
+  module.def("is_sorted", &is_sorted, nb::arg("array"), nb::arg("type"), nb::arg("descending"));
+}
+
+}  // namespace python

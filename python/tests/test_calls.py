@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens around calls: threads, signals, progress, forks, references, memory, sorters."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+import spansort
+
+
+def resident_bytes() -> int:
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_progress_of_a_long_call() -> None:
+    seen: list[tuple[str, float]] = []
+    x = np.random.default_rng(1).random(3_000_000)
+    ordered = spansort.sort(x, progress=lambda phase, fraction: seen.append((phase, fraction)))
+    np.testing.assert_array_equal(ordered, np.sort(x))
+    fractions = [fraction for _, fraction in seen]
+    assert fractions == sorted(fractions) and 0 <= fractions[0] and fractions[-1] <= 1
+    assert all(phase for phase, _ in seen)
+
+
+def test_progress_cancels() -> None:
+    x = np.random.default_rng(1).random(3_000_000)
+    before = x.copy()
+    with pytest.raises(spansort.Cancelled):
+        spansort.sort_inplace(x, progress=lambda phase, fraction: False)
+    np.testing.assert_array_equal(x, before)
+
+
+def test_an_error_of_progress_surfaces() -> None:
+    def fail(phase: str, fraction: float) -> None:
+        raise ZeroDivisionError(phase)
+
+    x = np.random.default_rng(1).random(3_000_000)
+    before = x.copy()
+    with pytest.raises(ZeroDivisionError):
+        spansort.sort_inplace(x, progress=fail)
+    np.testing.assert_array_equal(x, before)
+    with pytest.raises(TypeError, match="progress"):
+        spansort.sort(x, progress=3)
+
+
+def test_a_bar(capsys: Any) -> None:
+    pytest.importorskip("tqdm")
+    spansort.sort(np.random.default_rng(1).random(3_000_000), progress=True)
+    assert "100%" in capsys.readouterr().err
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy as np, spansort
+what = sys.argv[1]
+x = np.random.default_rng(1).random(1 << 25)
+before = x.copy()
+start = 0.0
+def interrupt():
+    global start
+    start = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Timer(0.05, interrupt).start()
+try:
+    while True:
+        if what == "sort":
+            spansort.sort_inplace(x); x[:] = before
+        elif what == "argsort":
+            spansort.argsort(x)
+        elif what == "rows":
+            spansort.sort(x.reshape(-1, 64))
+        elif what == "sorter":
+            spansort.Sorter().sort(x)
+except KeyboardInterrupt:
+    print(time.monotonic() - start)
+"""
+
+
+@pytest.mark.parametrize("what", ["sort", "argsort", "rows", "sorter"])
+def test_control_c(what: str) -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, what], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    # Half a second on a machine of its own; tests share theirs.
+    assert float(done.stdout) < 5
+
+
+def test_threads_of_python_run_meanwhile() -> None:
+    x = np.random.default_rng(1).random(4_000_000)
+    is_done = threading.Event()
+    ticks = 0
+
+    def tick() -> None:
+        nonlocal ticks
+        while not is_done.is_set():
+            ticks += 1
+            time.sleep(0.001)
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    begin = ticks
+    spansort.argsort(x)
+    end = ticks
+    is_done.set()
+    ticker.join()
+    assert end - begin >= 2
+
+
+def test_calls_of_several_threads() -> None:
+    rng = np.random.default_rng(2)
+    inputs = [rng.integers(0, 1 << 40, size) for size in (10, 1000, 50_000, 300_000) for _ in range(3)]
+    results: list[Any] = [None] * len(inputs)
+
+    def work(index: int) -> None:
+        for _ in range(5):
+            results[index] = spansort.sort(inputs[index]), spansort.argsort(inputs[index])
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(len(inputs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for x, (ordered, order) in zip(inputs, results):
+        np.testing.assert_array_equal(ordered, np.sort(x))
+        np.testing.assert_array_equal(order, np.argsort(x, kind="stable"))
+
+
+FORKED = """
+import os, sys
+import numpy as np, spansort
+x = np.random.default_rng(1).random(1 << 21)
+expected = np.sort(x)
+order = np.argsort(x, kind="stable")
+small = x[:30000].copy()
+def all_right():
+    return (np.array_equal(spansort.sort(x), expected) and np.array_equal(spansort.argsort(x), order)
+            and np.array_equal(spansort.sort(small), np.sort(small))
+            and spansort.median(x) == np.median(x) and np.array_equal(spansort.take(x, order), expected))
+assert all_right()
+child = os.fork()
+if child == 0:
+    os._exit(0 if all_right() else 1)
+status = os.waitpid(child, 0)[1]
+assert all_right()
+sys.exit(status != 0)
+"""
+
+
+def test_a_forked_process_sorts() -> None:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_references_and_memory_are_flat() -> None:
+    x = np.arange(100)[::-1].copy()
+    values = np.arange(100)
+    sorter = spansort.Sorter(threads=1)
+    wrong = np.array([1j])
+
+    def all_of_them() -> None:
+        spansort.sort(x)
+        spansort.argsort(x)
+        spansort.sort(x, 0, descending=True, threads=1)
+        spansort.sort_pairs(x, values)
+        spansort.take(x, values)
+        spansort.quantile(x, [0.5])
+        spansort.top_k(x, 3)
+        spansort.unique_all(x)
+        sorter.sort(x)
+        for refused in [lambda: spansort.sort(wrong), lambda: spansort.sort(x, devices="tpu")]:
+            try:
+                refused()
+            except (TypeError, ValueError):
+                pass
+
+    for _ in range(200):
+        all_of_them()
+    gc.collect()
+    references = sys.getrefcount(x), sys.getrefcount(values), sys.getrefcount(wrong), sys.getrefcount(None)
+    resident = resident_bytes()
+    tracemalloc.start()
+    all_of_them()
+    gc.collect()
+    traced = tracemalloc.get_traced_memory()[0]
+    for _ in range(1000):
+        all_of_them()
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - traced
+    tracemalloc.stop()
+    assert grown < 20_000
+    assert (sys.getrefcount(x), sys.getrefcount(values), sys.getrefcount(wrong)) == references[:3]
+    assert abs(sys.getrefcount(None) - references[3]) < 500
+    for _ in range(100_000):
+        spansort.sort(x)
+        spansort.argsort(x)
+    assert resident_bytes() - resident < 32 << 20
+
+
+def test_an_array_lives_as_long_as_its_call() -> None:
+    results = []
+
+    def work() -> None:
+        for _ in range(20):
+            results.append(spansort.sort(np.random.default_rng(1).random(400_000))[0])
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(results)) == 1
+
+
+def test_a_sorter() -> None:
+    rng = np.random.default_rng(3)
+    with spansort.Sorter(threads=2) as sorter:
+        for count in [0, 1, 1000, 100_000, 2_000_000]:
+            x = rng.integers(0, 1000, count)
+            for descending in [False, True]:
+                ordered = sorter.sort(x, descending=descending)
+                np.testing.assert_array_equal(ordered, spansort.sort(x, descending=descending))
+                order = sorter.argsort(x, descending=descending)
+                np.testing.assert_array_equal(order, spansort.argsort(x, descending=descending))
+                keys, values = x.copy(), np.arange(count)
+                pairs = sorter.sort_pairs(keys, values, descending=descending)
+                assert pairs.keys is keys and pairs.values is values
+                np.testing.assert_array_equal(values, order)
+        assert sorter.workspace_bytes > 0
+        dates = np.array([3, 1, 2], "M8[s]")
+        dates[0] = "NaT"
+        sorter.sort_inplace(dates)
+        assert np.isnat(dates[-1])
+        two = rng.random((30, 40))
+        np.testing.assert_array_equal(sorter.sort(two, 0), np.sort(two, 0))
+        np.testing.assert_array_equal(sorter.argsort(two, 0), np.argsort(two, 0, kind="stable"))
+        with pytest.raises(TypeError):
+            sorter.sort(np.array(["a"]))
+    assert sorter.workspace_bytes == 0
+
+
+def test_a_sorter_in_use_says_so() -> None:
+    entered, refused = threading.Event(), []
+
+    def slow(phase: str, fraction: float) -> None:
+        entered.set()
+        while not refused:
+            time.sleep(0.01)
+
+    sorter = spansort.Sorter(progress=slow)
+
+    def other() -> None:
+        entered.wait(60)
+        try:
+            sorter.sort(np.arange(10))
+            refused.append("no error")
+        except RuntimeError as error:
+            refused.append(str(error))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    sorter.sort(np.random.default_rng(1).random(3_000_000))
+    thread.join()
+    assert "in use by another thread" in refused[0]
+
+
+def test_devices() -> None:
+    found = spansort.devices()
+    assert found["num_processors"] >= 1 and isinstance(found["gpu"], str)
+    assert isinstance(spansort.links(), list)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

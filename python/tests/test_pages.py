@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Examples of docstrings and of the pages about Python give what stands below them."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pathlib
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import spansort
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+FLAGS = doctest.NORMALIZE_WHITESPACE
+
+
+def run(source: str, name: str) -> int:
+    """Run the examples of a text and return how many there are."""
+    test = doctest.DocTestParser().get_doctest(source, {}, name, name, 0)
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    printed: list[str] = []
+    runner.run(test, out=printed.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(printed)
+    return len(test.examples)
+
+
+@pytest.mark.parametrize("page", ["python.md", "coming-from-numpy.md", "../README.md"])
+def test_pages(page: str) -> None:
+    if not (DOCS / page).exists():
+        pytest.skip("the pages are in a checkout")
+    text = (DOCS / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert run("\n".join(blocks), page) > 0
+
+
+@pytest.mark.parametrize("name", [name for name in spansort.__all__ if callable(getattr(spansort, name))])
+def test_docstrings(name: str) -> None:
+    found: Any = getattr(spansort, name)
+    assert found.__doc__
+    run(found.__doc__, name)
+
+
+def test_everything_is_exported() -> None:
+    assert sorted(spansort.__all__) == spansort.__all__
+    for module in ("_sort", "_sets", "_statistics", "_files", "_machine", "_errors"):
+        names = vars(importlib.import_module(f"spansort.{module}"))
+        for name, value in names.items():
+            if getattr(value, "__module__", "") == f"spansort.{module}" and not name.startswith("_"):
+                is_shared = name in {
+                    "sort_rows",
+                    "order_rows",
+                    "keys_of_vector",
+                    "made_options",
+                    "box_options",
+                    "box_of",
+                }
+                assert is_shared or name in spansort.__all__, name
+    assert spansort.__version__ and np.__version__
