@@ -8,7 +8,7 @@
 //     const std::vector<double> prices_in_order = spansort::take(prices, order);
 //
 // Columns lie as Apache Arrow lays them out: values one after the other, a bit a row that says whether it is null,
-// strings by offsets into their bytes. arrow.hpp makes them of Arrow's C structs. Nothing is copied.
+// strings by offsets into their bytes. arrow.hpp makes them of Arrow's C structs.
 //
 // Rows are ordered by the first column; where they are equal in it by the second, and so on. The sort is stable. Every
 // column becomes as many bits as its values need, from the least one to the greatest; the bits of all columns together
@@ -45,7 +45,8 @@ enum class column_kind : std::uint8_t {
   fixed_bytes,  ///< `width_bytes` bytes each, in the order of memcmp
   bytes32,      ///< strings and binary, by offsets of 32 bits, in the order of memcmp, the shorter one first
   bytes64,      ///< the same by offsets of 64 bits
-  dictionary    ///< integers of a key type that number the rows of another column, which gives the order
+  dictionary,   ///< integers of a key type that number the rows of another column, which gives the order
+  byte_views    ///< strings and binary, by Arrow's views of 16 bytes, ordered as bytes32
 };
 
 /// A column in memory of the caller's. Row 0 is value `first_row` of `values` (of the offsets for strings) and bit
@@ -60,6 +61,9 @@ struct column_span {
   std::uint64_t first_row = 0;
   const column_span* dictionary = nullptr;  ///< not a dictionary itself
   std::uint64_t num_dictionary_rows = 0;
+  const void* const* view_buffers = nullptr;  ///< that byte_views name
+  const std::int64_t* view_buffer_bytes = nullptr;
+  std::uint64_t num_view_buffers = 0;
 };
 
 /// Numbers of C++ types as a column without nulls.

@@ -21,7 +21,7 @@ void require(bool holds, std::string_view what) {
 bool is_string(column_kind kind) { return kind == column_kind::bytes32 || kind == column_kind::bytes64; }
 
 bool has_known_kind(const column_span& column) {
-  return column.kind <= column_kind::dictionary && column.type <= key_type::f64;
+  return column.kind <= column_kind::byte_views && column.type <= key_type::f64;
 }
 
 void check_memory(const column_span& column, std::uint64_t num_rows) {
@@ -31,6 +31,8 @@ void check_memory(const column_span& column, std::uint64_t num_rows) {
   // The bytes of strings may be nowhere when all strings are empty.
   require(column.values != nullptr || is_string(column.kind), "the values of a column are a null pointer");
   require(column.offsets != nullptr || !is_string(column.kind), "the offsets of a column are a null pointer");
+  const bool has_buffers = column.view_buffers != nullptr && column.view_buffer_bytes != nullptr;
+  require(has_buffers || column.num_view_buffers == 0, "the buffers of a column are a null pointer");
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ std::vector<column_source> integers128_of(const column_span& column) {
           }}};
 }
 
-column_sources strings_of(const column_span& column, std::uint64_t num_rows) {
-  auto strings = std::make_shared<const string_column>(column, num_rows);
+column_sources strings_of(const column_span& column, std::uint64_t num_rows, unsigned most_bits) {
+  auto strings = std::make_shared<const string_column>(column, num_rows, most_bits);
   column_source first_chunk{.read = [strings](const row_block& block, std::uint64_t* numbers) {
     const std::uint64_t offset = strings->common_bytes();
     for_rows(block, [&](std::uint64_t i, std::uint64_t row) { numbers[i] = strings->chunk(row, offset); });
@@ -103,7 +103,7 @@ bool is_null_value(const sort_column& column, std::uint64_t row) noexcept {
   return number > source.greatest_value;
 }
 
-column_sources sources_of(const sort_column& column, std::uint64_t num_rows) {
+column_sources sources_of(const sort_column& column, std::uint64_t num_rows, unsigned most_string_bits) {
   check_column(column.values, num_rows);
   switch (column.values.kind) {
     case column_kind::number: return {{numbers_of(column.values, column.order)}, nullptr};
@@ -112,9 +112,10 @@ column_sources sources_of(const sort_column& column, std::uint64_t num_rows) {
     case column_kind::dictionary: return {{dictionary_of(column, num_rows)}, nullptr};
     case column_kind::fixed_bytes:
     case column_kind::bytes32:
-    case column_kind::bytes64: break;
+    case column_kind::bytes64:
+    case column_kind::byte_views: break;
   }
-  return strings_of(column.values, num_rows);
+  return strings_of(column.values, num_rows, most_string_bits);
 }
 
 }  // namespace spansort::table

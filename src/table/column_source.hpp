@@ -39,7 +39,7 @@ struct column_sources {
 };
 
 /// Throws invalid_argument for columns that are none. What the caller's memory holds is looked at where a wrong value
-/// would lead out of it: offsets and indices of dictionaries.
-[[nodiscard]] column_sources sources_of(const sort_column& column, std::uint64_t num_rows);
+/// would lead out of it: offsets and indices of dictionaries. `most_string_bits`: of a string's first chunk.
+[[nodiscard]] column_sources sources_of(const sort_column& column, std::uint64_t num_rows, unsigned most_string_bits);
 
 }  // namespace spansort::table

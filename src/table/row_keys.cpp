@@ -13,6 +13,9 @@ namespace {
 
 constexpr unsigned word_bits = 64;
 
+/// Strings that go on begin in a word in which so many bits are left, and in the next one otherwise.
+constexpr unsigned fewest_string_bits = 28;
+
 // A step is the number of a word; behind the end of a word with open strings, that and an offset into the string.
 
 constexpr unsigned offset_bits = 48;  // no memory is larger
@@ -34,7 +37,11 @@ row_keys::row_keys(std::span<const sort_column> columns, std::uint64_t num_rows)
 }
 
 void row_keys::append(const sort_column& column, std::uint64_t num_rows) {
-  column_sources of_column = sources_of(column, num_rows);
+  const unsigned bits_left = is_last_word_full_ ? word_bits : word_bits - words_.back().num_bits;
+  const unsigned string_bits = bits_left < fewest_string_bits ? word_bits : bits_left;
+  column_sources of_column = sources_of(column, num_rows, string_bits);
+  // Strings are cut to the room that is left, so that rows rarely need another word; they fill a new one otherwise.
+  if (of_column.strings != nullptr && string_bits != bits_left) is_last_word_full_ = true;
   bool is_first = true;
   for (column_source& source : of_column.sources) {
     key_piece piece(std::move(source), column.values, column.order, num_rows, is_first);

@@ -10,18 +10,29 @@
 namespace spansort::table {
 
 /// The bytes of a row's string.
-struct string_view_of_row {
+struct row_bytes {
   const std::byte* data = nullptr;
   std::uint64_t size = 0;
+};
+
+/// One of Arrow's views: up to 12 bytes lie in it, more in a buffer behind their first four.
+struct byte_view {
+  static constexpr std::uint64_t most_inline_bytes = 12;
+
+  std::int32_t size = 0;
+  std::byte prefix[4] = {};
+  std::int32_t buffer = 0;
+  std::int32_t offset = 0;
 };
 
 /// A column of strings or of bytes of one width.
 class string_column {
  public:
-  /// Looks at all strings, on all threads. Throws invalid_argument where offsets fall.
-  string_column(const column_span& column, std::uint64_t num_rows);
+  /// Looks at all strings, on all threads. Throws invalid_argument where offsets fall or lead out of a buffer.
+  /// Chunks have `most_bits` bits at most, a rank for nulls included; 20 at least.
+  string_column(const column_span& column, std::uint64_t num_rows, unsigned most_bits);
 
-  [[nodiscard]] string_view_of_row at(std::uint64_t row) const noexcept;
+  [[nodiscard]] row_bytes at(std::uint64_t row) const noexcept;
   [[nodiscard]] bool is_null(std::uint64_t row) const noexcept;
 
   /// Bytes that all strings have in common at their beginning: none of them has to be looked at.
@@ -39,11 +50,15 @@ class string_column {
  private:
   struct lengths;
   void check_last_offset(std::uint64_t num_rows) const;
+  void check_place(std::uint64_t row) const;
+  [[nodiscard]] const byte_view& view_at(std::uint64_t row) const noexcept;
   [[nodiscard]] lengths lengths_of(std::uint64_t begin, std::uint64_t end) const;
-  void choose_chunks(const lengths& all);
+  void choose_chunks(const lengths& all, unsigned most_bits);
+  [[nodiscard]] std::uint64_t leading_bytes(row_bytes text, std::uint64_t num_bytes) const noexcept;
   [[nodiscard]] std::uint64_t offset_at(std::uint64_t place) const noexcept;
 
   column_span column_;
+  const std::byte* bytes_end_ = nullptr;  ///< behind the bytes of all strings, where they lie in one piece
   std::uint64_t common_bytes_ = 0;
   std::uint64_t longest_ = 0;
   std::uint64_t chunk_bytes_ = 0;

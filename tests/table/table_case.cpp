@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <compare>
@@ -95,12 +96,34 @@ cell append_number(table_column& made, std::uint64_t word, std::uint64_t choice)
   });
 }
 
+/// Texts of up to 12 bytes stand in the view itself; others stand in two buffers by turns.
+void append_view(table_column& made, const std::string& text) {
+  constexpr std::size_t most_inline = 12;
+  std::array<char, 16> view{};
+  const auto size = static_cast<std::int32_t>(text.size());
+  std::memcpy(view.data(), &size, sizeof(size));
+  std::memcpy(view.data() + 4, text.data(), std::min(text.size(), most_inline));
+  if (text.size() > most_inline) {
+    const std::int32_t number = made.values.size() / view.size() % 2 == 0 ? 0 : 1;
+    std::string& buffer = made.view_bytes[number];
+    const auto offset = static_cast<std::int32_t>(buffer.size());
+    buffer += text;
+    std::memcpy(view.data() + 8, &number, sizeof(number));
+    std::memcpy(view.data() + 12, &offset, sizeof(offset));
+  }
+  append(made.values, view);
+}
+
 cell append_text(table_column& made, std::string text) {
   if (made.column.values.kind == column_kind::fixed_bytes) {
     text.insert(0, "..");
     text.resize(fixed_width);
   }
-  for (const char c : text) append(made.values, c);
+  if (made.column.values.kind == column_kind::byte_views) {
+    append_view(made, text);
+  } else {
+    for (const char c : text) append(made.values, c);
+  }
   cell c;
   c.bytes = std::move(text);
   return c;
@@ -144,8 +167,13 @@ cell append_cell(table_column& made, const column_case& c, std::uint64_t place, 
       return value;
     }
     case column_kind::dictionary: return append_index(made, word, is_null);
-    default: return append_text(made, random_text(c.contents, random));
+    case column_kind::byte_views:
+      if (!is_null) break;
+      append(made.values, std::array<std::uint64_t, 2>{~std::uint64_t{0}, word});  // a null may hold anything
+      return {};
+    default: break;
   }
+  return append_text(made, random_text(c.contents, random));
 }
 
 int compare_numbers(double a, double b, const column_order& order) {
@@ -176,6 +204,17 @@ int compare_cells(const cell& a, const cell& b, const table_column& column) {
   return texts == 0 ? 0 : (texts < 0 ? -sign : sign);
 }
 
+void point_at_view_buffers(table_column& made) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    made.view_buffers[i] = made.view_bytes[i].data();
+    made.view_buffer_bytes[i] = static_cast<std::int64_t>(made.view_bytes[i].size());
+  }
+  column_span& span = made.column.values;
+  span.view_buffers = made.view_buffers;
+  span.view_buffer_bytes = made.view_buffer_bytes;
+  span.num_view_buffers = 2;
+}
+
 }  // namespace
 
 std::unique_ptr<table_column> make_column(const column_case& c, std::uint64_t num_rows, random_words& random) {
@@ -204,13 +243,14 @@ std::unique_ptr<table_column> make_column(const column_case& c, std::uint64_t nu
   column_span& span = made->column.values;
   span.values = made->values.data();
   if (is_text) span.offsets = made->offsets.data();
+  if (c.kind == column_kind::byte_views) point_at_view_buffers(*made);
   if (c.has_nulls || c.contents == table_contents::null) span.validity = made->validity.data();
   return made;
 }
 
 column_case random_column_case(random_words& random) {
   column_case c;
-  c.kind = static_cast<column_kind>(random() % 7);
+  c.kind = static_cast<column_kind>(random() % 8);
   c.type = static_cast<key_type>(random() % 12);
   if (c.kind == column_kind::dictionary) c.type = static_cast<key_type>(random() % 8);
   c.contents = all_table_contents[random() % 5];

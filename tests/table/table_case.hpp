@@ -30,6 +30,9 @@ struct table_column {
   std::vector<std::byte> values;
   std::vector<std::byte> offsets;
   std::vector<std::uint8_t> validity;
+  std::string view_bytes[2];
+  const void* view_buffers[2] = {};
+  std::int64_t view_buffer_bytes[2] = {};
   std::unique_ptr<table_column> dictionary;
 };
 

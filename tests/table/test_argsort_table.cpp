@@ -44,8 +44,8 @@ TEST(ArgsortTable, EveryKindAndOrderAlone) {
   random_words random(seed_for(1));
   for (std::uint64_t i = 0; i < num_cases(1500) && !HasFatalFailure(); ++i) {
     column_case c = random_column_case(random);
-    c.kind = static_cast<column_kind>(i % 7);
-    c.contents = all_table_contents[i / 7 % 5];
+    c.kind = static_cast<column_kind>(i % 8);
+    c.contents = all_table_contents[i / 8 % 5];
     if (c.kind == column_kind::dictionary) c.type = static_cast<key_type>(random() % 8);
     try_columns({c}, random() % 100, random);
   }
@@ -160,7 +160,7 @@ TEST(ArgsortTable, RefusesColumnsThatAreNone) {
     EXPECT_THROW(static_cast<void>(argsort_table(by, 2)), invalid_argument);
   };
   refuses({});
-  refuses({.kind = static_cast<column_kind>(7), .values = numbers.data()});
+  refuses({.kind = static_cast<column_kind>(8), .values = numbers.data()});
   refuses({.type = static_cast<key_type>(12), .values = numbers.data()});
   refuses({.kind = column_kind::fixed_bytes, .values = numbers.data()});
   refuses({.kind = column_kind::fixed_bytes, .width_bytes = 1025, .values = numbers.data()});
@@ -181,6 +181,16 @@ TEST(ArgsortTable, RefusesColumnsThatAreNone) {
   const column_span nested = of_dictionary;
   of_dictionary.dictionary = &nested;
   refuses(of_dictionary);
+  const std::int32_t views[] = {13, 0, 0, 1, 3, 0, 0, 0};  // 13 bytes from the second byte of buffer 0 on
+  const void* const buffers[] = {numbers.data()};
+  const std::int64_t sizes[] = {12};
+  column_span of_views{.kind = column_kind::byte_views, .values = views};
+  refuses(of_views);
+  of_views.num_view_buffers = 1;
+  refuses(of_views);
+  of_views.view_buffers = buffers;
+  of_views.view_buffer_bytes = sizes;
+  refuses(of_views);
   refuses(as_column(numbers), {.nans = static_cast<nan_order>(3)});
 }
 

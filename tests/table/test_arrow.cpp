@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "arrow_producer.hpp"
+#include "spansort/spansort.hpp"
+
+namespace spansort::test {
+namespace {
+
+/// Returns whether two cells hold one value; every NaN is one value here.
+bool are_same(const cell& a, const cell& b) {
+  if (a.is_null || b.is_null) return a.is_null == b.is_null;
+  const bool same_numbers = std::isnan(a.number) ? std::isnan(b.number) : a.number == b.number;
+  return same_numbers && std::signbit(a.number) == std::signbit(b.number) && a.integer == b.integer &&
+         a.bytes == b.bytes;
+}
+
+void expect_rows(const arrow_table& table, const arrow_source& source, const std::vector<std::uint64_t>& rows) {
+  ASSERT_EQ(table.num_rows(), rows.size());
+  ASSERT_EQ(table.num_columns(), source.columns.size());
+  for (std::uint64_t c = 0; c < table.num_columns(); ++c) {
+    const column_span column = table.column(c);
+    ASSERT_EQ(column.kind, source.columns[c]->column.values.kind);
+    for (std::uint64_t i = 0; i < rows.size(); ++i) {
+      ASSERT_TRUE(are_same(cell_at(column, i), source.columns[c]->cells[rows[i]])) << "column " << c << " row " << i;
+    }
+  }
+}
+
+column_case arrow_column_case(random_words& random) {
+  column_case c = random_column_case(random);
+  if (c.type == key_type::bf16) c.type = key_type::f16;  // Arrow has no such numbers
+  return c;
+}
+
+arrow_source make_source(random_words& random, std::uint64_t num_columns, std::uint64_t num_rows) {
+  arrow_source source;
+  for (std::uint64_t i = 0; i < num_columns; ++i) {
+    for (;;) {
+      source.columns.push_back(make_column(arrow_column_case(random), num_rows, random));
+      const table_column* const dictionary = source.columns.back()->dictionary.get();
+      if (dictionary == nullptr || arrow_format(dictionary->column.values) != "?") break;
+      source.columns.pop_back();
+    }
+  }
+  for (std::uint64_t end = 0; end < num_rows;) {
+    end = random() % 3 == 0 ? num_rows : end + random() % (num_rows - end + 1);
+    source.chunk_ends.push_back(end);
+  }
+  return source;
+}
+
+std::vector<std::uint64_t> all_rows(std::uint64_t num_rows) {
+  std::vector<std::uint64_t> rows(num_rows);
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+arrow_table read(arrow_source& source) {
+  ArrowArrayStream stream = stream_of(source);
+  arrow_table table(&stream);
+  EXPECT_EQ(stream.release, nullptr);
+  return table;
+}
+
+/// Hands a table to another and back.
+arrow_table sent(const arrow_table& table) {
+  ArrowArrayStream stream{};
+  table.export_to(&stream);
+  return arrow_table(&stream);
+}
+
+TEST(Arrow, TablesAreReadSortedAndHandedOut) {
+  random_words random(seed_for(11));
+  for (std::uint64_t i = 0; i < num_cases(400) && !HasFatalFailure(); ++i) {
+    const std::uint64_t num_rows = random() % 4 == 0 ? random() % 4 : random() % 400;
+    arrow_source source = make_source(random, 1 + random() % 4, num_rows);
+    {
+      const arrow_table table = read(source);
+      expect_rows(table, source, all_rows(num_rows));
+      std::vector<std::string> names;
+      for (std::size_t c = 0; c < source.columns.size(); ++c) names.push_back(std::to_string(c));
+      std::vector<arrow_key> by;
+      for (std::size_t c = 0; c < names.size(); ++c) by.push_back({names[c], source.columns[c]->column.order});
+      const arrow_table sorted = sent(sort_table(table, by));
+      expect_rows(sorted, source, expected_order(source.columns, num_rows));
+    }
+    ASSERT_EQ(source.num_unreleased, 0) << "case " << i;
+  }
+}
+
+TEST(Arrow, ColumnsMovedOutOfABatchOutliveIt) {
+  random_words random(seed_for(12));
+  arrow_source source = make_source(random, 2, 100);
+  ArrowSchema schema{};
+  ArrowArray batch{};
+  read(source).export_to(&schema, &batch);
+  ArrowArray moved = *batch.children[1];
+  batch.children[1]->release = nullptr;
+  batch.release(&batch);
+  EXPECT_EQ(batch.release, nullptr);
+  EXPECT_GT(source.num_unreleased, 0);
+  EXPECT_EQ(moved.length, 100);
+  moved.release(&moved);
+  EXPECT_STREQ(schema.children[0]->name, "0");
+  schema.release(&schema);
+  EXPECT_EQ(source.num_unreleased, 0);
+}
+
+TEST(Arrow, ARecordBatchIsATable) {
+  random_words random(seed_for(13));
+  arrow_source source = make_source(random, 3, 50);
+  {
+    ArrowSchema schema{};
+    ArrowArray batch{};
+    read(source).export_to(&schema, &batch);
+    const arrow_table table(&schema, &batch);
+    EXPECT_EQ(batch.release, nullptr);
+    expect_rows(table, source, all_rows(50));
+    const std::vector<std::uint64_t> rows = {49, 0, 0, 7};
+    expect_rows(table.take(rows), source, rows);
+    EXPECT_THROW(static_cast<void>(table.take(std::vector<std::uint64_t>{50})), invalid_argument);
+  }
+  EXPECT_EQ(source.num_unreleased, 0);
+}
+
+TEST(Arrow, AFailingStreamIsReleasedAndItsReasonTold) {
+  random_words random(seed_for(14));
+  arrow_source source = make_source(random, 2, 60);
+  source.error_after_chunks = "the disk is on fire";
+  ArrowArrayStream stream = stream_of(source);
+  try {
+    const arrow_table table(&stream);
+    FAIL();
+  } catch (const bad_input& reason) {
+    EXPECT_NE(std::string(reason.what()).find("the disk is on fire"), std::string::npos);
+  }
+  EXPECT_EQ(source.num_unreleased, 0);
+}
+
+TEST(Arrow, DictionariesOfChunksHaveToBeTheSame) {
+  random_words random(seed_for(15));
+  const column_case c{.kind = column_kind::dictionary, .type = key_type::i32, .contents = table_contents::many};
+  arrow_source first;
+  first.columns.push_back(make_column(c, 10, random));
+  first.chunk_ends = {4, 10};
+  EXPECT_EQ(read(first).num_rows(), 10U);
+  const auto with_later = [&](const std::vector<float>& values) {
+    first.later_dictionary = std::make_unique<table_column>();
+    first.later_dictionary->column.values = as_column(values);
+    first.later_dictionary->cells.resize(values.size());
+    ArrowArrayStream stream = stream_of(first);
+    return arrow_table(&stream).num_rows();
+  };
+  std::vector<float> values(128);
+  std::iota(values.begin(), values.end(), 0.0F);
+  first.columns[0]->dictionary->column.values = as_column(values);
+  first.columns[0]->dictionary->cells.resize(values.size());
+  std::vector<float> others = values;
+  EXPECT_EQ(with_later(others), 10U);
+  others[100] = -0.0F;
+  EXPECT_THROW(with_later(others), invalid_argument);
+  others.pop_back();
+  EXPECT_THROW(with_later(others), invalid_argument);
+  EXPECT_EQ(first.num_unreleased, 0);
+}
+
+TEST(Arrow, UnknownTypesAndNamesAreRefused) {
+  random_words random(seed_for(16));
+  arrow_source source;
+  source.columns.push_back(make_column({.type = key_type::bf16}, 5, random));
+  source.chunk_ends = {5};
+  ArrowArrayStream stream = stream_of(source);
+  EXPECT_THROW(arrow_table{&stream}, invalid_argument);
+  EXPECT_EQ(source.num_unreleased, 0);
+  EXPECT_THROW(arrow_table{&stream}, invalid_argument);  // released
+  source.columns[0] = make_column({.type = key_type::f32}, 5, random);
+  const arrow_table table = read(source);
+  EXPECT_EQ(table.column_name(0), "0");
+  EXPECT_THROW(static_cast<void>(table.column_number("price")), invalid_argument);
+  EXPECT_THROW(static_cast<void>(table.column(1)), invalid_argument);
+}
+
+}  // namespace
+}  // namespace spansort::test
