@@ -355,6 +355,10 @@ def sort_pairs(
     >>> spansort.sort_pairs(np.array([2, 1, 2]), np.array([10, 20, 30]))
     SortedPairs(keys=array([1, 2, 2]), values=array([20, 10, 30]))
     """
+    if out is None and devices == "auto" and threads == 0 and memory is None and progress is None:
+        plain = _core.sorted_pairs(keys, values, not not descending)
+        if plain is not None:
+            return SortedPairs(*plain)
     key_array, keys_back = source(keys, "sort_pairs")
     value_array, values_back = source(values, "sort_pairs")
     keys_of_vector(key_array, "sort_pairs")
@@ -417,6 +421,13 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None, out: Array | None 
     >>> spansort.take(np.array(["c", "a", "b"]), spansort.argsort(prices))
     array(['a', 'b', 'c'], dtype='<U1')
     """
+    if out is None and threads == 0 and not axis:
+        try:
+            plain = _core.taken_copy(x, indices)
+        except ValueError as error:
+            raise IndexError(str(error)) from None
+        if plain is not None:
+            return plain
     array, back = source(x, "take")
     places = source(indices, "take").array
     if places.size == 0:

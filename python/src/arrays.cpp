@@ -121,6 +121,24 @@ std::optional<array_keys> plain_keys(nb::handle array) {
   return array_keys{memory_of(numpy_array), *type, number == NPY_DATETIME || number == NPY_TIMEDELTA};
 }
 
+std::optional<array_memory> plain_elements(nb::handle array) {
+  if (!PyArray_CheckExact(array.ptr())) return std::nullopt;
+  PyArrayObject* const numpy_array = as_array(array);
+  if (PyArray_NDIM(numpy_array) == 0 || !PyArray_IS_C_CONTIGUOUS(numpy_array)) return std::nullopt;
+  if (PyDataType_REFCHK(PyArray_DESCR(numpy_array))) return std::nullopt;
+  return memory_of(numpy_array);
+}
+
+std::uint64_t num_first_axis(nb::handle array) { return static_cast<std::uint64_t>(PyArray_DIM(as_array(array), 0)); }
+bool has_one_axis(nb::handle array) { return PyArray_NDIM(as_array(array)) == 1; }
+
+nb::object new_elements_like(nb::handle array, std::uint64_t count) {
+  const auto shape = static_cast<npy_intp>(count);
+  PyArray_Descr* const dtype = PyArray_DESCR(as_array(array));
+  Py_INCREF(dtype);  // the new array takes one
+  return owned(PyArray_NewFromDescr(&PyArray_Type, dtype, 1, &shape, nullptr, nullptr, 0, nullptr));
+}
+
 nb::object copy_of(nb::handle array) { return owned(PyArray_NewCopy(as_array(array), NPY_CORDER)); }
 
 nb::object new_indices_like(nb::handle array) {

@@ -58,7 +58,17 @@ std::int64_t* indices_of(const array_memory& memory, const array_keys& keys);
 /// aligned, native, of a dtype that is a key type, bool or a date. Nothing for all other objects.
 std::optional<array_keys> plain_keys(nb::handle array);
 
-/// Returns a copy of an array that plain_keys() took, and its keys.
+/// Returns the memory of an array of exactly NumPy's own type that may be copied as bytes as it lies: C-contiguous, of
+/// at least one axis, no Python objects. Nothing for all other objects.
+std::optional<array_memory> plain_elements(nb::handle array);
+/// Returns the elements along the first of an array's axes, and whether there is no other.
+std::uint64_t num_first_axis(nb::handle array);
+bool has_one_axis(nb::handle array);
+
+/// Returns a new array of `count` elements of the dtype of another one, not initialised.
+nb::object new_elements_like(nb::handle array, std::uint64_t count);
+
+/// Returns a copy of an array that plain_keys() or plain_elements() took.
 nb::object copy_of(nb::handle array);
 
 /// Returns new arrays, not initialised.

@@ -115,6 +115,30 @@ void sort_pairs(nb::handle key_array, int type, bool has_nat, nb::handle value_a
   });
 }
 
+nb::object sorted_pairs(nb::handle key_array, nb::handle value_array, bool descending) {
+  const std::optional<array_keys> keys = plain_keys(key_array);
+  const std::optional<array_memory> values = plain_elements(value_array);
+  if (!keys || !values || values->size_bytes() == 0 || !has_one_axis(key_array)) return nb::none();
+  if (num_first_axis(value_array) != keys->memory.num_elements) return nb::none();
+  const nb::object new_keys = copy_of(key_array);
+  const nb::object new_values = copy_of(value_array);
+  array_keys moved = *keys;
+  moved.memory.data = data_of(new_keys);
+  char* const moved_values = data_of(new_values);
+  const std::uint64_t value_bytes = values->size_bytes() / num_first_axis(value_array);
+  const direction d = direction_of(descending);
+  const auto sort = [&](const spansort::sort_options& options) {
+    spansort::sort_pairs(moved.all(), moved_values, value_bytes, d, options);
+    put_nat_pairs_last(moved, moved_values, value_bytes, d);
+  };
+  if (is_small(moved.memory)) {
+    sort({});
+  } else {
+    run_unlocked(nullptr, is_long(moved.memory), sort);
+  }
+  return nb::make_tuple(new_keys, new_values);
+}
+
 void sort_records(nb::handle array, std::uint64_t record_bytes, const std::string& fields, bool descending,
                   const call_options* given) {
   const array_memory memory = writeable(array);
@@ -141,6 +165,25 @@ void take(nb::handle elements, nb::handle indices, int index_type, nb::handle de
   spansort::take_elements(from.data, num_rows, row_bytes, wanted.all(), to.data, {.threads = threads});
 }
 
+nb::object taken_copy(nb::handle elements, nb::handle indices) {
+  const std::optional<array_memory> from = plain_elements(elements);
+  if (!from || from->element_bytes == 0 || !has_one_axis(elements)) return nb::none();
+  const std::optional<array_keys> wanted = plain_keys(indices);
+  if (!wanted || wanted->has_nat || !has_one_axis(indices)) return nb::none();
+  if (wanted->type < spansort::key_type::u32 || wanted->type > spansort::key_type::i64) return nb::none();
+  nb::object taken = new_elements_like(elements, wanted->memory.num_elements);
+  const auto copy = [&] {
+    spansort::take_elements(from->data, from->num_elements, from->element_bytes, wanted->all(), data_of(taken));
+  };
+  if (is_small(wanted->memory)) {
+    copy();
+  } else {
+    const nb::gil_scoped_release unlocked;
+    copy();
+  }
+  return taken;
+}
+
 bool is_sorted(nb::handle array, int type, bool descending) {
   const array_keys keys = keys_of(readable(array), type, false);
   const nb::gil_scoped_release unlocked;
@@ -158,10 +201,12 @@ void define_sorts(nb::module_& module) {
              nb::arg("descending"), nb::arg("options").none());
   module.def("sort_pairs", &sort_pairs, nb::arg("keys"), nb::arg("type"), nb::arg("has_nat"), nb::arg("values"),
              nb::arg("descending"), nb::arg("options").none());
+  module.def("sorted_pairs", &sorted_pairs, nb::arg("keys"), nb::arg("values"), nb::arg("descending"));
   module.def("sort_records", &sort_records, nb::arg("array"), nb::arg("record_bytes"), nb::arg("fields"),
              nb::arg("descending"), nb::arg("options").none());
   module.def("take", &take, nb::arg("elements"), nb::arg("indices"), nb::arg("index_type"), nb::arg("destination"),
              nb::arg("threads"));
+  module.def("taken_copy", &taken_copy, nb::arg("elements"), nb::arg("indices"));
   module.def("is_sorted", &is_sorted, nb::arg("array"), nb::arg("type"), nb::arg("descending"));
 }
 
