@@ -7,6 +7,7 @@
 #include "base/available_memory.hpp"
 #include "base/test_hooks.hpp"
 #include "base/threads.hpp"
+#include "device/host/shared_pairs.hpp"
 #include "device/host/shared_sort.hpp"
 #include "device/host/small_pairs.hpp"
 #include "device/host/small_sort.hpp"
@@ -36,6 +37,19 @@ void with_scratch(const Work& work, std::uint64_t needed_bytes = device::host::m
   } catch (const std::bad_alloc&) {
     throw out_of_memory("no memory for the threads' scratch", needed_bytes, base::available_memory_bytes());
   }
+}
+
+/// More do not fit most_shared_pairs_bytes, whatever their type.
+constexpr std::uint64_t most_short_pairs = device::host::most_shared_pairs_bytes / 5;
+
+/// Calls sort(num_threads), which says whether it has sorted, unless there is too much.
+template <class Sort>
+bool share_pairs(std::uint64_t bytes, std::uint64_t needed_bytes, unsigned threads, const Sort& sort) {
+  if (bytes > device::host::most_shared_pairs_bytes) return false;
+  const unsigned num_threads = base::resolve_threads(threads);
+  bool is_done = false;
+  with_scratch([&] { is_done = sort(num_threads); }, device::host::shared_pairs_bytes(needed_bytes, num_threads));
+  return is_done;
 }
 
 keys::key_codec stable_codec(key_type type, direction d) {
@@ -70,21 +84,36 @@ bool sort_short(key_span keys, direction d, unsigned threads) {
   return true;
 }
 
-bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, direction d) {
+bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads) {
   const bool travels = value_bytes == 4 || value_bytes == 8 || value_bytes == device::host::widest_small_value;
-  if (!travels || keys.num_keys > device::host::most_small_pairs) return false;
+  if (!travels || keys.num_keys > most_short_pairs) return false;
   check_keys(keys);
   check_values(keys, values, value_bytes);
+  if (keys.num_keys > device::host::most_small_pairs) {
+    const std::uint64_t bytes = keys.num_keys * (size_bytes(keys.type) + value_bytes);
+    return share_pairs(bytes, bytes, threads, [&](unsigned num_threads) {
+      return device::host::sort_shared_pairs(stable_codec(keys.type, d), keys.data, values, value_bytes, keys.num_keys,
+                                             num_threads);
+    });
+  }
   with_scratch([&] {
     device::host::sort_small_pairs(stable_codec(keys.type, d), keys.data, values, value_bytes, keys.num_keys);
   });
   return true;
 }
 
-bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d) {
-  if (keys.num_keys > device::host::most_small_pairs) return false;
+bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d, unsigned threads) {
+  if (keys.num_keys > most_short_pairs) return false;
   check_keys(keys);
   check_indices(keys, indices, index_bytes);
+  if (keys.num_keys > device::host::most_small_pairs) {
+    const std::uint64_t key_bytes = size_bytes(keys.type);
+    const std::uint64_t bytes = keys.num_keys * (key_bytes + index_bytes);
+    return share_pairs(bytes, bytes + keys.num_keys * key_bytes, threads, [&](unsigned num_threads) {
+      return device::host::argsort_shared(stable_codec(keys.type, d), keys.data, indices, index_bytes, keys.num_keys,
+                                          num_threads);
+    });
+  }
   with_scratch(
       [&] { device::host::argsort_small(stable_codec(keys.type, d), keys.data, indices, index_bytes, keys.num_keys); });
   return true;
@@ -104,28 +133,28 @@ void detail::sort_keys(key_span keys, direction d, const sort_options& options) 
 }
 
 void detail::sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d) {
-  if (!base::has_test_hooks() && sorting::sort_pairs_short(keys, values, value_bytes, d)) return;
+  if (!base::has_test_hooks() && sorting::sort_pairs_short(keys, values, value_bytes, d, 0)) return;
   sorter().sort_pairs(keys, values, value_bytes, d);
 }
 
 void detail::sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d,
                           const sort_options& options) {
   if (!base::has_test_hooks() && sorting::allow_short_way(options) &&
-      sorting::sort_pairs_short(keys, values, value_bytes, d)) {
+      sorting::sort_pairs_short(keys, values, value_bytes, d, options.threads)) {
     return;
   }
   sorter(options).sort_pairs(keys, values, value_bytes, d);
 }
 
 void detail::order_keys(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d) {
-  if (!base::has_test_hooks() && sorting::argsort_short(keys, indices, index_bytes, d)) return;
+  if (!base::has_test_hooks() && sorting::argsort_short(keys, indices, index_bytes, d, 0)) return;
   sorter().argsort(keys, indices, index_bytes, d);
 }
 
 void detail::order_keys(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d,
                         const sort_options& options) {
   if (!base::has_test_hooks() && sorting::allow_short_way(options) &&
-      sorting::argsort_short(keys, indices, index_bytes, d)) {
+      sorting::argsort_short(keys, indices, index_bytes, d, options.threads)) {
     return;
   }
   sorter(options).argsort(keys, indices, index_bytes, d);

@@ -170,7 +170,8 @@ void sorter::state::sort(key_span keys, direction d, base::record_flow* flow) {
 }
 
 void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d) {
-  if (state_->allows_short_way && sorting::sort_pairs_short(keys, values, value_bytes, d)) return;
+  const unsigned threads = state_->options.threads;
+  if (state_->allows_short_way && sorting::sort_pairs_short(keys, values, value_bytes, d, threads)) return;
   sorting::check_keys(keys);
   sorting::check_values(keys, values, value_bytes);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
@@ -191,7 +192,8 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, 
 }
 
 void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d) {
-  if (state_->allows_short_way && sorting::argsort_short(keys, indices, index_bytes, d)) return;
+  const unsigned threads = state_->options.threads;
+  if (state_->allows_short_way && sorting::argsort_short(keys, indices, index_bytes, d, threads)) return;
   state_->argsort(keys, indices, index_bytes, d, nullptr);
 }
 

@@ -28,7 +28,7 @@ std::vector<std::uint64_t> sizes() {
   std::vector<std::uint64_t> all{0,   1,   2,   3,   8,   9,   15,  16,  17,  31,   32,   33,   63,   64,  65,
                                  100, 127, 128, 129, 256, 257, 511, 512, 513, 1024, 2047, 2048, 2049, 8192};
   const std::uint64_t most = device::host::most_small_pairs;
-  if (!is_small_scale()) all.insert(all.end(), {most - 1, most, most + 1});
+  if (!is_small_scale()) all.insert(all.end(), {most - 1, most, most + 1, 3 * most + 7});
   return all;
 }
 

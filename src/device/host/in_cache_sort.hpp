@@ -13,7 +13,9 @@
 #include <span>
 #include <vector>
 
+#include "base/math.hpp"
 #include "device/host/class_table.hpp"
+#include "device/host/heavy_pairs.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/vector_kernels.hpp"
@@ -73,6 +75,9 @@ class in_cache_sorter {
     return word_sorter<K, V, Order>::takes(num_keys, bits);
   }
 
+  /// Leaves the first bytes of the worker's memory for combined lines as they are.
+  void keep(std::uint64_t size_bytes) { kept_bytes_ = size_bytes; }
+
   /// Sorts any number of keys that sorts_in_vectors() takes; `keys` and `other` are overwritten, and `result` is one of
   /// them.
   void sort_large(split keys, split other, split result, std::uint64_t num_keys) {
@@ -92,6 +97,7 @@ class in_cache_sorter {
   void sort(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if (sorts_in_vectors(num_keys, bits)) return sort_in_vectors(from, result, num_keys);
     if constexpr (value_bytes_of<V> != 0 && sizeof(K) >= 4) {
+      if (bits.begin == 0 && num_keys >= fewest_around_heavy && sort_around_heavy(from, result, num_keys, bits)) return;
       if (bits.begin == 0 && num_keys >= class_table<K, V, Order>::fewest_keys) {
         auto* const spare = reinterpret_cast<V*>(thread_.records[0].get());
         if (class_table<K, V, Order>(order_).sort(from, result, num_keys, spare)) return;
@@ -116,6 +122,22 @@ class in_cache_sorter {
 
  private:
   static constexpr std::uint64_t insertion_keys = 32;
+  static constexpr std::uint64_t fewest_around_heavy = 512;  ///< a sample of fewer is not worth its time
+
+  /// Returns false, with nothing written, where no keys are heavy. Their values wait in memory for combined lines,
+  /// which nobody uses meanwhile.
+  bool sort_around_heavy(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    auto* const spare = reinterpret_cast<V*>(thread_.combining.get() + kept_bytes_);
+    const std::uint64_t num_spare = (combining_bytes - kept_bytes_) / sizeof(V);
+    return host::sort_around_heavy(order_, codec_, from, result, num_keys, spare, num_spare,
+                                   [&](split light, std::uint64_t num_light, std::uint64_t num_values) {
+                                     const std::uint64_t kept_before = kept_bytes_;
+                                     kept_bytes_ += base::round_up(num_values * sizeof(V), std::uint64_t{64});
+                                     kept_bytes_ = std::min(kept_bytes_, combining_bytes);
+                                     sort(light, light, num_light, bits);
+                                     kept_bytes_ = kept_before;
+                                   });
+  }
 
   void sort_in_vectors(split from, split result, std::uint64_t num_keys) {
     if constexpr (value_bytes_of<V> == 0 && sizeof(K) >= 4) {
@@ -310,6 +332,7 @@ class in_cache_sorter {
   packed scratch_[2];
   std::uint32_t* counts_;
   worker_scratch& thread_;
+  std::uint64_t kept_bytes_ = 0;  ///< of `combining`
 };
 
 }  // namespace spansort::device::host

@@ -124,6 +124,7 @@ class parallel_sorter {
 
   void sort_large(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if (sort_few_pairs(source, alternate, result, num_keys, bits)) return;
+    if (sort_heavy_pairs(source, alternate, result, num_keys, bits)) return;
     const repeats<K> seen = look_for_repeats(source, num_keys, bits);
     if (seen.few.count != 0 && !seen.sample_is_ordered && sort_few(source, result, num_keys, seen.few)) return;
     if (num_keys <= in_cache::max_keys && team_.num_threads() == 1 && limits_.vector_alone_keys != 0 &&
@@ -266,6 +267,35 @@ class parallel_sorter {
       outcome_.num_passes = 1;
       add_moves(num_keys, 2);
       watch_.advance(num_keys);
+      return true;
+    }
+    return false;
+  }
+
+  /// Pairs of which heavy keys make up much, in place: moves their values, and sorts the others.
+  bool sort_heavy_pairs(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if constexpr (!keys_alone && sizeof(K) >= 4) {
+      if (bits.begin != 0 || source.keys != result.keys || num_keys < limits_.few_values_keys) return false;
+      heavy_pairs_sorter<K, V, Order> sorter(team_, order_, codec_, limits_);
+      if (!sorter.count(source.keys, num_keys)) return false;
+      outcome_.bytes_moved += num_keys * sizeof(K);
+      if (can_stop_) watch_.stop_if_asked();
+      const std::uint64_t num_light = sorter.move(source, alternate, num_keys);
+      if (can_stop_) watch_.stop_if_asked();
+      // The others overwrite the source, and are not in their places when they are sorted.
+      const sort_watch watch = std::exchange(watch_, watch_.without_flow());
+      const bool could_stop = std::exchange(can_stop_, false);
+      if (num_light > (team_.num_threads() == 1 ? local_keys() : limits_.inline_keys)) {
+        sort_large(alternate, source, alternate, num_light, bits);
+      } else if (num_light != 0) {
+        sort_each(alternate, source, alternate, {{0, num_light, bits}}, num_light);
+      }
+      watch_ = watch;
+      can_stop_ = could_stop;
+      sorter.write(alternate, num_light, result, num_keys);
+      outcome_.num_passes = std::max(outcome_.num_passes, 1U);
+      add_moves(num_keys, 4);
+      watch_.advance(num_keys - num_light);
       return true;
     }
     return false;

@@ -109,8 +109,9 @@ void argsort_records(const keys::codec_of<K>& codec, const K* keys, V* indices, 
   std::memcpy(copy, keys, num_keys * sizeof(K));
   count_up(indices, num_keys);
   const split_records<K, V> records{copy, indices};
-  in_cache_sorter<K, V, Order>(Order(codec), codec, scratch, false)
-      .sort(records, records, num_keys, {0, sizeof(K) * 8});
+  in_cache_sorter<K, V, Order> sorter(Order(codec), codec, scratch, false);
+  sorter.keep(num_keys * sizeof(K));
+  sorter.sort(records, records, num_keys, {0, sizeof(K) * 8});
 }
 
 /// The order of keys that are a few values.

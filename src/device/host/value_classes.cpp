@@ -9,6 +9,16 @@
 
 #include "device/host/vector_targets.hpp"
 
+// F(K, its name, V, its name) for all that there are kernels for.
+#undef SPANSORT_WIDTHS_OF_PAIRS
+#define SPANSORT_WIDTHS_OF_PAIRS(F)  \
+  F(std::uint32_t, u32, value4, 4)   \
+  F(std::uint32_t, u32, value8, 8)   \
+  F(std::uint32_t, u32, value16, 16) \
+  F(std::uint64_t, u64, value4, 4)   \
+  F(std::uint64_t, u64, value8, 8)   \
+  F(std::uint64_t, u64, value16, 16)
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "device/host/value_classes.cpp"
 #include <hwy/foreach_target.h>
@@ -80,6 +90,42 @@ void place_hashed(const K* HWY_RESTRICT keys, const V* HWY_RESTRICT values, std:
   std::copy(nexts, nexts + most_few_values, places.next.begin());
 }
 
+/// The compiler's own vectors serve.
+template <class K>
+void count_heavy_of(const K* HWY_RESTRICT keys, std::uint64_t num_keys, std::span<const K> heavy,
+                    std::uint64_t* counts) {
+  constexpr std::uint64_t tile_keys = 16384 / sizeof(K);  // stays in the first-level cache from key to key
+  for (std::uint64_t begin = 0; begin < num_keys; begin += tile_keys) {
+    const std::uint64_t end = std::min(num_keys, begin + tile_keys);
+    for (std::size_t h = 0; h < heavy.size(); ++h) {
+      const K key = heavy[h];
+      K count = 0;  // as wide as the keys, for the sake of the vectors
+      for (std::uint64_t i = begin; i < end; ++i) count += keys[i] == key ? 1 : 0;
+      counts[h] += count;
+    }
+  }
+}
+
+/// Writes what is left behind what has been read, so that it may go where it came from.
+template <class K, class V>
+void split_one_by_one(split_records<K, V> from, std::uint64_t num_keys, std::span<const K> heavy,
+                      class_places<V>& places, split_records<K, V> to) {
+  V* next[most_heavy_pairs + 1];
+  const std::size_t other = heavy.size();
+  for (std::size_t h = 0; h < other; ++h) next[h] = places.next[h];
+  next[other] = to.values;
+  K* next_key = to.keys;
+  for (std::uint64_t i = 0; i < num_keys; ++i) {
+    const K key = from.keys[i];
+    const V value = from.values[i];
+    std::size_t found = other;
+    for (std::size_t h = 0; h < other; ++h) found = key == heavy[h] ? h : found;
+    *next[found]++ = value;
+    if (found == other) *next_key++ = key;
+  }
+  for (std::size_t h = 0; h < other; ++h) places.next[h] = next[h];
+}
+
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
 /// The lanes of a mask, in their order, at the front of a vector.
@@ -95,6 +141,26 @@ HWY_INLINE hn::Vec<full_tag<W>> lanes_first(full_tag<W> d, hn::Vec<full_tag<W>> 
   if constexpr (HWY_TARGET != HWY_AVX3 || sizeof(W) == 8) return lower_first(d, x, mask, count);
 }
 
+/// Lanes that stand at the front of a vector are stored whole where there is room for a vector.
+template <class W, class To>
+HWY_INLINE void store_front(full_tag<W> d, hn::Vec<full_tag<W>> front, std::uint64_t count, To* to, const To* last) {
+  using T = lane_type<W>;
+  if (to <= last) [[likely]] {
+    hn::StoreU(front, d, reinterpret_cast<T*>(to));
+  } else {
+    HWY_ALIGN T part[lanes_of<W>()];
+    hn::Store(front, d, part);
+    std::memcpy(static_cast<void*>(to), part, count * sizeof(T));
+  }
+}
+
+/// The last place at which there is room for a vector; one before `begin` where there is none.
+template <class W, class To>
+HWY_INLINE To* last_whole(To* begin, To* end) {
+  constexpr std::ptrdiff_t lanes = lanes_of<W>();
+  return end - begin < lanes ? begin - 1 : end - lanes;
+}
+
 /// Keys and values of the same width W: whole vectors of values are stored as long as a class has room for them.
 template <unsigned num_classes, class W, class V>
 HWY_INLINE void place_group(const W* HWY_RESTRICT keys, const V* values, std::uint64_t num_vectors, const W* wanted,
@@ -107,8 +173,7 @@ HWY_INLINE void place_group(const W* HWY_RESTRICT keys, const V* values, std::ui
   hn::Vec<full_tag<W>> key[num_classes];
   for (unsigned v = 0; v < num_classes; ++v) {
     next[v] = nexts[v];
-    last[v] = ends[v] - std::min<std::ptrdiff_t>(lanes, ends[v] - nexts[v]);
-    if (ends[v] - nexts[v] < static_cast<std::ptrdiff_t>(lanes)) last[v] = nexts[v] - 1;
+    last[v] = last_whole<W>(nexts[v], ends[v]);
     key[v] = hn::Set(d, static_cast<T>(wanted[v]));
   }
   for (std::uint64_t i = 0; i < num_vectors; ++i) {
@@ -117,13 +182,7 @@ HWY_INLINE void place_group(const W* HWY_RESTRICT keys, const V* values, std::ui
     for (unsigned v = 0; v < num_classes; ++v) {
       std::uint64_t count = 0;
       const auto moved = lanes_first<W>(d, y, hn::Eq(x, key[v]), count);
-      if (next[v] <= last[v]) [[likely]] {
-        hn::StoreU(moved, d, reinterpret_cast<T*>(next[v]));
-      } else {
-        HWY_ALIGN T part[lanes];
-        hn::Store(moved, d, part);
-        std::memcpy(static_cast<void*>(next[v]), part, count * sizeof(T));
-      }
+      store_front<W>(d, moved, count, next[v], last[v]);
       next[v] += count;
     }
   }
@@ -159,7 +218,74 @@ void place_values_of(const K* HWY_RESTRICT keys, const V* values, std::uint64_t 
   }
 }
 
+/// Keys and values of the same width W; what is none of the heavy keys goes to `to`, which has room for so many.
+template <unsigned num_heavy, class W, class V>
+void split_group(split_records<W, V> from, std::uint64_t num_keys, std::span<const W> heavy, class_places<V>& places,
+                 split_records<W, V> to, std::uint64_t room) {
+  using T = lane_type<W>;
+  const full_tag<W> d;
+  constexpr std::uint64_t lanes = lanes_of<W>();
+  V* next[num_heavy];
+  V* last[num_heavy];
+  hn::Vec<full_tag<W>> key[num_heavy];
+  for (unsigned h = 0; h < num_heavy; ++h) {
+    next[h] = places.next[h];
+    last[h] = last_whole<W>(places.next[h], places.end[h]);
+    key[h] = hn::Set(d, static_cast<T>(heavy[h]));
+  }
+  W* next_key = to.keys;
+  V* next_value = to.values;
+  W* const last_key = last_whole<W>(to.keys, to.keys + room);
+  V* const last_value = last_whole<W>(to.values, to.values + room);
+  std::uint64_t i = 0;
+  for (; i + lanes <= num_keys; i += lanes) {
+    const auto x = hn::LoadU(d, reinterpret_cast<const T*>(from.keys + i));
+    const auto y = hn::LoadU(d, reinterpret_cast<const T*>(from.values + i));
+    auto any = hn::Eq(x, key[0]);
+    for (unsigned h = 0; h < num_heavy; ++h) {
+      const auto equal = hn::Eq(x, key[h]);
+      any = hn::Or(any, equal);
+      std::uint64_t count = 0;
+      const auto moved = lanes_first<W>(d, y, equal, count);
+      store_front<W>(d, moved, count, next[h], last[h]);
+      next[h] += count;
+    }
+    const auto light = hn::Not(any);
+    std::uint64_t count = 0;
+    const auto keys = lanes_first<W>(d, x, light, count);
+    const auto values = lanes_first<W>(d, y, light, count);
+    store_front<W>(d, keys, count, next_key, last_key);
+    store_front<W>(d, values, count, next_value, last_value);
+    next_key += count;
+    next_value += count;
+  }
+  std::copy_n(next, num_heavy, places.next.begin());
+  split_one_by_one(from + i, num_keys - i, heavy, places, {next_key, next_value});
+}
+
+template <class K, class V>
+void split_pairs_of(split_records<K, V> from, std::uint64_t num_keys, std::span<const K> heavy, class_places<V>& places,
+                    split_records<K, V> to, std::uint64_t room) {
+  if constexpr (sizeof(K) == sizeof(V)) {
+    switch (heavy.size()) {
+      case 1: return split_group<1>(from, num_keys, heavy, places, to, room);
+      case 2: return split_group<2>(from, num_keys, heavy, places, to, room);
+      case 3: return split_group<3>(from, num_keys, heavy, places, to, room);
+      case 4: return split_group<4>(from, num_keys, heavy, places, to, room);
+      default: break;
+    }
+  }
+  static_cast<void>(room);
+  split_one_by_one(from, num_keys, heavy, places, to);
+}
+
 #else
+
+template <class K, class V>
+void split_pairs_of(split_records<K, V> from, std::uint64_t num_keys, std::span<const K> heavy, class_places<V>& places,
+                    split_records<K, V> to, std::uint64_t) {
+  split_one_by_one(from, num_keys, heavy, places, to);
+}
 
 template <class K, class V>
 void place_values_of(const K* keys, const V* values, std::uint64_t num_keys, std::span<const K> wanted,
@@ -170,18 +296,23 @@ void place_values_of(const K* keys, const V* values, std::uint64_t num_keys, std
 #endif
 
 // A choice at run time is one between plain functions.
-#define SPANSORT_PLACE_VALUES(K, KEY, V, VALUE)                                                            \
+#define SPANSORT_CLASSES_OF(K, KEY, V, VALUE)                                                              \
   void place_values_##KEY##_##VALUE(const K* keys, const V* values, std::uint64_t n, std::span<const K> w, \
                                     class_places<V>& places) {                                             \
     place_values_of(keys, values, n, w, places);                                                           \
+  }                                                                                                        \
+  void split_pairs_##KEY##_##VALUE(split_records<K, V> from, std::uint64_t n, std::span<const K> w,        \
+                                   class_places<V>& places, split_records<K, V> to, std::uint64_t room) {  \
+    split_pairs_of(from, n, w, places, to, room);                                                          \
   }
-SPANSORT_PLACE_VALUES(std::uint32_t, u32, value4, 4)
-SPANSORT_PLACE_VALUES(std::uint32_t, u32, value8, 8)
-SPANSORT_PLACE_VALUES(std::uint32_t, u32, value16, 16)
-SPANSORT_PLACE_VALUES(std::uint64_t, u64, value4, 4)
-SPANSORT_PLACE_VALUES(std::uint64_t, u64, value8, 8)
-SPANSORT_PLACE_VALUES(std::uint64_t, u64, value16, 16)
-#undef SPANSORT_PLACE_VALUES
+SPANSORT_WIDTHS_OF_PAIRS(SPANSORT_CLASSES_OF)
+#undef SPANSORT_CLASSES_OF
+void count_heavy_u32(const std::uint32_t* keys, std::uint64_t n, std::span<const std::uint32_t> w, std::uint64_t* to) {
+  count_heavy_of(keys, n, w, to);
+}
+void count_heavy_u64(const std::uint64_t* keys, std::uint64_t n, std::span<const std::uint64_t> w, std::uint64_t* to) {
+  count_heavy_of(keys, n, w, to);
+}
 
 }  // namespace spansort::device::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -189,20 +320,33 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace spansort::device::host {
 
-#define SPANSORT_PLACE_VALUES(K, KEY, V, VALUE)                                                  \
-  template <>                                                                                    \
-  void place_values<K, V>(const K* keys, const V* values, std::uint64_t n, std::span<const K> w, \
-                          class_places<V>& places) {                                             \
-    static const auto best = SPANSORT_CHOOSE_FUNCTION(place_values_##KEY##_##VALUE);             \
-    best(keys, values, n, w, places);                                                            \
+#define SPANSORT_CLASSES_OF(K, KEY, V, VALUE)                                                                       \
+  template <>                                                                                                       \
+  void place_values<K, V>(const K* keys, const V* values, std::uint64_t n, std::span<const K> w,                    \
+                          class_places<V>& places) {                                                                \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(place_values_##KEY##_##VALUE);                                \
+    best(keys, values, n, w, places);                                                                               \
+  }                                                                                                                 \
+  template <>                                                                                                       \
+  void split_pairs<K, V>(split_records<K, V> from, std::uint64_t n, std::span<const K> w, class_places<V> & places, \
+                         split_records<K, V> to, std::uint64_t room) {                                              \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(split_pairs_##KEY##_##VALUE);                                 \
+    best(from, n, w, places, to, room);                                                                             \
   }
-SPANSORT_PLACE_VALUES(std::uint32_t, u32, value4, 4)
-SPANSORT_PLACE_VALUES(std::uint32_t, u32, value8, 8)
-SPANSORT_PLACE_VALUES(std::uint32_t, u32, value16, 16)
-SPANSORT_PLACE_VALUES(std::uint64_t, u64, value4, 4)
-SPANSORT_PLACE_VALUES(std::uint64_t, u64, value8, 8)
-SPANSORT_PLACE_VALUES(std::uint64_t, u64, value16, 16)
-#undef SPANSORT_PLACE_VALUES
+SPANSORT_WIDTHS_OF_PAIRS(SPANSORT_CLASSES_OF)
+#undef SPANSORT_CLASSES_OF
+template <>
+void count_heavy<std::uint32_t>(const std::uint32_t* keys, std::uint64_t n, std::span<const std::uint32_t> w,
+                                std::uint64_t* counts) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(count_heavy_u32);
+  best(keys, n, w, counts);
+}
+template <>
+void count_heavy<std::uint64_t>(const std::uint64_t* keys, std::uint64_t n, std::span<const std::uint64_t> w,
+                                std::uint64_t* counts) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(count_heavy_u64);
+  best(keys, n, w, counts);
+}
 
 }  // namespace spansort::device::host
 #endif

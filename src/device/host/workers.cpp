@@ -24,6 +24,11 @@ workers::workers(unsigned num_threads, int numa_node)
   if (numa_node >= 0) pin_ = std::make_unique<pin_to_node>(arena_, numa_node);
 }
 
+workers::workers(unsigned num_threads, parked_threads& helpers)
+    : num_threads_(num_threads), arena_(static_cast<int>(num_threads), 1), helpers_(&helpers), scratch_(num_threads) {
+  helpers.start(num_threads - 1);
+}
+
 workers::~workers() = default;
 
 void workers::prepare_scratch() {

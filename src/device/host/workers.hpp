@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of one host device: a oneTBB arena bound to the device's NUMA node, and a scratch for each of its slots.
+// The threads of one host device: a oneTBB arena bound to the device's NUMA node, or helpers that stay ready, and a
+// scratch for each of them.
 #pragma once
 
 #include <oneapi/tbb/parallel_for.h>
@@ -7,12 +8,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "device/host/parked_threads.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/topology.hpp"
 
@@ -22,6 +25,9 @@ class workers {
  public:
   /// `numa_node` -1: anywhere.
   workers(unsigned num_threads, int numa_node);
+  /// Takes helpers, which have to outlive it and serve nobody else meanwhile, instead of an arena's threads. They stand
+  /// ready between tasks that follow one another closely, where oneTBB's workers mostly come too late.
+  workers(unsigned num_threads, parked_threads& helpers);
   ~workers();
   workers(const workers&) = delete;
   workers& operator=(const workers&) = delete;
@@ -44,6 +50,7 @@ class workers {
   void for_each(std::uint64_t num_tasks, const Task& task) {
     if (num_tasks == 0) return;
     if (num_tasks == 1 || num_threads_ == 1) return run_here(num_tasks, task);
+    if (helpers_ != nullptr) return share_out(num_tasks, task);
     arena_.execute([&] {
       tbb::parallel_for(
           tbb::blocked_range<std::uint64_t>(0, num_tasks, 1),
@@ -63,6 +70,39 @@ class workers {
     for (std::uint64_t i = 0; i < num_tasks; ++i) run_task(task, i, 0);
   }
 
+  /// Tasks that the caller and its helpers take one after the other.
+  template <class Task>
+  struct shared_tasks {
+    workers& team;
+    std::uint64_t num_tasks;
+    const Task& task;
+    std::atomic<std::uint64_t> next = 0;
+    std::exception_ptr failure = nullptr;
+    std::atomic<bool> has_failed = false;
+
+    static void help(void* tasks, unsigned thread) {
+      auto& self = *static_cast<shared_tasks*>(tasks);
+      if (thread < self.team.num_threads_) self.take(thread);
+    }
+    void take(unsigned thread) noexcept {
+      try {
+        for (std::uint64_t i = next++; i < num_tasks; i = next++) team.run_task(task, i, thread);
+      } catch (...) {
+        if (!has_failed.exchange(true)) failure = std::current_exception();
+        next = num_tasks;
+      }
+    }
+  };
+
+  template <class Task>
+  void share_out(std::uint64_t num_tasks, const Task& task) {
+    shared_tasks<Task> shared{*this, num_tasks, task};
+    helpers_->open({shared_tasks<Task>::help, &shared});
+    shared.take(0);
+    helpers_->close();
+    if (shared.failure != nullptr) std::rethrow_exception(shared.failure);
+  }
+
   template <class Task>
   void run_task(const Task& task, std::uint64_t i, std::size_t thread) {
     if constexpr (std::is_invocable_v<const Task&, std::uint64_t>) {
@@ -75,6 +115,7 @@ class workers {
   unsigned num_threads_;
   tbb::task_arena arena_;
   std::unique_ptr<pin_to_node> pin_;
+  parked_threads* helpers_ = nullptr;
   std::vector<std::unique_ptr<worker_scratch>> scratch_;
   aligned_array<std::byte> spare_blocks_;  ///< null until wanted
   std::atomic<bool> has_spare_blocks_{false};

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs of which one key, or few, make up much: the values of these heavy keys are moved once, to where they belong,
+// and only the other pairs are sorted. A sample says which keys are heavy; any key may be, for what is not heavy is
+// sorted like every other input, and may have heavy keys of its own.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "device/host/move_records.hpp"
+#include "device/host/records.hpp"
+#include "device/host/sort_level.hpp"
+#include "device/host/sort_limits.hpp"
+#include "device/host/value_classes.hpp"
+#include "device/host/workers.hpp"
+
+namespace spansort::device::host {
+
+/// Keys in key order, as their bits lie in memory.
+template <class K>
+struct heavy_keys {
+  std::array<K, most_heavy_pairs> keys = {};
+  unsigned count = 0;
+  bool sample_is_ordered = false;  ///< the sampled keys ascend or descend: the whole input may
+
+  [[nodiscard]] std::span<const K> span() const noexcept { return {keys.data(), count}; }
+  [[nodiscard]] bool has(K key) const noexcept {
+    return std::find(keys.begin(), keys.begin() + count, key) != keys.begin() + count;
+  }
+  void add(const keys::codec_of<K>& codec, K key) noexcept {
+    unsigned at = count++;
+    for (; at > 0 && codec.encode(keys[at - 1]) > codec.encode(key); --at) keys[at] = keys[at - 1];
+    keys[at] = key;
+  }
+};
+
+/// Returns how many of `sample` are `key`.
+template <std::size_t size, class K>
+[[nodiscard]] unsigned count_in_sample(const std::array<K, size>& sample, K key) {
+  K found = 0;
+  for (const K other : sample) found = static_cast<K>(found + (other == key ? 1 : 0));
+  return static_cast<unsigned>(found);
+}
+
+/// Samples keys spread over an input.
+template <class K>
+class key_sampler {
+ public:
+  key_sampler(const K* keys, std::uint64_t num_keys, std::uint64_t num_samples)
+      : keys_(keys), stride_(num_keys / num_samples) {}
+  [[nodiscard]] K operator()(std::uint64_t i) const noexcept {
+    // A multiplicative hash moves the sample off the beat of regular inputs.
+    const std::uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15U >> 32;
+    return keys_[i * stride_ + (hash * stride_ >> 32)];
+  }
+
+ private:
+  const K* keys_;
+  std::uint64_t stride_;
+};
+
+/// Returns whether three of eight keys are like none of the others: few keys of a small input are looked at then.
+template <class K>
+[[nodiscard]] bool differ_at_first_sight(const K* keys, std::uint64_t num_keys) {
+  const key_sampler<K> sampled(keys, num_keys, 8);
+  std::array<K, 8> sample;
+  for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = sampled(i);
+  unsigned equal = 0;
+  for (const std::size_t c : {0, 3, 6}) equal += count_in_sample(sample, sample[c]);
+  return equal == 3;
+}
+
+/// Returns the keys that a sample of 64 meets eight times or more, none where they are less than a third of it. What
+/// ties with one of them and has other bits would be misplaced: is_alone() says whether there is such a key.
+template <class K>
+[[nodiscard]] heavy_keys<K> sample_heavy(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
+  constexpr std::size_t num_samples = 64;
+  constexpr std::size_t num_candidates = 8;
+  constexpr unsigned fewest = 8;
+  constexpr std::uint64_t small = std::uint64_t{1} << 14;  // of those a sample of 64 would take its share of the time
+  heavy_keys<K> heavy;
+  if (num_keys < num_samples || (num_keys < small && differ_at_first_sight(keys, num_keys))) return heavy;
+  const key_sampler<K> sampled(keys, num_keys, num_samples);
+  std::array<K, num_samples> sample;
+  for (std::size_t i = 0; i < num_samples; ++i) sample[i] = sampled(i);
+  unsigned mass = 0;
+  for (std::size_t c = 0; c < num_samples && heavy.count < most_heavy_pairs; c += num_samples / num_candidates) {
+    const unsigned count = count_in_sample(sample, sample[c]);
+    if (count < fewest || heavy.has(sample[c])) continue;
+    heavy.add(codec, sample[c]);
+    mass += count;
+  }
+  if (3 * mass < num_samples) return {};
+  const auto is_lower = [&](K left, K right) { return codec.encode(left) < codec.encode(right); };
+  const auto is_higher = [&](K left, K right) { return is_lower(right, left); };
+  heavy.sample_is_ordered =
+      std::is_sorted(sample.begin(), sample.end(), is_lower) || std::is_sorted(sample.begin(), sample.end(), is_higher);
+  return heavy;
+}
+
+/// Returns whether no other bits tie with a key. Those of NaNs may be many; a zero is alone if the other one is not
+/// there.
+template <class K>
+[[nodiscard]] bool is_alone(const keys::codec_of<K>& codec, K key, const K* keys, std::uint64_t num_keys) {
+  if (!codec.folds_ties) return true;
+  const K magnitude = static_cast<K>(key & codec.magnitude_mask);
+  if (magnitude > codec.infinity) return false;
+  if (magnitude != 0) return true;
+  const K other_zero = static_cast<K>(key ^ static_cast<K>(~codec.magnitude_mask));
+  std::uint64_t count = 0;
+  count_heavy(keys, num_keys, std::span<const K>(&other_zero, 1), &count);
+  return count == 0;
+}
+
+/// Returns where the heavy keys stand among `num_light` sorted others.
+template <class K, class Order>
+[[nodiscard]] std::array<std::uint64_t, most_heavy_pairs + 1> places_among(const Order& order, const K* light,
+                                                                           std::uint64_t num_light,
+                                                                           const heavy_keys<K>& heavy) {
+  std::array<std::uint64_t, most_heavy_pairs + 1> places = {};
+  for (unsigned h = 0; h < heavy.count; ++h) {
+    const K* const found = std::lower_bound(light, light + num_light, order.encode(heavy.keys[h]),
+                                            [&](K key, K encoded) { return order.encode(key) < encoded; });
+    places[h] = static_cast<std::uint64_t>(found - light);
+  }
+  places[heavy.count] = num_light;
+  return places;
+}
+
+/// Sorts `from` into `result`, which is `from` itself or does not overlap it, on one thread. A call of
+/// sort_light(records, n, used) sorts what is not heavy in place, and leaves the first `used` of `num_spare` values in
+/// `spare` as they are. Returns false, with nothing written, where no keys are heavy.
+template <class K, class V, class Order, class SortLight>
+[[nodiscard]] bool sort_around_heavy(const Order& order, const keys::codec_of<K>& codec, split_records<K, V> from,
+                                     split_records<K, V> result, std::uint64_t num_keys, V* spare,
+                                     std::uint64_t num_spare, const SortLight& sort_light) {
+  const heavy_keys<K> heavy = sample_heavy(codec, from.keys, num_keys);
+  if (heavy.count == 0) return false;
+  std::array<std::uint64_t, most_heavy_pairs> counts = {};
+  count_heavy(from.keys, num_keys, heavy.span(), counts.data());
+  std::uint64_t num_heavy = 0;
+  class_places<V> places;
+  for (unsigned h = 0; h < heavy.count; ++h) {
+    if (!is_alone(codec, heavy.keys[h], from.keys, num_keys)) return false;
+    places.next[h] = spare + num_heavy;
+    places.end[h] = spare + (num_heavy += counts[h]);
+  }
+  // Regular inputs may make a fool of a sample.
+  if (num_heavy > num_spare || 4 * num_heavy < num_keys) return false;
+  const std::uint64_t num_light = num_keys - num_heavy;
+  split_pairs(from, num_keys, heavy.span(), places, result, num_keys);
+  if (num_light != 0) sort_light(result, num_light, num_heavy);
+  const auto cuts = places_among(order, result.keys, num_light, heavy);
+  std::uint64_t heavy_end = num_heavy;
+  for (unsigned h = heavy.count; h-- > 0;) {
+    const std::uint64_t light = cuts[h + 1] - cuts[h];
+    std::memmove(result.keys + cuts[h] + heavy_end, result.keys + cuts[h], light * sizeof(K));
+    std::memmove(static_cast<void*>(result.values + cuts[h] + heavy_end), result.values + cuts[h], light * sizeof(V));
+    heavy_end -= counts[h];
+    const std::uint64_t begin = cuts[h] + heavy_end;
+    std::memcpy(static_cast<void*>(result.values + begin), spare + heavy_end, counts[h] * sizeof(V));
+    std::fill_n(result.keys + begin, counts[h], heavy.keys[h]);
+  }
+  return true;
+}
+
+/// Does the same on all threads of a team, with another pair of arrays beside those of the records.
+template <class K, class V, class Order>
+class heavy_pairs_sorter {
+ public:
+  using split = split_records<K, V>;
+
+  heavy_pairs_sorter(workers& team, const Order& order, const keys::codec_of<K>& codec, const sort_limits& limits)
+      : team_(team), order_(order), codec_(codec), limits_(limits) {}
+
+  /// Counts the heavy keys. Returns false where there are none, or where the input is in order.
+  [[nodiscard]] bool count(const K* keys, std::uint64_t num_keys) {
+    heavy_ = sample_heavy(codec_, keys, num_keys);
+    if (heavy_.count == 0) return false;
+    pieces_ = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
+    if (heavy_.sample_is_ordered && find_order(team_, codec_, pieces_, keys).any()) return false;
+    counts_.assign(pieces_.size(), {});
+    std::atomic<bool> all_alone = true;
+    team_.for_each(pieces_.size(), [&](std::uint64_t i) {
+      const K* const part = keys + pieces_[i].begin;
+      count_heavy(part, pieces_[i].count, heavy_.span(), counts_[i].data());
+      for (const K key : heavy_.span()) {
+        if (!is_alone(codec_, key, part, pieces_[i].count)) all_alone.store(false, std::memory_order_relaxed);
+      }
+    });
+    num_heavy_ = 0;
+    totals_ = {};
+    for (const auto& of_piece : counts_) {
+      for (unsigned h = 0; h < heavy_.count; ++h) totals_[h] += of_piece[h];
+    }
+    for (const std::uint64_t total : totals_) num_heavy_ += total;
+    return all_alone && 4 * num_heavy_ >= num_keys;
+  }
+
+  /// Moves what has been counted to `to`, which does not overlap `from`: the other pairs first, behind their values
+  /// those of the heavy keys. Returns how many others there are.
+  std::uint64_t move(split from, split to, std::uint64_t num_keys) {
+    const std::uint64_t num_light = num_keys - num_heavy_;
+    std::vector<class_places<V>> places(pieces_.size());
+    V* next = to.values + num_light;
+    for (unsigned h = 0; h < heavy_.count; ++h) {
+      for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        places[i].next[h] = next;
+        places[i].end[h] = next += counts_[i][h];
+      }
+    }
+    std::vector<std::uint64_t> begins(pieces_.size() + 1, 0);
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      begins[i + 1] = begins[i] + pieces_[i].count;
+      for (unsigned h = 0; h < heavy_.count; ++h) begins[i + 1] -= counts_[i][h];
+    }
+    team_.for_each(pieces_.size(), [&](std::uint64_t i) {
+      split_pairs(from + pieces_[i].begin, pieces_[i].count, heavy_.span(), places[i], to + begins[i],
+                  begins[i + 1] - begins[i]);
+    });
+    return num_light;
+  }
+
+  /// Writes the result from what move() has written and someone has sorted.
+  void write(split moved, std::uint64_t num_light, split result, std::uint64_t num_keys) {
+    const auto cuts = places_among(order_, moved.keys, num_light, heavy_);
+    std::vector<stretch> stretches;
+    std::uint64_t at = 0;
+    std::uint64_t light = 0;
+    std::uint64_t heavy_value = num_light;
+    for (unsigned h = 0; h <= heavy_.count; ++h) {
+      add(stretches, at, cuts[h] - light, light, false, K{0});
+      light = cuts[h];
+      if (h == heavy_.count) break;
+      add(stretches, at, totals_[h], heavy_value, true, heavy_.keys[h]);
+      heavy_value += totals_[h];
+    }
+    const std::vector<piece> pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
+    team_.for_each(pieces.size(), [&](std::uint64_t i) {
+      const std::uint64_t end = pieces[i].begin + pieces[i].count;
+      for (const stretch& s : stretches) {
+        const std::uint64_t from = std::max(s.begin, pieces[i].begin);
+        const std::uint64_t to = std::min(s.begin + s.count, end);
+        if (from < to) write_part(moved, s, from, to - from, result);
+      }
+    });
+  }
+
+ private:
+  /// A part of the result: pairs, or the values of a heavy key.
+  struct stretch {
+    std::uint64_t begin = 0;  ///< in the result
+    std::uint64_t count = 0;
+    std::uint64_t source = 0;  ///< of its values, among those moved
+    bool is_heavy = false;
+    K key = 0;
+  };
+
+  static void add(std::vector<stretch>& stretches, std::uint64_t& at, std::uint64_t count, std::uint64_t source,
+                  bool is_heavy, K key) {
+    if (count != 0) stretches.push_back({at, count, source, is_heavy, key});
+    at += count;
+  }
+
+  void write_part(split moved, const stretch& s, std::uint64_t begin, std::uint64_t count, split result) const {
+    const std::uint64_t source = s.source + begin - s.begin;
+    std::memcpy(static_cast<void*>(result.values + begin), moved.values + source, count * sizeof(V));
+    if (s.is_heavy) {
+      std::fill_n(result.keys + begin, count, s.key);
+    } else {
+      std::memcpy(result.keys + begin, moved.keys + source, count * sizeof(K));
+    }
+  }
+
+  workers& team_;
+  Order order_;
+  keys::codec_of<K> codec_;
+  sort_limits limits_;
+  heavy_keys<K> heavy_;
+  std::uint64_t num_heavy_ = 0;
+  std::array<std::uint64_t, most_heavy_pairs> totals_ = {};
+  std::vector<piece> pieces_;
+  std::vector<std::array<std::uint64_t, most_heavy_pairs>> counts_;
+};
+
+}  // namespace spansort::device::host

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/host/shared_pairs.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/math.hpp"
+#include "device/host/move_records.hpp"
+#include "device/host/parked_threads.hpp"
+#include "device/host/primitives.hpp"
+#include "device/host/record_dispatch.hpp"
+#include "device/host/scratch.hpp"
+#include "device/host/sort_level.hpp"
+#include "device/host/workers.hpp"
+#include "keys/dispatch.hpp"
+
+namespace spansort::device::host {
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+
+/// What one call uses, for whoever comes first.
+class kept_team {
+ public:
+  /// Returns the threads, with their scratch and memory for three arrays of the given sizes.
+  workers& prepare(unsigned num_threads, std::uint64_t memory_bytes) {
+    if (team_ == nullptr || team_->num_threads() != num_threads) {
+      team_.reset();
+      // oneTBB's workers serve more threads, for waking these one by one takes long.
+      constexpr unsigned most_parked = 2;
+      team_ = num_threads <= most_parked ? std::make_unique<workers>(num_threads, helpers_)
+                                         : std::make_unique<workers>(num_threads, -1);
+    }
+    team_->prepare_scratch();
+    if (memory_bytes > memory_bytes_) {
+      memory_.reset();
+      memory_bytes_ = 0;
+      memory_ = make_aligned<std::byte>(memory_bytes);
+      memory_bytes_ = memory_bytes;
+    }
+    return *team_;
+  }
+  [[nodiscard]] std::byte* memory() const { return memory_.get(); }
+
+  std::mutex in_use;
+
+ private:
+  parked_threads helpers_;
+  std::unique_ptr<workers> team_;
+  aligned_array<std::byte> memory_;
+  std::uint64_t memory_bytes_ = 0;
+};
+
+/// Lives as long as the helpers do.
+kept_team& process_wide() {
+  static auto* const one = new kept_team;
+  return *one;
+}
+
+/// Records of the caller or of the memory, and those beside them.
+struct shared_call {
+  workers& team;
+  record_shape shape;
+  records source;
+  records alternate;
+  std::uint64_t num_keys = 0;
+};
+
+void sort_with(const shared_call& call) {
+  const unsigned key_bits = call.shape.codec.key_bits();
+  const local_sort_request request{
+      .shape = call.shape,
+      .source = call.source,
+      .alternate = call.alternate,
+      .segments = {{0, call.num_keys, {0, key_bits}}},
+  };
+  keys::with_width(call.shape.codec.width_bytes(), [&]<class K>() {
+    run_local_sort<K>(execution{call.team, {}, nullptr}, request);
+  });
+}
+
+/// Writes 0, 1, 2 and so on, or the same the other way round.
+template <class V>
+void count_up(workers& team, const std::vector<piece>& pieces, V* indices, std::uint64_t num_keys, bool reversed) {
+  team.for_each(pieces.size(), [&](std::uint64_t p) {
+    const std::uint64_t end = pieces[p].begin + pieces[p].count;
+    for (std::uint64_t i = pieces[p].begin; i < end; ++i) {
+      indices[i].word = static_cast<decltype(indices[i].word)>(reversed ? num_keys - 1 - i : i);
+    }
+  });
+}
+
+template <class K, class V>
+void argsort_with(const shared_call& call, const K* keys, V* indices) {
+  const auto codec = call.shape.codec.of<K>();
+  const std::vector<piece> pieces = cut_into_pieces(call.num_keys, call.team.num_threads(), sort_limits{}.piece_keys);
+  constexpr std::uint64_t first_look = 33;
+  const auto is_settled = [](order_flags order) { return order.ascending || order.strictly_descending; };
+  order_flags order{false, false, false};
+  if (is_settled(scan_order(codec, keys, std::min(first_look, call.num_keys)))) {
+    order = find_order(call.team, codec, pieces, keys);
+  }
+  count_up(call.team, pieces, indices, call.num_keys, order.strictly_descending && !order.ascending);
+  if (is_settled(order)) return;
+  auto* const copy = static_cast<K*>(call.source.keys);
+  call.team.for_each(pieces.size(), [&](std::uint64_t p) {
+    std::memcpy(copy + pieces[p].begin, keys + pieces[p].begin, pieces[p].count * sizeof(K));
+  });
+  sort_with(call);
+}
+
+/// Bytes of an array that ends on a page.
+std::uint64_t pages(std::uint64_t size_bytes) { return base::round_up(size_bytes, page_bytes); }
+
+}  // namespace
+
+std::uint64_t shared_pairs_bytes(std::uint64_t data_bytes, unsigned num_threads) {
+  return data_bytes + 3 * page_bytes + std::min(num_threads, most_shared_pairs_threads) * worker_scratch::size_bytes;
+}
+
+bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
+                       std::uint64_t num_keys, unsigned num_threads) {
+  kept_team& shared = process_wide();
+  const std::unique_lock lock(shared.in_use, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  const std::uint64_t keys_bytes = pages(num_keys * codec.width_bytes());
+  workers& team =
+      shared.prepare(std::min(num_threads, most_shared_pairs_threads), keys_bytes + pages(num_keys * value_bytes));
+  sort_with({team,
+             {codec, static_cast<unsigned>(value_bytes)},
+             {keys, values},
+             {shared.memory(), shared.memory() + keys_bytes},
+             num_keys});
+  return true;
+}
+
+bool argsort_shared(const keys::key_codec& codec, const void* keys, void* indices, std::uint64_t index_bytes,
+                    std::uint64_t num_keys, unsigned num_threads) {
+  kept_team& shared = process_wide();
+  const std::unique_lock lock(shared.in_use, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  const std::uint64_t keys_bytes = pages(num_keys * codec.width_bytes());
+  workers& team =
+      shared.prepare(std::min(num_threads, most_shared_pairs_threads), 2 * keys_bytes + pages(num_keys * index_bytes));
+  std::byte* const memory = shared.memory();
+  const shared_call call{team,
+                         {codec, static_cast<unsigned>(index_bytes)},
+                         {memory + keys_bytes, indices},
+                         {memory, memory + 2 * keys_bytes},
+                         num_keys};
+  keys::with_width(codec.width_bytes(), [&]<class K>() {
+    with_value(static_cast<unsigned>(index_bytes), [&]<class V>() {
+      if constexpr (value_bytes_of<V> == 4 || value_bytes_of<V> == 8) {
+        argsort_with(call, static_cast<const K*>(keys), static_cast<V*>(indices));
+      }
+    });
+  });
+  return true;
+}
+
+}  // namespace spansort::device::host

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting pairs and ordering keys of some hundreds of KiB, on the calling thread and others that stay ready, by the
+// host device's own sort, but in memory that the process keeps: new memory, a device and its queue took longer than the
+// sort itself.
+#pragma once
+
+#include <cstdint>
+
+#include "keys/codec.hpp"
+
+namespace spansort::device::host {
+
+/// Most bytes of keys and values. The process keeps as many, and the scratch of the threads.
+inline constexpr std::uint64_t most_shared_pairs_bytes = std::uint64_t{1} << 24;
+/// Each has scratch of its own.
+inline constexpr unsigned most_shared_pairs_threads = 8;
+
+/// Bytes that a sort takes of which keys and values, and what an argsort copies of them, have `data_bytes`.
+[[nodiscard]] std::uint64_t shared_pairs_bytes(std::uint64_t data_bytes, unsigned num_threads);
+
+/// Sorts keys by `codec`, and moves values of 4, 8 or 16 bytes along. Stable. Returns false, with nothing done, while
+/// another thread uses the memory. Throws std::bad_alloc with both untouched.
+[[nodiscard]] bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
+                                     std::uint64_t num_keys, unsigned num_threads);
+
+/// Writes the stable order of the keys as indices of 4 or 8 bytes; all else is as with sort_shared_pairs().
+[[nodiscard]] bool argsort_shared(const keys::key_codec& codec, const void* keys, void* indices,
+                                  std::uint64_t index_bytes, std::uint64_t num_keys, unsigned num_threads);
+
+}  // namespace spansort::device::host
