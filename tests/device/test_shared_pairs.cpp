@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts of pairs and argsorts that threads share, on more threads than there may be processors, against a stable sort:
-// every width of keys and values, keys that lie evenly, crowd, repeat, tie or are in order, and calls from several
-// threads at a time, of which one has the memory.
+// Sorts of pairs and argsorts that threads share, on more threads than there may be processors, and those of the calling
+// thread, against a stable sort: every width of keys and values, keys that lie evenly, crowd, repeat, tie, are in order
+// or are so but for a tail, heavy keys among others, and calls from several threads at a time, of which one has the
+// memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,12 +16,13 @@
 #include <vector>
 
 #include "device/host/shared_pairs.hpp"
+#include "device/host/small_pairs.hpp"
 #include "support/environment.hpp"
 
 namespace spansort::device::host {
 namespace {
 
-constexpr unsigned num_kinds = 8;
+constexpr unsigned num_kinds = 12;
 
 template <class K>
 std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64& random) {
@@ -35,6 +37,10 @@ std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64&
     if (kind == 5) key = static_cast<K>(i >> (width < 16 ? 12 : 0));
     if (kind == 6) key = static_cast<K>(num_keys - i);
     if (kind == 7) key = key % 8 == 0 ? key : static_cast<K>(~(key & 3));  // many NaNs
+    if (kind == 8) key = static_cast<K>(i < num_keys - num_keys / 40 ? i / 3 : key % num_keys);
+    if (kind == 9) key = key % 5 == 0 ? key : static_cast<K>(K{40} << key % 3);  // three heavy keys
+    if (kind == 10) key = key % 300 == 0 ? static_cast<K>(key >> 3) : static_cast<K>(~K{0} >> 2);
+    if (kind == 11) key = i % 8 == 0 ? K{5} : key;  // where a sample may look and find nothing else
     keys[i] = key;
   }
   return keys;
@@ -51,38 +57,61 @@ std::vector<std::uint64_t> stable_order(const keys::key_codec& codec, const std:
   return order;
 }
 
-template <class K>
-void expect_sorts(key_type type, std::uint64_t num_keys, std::uint64_t value_bytes, unsigned num_threads, unsigned kind,
-                  std::mt19937_64& random) {
-  const keys::key_codec codec{type, kind % 3 == 1, keys::tie_rule::by_input_order};
-  const std::vector<K> given = make_keys<K>(num_keys, kind, random);
+/// Sorts pairs by `sort(codec, keys, values)` and orders keys by `argsort(codec, keys, indices)`.
+template <class K, class Sort, class Argsort>
+void expect_stable(const keys::key_codec& codec, const std::vector<K>& given, std::uint64_t value_bytes,
+                   const Sort& sort, const Argsort& argsort) {
   const std::vector<std::uint64_t> order = stable_order(codec, given);
-  SCOPED_TRACE(std::to_string(num_keys) + " keys of type " + std::to_string(static_cast<int>(type)) + " and kind " +
-               std::to_string(kind) + ", values of " + std::to_string(value_bytes) + " bytes, " +
-               std::to_string(num_threads) + " threads");
   std::vector<K> keys = given;
-  std::vector<char> values(num_keys * value_bytes);
-  for (std::uint64_t i = 0; i < num_keys; ++i) std::memcpy(values.data() + i * value_bytes, &i, 4);
-  ASSERT_TRUE(sort_shared_pairs(codec, keys.data(), values.data(), value_bytes, num_keys, num_threads));
-  for (std::uint64_t i = 0; i < num_keys; ++i) {
+  std::vector<char> values(given.size() * value_bytes);
+  for (std::uint64_t i = 0; i < given.size(); ++i) std::memcpy(values.data() + i * value_bytes, &i, 4);
+  sort(codec, keys.data(), values.data());
+  for (std::uint64_t i = 0; i < given.size(); ++i) {
     std::uint32_t value = 0;
     std::memcpy(&value, values.data() + i * value_bytes, 4);
     ASSERT_EQ(value, order[i]) << "value " << i;
     ASSERT_EQ(keys[i], given[order[i]]) << "key " << i;
   }
   if (value_bytes == 16) return;
-  std::vector<char> indices(num_keys * value_bytes);
-  ASSERT_TRUE(argsort_shared(codec, given.data(), indices.data(), value_bytes, num_keys, num_threads));
-  for (std::uint64_t i = 0; i < num_keys; ++i) {
+  std::vector<char> indices(given.size() * value_bytes);
+  argsort(codec, given.data(), indices.data());
+  for (std::uint64_t i = 0; i < given.size(); ++i) {
     std::uint64_t index = 0;
     std::memcpy(&index, indices.data() + i * value_bytes, value_bytes);
     ASSERT_EQ(index, order[i]) << "index " << i;
   }
 }
 
+template <class K>
+void expect_sorts(key_type type, std::uint64_t num_keys, std::uint64_t value_bytes, unsigned num_threads, unsigned kind,
+                  std::mt19937_64& random) {
+  const keys::key_codec codec{type, kind % 3 == 1, keys::tie_rule::by_input_order};
+  const std::vector<K> given = make_keys<K>(num_keys, kind, random);
+  SCOPED_TRACE(std::to_string(num_keys) + " keys of type " + std::to_string(static_cast<int>(type)) + " and kind " +
+               std::to_string(kind) + ", values of " + std::to_string(value_bytes) + " bytes, " +
+               std::to_string(num_threads) + " threads");
+  expect_stable(
+      codec, given, value_bytes,
+      [&](const keys::key_codec& c, K* keys, char* values) {
+        ASSERT_TRUE(sort_shared_pairs(c, keys, values, value_bytes, num_keys, num_threads));
+      },
+      [&](const keys::key_codec& c, const K* keys, char* indices) {
+        ASSERT_TRUE(argsort_shared(c, keys, indices, value_bytes, num_keys, num_threads));
+      });
+  if (num_keys > most_small_pairs) return;
+  expect_stable(
+      codec, given, value_bytes,
+      [&](const keys::key_codec& c, K* keys, char* values) {
+        sort_small_pairs(c, keys, values, value_bytes, num_keys);
+      },
+      [&](const keys::key_codec& c, const K* keys, char* indices) {
+        argsort_small(c, keys, indices, value_bytes, num_keys);
+      });
+}
+
 TEST(SharedPairs, AreSortedStablyOnAnyNumberOfThreads) {
   std::mt19937_64 random(test::base_seed());
-  std::vector<std::uint64_t> sizes{1, 2, 100, 5000, 70'001};
+  std::vector<std::uint64_t> sizes{1, 2, 100, 1000, 1025, 5000, 33'333, 70'001};
   if (!test::is_small_scale()) sizes.push_back(300'007);
   unsigned round = 0;
   for (const std::uint64_t num_keys : sizes) {

@@ -13,10 +13,24 @@
 
 namespace spansort::device::host {
 
-/// Adds the buckets of all keys to `counts`. `Digit` is bit_digit or window_digit.
+/// Adds the buckets of all keys to `counts`, tile by tile.
+template <class K, class Order, class Digit>
+void count_tiles(const Order& order, const K* keys, std::uint64_t num_keys, const Digit& digit, std::uint64_t* counts) {
+  K encoded[splitter_tile_keys];
+  std::uint16_t buckets[splitter_tile_keys];
+  for (std::uint64_t begin = 0; begin < num_keys; begin += splitter_tile_keys) {
+    const std::uint64_t n = std::min(splitter_tile_keys, num_keys - begin);
+    for (std::uint64_t i = 0; i < n; ++i) encoded[i] = order.encode(keys[begin + i]);
+    digit.find(encoded, n, buckets);
+    for (std::uint64_t i = 0; i < n; ++i) ++counts[buckets[i]];
+  }
+}
+
+/// Adds the buckets of all keys to `counts`.
 template <class K, class Order, class Digit>
 void count_digits(const Order& outer_order, const K* __restrict keys, std::uint64_t num_keys, const Digit& outer_digit,
                   std::uint64_t* __restrict counts) {
+  if constexpr (Digit::wants_many) return count_tiles(outer_order, keys, num_keys, outer_digit, counts);
   // Copies of its own stay in registers: the compiler need not fear that a store has changed them.
   const Order order = outer_order;
   const Digit digit = outer_digit;
@@ -26,7 +40,7 @@ void count_digits(const Order& outer_order, const K* __restrict keys, std::uint6
     K encoded[8];
     std::size_t buckets[8];
     for (unsigned j = 0; j < 8; ++j) encoded[j] = order.encode(keys[i + j]);
-    find_buckets(digit, encoded, 8, buckets);
+    for (unsigned j = 0; j < 8; ++j) buckets[j] = digit.of(encoded[j]);
     for (unsigned j = 0; j < 8; ++j) ++counts[buckets[j]];
   }
   for (; i < num_keys; ++i) ++counts[digit.of(order.encode(keys[i]))];

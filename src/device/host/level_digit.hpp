@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/host/splitter_buckets.hpp"
 #include "keys/digit.hpp"
 
 namespace spansort::device::host {
@@ -17,6 +18,7 @@ namespace spansort::device::host {
 /// `bits` bits of the encoded key from `shift` up.
 template <class K>
 struct bit_digit {
+  static constexpr bool wants_many = false;
   unsigned shift = 0;
   unsigned bits = 0;
 
@@ -32,6 +34,7 @@ struct bit_digit {
 /// the last. `base` is a multiple of 2^shift, so all keys of a bucket between share the bits from `shift` up.
 template <class K>
 struct window_digit {
+  static constexpr bool wants_many = false;
   unsigned shift = 0;
   unsigned bits = 0;
   K base = 0;
@@ -52,44 +55,18 @@ struct splitter_digit {
   unsigned bits = 0;
   const K* tree = nullptr;
 
+  static constexpr bool wants_many = true;  ///< buckets of many keys at a time are found faster
+
   [[nodiscard]] std::uint64_t num_buckets() const noexcept { return std::uint64_t{1} << bits; }
+  void find(const K* encoded, std::uint64_t num_keys, std::uint16_t* buckets) const {
+    find_splitter_buckets(tree, bits, encoded, num_keys, buckets);
+  }
   [[nodiscard]] std::size_t of(K encoded) const noexcept {
     std::size_t node = 1;
     for (unsigned b = 0; b < bits; ++b) node = 2 * node + (tree[node] <= encoded ? 1 : 0);
     return node - (std::size_t{1} << bits);
   }
 };
-
-/// Writes the buckets of `n` <= 8 encoded keys.
-template <class Digit, class K>
-[[gnu::always_inline]] inline void find_buckets(const Digit& digit, const K* encoded, unsigned n,
-                                                std::size_t* buckets) {
-  for (unsigned j = 0; j < n; ++j) buckets[j] = digit.of(encoded[j]);
-}
-/// Goes down the tree with four keys at a time: none waits for the others' loads.
-template <class K>
-[[gnu::always_inline]] inline void find_buckets(const splitter_digit<K>& digit, const K* encoded, unsigned n,
-                                                std::size_t* buckets) {
-  if (n != 8) {
-    for (unsigned j = 0; j < n; ++j) buckets[j] = digit.of(encoded[j]);
-    return;
-  }
-  const K* const tree = digit.tree;
-  for (unsigned half = 0; half < 8; half += 4) {
-    std::size_t a = 1, b = 1, c = 1, d = 1;
-    for (unsigned bit = 0; bit < digit.bits; ++bit) {
-      a = 2 * a + (tree[a] <= encoded[half] ? 1 : 0);
-      b = 2 * b + (tree[b] <= encoded[half + 1] ? 1 : 0);
-      c = 2 * c + (tree[c] <= encoded[half + 2] ? 1 : 0);
-      d = 2 * d + (tree[d] <= encoded[half + 3] ? 1 : 0);
-    }
-    const std::size_t first = std::size_t{1} << digit.bits;
-    buckets[half] = a - first;
-    buckets[half + 1] = b - first;
-    buckets[half + 2] = c - first;
-    buckets[half + 3] = d - first;
-  }
-}
 
 /// Returns the tree of 2^bits - 1 splitters that cut a sorted sample into equal parts. A value that fills a part has a
 /// class of its own.

@@ -45,8 +45,12 @@ class record_partitioner {
     const Digit own_digit = digit;
     const buffers to{lines_, value_lines_, cursors_};
     std::uint64_t i = 0;
-    for (; i + 8 <= num_keys; i += 8) move(order, to, source, i, 8, own_digit);
-    for (; i < num_keys; ++i) move(order, to, source, i, 1, own_digit);
+    if constexpr (Digit::wants_many) {
+      move_tiles(order, to, source, num_keys, own_digit);
+    } else {
+      for (; i + 8 <= num_keys; i += 8) move(order, to, source, i, 8, own_digit);
+      for (; i < num_keys; ++i) move(order, to, source, i, 1, own_digit);
+    }
     for (std::uint64_t b = 0; b < num_buckets; ++b) flush_rest(b);
     finish_streaming();
   }
@@ -59,20 +63,40 @@ class record_partitioner {
   };
 
   template <class Digit>
+  void move_tiles(const Order& order, const buffers& to, split_records<K, V> source, std::uint64_t num_keys,
+                  const Digit& digit) {
+    K encoded[splitter_tile_keys];
+    std::uint16_t found[splitter_tile_keys];
+    for (std::uint64_t begin = 0; begin < num_keys; begin += splitter_tile_keys) {
+      const std::uint64_t n = std::min(splitter_tile_keys, num_keys - begin);
+      const split_records<K, V> tile = source + begin;
+      for (std::uint64_t i = 0; i < n; ++i) encoded[i] = order.encode(tile.keys[i]);
+      digit.find(encoded, n, found);
+      std::uint64_t i = 0;
+      for (; i + 8 <= n; i += 8) put(to, tile + i, 8, found + i);
+      for (; i < n; ++i) put(to, tile + i, 1, found + i);
+    }
+  }
+
+  template <class Digit>
   [[gnu::always_inline]] void move(const Order& order, const buffers& to, split_records<K, V> source, std::uint64_t i,
                                    unsigned n, const Digit& digit) {
-    K moved[8];
     std::size_t buckets[8];
-    for (unsigned j = 0; j < n; ++j) moved[j] = source.keys[i + j];
-    K encoded[8];
-    for (unsigned j = 0; j < n; ++j) encoded[j] = order.encode(moved[j]);
-    find_buckets(digit, encoded, n, buckets);
+    for (unsigned j = 0; j < n; ++j) buckets[j] = digit.of(order.encode(source.keys[i + j]));
+    put(to, source + i, n, buckets);
+  }
+
+  /// Adds `n` <= 8 records to the lines of their buckets.
+  template <class Bucket>
+  [[gnu::always_inline]] void put(const buffers& to, split_records<K, V> source, unsigned n, const Bucket* buckets) {
+    K moved[8];
+    for (unsigned j = 0; j < n; ++j) moved[j] = source.keys[j];
     for (unsigned j = 0; j < n; ++j) {
       const std::size_t b = buckets[j];
       K* const cursor = to.cursors[b];
       const std::uint64_t lane = lane_of(cursor);
       to.lines[b * line_keys + lane] = moved[j];
-      if constexpr (value_bytes_of<V> != 0) to.value_lines[b * line_keys + lane] = source.values[i + j];
+      if constexpr (value_bytes_of<V> != 0) to.value_lines[b * line_keys + lane] = source.values[j];
       to.cursors[b] = cursor + 1;
       if (lane == line_keys - 1) [[unlikely]]
         flush_line(b, cursor + 1);

@@ -6,14 +6,17 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include "base/math.hpp"
 #include "device/host/move_records.hpp"
+#include "device/host/ordered_tail.hpp"
 #include "device/host/parked_threads.hpp"
 #include "device/host/primitives.hpp"
 #include "device/host/record_dispatch.hpp"
 #include "device/host/scratch.hpp"
+#include "device/host/small_pairs.hpp"
 #include "device/host/sort_level.hpp"
 #include "device/host/workers.hpp"
 #include "keys/dispatch.hpp"
@@ -104,13 +107,47 @@ void argsort_with(const shared_call& call, const K* keys, V* indices) {
   if (is_settled(scan_order(codec, keys, std::min(first_look, call.num_keys)))) {
     order = find_order(call.team, codec, pieces, keys);
   }
-  count_up(call.team, pieces, indices, call.num_keys, order.strictly_descending && !order.ascending);
-  if (is_settled(order)) return;
+  const auto write_indices = [&](bool reversed) { count_up(call.team, pieces, indices, call.num_keys, reversed); };
+  if (is_settled(order)) return write_indices(!order.ascending);
+  const std::uint64_t front = ordered_front(codec, keys, call.num_keys);
+  const std::uint64_t num_tail = call.num_keys - front;
+  if (front != 0 && num_tail <= most_small_pairs) {
+    auto* const tail = static_cast<V*>(call.alternate.values);
+    argsort_small(call.shape.codec, keys + front, tail, sizeof(V), num_tail);
+    return with_value_and_order<K>(call.shape, codec, [&]<class Same, class Order>() {
+      if constexpr (std::is_same_v<Same, V>) {
+        merge_tail_order(Order(codec), keys, front, call.num_keys, static_cast<const V*>(tail), indices);
+      }
+    });
+  }
+  write_indices(false);
   auto* const copy = static_cast<K*>(call.source.keys);
   call.team.for_each(pieces.size(), [&](std::uint64_t p) {
     std::memcpy(copy + pieces[p].begin, keys + pieces[p].begin, pieces[p].count * sizeof(K));
   });
   sort_with(call);
+}
+
+/// Sorts what is in order, or is so but for a short tail. Returns false, with nothing done, where it is not.
+bool sort_tail(const shared_call& call) {
+  const keys::key_codec& key_codec = call.shape.codec;
+  return keys::with_width(key_codec.width_bytes(), [&]<class K>() {
+    const keys::codec_of<K> codec = key_codec.of<K>();
+    return with_value_and_order<K>(call.shape, codec, [&]<class V, class Order>() {
+      if constexpr (value_bytes_of<V> == 0) {
+        return false;
+      } else {
+        const auto records = split<K, V>(call.source);
+        const std::uint64_t front = ordered_front(codec, records.keys, call.num_keys);
+        const std::uint64_t num_tail = call.num_keys - front;
+        if (front == 0 || num_tail > most_small_pairs) return false;
+        const auto tail = records + front;
+        sort_small_pairs(key_codec, tail.keys, tail.values, sizeof(V), num_tail);
+        merge_tail(Order(codec), records, front, call.num_keys, split<K, V>(call.alternate));
+        return true;
+      }
+    });
+  });
 }
 
 /// Bytes of an array that ends on a page.
@@ -130,11 +167,12 @@ bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, s
   const std::uint64_t keys_bytes = pages(num_keys * codec.width_bytes());
   workers& team =
       shared.prepare(std::min(num_threads, most_shared_pairs_threads), keys_bytes + pages(num_keys * value_bytes));
-  sort_with({team,
-             {codec, static_cast<unsigned>(value_bytes)},
-             {keys, values},
-             {shared.memory(), shared.memory() + keys_bytes},
-             num_keys});
+  const shared_call call{team,
+                         {codec, static_cast<unsigned>(value_bytes)},
+                         {keys, values},
+                         {shared.memory(), shared.memory() + keys_bytes},
+                         num_keys};
+  if (!sort_tail(call)) sort_with(call);
   return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "device/host/few_pairs.hpp"
 #include "device/host/in_cache_sort.hpp"
+#include "device/host/ordered_tail.hpp"
 #include "device/host/record_dispatch.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
@@ -75,6 +76,12 @@ void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, 
   }
   worker_scratch& scratch = kept_worker_scratch();
   if (finish_ordered(codec, records, num_keys)) return;
+  if (const std::uint64_t front = ordered_front(codec, records.keys, num_keys); front != 0) {
+    sort_pairs_as<K, V, Order>(codec, records + front, num_keys - front);
+    const split_records<K, V> spare{reinterpret_cast<K*>(scratch.records[0].get()),
+                                    reinterpret_cast<V*>(scratch.records[1].get())};
+    return merge_tail(order, records, front, num_keys, spare);
+  }
   if constexpr (sizeof(K) >= 4) {
     auto* const spare = reinterpret_cast<V*>(scratch.records[0].get());
     if (num_keys >= sort_limits{}.few_values_keys && sort_few_pairs(order, records, num_keys, spare)) return;
@@ -150,6 +157,12 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
   }
   worker_scratch& scratch = kept_worker_scratch();
   if (argsort_ordered(codec, keys, indices, num_keys)) return;
+  if (const std::uint64_t front = ordered_front(codec, keys, num_keys); front != 0) {
+    argsort_as<K, V, Order>(codec, keys + front, indices, num_keys - front);
+    auto* const tail = reinterpret_cast<V*>(scratch.records[0].get());
+    std::memcpy(static_cast<void*>(tail), indices, (num_keys - front) * sizeof(V));
+    return merge_tail_order(Order(codec), keys, front, num_keys, static_cast<const V*>(tail), indices);
+  }
   if constexpr (sizeof(K) >= 4) {
     if (num_keys >= sort_limits{}.few_values_keys && argsort_few(Order(codec), keys, indices, num_keys, scratch))
       return;

@@ -185,7 +185,7 @@ class level_counter {
       std::vector<K> sample = sample_encoded(order_, keys, num_keys, 4096);
       std::sort(sample.begin(), sample.end());
       // Caches hold the words of as many pairs, and each bit is a step down the tree for each key.
-      const std::uint64_t wanted = std::max<std::uint64_t>(num_keys / (most_keys / 4), 8 * team_.num_threads());
+      const std::uint64_t wanted = std::max<std::uint64_t>(num_keys / (most_keys / 8), 8 * team_.num_threads());
       digit.splitter_bits = std::min(static_cast<unsigned>(std::bit_width(wanted)), widths_for(num_keys).window);
       digit.splitter_tree = make_splitter_tree(sample, digit.splitter_bits);
     }

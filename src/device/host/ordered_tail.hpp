@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs and indices of keys in order but for a short tail, as logs and tables are to which records have been added: the
+// tail is sorted alone, and what is behind each of its keys moves up by one block.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "device/host/records.hpp"
+#include "device/host/vector_kernels.hpp"
+
+namespace spansort::device::host {
+
+/// Returns how many keys ascend from the first on, where these are nearly all; else 0.
+template <class K>
+[[nodiscard]] std::uint64_t ordered_front(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
+  constexpr std::uint64_t first_look = 33;
+  constexpr std::uint64_t fewest_keys = 128;
+  constexpr std::uint64_t keys_of_tail = 24;  // a key of the tail takes as long as so many others
+  if (num_keys < fewest_keys || !scan_order(codec, keys, first_look).ascending) return 0;
+  const std::uint64_t front = std::min(find_descent(codec, keys, num_keys) + 1, num_keys);
+  return num_keys - front <= num_keys / keys_of_tail ? front : 0;
+}
+
+/// Returns how many of `num_keys` sorted keys are not above an encoded one; these are mostly nearly all of them.
+template <class K, class Order>
+[[nodiscard]] std::uint64_t count_not_above(const Order& order, const K* keys, std::uint64_t num_keys, K encoded) {
+  std::uint64_t step = 16;
+  while (step < num_keys && order.encode(keys[num_keys - step]) > encoded) step *= 2;
+  const K* const begin = step < num_keys ? keys + (num_keys - step) : keys;
+  const K* const found =
+      std::upper_bound(begin, keys + num_keys, encoded, [&](K wanted, K key) { return wanted < order.encode(key); });
+  return static_cast<std::uint64_t>(found - keys);
+}
+
+/// Merges the first `num_front` records with the others, both sorted; `spare` has room for the latter.
+template <class K, class V, class Order>
+void merge_tail(const Order& order, split_records<K, V> records, std::uint64_t num_front, std::uint64_t num_keys,
+                split_records<K, V> spare) {
+  const std::uint64_t num_tail = num_keys - num_front;
+  std::memcpy(spare.keys, records.keys + num_front, num_tail * sizeof(K));
+  std::memcpy(static_cast<void*>(spare.values), records.values + num_front, num_tail * sizeof(V));
+  std::uint64_t left = num_front;
+  for (std::uint64_t t = num_tail; t-- > 0;) {
+    const std::uint64_t place = count_not_above(order, records.keys, left, order.encode(spare.keys[t]));
+    const split_records<K, V> from = records + place;
+    const split_records<K, V> to = from + (t + 1);
+    std::memmove(to.keys, from.keys, (left - place) * sizeof(K));
+    std::memmove(static_cast<void*>(to.values), from.values, (left - place) * sizeof(V));
+    records.put(place + t, spare.get(t));
+    left = place;
+  }
+}
+
+/// Writes the order of keys of which the first `num_front` are sorted, and `tail` says in which order the others are,
+/// counted from the first of these.
+template <class K, class V, class Order>
+void merge_tail_order(const Order& order, const K* keys, std::uint64_t num_front, std::uint64_t num_keys, const V* tail,
+                      V* indices) {
+  using index = decltype(indices[0].word);
+  const auto count_up = [&](std::uint64_t from, std::uint64_t to, std::uint64_t shift) {
+    for (std::uint64_t i = from; i < to; ++i) indices[i + shift].word = static_cast<index>(i);
+  };
+  std::uint64_t left = num_front;
+  for (std::uint64_t t = num_keys - num_front; t-- > 0;) {
+    const std::uint64_t at = num_front + tail[t].word;
+    const std::uint64_t place = count_not_above(order, keys, left, order.encode(keys[at]));
+    count_up(place, left, t + 1);
+    indices[place + t].word = static_cast<index>(at);
+    left = place;
+  }
+  count_up(0, left, 0);
+}
+
+}  // namespace spansort::device::host
