@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts of pairs and argsorts that threads share, on more threads than there may be processors, and those of the calling
-// thread, against a stable sort: every width of keys and values, keys that lie evenly, crowd, repeat, tie, are in order
-// or are so but for a tail, heavy keys among others, and calls from several threads at a time, of which one has the
-// memory.
+// Sorts of pairs and argsorts, those that threads share, on more threads than there may be processors, and those of the
+// calling thread, against a stable sort: every width of keys and values, keys that lie evenly, crowd, repeat, tie, are
+// in order or are so but for a tail, heavy keys among others, and calls from several threads at a time, of which one
+// has the memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
