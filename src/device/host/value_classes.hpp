@@ -4,6 +4,7 @@
 // Where the keys are not all there is, the other pairs are set apart.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -39,10 +40,45 @@ template <class K, class V>
 void split_pairs(split_records<K, V> from, std::uint64_t num_keys, std::span<const K> heavy, class_places<V>& places,
                  split_records<K, V> to, std::uint64_t room);
 
-/// Returns the values of a sample of keys, none where they are more than a few or where two of them tie.
+/// Adds the keys of a sample to `found`. Returns false where they are more than a few.
+template <class K, class Order>
+[[nodiscard]] bool sample_into(few_values<K>& found, const Order& order, const K* keys, std::uint64_t num_keys,
+                               std::uint64_t num_samples) {
+  const std::uint64_t stride = num_keys / num_samples;
+  bool ascending = true;
+  bool descending = true;
+  K last = keys[0];
+  for (std::uint64_t i = 0; i < num_samples; ++i) {
+    // A multiplicative hash moves the sample off the beat of regular inputs.
+    const std::uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15U >> 32;
+    const K key = keys[i * stride + (hash * stride >> 32)];
+    if (i != 0 && key == last) continue;
+    ascending = ascending && order.encode(last) <= order.encode(key);
+    descending = descending && order.encode(last) >= order.encode(key);
+    last = key;
+    const auto known = found.keys.begin() + found.count;
+    if (std::find(found.keys.begin(), known, key) != known) continue;
+    if (found.count == most_few_values) return false;
+    found.keys[found.count++] = key;
+  }
+  found.sample_is_ordered = ascending || descending;
+  return true;
+}
+
+/// Returns the values of a sample of keys, none where they are more than a few or where two of them tie. A small input
+/// whose first sample has four at most is sampled no further, for a stranger is soon found while they are counted.
 template <class K, class Order>
 [[nodiscard]] few_values<K> sample_classes(const Order& order, const K* keys, std::uint64_t num_keys) {
-  few_values<K> found = sample_few_values(order, keys, num_keys);
+  constexpr std::uint64_t first_samples = 64;
+  constexpr std::uint64_t small = std::uint64_t{1} << 14;
+  few_values<K> found;
+  if (num_keys < 2 * first_samples || !sample_into(found, order, keys, num_keys, first_samples)) return {};
+  if (found.count > 4 || num_keys >= small) {
+    const std::uint64_t num_samples = std::clamp<std::uint64_t>(num_keys / 16, 2 * first_samples, 1024);
+    if (!sample_into(found, order, keys, num_keys, num_samples)) return {};
+  }
+  std::sort(found.keys.begin(), found.keys.begin() + found.count,
+            [&](K left, K right) { return order.encode(left) < order.encode(right); });
   for (unsigned v = 1; v < found.count; ++v) {
     if (order.encode(found.keys[v - 1]) == order.encode(found.keys[v])) return {};
   }
