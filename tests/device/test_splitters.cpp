@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -34,17 +33,18 @@ void check(std::vector<K> sample, unsigned bits) {
     ASSERT_GE(bucket, last);
     last = bucket;
   }
-  for (std::size_t i = 0; i + 8 <= keys.size(); i += 5) {
-    std::array<std::size_t, 8> buckets = {};
-    find_buckets(digit, keys.data() + i, 8, buckets.data());
-    for (unsigned j = 0; j < 8; ++j) ASSERT_EQ(buckets[j], digit.of(keys[i + j]));
+  for (const std::size_t num_keys : {std::size_t{1}, std::min<std::size_t>(31, keys.size()), keys.size()}) {
+    std::vector<std::uint16_t> buckets(num_keys + 1, 0xBEEF);
+    digit.find(keys.data(), num_keys, buckets.data());
+    for (std::size_t i = 0; i < num_keys; ++i) ASSERT_EQ(buckets[i], digit.of(keys[i])) << "key " << i;
+    ASSERT_EQ(buckets[num_keys], 0xBEEF) << "writes beyond the end";
   }
 }
 
 template <class K>
 void check_all() {
   std::mt19937_64 random(test::base_seed());
-  for (const unsigned bits : {1U, 2U, 5U, 8U, 10U}) {
+  for (const unsigned bits : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 10U, 11U}) {
     for (const std::size_t num_keys : {1, 7, 100, 4096}) {
       std::vector<K> sample(num_keys);
       for (K& key : sample) key = static_cast<K>(random());
