@@ -212,8 +212,8 @@ def sort_inplace(
     Raises
     ------
     TypeError
-        For memory that is not C-contiguous, and as :func:`sort`. `x` is untouched by every error but one: that of a GPU
-        that fails while the result is copied back.
+        For memory that is not C-contiguous, and as :func:`sort`. `x` is untouched by every error but that of a GPU that
+        fails while the result is copied back; of several rows, each is as it was or sorted.
     ValueError
         For read-only arrays, and as :func:`sort`.
     """

@@ -10,6 +10,7 @@
 
 #include "arrays.hpp"
 #include "calls.hpp"
+#include "row_blocks.hpp"
 #include "rows.hpp"
 
 namespace python {
@@ -19,30 +20,14 @@ using spansort::direction;
 
 // A call below this size keeps the interpreter's lock, for giving it away and back costs as much as such a sort.
 constexpr std::uint64_t least_unlocked_bytes = 4096;
-/// Elements that are sorted row by row between two looks at signals: some milliseconds.
-constexpr std::uint64_t elements_between_looks = std::uint64_t{1} << 20;
 
 bool is_small(const array_memory& memory) { return memory.size_bytes() < least_unlocked_bytes; }
 bool is_long(const array_memory& memory) { return memory.size_bytes() > most_short_bytes; }
 
 /// Runs work(row index, options) for every row; signals interrupt between rows, too.
-template <class Work>
-void for_each_row(const array_memory& memory, const call_options* given, Work work) {
-  const std::uint64_t num_rows = memory.num_rows();
-  run_unlocked(given, is_long(memory), [&](spansort::sort_options& options) {
-    const spansort::progress_callback ask = options.on_progress;
-    if (num_rows > 1 && memory.row_elements * memory.element_bytes <= most_short_bytes) options.on_progress = {};
-    std::uint64_t since_look = 0;
-    for (std::uint64_t row = 0; row < num_rows; ++row) {
-      work(row, options);
-      since_look += memory.row_elements;
-      if (ask && num_rows > 1 && since_look >= elements_between_looks) {
-        since_look = 0;
-        const double done = static_cast<double>(row + 1) / static_cast<double>(num_rows);
-        if (!ask({"sort", done})) throw spansort::cancelled("stopped between rows");
-      }
-    }
-  });
+void for_each_row(const array_memory& memory, const call_options* given, const row_work& work) {
+  run_unlocked(given, is_long(memory),
+               [&](const spansort::sort_options& options) { for_all_rows(memory, options, work); });
 }
 
 void sort_array(const array_keys& keys, bool descending, const call_options* given) {

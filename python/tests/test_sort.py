@@ -130,6 +130,34 @@ def test_rows_beyond_the_small_ways(rng: Any) -> None:
         np.testing.assert_array_equal(spansort.argsort(x), np.argsort(x, kind="stable"))
 
 
+@pytest.mark.parametrize("descending", [False, True])
+def test_rows_by_several_threads(descending: bool, rng: Any) -> None:
+    for dtype in ["datetime64[s]", "float32", "int16"]:
+        x = random_keys(dtype, 400_000, rng, "few").reshape(-1, 40)
+        order = np.stack([reference_order(row, descending) for row in x])
+        np.testing.assert_array_equal(spansort.argsort(x, descending=descending), order)
+        expected = np.take_along_axis(x, order, -1)
+        for threads in [0, 1, 3]:
+            assert_same_values(spansort.sort(x, descending=descending, threads=threads), expected)
+
+
+def test_rows_that_are_stopped(rng: Any) -> None:
+    x = rng.random((100_000, 30))
+    before = x.copy()
+    seen: list[float] = []
+
+    def stop(phase: str, fraction: float) -> bool:
+        seen.append(fraction)
+        return len(seen) < 3
+
+    with pytest.raises(spansort.Cancelled):
+        spansort.sort_inplace(x, progress=stop)
+    assert len(seen) == 3 and seen == sorted(seen)
+    is_sorted = (x == np.sort(before)).all(axis=1)
+    is_untouched = (x == before).all(axis=1)
+    assert is_sorted.any() and is_untouched.any() and (is_sorted | is_untouched).all()
+
+
 def test_options_change_nothing(rng: Any) -> None:
     x = random_keys("float32", 300_000, rng)
     expected = bits(spansort.sort(x))
@@ -443,6 +471,41 @@ def test_arrays_of_others_come_back() -> None:
         pytest.skip("this NumPy takes no memory by DLPack that may be changed")
     spansort.sort_inplace(x)
     assert x.array.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_arrays_of_the_array_api(rng: Any) -> None:
+    xp = pytest.importorskip("array_api_strict")
+    for dtype in [xp.float32, xp.float64, xp.int16, xp.uint64]:
+        x = xp.astype(xp.asarray(rng.integers(0, 50, (6, 40))), dtype)
+        for axis in [0, -1]:
+            for descending in [False, True]:
+                for found, expected in [
+                    (spansort.sort(x, axis=axis, descending=descending), xp.sort(x, axis=axis, descending=descending)),
+                    (
+                        spansort.argsort(x, axis=axis, descending=descending),
+                        xp.argsort(x, axis=axis, descending=descending),
+                    ),
+                ]:
+                    assert type(found) is type(x) and found.dtype == expected.dtype
+                    assert bool(xp.all(found == expected))
+        for found, expected in zip(spansort.unique_all(x), xp.unique_all(x)):
+            assert type(found) is type(x) and found.shape == expected.shape and found.dtype == expected.dtype
+            assert bool(xp.all(found == expected))
+        row = xp.reshape(x, (-1,))
+        places = xp.asarray([3, 1, 3])
+        assert bool(xp.all(spansort.take(row, places) == xp.take(row, places)))
+        ordered = spansort.sort(row)
+        assert bool(xp.all(spansort.searchsorted(ordered, row) == xp.searchsorted(ordered, row)))
+
+
+def test_columns_of_others() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    assert spansort.sort(pyarrow.array([3, 1, 2])).tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match="read-only"):
+        spansort.sort_inplace(pyarrow.array([3, 1, 2]))
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    assert spansort.argsort(pandas.Series([3, 1, 2])).tolist() == [1, 2, 0]
+    assert spansort.argsort(polars.Series([3, 1, 2])).tolist() == [1, 2, 0]
 
 
 def test_arrays_on_gpus_are_refused() -> None:
