@@ -22,6 +22,9 @@
 
 namespace spansort::device::host {
 
+/// A sample of fewer pairs is not worth its time.
+inline constexpr std::uint64_t fewest_around_heavy = 768;
+
 /// Keys in key order, as their bits lie in memory.
 template <class K>
 struct heavy_keys {

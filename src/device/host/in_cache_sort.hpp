@@ -122,7 +122,6 @@ class in_cache_sorter {
 
  private:
   static constexpr std::uint64_t insertion_keys = 32;
-  static constexpr std::uint64_t fewest_around_heavy = 768;  ///< a sample of fewer is not worth its time
 
   /// Returns false, with nothing written, where no keys are heavy. Their values wait in memory for combined lines,
   /// which nobody uses meanwhile.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "device/host/few_pairs.hpp"
+#include "device/host/heavy_pairs.hpp"
 #include "device/host/in_cache_sort.hpp"
 #include "device/host/ordered_tail.hpp"
 #include "device/host/record_dispatch.hpp"
@@ -138,6 +139,47 @@ bool argsort_few(const Order& order, const K* keys, V* indices, std::uint64_t nu
   return true;
 }
 
+/// The order of keys of which a few are heavy: their positions wait, and the others are sorted with theirs.
+template <class K, class V, class Order>
+bool argsort_around_heavy(const keys::codec_of<K>& codec, const K* keys, V* indices, std::uint64_t num_keys,
+                          worker_scratch& scratch) {
+  const Order order(codec);
+  const heavy_keys<K> heavy = sample_heavy(codec, keys, num_keys);
+  if (heavy.count == 0) return false;
+  std::array<std::uint64_t, most_heavy_pairs> counts = {};
+  count_heavy(keys, num_keys, heavy.span(), counts.data());
+  std::uint64_t num_heavy = 0;
+  for (unsigned h = 0; h < heavy.count; ++h) {
+    if (!is_alone(codec, heavy.keys[h], keys, num_keys)) return false;
+    num_heavy += counts[h];
+  }
+  const std::uint64_t num_light = num_keys - num_heavy;
+  const std::uint64_t light_bytes = num_light * sizeof(K);
+  const std::uint64_t kept_bytes = light_bytes + num_heavy * sizeof(V);
+  if (4 * num_heavy < num_keys || kept_bytes > combining_bytes) return false;
+  auto* const spare = reinterpret_cast<V*>(scratch.combining.get() + light_bytes);
+  class_places<V> places;
+  V* next = spare;
+  for (unsigned h = 0; h < heavy.count; ++h) {
+    places.next[h] = next;
+    places.end[h] = next += counts[h];
+  }
+  count_up(indices, num_keys);
+  const split_records<K, V> light{reinterpret_cast<K*>(scratch.combining.get()), indices};
+  split_pairs<K, V>({const_cast<K*>(keys), indices}, num_keys, heavy.span(), places, light, num_light);
+  in_cache_sorter<K, V, Order> sorter(order, codec, scratch, false);
+  sorter.keep(kept_bytes);
+  if (num_light != 0) sorter.sort(light, light, num_light, {0, sizeof(K) * 8});
+  const auto cuts = places_among(order, light.keys, num_light, heavy);
+  for (unsigned h = heavy.count; h-- > 0;) {
+    std::memmove(static_cast<void*>(indices + cuts[h] + num_heavy), indices + cuts[h],
+                 (cuts[h + 1] - cuts[h]) * sizeof(V));
+    num_heavy -= counts[h];
+    std::memcpy(static_cast<void*>(indices + cuts[h] + num_heavy), spare + num_heavy, counts[h] * sizeof(V));
+  }
+  return true;
+}
+
 template <class K, class V, class Order>
 void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::uint64_t num_keys) {
   if constexpr (sizeof(K) >= 4) {
@@ -166,6 +208,9 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
   if constexpr (sizeof(K) >= 4) {
     if (num_keys >= sort_limits{}.few_values_keys && argsort_few(Order(codec), keys, indices, num_keys, scratch))
       return;
+    if (num_keys >= fewest_around_heavy && argsort_around_heavy<K, V, Order>(codec, keys, indices, num_keys, scratch)) {
+      return;
+    }
     word_sorter<K, V, Order> words(Order(codec), codec, scratch, false);
     if (words.takes(num_keys, {0, sizeof(K) * 8}) && words.order(keys, num_keys, indices)) return;
   }

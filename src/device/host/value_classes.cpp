@@ -106,22 +106,26 @@ void count_heavy_of(const K* HWY_RESTRICT keys, std::uint64_t num_keys, std::spa
   }
 }
 
-/// Writes what is left behind what has been read, so that it may go where it came from.
+/// Writes what is left behind what has been read, so that it may go where it came from. `room` is for what is left.
 template <class K, class V>
 void split_one_by_one(split_records<K, V> from, std::uint64_t num_keys, std::span<const K> heavy,
-                      class_places<V>& places, split_records<K, V> to) {
+                      class_places<V>& places, split_records<K, V> to, std::uint64_t room) {
   V* next[most_heavy_pairs + 1];
   const std::size_t other = heavy.size();
   for (std::size_t h = 0; h < other; ++h) next[h] = places.next[h];
   next[other] = to.values;
   K* next_key = to.keys;
+  const K* const end = to.keys + room;
   for (std::uint64_t i = 0; i < num_keys; ++i) {
     const K key = from.keys[i];
     const V value = from.values[i];
     std::size_t found = other;
     for (std::size_t h = 0; h < other; ++h) found = key == heavy[h] ? h : found;
     *next[found]++ = value;
-    if (found == other) *next_key++ = key;
+    // Each key is written, and the next one over it where it is heavy: no branch has to guess.
+    if (next_key != end) [[likely]]
+      *next_key = key;
+    next_key += found == other ? 1 : 0;
   }
   for (std::size_t h = 0; h < other; ++h) places.next[h] = next[h];
 }
@@ -142,22 +146,22 @@ HWY_INLINE hn::Vec<full_tag<W>> lanes_first(full_tag<W> d, hn::Vec<full_tag<W>> 
 }
 
 /// Lanes that stand at the front of a vector are stored whole where there is room for a vector.
-template <class W, class To>
-HWY_INLINE void store_front(full_tag<W> d, hn::Vec<full_tag<W>> front, std::uint64_t count, To* to, const To* last) {
-  using T = lane_type<W>;
+template <class D, class To>
+HWY_INLINE void store_front(D d, hn::Vec<D> front, std::uint64_t count, To* to, const To* last) {
+  using T = hn::TFromD<D>;
   if (to <= last) [[likely]] {
     hn::StoreU(front, d, reinterpret_cast<T*>(to));
   } else {
-    HWY_ALIGN T part[lanes_of<W>()];
+    HWY_ALIGN T part[hn::MaxLanes(D())];
     hn::Store(front, d, part);
     std::memcpy(static_cast<void*>(to), part, count * sizeof(T));
   }
 }
 
 /// The last place at which there is room for a vector; one before `begin` where there is none.
-template <class W, class To>
-HWY_INLINE To* last_whole(To* begin, To* end) {
-  constexpr std::ptrdiff_t lanes = lanes_of<W>();
+template <class D, class To>
+HWY_INLINE To* last_whole(D, To* begin, To* end) {
+  constexpr std::ptrdiff_t lanes = hn::MaxLanes(D());
   return end - begin < lanes ? begin - 1 : end - lanes;
 }
 
@@ -173,7 +177,7 @@ HWY_INLINE void place_group(const W* HWY_RESTRICT keys, const V* values, std::ui
   hn::Vec<full_tag<W>> key[num_classes];
   for (unsigned v = 0; v < num_classes; ++v) {
     next[v] = nexts[v];
-    last[v] = last_whole<W>(nexts[v], ends[v]);
+    last[v] = last_whole(d, nexts[v], ends[v]);
     key[v] = hn::Set(d, static_cast<T>(wanted[v]));
   }
   for (std::uint64_t i = 0; i < num_vectors; ++i) {
@@ -182,7 +186,7 @@ HWY_INLINE void place_group(const W* HWY_RESTRICT keys, const V* values, std::ui
     for (unsigned v = 0; v < num_classes; ++v) {
       std::uint64_t count = 0;
       const auto moved = lanes_first<W>(d, y, hn::Eq(x, key[v]), count);
-      store_front<W>(d, moved, count, next[v], last[v]);
+      store_front(d, moved, count, next[v], last[v]);
       next[v] += count;
     }
   }
@@ -230,13 +234,13 @@ void split_group(split_records<W, V> from, std::uint64_t num_keys, std::span<con
   hn::Vec<full_tag<W>> key[num_heavy];
   for (unsigned h = 0; h < num_heavy; ++h) {
     next[h] = places.next[h];
-    last[h] = last_whole<W>(places.next[h], places.end[h]);
+    last[h] = last_whole(d, places.next[h], places.end[h]);
     key[h] = hn::Set(d, static_cast<T>(heavy[h]));
   }
   W* next_key = to.keys;
   V* next_value = to.values;
-  W* const last_key = last_whole<W>(to.keys, to.keys + room);
-  V* const last_value = last_whole<W>(to.values, to.values + room);
+  W* const last_key = last_whole(d, to.keys, to.keys + room);
+  V* const last_value = last_whole(d, to.values, to.values + room);
   std::uint64_t i = 0;
   for (; i + lanes <= num_keys; i += lanes) {
     const auto x = hn::LoadU(d, reinterpret_cast<const T*>(from.keys + i));
@@ -247,21 +251,60 @@ void split_group(split_records<W, V> from, std::uint64_t num_keys, std::span<con
       any = hn::Or(any, equal);
       std::uint64_t count = 0;
       const auto moved = lanes_first<W>(d, y, equal, count);
-      store_front<W>(d, moved, count, next[h], last[h]);
+      store_front(d, moved, count, next[h], last[h]);
       next[h] += count;
     }
     const auto light = hn::Not(any);
     std::uint64_t count = 0;
     const auto keys = lanes_first<W>(d, x, light, count);
     const auto values = lanes_first<W>(d, y, light, count);
-    store_front<W>(d, keys, count, next_key, last_key);
-    store_front<W>(d, values, count, next_value, last_value);
+    store_front(d, keys, count, next_key, last_key);
+    store_front(d, values, count, next_value, last_value);
     next_key += count;
     next_value += count;
   }
   std::copy_n(next, num_heavy, places.next.begin());
-  split_one_by_one(from + i, num_keys - i, heavy, places, {next_key, next_value});
+  split_one_by_one(from + i, num_keys - i, heavy, places, {next_key, next_value},
+                   room - static_cast<std::uint64_t>(next_key - to.keys));
 }
+
+#if HWY_TARGET == HWY_AVX3
+/// Does the same to keys of 32 bits with values of 64, among them the positions of an argsort.
+template <class K, class V>
+void split_mixed(split_records<K, V> from, std::uint64_t num_keys, std::span<const K> heavy, class_places<V>& places,
+                 split_records<K, V> to, std::uint64_t room) {
+  const partition_tag<K> of_keys;
+  const full_tag<std::uint64_t> of_values;
+  constexpr std::uint64_t lanes = 8;
+  using value_mask = hn::Mask<full_tag<std::uint64_t>>;
+  const V* last[most_heavy_pairs];
+  for (std::size_t h = 0; h < heavy.size(); ++h) last[h] = last_whole(of_values, places.next[h], places.end[h]);
+  split_records<K, V> next = to;
+  const K* const last_key = last_whole(of_keys, to.keys, to.keys + room);
+  const V* const last_value = last_whole(of_values, to.values, to.values + room);
+  std::uint64_t count = 0;
+  std::uint64_t i = 0;
+  for (; i + lanes <= num_keys; i += lanes) {
+    const auto x = hn::LoadU(of_keys, from.keys + i);
+    const auto y = hn::LoadU(of_values, reinterpret_cast<const std::int64_t*>(from.values + i));
+    auto any = hn::Eq(x, hn::Set(of_keys, heavy[0]));
+    for (std::size_t h = 0; h < heavy.size(); ++h) {
+      const auto equal = hn::Eq(x, hn::Set(of_keys, heavy[h]));
+      any = hn::Or(any, equal);
+      const auto moved = lower_first(of_values, y, value_mask{equal.raw}, count);
+      store_front(of_values, moved, count, places.next[h], last[h]);
+      places.next[h] += count;
+    }
+    const auto light = hn::Not(any);
+    const auto values = lower_first(of_values, y, value_mask{light.raw}, count);
+    store_front(of_values, values, count, next.values, last_value);
+    const auto keys = lower_first(of_keys, x, light, count);
+    store_front(of_keys, keys, count, next.keys, last_key);
+    next = next + count;
+  }
+  split_one_by_one(from + i, num_keys - i, heavy, places, next, room - static_cast<std::uint64_t>(next.keys - to.keys));
+}
+#endif
 
 template <class K, class V>
 void split_pairs_of(split_records<K, V> from, std::uint64_t num_keys, std::span<const K> heavy, class_places<V>& places,
@@ -275,16 +318,18 @@ void split_pairs_of(split_records<K, V> from, std::uint64_t num_keys, std::span<
       default: break;
     }
   }
-  static_cast<void>(room);
-  split_one_by_one(from, num_keys, heavy, places, to);
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(K) == 4 && sizeof(V) == 8) return split_mixed(from, num_keys, heavy, places, to, room);
+#endif
+  split_one_by_one(from, num_keys, heavy, places, to, room);
 }
 
 #else
 
 template <class K, class V>
 void split_pairs_of(split_records<K, V> from, std::uint64_t num_keys, std::span<const K> heavy, class_places<V>& places,
-                    split_records<K, V> to, std::uint64_t) {
-  split_one_by_one(from, num_keys, heavy, places, to);
+                    split_records<K, V> to, std::uint64_t room) {
+  split_one_by_one(from, num_keys, heavy, places, to, room);
 }
 
 template <class K, class V>

@@ -51,15 +51,22 @@ class word_sorter {
     });
   }
 
-  /// Writes the positions of the keys in order. Returns false, with nothing written, where it takes a sort of records.
+  /// Writes the positions of the keys in order. Returns false, with nothing of use written, where it takes a sort of
+  /// records. Keys that tie in many bits are gathered in memory for combined lines, which nobody uses meanwhile.
   bool order(const K* keys, std::uint64_t num_keys, V* indices) {
     bool done = true;
     return with_words(keys, num_keys,
-                      [&](const auto& sorted, const auto&) {
-                        if (sorted.may_tie) done = order_ties(keys, num_keys, sorted);
-                        for (std::uint64_t i = 0; done && i < num_keys; ++i) {
+                      [&](const auto& sorted, const auto& group_of_encoded) {
+                        const bool are_ordered = !sorted.may_tie || order_ties(keys, num_keys, sorted);
+                        done = are_ordered || num_keys * sizeof(K) <= combining_bytes;
+                        if (!done) return;
+                        for (std::uint64_t i = 0; i < num_keys; ++i) {
                           indices[i].word = static_cast<decltype(indices[i].word)>(sorted.position(i));
                         }
+                        if (are_ordered) return;
+                        const split gathered{reinterpret_cast<K*>(scratch_.combining.get()), indices};
+                        for (std::uint64_t i = 0; i < num_keys; ++i) gathered.keys[i] = keys[sorted.position(i)];
+                        sort_ties(gathered, num_keys, group_of_encoded);
                       }) &&
            done;
   }
