@@ -8,6 +8,14 @@
 
 #include "device/host/vector_targets.hpp"
 
+// F(K, its name, W, its name) for all that there are kernels for.
+#undef SPANSORT_WIDTHS_OF_WORDS
+#define SPANSORT_WIDTHS_OF_WORDS(F)         \
+  F(std::uint32_t, u32, std::uint32_t, u32) \
+  F(std::uint32_t, u32, std::uint64_t, u64) \
+  F(std::uint64_t, u64, std::uint32_t, u32) \
+  F(std::uint64_t, u64, std::uint64_t, u64)
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "device/host/key_words.cpp"
 #include <hwy/foreach_target.h>
@@ -73,10 +81,7 @@ std::uint64_t count_ties_as(const W* HWY_RESTRICT words, std::uint64_t num_words
   }
 SPANSORT_RANGE_OF(std::uint32_t, u32)
 SPANSORT_RANGE_OF(std::uint64_t, u64)
-SPANSORT_WORDS_OF(std::uint32_t, u32, std::uint32_t, u32)
-SPANSORT_WORDS_OF(std::uint32_t, u32, std::uint64_t, u64)
-SPANSORT_WORDS_OF(std::uint64_t, u64, std::uint32_t, u32)
-SPANSORT_WORDS_OF(std::uint64_t, u64, std::uint64_t, u64)
+SPANSORT_WIDTHS_OF_WORDS(SPANSORT_WORDS_OF)
 #undef SPANSORT_WORDS_OF
 #undef SPANSORT_RANGE_OF
 std::uint64_t count_ties_u32(const std::uint32_t* words, std::uint64_t n, unsigned position_bits) {
@@ -107,10 +112,7 @@ namespace spansort::device::host {
   }
 SPANSORT_RANGE_OF(std::uint32_t, u32)
 SPANSORT_RANGE_OF(std::uint64_t, u64)
-SPANSORT_WORDS_OF(std::uint32_t, u32, std::uint32_t, u32)
-SPANSORT_WORDS_OF(std::uint32_t, u32, std::uint64_t, u64)
-SPANSORT_WORDS_OF(std::uint64_t, u64, std::uint32_t, u32)
-SPANSORT_WORDS_OF(std::uint64_t, u64, std::uint64_t, u64)
+SPANSORT_WIDTHS_OF_WORDS(SPANSORT_WORDS_OF)
 #undef SPANSORT_WORDS_OF
 #undef SPANSORT_RANGE_OF
 template <>
