@@ -97,6 +97,34 @@ void count_up(workers& team, const std::vector<piece>& pieces, V* indices, std::
   });
 }
 
+/// Sorts a copy of the keys, and their positions with them. Those of narrow keys travel as 32 bits, to move
+/// fewer bytes.
+template <class K, class V>
+void sort_copy(const shared_call& call, const std::vector<piece>& pieces, const K* keys, V* indices) {
+  constexpr bool narrows = sizeof(K) <= 4 && sizeof(V) == 8;
+  using position = std::conditional_t<narrows, value4, V>;
+  shared_call sorted = call;
+  auto* positions = reinterpret_cast<position*>(indices);
+  if constexpr (narrows) {
+    positions = static_cast<position*>(call.alternate.values);
+    sorted.shape.value_bytes = sizeof(position);
+    sorted.source.values = positions;
+    sorted.alternate.values = positions + call.num_keys;
+  }
+  auto* const copy = static_cast<K*>(call.source.keys);
+  call.team.for_each(pieces.size(), [&](std::uint64_t p) {
+    std::memcpy(copy + pieces[p].begin, keys + pieces[p].begin, pieces[p].count * sizeof(K));
+  });
+  count_up(call.team, pieces, positions, call.num_keys, false);
+  sort_with(sorted);
+  if constexpr (narrows) {
+    call.team.for_each(pieces.size(), [&](std::uint64_t p) {
+      const std::uint64_t end = pieces[p].begin + pieces[p].count;
+      for (std::uint64_t i = pieces[p].begin; i < end; ++i) indices[i].word = positions[i].word;
+    });
+  }
+}
+
 template <class K, class V>
 void argsort_with(const shared_call& call, const K* keys, V* indices) {
   const auto codec = call.shape.codec.of<K>();
@@ -107,8 +135,7 @@ void argsort_with(const shared_call& call, const K* keys, V* indices) {
   if (is_settled(scan_order(codec, keys, std::min(first_look, call.num_keys)))) {
     order = find_order(call.team, codec, pieces, keys);
   }
-  const auto write_indices = [&](bool reversed) { count_up(call.team, pieces, indices, call.num_keys, reversed); };
-  if (is_settled(order)) return write_indices(!order.ascending);
+  if (is_settled(order)) return count_up(call.team, pieces, indices, call.num_keys, !order.ascending);
   const std::uint64_t front = ordered_front(codec, keys, call.num_keys);
   const std::uint64_t num_tail = call.num_keys - front;
   if (front != 0 && num_tail <= most_small_pairs) {
@@ -120,12 +147,7 @@ void argsort_with(const shared_call& call, const K* keys, V* indices) {
       }
     });
   }
-  write_indices(false);
-  auto* const copy = static_cast<K*>(call.source.keys);
-  call.team.for_each(pieces.size(), [&](std::uint64_t p) {
-    std::memcpy(copy + pieces[p].begin, keys + pieces[p].begin, pieces[p].count * sizeof(K));
-  });
-  sort_with(call);
+  sort_copy<K>(call, pieces, keys, indices);
 }
 
 /// Sorts what is in order, or is so but for a short tail. Returns false, with nothing done, where it is not.
