@@ -22,7 +22,7 @@
 namespace spansort::device::host {
 namespace {
 
-constexpr unsigned num_kinds = 12;
+constexpr unsigned num_kinds = 13;
 
 template <class K>
 std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64& random) {
@@ -41,6 +41,8 @@ std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64&
     if (kind == 9) key = key % 5 == 0 ? key : static_cast<K>(K{40} << key % 3);  // three heavy keys
     if (kind == 10) key = key % 300 == 0 ? static_cast<K>(key >> 3) : static_cast<K>(~K{0} >> 2);
     if (kind == 11) key = i % 8 == 0 ? K{5} : key;  // where a sample may look and find nothing else
+    // One upper bit and the lowest: what lies between finds no room in a word.
+    if (kind == 12) key = static_cast<K>((key & 0x3f) | (key >> 6 & 1) << (width - 1));
     keys[i] = key;
   }
   return keys;
