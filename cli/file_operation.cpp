@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -125,6 +126,13 @@ void tell_of_outputs(const std::string& output, const sort_arguments& arguments)
   for (const std::string& name : {arguments.report, arguments.trace, arguments.summary}) require_writable(name);
 }
 
+/// The output is in place.
+int end_without_memory_for_reports(const sort_arguments& arguments) {
+  if (arguments.report.empty() && arguments.trace.empty() && arguments.summary.empty()) return status_ok;
+  print_message("the output is written, but not all that was asked for besides: out of memory");
+  return status_memory;
+}
+
 std::optional<spansort::value_files> values_of(const sort_arguments& arguments) {
   if (arguments.values.empty()) return std::nullopt;
   return spansort::value_files{arguments.values, arguments.values_output, also_remove_temporary()};
@@ -190,12 +198,16 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
   if (!arguments.dry_run) tell_of_outputs(output, arguments);
   const test_world_scope world(arguments.test_world);
   done.result = operation(arguments.input, output, file, options);
-  done.output = find_file(output);
   if (arguments.dry_run) return status_ok;
-  write_report(arguments, done, file.on_temporary);
-  if (!arguments.summary.empty()) spansort::write_file(arguments.summary, summary, file.on_temporary);
-  bar.remove();
-  if (tells_end) print_message(finish_line(done));
+  try {
+    done.output = find_file(output);
+    write_report(arguments, done, file.on_temporary);
+    if (!arguments.summary.empty()) spansort::write_file(arguments.summary, summary, file.on_temporary);
+    bar.remove();
+    if (tells_end) print_message(finish_line(done));
+  } catch (const std::bad_alloc&) {
+    return end_without_memory_for_reports(arguments);
+  }
   return status_ok;
 }
 

@@ -44,6 +44,7 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  cli::end_well_without_memory();
   cli::fill_standard_descriptors();
   // A limit on file size is then an error of write(), with a message and no half-written output.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -55,7 +56,6 @@ int main(int argc, char** argv) {
     if (cli::wants_mpi(argc, argv)) return cli::start_mpi_program(argv);
     return parse_and_run(argc, argv);
   } catch (const std::exception& failure) {
-    cli::print_message(fmt::format("internal error: {}", failure.what()));
-    return cli::status_internal;
+    return cli::end_by(failure);
   }
 }

@@ -9,12 +9,14 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string_view>
 #include <system_error>
 
 #include "cli/common.hpp"
+#include "cli/interrupts.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/version.hpp"
 
@@ -68,6 +70,19 @@ void fill_standard_descriptors() {
     // The lowest free number is taken, which is fd.
     static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
   }
+}
+
+void end_well_without_memory() noexcept {
+  std::set_terminate([] {
+    try {
+      if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc& failure) {
+      remove_temporary_now();
+      ::_exit(end_by(failure));
+    } catch (...) {
+    }
+    std::abort();
+  });
 }
 
 void add_program_texts(CLI::App& app) {
@@ -134,7 +149,43 @@ outcome usage_outcome(const CLI::App& app, const CLI::ParseError& failure) {
   return {status_usage, fmt::format("{}\nTry '{} --help'.", failure.what(), command)};
 }
 
-void print_message(const std::string& message) { fmt::print(stderr, "spansort: {}\n", message); }
+// Names of files may hold what moves a terminal's cursor or changes its colours. Of several lines each is one of ours.
+// Nothing here allocates: the message may be that memory has ended.
+void print_message(std::string_view message, std::string_view kind) noexcept {
+  std::array<char, 512> line;
+  std::size_t length = 0;
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) {
+      line[length++] = c;
+      if (length < line.size() && c != '\n') continue;
+      static_cast<void>(!::write(STDERR_FILENO, line.data(), length));
+      length = 0;
+    }
+  };
+  add("spansort: ");
+  add(kind);
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    const auto c = static_cast<unsigned char>(message[i]);
+    // The other controls of Unicode are two bytes of UTF-8.
+    const bool is_wide_control = c == 0xc2 && i + 1 < message.size() && (message[i + 1] & 0xe0) == 0x80;
+    if ((c >= ' ' && c != 127 && !is_wide_control) || c == '\n' || c == '\t') {
+      add(message.substr(i, 1));
+    } else {
+      add("?");
+      if (is_wide_control) ++i;
+    }
+  }
+  add("\n");
+}
+
+int end_by(const std::exception& failure) noexcept {
+  if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
+    print_message("out of memory");
+    return status_memory;
+  }
+  print_message(failure.what(), "internal error: ");
+  return status_internal;
+}
 
 int flush_output(int status) {
   errno = 0;

@@ -3,7 +3,9 @@
 // exceptions to messages and exit statuses, standard streams.
 #pragma once
 
+#include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.hpp"
@@ -35,11 +37,18 @@ void add_help_command(CLI::App& app);
 [[nodiscard]] outcome usage_outcome(const CLI::App& app, const CLI::ParseError& failure);
 
 /// "spansort: ..." on standard error.
-void print_message(const std::string& message);
+void print_message(std::string_view message, std::string_view kind = "") noexcept;
+
+/// Says why the program ends that nobody else has caught, without allocating. Returns the status.
+[[nodiscard]] int end_by(const std::exception& failure) noexcept;
 
 /// Returns the status with which the program ends: that of output which fails to arrive, with a message, where `status`
 /// is none of trouble.
 [[nodiscard]] int flush_output(int status);
+
+/// Has the program end with its status and message where memory ends in what must not throw, such as the destructors
+/// and comparisons of the libraries it uses.
+void end_well_without_memory() noexcept;
 
 /// A file opened while 0, 1 or 2 are closed would get that number, and be written or read for a standard stream. Each
 /// is filled with what fails when it is used.

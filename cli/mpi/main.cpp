@@ -74,6 +74,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  cli::end_well_without_memory();
   cli::fill_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);
   try {
@@ -83,7 +84,6 @@ int main(int argc, char** argv) {
     cli::print_message(failure.what());
     return failure.exit_status();
   } catch (const std::exception& failure) {
-    cli::print_message(fmt::format("internal error: {}", failure.what()));
-    return cli::status_internal;
+    return cli::end_by(failure);
   }
 }

@@ -234,7 +234,7 @@ template <key_range R>
 }
 
 /// The edges of `num_bins` bins of equal width over [low, high]: numpy.linspace(low, high, num_bins + 1), bit for bit.
-/// Throws invalid_argument where there are no bins, an end is not finite, or low > high.
+/// Throws invalid_argument where there are no bins, an end is not finite, or low > high, and out_of_memory.
 [[nodiscard]] std::vector<double> equal_width_edges(double low, double high, std::uint64_t num_bins);
 
 /// Options of histogram() and rank_of().

@@ -26,4 +26,10 @@ template <class Entries, class NameOf = std::identity>
   throw invalid_argument("unknown " + std::string(what) + " '" + std::string(text) + "'; known:" + known);
 }
 
+/// Returns the name of an enumerator, which may come from a cast.
+template <class Names>
+[[nodiscard]] std::string_view name_at(const Names& names, std::size_t at) noexcept {
+  return at < names.size() ? std::string_view(names[at]) : "unknown";
+}
+
 }  // namespace spansort::base

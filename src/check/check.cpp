@@ -16,6 +16,7 @@
 #include "check/element_hash.hpp"
 #include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
+#include "keys/known_type.hpp"
 #include "spansort/sort.hpp"
 
 namespace spansort {
@@ -34,6 +35,7 @@ struct value_encoding {
 /// Calls f(data, encoding) with keys and encoding of the right width.
 template <class F>
 auto with_values(const const_key_span& span, direction d, const F& f) {
+  keys::require_known(span.type);
   const keys::key_codec codec{span.type, keys::is_descending(d), keys::tie_rule::by_input_order};
   return keys::with_width(codec.width_bytes(), [&]<class K>() {
     const auto* data = static_cast<const K*>(span.data);
@@ -129,6 +131,7 @@ check_result check(const const_key_span keys, const check_options& options) {
 multiset_checksum checksum(const const_key_span keys) { return checksum_pairs(keys, nullptr, 0); }
 
 multiset_checksum checksum_pairs(const const_key_span keys, const void* values, std::uint64_t value_bytes) {
+  keys::require_known(keys.type);
   return keys::with_width(static_cast<unsigned>(size_bytes(keys.type)), [&]<class K>() {
     return sum_hashes(keys.num_keys, [&, data = static_cast<const K*>(keys.data),
                                       bytes = static_cast<const unsigned char*>(values)](std::uint64_t i) {

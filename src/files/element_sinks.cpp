@@ -156,6 +156,9 @@ key_layout index_layout_of(const key_layout& layout, key_type type) {
 }
 
 void require_index_type(key_type type, std::uint64_t count) {
+  if (type != key_type::i32 && type != key_type::u32 && type != key_type::i64 && type != key_type::u64) {
+    throw invalid_argument(fmt::format("indices of type {}: i32, u32, i64 or u64 is expected", name(type)));
+  }
   const std::uint64_t largest = with_index(
       type, []<class Index>(Index) { return static_cast<std::uint64_t>(std::numeric_limits<Index>::max()); });
   if (count == 0 || count - 1 <= largest) return;

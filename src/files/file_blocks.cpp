@@ -54,9 +54,7 @@ class file_blocks final : public statistics::key_blocks {
 
   void require_unchanged() override {
     const struct stat now = status();
-    const bool is_same = now.st_size == status_.st_size && now.st_mtim.tv_sec == status_.st_mtim.tv_sec &&
-                         now.st_mtim.tv_nsec == status_.st_mtim.tv_nsec;
-    if (!is_same) throw bad_input(fmt::format("{}: input changed while it was read", name_));
+    if (!is_unchanged(status_, now)) throw bad_input(fmt::format("{}: input changed while it was read", name_));
   }
 
  private:

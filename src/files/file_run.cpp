@@ -19,19 +19,6 @@
 namespace spansort::files {
 namespace {
 
-/// What tells one state of a file from another.
-struct file_state {
-  dev_t device = 0;
-  ino_t inode = 0;
-  off_t size = 0;
-  timespec modified{};
-
-  friend bool operator==(const file_state& a, const file_state& b) {
-    return a.device == b.device && a.inode == b.inode && a.size == b.size && a.modified.tv_sec == b.modified.tv_sec &&
-           a.modified.tv_nsec == b.modified.tv_nsec;
-  }
-};
-
 class file_run final : public external::sorted_run {
  public:
   file_run(const sorted_input& file, const external::element_order& order, const external::spill_plan& plan)
@@ -42,7 +29,7 @@ class file_run final : public external::sorted_run {
         batch_blocks_(plan.batch_bytes / plan.block_bytes) {
     const opened_file opened = open();
     state_ = opened.state;
-    if (static_cast<std::uint64_t>(state_.size) != file_.first_byte + file_.num_elements * order_.element_bytes())
+    if (static_cast<std::uint64_t>(state_.st_size) != file_.first_byte + file_.num_elements * order_.element_bytes())
       throw_changed();
     keys_.resize(num_blocks() * order_.key_bytes());
     std::vector<std::byte> element(order_.element_bytes());
@@ -87,26 +74,26 @@ class file_run final : public external::sorted_run {
 
   struct opened_file {
     file_descriptor descriptor;
-    file_state state;
+    struct stat state;
   };
   [[nodiscard]] opened_file open() const {
     file_descriptor opened = open_file(file_.path.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK);
     if (!opened.is_open()) throw_unreadable(errno);
-    const file_state state = state_of(opened.get());
+    const struct stat state = state_of(opened.get());
     return {std::move(opened), state};
   }
 
-  [[nodiscard]] file_state state_of(int fd) const {
+  [[nodiscard]] struct stat state_of(int fd) const {
     struct stat status {};
     if (::fstat(fd, &status) != 0) throw_unreadable(errno);
     if (!S_ISREG(status.st_mode)) {
       throw bad_input(fmt::format("{}: is no regular file; a merge reads its inputs here and there", name_));
     }
-    return {status.st_dev, status.st_ino, status.st_size, status.st_mtim};
+    return status;
   }
 
-  void require_unchanged(const file_state& now) const {
-    if (now != state_) throw_changed();
+  void require_unchanged(const struct stat& now) const {
+    if (!is_unchanged(state_, now)) throw_changed();
   }
   [[noreturn]] void throw_changed() const {
     throw bad_input(fmt::format("{}: input changed while it was read", name_));
@@ -145,7 +132,7 @@ class file_run final : public external::sorted_run {
   const external::element_order& order_;
   std::uint64_t block_elements_;
   std::uint64_t batch_blocks_;
-  file_state state_;
+  struct stat state_ {};
   std::vector<std::byte> keys_;
 };
 

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/said_of_done.hpp"
+
 namespace spansort::files {
 namespace {
 
@@ -13,9 +15,7 @@ int row_of(std::string_view stage) {
   return stage == "write" || stage == "spill" ? report::row_of_writing : report::row_of_work;
 }
 
-}  // namespace
-
-void note_stage(report::open_report& open, const external::stage_report& stage, std::uint64_t element_bytes) {
+std::vector<activity> activities_of(const external::stage_report& stage, std::uint64_t element_bytes) {
   std::vector<activity> activities;
   for (const external::stage_interval& i : stage.clock.intervals()) {
     activities.push_back({.rank = activity_of_files,
@@ -26,7 +26,14 @@ void note_stage(report::open_report& open, const external::stage_report& stage, 
                           .bytes_moved = i.num_elements * element_bytes,
                           .num_keys = i.num_elements});
   }
-  open.add_activities(activities);
+  return activities;
+}
+
+}  // namespace
+
+// The output may be in place already.
+void note_stage(report::open_report& open, const external::stage_report& stage, std::uint64_t element_bytes) {
+  base::say_of_done([&] { open.add_activities(activities_of(stage, element_bytes)); });
 }
 
 }  // namespace spansort::files

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/said_of_done.hpp"
 #include "base/threads.hpp"
 #include "files/external/head_sort.hpp"
 #include "files/file_job.hpp"
@@ -249,8 +250,10 @@ file_result run(file_job job, const file_options& file, report::open_report& ope
     if (job.is_held_whole) return sort_held_whole(job, file, open);
     return job.is_head_sort ? sort_head(job, file, open) : sort_in_parts(job, file, open);
   });
-  if (!job.is_held_whole) fill_report(job, result);
-  open.finish();
+  base::say_of_done([&] {
+    if (!job.is_held_whole) fill_report(job, result);
+    open.finish();
+  });
   return result_of(job, file, result);
 }
 
@@ -259,7 +262,7 @@ file_result merge(const file_job& job, const file_options& file, external::run_l
   const external::external_result result = base::with_threads(job.options.threads, [&] {
     return external::merge_external(std::move(runs), *ends.sink, *job.order, external_options_of(job, file, open));
   });
-  fill_report(job, result);
+  base::say_of_done([&] { fill_report(job, result); });
   return result_of(job, file, result);
 }
 

@@ -6,6 +6,7 @@
 
 #include "generate/distributions.hpp"
 #include "keys/dispatch.hpp"
+#include "keys/known_type.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort {
@@ -31,6 +32,7 @@ void generate(key_span keys, const distribution& d, std::uint64_t seed) {
 void generate_part(key_span part, const distribution& d, std::uint64_t seed, std::uint64_t first,
                    std::uint64_t num_keys_in_all) {
   generation::require_valid(d);
+  keys::require_known(part.type);
   if (first > num_keys_in_all || part.num_keys > num_keys_in_all - first) {
     throw invalid_argument(
         fmt::format("{} keys from the one at {} on are not inside of {} keys", part.num_keys, first, num_keys_in_all));

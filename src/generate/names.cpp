@@ -61,6 +61,9 @@ namespace generation {
 
 void require_valid(const distribution& d) {
   const double p = d.parameter;
+  if (static_cast<std::size_t>(d.kind) >= rows.size()) {
+    throw invalid_argument(fmt::format("distribution {} is none of those there are", static_cast<unsigned>(d.kind)));
+  }
   if (d.kind == distribution_kind::zipf && !(p >= 0 && std::isfinite(p))) {
     throw invalid_argument(fmt::format("distribution zipf: expected an exponent of 0 or more, found {}", p));
   }

@@ -103,9 +103,16 @@ std::string numpy_code_hint(std::string_view text) {
 
 }  // namespace
 
-std::size_t size_bytes(key_type type) noexcept { return rows[static_cast<std::size_t>(type)].size_bytes; }
+// Types that there are not have a size, too, so that nobody divides by 0 before they are refused.
+std::size_t size_bytes(key_type type) noexcept {
+  const auto at = static_cast<std::size_t>(type);
+  return at < rows.size() ? rows[at].size_bytes : 1;
+}
 
-std::string_view name(key_type type) noexcept { return rows[static_cast<std::size_t>(type)].name; }
+std::string_view name(key_type type) noexcept {
+  const auto at = static_cast<std::size_t>(type);
+  return at < rows.size() ? rows[at].name : "unknown";
+}
 
 key_type parse_key_type(std::string_view text) {
   for (std::size_t i = 0; i < rows.size(); ++i) {

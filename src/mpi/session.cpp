@@ -109,7 +109,9 @@ constexpr std::array<std::string_view, 3> exchange_names{"auto", "nccl", "host"}
 
 }  // namespace
 
-std::string_view name(exchange_method method) noexcept { return exchange_names[static_cast<std::size_t>(method)]; }
+std::string_view name(exchange_method method) noexcept {
+  return base::name_at(exchange_names, static_cast<std::size_t>(method));
+}
 
 exchange_method parse_exchange_method(std::string_view text) {
   return static_cast<exchange_method>(base::find_name(exchange_names, text, "exchange"));

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "keys/known_type.hpp"
 #include "plan/planner.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/sort.hpp"
@@ -41,6 +42,7 @@ void require_radix_bits(unsigned bits, unsigned most, const char* what) {
 }  // namespace
 
 void check_keys(const const_key_span& keys) {
+  keys::require_known(keys.type);
   require_memory(keys.data, keys.num_keys, "keys");
   require_addressable(keys.num_keys, size_bytes(keys.type), "keys");
   // Sizes are powers of two.
@@ -65,6 +67,7 @@ void check_indices(const const_key_span& keys, const void* indices, std::uint64_
     throw invalid_argument(fmt::format("{} keys need 64-bit indices", keys.num_keys));
   }
   require_memory(indices, keys.num_keys, "indices");
+  require_addressable(keys.num_keys, index_bytes, "indices");
   require_no_overlap(keys, indices, keys.num_keys * index_bytes, "indices");
 }
 

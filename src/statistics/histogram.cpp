@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 
+#include "base/available_memory.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/statistics.hpp"
 #include "statistics/open_keys.hpp"
@@ -34,12 +36,21 @@ std::vector<double> equal_width_edges(double low, double high, std::uint64_t num
     throw invalid_argument(fmt::format(
         "equal_width_edges: 1 bin or more between finite ends expected, found {} from {} to {}", num_bins, low, high));
   }
+  if (num_bins >= std::vector<double>().max_size()) {
+    throw invalid_argument(fmt::format("equal_width_edges: {} bins cannot lie in memory", num_bins));
+  }
   // numpy.linspace's steps. Where the distance overflows, half of it twice.
   const auto bins = static_cast<double>(num_bins);
   const bool overflows = !std::isfinite(high - low);
   const double distance = overflows ? high / 2 - low / 2 : high - low;
   const double step = distance / bins;
-  std::vector<double> edges(num_bins + 1);
+  std::vector<double> edges;
+  try {
+    edges.resize(num_bins + 1);
+  } catch (const std::bad_alloc&) {
+    throw out_of_memory(fmt::format("equal_width_edges: no memory for {} bins", num_bins),
+                        (num_bins + 1) * sizeof(double), base::available_memory_bytes());
+  }
   for (std::uint64_t i = 0; i < num_bins; ++i) {
     const auto index = static_cast<double>(i);
     const double offset = step == 0 ? index / bins * distance : index * step;

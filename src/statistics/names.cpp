@@ -30,9 +30,13 @@ constexpr std::array<std::string_view, 3> policy_names{"propagate", "omit", "err
 
 }  // namespace
 
-std::string_view name(quantile_method method) noexcept { return method_names[static_cast<std::size_t>(method)]; }
+std::string_view name(quantile_method method) noexcept {
+  return base::name_at(method_names, static_cast<std::size_t>(method));
+}
 
-std::string_view name(nan_policy policy) noexcept { return policy_names[static_cast<std::size_t>(policy)]; }
+std::string_view name(nan_policy policy) noexcept {
+  return base::name_at(policy_names, static_cast<std::size_t>(policy));
+}
 
 quantile_method parse_quantile_method(std::string_view text) {
   return static_cast<quantile_method>(base::find_name(method_names, text, "quantile method"));

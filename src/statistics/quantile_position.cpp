@@ -151,6 +151,10 @@ quantile_position position_of(std::uint64_t num_keys, double q, quantile_method 
   if (!(q >= 0 && q <= 1)) throw invalid_argument(fmt::format("quantile: expected q in [0, 1], found {}", q));
   if (num_keys == 0) throw bad_input("quantile: no data");
   if (method == quantile_method::tukey) return tukey_position(num_keys, q);
+  if (static_cast<std::size_t>(method) >= rows.size()) {
+    throw invalid_argument(
+        fmt::format("quantile: method {} is none of those there are", static_cast<unsigned>(method)));
+  }
   const method_row& row = rows[static_cast<std::size_t>(method)];
   const bool as_numpy = num_keys <= largest_numpy_count;
   return place(row.how, as_numpy ? index_as_numpy(row, num_keys, q) : index_exactly(row, num_keys, q), num_keys);

@@ -172,6 +172,15 @@ class SmallDisks(OutputTest):
             self.assertIn("No space left on device", done.stderr)
             self.assertEqual(self.content(), OLD)
 
+    def test_a_stream_into_full_temporary_files(self):
+        self.old_output()
+        done = run("sort", "-", "-o", self.output, "--type", "u32", "-S", "36M", "-T", self.disk, stdin=bytes(40 << 20))
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+        # Nobody knows how much a stream needs.
+        self.assertNotIn("bytes are needed", done.stderr)
+        self.assertEqual(self.content(), OLD)
+
     def test_read_only_disk(self):
         self.old_output()
         self.remount("ro")

@@ -81,7 +81,7 @@ class SmallDisks(ExternalTest):
             if done.returncode == 0:
                 self.assert_sorted(done)
             else:
-                self.assert_old(done, 4, ["bytes are needed", "are free", self.path("temp"), "-T"])
+                self.assert_old(done, 4, ["No space left", "are free", self.path("temp"), "-T"])
         self.assertEqual(statuses, {0, 4})
 
     def test_two_folders_of_which_one_is_full(self):

@@ -270,6 +270,11 @@ class WrongFiles(CommandTest):
         self.sort_refused(6, ["bytes"], path, "-S", "7999999")
         self.sort_refused(6, ["bytes of memory", "standard input"], "-", "-S", "1M", stdin=bytes(4_000_000))
 
+    def test_names_do_not_reach_the_terminal_as_they_are(self):
+        for name in ("\x1b[2J\x1b]0;title\x07", "\x7f\r", "\u009b31m"):
+            done = self.assert_refused(4, ["No such file", "?"], "sort", self.path(name), "-o", self.output)
+            self.assertRegex(done.stderr, r"^[ -~\n]*$")
+
     def test_more_keys_than_a_file_can_hold(self):
         for count in (2**64 - 1, 2**61, 2**60):
             for output in (self.output, "-"):

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -171,6 +172,17 @@ TEST_F(Output, InputThatChangesIsNoticed) {
     std::filesystem::resize_file(path("x"), new_size);
     EXPECT_THROW(static_cast<void>(reader.read({})), bad_input);
   }
+}
+
+TEST_F(Output, InputThatChangesIsNoticedThoughItsTimeIsSetBack) {
+  std::ofstream(path("x")) << "0123456789";
+  struct stat before {};
+  ASSERT_EQ(::stat(path("x").c_str(), &before), 0);
+  key_reader reader(path("x"), key_type::u8);
+  std::fstream(path("x"), std::ios::in | std::ios::out) << "9876543210";
+  const timespec times[]{before.st_atim, before.st_mtim};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path("x").c_str(), times, 0), 0);
+  EXPECT_THROW(static_cast<void>(reader.read({})), bad_input);
 }
 
 TEST(SwapBytes, ReversesElements) {

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,9 +89,11 @@ files::file_descriptor open_spill_file(const std::string& folder, bool wants_dir
   return file;
 }
 
-/// Calls call(bytes done) until `size_bytes` are done, or one does nothing, or fails.
+/// Calls call(bytes done) until `size_bytes` are done, or one does nothing, or fails. A file system that answers EAGAIN
+/// for a while is asked again after a moment: regular files are always ready for poll().
 template <class Call>
 files::transfer_result transfer_all(std::size_t size_bytes, Call call) {
+  constexpr timespec moment{0, 1'000'000};
   files::transfer_result done;
   while (done.num_bytes < size_bytes) {
     const ssize_t count = call(done.num_bytes);
@@ -98,7 +101,9 @@ files::transfer_result transfer_all(std::size_t size_bytes, Call call) {
       done.num_bytes += static_cast<std::size_t>(count);
     } else if (count == 0) {
       break;
-    } else if (errno != EINTR && errno != EAGAIN) {
+    } else if (errno == EAGAIN) {
+      ::nanosleep(&moment, nullptr);
+    } else if (errno != EINTR) {
       done.error_code = errno;
       break;
     }
@@ -175,14 +180,16 @@ spill_store::spill_store(const std::vector<std::string>& folders, const block_si
 
 void spill_store::fail(const char* action, std::size_t file, int code) const {
   const std::string& folder = folders_[file];
+  // Nobody knows what a stream will need.
+  const std::string needed =
+      expected_bytes_ == 0 ? "" : fmt::format("{} bytes are needed for temporary files", expected_bytes_);
   std::string rest;
   if (code == ENOSPC || code == EDQUOT) {
     const free_space found = free_space_in(folder);
-    rest = fmt::format("; {} bytes are needed for temporary files, {} are free there: {}", expected_bytes_, found.bytes,
-                       advice);
+    rest = needed.empty() ? fmt::format("; {} bytes are free there: {}", found.bytes, advice)
+                          : fmt::format("; {}, {} are free there: {}", needed, found.bytes, advice);
   } else if (code == EFBIG) {
-    rest = fmt::format("; {} bytes are needed for temporary files: raise the limit on file size (ulimit -f)",
-                       expected_bytes_);
+    rest = fmt::format("; {}{}raise the limit on file size (ulimit -f)", needed, needed.empty() ? "" : ": ");
   } else if (code == ENOENT || code == EACCES || code == EPERM || code == EROFS || code == ENOTDIR || code == ELOOP) {
     rest = "; name another folder with -T";
   }

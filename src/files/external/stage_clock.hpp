@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,12 +18,20 @@ struct stage_interval {
 
 class stage_clock {
  public:
-  /// Calls f(), which returns how many elements it worked on, and keeps when it ran.
+  /// Calls f(), which returns how many elements it worked on, and keeps when it ran. Memory for that is taken before:
+  /// f() may be what puts the output in its place.
   template <class F>
   void run(const F& f) {
-    const std::int64_t begin_ns = now_ns();
-    const std::uint64_t num_elements = f();
-    intervals_.push_back({begin_ns, now_ns(), num_elements});
+    const std::size_t at = intervals_.size();
+    intervals_.push_back({.begin_ns = now_ns()});
+    try {
+      const std::uint64_t num_elements = f();
+      intervals_[at].end_ns = now_ns();
+      intervals_[at].num_elements = num_elements;
+    } catch (...) {
+      intervals_.resize(at);
+      throw;
+    }
   }
   /// Takes over what another clock of the same stage has kept, but for its first interval.
   void add_behind_first(const stage_clock& other) {

@@ -94,6 +94,15 @@ transfer_result write_fully_at(int fd, std::uint64_t offset, std::span<const std
                       }));
 }
 
+bool is_unchanged(const struct stat& before, const struct stat& now) noexcept {
+  const auto is_same = [](const timespec& a, const timespec& b) {
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+  };
+  const bool tells_change = before.st_nlink == now.st_nlink;
+  return before.st_dev == now.st_dev && before.st_ino == now.st_ino && before.st_size == now.st_size &&
+         is_same(before.st_mtim, now.st_mtim) && (!tells_change || is_same(before.st_ctim, now.st_ctim));
+}
+
 std::string error_text(int error_code) { return std::generic_category().message(error_code); }
 
 }  // namespace spansort::files

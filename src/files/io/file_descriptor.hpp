@@ -2,6 +2,8 @@
 // An owned file descriptor, and the read and write loops that survive short counts and interrupting signals.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -48,6 +50,12 @@ struct transfer_result {
 
 /// Writes all of `from` at `offset` of a file.
 [[nodiscard]] transfer_result write_fully_at(int fd, std::uint64_t offset, std::span<const std::byte> from) noexcept;
+
+/// Returns whether the content of a file is as it was, as far as its status tells. The time of modification can be set
+/// back, that of the last change of the status cannot: who renames a file or changes its permissions while it is read
+/// counts as having changed it. Who replaces or removes it does not, by which it loses a name, and that time tells no
+/// more.
+[[nodiscard]] bool is_unchanged(const struct stat& before, const struct stat& now) noexcept;
 
 /// "No such file or directory".
 [[nodiscard]] std::string error_text(int error_code);

@@ -40,8 +40,6 @@ bool has_true_size(int fd) {
          std::find(made_up.begin(), made_up.end(), static_cast<long>(system.f_type)) == made_up.end();
 }
 
-bool is_same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
-
 }  // namespace
 
 std::string name_of_input(const std::string& path) {
@@ -122,8 +120,7 @@ void input_file::require_unchanged() {
   struct stat now {};
   if (more.error_code != 0) throw_io(name_, "read", more.error_code);
   if (::fstat(fd_, &now) != 0) throw_io(name_, "read", errno);
-  if (bytes_read_ == *size_bytes_ && more.num_bytes == 0 && now.st_size == status_.st_size &&
-      is_same_time(now.st_mtim, status_.st_mtim)) {
+  if (bytes_read_ == *size_bytes_ && more.num_bytes == 0 && is_unchanged(status_, now)) {
     return;
   }
   throw_changed(now);
@@ -136,7 +133,7 @@ void input_file::seek(std::uint64_t offset) {
 void input_file::require_same_status() const {
   struct stat now {};
   if (::fstat(fd_, &now) != 0) throw_io(name_, "read", errno);
-  if (now.st_size != status_.st_size || !is_same_time(now.st_mtim, status_.st_mtim)) throw_changed(now);
+  if (!is_unchanged(status_, now)) throw_changed(now);
 }
 
 void input_file::throw_changed(const struct stat& now) const {

@@ -10,6 +10,7 @@
 #include "files/io/memory.hpp"
 #include "files/io/npy.hpp"
 #include "files/io/text.hpp"
+#include "keys/known_type.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::files {
@@ -76,6 +77,7 @@ key_reader::key_reader(const std::string& path, std::optional<key_type> type, bo
     throw invalid_argument(
         fmt::format("{}: the type of raw keys is needed (--type); only .npy files name theirs", input_.name()));
   }
+  keys::require_known(*type);
   layout_.type = *type;
   // A regular file of size 0 is empty, or one of the kernel's; what was read of it tells.
   is_empty_ = head_.empty() && input_.is_regular();
