@@ -121,6 +121,9 @@ struct arrow_key {
   column_order order = {};
 };
 
+/// Returns the columns for calls of table.hpp, good as long as a copy of the table is alive. Throws as
+/// arrow_table::column_number() and column().
+[[nodiscard]] std::vector<sort_column> sort_columns(const arrow_table& table, std::span<const arrow_key> by);
 /// Returns the stable order of the rows. Throws as argsort_table() of columns.
 [[nodiscard]] std::vector<std::uint64_t> argsort_table(const arrow_table& table, std::span<const arrow_key> by,
                                                        const sort_options& options = {});

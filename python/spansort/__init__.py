@@ -54,9 +54,12 @@ from ._statistics import (
     top_k,
 )
 
+from ._tables import Column, Table, argsort_table, sort_table, take_table
+
 __all__ = [
     "BadInputError",
     "Cancelled",
+    "Column",
     "DeviceError",
     "Error",
     "FileCheck",
@@ -66,6 +69,7 @@ __all__ = [
     "Rank",
     "SortedPairs",
     "Sorter",
+    "Table",
     "TopK",
     "UniqueAll",
     "UniqueCounts",
@@ -73,6 +77,7 @@ __all__ = [
     "__version__",
     "argsort",
     "argsort_file",
+    "argsort_table",
     "check_file",
     "devices",
     "histogram",
@@ -93,10 +98,12 @@ __all__ = [
     "sort_inplace",
     "sort_pairs",
     "sort_records",
+    "sort_table",
     "summary",
     "summary_file",
     "take",
     "take_file",
+    "take_table",
     "top_k",
     "unique_all",
     "unique_counts",

@@ -187,11 +187,15 @@ void arrow_table::export_to(ArrowArrayStream* stream) const {
   stream->release = &exported_stream::release;
 }
 
-std::vector<std::uint64_t> argsort_table(const arrow_table& table, std::span<const arrow_key> by,
-                                         const sort_options& options) {
+std::vector<sort_column> sort_columns(const arrow_table& table, std::span<const arrow_key> by) {
   std::vector<sort_column> columns;
   for (const arrow_key& key : by) columns.push_back({table.column(table.column_number(key.column)), key.order});
-  return argsort_table(columns, table.num_rows(), options);
+  return columns;
+}
+
+std::vector<std::uint64_t> argsort_table(const arrow_table& table, std::span<const arrow_key> by,
+                                         const sort_options& options) {
+  return argsort_table(sort_columns(table, by), table.num_rows(), options);
 }
 
 arrow_table sort_table(const arrow_table& table, std::span<const arrow_key> by, const sort_options& options) {

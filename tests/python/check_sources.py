@@ -13,7 +13,7 @@ PACKAGE = pathlib.Path("python/spansort")
 
 def defined_names():
     text = "\n".join(path.read_text(encoding="utf-8") for path in pathlib.Path("python/src").glob("*.cpp"))
-    functions = re.findall(r'(?:\.def|module\.attr)\(\s*"(\w+)"', text)
+    functions = re.findall(r'(?:\.def|\.def_prop_ro|module\.attr)\(\s*"(\w+)"', text)
     classes = re.findall(r'class_<[\w:]+>\(module, "(\w+)"', text)
     return {*functions, *classes, "__init__"}
 

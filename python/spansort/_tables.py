@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of pandas, polars, pyarrow, DuckDB, DataFusion and all else that speaks Arrow's PyCapsule interface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Union
+
+import numpy as np
+
+from . import _core
+from ._arrays import Array
+from ._options import Progress, Size, options
+
+
+class Column(NamedTuple):
+    """
+    A column to order rows by, where its name and a direction do not say enough.
+
+    Parameters
+    ----------
+    name : str
+    descending : bool, optional
+    nulls : {'last', 'first'}, optional
+        Where nulls go, in both directions.
+    nans : {'last', 'largest', 'null'}, optional
+        Where NaN go: behind all numbers in both directions, above all numbers, or where nulls go.
+    zeros : {'tie', 'negative_first'}, optional
+        Whether -0.0 equals 0.0.
+
+    What is not given is as the preset of the call has it.
+
+    Examples
+    --------
+    >>> import spansort
+    >>> spansort.Column("price", descending=True, nulls="first").name
+    'price'
+    """
+
+    name: str
+    descending: bool = False
+    nulls: str | None = None
+    nans: str | None = None
+    zeros: str | None = None
+
+
+#: What ``by=`` takes: names, ``("name", "desc")``, and :class:`Column`.
+By = Union[str, Column, Sequence[Union[str, "tuple[str, str]", Column]]]
+
+
+class Table:
+    """
+    A table that :func:`sort_table` and :func:`take_table` return: whatever reads Arrow's streams reads it.
+
+    Its methods are those of Arrow's PyCapsule interface, so that ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
+    ``pandas.DataFrame.from_arrow(t)`` and ``duckdb.sql("from t")`` take it; nothing is copied where they copy nothing.
+
+    Examples
+    --------
+    >>> import spansort
+    >>> spansort.Table.__name__
+    'Table'
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._table = _table_of(data, "Table")
+
+    @classmethod
+    def _made(cls, table: _core.ArrowTable) -> Table:
+        made = cls.__new__(cls)
+        made._table = table
+        return made
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+        return self._table.column_names
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self._table.num_rows
+
+    def __repr__(self) -> str:
+        return f"spansort.Table of {len(self)} rows: {', '.join(self.column_names)}"
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return a capsule with an Arrow stream. A schema that is asked for is not heeded, as the interface allows."""
+        return self._table.stream()
+
+    def __arrow_c_schema__(self) -> object:
+        """Return a capsule with the schema."""
+        return self._table.schema()
+
+
+def _table_of(data: Any, function: str) -> _core.ArrowTable:
+    if isinstance(data, Table):
+        return data._table
+    if hasattr(data, "__arrow_c_stream__"):
+        return _core.table_of_stream(data.__arrow_c_stream__())
+    if hasattr(data, "__arrow_c_array__"):
+        return _core.table_of_array(*data.__arrow_c_array__())
+    raise TypeError(
+        f"{function}: {type(data).__name__} is no table: it has neither __arrow_c_stream__ nor __arrow_c_array__"
+    )
+
+
+def _keys_of(by: By, descending: bool, preset: str, function: str) -> list[_core.TableKey]:
+    entries: Sequence[Any] = [by] if isinstance(by, (str, Column)) else list(by)
+    keys = []
+    for entry in entries:
+        if isinstance(entry, str):
+            entry = Column(entry, descending)
+        elif not isinstance(entry, Column):
+            if not (isinstance(entry, tuple) and len(entry) == 2 and entry[1] in ("asc", "desc")):
+                raise TypeError(f"{function}: by: {entry!r} is none of a name, (name, 'asc' or 'desc'), and Column")
+            entry = Column(entry[0], entry[1] == "desc")
+        name, is_descending, nulls, nans, zeros = entry
+        keys.append(_core.table_key(name, bool(is_descending), preset, nulls, nans, zeros))
+    return keys
+
+
+def argsort_table(
+    data: Any,
+    by: By,
+    *,
+    descending: bool = False,
+    preset: str = "numpy",
+    devices: str = "auto",
+    threads: int = 0,
+    memory: Size = None,
+    progress: Progress = None,
+) -> Array:
+    """
+    Return the stable order of a table's rows by columns.
+
+    Parameters
+    ----------
+    data, by, descending, preset, devices, threads, memory, progress
+        As :func:`sort_table`.
+
+    Returns
+    -------
+    ndarray of int64
+        The row that comes first, second ...
+
+    Raises
+    ------
+    As :func:`sort_table`.
+
+    Examples
+    --------
+    >>> import spansort
+    >>> people = spansort.Table(_people)  # doctest: +SKIP
+    >>> spansort.argsort_table(people, ["last", ("born", "desc")])  # doctest: +SKIP
+    """
+    table = _table_of(data, "argsort_table")
+    keys = _keys_of(by, descending, preset, "argsort_table")
+    with options(devices, threads, memory, progress) as given:
+        return _core.order_of_table(table, keys, given)
+
+
+def sort_table(
+    data: Any,
+    by: By,
+    *,
+    descending: bool = False,
+    preset: str = "numpy",
+    devices: str = "auto",
+    threads: int = 0,
+    memory: Size = None,
+    progress: Progress = None,
+) -> Table:
+    """
+    Return a table's rows in the order of columns, stable.
+
+    Rows become numbers of as few bits as their values need, which are sorted by radix; no two rows are compared.
+    Everything is in memory: the table, its order and the sorted copy.
+
+    Parameters
+    ----------
+    data : object with ``__arrow_c_stream__`` or ``__arrow_c_array__``
+        DataFrames of pandas and polars, tables of pyarrow, relations of DuckDB, :class:`Table`. A stream is read to its
+        end; several chunks are copied into one.
+    by : str, Column, or sequence of str, (str, 'asc' or 'desc') and Column
+        The columns, the first one first: booleans, integers, floats, decimals, dates, times, durations, strings,
+        binary, and dictionaries (categoricals) of these.
+    descending : bool, optional
+        Of the columns that are given by their name alone.
+    preset : {'numpy', 'pandas', 'duckdb', 'polars', 'datafusion'}, optional
+        Whose order nulls, NaN and zeros have. NumPy: nulls last, NaN before them, -0.0 equals 0.0.
+    devices, threads, memory, progress
+        As :func:`sort`.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TypeError
+        The object is no table.
+    ValueError
+        Columns that do not exist or cannot be sorted or carried: lists, structures, unions.
+    OutOfMemoryError, DeviceError, Cancelled
+        As :func:`sort`.
+
+    Examples
+    --------
+    >>> import spansort
+    >>> spansort.sort_table(people, ["last", ("born", "desc")])  # doctest: +SKIP
+    spansort.Table of 3 rows: last, born
+    """
+    table = _table_of(data, "sort_table")
+    keys = _keys_of(by, descending, preset, "sort_table")
+    with options(devices, threads, memory, progress) as given:
+        return Table._made(_core.sorted_table(table, keys, given))
+
+
+def take_table(data: Any, indices: Any, *, threads: int = 0) -> Table:
+    """
+    Return the rows of a table that `indices` names, in that order, copied by all threads.
+
+    Parameters
+    ----------
+    data : object with ``__arrow_c_stream__`` or ``__arrow_c_array__``
+    indices : array_like of integers
+        Rows may come several times, and not at all; negative ones are refused.
+    threads : int, optional
+        As :func:`sort`.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TypeError, ValueError
+        The object is no table, the indices are no integers, or no row has one of them.
+
+    Examples
+    --------
+    >>> import spansort
+    >>> spansort.take_table(people, [0, 0, 2])  # doctest: +SKIP
+    spansort.Table of 3 rows: last, born
+    """
+    table = _table_of(data, "take_table")
+    rows = np.asarray(indices)
+    if rows.ndim != 1 or (rows.dtype.kind not in "iu" and rows.size != 0):
+        raise TypeError("take_table: one dimension of integers is expected")
+    if rows.dtype.kind == "i" and (rows < 0).any():
+        at = int(np.flatnonzero(rows < 0)[0])
+        raise ValueError(f"take_table: index {rows[at]} at position {at} is negative")
+    return Table._made(_core.take_table(table, np.ascontiguousarray(rows, "uint64"), threads))
