@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command spansort-table on real files."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import stat
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import SEED
+
+pa = pytest.importorskip("pyarrow")
+pc = pytest.importorskip("pyarrow.csv")
+pq = pytest.importorskip("pyarrow.parquet")
+from spansort._table_command import main  # noqa: E402
+
+
+@pytest.fixture
+def table() -> Any:
+    rng = np.random.default_rng(SEED)
+    countries = np.array(["at", "de", "fr"])[rng.integers(0, 3, 5000)]
+    made = pa.table({"country": countries, "price": pa.array(rng.random(5000), mask=rng.random(5000) < 0.1)})
+    return made.replace_schema_metadata({"origin": "a test"})
+
+
+def expected(table: Any) -> Any:
+    order = pa.compute.sort_indices(table, sort_keys=[("country", "ascending"), ("price", "descending")])
+    return table.take(order)
+
+
+def test_parquet_keeps_its_layout(tmp_path: pathlib.Path, table: Any) -> None:
+    path, output = tmp_path / "t.parquet", tmp_path / "o.parquet"
+    pq.write_table(table, path, row_group_size=1000, compression={"country": "gzip", "price": "none"})
+    assert main(["sort", str(path), "--by", "country,price:desc", "-o", str(output)]) == 0
+    found = pq.ParquetFile(output)
+    assert found.read().equals(expected(table))
+    assert found.schema_arrow.metadata[b"origin"] == b"a test"
+    assert [found.metadata.row_group(i).num_rows for i in range(found.num_row_groups)] == [1000] * 5
+    assert [found.metadata.row_group(0).column(i).compression for i in range(2)] == ["GZIP", "UNCOMPRESSED"]
+    assert found.metadata.row_group(0).sorting_columns == (
+        pq.SortingColumn(0, False, False),
+        pq.SortingColumn(1, True, False),
+    )
+    assert main(["check", str(output), "--by", "country,price:desc"]) == 0
+    assert main(["check", str(path), "--by", "country,price:desc"]) == 1
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.arrow"])
+def test_other_formats(tmp_path: pathlib.Path, table: Any, name: str) -> None:
+    path = tmp_path / name
+    if name == "t.csv":
+        pc.write_csv(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    path.chmod(0o640)
+    assert main(["sort", str(path), "--by", "country,price:desc:nulls-last", "-o", str(path)]) == 0
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert main(["sort", str(path), "--by", "country,price:desc", "-o", str(tmp_path / "o.parquet")]) == 0
+    found = pq.read_table(tmp_path / "o.parquet").replace_schema_metadata(None)
+    assert found.equals(expected(table).replace_schema_metadata(None))
+    assert sorted(os.listdir(tmp_path)) == sorted(["o.parquet", name])
+
+
+def test_head(tmp_path: pathlib.Path, capfdbinary: Any) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n3,x\n1,y\n2,z\n")
+    assert main(["head", str(path), "--by", "a:desc", "-n", "2"]) == 0
+    assert capfdbinary.readouterr().out == b'"a","b"\n3,"x"\n2,"z"\n'
+    assert main(["head", str(path), "-n", "1"]) == 0
+    assert capfdbinary.readouterr().out == b'"a","b"\n3,"x"\n'
+
+
+def test_wrong_input(tmp_path: pathlib.Path, capsys: Any) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n")
+    output = tmp_path / "o.parquet"
+
+    def status(*arguments: str) -> int:
+        return main(["sort", *arguments, "-o", str(output)])
+
+    assert status(str(tmp_path / "none.csv"), "--by", "a") == 4
+    assert status(str(path), "--by", "b") == 3
+    assert "no column has the name 'b'" in capsys.readouterr().err
+    assert status(str(path), "--by", "a:down") == 2
+    assert status(str(path), "--by", "a,,b") == 2
+    assert status(str(path), "--format", "parquet", "--by", "a") == 3
+    assert main(["sort", str(path), "--by", "a", "-o", str(tmp_path / "o.xlsx")]) == 2
+    with pytest.raises(SystemExit) as ended:
+        main(["sort", str(path), "-o", str(output)])
+    assert ended.value.code == 2
+    assert os.listdir(tmp_path) == ["t.csv"]
+
+
+def test_a_failing_write_leaves_the_output(tmp_path: pathlib.Path, monkeypatch: Any) -> None:
+    path, output = tmp_path / "t.csv", tmp_path / "o.parquet"
+    path.write_text("a\n2\n1\n")
+    output.write_bytes(b"old")
+
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", fail)
+    assert main(["sort", str(path), "--by", "a", "-o", str(output)]) == 4
+    assert output.read_bytes() == b"old"
+    assert sorted(os.listdir(tmp_path)) == ["o.parquet", "t.csv"]
