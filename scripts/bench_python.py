@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the Python package next to NumPy, pandas, polars and pyarrow, and writes one JSON file.
+"""Measures the Python package next to NumPy, pandas, polars, pyarrow and DuckDB, and writes one JSON file.
 
 usage: scripts/bench_python.py --json FILE [--log2-sizes 4,10,14,20,24] [--types uint32,float64] [--operations sort,argsort]
 Every contender of a cell sorts the same array, in turns; small arrays several times in a run, so that a run takes a few
-milliseconds. What a contender returns is held against NumPy in the first turn. Peers that cannot be imported are left out.
+milliseconds. What a contender returns is held against NumPy in the first turn. Peers that cannot be imported are left out. The operation
+sort_table has shapes of tables in the place of types: all rows are sorted by all columns but the last, which numbers them.
 """
 import argparse
 import datetime
@@ -31,7 +32,7 @@ def optional(name):
         return None
 
 
-pandas, polars, pyarrow = (optional(name) for name in ("pandas", "polars", "pyarrow"))
+duckdb, pandas, polars, pyarrow = (optional(name) for name in ("duckdb", "pandas", "polars", "pyarrow"))
 compute = optional("pyarrow.compute")
 
 
@@ -107,9 +108,51 @@ def uniques(x, _):
         yield "polars", lambda: column.value_counts(), lambda found: np.sort(found["x"].to_numpy())
 
 
+def column_of(kind, count, rng):
+    """A column as Arrow has it, and as numbers that are in the same order."""
+    if kind == "text":
+        words = np.array([f"customer-{i:05}" for i in range(100_000)])
+        codes = rng.integers(0, len(words), count)
+        return pyarrow.array(words[codes]), codes
+    if kind == "float64 with nulls":
+        numbers, is_null = rng.random(count), rng.random(count) < 0.1
+        return pyarrow.array(numbers, mask=is_null), np.where(is_null, np.inf, numbers)
+    numbers = {"int32 of 100": lambda: rng.integers(0, 100, count, "int32"), "float64": lambda: rng.random(count),
+               "int32": lambda: keys_of("int32", count, rng), "int64": lambda: keys_of("int64", count, rng)}[kind]()
+    return pyarrow.array(numbers), numbers
+
+
+def tables(shape, count, rng):
+    """Contenders that sort the rows of a table, each in its own kind of table, and give it back in that kind."""
+    kinds = shape.split(", ")
+    columns = [column_of(kind, count, rng) for kind in kinds]
+    names = [f"c{i}" for i in range(len(kinds))]
+    table = pyarrow.table([column for column, _ in columns] + [pyarrow.array(np.arange(count))], names=[*names, "row"])
+    numbers = [column for _, column in columns]
+    yield "numpy's lexsort, of numbers, without the rows", lambda: np.lexsort(numbers[::-1]), None
+    yield "spansort", lambda: pyarrow.table(spansort.sort_table(table, names)), lambda found: found["row"].to_numpy()
+    yield "pyarrow", lambda: table.sort_by([(name, "ascending") for name in names]), lambda found: found["row"].to_numpy()
+    if polars:
+        frame = polars.from_arrow(table)
+        yield ("spansort, of polars", lambda: polars.DataFrame(spansort.sort_table(frame, names)),
+               lambda found: found["row"].to_numpy())  # fmt: skip
+        yield "polars", lambda: frame.sort(names, nulls_last=True), lambda found: found["row"].to_numpy()
+    if pandas:
+        pandas_frame = table.to_pandas()
+        yield "pandas", lambda: pandas_frame.sort_values(names), lambda found: found["row"].to_numpy()
+    if duckdb:
+        connection = duckdb.connect()
+        connection.register("t", table)
+        text = f"select * from t order by {', '.join(names)}"
+        yield "duckdb", lambda: pyarrow.table(connection.sql(text)), lambda found: found["row"].to_numpy()
+
+
+SHAPES = ["int64", "int32 of 100, float64", "int32 of 100, int32, int64", "float64 with nulls, int64", "text, float64",
+          "int32 of 100, text, float64 with nulls, int64"]  # fmt: skip
+
 # Operations by name; each contender is a name, a call, and what makes its result comparable with the others'.
 OPERATIONS = {"sort": sorts, "argsort": argsorts, "sort_pairs": pairs, "take": takes, "quantile": quantiles,
-              "top_k": tops, "unique_counts": uniques}
+              "top_k": tops, "unique_counts": uniques, "sort_table": tables}
 # Of float32 quantiles NumPy computes in that type.
 TOLERANCE = 1e-5
 
@@ -126,6 +169,8 @@ def parse():
     parser.add_argument("--slow-s", type=float, default=10, help="others than spansort that take longer run once")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    if pyarrow is None and "sort_table" in arguments.operations:
+        parser.error("sort_table needs pyarrow")
     unknown = set(arguments.operations) - set(names)
     if unknown:
         parser.error(f"unknown operations: {', '.join(sorted(unknown))}; known: {', '.join(names)}")
@@ -167,7 +212,7 @@ def measure(cell, contenders, arguments):
                 else:
                     check(name, cell, found, expected)
                 calls[name] = max(1, int(LEAST_RUN_S / max(time_of(call, 1), 1e-7)))
-            if name != "spansort" and times.get(name, [0])[0] > arguments.slow_s:
+            if not name.startswith("spansort") and times.get(name, [0])[0] > arguments.slow_s:
                 continue
             times.setdefault(name, []).append(time_of(call, calls[name]))
     return [{"name": name, "calls_a_run": calls[name], "runs_us": [round(1e6 * run, 3) for run in runs],
@@ -183,7 +228,7 @@ def first_of(path, name, default="unknown"):
 
 
 def metadata(arguments):
-    modules = {"numpy": np, "pandas": pandas, "polars": polars, "pyarrow": pyarrow}
+    modules = {"duckdb": duckdb, "numpy": np, "pandas": pandas, "polars": polars, "pyarrow": pyarrow}
     return {
         "benchmark": "python", "version": spansort.__version__, "commit": arguments.commit,
         "command": " ".join(["scripts/bench_python.py", *(pathlib.Path(text).name for text in sys.argv[1:])]),
@@ -199,13 +244,16 @@ def main():
     arguments = parse()
     document = {**metadata(arguments), "cells": []}
     for operation in arguments.operations:
-        for dtype in arguments.types:
+        is_table = operation == "sort_table"
+        for dtype in SHAPES if is_table else arguments.types:
             for power in arguments.log2_sizes:
                 rng = np.random.default_rng(arguments.seed)
-                x = keys_of(dtype, 1 << power, rng)
-                cell = {"operation": operation, "dtype": dtype, "num_keys": len(x), "sorted": np.sort(x)}
-                results = measure(cell, OPERATIONS[operation](x, rng), arguments)
-                del cell["sorted"]
+                x = np.empty(1 << power) if is_table else keys_of(dtype, 1 << power, rng)
+                cell = {"operation": operation, "dtype": dtype, "num_keys": len(x)}
+                if is_table:
+                    results = measure(cell, tables(dtype, len(x), rng), arguments)
+                else:
+                    results = measure({**cell, "sorted": np.sort(x)}, OPERATIONS[operation](x, rng), arguments)
                 document["cells"].append({**cell, "results": results})
                 shown = ", ".join(f"{result['name']} {result['median_us']:.1f}" for result in results)
                 print(f"{operation} {dtype} 2^{power}, us: {shown}", flush=True)

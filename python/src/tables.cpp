@@ -79,10 +79,13 @@ std::vector<spansort::arrow_key> keys_of(const std::vector<table_key>& by) {
   return keys;
 }
 
+/// Returns whether signals interrupt the sort: small ones end before anybody could wish so.
+bool is_long(const spansort::arrow_table& table) { return table.num_rows() > most_short_bytes / sizeof(std::uint64_t); }
+
 nb::object order_of(const spansort::arrow_table& table, const std::vector<table_key>& by, const call_options& given) {
   nb::object order = new_indices(table.num_rows());
   auto* const indices = reinterpret_cast<std::int64_t*>(data_of(order));
-  run_unlocked(&given, true, [&](const spansort::sort_options& options) {
+  run_unlocked(&given, is_long(table), [&](const spansort::sort_options& options) {
     spansort::argsort_table(spansort::sort_columns(table, keys_of(by)), std::span(indices, table.num_rows()), options);
   });
   return order;
@@ -91,7 +94,7 @@ nb::object order_of(const spansort::arrow_table& table, const std::vector<table_
 spansort::arrow_table sorted(const spansort::arrow_table& table, const std::vector<table_key>& by,
                              const call_options& given) {
   std::optional<spansort::arrow_table> result;
-  run_unlocked(&given, true, [&](const spansort::sort_options& options) {
+  run_unlocked(&given, is_long(table), [&](const spansort::sort_options& options) {
     result = spansort::sort_table(table, keys_of(by), options);
   });
   return *result;

@@ -29,7 +29,9 @@ void order_rows(const table::row_keys& keys, std::span<Index> indices, std::uint
   const std::uint64_t words_bytes = words_bytes_of(indices.size());
   sorting::require_memory(indices.size(), words_bytes, options.memory_limit_bytes);
   sorting::sort_observer observer(options);
-  sort_options of_words = observer.observed(options);
+  // Sorts of few words that nobody watches take a short way.
+  const bool is_watched = options.on_progress || options.report != nullptr;
+  sort_options of_words = is_watched ? observer.observed(options) : options;
   if (of_words.memory_limit_bytes != 0) of_words.memory_limit_bytes -= words_bytes;
   sorter words_sorter(of_words);
   base::byte_buffer words(words_bytes);
@@ -37,8 +39,9 @@ void order_rows(const table::row_keys& keys, std::span<Index> indices, std::uint
   sorting::sort_by_groups({.keys = keys,
                            .words = {reinterpret_cast<std::uint64_t*>(words.data()), indices.size()},
                            .words_sorter = words_sorter,
-                           .on_first_sorted = steps.on_first_sorted},
+                           .on_first_sorted = is_watched ? steps.on_first_sorted : nullptr},
                           indices);
+  if (!is_watched) return;
   steps.on_ordered();
   observer.finish({.operation = "argsort_table",
                    .elements = fmt::format("rows by {} columns", num_columns),
