@@ -12,13 +12,24 @@
 
 namespace spansort::device::host {
 
-/// Returns how many keys ascend from the first on, where these are nearly all; else 0.
+/// Returns how the first keys lie. Inputs in no order are known by these.
+template <class K>
+[[nodiscard]] order_flags look_at_first(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
+  constexpr std::uint64_t first_look = 33;
+  return scan_order(codec, keys, std::min(num_keys, first_look));
+}
+
+/// Returns whether an order leaves nothing to sort but a reversal, which is stable where no keys tie.
+[[nodiscard]] inline bool is_settled(order_flags order) noexcept {
+  return order.ascending || order.strictly_descending;
+}
+
+/// Returns how many keys ascend from the first on, where these are nearly all; else 0. The first ones do.
 template <class K>
 [[nodiscard]] std::uint64_t ordered_front(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
-  constexpr std::uint64_t first_look = 33;
   constexpr std::uint64_t fewest_keys = 128;
   constexpr std::uint64_t keys_of_tail = 24;  // a key of the tail takes as long as so many others
-  if (num_keys < fewest_keys || !scan_order(codec, keys, first_look).ascending) return 0;
+  if (num_keys < fewest_keys) return 0;
   const std::uint64_t front = std::min(find_descent(codec, keys, num_keys) + 1, num_keys);
   return num_keys - front <= num_keys / keys_of_tail ? front : 0;
 }

@@ -129,14 +129,11 @@ template <class K, class V>
 void argsort_with(const shared_call& call, const K* keys, V* indices) {
   const auto codec = call.shape.codec.of<K>();
   const std::vector<piece> pieces = cut_into_pieces(call.num_keys, call.team.num_threads(), sort_limits{}.piece_keys);
-  constexpr std::uint64_t first_look = 33;
-  const auto is_settled = [](order_flags order) { return order.ascending || order.strictly_descending; };
-  order_flags order{false, false, false};
-  if (is_settled(scan_order(codec, keys, std::min(first_look, call.num_keys)))) {
-    order = find_order(call.team, codec, pieces, keys);
-  }
+  const order_flags first = look_at_first(codec, keys, call.num_keys);
+  const order_flags order =
+      is_settled(first) ? find_order(call.team, codec, pieces, keys) : order_flags{false, false, false};
   if (is_settled(order)) return count_up(call.team, pieces, indices, call.num_keys, !order.ascending);
-  const std::uint64_t front = ordered_front(codec, keys, call.num_keys);
+  const std::uint64_t front = first.ascending ? ordered_front(codec, keys, call.num_keys) : 0;
   const std::uint64_t num_tail = call.num_keys - front;
   if (front != 0 && num_tail <= most_small_pairs) {
     auto* const tail = static_cast<V*>(call.alternate.values);
@@ -160,6 +157,7 @@ bool sort_tail(const shared_call& call) {
         return false;
       } else {
         const auto records = split<K, V>(call.source);
+        if (!look_at_first(codec, records.keys, call.num_keys).ascending) return false;
         const std::uint64_t front = ordered_front(codec, records.keys, call.num_keys);
         const std::uint64_t num_tail = call.num_keys - front;
         if (front == 0 || num_tail > most_small_pairs) return false;

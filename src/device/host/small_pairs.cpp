@@ -49,9 +49,6 @@ void insert_records(const Order& order, split_records<K, V> records, std::uint64
 /// Leaves records in order, and reverses those whose keys strictly fall.
 template <class K, class V>
 bool finish_ordered(const keys::codec_of<K>& codec, split_records<K, V> records, std::uint64_t num_keys) {
-  constexpr std::uint64_t first_look = 33;
-  const auto is_settled = [](order_flags order) { return order.ascending || order.strictly_descending; };
-  if (num_keys > first_look && !is_settled(scan_order(codec, records.keys, first_look))) return false;
   const order_flags order = scan_order(codec, records.keys, num_keys);
   if (!order.ascending && order.strictly_descending) {
     std::reverse(records.keys, records.keys + num_keys);
@@ -76,8 +73,9 @@ void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, 
     }
   }
   worker_scratch& scratch = kept_worker_scratch();
-  if (finish_ordered(codec, records, num_keys)) return;
-  if (const std::uint64_t front = ordered_front(codec, records.keys, num_keys); front != 0) {
+  const order_flags first = look_at_first(codec, records.keys, num_keys);
+  if (is_settled(first) && finish_ordered(codec, records, num_keys)) return;
+  if (const std::uint64_t front = first.ascending ? ordered_front(codec, records.keys, num_keys) : 0; front != 0) {
     sort_pairs_as<K, V, Order>(codec, records + front, num_keys - front);
     const split_records<K, V> spare{reinterpret_cast<K*>(scratch.records[0].get()),
                                     reinterpret_cast<V*>(scratch.records[1].get())};
@@ -98,9 +96,6 @@ void count_up(V* indices, std::uint64_t num_keys) {
 
 template <class K, class V>
 bool argsort_ordered(const keys::codec_of<K>& codec, const K* keys, V* indices, std::uint64_t num_keys) {
-  constexpr std::uint64_t first_look = 33;
-  const auto is_settled = [](order_flags order) { return order.ascending || order.strictly_descending; };
-  if (num_keys > first_look && !is_settled(scan_order(codec, keys, first_look))) return false;
   const order_flags order = scan_order(codec, keys, num_keys);
   if (!is_settled(order)) return false;
   count_up(indices, num_keys);
@@ -198,8 +193,9 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
     }
   }
   worker_scratch& scratch = kept_worker_scratch();
-  if (argsort_ordered(codec, keys, indices, num_keys)) return;
-  if (const std::uint64_t front = ordered_front(codec, keys, num_keys); front != 0) {
+  const order_flags first = look_at_first(codec, keys, num_keys);
+  if (is_settled(first) && argsort_ordered(codec, keys, indices, num_keys)) return;
+  if (const std::uint64_t front = first.ascending ? ordered_front(codec, keys, num_keys) : 0; front != 0) {
     argsort_as<K, V, Order>(codec, keys + front, indices, num_keys - front);
     auto* const tail = reinterpret_cast<V*>(scratch.records[0].get());
     std::memcpy(static_cast<void*>(tail), indices, (num_keys - front) * sizeof(V));
