@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "device/host/class_blocks.hpp"
-#include "device/host/heavy_values.hpp"
 #include "device/host/key_classes.hpp"
 #include "keys/codec.hpp"
 
@@ -36,11 +35,5 @@ void begin_slots(const class_writer<K>& writer, const tile_slots<K>& slots);
 /// Writes the whole lines of all slots to the writer's blocks, past the caches where asked for, and keeps the rests.
 template <class K>
 void flush_slots(const class_writer<K>& writer, const tile_slots<K>& slots, bool stream);
-
-/// Adds the heavy keys to `counters` (heavy_values::num_counters of them) and writes the others to `light`, in input
-/// order; returns how many these are. `light` has room for all keys and 64 bytes more.
-template <class K>
-[[nodiscard]] std::uint64_t filter_heavy(const heavy_values<K>& heavy, const K* keys, std::uint64_t num_keys, K* light,
-                                         std::uint32_t* counters);
 
 }  // namespace spansort::device::host

@@ -16,6 +16,7 @@
 
 #include "base/math.hpp"
 #include "device/host/class_kernels.hpp"
+#include "device/host/heavy_filter.hpp"
 #include "device/host/heavy_values.hpp"
 #include "device/host/sort_watch.hpp"
 #include "device/host/workers.hpp"
