@@ -30,26 +30,24 @@ constexpr std::uint64_t thread_bytes =
 struct workspace {
   aligned_array<std::byte> memory;
   std::uint64_t size_bytes = 0;
-  std::uint64_t other_bytes = 0;  ///< for the keys
   unsigned num_threads = 0;
   parked_threads* helpers = nullptr;  ///< none where there is one thread
 
-  void prepare(std::uint64_t keys_bytes, unsigned threads) {
-    const std::uint64_t wanted = shared_sort_bytes(keys_bytes, threads);
+  void prepare(unsigned threads) {
+    const std::uint64_t wanted = shared_sort_bytes(threads);
     if (wanted > size_bytes) {
       memory.reset();
       size_bytes = 0;
       memory = make_aligned<std::byte>(wanted);
       size_bytes = wanted;
     }
-    other_bytes = base::round_up(keys_bytes, line_bytes);
     num_threads = threads;
     if (helpers != nullptr) helpers->start(threads - 1);
   }
 
   template <class K>
   [[nodiscard]] vector_sort_scratch<K> scratch_of(unsigned thread) const {
-    std::byte* const data = memory.get() + other_bytes + thread * base::round_up(thread_bytes, line_bytes);
+    std::byte* const data = memory.get() + thread * base::round_up(thread_bytes, line_bytes);
     constexpr std::uint64_t room = part_bytes / sizeof(K);
     return {.first = reinterpret_cast<K*>(data),
             .second = reinterpret_cast<K*>(data + part_bytes + line_bytes),
@@ -117,7 +115,7 @@ class shared_sorter {
   void sort(K* keys, std::uint64_t num_keys) {
     // Threads that sleep need about as long to wake as the first split takes.
     if (space_.num_threads > 1) space_.helpers->open({take_parts_of, this});
-    sort(vector_sort_begin(codec_, keys, reinterpret_cast<K*>(space_.memory.get()), num_keys), 0);
+    sort(vector_sort_begin(codec_, keys, num_keys), 0);
     take_parts(0);
     if (space_.num_threads > 1) space_.helpers->close();
   }
@@ -159,7 +157,7 @@ class shared_sorter {
 
 template <class K>
 void sort_with(workspace& space, const keys::key_codec& codec, K* keys, std::uint64_t num_keys, unsigned num_threads) {
-  space.prepare(num_keys * sizeof(K), num_threads);
+  space.prepare(num_threads);
   const keys::codec_of<K> of_width = codec.of<K>();
   if (finish_ordered(of_width, keys, num_keys) || sort_few_values(of_width, keys, num_keys)) return;
   shared_sorter<K>(of_width, space, num_keys).sort(keys, num_keys);
@@ -169,9 +167,7 @@ void sort_with(workspace& space, const keys::key_codec& codec, K* keys, std::uin
 
 bool has_shared_sort(std::uint64_t key_bytes) { return key_bytes >= 4 && has_vector_sort(); }
 
-std::uint64_t shared_sort_bytes(std::uint64_t keys_bytes, unsigned num_threads) {
-  return base::round_up(keys_bytes, line_bytes) + num_threads * base::round_up(thread_bytes, line_bytes);
-}
+std::uint64_t shared_sort_bytes(unsigned num_threads) { return num_threads * base::round_up(thread_bytes, line_bytes); }
 
 void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
   kept_workspace& shared = process_wide();

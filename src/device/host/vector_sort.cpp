@@ -19,6 +19,7 @@
 
 #include "device/host/vector_finish-inl.hpp"
 #include "device/host/vector_quicksort-inl.hpp"
+#include "device/host/vector_split-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace spansort::device::host::HWY_NAMESPACE {
@@ -95,6 +96,27 @@ void sort_encoded(const keys::codec_of<K>& codec, K* result, std::uint64_t num_k
       .sort(keys, reinterpret_cast<T*>(scratch.second), 0, num_keys, least, greatest, most_depth);
 }
 
+/// Sorts lane bits of `from`, at least one, by way of the scratch. `result` is `from` or does not overlap it.
+template <class K, bool identity>
+void sort_part_in_scratch(const keys::codec_of<K>& codec, lane_type<K>* from, K* result, std::uint64_t num_keys,
+                          lane_type<K> least, lane_type<K> greatest, const vector_sort_scratch<K>& scratch) {
+  using T = lane_type<K>;
+  const finisher<K, identity> finish(codec, result + num_keys);
+  if (least == greatest) return finish.fill(result, num_keys, least);
+  if (num_keys > scratch.num_keys) {  // pivots have been unlucky all the way
+    std::sort(from, from + num_keys);
+    for (std::uint64_t i = 0; i < num_keys; i += network_size<K>()) {
+      const std::uint64_t count = std::min(num_keys - i, network_size<K>());
+      std::memcpy(scratch.first, from + i, count * sizeof(K));
+      finisher<K, identity>(codec, result + i + count).sort(reinterpret_cast<T*>(scratch.first), count, result + i);
+    }
+    return;
+  }
+  std::memcpy(scratch.first, from, num_keys * sizeof(K));
+  if (num_keys <= network_size<K>()) return finish.sort(reinterpret_cast<T*>(scratch.first), num_keys, result);
+  sort_encoded<K, identity>(codec, result, num_keys, least, greatest, scratch);
+}
+
 /// Partitions lane bits of `from` until parts and their slots fit into the scratch, and finishes those there.
 template <class K, bool identity>
 void sort_large_part(const keys::codec_of<K>& codec, lane_type<K>* from, lane_type<K>* to, K* result,
@@ -115,21 +137,8 @@ void sort_large_part(const keys::codec_of<K>& codec, lane_type<K>* from, lane_ty
     num_keys -= middle;
     least = pivot;
   }
-  const finisher<K, identity> finish(codec, result + num_keys);
   if (num_keys == 0) return;
-  if (least == greatest) return finish.fill(result, num_keys, least);
-  if (num_keys > scratch.num_keys) {  // pivots have been unlucky all the way
-    std::sort(from, from + num_keys);
-    for (std::uint64_t i = 0; i < num_keys; i += network_size<K>()) {
-      const std::uint64_t count = std::min(num_keys - i, network_size<K>());
-      std::memcpy(scratch.first, from + i, count * sizeof(K));
-      finisher<K, identity>(codec, result + i + count).sort(reinterpret_cast<T*>(scratch.first), count, result + i);
-    }
-    return;
-  }
-  std::memcpy(scratch.first, from, num_keys * sizeof(K));
-  if (num_keys <= network_size<K>()) return finish.sort(reinterpret_cast<T*>(scratch.first), num_keys, result);
-  sort_encoded<K, identity>(codec, result, num_keys, least, greatest, scratch);
+  sort_part_in_scratch<K, identity>(codec, from, result, num_keys, least, greatest, scratch);
 }
 
 template <class K, bool identity>
@@ -151,42 +160,42 @@ lane_type<K>* as_lanes(K* keys) {
 }
 
 template <class K>
-vector_part<K> begin_of(const keys::codec_of<K>& codec, K* keys, K* other, std::uint64_t num_keys) {
+vector_part<K> begin_of(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   const auto [least, greatest] = codec.is_identity() ? encode_all<K, true>(codec, keys, num_keys, as_lanes(keys))
                                                      : encode_all<K, false>(codec, keys, num_keys, as_lanes(keys));
   const unsigned most_depth = 4 * static_cast<unsigned>(std::bit_width(num_keys));
-  return {keys, other, keys, num_keys, static_cast<K>(least), static_cast<K>(greatest), most_depth};
+  return {keys, num_keys, static_cast<K>(least), static_cast<K>(greatest), most_depth};
 }
 
 template <class K>
 std::pair<vector_part<K>, vector_part<K>> split_of(const keys::codec_of<K>& codec, const vector_part<K>& part) {
   using T = lane_type<K>;
-  T* const from = as_lanes(part.keys);
+  T* const keys = as_lanes(part.keys);
   const auto least = static_cast<T>(part.least);
   const auto greatest = static_cast<T>(part.greatest);
-  const key_scale<K> scale = fit_scale<K, false>(codec, from, part.num_keys, least, greatest);
-  T pivot = scale.is == key_scale<K>::kind::none ? quicksorter<K, false>::sampled_median(from, part.num_keys)
+  const key_scale<K> scale = fit_scale<K, false>(codec, keys, part.num_keys, least, greatest);
+  T pivot = scale.is == key_scale<K>::kind::none ? quicksorter<K, false>::sampled_median(keys, part.num_keys)
                                                  : scale.between(least, greatest, 0.5);
   if (pivot == least) ++pivot;  // keys below are the least, all equal
-  const std::uint64_t middle = quicksorter<K, false>::partition(from, part.num_keys, as_lanes(part.other), pivot);
-  vector_part<K> low{part.other, part.keys, part.result, middle, part.least, static_cast<K>(pivot - 1), part.depth - 1};
-  vector_part<K> high{part.other + middle,   part.keys + middle, part.result + middle, part.num_keys - middle,
-                      static_cast<K>(pivot), part.greatest,      part.depth - 1};
-  return {low, high};
+  const std::uint64_t middle = partition_in_place<K>(keys, part.num_keys, pivot);
+  return {{part.keys, middle, part.least, static_cast<K>(pivot - 1), part.depth - 1},
+          {part.keys + middle, part.num_keys - middle, static_cast<K>(pivot), part.greatest, part.depth - 1}};
+}
+
+template <class K, bool identity>
+void finish_as(const keys::codec_of<K>& codec, const vector_part<K>& part, const vector_sort_scratch<K>& scratch) {
+  using T = lane_type<K>;
+  if (part.num_keys == 0) return;
+  T* const keys = as_lanes(part.keys);
+  const auto least = static_cast<T>(part.least);
+  const auto greatest = static_cast<T>(part.greatest);
+  sort_part_in_scratch<K, identity>(codec, keys, part.keys, part.num_keys, least, greatest, scratch);
 }
 
 template <class K>
 void finish_of(const keys::codec_of<K>& codec, const vector_part<K>& part, const vector_sort_scratch<K>& scratch) {
-  using T = lane_type<K>;
-  const auto least = static_cast<T>(part.least);
-  const auto greatest = static_cast<T>(part.greatest);
-  if (codec.is_identity()) {
-    sort_large_part<K, true>(codec, as_lanes(part.keys), as_lanes(part.other), part.result, part.num_keys, least,
-                             greatest, part.depth, scratch);
-  } else {
-    sort_large_part<K, false>(codec, as_lanes(part.keys), as_lanes(part.other), part.result, part.num_keys, least,
-                              greatest, part.depth, scratch);
-  }
+  if (codec.is_identity()) return finish_as<K, true>(codec, part, scratch);
+  finish_as<K, false>(codec, part, scratch);
 }
 
 template <class K, bool identity>
@@ -251,7 +260,7 @@ void vector_sort_of(const keys::codec_of<K>&, const K*, K*, std::uint64_t, const
 template <class K>
 void vector_sort_large_of(const keys::codec_of<K>&, K*, K*, K*, std::uint64_t, const vector_sort_scratch<K>&) {}
 template <class K>
-vector_part<K> begin_of(const keys::codec_of<K>&, K*, K*, std::uint64_t) {
+vector_part<K> begin_of(const keys::codec_of<K>&, K*, std::uint64_t) {
   return {};
 }
 template <class K>
@@ -281,9 +290,7 @@ bool has_sort() { return false; }
                                   const vector_sort_scratch<K>& s) {                                                   \
     vector_sort_large_of(c, keys, other, to, n, s);                                                                    \
   }                                                                                                                    \
-  vector_part<K> begin_##SUFFIX(const keys::codec_of<K>& c, K* keys, K* other, std::uint64_t n) {                      \
-    return begin_of(c, keys, other, n);                                                                                \
-  }                                                                                                                    \
+  vector_part<K> begin_##SUFFIX(const keys::codec_of<K>& c, K* keys, std::uint64_t n) { return begin_of(c, keys, n); } \
   std::pair<vector_part<K>, vector_part<K>> split_##SUFFIX(const keys::codec_of<K>& c, const vector_part<K>& p) {      \
     return split_of(c, p);                                                                                             \
   }                                                                                                                    \
@@ -324,9 +331,9 @@ bool has_vector_sort() {
     best(c, keys, other, to, n, s);                                                                                  \
   }                                                                                                                  \
   template <>                                                                                                        \
-  vector_part<K> vector_sort_begin<K>(const keys::codec_of<K>& c, K* keys, K* other, std::uint64_t n) {              \
+  vector_part<K> vector_sort_begin<K>(const keys::codec_of<K>& c, K* keys, std::uint64_t n) {                        \
     static const auto best = SPANSORT_CHOOSE_FUNCTION(begin_##SUFFIX);                                               \
-    return best(c, keys, other, n);                                                                                  \
+    return best(c, keys, n);                                                                                         \
   }                                                                                                                  \
   template <>                                                                                                        \
   std::pair<vector_part<K>, vector_part<K>> vector_sort_split<K>(const keys::codec_of<K>& c,                         \

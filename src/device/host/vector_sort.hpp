@@ -45,12 +45,10 @@ template <class K>
 void vector_sort_large(const keys::codec_of<K>& codec, K* keys, K* other, K* result, std::uint64_t num_keys,
                        const vector_sort_scratch<K>& scratch);
 
-/// A part of an array that several threads sort: a range of encoded keys, and the place of the same keys in the result.
+/// A part of an array that several threads sort in place: a range of encoded keys, where it belongs in the result.
 template <class K>
 struct vector_part {
-  K* keys = nullptr;    ///< as vectors compare them
-  K* other = nullptr;   ///< as much memory, which is overwritten
-  K* result = nullptr;  ///< one of both
+  K* keys = nullptr;  ///< as vectors compare them
   std::uint64_t num_keys = 0;
   K least = 0;  ///< as the keys
   K greatest = 0;
@@ -59,10 +57,9 @@ struct vector_part {
   [[nodiscard]] bool can_be_split() const noexcept { return least != greatest && depth != 0; }
 };
 
-/// Encodes keys in place. Returns them all as the part to begin with; its result lies where the keys did.
+/// Encodes keys in place. Returns them all as the part to begin with.
 template <class K>
-[[nodiscard]] vector_part<K> vector_sort_begin(const keys::codec_of<K>& codec, K* keys, K* other,
-                                               std::uint64_t num_keys);
+[[nodiscard]] vector_part<K> vector_sort_begin(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys);
 
 /// Splits a part that can be split into its lower and its upper keys, which from then on are sorted apart.
 template <class K>
