@@ -67,7 +67,7 @@ bool allow_short_way(const sort_options& options) {
 
 bool sort_short(key_span keys, direction d, unsigned threads) {
   using namespace device::host;
-  constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_shared_bytes(2));  // of any type
+  constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_shared_bytes(1));  // of any type
   if (keys.num_keys > most_keys) return false;
   check_keys(keys);
   const std::uint64_t bytes = keys.num_keys * size_bytes(keys.type);

@@ -57,6 +57,7 @@ base::memory_formula sorter_memory(const sort_options& options, std::uint64_t ke
   memory.element_bytes = static_cast<std::uint64_t>(std::ceil(static_cast<double>(num_slots * bytes) * (1 + slack)));
   if (has_classes && !has_classes_always) {
     memory.element_bytes += base::ceil_div(key_bytes, limits.class_memory_parts);
+    memory.fixed_bytes += num_threads * device::host::lost_block_bytes;
   }
   const base::memory_formula other = other_memory(algorithm, options.device_memory_bytes, num_devices, bytes);
   memory.fixed_bytes += other.fixed_bytes;

@@ -13,15 +13,17 @@
 
 #include "device/host/parked_threads.hpp"
 #include "device/host/shared_sort.hpp"
+#include "device/host/vector_sort.hpp"
 #include "support/environment.hpp"
 
 namespace spansort::device::host {
 namespace {
 
+constexpr unsigned num_kinds = 12;
+
 template <class K>
-void expect_sorts(key_type type, std::uint64_t num_keys, unsigned num_threads, unsigned kind, std::mt19937_64& random) {
-  const keys::key_codec codec{.type = type, .descending = kind % 2 == 1};
-  const auto of_width = codec.of<K>();
+std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64& random) {
+  constexpr K extremes[] = {K{0}, static_cast<K>(~K{0}), static_cast<K>(~K{0} >> 1), static_cast<K>((~K{0} >> 1) + 1)};
   std::vector<K> keys(num_keys);
   for (K& key : keys) {
     key = static_cast<K>(random());
@@ -29,24 +31,77 @@ void expect_sorts(key_type type, std::uint64_t num_keys, unsigned num_threads, u
     if (kind == 2) key = static_cast<K>(key % 1000 * 0x10001);
     if (kind == 3) key = key % 50 == 0 ? key : K{7};
     if (kind == 4) key = static_cast<K>(key % 100);
+    if (kind == 6 || kind == 7) key = static_cast<K>(key % 3 * 1'000'003);
+    if (kind == 8) key = key % 3 == 0 ? key : extremes[key / 4 % 4];
   }
   if (kind == 5 && num_keys > 3) std::sort(keys.begin(), keys.end() - 3);
+  if (kind == 7) keys[num_keys - 1] = 5;  // the only one that no sample meets
+  if (kind >= 9) std::sort(keys.begin(), keys.end());
+  if (kind == 10) std::reverse(keys.begin(), keys.end());
+  if (kind == 11) std::swap(keys[num_keys / 2], keys[num_keys - 1]);
+  return keys;
+}
+
+template <class K>
+void expect_sorts(key_type type, std::uint64_t num_keys, unsigned num_threads, unsigned kind, std::mt19937_64& random) {
+  const keys::key_codec codec{.type = type, .descending = kind % 2 == 1};
+  const auto of_width = codec.of<K>();
+  std::vector<K> keys = make_keys<K>(num_keys, kind, random);
   std::vector<K> expected = keys;
   std::sort(expected.begin(), expected.end(),
             [&](K left, K right) { return of_width.encode(left) < of_width.encode(right); });
   sort_shared(codec, keys.data(), num_keys, num_threads);
-  EXPECT_TRUE(keys == expected) << num_keys << " keys of kind " << kind << " on " << num_threads << " threads";
+  EXPECT_TRUE(keys == expected) << num_keys << " keys of kind " << kind << " on " << num_threads << " threads, seed "
+                                << test::base_seed();
 }
 
 TEST(SharedSort, SortsOnAnyNumberOfThreads) {
   if (!has_shared_sort(4)) GTEST_SKIP() << "vectors of this machine are too narrow";
   std::mt19937_64 random(test::base_seed());
   for (const unsigned num_threads : {1U, 2U, 3U, 4U, 9U}) {
-    for (const std::uint64_t num_keys : {1U, 63U, 1000U, 20'000U, 100'003U, 300'000U}) {
-      for (unsigned kind = 0; kind < 6; ++kind) {
+    for (const std::uint64_t num_keys : {1U, 63U, 1000U, 20'000U, 65'537U, 100'003U, 300'000U}) {
+      for (unsigned kind = 0; kind < num_kinds; ++kind) {
+        expect_sorts<std::uint32_t>(key_type::u32, num_keys, num_threads, kind, random);
         expect_sorts<std::uint32_t>(key_type::f32, num_keys, num_threads, kind, random);
         expect_sorts<std::uint64_t>(key_type::i64, num_keys, num_threads, kind, random);
       }
+    }
+  }
+}
+
+/// Splits into two parts that hold the keys of the whole, within the bounds that are told.
+template <class K>
+void expect_splits(std::uint64_t num_keys, unsigned kind, std::mt19937_64& random) {
+  const keys::codec_of<K> codec = keys::key_codec{.type = sizeof(K) == 4 ? key_type::u32 : key_type::u64}.of<K>();
+  std::vector<K> keys = make_keys<K>(num_keys, kind, random);
+  vector_part<K> whole = vector_sort_begin(codec, keys.data(), num_keys);
+  if (!whole.can_be_split()) return;
+  std::vector<K> expected = keys;  // as vectors compare them
+  const auto [low, high] = vector_sort_split(codec, whole);
+  ASSERT_EQ(low.num_keys + high.num_keys, num_keys);
+  EXPECT_EQ(low.keys, keys.data());
+  EXPECT_EQ(high.keys, keys.data() + low.num_keys);
+  const auto in_order = [](K left, K right) {
+    return sizeof(K) == 8 ? static_cast<std::int64_t>(left) < static_cast<std::int64_t>(right) : left < right;
+  };
+  for (const vector_part<K>& part : {low, high}) {
+    for (std::uint64_t i = 0; i < part.num_keys; ++i) {
+      ASSERT_FALSE(in_order(part.keys[i], part.least) || in_order(part.greatest, part.keys[i]))
+          << i << " of " << num_keys << " keys of kind " << kind << ", seed " << test::base_seed();
+    }
+  }
+  std::sort(keys.begin(), keys.end());
+  std::sort(expected.begin(), expected.end());
+  EXPECT_TRUE(keys == expected) << num_keys << " keys of kind " << kind << ", seed " << test::base_seed();
+}
+
+TEST(SharedSort, SplitsInPlace) {
+  if (!has_shared_sort(4)) GTEST_SKIP() << "vectors of this machine are too narrow";
+  std::mt19937_64 random(test::base_seed());
+  for (std::uint64_t num_keys = 64; num_keys < 900; num_keys += 1 + num_keys / 100) {
+    for (unsigned kind = 0; kind < num_kinds; ++kind) {
+      expect_splits<std::uint32_t>(num_keys, kind, random);
+      expect_splits<std::uint64_t>(num_keys, kind, random);
     }
   }
 }

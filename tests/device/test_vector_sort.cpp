@@ -16,9 +16,9 @@
 namespace spansort::device::host {
 namespace {
 
-enum class kind { uniform, crowded, few, zero_one, sorted, slope, almost_constant, unit_floats, deceiving };
-constexpr kind all_kinds[] = {kind::uniform, kind::crowded,         kind::few,         kind::zero_one, kind::sorted,
-                              kind::slope,   kind::almost_constant, kind::unit_floats, kind::deceiving};
+enum class kind { uniform, crowded, few, zero_one, sorted, slope, almost_constant, unit_floats, deceiving, hundreds };
+constexpr kind all_kinds[] = {kind::uniform, kind::crowded,         kind::few,         kind::zero_one,  kind::sorted,
+                              kind::slope,   kind::almost_constant, kind::unit_floats, kind::deceiving, kind::hundreds};
 
 template <class K>
 K bits_of_unit_float(std::uint64_t random) {
@@ -43,6 +43,8 @@ std::vector<K> make_keys(kind what, std::uint64_t num_keys, std::mt19937_64& ran
       case kind::zero_one: key = key % 2 == 0 ? K{0} : static_cast<K>(~K{0}); break;
       case kind::slope: key = std::max(key, static_cast<K>(random())); break;
       case kind::almost_constant: key = key % 97 == 0 ? key : K{7}; break;
+      // Evenly lying values that repeat until slots overflow.
+      case kind::hundreds: key = static_cast<K>(key % 200 * static_cast<K>(~K{0} / 200)); break;
       case kind::unit_floats: key = bits_of_unit_float<K>(random()); break;
       // Places where samples are likely to look lie evenly, the others crowd.
       case kind::deceiving:

@@ -133,7 +133,8 @@ class parallel_sorter {
   }
 
   [[nodiscard]] bool has_memory_for_classes(std::uint64_t num_keys) const {
-    return num_keys * sizeof(K) >= call_.limits.class_memory_parts * call_.team.num_threads() * spare_block_bytes;
+    constexpr std::uint64_t thread_bytes = spare_block_bytes - lost_block_bytes;
+    return num_keys * sizeof(K) >= call_.limits.class_memory_parts * call_.team.num_threads() * thread_bytes;
   }
 
   /// Sorts keys alone in vectors, on all threads.

@@ -11,10 +11,9 @@ namespace spansort::device::host {
 
 /// Most bytes of keys: beyond, a partition into classes is faster, or one by several threads than the first splits by
 /// one. One and two threads of an AMD Zen 5 have been measured: 2^22 u64 take 22 ms here and 19 by classes on one thread,
-/// 12 and 12 on two, keys that crowd 26 and 14 here and 32 and 35 there. More threads would have waited longer.
+/// 12 and 9 on two; 2^22 u32 6 here, and 9 by counts. More threads would have waited longer.
 [[nodiscard]] constexpr std::uint64_t most_shared_bytes(unsigned num_threads) noexcept {
-  if (num_threads == 1) return std::uint64_t{24} << 20;
-  return num_threads == 2 ? std::uint64_t{33} << 20 : std::uint64_t{1} << 20;
+  return num_threads <= 2 ? std::uint64_t{24} << 20 : std::uint64_t{1} << 20;
 }
 /// More threads would wait for the splits.
 inline constexpr unsigned most_shared_threads = 4;

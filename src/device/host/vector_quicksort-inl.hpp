@@ -107,9 +107,46 @@ class quicksorter {
     return left;
   }
 
+  /// Where keys that are neither below nor above a pivot begin and end.
+  struct middle_range {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+
+  /// Puts keys below the pivot first in `to` and those above it last. Between them there is room for those equal to it,
+  /// which are not written.
+  static middle_range partition_three_ways(const T* HWY_RESTRICT from, std::uint64_t num_keys, T* HWY_RESTRICT to,
+                                           T pivot) {
+    const partition_tag<K> d;
+    constexpr std::uint64_t lanes = hn::MaxLanes(partition_tag<K>());
+    const auto pivots = hn::Set(d, pivot);
+    std::uint64_t left = 0;
+    std::uint64_t right = num_keys;
+    std::uint64_t i = 0;
+    for (; i + 2 * lanes <= num_keys; i += lanes) {
+      const auto x = hn::LoadU(d, from + i);
+      std::uint64_t num_below = 0;
+      std::uint64_t num_not_above = 0;
+      hn::StoreU(lower_first(d, x, hn::Lt(x, pivots), num_below), d, to + left);
+      hn::StoreU(lower_first(d, x, hn::Not(hn::Gt(x, pivots)), num_not_above), d, to + right - lanes);
+      left += num_below;
+      right -= lanes - num_not_above;
+    }
+    for (; i < num_keys; ++i) {
+      if (from[i] < pivot) to[left++] = from[i];
+      if (from[i] > pivot) to[--right] = from[i];
+    }
+    return {left, right};
+  }
+
+  struct sampled_pivot {
+    T median = 0;
+    bool repeats = false;  ///< other lanes have the same median: it is likely to be many keys
+  };
+
   /// Returns the median of the lanes' medians: of three keys at the begin, the middle and the end of a small part, of
   /// nine spread over a large one.
-  static T sampled_median(const T* keys, std::uint64_t num_keys) {
+  static sampled_pivot sample(const T* keys, std::uint64_t num_keys) {
     const full_tag<K> d;
     constexpr std::uint64_t lanes = lanes_of<K>();
     constexpr std::uint64_t large = 4096;
@@ -124,10 +161,15 @@ class quicksorter {
     }
     HWY_ALIGN T sorted[lanes];
     hn::Store(sort_vector<2>(d, medians), d, sorted);
-    return sorted[lanes / 2];
+    constexpr std::uint64_t near = std::max<std::uint64_t>(1, lanes / 8);
+    return {sorted[lanes / 2], sorted[lanes / 2 - near] == sorted[std::min(lanes / 2 + near, lanes - 1)]};
   }
+  static T sampled_median(const T* keys, std::uint64_t num_keys) { return sample(keys, num_keys).median; }
 
  private:
+  /// Two orders of a vector a time take AVX2 as long as they save.
+  static constexpr bool splits_three_ways = HWY_TARGET == HWY_AVX3;
+
   void sort(T* from, T* to, std::uint64_t begin, std::uint64_t end, T least, T greatest, unsigned depth,
             bool by_scale) const {
     while (end - begin > network_size<K>()) {
@@ -135,8 +177,18 @@ class quicksorter {
       if (depth == 0) return sort_by_comparison(from, begin, end);
       --depth;
       const std::uint64_t num_keys = end - begin;
-      T pivot =
-          by_scale ? scaled_pivot(from + begin, num_keys, least, greatest) : sampled_median(from + begin, num_keys);
+      const sampled_pivot sampled = by_scale ? sampled_pivot{} : sample(from + begin, num_keys);
+      if (splits_three_ways && sampled.repeats) {
+        const middle_range middle = partition_three_ways(from + begin, num_keys, to + begin, sampled.median);
+        std::swap(from, to);
+        if (middle.begin != 0) sort(from, to, begin, begin + middle.begin, least, sampled.median - 1, depth, false);
+        finish_.fill(result_ + begin + middle.begin, middle.end - middle.begin, sampled.median);
+        begin += middle.end;
+        if (begin == end) return;  // or there would be no greater key
+        least = sampled.median + 1;
+        continue;
+      }
+      T pivot = by_scale ? scaled_pivot(from + begin, num_keys, least, greatest) : sampled.median;
       if (pivot == least) ++pivot;  // keys below are the least, all equal
       const std::uint64_t num_below = partition(from + begin, num_keys, to + begin, pivot);
       by_scale = by_scale && std::min(num_below, num_keys - num_below) >= num_keys / 8;  // the sample may have deceived

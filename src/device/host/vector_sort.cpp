@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -52,16 +53,29 @@ bool sort_slots(const finisher<K, identity>& finish, const lane_type<K>* keys, s
   const auto slot_of = [&](T key) __attribute__((always_inline)) {
     return ((static_cast<std::uint64_t>(key) - static_cast<std::uint64_t>(least)) >> shift) * multiplier >> 32;
   };
-  std::uint64_t i = 0;
-  for (; i + 8 <= num_keys; i += 8) {
+  const auto put_eight = [&](const T* from) __attribute__((always_inline)) {
     std::uint64_t slot[8];
-    for (unsigned j = 0; j < 8; ++j) slot[j] = slot_of(keys[i + j]);
-    for (unsigned j = 0; j < 8; ++j) slots[cursors[slot[j]]++] = keys[i + j];
+    for (unsigned j = 0; j < 8; ++j) slot[j] = slot_of(from[j]);
+    for (unsigned j = 0; j < 8; ++j) slots[cursors[slot[j]]++] = from[j];
+  };
+  const auto count_fullest = [&]() HWY_ATTR {
+    std::uint32_t fullest = 0;
+    std::uint32_t begin = 0;
+    for (std::uint64_t s = 0; s < num_slots; ++s, begin += static_cast<std::uint32_t>(stride)) {
+      fullest = std::max(fullest, cursors[s] - begin);
+    }
+    return fullest;
+  };
+  // Where values repeat, slots are uneven long before they overflow: an eighth of the keys tells.
+  const std::uint64_t num_whole = num_keys / 64 * 64;
+  for (std::uint64_t i = 0; i < num_whole; i += 64) put_eight(keys + i);
+  const double share = static_cast<double>(num_whole / 8) / static_cast<double>(num_slots);
+  if (static_cast<double>(count_fullest()) > share + 7 * std::sqrt(share)) return false;
+  for (std::uint64_t i = 0; i < num_whole; i += 64) {
+    for (unsigned j = 8; j < 64; j += 8) put_eight(keys + i + j);
   }
-  for (; i < num_keys; ++i) slots[cursors[slot_of(keys[i])]++] = keys[i];
-  std::uint64_t fullest = 0;
-  for (std::uint64_t s = 0; s < num_slots; ++s) fullest = std::max(fullest, cursors[s] - s * stride);
-  if (fullest > slot_keys) return false;
+  for (std::uint64_t i = num_whole; i < num_keys; ++i) slots[cursors[slot_of(keys[i])]++] = keys[i];
+  if (count_fullest() > slot_keys) return false;
   K* to = result;
   for (std::uint64_t s = 0; s < num_slots; ++s) {
     const std::uint64_t count = cursors[s] - s * stride;

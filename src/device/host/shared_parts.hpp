@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A quicksort that threads share: each takes parts, splits them in place, leaves the upper ones to whoever comes, and
+// sorts what is small enough in its caches, until all keys are in place.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "device/host/shared_space.hpp"
+#include "device/host/vector_sort.hpp"
+
+namespace spansort::device::host {
+
+/// The parts that nobody sorts yet.
+template <class K>
+class waiting_parts {
+ public:
+  /// Returns false where there is no room.
+  bool put(const vector_part<K>& part) {
+    const std::lock_guard lock(mutex_);
+    if (count_ == parts_.size()) return false;
+    parts_[count_++] = part;
+    return true;
+  }
+
+  /// Returns the largest, or none.
+  std::optional<vector_part<K>> take() {
+    const std::lock_guard lock(mutex_);
+    if (count_ == 0) return std::nullopt;
+    const auto largest =
+        std::max_element(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(count_),
+                         [](const auto& left, const auto& right) { return left.num_keys < right.num_keys; });
+    std::swap(*largest, parts_[--count_]);
+    return parts_[count_];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::array<vector_part<K>, 256> parts_;
+  std::size_t count_ = 0;
+};
+
+template <class K>
+class shared_sorter {
+ public:
+  shared_sorter(const keys::codec_of<K>& codec, const shared_space& space, std::uint64_t num_keys)
+      : codec_(codec),
+        space_(space),
+        most_keys_(std::clamp<std::uint64_t>(num_keys / (2 * space.num_threads()) + 1, fewest_keys,
+                                             shared_space::part_bytes / sizeof(K))),
+        num_left_(num_keys) {}
+
+  void sort(K* keys, std::uint64_t num_keys) {
+    // Threads that sleep need about as long to wake as the first split takes.
+    space_.run([&](unsigned thread) {
+      if (thread == 0) sort(vector_sort_begin(codec_, keys, num_keys), 0);
+      take_parts(thread);
+    });
+  }
+
+ private:
+  static constexpr std::uint64_t fewest_keys = 4096;  ///< fewer are not worth a split
+
+  void take_parts(unsigned thread) {
+    while (num_left_.load(std::memory_order_acquire) != 0) {
+      if (const std::optional<vector_part<K>> part = parts_.take()) {
+        sort(*part, thread);
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  }
+
+  void sort(vector_part<K> part, unsigned thread) {
+    while (part.num_keys > most_keys_ && part.can_be_split()) {
+      const auto [low, high] = vector_sort_split(codec_, part);
+      if (!parts_.put(high)) sort(high, thread);
+      part = low;
+    }
+    vector_sort_finish(codec_, part, space_.template scratch_of<K>(thread));
+    num_left_.fetch_sub(part.num_keys, std::memory_order_acq_rel);
+  }
+
+  keys::codec_of<K> codec_;
+  const shared_space& space_;
+  std::uint64_t most_keys_;  ///< of a part that is not split
+  std::atomic<std::uint64_t> num_left_;
+  waiting_parts<K> parts_;
+};
+
+}  // namespace spansort::device::host
