@@ -67,7 +67,7 @@ bool allow_short_way(const sort_options& options) {
 
 bool sort_short(key_span keys, direction d, unsigned threads) {
   using namespace device::host;
-  constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_shared_bytes(1));  // of any type
+  constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_shared_bytes(1, 4));  // of any type
   if (keys.num_keys > most_keys) return false;
   check_keys(keys);
   const std::uint64_t bytes = keys.num_keys * size_bytes(keys.type);
@@ -78,7 +78,7 @@ bool sort_short(key_span keys, direction d, unsigned threads) {
   }
   if (!has_shared_sort(size_bytes(keys.type))) return false;
   const unsigned num_threads = base::resolve_threads(threads);
-  if (bytes > most_shared_bytes(num_threads)) return false;
+  if (bytes > most_shared_bytes(num_threads, size_bytes(keys.type))) return false;
   with_scratch([&] { sort_shared(codec, keys.data, keys.num_keys, num_threads); }, shared_sort_bytes(num_threads));
   return true;
 }

@@ -19,7 +19,7 @@
 namespace spansort::device::host {
 namespace {
 
-constexpr unsigned num_kinds = 12;
+constexpr unsigned num_kinds = 15;
 
 template <class K>
 std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64& random) {
@@ -33,6 +33,11 @@ std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64&
     if (kind == 4) key = static_cast<K>(key % 100);
     if (kind == 6 || kind == 7) key = static_cast<K>(key % 3 * 1'000'003);
     if (kind == 8) key = key % 3 == 0 ? key : extremes[key / 4 % 4];
+  }
+  if (kind >= 12) {  // narrow, on negative numbers too, and the last but for one that no sample meets
+    for (K& key : keys) key = static_cast<K>(~K{0} - random() % 5000);
+    if (kind == 14) keys[num_keys - 1 - num_keys / 3] = 5;
+    return keys;
   }
   if (kind == 5 && num_keys > 3) std::sort(keys.begin(), keys.end() - 3);
   if (kind == 7) keys[num_keys - 1] = 5;  // the only one that no sample meets

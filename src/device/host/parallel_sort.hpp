@@ -237,27 +237,27 @@ class parallel_sorter {
   /// Pairs of which heavy keys make up much, in place: moves their values, and sorts the others.
   bool sort_heavy_pairs(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if constexpr (!keys_alone && sizeof(K) >= 4) {
-      if (bits.begin != 0 || source.keys != result.keys || num_keys < limits_.few_values_keys) return false;
-      heavy_pairs_sorter<K, V, Order> sorter(team_, order_, codec_, limits_);
+      if (bits.begin != 0 || source.keys != result.keys || num_keys < call_.limits.few_values_keys) return false;
+      heavy_pairs_sorter<K, V, Order> sorter(call_.team, call_.order, call_.codec, call_.limits);
       if (!sorter.count(source.keys, num_keys)) return false;
-      outcome_.bytes_moved += num_keys * sizeof(K);
-      if (can_stop_) watch_.stop_if_asked();
+      call_.outcome.bytes_moved += num_keys * sizeof(K);
+      if (call_.can_stop) call_.watch.stop_if_asked();
       const std::uint64_t num_light = sorter.move(source, alternate, num_keys);
-      if (can_stop_) watch_.stop_if_asked();
+      if (call_.can_stop) call_.watch.stop_if_asked();
       // The others overwrite the source, and are not in their places when they are sorted.
-      const sort_watch watch = std::exchange(watch_, watch_.without_flow());
-      const bool could_stop = std::exchange(can_stop_, false);
-      if (num_light > (team_.num_threads() == 1 ? local_keys() : limits_.inline_keys)) {
+      const sort_watch watch = std::exchange(call_.watch, call_.watch.without_flow());
+      const bool could_stop = std::exchange(call_.can_stop, false);
+      if (num_light > (call_.team.num_threads() == 1 ? call_.local_keys() : call_.limits.inline_keys)) {
         sort_large(alternate, source, alternate, num_light, bits);
       } else if (num_light != 0) {
-        sort_each(alternate, source, alternate, {{0, num_light, bits}}, num_light);
+        levels_.sort_each(alternate, source, alternate, {{0, num_light, bits}}, num_light);
       }
-      watch_ = watch;
-      can_stop_ = could_stop;
+      call_.watch = watch;
+      call_.can_stop = could_stop;
       sorter.write(alternate, num_light, result, num_keys);
-      outcome_.num_passes = std::max(outcome_.num_passes, 1U);
-      add_moves(num_keys, 4);
-      watch_.advance(num_keys - num_light);
+      call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
+      call_.add_moves(num_keys, 4);
+      call_.watch.advance(num_keys - num_light);
       return true;
     }
     return false;

@@ -15,17 +15,17 @@
 
 namespace spansort::device::host {
 
-/// Calls work(begin, end) for pieces of 0 .. num_keys, on all threads, as long as it returns true. Returns whether it
-/// did to the end.
+/// Calls work(begin, end, thread) for pieces of 0 .. num_keys, on all threads, as long as it returns true. Returns
+/// whether it did to the end.
 template <class Work>
 bool for_shared_pieces(const shared_space& space, std::uint64_t num_keys, const Work& work) {
   constexpr std::uint64_t piece_keys = std::uint64_t{1} << 16;
   std::atomic<std::uint64_t> next{0};
   std::atomic<bool> goes_on = true;
-  space.run([&](unsigned) {
+  space.run([&](unsigned thread) {
     for (std::uint64_t begin = next.fetch_add(piece_keys); begin < num_keys && goes_on.load(std::memory_order_relaxed);
          begin = next.fetch_add(piece_keys)) {
-      if (!work(begin, std::min(begin + piece_keys, num_keys))) goes_on.store(false, std::memory_order_relaxed);
+      if (!work(begin, std::min(begin + piece_keys, num_keys), thread)) goes_on.store(false, std::memory_order_relaxed);
     }
   });
   return goes_on;
@@ -38,7 +38,7 @@ bool finish_ordered_shared(const shared_space& space, const keys::codec_of<K>& c
   if (num_keys < 2 || !scan_order(codec, keys, std::min(num_keys, first_look)).any()) return false;
   std::atomic<bool> ascends = true;
   std::atomic<bool> descends = true;
-  const bool is_ordered = for_shared_pieces(space, num_keys - 1, [&](std::uint64_t begin, std::uint64_t end) {
+  const bool is_ordered = for_shared_pieces(space, num_keys - 1, [&](std::uint64_t begin, std::uint64_t end, unsigned) {
     const order_flags order = scan_order(codec, keys + begin, end - begin + 1);
     if (!order.ascending) ascends.store(false, std::memory_order_relaxed);
     if (!order.descending) descends.store(false, std::memory_order_relaxed);
@@ -46,7 +46,7 @@ bool finish_ordered_shared(const shared_space& space, const keys::codec_of<K>& c
   });
   if (!is_ordered || (!ascends && !descends)) return false;
   if (!ascends) {
-    for_shared_pieces(space, num_keys / 2, [&](std::uint64_t begin, std::uint64_t end) {
+    for_shared_pieces(space, num_keys / 2, [&](std::uint64_t begin, std::uint64_t end, unsigned) {
       std::swap_ranges(keys + begin, keys + end, std::reverse_iterator(keys + (num_keys - begin)));
       return true;
     });
@@ -61,7 +61,7 @@ bool sort_few_values_shared(const shared_space& space, const keys::codec_of<K>& 
   const few_values<K> few = sample_few_values(bijective_order<K>(codec), keys, num_keys);
   if (few.count == 0) return false;
   std::array<std::atomic<std::uint64_t>, most_few_values> counts = {};
-  const bool are_all = for_shared_pieces(space, num_keys, [&](std::uint64_t begin, std::uint64_t end) {
+  const bool are_all = for_shared_pieces(space, num_keys, [&](std::uint64_t begin, std::uint64_t end, unsigned) {
     std::array<std::uint64_t, most_few_values> of_piece = {};
     if (!count_values(keys + begin, end - begin, few.span(), of_piece.data())) return false;
     for (unsigned v = 0; v < few.count; ++v) counts[v].fetch_add(of_piece[v], std::memory_order_relaxed);
@@ -70,7 +70,7 @@ bool sort_few_values_shared(const shared_space& space, const keys::codec_of<K>& 
   if (!are_all) return false;
   std::array<std::uint64_t, most_few_values + 1> begins = {};
   for (unsigned v = 0; v < few.count; ++v) begins[v + 1] = begins[v] + counts[v];
-  for_shared_pieces(space, num_keys, [&](std::uint64_t begin, std::uint64_t end) {
+  for_shared_pieces(space, num_keys, [&](std::uint64_t begin, std::uint64_t end, unsigned) {
     for (unsigned v = 0; v < few.count; ++v) {
       const std::uint64_t from = std::max(begin, begins[v]);
       const std::uint64_t to = std::min(end, begins[v + 1]);

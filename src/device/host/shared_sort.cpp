@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "device/host/parked_threads.hpp"
+#include "device/host/shared_counts.hpp"
 #include "device/host/shared_looks.hpp"
 #include "device/host/shared_parts.hpp"
 #include "device/host/shared_space.hpp"
@@ -33,6 +34,7 @@ void sort_with(shared_space& space, const keys::key_codec& codec, K* keys, std::
   const keys::codec_of<K> of_width = codec.of<K>();
   if (finish_ordered_shared(space, of_width, keys, num_keys)) return;
   if (sort_few_values_shared(space, of_width, keys, num_keys)) return;
+  if (sort_narrow_shared(space, of_width, keys, num_keys)) return;
   shared_sorter<K>(of_width, space, num_keys).sort(keys, num_keys);
 }
 

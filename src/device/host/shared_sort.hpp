@@ -10,13 +10,13 @@
 namespace spansort::device::host {
 
 /// Most bytes of keys: beyond, a partition into classes is faster, or one by several threads than the first splits by
-/// one. One and two threads of an AMD Zen 5 have been measured: 2^22 u64 take 22 ms here and 19 by classes on one thread,
-/// 12 and 9 on two; 2^22 u32 6 here, and 9 by counts. More threads would have waited longer.
-[[nodiscard]] constexpr std::uint64_t most_shared_bytes(unsigned num_threads) noexcept {
-  return num_threads <= 2 ? std::uint64_t{24} << 20 : std::uint64_t{1} << 20;
+/// one. One and two threads of an AMD Zen 5 have been measured, ms here and by classes on two: 2^22 u64 12 and 9, keys
+/// that crowd 11 to 14 and 11 to 16; 2^24 u32 24 and 24, keys that crowd 8 to 24 and 13 to 28. More threads would have
+/// waited longer.
+[[nodiscard]] constexpr std::uint64_t most_shared_bytes(unsigned num_threads, std::uint64_t key_bytes) noexcept {
+  if (num_threads > 2) return std::uint64_t{1} << 20;
+  return std::uint64_t{key_bytes == 4 ? 64U : 24U} << 20;
 }
-/// More threads would wait for the splits.
-inline constexpr unsigned most_shared_threads = 4;
 
 /// Returns whether there are vectors to sort keys of this width.
 [[nodiscard]] bool has_shared_sort(std::uint64_t key_bytes);

@@ -14,6 +14,9 @@
 
 namespace spansort::device::host {
 
+/// More threads would wait for the splits.
+inline constexpr unsigned most_shared_threads = 4;
+
 class shared_space {
  public:
   /// A part of up to so many bytes is sorted by one thread in its scratch.
