@@ -8,11 +8,9 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/math.hpp"
-#include "device/host/few_values.hpp"
 #include "device/host/records.hpp"
 #include "device/host/shared_looks.hpp"
 #include "device/host/shared_space.hpp"
@@ -53,13 +51,15 @@ template <class K>
 bool sort_narrow_shared(const shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   constexpr std::uint64_t num_samples = 256;
   constexpr std::uint64_t most_counted = std::uint64_t{1} << 32;
+  // 2^19 u32 of 16 bits took 0.60 ms so and 0.46 sorted, 2^20 0.86 and 1.07 (two threads of an AMD Zen 5).
+  constexpr std::uint64_t fewest_of_value = 12;
   const bijective_order<K> order(codec);
   if (num_keys < num_samples || num_keys >= most_counted) return false;
   const std::vector<K> sample = sample_encoded(order, keys, num_keys, num_samples);
   K differing = 0;
   for (const K key : sample) differing = static_cast<K>(differing | (key ^ sample[0]));
   narrow_values<K> values{.bits = static_cast<unsigned>(std::bit_width(differing))};
-  if (values.bits > most_counted_bits || num_keys < 4 * values.count()) return false;
+  if (values.bits > most_counted_bits || num_keys < fewest_of_value * values.count()) return false;
   values.above = static_cast<K>(sample[0] & ~static_cast<K>(base::low_mask(values.bits)));
   std::vector<std::uint64_t> ends(values.count());
 

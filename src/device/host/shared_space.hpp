@@ -23,7 +23,7 @@ class shared_space {
   static constexpr std::uint64_t part_bytes = std::uint64_t{1} << 18;
   static constexpr std::uint64_t line_bytes = 64;
 
-  /// Without helpers there is one thread.
+  /// A space without helpers has one thread.
   explicit shared_space(parked_threads* helpers = nullptr) : helpers_(helpers) {}
 
   [[nodiscard]] static constexpr std::uint64_t size_bytes(unsigned num_threads) { return num_threads * thread_bytes; }
