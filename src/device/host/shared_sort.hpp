@@ -10,12 +10,12 @@
 namespace spansort::device::host {
 
 /// Most bytes of keys: beyond, a partition into classes is faster, or one by several threads than the first splits by
-/// one. One and two threads of an AMD Zen 5 have been measured, ms here and by classes on two: 2^22 u64 12 and 9, keys
-/// that crowd 11 to 14 and 11 to 16; 2^24 u32 24 and 24, keys that crowd 8 to 24 and 13 to 28. More threads would have
-/// waited longer.
+/// one. One and two threads of an AMD Zen 5 have been measured, ms here and by classes on two: 2^22 u64 12 and 9; 2^23
+/// u32 11 and 13, keys that crowd 4 to 12 and 8 to 15; 2^24 u32 27 and 21 with workspace that is there, 28 and 32
+/// without. More threads would have waited longer.
 [[nodiscard]] constexpr std::uint64_t most_shared_bytes(unsigned num_threads, std::uint64_t key_bytes) noexcept {
   if (num_threads > 2) return std::uint64_t{1} << 20;
-  return std::uint64_t{key_bytes == 4 ? 64U : 24U} << 20;
+  return std::uint64_t{key_bytes == 4 ? 32U : 24U} << 20;
 }
 
 /// Returns whether there are vectors to sort keys of this width.
