@@ -50,7 +50,7 @@ struct flowing_calls;  // the library's own sorts of files
 }
 
 /// Keeps devices, threads and workspace from call to call. Movable, not copyable; a moved-from sorter can only be
-/// destroyed or assigned to.
+/// destroyed or assigned to. After fork() the child must neither use nor destroy it: its threads did not come along.
 class sorter {
  public:
   /// Checks `options`; devices are opened when first needed. Throws invalid_argument or device_error when the list

@@ -32,7 +32,7 @@ struct npy_dtype {
   std::uint64_t item_bytes = 0;                  ///< of an element
   std::optional<key_type> key = {};              ///< what an element is to the sorts: numbers, booleans, times
   std::endian byte_order = std::endian::native;  ///< of numbers, times and the code points of text
-  std::vector<npy_field> fields = {};            ///< in their order in memory, padding left out
+  std::vector<npy_field> fields;                 ///< in their order in memory, padding left out
 };
 
 struct npy_field {
