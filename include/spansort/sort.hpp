@@ -61,7 +61,7 @@ class sorter {
   sorter& operator=(sorter&&) noexcept;
 
   /// Sorts keys of a run-time type. Same promises as the free function.
-  void sort(key_span keys, direction d = direction::ascending);
+  void sort(key_span keys, direction d = direction::ascending) { sort_keys(keys.type, keys.data, keys.num_keys, d); }
   /// Sorts keys and moves `keys.num_keys` values of `value_bytes` bytes along. Stable.
   void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d = direction::ascending);
   /// Writes the stable permutation that sorts keys: indices of `index_bytes` 4 or 8. Keys are not changed.
@@ -69,7 +69,7 @@ class sorter {
 
   template <in_place_key_range R>
   void sort(R&& keys, direction d = direction::ascending) {
-    sort(as_key_span(std::span(keys)), d);
+    sort_keys(key_traits<std::ranges::range_value_t<R>>::type, std::ranges::data(keys), std::ranges::size(keys), d);
   }
   template <in_place_key_range R, in_place_value_range S>
   void sort_pairs(R&& keys, S&& values, direction d = direction::ascending);
@@ -84,6 +84,7 @@ class sorter {
  private:
   friend struct sorting::flowing_calls;
   struct state;
+  void sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d);
   std::unique_ptr<state> state_;
 };
 
@@ -93,7 +94,8 @@ void require_same_count(std::uint64_t num_keys, std::uint64_t num_others, const 
 /// Throws invalid_argument unless every position of `num_keys` keys is at most `largest_index`.
 void require_index_range(std::uint64_t num_keys, std::uint64_t largest_index);
 bool is_sorted(const_key_span keys, direction d);
-void sort_keys(key_span keys, direction d);
+/// Arguments that fit registers: a key_span would be copied, which takes as long as to sort 16 keys.
+void sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d);
 void sort_keys(key_span keys, direction d, const sort_options& options);
 void sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d);
 void sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d, const sort_options& options);
@@ -151,7 +153,8 @@ void sort(R&& keys, const sort_options& options) {
 }
 template <in_place_key_range R>
 void sort(R&& keys, direction d = direction::ascending) {
-  detail::sort_keys(as_key_span(std::span(keys)), d);
+  detail::sort_keys(key_traits<std::ranges::range_value_t<R>>::type, std::ranges::data(keys), std::ranges::size(keys),
+                    d);
 }
 
 /// Sorts `keys` and moves `values` along. Stable, ascending and descending. Throws as sort(); invalid_argument also
@@ -211,7 +214,9 @@ template <key_range R>
 
 inline void sort(key_span keys, direction d, const sort_options& options) { detail::sort_keys(keys, d, options); }
 inline void sort(key_span keys, const sort_options& options) { detail::sort_keys(keys, direction::ascending, options); }
-inline void sort(key_span keys, direction d = direction::ascending) { detail::sort_keys(keys, d); }
+inline void sort(key_span keys, direction d = direction::ascending) {
+  detail::sort_keys(keys.type, keys.data, keys.num_keys, d);
+}
 
 /// `values` are keys.num_keys values of `value_bytes` bytes each.
 inline void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d,

@@ -65,7 +65,7 @@ bool allow_short_way(const sort_options& options) {
          options.report == nullptr && is_default(options.tuning);
 }
 
-bool sort_short(key_span keys, direction d, unsigned threads) {
+bool sort_short(const key_span& keys, direction d, unsigned threads) {
   using namespace device::host;
   constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_shared_bytes(1, 4));  // of any type
   if (keys.num_keys > most_keys) return false;
@@ -118,11 +118,20 @@ bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes
   return true;
 }
 
+namespace {
+
+/// Sorts by default options. A function of its own keeps its registers out of the way of the smallest arrays.
+[[gnu::noinline]] void sort_larger(const key_span& keys, direction d) {
+  if (!base::has_test_hooks() && sort_short(keys, d, 0)) return;
+  sorter().sort(keys, d);
+}
+
+}  // namespace
 }  // namespace sorting
 
-void detail::sort_keys(key_span keys, direction d) {
-  if (!base::has_test_hooks() && sorting::sort_short(keys, d, 0)) return;
-  sorter().sort(keys, d);
+void detail::sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d) {
+  if (!base::has_test_hooks() && device::host::sort_smallest(type, keys, num_keys, d)) return;
+  sorting::sort_larger({type, keys, num_keys}, d);
 }
 
 void detail::sort_keys(key_span keys, direction d, const sort_options& options) {

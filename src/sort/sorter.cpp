@@ -5,6 +5,7 @@
 #include "algorithms/registry.hpp"
 #include "base/threads.hpp"
 #include "device/copy_parallel.hpp"
+#include "device/host/small_sort.hpp"
 #include "sort/arguments.hpp"
 #include "sort/choose_devices.hpp"
 #include "sort/flowing_calls.hpp"
@@ -148,9 +149,12 @@ sorter::~sorter() = default;
 sorter::sorter(sorter&&) noexcept = default;
 sorter& sorter::operator=(sorter&&) noexcept = default;
 
-void sorter::sort(key_span keys, direction d) {
-  if (state_->allows_short_way && sorting::sort_short(keys, d, state_->options.threads)) return;
-  state_->sort(keys, d, nullptr);
+void sorter::sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d) {
+  if (state_->allows_short_way) {
+    if (device::host::sort_smallest(type, keys, num_keys, d)) return;
+    if (sorting::sort_short({type, keys, num_keys}, d, state_->options.threads)) return;
+  }
+  state_->sort({type, keys, num_keys}, d, nullptr);
 }
 
 void sorting::flowing_calls::sort(sorter& own, key_span keys, direction d, base::record_flow& flow) {

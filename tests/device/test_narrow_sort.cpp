@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/host/narrow_sort.hpp"
+#include "device/host/network_sort.hpp"
 #include "device/host/vector_sort.hpp"
 #include "support/environment.hpp"
 
@@ -86,27 +87,28 @@ class narrow_vector_sort : public testing::Test {
   }
 };
 
-std::vector<std::uint64_t> sizes_without_scratch() {
+std::vector<std::uint64_t> sizes_of_networks() {
   std::vector<std::uint64_t> sizes = {511, 512};
-  for (std::uint64_t n = 0; n < 510; n += n < 70 ? 1 : 7) sizes.push_back(n);
+  if (find_network_sort<std::uint16_t>(true).most_keys > 512) sizes.insert(sizes.end(), {513, 800, 1023, 1024});
+  for (std::uint64_t n = 1; n < 510; n += n < 70 ? 1 : 7) sizes.push_back(n);
   return sizes;
 }
 
-TEST_F(narrow_vector_sort, EightBits) {
-  for_all_inputs<std::uint8_t>(
-      sizes_without_scratch(),
-      [](const auto& codec, std::uint8_t* keys, std::uint64_t num_keys) { narrow_sort(codec, keys, num_keys); });
+template <class K>
+void test_networks() {
+  for_all_inputs<K>(sizes_of_networks(), [](const auto& codec, K* keys, std::uint64_t num_keys) {
+    const network_sort network = find_network_sort<K>(codec.is_identity());
+    ASSERT_GE(network.most_keys, num_keys);
+    network.sort(&codec, keys, num_keys);
+  });
 }
 
-TEST_F(narrow_vector_sort, SixteenBitsWithoutScratch) {
-  for_all_inputs<std::uint16_t>(sizes_without_scratch(),
-                                [](const auto& codec, std::uint16_t* keys, std::uint64_t num_keys) {
-                                  narrow_sort(codec, keys, num_keys, nullptr, nullptr);
-                                });
-}
+TEST_F(narrow_vector_sort, NetworksOfEightBits) { test_networks<std::uint8_t>(); }
+TEST_F(narrow_vector_sort, NetworksOfSixteenBits) { test_networks<std::uint16_t>(); }
 
 TEST_F(narrow_vector_sort, SixteenBits) {
-  const std::vector<std::uint64_t> sizes{513, 600, 1023, 1024, 1025, 1500, 2047, 2048, 2049, 5000, 16'384, 100'003};
+  const std::vector<std::uint64_t> sizes{3,    100,  513,  600,  1023, 1024,   1025,
+                                         1500, 2047, 2048, 2049, 5000, 16'384, 100'003};
   for_all_inputs<std::uint16_t>(sizes, [](const auto& codec, std::uint16_t* keys, std::uint64_t num_keys) {
     const std::uint64_t room = num_keys + narrow_sort_slack_keys;
     std::vector<std::uint16_t> first(room + 64, red_zone<std::uint16_t>);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "device/host/network_sort.hpp"
 #include "device/host/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -81,10 +82,10 @@ HWY_INLINE void store_first(half_vector x, std::uint8_t* to, std::uint64_t count
 }
 
 /// Keys of 8 bits in the order of their encodings, widened by zeros, are sorted as they are by vectors of 16.
-void sort_8(const codec_of_8& codec, std::uint8_t* keys, std::uint64_t num_keys) {
+void sort_8(const void* any_codec, void* any_keys, std::uint64_t num_keys) {
+  const auto& codec = *static_cast<const codec_of_8*>(any_codec);
+  auto* const keys = static_cast<std::uint8_t*>(any_keys);
   constexpr std::uint64_t most = network_size<std::uint16_t>();
-  static_assert(most >= narrow_sort_unscratched);
-  if (num_keys == 0) return;
   HWY_ALIGN std::uint16_t wide[most];
   const full_tag<std::uint16_t> d;
   const half_tag half;
@@ -96,6 +97,7 @@ void sort_8(const codec_of_8& codec, std::uint8_t* keys, std::uint64_t num_keys)
     const hn::RebindToSigned<full_tag<std::uint16_t>> di;
     return lane.decode(hn::DemoteTo(half, hn::BitCast(di, hn::Load(d, wide + at))));
   };
+  hn::Store(hn::Zero(d), d, wide);  // for compilers, which do not know that there are keys
   const std::uint64_t num_whole = num_keys / lanes * lanes;
   for (std::uint64_t i = 0; i < num_whole; i += lanes) widen(hn::LoadU(half, keys + i), i);
   if (num_whole != num_keys) widen(load_first(keys + num_whole, num_keys - num_whole), num_whole);
@@ -104,11 +106,18 @@ void sort_8(const codec_of_8& codec, std::uint8_t* keys, std::uint64_t num_keys)
   if (num_whole != num_keys) store_first(narrowed(num_whole), keys + num_whole, num_keys - num_whole);
 }
 
+network_sort network_sort_8(bool) { return {network_size<std::uint16_t>(), &sort_8}; }
+network_sort network_sort_16(bool is_identity) {
+  return {network_size<std::uint16_t>(),
+          is_identity ? &sort_by_network<std::uint16_t, true> : &sort_by_network<std::uint16_t, false>};
+}
+
 #else  // other vectors are too narrow
 
 void sort_16(const codec_of_16&, std::uint16_t*, std::uint64_t, std::uint16_t*, std::uint16_t*) {}
 auto choose_sort_16() { return &sort_16; }
-void sort_8(const codec_of_8&, std::uint8_t*, std::uint64_t) {}
+network_sort network_sort_8(bool) { return {}; }
+network_sort network_sort_16(bool) { return {}; }
 
 #endif
 
@@ -124,9 +133,13 @@ void narrow_sort(const keys::codec_of<std::uint16_t>& codec, std::uint16_t* keys
   best(codec, keys, num_keys, first, second);
 }
 
-void narrow_sort(const keys::codec_of<std::uint8_t>& codec, std::uint8_t* keys, std::uint64_t num_keys) {
-  static const auto best = SPANSORT_CHOOSE_FUNCTION(sort_8);
-  best(codec, keys, num_keys);
+template <>
+network_sort find_network_sort<std::uint8_t>(bool is_identity) {
+  return SPANSORT_CHOOSE_FUNCTION(network_sort_8)(is_identity);
+}
+template <>
+network_sort find_network_sort<std::uint16_t>(bool is_identity) {
+  return SPANSORT_CHOOSE_FUNCTION(network_sort_16)(is_identity);
 }
 
 }  // namespace spansort::device::host

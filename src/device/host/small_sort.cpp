@@ -2,12 +2,15 @@
 #include "device/host/small_sort.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <tuple>
 
 #include "device/host/in_cache_sort.hpp"
 #include "device/host/narrow_sort.hpp"
+#include "device/host/network_sort.hpp"
 #include "device/host/ordered_keys.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
@@ -75,11 +78,13 @@ thread_local kept_scratch kept;
 template <class K>
 void sort_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   constexpr std::uint64_t worth_a_look = 256;  // the order of fewer costs about what their sort costs
-  constexpr std::uint64_t fewest_repeated = 4 * sort_limits{}.few_values_keys;
-  if (num_keys <= vector_sort_unscratched) return vector_sort<K>(codec, keys, keys, num_keys, {});
   const vector_sort_scratch<K> scratch = kept.arrays(keys, num_keys);
   if (num_keys > worth_a_look && finish_ordered(codec, keys, num_keys)) return;
-  if (num_keys >= fewest_repeated && sort_few_values(codec, keys, num_keys)) return;
+  if (num_keys > worth_a_look) {
+    few_counts<K> found;
+    if (sort_few_values(codec, keys, num_keys, found)) return;
+    if (sort_heavy_values(codec, keys, num_keys, found, scratch)) return;
+  }
   vector_sort(codec, keys, keys, num_keys, scratch);
 }
 
@@ -103,14 +108,12 @@ void sort_by_counts(const keys::codec_of<std::uint8_t>& codec, std::uint8_t* key
 }
 
 void sort_narrow(const keys::codec_of<std::uint16_t>& codec, std::uint16_t* keys, std::uint64_t num_keys) {
-  if (num_keys <= narrow_sort_unscratched) return narrow_sort(codec, keys, num_keys, nullptr, nullptr);
   const vector_sort_scratch<std::uint16_t> scratch = kept.arrays(keys, num_keys);
-  if (finish_ordered(codec, keys, num_keys)) return;
+  if (finish_ordered(codec, keys, num_keys) || sort_few_values(codec, keys, num_keys)) return;
   narrow_sort(codec, keys, num_keys, scratch.first, scratch.second);
 }
 
 void sort_narrow(const keys::codec_of<std::uint8_t>& codec, std::uint8_t* keys, std::uint64_t num_keys) {
-  if (num_keys <= narrow_sort_unscratched && has_vector_sort()) return narrow_sort(codec, keys, num_keys);
   if (finish_ordered(codec, keys, num_keys)) return;
   sort_by_counts(codec, keys, num_keys);
 }
@@ -125,7 +128,52 @@ void sort_by_digits(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_k
       .sort(records, records, num_keys, {0, sizeof(K) * 8});
 }
 
+/// The network sorts of all types and both directions. Codecs that were made long ago are read faster than new ones.
+class network_sorts {
+ public:
+  struct sort_of_type {
+    network_sort by_network;
+    const void* codec = nullptr;
+    std::uintptr_t misaligned_bits = 0;  ///< of an address
+  };
+
+  [[gnu::noinline]] network_sorts() {
+    for (std::size_t i = 0; i < sorts_.size(); ++i) {
+      const keys::key_codec codec{static_cast<key_type>(i / 2), i % 2 != 0, keys::tie_rule::by_bits};
+      keys::with_width(codec.width_bytes(), [&]<class K>() {
+        auto& of_width = std::get<keys::codec_of<K>>(codecs_[i]);
+        of_width = codec.of<K>();
+        sorts_[i] = {find_network_sort<K>(of_width.is_identity()), &of_width, sizeof(K) - 1};
+      });
+    }
+  }
+  network_sorts(const network_sorts&) = delete;
+  network_sorts& operator=(const network_sorts&) = delete;
+
+  [[nodiscard]] const sort_of_type& of(key_type type, direction d) const {
+    return sorts_[2 * static_cast<std::size_t>(type) + (keys::is_descending(d) ? 1 : 0)];
+  }
+
+ private:
+  static constexpr std::size_t num_types = static_cast<std::size_t>(key_type::f64) + 1;
+  using codecs_of_widths = std::tuple<keys::codec_of<std::uint8_t>, keys::codec_of<std::uint16_t>,
+                                      keys::codec_of<std::uint32_t>, keys::codec_of<std::uint64_t>>;
+  std::array<sort_of_type, 2 * num_types> sorts_;
+  std::array<codecs_of_widths, 2 * num_types> codecs_;
+};
+
 }  // namespace
+
+bool sort_smallest(key_type type, void* keys, std::uint64_t num_keys, direction d) {
+  static const network_sorts sorts;
+  const network_sorts::sort_of_type& chosen = sorts.of(type, d);
+  if (num_keys < 2 || num_keys > chosen.by_network.most_keys || keys == nullptr ||
+      (reinterpret_cast<std::uintptr_t>(keys) & chosen.misaligned_bits) != 0) {
+    return false;
+  }
+  chosen.by_network.sort(chosen.codec, keys, num_keys);
+  return true;
+}
 
 worker_scratch& kept_worker_scratch() { return kept.of_worker(); }
 

@@ -18,6 +18,10 @@ struct worker_scratch;
 /// The calling thread's, for sorts by digits and of pairs, which it keeps until it ends. Throws std::bad_alloc.
 [[nodiscard]] worker_scratch& kept_worker_scratch();
 
+/// Sorts keys that one sorting network takes, without scratch. Returns false, with nothing done, where they are fewer
+/// than two or too many, where checks would refuse them, or where the machine's vectors are too narrow.
+[[nodiscard]] bool sort_smallest(key_type type, void* keys, std::uint64_t num_keys, direction d);
+
 /// Sorts `num_keys` keys of up to most_small_bytes by `codec`, which folds no ties. Throws std::bad_alloc with the keys
 /// untouched.
 void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys);

@@ -137,7 +137,9 @@ class finisher {
   using T = lane_type<K>;
   using D = full_tag<K>;
   using V = hn::Vec<D>;
-  finisher(const keys::codec_of<K>& codec, K* result_end) : codec_(codec), result_end_(result_end) {}
+  /// A codec that is not the identity outlives this. Copies of it right after it was made would wait for its bytes.
+  finisher(const keys::codec_of<K>& codec, K* result_end)
+      : codec_(identity ? no_codec : codec), result_end_(result_end) {}
 
   /// `num_keys` <= network_size() lane bits; keys of 16 bits have a vector's room behind them. Whole vectors are
   /// written where the result goes on.
@@ -177,6 +179,7 @@ class finisher {
  private:
   static constexpr std::uint64_t lanes = lanes_of<K>();
   static constexpr bool are_lane_bits = identity && sizeof(K) != 8;
+  static constexpr keys::codec_of<K> no_codec{};
 
   template <bool encoded>
   HWY_INLINE void sort_few(const T* keys, std::uint64_t num_keys, K* result) const {
@@ -270,9 +273,16 @@ class finisher {
     hn::BlendedStore(x, lanes_of_row<row>(d, count), d, to + begin_of<row>(num_keys));
   }
 
-  keys::codec_of<K> codec_;
+  const keys::codec_of<K>& codec_;
   K* result_end_;
 };
+
+/// The function of network_sort (network_sort.hpp) for keys of 16 bits and more.
+template <class K, bool identity>
+void sort_by_network(const void* codec, void* keys, std::uint64_t num_keys) {
+  K* const all = static_cast<K*>(keys);
+  finisher<K, identity>(*static_cast<const keys::codec_of<K>*>(codec), all + num_keys).sort_raw(all, num_keys, all);
+}
 
 #endif
 

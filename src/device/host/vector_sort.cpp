@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "device/host/network_sort.hpp"
 #include "device/host/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -265,6 +266,11 @@ void vector_sort_large_of(const keys::codec_of<K>& codec, K* keys, K* other, K* 
   vector_sort_large_as<K, false>(codec, keys, other, result, num_keys, scratch);
 }
 
+template <class K>
+network_sort network_sort_of(bool is_identity) {
+  return {network_size<K>(), is_identity ? &sort_by_network<K, true> : &sort_by_network<K, false>};
+}
+
 bool has_sort() { return true; }
 
 #else  // other vectors are too narrow
@@ -286,6 +292,10 @@ void finish_of(const keys::codec_of<K>&, const vector_part<K>&, const vector_sor
 template <class K>
 void vector_sort_runs_of(const keys::codec_of<K>&, std::span<const key_run<K>>, K*, std::uint64_t,
                          const vector_sort_scratch<K>&) {}
+template <class K>
+network_sort network_sort_of(bool) {
+  return {};
+}
 bool has_sort() { return false; }
 
 #endif
@@ -310,7 +320,8 @@ bool has_sort() { return false; }
   }                                                                                                                    \
   void finish_##SUFFIX(const keys::codec_of<K>& c, const vector_part<K>& p, const vector_sort_scratch<K>& s) {         \
     finish_of(c, p, s);                                                                                                \
-  }
+  }                                                                                                                    \
+  network_sort network_sort_##SUFFIX(bool is_identity) { return network_sort_of<K>(is_identity); }
 SPANSORT_VECTOR_SORT(std::uint32_t, u32)
 SPANSORT_VECTOR_SORT(std::uint64_t, u64)
 #undef SPANSORT_VECTOR_SORT
@@ -359,6 +370,10 @@ bool has_vector_sort() {
   void vector_sort_finish<K>(const keys::codec_of<K>& c, const vector_part<K>& p, const vector_sort_scratch<K>& s) { \
     static const auto best = SPANSORT_CHOOSE_FUNCTION(finish_##SUFFIX);                                              \
     best(c, p, s);                                                                                                   \
+  }                                                                                                                  \
+  template <>                                                                                                        \
+  network_sort find_network_sort<K>(bool is_identity) {                                                              \
+    return SPANSORT_CHOOSE_FUNCTION(network_sort_##SUFFIX)(is_identity);                                             \
   }
 SPANSORT_DISPATCH(std::uint32_t, u32)
 SPANSORT_DISPATCH(std::uint64_t, u64)
