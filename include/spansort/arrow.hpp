@@ -97,12 +97,14 @@ class arrow_table {
   [[nodiscard]] std::string_view column_name(std::uint64_t number) const;
   /// Throws invalid_argument where no column has the name or several have, listing those that there are.
   [[nodiscard]] std::uint64_t column_number(std::string_view name) const;
-  /// A view, good as long as a copy of the table is alive. Throws invalid_argument for columns without an order.
+  /// A view, good as long as a copy of the table is alive. An ordered dictionary (ARROW_FLAG_DICTIONARY_ORDERED) is
+  /// seen as its indices, which give its order. Throws invalid_argument for columns without an order.
   [[nodiscard]] column_span column(std::uint64_t number) const;
 
   /// Returns the rows that `rows` names, in that order, with the columns, names and metadata of this table. All
-  /// threads copy. Throws invalid_argument for rows that are not there, and where strings with offsets of 32 bits
-  /// would take more than 2 GiB.
+  /// threads copy; strings by views stay where they are, and keep the memory of the table that they came with.
+  /// Throws invalid_argument for rows that are not there, and where strings with offsets of 32 bits would take more
+  /// than 2 GiB.
   [[nodiscard]] arrow_table take(std::span<const std::uint64_t> rows, const take_options& options = {}) const;
 
   /// Makes a stream of one batch of the table, which may outlive it. Its consumer calls its release().

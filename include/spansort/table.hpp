@@ -12,11 +12,11 @@
 //
 // Rows are ordered by the first column; where they are equal in it by the second, and so on. The sort is stable. Every
 // column becomes as many bits as its values need, from the least one to the greatest; the bits of all columns together
-// are sorted as numbers of 64 bits, by as few sorts as that takes, and no two rows are ever compared.
+// are sorted as numbers of 64 bits, by as few sorts as that takes. Rows are never compared column by column.
 //
 // Memory beside n rows, with i = 4 bytes for an index (8 where the indices are wider): n * 8, and that of sort_pairs
-// with keys of 8 and values of i bytes (sort.hpp), 512 KiB a thread, n / 341 bytes, and 16 bytes for each value of a
-// dictionary.
+// with keys of 8 and values of i bytes (sort.hpp), 512 KiB a thread, n / 341 bytes. A dictionary of d values is sorted
+// first, which takes d * 16 bytes more than an argsort_table of d rows; a limit on memory does not see it.
 //
 // All calls block. They throw invalid_argument (null pointers, offsets that fall, dictionary indices out of range),
 // device_error, out_of_memory, cancelled. Columns are only read; indices of a call that throws are unspecified.

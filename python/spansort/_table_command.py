@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import secrets
+import signal
+import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -84,29 +87,61 @@ def read(path: str, file_format: str) -> Any:
     return table.unify_dictionaries()
 
 
+def read_text(path: str) -> Any:
+    """Return a CSV file as a table of its text, so that what is written is what was read: 007 stays 007."""
+    csv = _arrow("pyarrow.csv")
+    text = _arrow("pyarrow").string()
+    with csv.open_csv(path) as reader:
+        names = reader.schema.names
+    options = csv.ConvertOptions(column_types={name: text for name in names}, strings_can_be_null=False)
+    return csv.read_csv(path, convert_options=options)
+
+
+def _give_owner(name: str, old: str) -> None:
+    """Let a new file belong to whom an old one belongs to, and be read by nobody who could not read the old one."""
+    found = os.stat(old)
+    mode = stat.S_IMODE(found.st_mode) & 0o777
+    for uid, gid in ((found.st_uid, found.st_gid), (-1, found.st_gid)):
+        with contextlib.suppress(PermissionError):
+            os.chown(name, uid, gid)
+            break
+    if os.stat(name).st_gid != found.st_gid:
+        mode &= ~0o070
+    os.chmod(name, mode)
+    access = "system.posix_acl_access"
+    with contextlib.suppress(OSError):  # file systems without lists
+        if access in os.listxattr(old):
+            # The permissions of the group are the mask of the list, and more than it may have, until the list is there.
+            os.chmod(name, mode & ~0o070)
+            os.setxattr(name, access, os.getxattr(old, access))
+
+
 @contextmanager
 def replacing(path: str) -> Iterator[str]:
     """Give the name of a new file, which takes the place of `path` where all goes well and is gone where not."""
     target = os.path.realpath(path)
+    is_there = os.path.exists(target)
+    if is_there and not os.path.isfile(target):
+        raise UsageError(f"{path}: it is no regular file, and cannot be replaced")
     name = os.path.join(os.path.dirname(target), f".spansort-{secrets.token_hex(8)}")
-    # Whoever could not read the old file cannot read the new one either.
-    mode = os.stat(target).st_mode & 0o777 if os.path.exists(target) else None
-    os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode & 0o600))
+    os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if is_there else 0o666))
     try:
         yield name
-        if mode is not None:
-            os.chmod(name, mode)
+        if is_there:
+            _give_owner(name, target)
         with open(name, "rb") as written:
             os.fsync(written.fileno())
         os.replace(name, target)
     except BaseException:
-        os.unlink(name)
+        with contextlib.suppress(FileNotFoundError):  # pyarrow removes what it could not write
+            os.unlink(name)
         raise
-    folder = os.open(os.path.dirname(target), os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    with contextlib.suppress(OSError):  # the output is there, also where the folder may not be read
+        folder = os.open(os.path.dirname(target), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _parquet_options(source: str | None, schema: Any, by: list[Column]) -> dict[str, Any]:
@@ -123,13 +158,19 @@ def _parquet_options(source: str | None, schema: Any, by: list[Column]) -> dict[
         found = file.metadata
         if found.num_row_groups == 0:
             return options
-        first = found.row_group(0)
-        options["row_group_size"] = first.num_rows
+        groups = [found.row_group(i) for i in range(found.num_row_groups)]
         options["compression"] = {
-            first.column(i).path_in_schema.split(".")[0]: first.column(i).compression.replace("UNCOMPRESSED", "NONE")
-            for i in range(first.num_columns)
+            groups[0].column(i).path_in_schema: groups[0].column(i).compression.replace("UNCOMPRESSED", "NONE")
+            for i in range(groups[0].num_columns)
         }
+        if rows := max(group.num_rows for group in groups):
+            options["row_group_size"] = rows
     return options
+
+
+def write_csv(table: Any, where: Any) -> None:
+    """Write a table as CSV, text in quotes."""
+    _arrow("pyarrow.csv").write_csv(table, where)
 
 
 def write(table: Any, path: str, file_format: str, source: str | None, by: list[Column]) -> None:
@@ -143,7 +184,7 @@ def write(table: Any, path: str, file_format: str, source: str | None, by: list[
             with pa.OSFile(name, "wb") as sink, _arrow("pyarrow.ipc").new_file(sink, table.schema) as writer:
                 writer.write_table(table)
         else:
-            _arrow("pyarrow.csv").write_csv(table, name)
+            write_csv(table, name)
 
 
 def with_nulls(by: list[Column], preset: str) -> list[Column]:
@@ -162,7 +203,11 @@ def sort(arguments: argparse.Namespace) -> None:
     input_format = format_of(arguments.input, arguments.format)
     output_format = format_of(arguments.output, None)
     table = read(arguments.input, input_format)
-    result = sort_table(table, by, preset=arguments.preset, threads=arguments.threads)
+    if input_format == output_format == "csv":
+        order = argsort_table(table, by, preset=arguments.preset, threads=arguments.threads)
+        result = take_table(read_text(arguments.input), order, threads=arguments.threads)
+    else:
+        result = sort_table(table, by, preset=arguments.preset, threads=arguments.threads)
     source = arguments.input if input_format == output_format == "parquet" else None
     write(pa.table(result), arguments.output, output_format, source, by)
 
@@ -180,13 +225,22 @@ def check(arguments: argparse.Namespace) -> None:
 def head(arguments: argparse.Namespace) -> None:
     """Run the verb `head`: the first rows in an order, as CSV."""
     pa = _arrow("pyarrow")
-    table = read(arguments.input, format_of(arguments.input, arguments.format))
+    input_format = format_of(arguments.input, arguments.format)
+    table = read(arguments.input, input_format)
+    shown = read_text(arguments.input) if input_format == "csv" else table
     if arguments.by is None:
-        rows = table.slice(0, arguments.rows)
+        rows = shown.slice(0, arguments.rows)
     else:
         order = argsort_table(table, parse_by(arguments.by), preset=arguments.preset, threads=arguments.threads)
-        rows = pa.table(take_table(table, order[: arguments.rows]))
-    _arrow("pyarrow.csv").write_csv(rows, sys.stdout.buffer)
+        rows = pa.table(take_table(shown, order[: arguments.rows]))
+    write_csv(rows, sys.stdout.buffer)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 1 << 31:
+        raise argparse.ArgumentTypeError(f"{text}: a number from 0 to 2^31 - 1 is expected")
+    return number
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -204,20 +258,22 @@ def _parser() -> argparse.ArgumentParser:
         )
         made.add_argument("--preset", choices=PRESETS, default="numpy", help="whose order nulls and NaN have")
         made.add_argument("--format", choices=["parquet", "ipc", "csv"], help="of the input, whatever its name")
-        made.add_argument("--threads", type=int, default=0, metavar="N", help="at most so many; 0: all")
+        made.add_argument("--threads", type=_count, default=0, metavar="N", help="at most so many; 0: all")
         return made
 
     verb("sort", sort, "Writes the rows in the order of columns, whole or not at all.", True).add_argument(
         "-o", "--output", required=True, help="may be the input; its name says its format"
     )
     verb("check", check, "Says whether the rows are in order; exit status 1 where they are not.", True)
-    verb("head", head, "Prints the first rows as CSV.", False).add_argument("-n", "--rows", type=int, default=10)
+    verb("head", head, "Prints the first rows as CSV.", False).add_argument("-n", "--rows", type=_count, default=10)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit status: 0, 1 (not in order), 2 usage, 3 bad input, 4 I/O, 6 memory."""
+    """Run the command; return the exit status: 0, 1 (not in order), 2 usage, 3 bad input, 4 I/O, 6 memory, 8 anything else."""
     given = _parser().parse_args(arguments)
+    if arguments is None:
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # what was begun is cleared away
     status = 0
     try:
         given.run(given)
@@ -241,9 +297,10 @@ def _status_of(reason: Exception) -> int:
         return 4
     if isinstance(reason, (UsageError, TypeError)):
         return 2
-    if isinstance(reason, (Error, ValueError)):  # pyarrow's errors of files are ValueErrors
+    # pyarrow's errors of files are ValueErrors, and those of types that a format does not have the other ones.
+    if isinstance(reason, (Error, ValueError, NotImplementedError)):
         return 3
-    raise reason
+    return 8
 
 
 if __name__ == "__main__":

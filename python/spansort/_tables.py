@@ -105,6 +105,8 @@ def _table_of(data: Any, function: str) -> _core.ArrowTable:
 
 
 def _keys_of(by: By, descending: bool, preset: str, function: str) -> list[_core.TableKey]:
+    if isinstance(by, tuple) and not isinstance(by, Column) and len(by) == 2 and by[1] in ("asc", "desc"):
+        raise TypeError(f"{function}: by: {by!r} could be two columns or one: [{by!r}], or a list, is expected")
     entries: Sequence[Any] = [by] if isinstance(by, (str, Column)) else list(by)
     keys = []
     for entry in entries:
@@ -173,7 +175,7 @@ def sort_table(
     """
     Return a table's rows in the order of columns, stable.
 
-    Rows become numbers of as few bits as their values need, which are sorted by radix; no two rows are compared.
+    Rows become numbers of as few bits as their values need, which are sorted; they are never compared column by column.
     Everything is in memory: the table, its order and the sorted copy.
 
     Parameters
@@ -183,7 +185,8 @@ def sort_table(
         end; several chunks are copied into one.
     by : str, Column, or sequence of str, (str, 'asc' or 'desc') and Column
         The columns, the first one first: booleans, integers, floats, decimals, dates, times, durations, strings,
-        binary, and dictionaries (categoricals) of these.
+        binary, and dictionaries of these. Categoricals that say that they are ordered are sorted by their categories'
+        order, others by their values.
     descending : bool, optional
         Of the columns that are given by their name alone.
     preset : {'numpy', 'pandas', 'duckdb', 'polars', 'datafusion'}, optional

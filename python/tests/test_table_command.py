@@ -69,9 +69,43 @@ def test_head(tmp_path: pathlib.Path, capfdbinary: Any) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n3,x\n1,y\n2,z\n")
     assert main(["head", str(path), "--by", "a:desc", "-n", "2"]) == 0
-    assert capfdbinary.readouterr().out == b'"a","b"\n3,"x"\n2,"z"\n'
+    assert capfdbinary.readouterr().out == b'"a","b"\n"3","x"\n"2","z"\n'
     assert main(["head", str(path), "-n", "1"]) == 0
-    assert capfdbinary.readouterr().out == b'"a","b"\n3,"x"\n'
+    assert capfdbinary.readouterr().out == b'"a","b"\n"3","x"\n'
+
+
+def test_text_of_csv_stays(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('zip,name\n010,"a, b"\n007,NA\n1e1,\n')
+    assert main(["sort", str(path), "--by", "zip:desc", "-o", str(path)]) == 0
+    assert path.read_text() == '"zip","name"\n"010","a, b"\n"1e1",""\n"007","NA"\n'
+
+
+def test_tables_without_rows(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a.b": pa.array([], pa.int64()), "a": pa.array([], pa.string())}), path)
+    for _ in range(2):
+        assert main(["sort", str(path), "--by", "a", "-o", str(path)]) == 0
+        assert pq.read_table(path).num_rows == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the superuser gives files away")
+def test_owner_and_group_stay(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\n2\n1\n")
+    os.chown(path, 4242, 4243)
+    path.chmod(0o640)
+    assert main(["sort", str(path), "--by", "a", "-o", str(path)]) == 0
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (4242, 4243, 0o640)
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: pathlib.Path) -> None:
+    path, pipe = tmp_path / "t.csv", tmp_path / "p.csv"
+    path.write_text("a\n2\n1\n")
+    os.mkfifo(pipe)
+    assert main(["sort", str(path), "--by", "a", "-o", str(pipe)]) == 2
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_wrong_input(tmp_path: pathlib.Path, capsys: Any) -> None:
@@ -89,6 +123,10 @@ def test_wrong_input(tmp_path: pathlib.Path, capsys: Any) -> None:
     assert status(str(path), "--by", "a,,b") == 2
     assert status(str(path), "--format", "parquet", "--by", "a") == 3
     assert main(["sort", str(path), "--by", "a", "-o", str(tmp_path / "o.xlsx")]) == 2
+    for wrong in (["-n", "-5"], ["--threads", "-1"], ["--threads", "99999999999"]):
+        with pytest.raises(SystemExit) as refused:
+            main(["head", str(path), *wrong])
+        assert refused.value.code == 2
     with pytest.raises(SystemExit) as ended:
         main(["sort", str(path), "-o", str(output)])
     assert ended.value.code == 2
@@ -100,7 +138,8 @@ def test_a_failing_write_leaves_the_output(tmp_path: pathlib.Path, monkeypatch: 
     path.write_text("a\n2\n1\n")
     output.write_bytes(b"old")
 
-    def fail(*arguments: Any, **options: Any) -> None:
+    def fail(table: Any, where: str, **options: Any) -> None:
+        os.unlink(where)  # as pyarrow does
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pq, "write_table", fail)

@@ -193,12 +193,31 @@ def test_columns_say_their_order() -> None:
     assert spansort.argsort_table(table, column("x", nulls="first")).tolist() == [1, 3, 4, 0, 2]
 
 
+def test_ordered_dictionaries() -> None:
+    pl, pd = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    frame = pl.DataFrame({"x": pl.Series(["b", "a", None, "c"], dtype=pl.Enum(["c", "b", "a"]))})
+    assert spansort.argsort_table(frame, "x", preset="polars").tolist() == frame["x"].arg_sort().to_list()
+    kind = pd.CategoricalDtype(["lo", "mid", "hi"], ordered=True)
+    sizes = pd.DataFrame({"x": pd.Series(["mid", "lo", "hi", None, "lo"], dtype=kind)})
+    expected = sizes.sort_values("x", kind="stable").index.tolist()
+    assert spansort.argsort_table(sizes, "x", preset="pandas").tolist() == expected
+    taken = pd.DataFrame.from_arrow(spansort.sort_table(sizes, "x", preset="pandas"))
+    assert taken["x"].tolist()[:4] == ["lo", "lo", "mid", "hi"]
+
+
+def test_dictionaries_that_are_slices() -> None:
+    words = pa.array(["a", "b", "c", "d"])
+    chunks = [pa.DictionaryArray.from_arrays(pa.array([0, 1], "i1"), words.slice(at, 2)) for at in (0, 2)]
+    with pytest.raises(ValueError, match="its chunks have different dictionaries"):
+        spansort.sort_table(pa.table({"x": pa.chunked_array(chunks)}), "x")
+
+
 def test_record_batches_and_tables() -> None:
     batch = pa.record_batch({"a": [3, 1, 2]})
     table = spansort.sort_table(batch, "a")
     assert repr(table) == "spansort.Table of 3 rows: a"
     assert pa.schema(table).names == ["a"]
-    assert pa.table(spansort.sort_table(table, ("a", "desc") and [("a", "desc")]))["a"].to_pylist() == [3, 2, 1]
+    assert pa.table(spansort.sort_table(table, [("a", "desc")]))["a"].to_pylist() == [3, 2, 1]
     assert pa.table(table)["a"].to_pylist() == [1, 2, 3]  # a table is handed out as often as it is asked for
 
 
@@ -213,6 +232,8 @@ def test_wrong_arguments() -> None:
         spansort.sort_table(flat, "b")
     with pytest.raises(TypeError, match="'asc' or 'desc'"):
         spansort.sort_table(flat, [("a", "down")])
+    with pytest.raises(TypeError, match=r"\[\('a', 'desc'\)\]"):
+        spansort.sort_table(flat, ("a", "desc"))
     with pytest.raises(ValueError, match="expected one of numpy, pandas"):
         spansort.sort_table(flat, "a", preset="excel")
     with pytest.raises(ValueError, match="nulls: 'middle' is none of last first"):

@@ -17,12 +17,18 @@ struct exported {
   std::vector<T*> child_pointers;
   T dictionary{};
 
-  static void release(T* of) noexcept {
-    const std::unique_ptr<exported> behind(static_cast<exported*>(of->private_data));
-    for (T& child : behind->children) {
+  exported() = default;
+  exported(const exported&) = delete;
+  exported& operator=(const exported&) = delete;
+  ~exported() {
+    for (T& child : children) {
       if (child.release != nullptr) child.release(&child);
     }
-    if (behind->dictionary.release != nullptr) behind->dictionary.release(&behind->dictionary);
+    if (dictionary.release != nullptr) dictionary.release(&dictionary);
+  }
+
+  static void release(T* of) noexcept {
+    delete static_cast<exported*>(of->private_data);
     of->release = nullptr;
   }
 

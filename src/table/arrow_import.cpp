@@ -6,6 +6,7 @@
 
 #include "spansort/errors.hpp"
 #include "table/arrow_exchange.hpp"
+#include "table/check_column.hpp"
 
 namespace spansort::table {
 namespace {
@@ -40,6 +41,7 @@ void point_at_buffers(const described_array& described, column_data& column) {
     span.num_view_buffers = static_cast<std::uint64_t>(array.n_buffers - fewest);
     span.view_buffers = array.buffers + 2;
     span.view_buffer_bytes = static_cast<const std::int64_t*>(array.buffers[array.n_buffers - 1]);
+    column.view_memory = {column.memory};
   } else if (fewest == 3) {
     span.offsets = array.buffers[1];
     span.values = array.buffers[2];
@@ -58,9 +60,10 @@ column_data column_of(const described_array& described, const std::shared_ptr<Ar
                  .first_row = described.first_row};
   point_at_buffers(described, column);
   const bool needs_values = described.num_rows != 0;
-  const bool has_offsets = column.layout.kind == column_kind::bytes32 || column.layout.kind == column_kind::bytes64;
-  described.require(!needs_values || (has_offsets ? column.span.offsets : column.span.values) != nullptr,
-                    "its values are a null pointer");
+  described.require(
+      !needs_values || (has_offsets(column.span.kind) ? column.span.offsets : column.span.values) != nullptr,
+      "its values are a null pointer");
+  check_strings(column.span, column.num_rows);
   if (column.layout.kind != column_kind::dictionary) return column;
   described.require(array.dictionary != nullptr, "its dictionary is missing");
   const ArrowArray& dictionary = *array.dictionary;
@@ -92,7 +95,12 @@ bool is_struct(const ArrowSchema& schema) {
 }
 
 bool has_null_rows(const ArrowArray& batch) {
-  return batch.null_count != 0 && batch.n_buffers > 0 && batch.buffers != nullptr && batch.buffers[0] != nullptr;
+  const bool has_bits = batch.n_buffers > 0 && batch.buffers != nullptr && batch.buffers[0] != nullptr;
+  if (batch.null_count == 0 || !has_bits) return false;
+  for (std::int64_t row = 0; row < batch.length; ++row) {
+    if (!bit_at(batch.buffers[0], static_cast<std::uint64_t>(batch.offset + row))) return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -112,7 +112,6 @@ arrow_table::arrow_table(ArrowArrayStream* stream) {
   if (chunks.empty()) made->columns = table::columns_without_rows(*made->schema);
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     made->columns.push_back(table::concatenate(chunks[i], made->name(i)));
-    chunks[i].clear();  // what was copied is no longer needed
   }
   state_ = std::move(made);
 }
@@ -153,6 +152,11 @@ std::uint64_t arrow_table::column_number(std::string_view name) const {
 column_span arrow_table::column(std::uint64_t number) const {
   const std::string_view name = column_name(number);
   const table::column_data& column = state_->columns[number];
+  if (column.layout.is_ordered) {
+    column_span indices = column.span;
+    indices.kind = column_kind::number;
+    return indices;
+  }
   if (column.layout.has_order) return column.span;
   throw invalid_argument(
       fmt::format("column '{}' of Arrow's type '{}' has no order", name, state_->schema->children[number]->format));

@@ -26,7 +26,8 @@ column_layout fixed_bytes(std::uint32_t width_bytes, bool has_order) {
 
 [[noreturn]] void refuse(const ArrowSchema& schema) {
   throw invalid_argument(fmt::format("column '{}': no table can be made of columns of Arrow's type '{}'",
-                                     schema.name == nullptr ? "" : schema.name, schema.format));
+                                     schema.name == nullptr ? "" : schema.name,
+                                     schema.format == nullptr ? "" : schema.format));
 }
 
 /// Returns the number at the end of a format; 0 where there is none.
@@ -100,7 +101,8 @@ column_layout layout_of(const ArrowSchema& schema) {
   if (layout.kind != column_kind::number || schema.dictionary->dictionary != nullptr) {
     refuse(schema);
   }
-  layout.has_order = layout_of(*schema.dictionary).has_order;
+  layout.is_ordered = (schema.flags & ARROW_FLAG_DICTIONARY_ORDERED) != 0;
+  layout.has_order = layout.is_ordered || layout_of(*schema.dictionary).has_order;
   layout.kind = column_kind::dictionary;
   return layout;
 }
@@ -116,6 +118,7 @@ column_data column_in(const column_layout& layout, std::uint64_t num_rows, std::
                  .view_buffers = buffers->view_buffers.data(),
                  .view_buffer_bytes = buffers->view_buffer_bytes.data(),
                  .num_view_buffers = buffers->view_buffers.size()};
+  column.view_memory = buffers->view_memory;
   column.memory = std::move(buffers);
   return column;
 }

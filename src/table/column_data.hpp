@@ -19,6 +19,7 @@ struct column_layout {
   key_type type = key_type::u64;
   std::uint32_t value_bytes = 0;  ///< of a value, a view or a dictionary's index; 0 for booleans and for offsets
   bool has_order = true;
+  bool is_ordered = false;   ///< a dictionary whose indices give the order
   bool is_all_null = false;  ///< Arrow's type without values: booleans here
 
   friend bool operator==(const column_layout&, const column_layout&) = default;
@@ -32,6 +33,7 @@ struct column_data {
   column_span span = {};
   std::uint64_t num_rows = 0;
   std::shared_ptr<const void> memory = {};
+  std::vector<std::shared_ptr<const void>> view_memory = {};  ///< that views point into
   std::shared_ptr<const column_data> dictionary = {};
 };
 
@@ -42,7 +44,7 @@ struct column_buffers {
   base::byte_buffer validity;
   std::vector<const void*> view_buffers;
   std::vector<std::int64_t> view_buffer_bytes;
-  std::vector<std::shared_ptr<const void>> kept;  ///< what views point into
+  std::vector<std::shared_ptr<const void>> view_memory;
 };
 
 /// Makes a column of `layout` that lies in `buffers`.

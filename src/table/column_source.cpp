@@ -6,7 +6,6 @@
 
 #include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
-#include "table/check_column.hpp"
 #include "table/dictionary_ranks.hpp"
 
 namespace spansort::table {
@@ -94,13 +93,15 @@ column_source dictionary_of(const sort_column& column, std::uint64_t num_rows) {
 
 }  // namespace
 
-bool is_null_value(const sort_column& column, std::uint64_t row) noexcept {
-  if (!is_valid(column.values, row)) return true;
-  if (column.values.kind != column_kind::number) return false;
-  std::uint64_t number = 0;
-  const column_source source = numbers_of(column.values, column.order);
-  source.read({.first_row = row, .num_rows = 1}, &number);
-  return number > source.greatest_value;
+std::function<bool(std::uint64_t)> null_test(const sort_column& column) {
+  if (column.values.kind != column_kind::number) {
+    return [values = column.values](std::uint64_t row) { return !is_valid(values, row); };
+  }
+  return [values = column.values, source = numbers_of(column.values, column.order)](std::uint64_t row) {
+    std::uint64_t number = 0;
+    source.read({.first_row = row, .num_rows = 1}, &number);
+    return !is_valid(values, row) || number > source.greatest_value;
+  };
 }
 
 column_sources sources_of(const sort_column& column, std::uint64_t num_rows, unsigned most_string_bits) {

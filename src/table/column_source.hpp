@@ -9,20 +9,15 @@
 #include <vector>
 
 #include "spansort/table.hpp"
+#include "table/check_column.hpp"
 #include "table/row_block.hpp"
 #include "table/string_chunks.hpp"
 
 namespace spansort::table {
 
-/// The bit of a row in a column's bitmap.
-[[nodiscard]] inline bool is_valid(const column_span& column, std::uint64_t row) noexcept {
-  if (column.validity == nullptr) return true;
-  const std::uint64_t place = column.first_row + row;
-  return (static_cast<const std::uint8_t*>(column.validity)[place / 8] >> place % 8 & 1U) != 0;
-}
-
-/// Returns whether the value of a row counts as null, in the column or as NaN. Dictionaries are not looked into.
-[[nodiscard]] bool is_null_value(const sort_column& column, std::uint64_t row) noexcept;
+/// Returns what says whether the value of a row counts as null, in the column or as NaN. Dictionaries are not looked
+/// into. The memory behind the column outlives it.
+[[nodiscard]] std::function<bool(std::uint64_t)> null_test(const sort_column& column);
 
 /// Numbers of a column, or of a part of its values.
 struct column_source {

@@ -115,15 +115,18 @@ void join_views(std::span<const column_data> chunks, std::uint64_t num_rows, col
     const std::span sizes(chunk.span.view_buffer_bytes, chunk.span.num_view_buffers);
     joined.view_buffers.insert(joined.view_buffers.end(), buffers.begin(), buffers.end());
     joined.view_buffer_bytes.insert(joined.view_buffer_bytes.end(), sizes.begin(), sizes.end());
-    joined.kept.push_back(chunk.memory);
+    joined.view_memory.insert(joined.view_memory.end(), chunk.view_memory.begin(), chunk.view_memory.end());
   }
 }
 
 /// Returns whether two dictionaries hold the same values.
 bool are_same(const column_data& a, const column_data& b) {
   if (a.num_rows != b.num_rows) return false;
-  if (a.span.values == b.span.values && a.span.offsets == b.span.offsets) return true;
-  if (!a.layout.has_order) return false;
+  const bool share_memory = a.span.values == b.span.values && a.span.offsets == b.span.offsets &&
+                            a.span.first_row == b.span.first_row && a.span.validity == b.span.validity &&
+                            a.span.view_buffers == b.span.view_buffers;
+  if (share_memory) return true;
+  if (!a.layout.has_order || a.layout != b.layout) return false;
   const column_data both[] = {a, b};
   const column_data joined = concatenate(both, "");
   const sort_column column{joined.span, {.zeros = zero_order::negative_first}};

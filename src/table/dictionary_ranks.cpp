@@ -56,8 +56,9 @@ void dictionary_ranks::rank_values(const sort_column& column) {
   std::vector<std::uint64_t> order(ranks_.size());
   argsort_rows(keys, order, {.devices = "cpu"});
   std::vector<std::uint64_t> values;
+  const auto is_null = null_test(dictionary);
   for (const std::uint64_t row : order) {
-    if (!is_null_value(dictionary, row)) values.push_back(row);
+    if (!is_null(row)) values.push_back(row);
     ranks_[row] = rank_of_null;
   }
   std::uint64_t num_distinct = 0;

@@ -7,6 +7,7 @@
 
 #include "base/math.hpp"
 #include "keys/codec.hpp"
+#include "spansort/errors.hpp"
 
 namespace spansort::table {
 namespace {
@@ -20,6 +21,8 @@ constexpr unsigned fewest_string_bits = 28;
 
 constexpr unsigned offset_bits = 48;  // no memory is larger
 constexpr std::uint64_t chunk_flag = std::uint64_t{1} << 63;
+
+constexpr std::uint64_t most_words = std::uint64_t{1} << (63 - offset_bits);
 
 constexpr bool is_chunk(std::uint64_t step) { return (step & chunk_flag) != 0; }
 constexpr std::uint64_t word_of(std::uint64_t step) { return (step & ~chunk_flag) >> offset_bits; }
@@ -61,7 +64,11 @@ void row_keys::append_piece(key_piece piece) {
   if (left == 0) return;
   pieces_.push_back(std::move(piece));
   while (left != 0) {
-    if (is_last_word_full_) words_.emplace_back();
+    if (is_last_word_full_) {
+      if (words_.size() == most_words)
+        throw invalid_argument("argsort_table: columns of more than 262,144 bytes a row");
+      words_.emplace_back();
+    }
     word_layout& word = words_.back();
     const unsigned num_bits = std::min(left, word_bits - word.num_bits);
     for (word_part& part : word.parts) part.shift += num_bits;

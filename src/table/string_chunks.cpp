@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "table/string_chunks.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -11,7 +9,6 @@
 
 #include "base/for_blocks.hpp"
 #include "base/math.hpp"
-#include "spansort/errors.hpp"
 #include "table/column_source.hpp"
 
 namespace spansort::table {
@@ -23,8 +20,6 @@ std::uint64_t common_prefix(row_bytes a, row_bytes b, std::uint64_t most) {
   const std::uint64_t end = std::min({a.size, b.size, most});
   return static_cast<std::uint64_t>(std::mismatch(a.data, a.data + end, b.data).first - a.data);
 }
-
-bool has_offsets(column_kind kind) { return kind == column_kind::bytes32 || kind == column_kind::bytes64; }
 
 }  // namespace
 
@@ -38,7 +33,7 @@ struct string_column::lengths {
 };
 
 string_column::string_column(const column_span& column, std::uint64_t num_rows, unsigned most_bits) : column_(column) {
-  check_last_offset(num_rows);
+  check_strings(column, num_rows);
   if (num_rows != 0 && has_offsets(column.kind)) {
     bytes_end_ = static_cast<const std::byte*>(column.values) + offset_at(column.first_row + num_rows);
   }
@@ -57,19 +52,9 @@ string_column::string_column(const column_span& column, std::uint64_t num_rows, 
   choose_chunks(all, most_bits);
 }
 
-/// Offsets that do not fall are not negative where the last of them is not.
-void string_column::check_last_offset(std::uint64_t num_rows) const {
-  if (num_rows == 0 || !has_offsets(column_.kind)) return;
-  const std::uint64_t most = column_.kind == column_kind::bytes32 ? std::numeric_limits<std::int32_t>::max()
-                                                                  : std::numeric_limits<std::int64_t>::max();
-  if (offset_at(column_.first_row + num_rows) <= most) return;
-  throw invalid_argument("argsort_table: an offset of strings is negative");
-}
-
 string_column::lengths string_column::lengths_of(std::uint64_t begin, std::uint64_t end) const {
   lengths block;
   for (std::uint64_t row = begin; row < end; ++row) {
-    check_place(row);
     if (is_null(row)) continue;
     const row_bytes text = at(row);
     block.common = block.is_empty() ? text.size : common_prefix(at(block.example), text, block.common);
@@ -78,23 +63,6 @@ string_column::lengths string_column::lengths_of(std::uint64_t begin, std::uint6
     block.example = std::min(block.example, row);
   }
   return block;
-}
-
-void string_column::check_place(std::uint64_t row) const {
-  if (has_offsets(column_.kind)) {
-    const std::uint64_t place = column_.first_row + row;
-    if (offset_at(place) <= offset_at(place + 1)) return;
-    throw invalid_argument(fmt::format("argsort_table: the offsets of strings fall behind row {}", row));
-  }
-  if (column_.kind != column_kind::byte_views || is_null(row)) return;
-  const byte_view& view = view_at(row);
-  if (view.size >= 0 && static_cast<std::uint64_t>(view.size) <= byte_view::most_inline_bytes) return;
-  const bool is_buffer = view.buffer >= 0 && static_cast<std::uint64_t>(view.buffer) < column_.num_view_buffers;
-  if (view.size >= 0 && is_buffer && view.offset >= 0 &&
-      std::int64_t{view.offset} + view.size <= column_.view_buffer_bytes[view.buffer]) {
-    return;
-  }
-  throw invalid_argument(fmt::format("argsort_table: the string of row {} lies outside of its buffers", row));
 }
 
 void string_column::choose_chunks(const lengths& all, unsigned most_bits) {

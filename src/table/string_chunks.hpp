@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "spansort/table.hpp"
+#include "table/check_column.hpp"
 
 namespace spansort::table {
 
@@ -13,16 +14,6 @@ namespace spansort::table {
 struct row_bytes {
   const std::byte* data = nullptr;
   std::uint64_t size = 0;
-};
-
-/// One of Arrow's views: up to 12 bytes lie in it, more in a buffer behind their first four.
-struct byte_view {
-  static constexpr std::uint64_t most_inline_bytes = 12;
-
-  std::int32_t size = 0;
-  std::byte prefix[4] = {};
-  std::int32_t buffer = 0;
-  std::int32_t offset = 0;
 };
 
 /// A column of strings or of bytes of one width.
@@ -49,8 +40,6 @@ class string_column {
 
  private:
   struct lengths;
-  void check_last_offset(std::uint64_t num_rows) const;
-  void check_place(std::uint64_t row) const;
   [[nodiscard]] const byte_view& view_at(std::uint64_t row) const noexcept;
   [[nodiscard]] lengths lengths_of(std::uint64_t begin, std::uint64_t end) const;
   void choose_chunks(const lengths& all, unsigned most_bits);

@@ -118,7 +118,7 @@ void take_values_of_kind(const column_data& column, row_list rows, std::string_v
     case column_kind::byte_views:
       taken.view_buffers.assign(span.view_buffers, span.view_buffers + span.num_view_buffers);
       taken.view_buffer_bytes.assign(span.view_buffer_bytes, span.view_buffer_bytes + span.num_view_buffers);
-      taken.kept.push_back(column.memory);
+      taken.view_memory = column.view_memory;
       break;
     default: break;
   }

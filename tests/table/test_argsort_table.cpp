@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "spansort/spansort.hpp"
@@ -167,6 +168,8 @@ TEST(ArgsortTable, RefusesColumnsThatAreNone) {
   refuses({.kind = column_kind::bytes32, .values = numbers.data()});
   refuses({.kind = column_kind::bytes32, .values = numbers.data(), .offsets = falling.data()});
   refuses({.kind = column_kind::bytes32, .values = numbers.data(), .offsets = negative.data()});
+  const std::vector<std::uint32_t> far = {0, 1U << 29, 5};
+  refuses({.kind = column_kind::bytes32, .values = numbers.data(), .offsets = far.data()});
   refuses({.kind = column_kind::dictionary, .type = key_type::i8, .values = outside.data()});
   column_span of_dictionary{.kind = column_kind::dictionary,
                             .type = key_type::i8,
@@ -192,6 +195,15 @@ TEST(ArgsortTable, RefusesColumnsThatAreNone) {
   of_views.view_buffer_bytes = sizes;
   refuses(of_views);
   refuses(as_column(numbers), {.nans = static_cast<nan_order>(3)});
+}
+
+TEST(ArgsortTable, MoreColumnsThanWordsAreNumberedForAreRefused) {
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const std::vector<std::int64_t> values = {least, std::numeric_limits<std::int64_t>::max(), least, 5};
+  std::vector<sort_column> by(1 << 15, {as_column(values), {}});
+  EXPECT_EQ(argsort_table(by, values.size()), (std::vector<std::uint64_t>{0, 2, 3, 1}));
+  by.push_back(by.front());
+  EXPECT_THROW(static_cast<void>(argsort_table(by, values.size())), invalid_argument);
 }
 
 TEST(ArgsortTable, KeepsACeilingOnMemoryAndReportsTheWhole) {

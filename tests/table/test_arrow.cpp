@@ -169,6 +169,39 @@ TEST(Arrow, DictionariesOfChunksHaveToBeTheSame) {
   EXPECT_EQ(first.num_unreleased, 0);
 }
 
+TEST(Arrow, DictionariesOfChunksMayBePartsOfOne) {
+  random_words random(seed_for(17));
+  arrow_source source;
+  source.columns.push_back(make_column(
+      {.kind = column_kind::dictionary, .type = key_type::u8, .contents = table_contents::few}, 10, random));
+  source.chunk_ends = {5, 10};
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  for (const bool is_later : {false, true}) {
+    table_column& part =
+        is_later ? *(source.later_dictionary = std::make_unique<table_column>()) : *source.columns[0]->dictionary;
+    part.column.values = as_column(values);
+    part.column.values.first_row = is_later ? 3 : 0;
+    part.cells.assign(3, {});
+  }
+  ArrowArrayStream stream = stream_of(source);
+  EXPECT_THROW(arrow_table{&stream}, invalid_argument);
+}
+
+TEST(Arrow, ViewsKeepTheTableThatTheyCameWithAndNoneBetween) {
+  random_words random(seed_for(18));
+  arrow_source source;
+  source.columns.push_back(make_column({.kind = column_kind::byte_views}, 20, random));
+  source.chunk_ends = {7, 20};
+  {
+    arrow_table table = read(source);
+    const std::vector<std::uint64_t> rows = all_rows(20);
+    for (int i = 0; i < 100'000; ++i) table = table.take(rows);  // a chain of as many owners would end the stack
+    expect_rows(table, source, rows);
+    EXPECT_GT(source.num_unreleased, 0);
+  }
+  EXPECT_EQ(source.num_unreleased, 0);
+}
+
 TEST(Arrow, UnknownTypesAndNamesAreRefused) {
   random_words random(seed_for(16));
   arrow_source source;

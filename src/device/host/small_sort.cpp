@@ -165,6 +165,7 @@ class network_sorts {
 }  // namespace
 
 bool sort_smallest(key_type type, void* keys, std::uint64_t num_keys, direction d) {
+  if (type > key_type::f64) return false;  // which is refused where arguments are checked
   static const network_sorts sorts;
   const network_sorts::sort_of_type& chosen = sorts.of(type, d);
   if (num_keys < 2 || num_keys > chosen.by_network.most_keys || keys == nullptr ||
