@@ -13,7 +13,7 @@ from support import is_sanitized, main
 NUM_KILLS = int(os.environ.get("SPANSORT_TEST_KILLS", 4 if IS_SMALL else 12))
 MOST_PLACES = 20 if IS_SMALL else 150
 NUM_BYTES = (16 if IS_SMALL else 100) << 20
-CEILING = "32M"
+CEILING = "36M"
 
 
 class EveryCall(FaultTest):

@@ -309,7 +309,7 @@ class ControlGroup(MemoryTest):
     def test_default_ceiling_keeps_to_the_group(self):
         """Without -S: a part of what the group has left."""
         with open(self.limit, "w", encoding="ascii") as file:
-            file.write(str(64 * MEBIBYTE))
+            file.write(str(80 * MEBIBYTE))
         self.old_output()
         done = self.sort(preexec_fn=self.enter, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
