@@ -63,9 +63,14 @@ void expect_sorts(key_type type, std::uint64_t num_keys, unsigned num_threads, u
 TEST(SharedSort, SortsOnAnyNumberOfThreads) {
   if (!has_shared_sort(4)) GTEST_SKIP() << "vectors of this machine are too narrow";
   std::mt19937_64 random(test::base_seed());
+  // Under a sanitizer every fifth kind of keys at a time: each has its turn at some size or other.
+  const unsigned kind_step = test::is_small_scale() ? 5 : 1;
+  unsigned first_kind = 0;
   for (const unsigned num_threads : {1U, 2U, 3U, 4U, 9U}) {
     for (const std::uint64_t num_keys : {1U, 63U, 1000U, 20'000U, 65'537U, 100'003U, 300'000U}) {
-      for (unsigned kind = 0; kind < num_kinds; ++kind) {
+      if (test::is_small_scale() && num_keys > 100'003) continue;
+      first_kind = (first_kind + 1) % kind_step;
+      for (unsigned kind = first_kind; kind < num_kinds; kind += kind_step) {
         expect_sorts<std::uint32_t>(key_type::u32, num_keys, num_threads, kind, random);
         expect_sorts<std::uint32_t>(key_type::f32, num_keys, num_threads, kind, random);
         expect_sorts<std::uint64_t>(key_type::i64, num_keys, num_threads, kind, random);
