@@ -153,7 +153,7 @@ SHAPES = ["int64", "int32 of 100, float64", "int32 of 100, int32, int64", "float
 # Operations by name; each contender is a name, a call, and what makes its result comparable with the others'.
 OPERATIONS = {"sort": sorts, "argsort": argsorts, "sort_pairs": pairs, "take": takes, "quantile": quantiles,
               "top_k": tops, "unique_counts": uniques, "sort_table": tables}
-# Of float32 quantiles NumPy computes in that type.
+# NumPy computes quantiles of float32 in that type.
 TOLERANCE = 1e-5
 
 

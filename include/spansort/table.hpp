@@ -37,7 +37,7 @@
 
 namespace spansort {
 
-/// How the values of a column lie in memory.
+/// A kind says how the values of a column lie in memory.
 enum class column_kind : std::uint8_t {
   number,       ///< of a key type; dates, times, timestamps, durations and decimals of up to 64 bits are integers
   boolean,      ///< a bit each, the lowest of a byte first

@@ -17,7 +17,7 @@ Order = Union[str, Sequence[Union[str, tuple[str, str]]], None]
 
 _MOST_BYTES = 256  # of a field of plain bytes
 _INDEX = np.dtype("int64")
-# What is subtracted from dates as unsigned integers, so that NaT, the least integer, becomes the greatest one.
+# This number is subtracted from dates as unsigned integers, so that NaT, the least integer, becomes the greatest one.
 _NAT_BIAS = np.uint64((1 << 63) + 1)
 
 

@@ -23,7 +23,7 @@ constexpr std::uint64_t block_elements = std::uint64_t{1} << 15;
 constexpr std::uint64_t elements_of_a_thread = std::uint64_t{1} << 16;
 constexpr unsigned most_threads = 64;
 
-/// What threads share that sort the rows of one array.
+/// The rows of one array, which several threads take in turn and sort.
 class row_queue {
  public:
   row_queue(const array_memory& memory, const spansort::sort_options& options, const row_work& work)

@@ -82,7 +82,7 @@ def cut(table: Any, rng: np.random.Generator) -> Any:
 @pytest.mark.parametrize("rows", SIZES)
 def test_pyarrow(rows: int) -> None:
     rng = np.random.default_rng([SEED, rows])
-    # Its sort is stable; it has no order for views, and dictionaries are ordered by their indices there.
+    # The sort of pyarrow is stable; it has no order for views, and orders dictionaries by their indices.
     names = ["i8", "u64", "f64", "f32", "bool", "text", "large", "binary", "date", "time", "decimal"]
     for _ in range(10):
         table = cut(random_table(rows, rng), rng)

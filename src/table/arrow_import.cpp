@@ -37,7 +37,7 @@ void point_at_buffers(const described_array& described, column_data& column) {
   column_span& span = column.span;
   span.validity = array.null_count == 0 ? nullptr : array.buffers[0];
   if (column.layout.kind == column_kind::byte_views) {
-    // Behind the views lie their buffers, and behind these the buffers' sizes.
+    // The views' buffers lie behind the views, and the buffers' sizes behind these.
     span.num_view_buffers = static_cast<std::uint64_t>(array.n_buffers - fewest);
     span.view_buffers = array.buffers + 2;
     span.view_buffer_bytes = static_cast<const std::int64_t*>(array.buffers[array.n_buffers - 1]);

@@ -49,7 +49,7 @@ std::shared_ptr<ArrowArray> next_batch(ArrowArrayStream& stream) {
   return batch.release == nullptr ? nullptr : table::take_over(&batch);
 }
 
-/// What a stream of one batch hands out.
+/// The table behind a stream of one batch.
 struct exported_stream {
   arrow_table table;
   bool is_at_end = false;

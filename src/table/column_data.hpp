@@ -13,7 +13,7 @@
 
 namespace spansort::table {
 
-/// How a column's values lie, by Arrow's format string.
+/// A layout says how a column's values lie, by Arrow's format string.
 struct column_layout {
   column_kind kind = column_kind::number;
   key_type type = key_type::u64;

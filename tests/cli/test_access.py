@@ -62,7 +62,7 @@ class Lists(AccessTest):
     LIST = acl((USER_OBJ, 6), (USER, 4, 1234), (GROUP_OBJ, 0), (MASK, 4), (OTHER, 0))
 
     def test_a_list_is_kept(self):
-        # Its mask shows as the group's bits, and without the list the group could read.
+        # The list's mask shows as the group's bits, and without the list the group could read.
         self.set_attribute(self.output, ACL, self.LIST)
         self.sort()
         self.assertEqual(self.attribute(ACL), self.LIST)

@@ -11,7 +11,7 @@
 namespace spansort::test {
 namespace {
 
-/// What a struct points into, released with it.
+/// The memory that a struct points into is released with it.
 struct schema_memory {
   arrow_source* source = nullptr;
   std::string format;

@@ -124,7 +124,7 @@ TEST(strangers, EndlessMessagesAreNotRead) {
     while (!is_over && caller.is_open() && send_all(caller.get(), frames)) num_bytes += frames.size();
     if (num_bytes > most_bytes) most_bytes = num_bytes;
   });
-  // What the kernel takes before the connection is reset.
+  // The kernel takes some bytes before the connection is reset.
   EXPECT_LT(most_bytes, std::size_t{16} << 20);
 }
 

@@ -55,7 +55,7 @@ class level_sorter {
     call_.add_moves(num_keys, 2);
   }
 
-  /// Few distinct keys, keys alone: writes them by their counts instead of moving them.
+  /// Writes keys alone of few distinct values by their counts instead of moving them.
   bool fill_instead(split source, split result, std::uint64_t num_keys, level_counts<K>& level, bool can_stop) {
     if constexpr (!keys_alone) return false;
     const unsigned end = level.differing_end;

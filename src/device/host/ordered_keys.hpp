@@ -76,7 +76,7 @@ bool sort_heavy_values(const keys::codec_of<K>& codec, K* keys, std::uint64_t nu
       set_others_aside(keys, num_keys, std::span<const K>(found.heavy.data(), found.num_heavy), counts.data(), others);
   if (left > num_keys / 2) return false;
   if (left != 0) vector_sort(codec, static_cast<const K*>(others), keys, left, of_others);
-  // From the greatest value down, others move to behind it.
+  // Others move to behind the heavy values, from the greatest of these down.
   const auto order = order_values(codec, found.heavy, found.num_heavy);
   K* end = keys + num_keys;
   for (unsigned i = found.num_heavy; i-- > 0;) {

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
 
-/// What one call uses, for whoever comes first.
+/// The threads and the memory of one call at a time: whoever comes first has them.
 class kept_team {
  public:
   /// Returns the threads, with their scratch and memory for three arrays of the given sizes.

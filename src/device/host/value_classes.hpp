@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // This header moves the values of pairs whose keys are a few: those of each key to where they lie side by side in the
 // result, in input order, by a compare and a compression for each key, or by a hash of the key where these are more.
-// Where the keys are not all there is, the other pairs are set apart.
+// The other pairs are set apart where these keys are not all.
 #pragma once
 
 #include <algorithm>

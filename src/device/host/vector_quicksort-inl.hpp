@@ -107,7 +107,7 @@ class quicksorter {
     return left;
   }
 
-  /// Where keys that are neither below nor above a pivot begin and end.
+  /// The keys that are neither below nor above a pivot.
   struct middle_range {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;

@@ -67,7 +67,7 @@ bool sort_slots(const finisher<K, identity>& finish, const lane_type<K>* keys, s
     }
     return fullest;
   };
-  // Where values repeat, slots are uneven long before they overflow: an eighth of the keys tells.
+  // Slots of values that repeat are uneven long before they overflow: an eighth of the keys tells.
   const std::uint64_t num_whole = num_keys / 64 * 64;
   for (std::uint64_t i = 0; i < num_whole; i += 64) put_eight(keys + i);
   const double share = static_cast<double>(num_whole / 8) / static_cast<double>(num_slots);

@@ -185,7 +185,7 @@ void atomic_file::give_name() {
     announce(target_.directory + "/" + name);
     if (::linkat(AT_FDCWD, path_of_descriptor(file_.get()).c_str(), directory_.get(), name.c_str(),
                  AT_SYMLINK_FOLLOW) == 0) {
-      // What allocates could fail, and leave the file behind.
+      // A copy of the name could fail to be allocated, and would leave the file behind.
       temporary_name_ = std::move(name);
     } else if (errno != EEXIST || attempt == max_name_attempts) {
       const int code = errno;

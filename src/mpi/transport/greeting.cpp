@@ -95,7 +95,7 @@ std::optional<meeting_place> place_of(const sockaddr_storage& storage) {
       byte_writer(place) << v6.sin6_addr.s6_addr << std::span(reinterpret_cast<const unsigned char*>(&v6.sin6_port), 2);
       return place;
     case AF_INET:
-      // As a socket for IPv6 shows it: ::ffff:1.2.3.4.
+      // A socket for IPv6 shows it as ::ffff:1.2.3.4.
       std::memcpy(&v4, &storage, sizeof v4);
       place[10] = place[11] = 0xff;
       byte_writer(std::span(place).subspan(12)) << std::span(reinterpret_cast<const unsigned char*>(&v4.sin_addr), 4)

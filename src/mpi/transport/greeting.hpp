@@ -34,7 +34,7 @@ using welcome_message = std::array<unsigned char, 32>;
 /// Returns the nonce; nothing when the message is no challenge.
 [[nodiscard]] std::optional<greeting_nonce> nonce_of(const challenge_message& challenge);
 
-/// What the proofs of one connection depend on.
+/// The facts that the proofs of one connection depend on.
 struct greeting_facts {
   greeting_nonce hosts_nonce{};
   greeting_nonce callers_nonce{};

@@ -110,7 +110,7 @@ void lobby::accept_some() {
 
 void lobby::challenge(socket_handle socket) {
   const int on = 1;
-  // Only a matter of milliseconds when it fails.
+  // A failure costs milliseconds at most.
   static_cast<void>(::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
   const greeting_nonce nonce = random_nonce();
   if (!send_whole(socket.get(), make_challenge(nonce))) return;
