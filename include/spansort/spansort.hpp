@@ -17,6 +17,7 @@
 #include "spansort/report.hpp"
 #include "spansort/resident.hpp"
 #include "spansort/resident_statistics.hpp"
+#include "spansort/segmented.hpp"
 #include "spansort/sort.hpp"
 #include "spansort/sort_by.hpp"
 #include "spansort/statistics.hpp"

@@ -213,6 +213,18 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
   argsort_records<K, V, Order>(codec, keys, indices, num_keys, scratch);
 }
 
+/// Calls f(begin, num_keys) for each segment of the range that has from `fewest` to `most_keys` keys.
+template <class F>
+void for_small_segments(const segment_bounds& bounds, segment_range range, std::uint64_t fewest,
+                        std::uint64_t most_keys, const F& f) {
+  std::uint64_t begin = bounds.at(range.first);
+  for (std::uint64_t segment = range.first; segment < range.last; ++segment) {
+    const std::uint64_t end = bounds.at(segment + 1);
+    if (end - begin >= fewest && end - begin <= most_keys) f(begin, end - begin);
+    begin = end;
+  }
+}
+
 }  // namespace
 
 void sort_small_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
@@ -238,6 +250,39 @@ void argsort_small(const keys::key_codec& codec, const void* keys, void* indices
     with_value_and_order<K>(shape, of_width, [&]<class V, class Order>() {
       if constexpr (value_bytes_of<V> == 4 || value_bytes_of<V> == 8) {
         argsort_as<K, V, Order>(of_width, static_cast<const K*>(keys), static_cast<V*>(indices), num_keys);
+      }
+    });
+  });
+}
+
+void sort_small_pairs_segments(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
+                               const segment_bounds& bounds, segment_range range, std::uint64_t most_keys) {
+  const record_shape shape{codec, static_cast<unsigned>(value_bytes)};
+  keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const keys::codec_of<K> of_width = codec.of<K>();
+    with_value_and_order<K>(shape, of_width, [&]<class V, class Order>() {
+      if constexpr (value_bytes_of<V> != 0) {
+        const split_records<K, V> all{static_cast<K*>(keys), static_cast<V*>(values)};
+        for_small_segments(bounds, range, 2, most_keys, [&](std::uint64_t begin, std::uint64_t num_keys) {
+          sort_pairs_as<K, V, Order>(of_width, all + begin, num_keys);
+        });
+      }
+    });
+  });
+}
+
+void argsort_small_segments(const keys::key_codec& codec, const void* keys, void* indices, std::uint64_t index_bytes,
+                            const segment_bounds& bounds, segment_range range, std::uint64_t most_keys) {
+  const record_shape shape{codec, static_cast<unsigned>(index_bytes)};
+  keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const keys::codec_of<K> of_width = codec.of<K>();
+    with_value_and_order<K>(shape, of_width, [&]<class V, class Order>() {
+      if constexpr (value_bytes_of<V> == 4 || value_bytes_of<V> == 8) {
+        for_small_segments(bounds, range, 1, most_keys, [&](std::uint64_t begin, std::uint64_t num_keys) {
+          V* const first = static_cast<V*>(indices) + begin;
+          if (num_keys == 1) return count_up(first, 1);
+          argsort_as<K, V, Order>(of_width, static_cast<const K*>(keys) + begin, first, num_keys);
+        });
       }
     });
   });

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "device/segment_bounds.hpp"
 #include "keys/codec.hpp"
 
 namespace spansort::device::host {
@@ -22,5 +23,12 @@ void sort_small_pairs(const keys::key_codec& codec, void* keys, void* values, st
 /// std::bad_alloc.
 void argsort_small(const keys::key_codec& codec, const void* keys, void* indices, std::uint64_t index_bytes,
                    std::uint64_t num_keys);
+
+/// Do the same to each segment of the range by itself, but leave those of more than `most_keys` keys as they are; the
+/// indices count from 0 in each segment. Throw std::bad_alloc with each segment sorted or untouched.
+void sort_small_pairs_segments(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
+                               const segment_bounds& bounds, segment_range range, std::uint64_t most_keys);
+void argsort_small_segments(const keys::key_codec& codec, const void* keys, void* indices, std::uint64_t index_bytes,
+                            const segment_bounds& bounds, segment_range range, std::uint64_t most_keys);
 
 }  // namespace spansort::device::host

@@ -191,4 +191,25 @@ void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys
   });
 }
 
+void sort_small_segments(const keys::key_codec& codec, void* keys, const segment_bounds& bounds, segment_range range,
+                         std::uint64_t most_keys) {
+  keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const keys::codec_of<K> of_width = codec.of<K>();
+    const network_sort by_network = find_network_sort<K>(of_width.is_identity());
+    std::uint64_t begin = bounds.at(range.first);
+    for (std::uint64_t segment = range.first; segment < range.last; ++segment) {
+      const std::uint64_t end = bounds.at(segment + 1);
+      const std::uint64_t num_keys = end - begin;
+      K* const first = static_cast<K*>(keys) + begin;
+      begin = end;
+      if (num_keys < 2 || num_keys > most_keys) continue;
+      if (num_keys <= by_network.most_keys) {
+        by_network.sort(&of_width, first, num_keys);
+      } else {
+        sort_small(codec, first, num_keys);
+      }
+    }
+  });
+}
+
 }  // namespace spansort::device::host

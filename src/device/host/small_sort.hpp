@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "device/segment_bounds.hpp"
 #include "keys/codec.hpp"
 
 namespace spansort::device::host {
@@ -25,5 +26,10 @@ struct worker_scratch;
 /// Sorts `num_keys` keys of up to most_small_bytes by `codec`, which folds no ties. Throws std::bad_alloc with the keys
 /// untouched.
 void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys);
+
+/// Sorts each segment of the range by itself, as sort_small() does, but leaves those of more than `most_keys` keys as
+/// they are. Throws std::bad_alloc with each segment sorted or untouched.
+void sort_small_segments(const keys::key_codec& codec, void* keys, const segment_bounds& bounds, segment_range range,
+                         std::uint64_t most_keys);
 
 }  // namespace spansort::device::host
