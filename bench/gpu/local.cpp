@@ -2,6 +2,8 @@
 // Suite `local`: the local sort of one GPU next to CUB's.
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "bench/gpu/local_race.hpp"
 #include "bench/gpu/suites.hpp"
 #include "bench/gpu/timing.hpp"
@@ -39,17 +41,25 @@ constexpr local_case local_cases[] = {
     {"u32(u64)", "uniform"},
     {"u64(u32)", "uniform"},
     {"u64(u64)", "uniform"},
+    {"u8", "uniform"},
+    {"u16", "uniform"},
+    {"argsort(f32)", "uniform"},
+    {"argsort(u64)", "uniform"},
 };
 
 outcome measure(const settings& s, const local_case& c) {
   const spansort::device::cuda::device_guard guard(s.devices.front());
   const std::uint64_t num_keys = std::uint64_t{1} << s.log2_size;
-  const bool is_float = c.type[0] == 'f';
-  const race_result found = race({c.type, {c.kind, c.words, s.seed, 0, is_float}, num_keys, s.repeats});
+  const bool is_float = std::string_view(c.type).find('f') != std::string_view::npos;
+  const race_result found =
+      race({c.type, {c.kind, c.words, s.seed, 0, is_float}, num_keys, s.repeats, race_door::call});
   const auto n = static_cast<double>(num_keys);
   const double rate = giga_per_s(n, median(found.ours_ms));
   const double cub_rate = giga_per_s(n, median(found.cub_ms));
-  const std::string key_type(c.type, 3);
+  const std::string_view of_argsort = "argsort(";
+  const std::string_view all = c.type;
+  const std::string_view keys = all.starts_with(of_argsort) ? all.substr(of_argsort.size()) : all;
+  const std::string key_type(keys.substr(0, keys.find_first_of("()")));
   const auto key_bytes = static_cast<double>(spansort::size_bytes(spansort::parse_key_type(key_type)));
   const double copy_gb_per_s = giga_per_s(2 * n * key_bytes, median(found.copy_ms));
   outcome result;

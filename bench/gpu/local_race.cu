@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Works on the room device/cuda: a race of kernels must not count what the public call does around them.
+// Both sides get memory, streams and workspace before the clock starts, and a fresh copy of the input before each run.
 #include "bench/gpu/local_race.hpp"
 
 #include <algorithm>
@@ -7,15 +7,16 @@
 #include <type_traits>
 
 #include "bench/gpu/timing.hpp"
+#include "device/cuda/cuda_error.hpp"
 #include "device/cuda/handles.hpp"
-#include "device/cuda/local_sort/local_sort.hpp"
+#include "spansort/enqueue.hpp"
 #include "spansort/errors.hpp"
+#include "spansort/resident.hpp"
 
 namespace bench {
 namespace {
 
 namespace cuda = spansort::device::cuda;
-namespace keys = spansort::keys;
 
 /// Keys and values on the device; `values` is empty where none travel.
 struct record_array {
@@ -63,12 +64,15 @@ class race_track {
   using value = std::conditional_t<has_values, V, std::uint32_t>;
 
   explicit race_track(const race_request& request) : request_(request), original_(make_array()) {
-    fill_device(stream(), original_.keys.get(), sizeof(K), num_keys(), request.input);
+    constexpr unsigned word_bytes = std::max<unsigned>(sizeof(K), sizeof(std::uint32_t));
+    fill_device(stream(), original_.keys.get(), word_bytes, keys_bytes() / word_bytes, request.input);
     if constexpr (has_values) fill_places(stream(), original_.values.get(), sizeof(V), num_keys());
   }
 
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
   [[nodiscard]] std::uint64_t num_keys() const { return request_.num_keys; }
+  [[nodiscard]] race_door door() const { return request_.door; }
+  [[nodiscard]] const void* input() const { return original_.keys.get(); }
   [[nodiscard]] std::uint64_t keys_bytes() const { return num_keys() * sizeof(K); }
   [[nodiscard]] std::uint64_t values_bytes() const { return has_values ? num_keys() * sizeof(value) : 0; }
 
@@ -88,7 +92,7 @@ class race_track {
   template <class Run>
   [[nodiscard]] std::vector<double> time(const record_array& work, const Run& run) const {
     const auto prepare = [&] { restore(work); };
-    return request_.clock == race_clock::events ? event_runs_ms(stream(), request_.repeats, prepare, run)
+    return request_.door == race_door::enqueued ? event_runs_ms(stream(), request_.repeats, prepare, run)
                                                 : waiting_runs_ms(stream(), request_.repeats, prepare, run);
   }
 
@@ -98,23 +102,79 @@ class race_track {
   record_array original_;
 };
 
+struct workspace {
+  explicit workspace(std::uint64_t size_bytes)
+      : memory(cuda::allocate_device_memory(std::max<std::uint64_t>(size_bytes, 1))), given{memory.get(), size_bytes} {}
+  cuda::device_memory memory;
+  spansort::gpu_workspace given;
+};
+
 /// Leaves the result in `work`.
 template <class K, class V>
+std::vector<double> run_enqueued(const race_track<K, V>& track, spansort::key_type type, const record_array& work) {
+  const spansort::key_span keys{type, work.keys.get(), track.num_keys()};
+  if constexpr (race_track<K, V>::has_values) {
+    constexpr std::uint64_t value_bytes = sizeof(V);
+    const workspace taken(spansort::enqueue_sort_pairs_bytes(type, track.num_keys(), value_bytes));
+    return track.time(
+        work, [&] { spansort::enqueue_sort_pairs(keys, work.values.get(), value_bytes, taken.given, track.stream()); });
+  } else {
+    const workspace taken(spansort::enqueue_sort_bytes(type, track.num_keys()));
+    return track.time(work, [&] { spansort::enqueue_sort(keys, taken.given, track.stream()); });
+  }
+}
+
+template <class K, class V>
+std::vector<double> run_called(const race_track<K, V>& track, spansort::key_type type, const record_array& work) {
+  int ordinal = 0;
+  cuda::check(cudaGetDevice(&ordinal), "cudaGetDevice");
+  spansort::resident_sorter sorter({.devices = spansort::device_list::gpus({ordinal})});
+  return track.time(work, [&] {
+    spansort::shard shard{
+        .keys = work.keys.get(), .values = work.values.get(), .num_keys = track.num_keys(), .stream = track.stream()};
+    if constexpr (race_track<K, V>::has_values) {
+      sorter.sort_pairs({type, std::span(&shard, 1)}, sizeof(V));
+    } else {
+      sorter.sort({type, std::span(&shard, 1)});
+    }
+  });
+}
+
+template <class K, class V>
 std::vector<double> run_ours(const race_track<K, V>& track, spansort::key_type type, const record_array& work) {
-  const record_array alternate = track.make_array();
-  const auto scratch = cuda::allocate_device_memory(cuda::kernel_workspace::size_bytes);
-  cuda::launch_site site = cuda::make_launch_site(track.stream());
-  site.memory = cuda::kernel_workspace::in(scratch.get());
-  constexpr bool has_values = race_track<K, V>::has_values;
-  const keys::key_codec codec{type, false, has_values ? keys::tie_rule::by_input_order : keys::tie_rule::by_bits};
-  cuda::segment_sort segment;
-  segment.shape = {codec, has_values ? static_cast<unsigned>(sizeof(typename race_track<K, V>::value)) : 0U};
-  segment.source = {work.keys.get(), work.values.get()};
-  segment.alternate = {alternate.keys.get(), alternate.values.get()};
-  segment.count = track.num_keys();
-  segment.bits = {0, codec.key_bits()};
+  return track.door() == race_door::enqueued ? run_enqueued(track, type, work) : run_called(track, type, work);
+}
+
+/// Leaves the indices in `work`.
+template <class K>
+std::vector<double> run_our_argsort(const race_track<K, std::uint32_t>& track, spansort::key_type type,
+                                    const record_array& work) {
+  constexpr std::uint64_t index_bytes = sizeof(std::uint32_t);
+  const workspace taken(spansort::enqueue_argsort_bytes(type, track.num_keys(), index_bytes));
+  const spansort::const_key_span keys{type, track.input(), track.num_keys()};
   return track.time(
-      work, [&] { cuda::enqueue_segment(cuda::onesweep_sort, site, segment, nullptr, cuda::order_check::made); });
+      work, [&] { spansort::enqueue_argsort(keys, work.values.get(), index_bytes, taken.given, track.stream()); });
+}
+
+/// CUB has no argsort: its users write the positions and sort pairs, from and to arrays of their own. Leaves the
+/// indices in `work`.
+template <class T, class K>
+std::vector<double> run_cub_argsort(const race_track<K, std::uint32_t>& track, const record_array& work) {
+  const record_array sorted = track.make_array();
+  const auto positions = cuda::allocate_device_memory(track.num_keys() * sizeof(std::uint32_t));
+  const auto sort = [&](void* temporary, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(
+        temporary, bytes, static_cast<const T*>(track.input()), static_cast<T*>(sorted.keys.get()),
+        static_cast<const std::uint32_t*>(positions.get()), static_cast<std::uint32_t*>(work.values.get()),
+        track.num_keys(), 0, static_cast<int>(sizeof(T)) * 8, track.stream());
+  };
+  std::size_t temporary_bytes = 0;
+  cuda::check(sort(nullptr, temporary_bytes), "cub");
+  const auto temporary = cuda::allocate_device_memory(temporary_bytes);
+  return track.time(work, [&] {
+    fill_places(track.stream(), positions.get(), sizeof(std::uint32_t), track.num_keys());
+    cuda::check(sort(temporary.get(), temporary_bytes), "cub");
+  });
 }
 
 /// T: K, or the float of its width. The result is copied into `work` where CUB leaves it in the other buffer.
@@ -147,15 +207,37 @@ std::vector<double> run_cub(const race_track<K, V>& track, const record_array& w
   return runs_ms;
 }
 
+/// Calls f with a T as CUB is to see the keys.
+template <class K, class F>
+decltype(auto) with_type_of_cub(spansort::key_type type, F&& f) {
+  if constexpr (sizeof(K) == 4 || sizeof(K) == 8) {
+    using real = std::conditional_t<sizeof(K) == 4, float, double>;
+    if (type == spansort::key_type::f32 || type == spansort::key_type::f64) return f.template operator()<real>();
+  }
+  return f.template operator()<K>();
+}
+
+template <class K>
+race_result argsort_race_of(const race_request& request, spansort::key_type type) {
+  const race_track<K, std::uint32_t> track(request);
+  const record_array ours = track.make_array();
+  const record_array theirs = track.make_array();
+  race_result result;
+  result.ours_ms = run_our_argsort(track, type, ours);
+  result.cub_ms = with_type_of_cub<K>(type, [&]<class T>() { return run_cub_argsort<T>(track, theirs); });
+  result.num_differing_words =
+      count_differences(track.stream(), ours.values.get(), theirs.values.get(), track.values_bytes());
+  return result;
+}
+
 template <class K, class V>
 race_result race_of(const race_request& request, spansort::key_type type) {
-  using real = std::conditional_t<sizeof(K) == 4, float, double>;
   const race_track<K, V> track(request);
   const record_array ours = track.make_array();
   const record_array theirs = track.make_array();
   race_result result;
   result.ours_ms = run_ours(track, type, ours);
-  result.cub_ms = keys::is_float(type) ? run_cub<real>(track, theirs) : run_cub<K>(track, theirs);
+  result.cub_ms = with_type_of_cub<K>(type, [&]<class T>() { return run_cub<T>(track, theirs); });
   result.num_differing_words =
       count_differences(track.stream(), ours.keys.get(), theirs.keys.get(), track.keys_bytes());
   if constexpr (race_track<K, V>::has_values) {
@@ -182,6 +264,11 @@ race_result race(const race_request& request) {
   if (request.type == "u32(u64)") return race_of<u32, u64>(request, key_type::u32);
   if (request.type == "u64(u32)") return race_of<u64, u32>(request, key_type::u64);
   if (request.type == "u64(u64)") return race_of<u64, u64>(request, key_type::u64);
+  if (request.type == "u8") return race_of<std::uint8_t, void>(request, key_type::u8);
+  if (request.type == "u16") return race_of<std::uint16_t, void>(request, key_type::u16);
+  if (request.type == "argsort(f32)") return argsort_race_of<u32>(request, key_type::f32);
+  if (request.type == "argsort(u32)") return argsort_race_of<u32>(request, key_type::u32);
+  if (request.type == "argsort(u64)") return argsort_race_of<u64>(request, key_type::u64);
   throw spansort::invalid_argument("no race of " + request.type);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spansort's local sort of one GPU and CUB's on the same input, data resident, same run.
+// Spansort's sort on one GPU and CUB's of the same input, data resident, same run.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,19 @@
 
 namespace bench {
 
-enum class race_clock : std::uint8_t {
-  events,  ///< CUDA events around what was launched
-  wall     ///< the host's clock, from the call to the end of its work
+/// The side that races CUB.
+enum class race_door : std::uint8_t {
+  enqueued,  ///< enqueue_sort() and its kin, between CUDA events; CUB likewise
+  call       ///< resident_sorter, or for argsorts the enqueueing call and a wait, by the host's clock; CUB with a wait
 };
 
 struct race_request {
-  std::string type;  ///< "u32", "f64", "u32(u64)" ...: keys of 4 or 8 bytes, values of none, 4 or 8
+  /// "u32", "f64", "u32(u64)" ...: keys of 1 to 8 bytes, values of none, 4 or 8; "argsort(f32)": indices of 4 bytes.
+  std::string type;
   fill_request input;
   std::uint64_t num_keys = 0;
   unsigned repeats = 7;
-  race_clock clock = race_clock::events;
+  race_door door = race_door::enqueued;
 };
 
 struct race_result {

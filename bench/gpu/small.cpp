@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suite `small`: where launch gaps and the trip to the GPU rule. Resident keys: resident_sorter next to CUB, by the
-// host's clock and, for the kernels alone, between events. Host arrays: the CPU next to one GPU, which tells where a
-// GPU begins to pay.
+// Suite `small`: where launch gaps and the trip to the GPU rule. Resident keys: a call that waits next to CUB's and a
+// wait, by the host's clock, and calls that enqueue between events. Host arrays: the CPU next to one GPU, which tells
+// where a GPU begins to pay.
 #include <fmt/format.h>
 
-#include <spansort/resident.hpp>
+#include <string_view>
 
 #include "bench/gpu/device_list.hpp"
 #include "bench/gpu/local_race.hpp"
 #include "bench/gpu/sort_runs.hpp"
 #include "bench/gpu/suites.hpp"
 #include "bench/gpu/timing.hpp"
-#include "device/cuda/handles.hpp"
+#include "device/cuda/cuda_error.hpp"
 
 namespace bench {
 namespace {
 
 namespace cuda = spansort::device::cuda;
 
+constexpr unsigned fewest_device_log2 = 8;
 constexpr unsigned fewest_log2 = 10;
 constexpr unsigned most_log2 = 24;
 constexpr double us_per_ms = 1e3;
@@ -25,61 +26,46 @@ constexpr double us_per_ms = 1e3;
 /// Microseconds vary more than milliseconds, and cost nothing.
 unsigned repeats_of(const settings& s, unsigned log2_size) { return log2_size <= 20 ? 10 * s.repeats : s.repeats; }
 
-struct resident_times {
-  std::vector<double> runs_ms;
-  bool verified = true;
+struct device_case {
+  const char* type;
+  unsigned step = 2;  ///< sizes are 2^8, 2^(8 + step) ...
+};
+constexpr device_case device_cases[] = {
+    {"u32", 1},   {"u64"},      {"f32"}, {"f64"}, {"u32(u32)"},     {"u32(u64)"},
+    {"u64(u32)"}, {"u64(u64)"}, {"u8"},  {"u16"}, {"argsort(f32)"}, {"argsort(u64)"},
 };
 
-resident_times run_resident(const settings& s, std::uint64_t num_keys, unsigned repeats) {
-  const cuda::device_memory work = cuda::allocate_device_memory(num_keys * sizeof(std::uint32_t));
-  const cuda::stream_handle stream = cuda::make_stream();
-  const auto fill = [&] {
-    fill_device(stream.get(), work.get(), sizeof(std::uint32_t), num_keys, {.seed = s.seed});
-    cuda::check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
-  };
-  const auto look = [&] { return summarize(stream.get(), static_cast<const std::uint32_t*>(work.get()), num_keys); };
-  fill();
-  const std::uint64_t checksum = look().checksum;
-  spansort::resident_sorter sorter({.devices = device_list_text({s.devices.front()})});
-  resident_times found;
-  found.runs_ms = wall_runs_ms(repeats, fill, [&] {
-    spansort::shard shard{.keys = work.get(), .num_keys = num_keys, .stream = stream.get()};
-    sorter.sort({spansort::key_type::u32, std::span(&shard, 1)});
-  });
-  const key_summary result = look();
-  found.verified = result.in_order && result.checksum == checksum;
-  return found;
-}
-
-outcome measure_resident(const settings& s, unsigned log2_size) {
+outcome measure_device(const settings& s, const char* type, unsigned log2_size) {
   const cuda::device_guard guard(s.devices.front());
-  const unsigned repeats = repeats_of(s, log2_size);
-  race_request request{"u32", {.seed = s.seed}, std::uint64_t{1} << log2_size, repeats, race_clock::wall};
-  const race_result by_wall = race(request);
-  request.clock = race_clock::events;
-  const race_result by_events = race(request);
-  const resident_times ours = run_resident(s, request.num_keys, repeats);
+  const bool is_float = std::string_view(type).find('f') != std::string_view::npos;
+  race_request request{type,
+                       {.seed = s.seed, .finite_floats = is_float},
+                       std::uint64_t{1} << log2_size,
+                       repeats_of(s, log2_size),
+                       race_door::call};
+  const race_result by_call = race(request);
+  request.door = race_door::enqueued;
+  const race_result enqueued = race(request);
   outcome found;
-  found.verified = ours.verified && by_wall.num_differing_words + by_events.num_differing_words == 0;
-  const double ratio = median(by_wall.cub_ms) / median(ours.runs_ms);
-  found.fields = {{"type", "u32"},
+  found.verified = by_call.num_differing_words + enqueued.num_differing_words == 0;
+  const double ratio = median(by_call.cub_ms) / median(by_call.ours_ms);
+  found.fields = {{"type", type},
                   {"distribution", "uniform"},
                   {"num_keys", request.num_keys},
                   {"seed", s.seed},
                   {"memory", "device"},
-                  {"median_ms", median(ours.runs_ms)},
-                  {"cub_median_ms", median(by_wall.cub_ms)},
+                  {"median_ms", median(by_call.ours_ms)},
+                  {"cub_median_ms", median(by_call.cub_ms)},
                   {"ratio_to_cub", ratio},
-                  {"kernels_median_ms", median(by_events.ours_ms)},
-                  {"cub_kernels_median_ms", median(by_events.cub_ms)},
-                  {"runs_ms", ours.runs_ms},
-                  {"local_sort_runs_ms", by_wall.ours_ms},
-                  {"cub_runs_ms", by_wall.cub_ms},
-                  {"kernels_runs_ms", by_events.ours_ms},
-                  {"cub_kernels_runs_ms", by_events.cub_ms}};
+                  {"kernels_median_ms", median(enqueued.ours_ms)},
+                  {"cub_kernels_median_ms", median(enqueued.cub_ms)},
+                  {"runs_ms", by_call.ours_ms},
+                  {"cub_runs_ms", by_call.cub_ms},
+                  {"kernels_runs_ms", enqueued.ours_ms},
+                  {"cub_kernels_runs_ms", enqueued.cub_ms}};
   found.line = fmt::format("{:8.1f} us  CUB {:8.1f} us  ratio {:.3f}  kernels alone {:.1f} and {:.1f} us",
-                           us_per_ms * median(ours.runs_ms), us_per_ms * median(by_wall.cub_ms), ratio,
-                           us_per_ms * median(by_events.ours_ms), us_per_ms * median(by_events.cub_ms));
+                           us_per_ms * median(by_call.ours_ms), us_per_ms * median(by_call.cub_ms), ratio,
+                           us_per_ms * median(enqueued.ours_ms), us_per_ms * median(enqueued.cub_ms));
   return found;
 }
 
@@ -108,9 +94,11 @@ outcome measure_host(const settings& s, host_arrays& arrays, unsigned log2_size)
 }  // namespace
 
 void add_small_cases(const settings& s, case_list& cases) {
-  for (unsigned log2_size = fewest_log2; log2_size <= most_log2; ++log2_size) {
-    cases.push_back({"small", fmt::format("u32 on the GPU, n = 2^{}", log2_size),
-                     [s, log2_size] { return measure_resident(s, log2_size); }});
+  for (const device_case& c : device_cases) {
+    for (unsigned log2_size = fewest_device_log2; log2_size <= most_log2; log2_size += c.step) {
+      cases.push_back({"small", fmt::format("{} on the GPU, n = 2^{}", c.type, log2_size),
+                       [s, c, log2_size] { return measure_device(s, c.type, log2_size); }});
+    }
   }
   const auto arrays = std::make_shared<host_arrays>((std::uint64_t{1} << most_log2) * sizeof(std::uint32_t));
   for (unsigned log2_size = fewest_log2; log2_size <= most_log2; ++log2_size) {

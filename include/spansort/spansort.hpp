@@ -5,6 +5,7 @@
 #include "spansort/arrow.hpp"
 #include "spansort/check.hpp"
 #include "spansort/devices.hpp"
+#include "spansort/enqueue.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/file_statistics.hpp"
 #include "spansort/files.hpp"

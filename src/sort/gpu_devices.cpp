@@ -62,9 +62,7 @@ std::uint64_t free_gpu_bytes([[maybe_unused]] int ordinal) {
 #endif
 }
 
-#ifdef SPANSORT_HAS_CUDA
-/// Returns the text by which a device knows how its own local sort is to go.
-static std::string local_sort_of(const base::test_hooks& hooks) {
+std::string_view local_sort_of(const base::test_hooks& hooks) {
   if (hooks.cub_local_sort) return "cub";
   switch (hooks.buckets) {
     case base::gpu_buckets::always: return "msd_hybrid";
@@ -74,13 +72,12 @@ static std::string local_sort_of(const base::test_hooks& hooks) {
   }
   return "";
 }
-#endif
 
 std::unique_ptr<device::device> open_gpu([[maybe_unused]] int ordinal, [[maybe_unused]] const open_options& options) {
 #ifdef SPANSORT_HAS_CUDA
   return device::cuda::make_cuda_device({.name = fmt::format("gpu:{}", ordinal),
                                          .ordinal = ordinal,
-                                         .local_sort = local_sort_of(options.hooks),
+                                         .local_sort = std::string(local_sort_of(options.hooks)),
                                          .before_allocation = options.hook,
                                          .memory = options.gpu_memory});
 #else
@@ -97,9 +94,14 @@ struct gpu_call::fault_holder {
 struct gpu_call::fault_holder {};
 #endif
 
-gpu_call::gpu_call([[maybe_unused]] const device_set& devices, [[maybe_unused]] const base::test_hooks& hooks) {
+gpu_call::gpu_call(const device_set& devices, const base::test_hooks& hooks) {
+  if (!devices.gpus.empty()) begin(hooks);
+}
+
+gpu_call::gpu_call(const base::test_hooks& hooks) { begin(hooks); }
+
+void gpu_call::begin([[maybe_unused]] const base::test_hooks& hooks) {
 #ifdef SPANSORT_HAS_CUDA
-  if (devices.gpus.empty()) return;
   device::cuda::require_sound_runtime();
   if (hooks.fail_device_call_at == 0 && !hooks.corrupt_peer_probes) return;
   const int status = hooks.fail_device_call_with == 0 ? cudaErrorUnknown : hooks.fail_device_call_with;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "device/device.hpp"
 #include "sort/open_devices.hpp"
@@ -16,6 +17,9 @@ namespace spansort::sorting {
 /// Returns what could be allocated on GPU `ordinal` now. Starts the runtime there.
 [[nodiscard]] std::uint64_t free_gpu_bytes(int ordinal);
 
+/// Returns the name by which a GPU knows how its own local sort is to go: "" leaves the choice to it.
+[[nodiscard]] std::string_view local_sort_of(const base::test_hooks& hooks);
+
 /// GPU `ordinal`, named as in a device list.
 [[nodiscard]] std::unique_ptr<device::device> open_gpu(int ordinal, const open_options& options);
 
@@ -25,12 +29,16 @@ namespace spansort::sorting {
 class gpu_call {
  public:
   gpu_call(const device_set& devices, const base::test_hooks& hooks);
+  /// One GPU at least takes part.
+  explicit gpu_call(const base::test_hooks& hooks);
   ~gpu_call();
   gpu_call(const gpu_call&) = delete;
   gpu_call& operator=(const gpu_call&) = delete;
 
  private:
   struct fault_holder;
+  void begin(const base::test_hooks& hooks);
+
   std::unique_ptr<fault_holder> faults_;  ///< null, as outside of tests, when no faults are asked for
 };
 

@@ -9,6 +9,7 @@
 #include "base/threads.hpp"
 #include "sort/arguments.hpp"
 #include "sort/gpu_devices.hpp"
+#include "sort/gpu_enqueue.hpp"
 #include "sort/open_devices.hpp"
 #include "sort/resident_access.hpp"
 #include "sort/resident_order.hpp"
@@ -32,13 +33,51 @@ struct resident_sorter::state {
   }
 
   void sort(const device::record_shape& shape, std::span<shard> shards, shard_sizes sizes);
+  /// Returns whether one GPU sorts and nobody wants to hear more than the result. Such a sort goes without queue and
+  /// driver: small ones take less time than these.
+  [[nodiscard]] bool allows_short_way() const;
+  void sort_short(const device::record_shape& shape, const shard& only);
+  void reserve_short(std::uint64_t size_bytes);
 
   algorithms::sort_settings options;
   sorting::device_set devices;
   const algorithms::entry& algorithm;
   std::uint64_t num_allocations = 0;
   std::vector<algorithms::rank> ranks;
+  device::buffer short_workspace;  ///< of the short way; memory of the only rank's device
 };
+
+bool resident_sorter::state::allows_short_way() const {
+  const bool takes_default =
+      options.algorithm == spansort::algorithm::automatic || options.algorithm == spansort::algorithm::single;
+  return devices.gpus.size() == 1 && takes_default && options.report == nullptr && options.on_progress == nullptr &&
+         options.memory_limit_bytes == 0 && options.device_memory_bytes == 0;
+}
+
+void resident_sorter::state::reserve_short(std::uint64_t size_bytes) {
+  if (short_workspace.size_bytes() >= size_bytes) return;
+  for (device::buffer& slot : ranks[0].slots) slot = {};
+  short_workspace = {};
+  short_workspace = ranks[0].device->allocate(size_bytes);
+}
+
+void resident_sorter::state::sort_short(const device::record_shape& shape, const shard& only) {
+  const int gpu = devices.gpus[0];
+  sorting::gpu_sort sort{.shape = shape, .num_records = only.num_keys, .may_wait = true, .hooks = options.hooks};
+  bool has_begun = false;
+  const auto work = [&] {
+    try {
+      reserve_short(sorting::gpu_sort_bytes_on(gpu, sort));
+    } catch (const out_of_memory&) {
+      // Memory for buckets, which the wait is for, is a wish.
+      sort.may_wait = false;
+      reserve_short(sorting::gpu_sort_bytes_on(gpu, sort));
+    }
+    has_begun = true;
+    sorting::run_gpu_sort(gpu, sort, {only.keys, only.values}, short_workspace.data(), only.stream);
+  };
+  sorting::run_telling_state(work, [&] { return has_begun; });
+}
 
 void resident_sorter::state::sort(const device::record_shape& shape, std::span<shard> shards, shard_sizes sizes) {
   const sorting::gpu_call call(devices, options.hooks);
@@ -46,6 +85,8 @@ void resident_sorter::state::sort(const device::record_shape& shape, std::span<s
   if (!algorithm.is.uses_all_devices && shards.size() != 1) {
     throw invalid_argument(fmt::format("algorithm {} sorts one shard, not {}", algorithm.name, shards.size()));
   }
+  if (allows_short_way()) return sort_short(shape, shards[0]);
+  short_workspace = {};
   algorithms::resident_input input{.parts = {}, .keeps_sizes = sizes == shard_sizes::as_given};
   std::uint64_t num_keys = 0;
   for (const shard& s : shards) {

@@ -25,6 +25,22 @@ std::string why_picked(const algorithms::choice& chosen, const sort_report& repo
 
 }  // namespace
 
+void run_telling_state(const std::function<void()>& work, const std::function<bool()>& output_has_begun) {
+  try {
+    work();
+  } catch (const device_memory_error& failure) {
+    throw device_memory_error(with_state(failure, output_has_begun()), failure.device());
+  } catch (const device_lost& failure) {
+    throw device_lost(with_state(failure, output_has_begun()), failure.device());
+  } catch (const device_error& failure) {
+    throw device_error(with_state(failure, output_has_begun()), failure.device());
+  } catch (const out_of_memory& failure) {
+    if (!output_has_begun()) throw;
+    // out_of_memory promises that nothing has been touched.
+    throw device_error(with_state(failure, true), failure.device());
+  }
+}
+
 void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks,
                   const algorithms::sort_settings& options, const algorithms::problem& problem, const operation& what,
                   const std::function<void()>& place_values, sort_report& report) {
@@ -42,19 +58,7 @@ void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank
   {
     algorithms::run_context context(ranks, options, report);
     context.begin();
-    try {
-      chosen.algorithm->run(context, problem);
-    } catch (const device_memory_error& failure) {
-      throw device_memory_error(with_state(failure, context.output_has_begun()), failure.device());
-    } catch (const device_lost& failure) {
-      throw device_lost(with_state(failure, context.output_has_begun()), failure.device());
-    } catch (const device_error& failure) {
-      throw device_error(with_state(failure, context.output_has_begun()), failure.device());
-    } catch (const out_of_memory& failure) {
-      if (!context.output_has_begun()) throw;
-      // out_of_memory promises that nothing has been touched.
-      throw device_error(with_state(failure, true), failure.device());
-    }
+    run_telling_state([&] { chosen.algorithm->run(context, problem); }, [&] { return context.output_has_begun(); });
     if (place_values) place_values();
     context.finish();  // last: here an exception of the progress callback surfaces
   }

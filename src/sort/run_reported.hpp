@@ -20,6 +20,9 @@ struct operation {
   std::string devices_picked = {};  ///< why these devices, where nobody named them
 };
 
+/// Runs `work`. What it throws of devices and memory says then what it means for the caller's arrays.
+void run_telling_state(const std::function<void()>& work, const std::function<bool()>& output_has_begun);
+
 /// Sorts by the algorithm chosen, whose workspace has been reserved. `place_values`, where given, moves what did not
 /// travel with the keys; the sort is complete only then.
 void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks,

@@ -36,6 +36,7 @@ cuda_queue::cuda_queue(int ordinal, const buffer& scratch, std::string local_sor
 cuda_queue::cuda_queue(const device_guard&, int ordinal, const buffer& scratch, std::string local_sort)
     : ordinal_(ordinal),
       stream_(make_stream()),
+      callers_work_(make_cuda_event(cudaEventDisableTiming)),
       scratch_(scratch),
       site_(make_launch_site(stream_.get())),
       sorter_(std::move(local_sort)),
@@ -105,14 +106,17 @@ void* cuda_queue::take_staging(std::uint64_t size_bytes) {
 }
 
 void cuda_queue::deliver(std::function<void()> delivery) {
-  deliveries_.push_back(std::move(delivery));
+  deliveries_.emplace_back([received = std::exchange(received_, {}), delivery = std::move(delivery)] {
+    for (const std::function<void()>& receive : received) receive();
+    delivery();
+  });
   SPANSORT_CUDA(cudaLaunchHostFunc(stream_.get(), run_delivery, &deliveries_.back()));
 }
 
 void cuda_queue::copy_to_host(const void* source, std::uint64_t size_bytes, std::function<void(const void*)> receive) {
   void* const staged = take_staging(size_bytes);
   SPANSORT_CUDA(cudaMemcpyAsync(staged, source, size_bytes, cudaMemcpyDeviceToHost, stream_.get()));
-  deliver([staged, receive = std::move(receive)] { receive(staged); });
+  received_.emplace_back([staged, receive = std::move(receive)] { receive(staged); });
 }
 
 void cuda_queue::copy_now(void* destination, const void* source, std::uint64_t size_bytes) {
@@ -311,9 +315,8 @@ void cuda_queue::wait_for_stream(void* stream) {
   // The event is recorded now, not when the queue's thread gets there: the caller may go on to put other work on the
   // stream.
   const device_guard guard(ordinal_);
-  const event_handle now = make_cuda_event(cudaEventDisableTiming);
-  SPANSORT_CUDA(cudaEventRecord(now.get(), static_cast<cudaStream_t>(stream)));
-  SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), now.get(), 0));
+  SPANSORT_CUDA(cudaEventRecord(callers_work_.get(), static_cast<cudaStream_t>(stream)));
+  SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), callers_work_.get(), 0));
 }
 
 // The thread that feeds the stream waits; the stream goes on with what it has.
@@ -356,6 +359,10 @@ void cuda_queue::synchronize() {
   // This comes first and whatever fails: until then the streams write into memory that callers are about to give up.
   sorter_.wait();
   const cudaError_t status = cudaStreamSynchronize(stream_.get());
+  const std::vector<std::function<void()>> received = std::exchange(received_, {});
+  if (status == cudaSuccess && failure_ == nullptr) {
+    for (const std::function<void()>& receive : received) receive();
+  }
   deliveries_.clear();
   for (staging& l : stagings_) l.is_used = false;
   if (const std::exception_ptr failure = std::exchange(failure_, nullptr)) {

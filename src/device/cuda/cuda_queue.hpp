@@ -86,9 +86,10 @@ class cuda_queue final : public queue, public rank_sampler {
   template <class K>
   void bracket_now(const bracket_request& request);
   std::uint64_t local_sort_now(const local_sort_request& request);
-  /// Runs `delivery` on a thread of the runtime when the stream gets there.
+  /// Runs what has been received, then `delivery`, on a thread of the runtime when the stream gets there.
   void deliver(std::function<void()> delivery);
-  /// Copies device memory to a staging buffer, then calls `receive` with that.
+  /// Copies device memory to a staging buffer. `receive` is called with that in synchronize(), or before the next
+  /// delivery: a function of the host holds the stream up for as long as a small sort takes.
   void copy_to_host(const void* source, std::uint64_t size_bytes, std::function<void(const void*)> receive);
   [[nodiscard]] void* take_staging(std::uint64_t size_bytes);
   [[nodiscard]] event_handle take_event();
@@ -96,6 +97,7 @@ class cuda_queue final : public queue, public rank_sampler {
   int ordinal_;
   monitor* watch_ = nullptr;
   stream_handle stream_;
+  event_handle callers_work_;  ///< what a stream of the caller's had to do when wait_for_stream() was called
   const buffer& scratch_;
   launch_site site_;
   local_sorter sorter_;
@@ -106,6 +108,7 @@ class cuda_queue final : public queue, public rank_sampler {
   std::vector<timed_work> timed_;
   std::vector<staging> stagings_;
   std::deque<std::function<void()>> deliveries_;  ///< the stream runs them, so their addresses must stay
+  std::vector<std::function<void()>> received_;   ///< in synchronize(), or with the next delivery
   in_order_worker worker_;
 };
 

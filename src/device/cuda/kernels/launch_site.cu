@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <mutex>
+
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/request.hpp"
 
@@ -18,11 +21,22 @@ compute_capability compiled_for() {
 }
 
 launch_site make_launch_site(cudaStream_t stream) {
+  // The runtime is asked once for each GPU: its answers take microseconds, and small sorts take few of them.
+  static std::mutex mutex;
+  static std::map<int, launch_site> known;
   int ordinal = 0;
-  int num_multiprocessors = 0;
   SPANSORT_CUDA(cudaGetDevice(&ordinal));
-  SPANSORT_CUDA(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, ordinal));
-  return {.stream = stream, .num_multiprocessors = static_cast<unsigned>(num_multiprocessors), .code = compiled_for()};
+  const std::lock_guard lock(mutex);
+  auto found = known.find(ordinal);
+  if (found == known.end()) {
+    int num_multiprocessors = 0;
+    SPANSORT_CUDA(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, ordinal));
+    const launch_site site{.num_multiprocessors = static_cast<unsigned>(num_multiprocessors), .code = compiled_for()};
+    found = known.emplace(ordinal, site).first;
+  }
+  launch_site made = found->second;
+  made.stream = stream;
+  return made;
 }
 
 }  // namespace spansort::device::cuda

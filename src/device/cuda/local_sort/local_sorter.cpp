@@ -84,7 +84,8 @@ launch_site local_sorter::site_of_lane(const launch_site& site, std::size_t numb
   return own;
 }
 
-void local_sorter::fork(cudaStream_t stream) const {
+void local_sorter::fork(cudaStream_t stream) {
+  is_forked_ = true;
   SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream));
   for (const lane& l : lanes_) SPANSORT_CUDA(cudaStreamWaitEvent(l.stream.get(), forked_.get(), 0));
 }
@@ -96,7 +97,9 @@ void local_sorter::join(cudaStream_t stream) const {
   }
 }
 
-void local_sorter::wait() const noexcept {
+void local_sorter::wait() noexcept {
+  if (!is_forked_) return;
+  is_forked_ = false;
   for (const lane& l : lanes_) static_cast<void>(cudaStreamSynchronize(l.stream.get()));
 }
 

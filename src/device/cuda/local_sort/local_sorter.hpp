@@ -29,7 +29,7 @@ class local_sorter {
   [[nodiscard]] enqueued enqueue(const launch_site& site, const local_sort_request& request, void* scratch);
 
   /// Blocks until the side streams are idle. After a failure they may be at work although `site.stream` is done.
-  void wait() const noexcept;
+  void wait() noexcept;
 
  private:
   struct lane {
@@ -39,12 +39,13 @@ class local_sorter {
 
   [[nodiscard]] launch_site site_of_lane(const launch_site& site, std::size_t number, void* scratch) const;
   /// The lanes start after what is now on the stream, and it goes on after them.
-  void fork(cudaStream_t stream) const;
+  void fork(cudaStream_t stream);
   void join(cudaStream_t stream) const;
 
   std::string preferred_;
   event_handle forked_;
   std::array<lane, num_lanes> lanes_;
+  bool is_forked_ = false;  ///< since the last wait
 };
 
 }  // namespace spansort::device::cuda

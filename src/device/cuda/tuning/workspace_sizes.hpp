@@ -33,6 +33,16 @@ inline constexpr std::uint64_t workspace_tiles = 32768;
 /// Counts of digits, tables of copies and sums that a queue keeps for its current request.
 inline constexpr std::uint64_t workspace_counts = 32768;
 
+/// A sort with a workspace of its own size keeps states of 4 MiB where all its passes need as many, and of a fiftieth
+/// of its records above. With room for fewer tiles than there are the passes clear their states one after the other, or
+/// take the input in portions. Not measured.
+inline constexpr std::uint64_t most_tiles_of_all_passes = 4096;
+inline constexpr std::uint64_t state_weight = 50;
+
+/// A sort of one array is preceded by a look for order from this many records on; below, the look and its decision take
+/// as long as a pass or two of the sort that they could spare. Estimated from the time of launches, not measured.
+inline constexpr std::uint64_t least_order_check_keys = std::uint64_t{1} << 21;
+
 /// Streams that take turns with the segments of one local sort: the kernels of one fill the multiprocessors that
 /// another's last blocks leave idle. Each has an equal part of the workspace, so more streams mean shorter portions.
 /// Not measured.

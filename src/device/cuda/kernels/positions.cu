@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/kernels/positions.hpp"
+
+#include "base/assert.hpp"
+#include "device/cuda/cuda_error.hpp"
+#include "device/cuda/tuning/striding_policies.hpp"
+
+namespace spansort::device::cuda {
+namespace {
+
+template <class Index>
+__global__ void write_positions_kernel(Index* positions, std::uint64_t count) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    positions[i] = static_cast<Index>(i);
+  }
+}
+
+}  // namespace
+
+void launch_write_positions(const launch_site& site, void* positions, unsigned index_bytes, std::uint64_t count) {
+  if (count == 0) return;
+  SPANSORT_ASSERT(index_bytes == 4 || index_bytes == 8);
+  const striding_policy policy = rearrange_policy_of(site.family()).sizes;
+  const unsigned blocks = policy.num_blocks(count, site.num_multiprocessors);
+  if (index_bytes == 4) {
+    write_positions_kernel<<<blocks, policy.threads, 0, site.stream>>>(static_cast<std::uint32_t*>(positions), count);
+  } else {
+    write_positions_kernel<<<blocks, policy.threads, 0, site.stream>>>(static_cast<std::uint64_t*>(positions), count);
+  }
+  check_done(cudaGetLastError(), "write_positions_kernel");
+}
+
+}  // namespace spansort::device::cuda

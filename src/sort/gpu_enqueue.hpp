@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts of one array of one GPU, put on a stream, also in builds without the GPU backend: there they throw
+// device_error.
+#pragma once
+
+#include <cstdint>
+
+#include "base/test_hooks.hpp"
+#include "device/device.hpp"
+
+namespace spansort::sorting {
+
+/// This says how a sort is to go, of records whose place is not known yet.
+struct gpu_sort {
+  device::record_shape shape;
+  std::uint64_t num_records = 0;
+  bool may_wait = false;  ///< the host may wait for the stream to learn how the keys are best sorted
+  base::test_hooks hooks = {};
+};
+
+/// Workspace of GPUs begins at multiples of this.
+inline constexpr std::uint64_t gpu_workspace_alignment = 256;
+
+// The GPU is the current device of the calling thread, as for every function of its runtime that takes a stream.
+
+[[nodiscard]] std::uint64_t gpu_sort_bytes(const gpu_sort& sort);
+[[nodiscard]] std::uint64_t gpu_argsort_bytes(const gpu_sort& sort);
+void enqueue_gpu_sort(const gpu_sort& sort, const device::records& data, void* workspace, void* stream);
+void enqueue_gpu_argsort(const gpu_sort& sort, const void* keys, void* indices, void* workspace, void* stream);
+/// Throws invalid_argument unless `memory` is of the current GPU; `what` names it in the message.
+void require_gpu_memory(const void* memory, const char* what);
+
+/// Sorts on GPU `ordinal`, which need not be current, and blocks until `stream` of it is done.
+void run_gpu_sort(int ordinal, const gpu_sort& sort, const device::records& data, void* workspace, void* stream);
+/// Returns gpu_sort_bytes() on GPU `ordinal`.
+[[nodiscard]] std::uint64_t gpu_sort_bytes_on(int ordinal, const gpu_sort& sort);
+
+}  // namespace spansort::sorting

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls that put a sort on a stream: against the oracle, for all types and sizes around those at which another way is
+// taken; within a graph that is launched again on other keys; behind the caller's own work; wrong arguments.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/test_hooks.hpp"
+#include "gpu/callers_kernels.hpp"
+#include "gpu/gpu_test.hpp"
+#include "spansort/enqueue.hpp"
+#include "spansort/errors.hpp"
+#include "support/engines.hpp"
+#include "support/environment.hpp"
+#include "support/oracle.hpp"
+#include "support/shard_memory.hpp"
+
+namespace spansort::test {
+namespace {
+
+constexpr key_type all_types[] = {key_type::u8,  key_type::i8,   key_type::u16, key_type::i16,
+                                  key_type::u32, key_type::i32,  key_type::u64, key_type::i64,
+                                  key_type::f16, key_type::bf16, key_type::f32, key_type::f64};
+
+struct stream_deleter {
+  void operator()(CUstream_st* stream) const noexcept { static_cast<void>(cudaStreamDestroy(stream)); }
+};
+using test_stream = std::unique_ptr<CUstream_st, stream_deleter>;
+
+test_stream make_stream() {
+  cudaStream_t made = nullptr;
+  EXPECT_EQ(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), cudaSuccess);
+  return test_stream(made);
+}
+
+/// Arrays of one sort on GPU 0, and what they must hold afterwards.
+class enqueued_job {
+ public:
+  enqueued_job(oracle expected, std::uint64_t value_bytes)
+      : expected_(std::move(expected)),
+        value_bytes_(value_bytes),
+        keys_("gpu:0", expected_.input().size()),
+        values_("gpu:0", expected_.num_keys() * value_bytes),
+        workspace_("gpu:0", bytes_needed()) {}
+
+  [[nodiscard]] std::uint64_t bytes_needed() const {
+    return value_bytes_ == 0 ? enqueue_sort_bytes(expected_.type(), expected_.num_keys())
+                             : enqueue_sort_pairs_bytes(expected_.type(), expected_.num_keys(), value_bytes_);
+  }
+  void reset() {
+    keys_.write(expected_.input());
+    if (value_bytes_ != 0) values_.write(input_values(expected_.num_keys(), value_bytes_));
+    // Copies of ordinary memory may return before they have arrived, and the sort's stream does not wait for them.
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+  void enqueue(cudaStream_t stream) {
+    const key_span keys{expected_.type(), keys_.data(), expected_.num_keys()};
+    const gpu_workspace workspace{workspace_.data(), bytes_needed()};
+    const direction d = expected_.descending() ? direction::descending : direction::ascending;
+    if (value_bytes_ == 0) return enqueue_sort(keys, workspace, stream, d);
+    enqueue_sort_pairs(keys, values_.data(), value_bytes_, workspace, stream, d);
+  }
+  [[nodiscard]] std::string diagnose() const {
+    const std::span<const std::byte> keys = value_bytes_ == 0 ? expected_.keys_alone() : expected_.keys_of_pairs();
+    const std::string of_keys = diagnose_bytes("keys", keys, keys_.read(keys.size()), size_bytes(expected_.type()));
+    if (!of_keys.empty() || value_bytes_ == 0) return of_keys;
+    const std::vector<std::byte> values = values_in_order(expected_.order(), value_bytes_);
+    return diagnose_bytes("values", values, values_.read(values.size()), value_bytes_);
+  }
+
+ private:
+  oracle expected_;
+  std::uint64_t value_bytes_;
+  shard_memory keys_;
+  shard_memory values_;
+  shard_memory workspace_;
+};
+
+class enqueue_test : public gpu_test {
+ protected:
+  void SetUp() override {
+    gpu_test::SetUp();
+    if (!IsSkipped()) stream = make_stream();
+  }
+
+  void expect_sorted(key_type type, std::uint64_t num_keys, const distribution& d, bool descending,
+                     std::uint64_t value_bytes) {
+    enqueued_job job(make_oracle(type, num_keys, d, seed_for(num_keys), descending), value_bytes);
+    job.reset();
+    job.enqueue(stream.get());
+    ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+    ASSERT_EQ(job.diagnose(), "") << name(type) << ", n " << num_keys << ", values of " << value_bytes << " bytes, "
+                                  << (descending ? "descending" : "ascending");
+  }
+
+  test_stream stream;
+};
+
+TEST_F(enqueue_test, SortsEveryTypeAndSize) {
+  std::uint64_t number = 0;
+  for (const key_type type : all_types) {
+    for (const std::uint64_t num_keys :
+         {0U, 1U, 2U, 255U, 1'000U, 4'097U, 16'384U, 16'385U, 70'000U, is_small_scale() ? 100'000U : 3'000'000U}) {
+      for (const unsigned value_bytes : {0U, 4U, 8U, 16U}) {
+        const distribution d = ++number % 3 == 0 ? distribution{distribution_kind::special_floats}
+                               : number % 3 == 1 ? distribution{distribution_kind::uniform}
+                                                 : distribution{distribution_kind::zipf, 1};
+        expect_sorted(type, num_keys, d, number % 2 == 0, value_bytes);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(enqueue_test, SortsWhatIsInOrder) {
+  for (const std::uint64_t num_keys : {2U, 1'000U, 50'000U, 2'500'000U}) {
+    for (const distribution_kind kind : {distribution_kind::sorted, distribution_kind::reverse, distribution_kind::zero,
+                                         distribution_kind::nearly_sorted}) {
+      for (const unsigned value_bytes : {0U, 4U}) {
+        expect_sorted(key_type::u32, num_keys, {kind}, false, value_bytes);
+        expect_sorted(key_type::f64, num_keys, {kind}, true, value_bytes);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(enqueue_test, ArgsortLeavesTheKeys) {
+  for (const key_type type : all_types) {
+    for (const std::uint64_t num_keys : {1U, 2U, 300U, 20'000U, 300'000U}) {
+      for (const unsigned index_bytes : {4U, 8U}) {
+        const oracle expected =
+            make_oracle(type, num_keys, {distribution_kind::special_floats}, seed_for(num_keys), index_bytes == 4);
+        shard_memory keys("gpu:0", expected.input().size());
+        shard_memory indices("gpu:0", num_keys * index_bytes);
+        const std::uint64_t size = enqueue_argsort_bytes(type, num_keys, index_bytes);
+        shard_memory workspace("gpu:0", size);
+        keys.write(expected.input());
+        ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+        enqueue_argsort({type, keys.data(), num_keys}, indices.data(), index_bytes, {workspace.data(), size},
+                        stream.get(), index_bytes == 4 ? direction::descending : direction::ascending);
+        ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+        std::vector<std::byte> order(num_keys * index_bytes);
+        for (std::uint64_t i = 0; i < num_keys; ++i) {
+          std::memcpy(order.data() + i * index_bytes, &expected.order()[i], index_bytes);
+        }
+        ASSERT_EQ(diagnose_bytes("indices", order, indices.read(order.size()), index_bytes), "")
+            << name(type) << ", n " << num_keys;
+        ASSERT_TRUE(std::ranges::equal(keys.read(expected.input().size()), expected.input())) << name(type);
+      }
+    }
+  }
+}
+
+TEST_F(enqueue_test, GoesIntoAGraphThatIsLaunchedAgain) {
+  for (const std::uint64_t num_keys : {1'000U, 100'000U, 3'000'000U}) {
+    for (const unsigned value_bytes : {0U, 8U}) {
+      enqueued_job job(make_oracle(key_type::i64, num_keys, {distribution_kind::uniform}, seed_for(num_keys), false),
+                       value_bytes);
+      cudaGraph_t graph = nullptr;
+      cudaGraphExec_t ready = nullptr;
+      ASSERT_EQ(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal), cudaSuccess);
+      job.enqueue(stream.get());
+      ASSERT_EQ(cudaStreamEndCapture(stream.get(), &graph), cudaSuccess);
+      ASSERT_EQ(cudaGraphInstantiate(&ready, graph, 0), cudaSuccess);
+      for (int launch = 0; launch < 2; ++launch) {
+        job.reset();
+        ASSERT_EQ(cudaGraphLaunch(ready, stream.get()), cudaSuccess);
+        ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+        EXPECT_EQ(job.diagnose(), "") << "launch " << launch << ", n " << num_keys;
+      }
+      EXPECT_EQ(cudaGraphExecDestroy(ready), cudaSuccess);
+      EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    }
+  }
+}
+
+TEST_F(enqueue_test, WaitsForTheCallersWorkAndForNothingElse) {
+  constexpr std::uint64_t num_keys = 200'000;
+  constexpr std::uint32_t word = 0xC0FFEE;
+  const gpu_memory keys = take_gpu_memory(num_keys * 4);
+  const std::uint64_t size = enqueue_sort_bytes(key_type::u32, num_keys);
+  const gpu_memory workspace = take_gpu_memory(size);
+  launch_slow_fill(static_cast<std::uint32_t*>(keys.get()), num_keys, word, 200'000'000, stream.get());
+  enqueue_sort({key_type::u32, keys.get(), num_keys}, {workspace.get(), size}, stream.get());
+  EXPECT_EQ(cudaStreamQuery(stream.get()), cudaErrorNotReady) << "the call waited";
+  ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+  std::vector<std::uint32_t> found(num_keys);
+  ASSERT_EQ(cudaMemcpy(found.data(), keys.get(), num_keys * 4, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(found, std::vector<std::uint32_t>(num_keys, word));
+  static_cast<void>(cudaGetLastError());  // the answer of the query
+}
+
+TEST_F(enqueue_test, WrongArgumentsAreRefused) {
+  constexpr std::uint64_t n = 1'000;
+  const gpu_memory keys = take_gpu_memory(n * 8);
+  const gpu_memory values = take_gpu_memory(n * 8);
+  const std::uint64_t size = enqueue_sort_pairs_bytes(key_type::u32, n, 8);
+  const gpu_memory space = take_gpu_memory(size);
+  const gpu_workspace whole{space.get(), size};
+  const key_span good{key_type::u32, keys.get(), n};
+  std::vector<std::uint32_t> on_the_host(n);
+  EXPECT_THROW(enqueue_sort({key_type::u32, nullptr, n}, whole, stream.get()), invalid_argument);
+  EXPECT_THROW(enqueue_sort({key_type::u32, static_cast<char*>(keys.get()) + 1, n}, whole, stream.get()),
+               invalid_argument);
+  EXPECT_THROW(enqueue_sort({key_type::u32, on_the_host.data(), n}, whole, stream.get()), invalid_argument);
+  EXPECT_THROW(enqueue_sort(good, {on_the_host.data(), size}, stream.get()), invalid_argument);
+  EXPECT_THROW(enqueue_sort(good, {nullptr, size}, stream.get()), invalid_argument);
+  EXPECT_THROW(enqueue_sort(good, {static_cast<char*>(space.get()) + 8, size}, stream.get()), invalid_argument);
+  EXPECT_THROW(enqueue_sort_pairs(good, values.get(), 8, {space.get(), size - 1}, stream.get()), invalid_argument);
+  EXPECT_THROW(enqueue_sort_pairs(good, values.get(), 5, whole, stream.get()), invalid_argument);
+  EXPECT_THROW(enqueue_sort_pairs(good, static_cast<char*>(values.get()) + 4, 8, whole, stream.get()),
+               invalid_argument);
+  EXPECT_THROW(enqueue_sort_pairs(good, on_the_host.data(), 4, whole, stream.get()), invalid_argument);
+  EXPECT_THROW(enqueue_sort_pairs(good, keys.get(), 4, whole, stream.get()), invalid_argument);
+  EXPECT_THROW(enqueue_argsort(good, values.get(), 2, whole, stream.get()), invalid_argument);
+  EXPECT_THROW(static_cast<void>(enqueue_sort_pairs_bytes(key_type::u32, n, 3)), invalid_argument);
+  enqueue_sort({key_type::u32, nullptr, 0}, {}, stream.get());
+  EXPECT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+}
+
+TEST_F(enqueue_test, FaultsAreReported) {
+  enqueued_job job(make_oracle(key_type::u32, 100'000, {distribution_kind::uniform}, seed_for(1), false), 4);
+  bool has_failed = true;
+  for (std::uint64_t fail_at = 1; has_failed; ++fail_at) {
+    job.reset();
+    has_failed = false;
+    try {
+      const base::test_hooks_scope hooks({.fail_device_call_at = fail_at});
+      job.enqueue(stream.get());
+    } catch (const device_error&) {
+      has_failed = true;
+    }
+    ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+    ASSERT_LT(fail_at, 100u);
+  }
+  EXPECT_EQ(job.diagnose(), "");
+}
+
+/// The workspace is what the header states.
+TEST_F(enqueue_test, WorkspaceIsSizedByTheInput) {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  for (const key_type type : {key_type::u8, key_type::u32, key_type::u64}) {
+    for (const unsigned value_bytes : {0U, 4U, 8U, 16U}) {
+      for (unsigned log2_size = 4; log2_size <= 30; log2_size += 2) {
+        const std::uint64_t num_keys = std::uint64_t{1} << log2_size;
+        const std::uint64_t records_bytes = num_keys * (size_bytes(type) + value_bytes);
+        const std::uint64_t needed = value_bytes == 0 ? enqueue_sort_bytes(type, num_keys)
+                                                      : enqueue_sort_pairs_bytes(type, num_keys, value_bytes);
+        EXPECT_LE(needed, records_bytes + mib / 2 + std::max(4 * mib, records_bytes / 50))
+            << name(type) << ", " << value_bytes << ", 2^" << log2_size;
+        if (num_keys * 4 > mib) continue;
+        EXPECT_LE(needed, records_bytes + mib) << name(type) << ", " << num_keys;
+      }
+    }
+  }
+}
+
+TEST(enqueue_without_gpu_test, IsRefusedWithAReason) {
+  if (why_no_gpu().empty()) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_THROW(static_cast<void>(enqueue_sort_bytes(key_type::u32, 100)), device_error);
+}
+
+}  // namespace
+}  // namespace spansort::test
