@@ -60,7 +60,7 @@ TEST(cuda_tuning_test, EveryFamilyHasEachPartitionOnce) {
 TEST(cuda_tuning_test, JsonNamesFamilyAndSizes) {
   const std::string json = cuda::to_json({9, 0});
   EXPECT_NE(json.find(R"("family":"hopper")"), std::string::npos) << json;
-  EXPECT_NE(json.find("512 threads, 34 items, 2 blocks, 4 states"), std::string::npos) << json;
+  EXPECT_NE(json.find("384 threads, 30 items, 3 blocks, 4 states"), std::string::npos) << json;
   EXPECT_NE(cuda::to_json({7, 5}).find(R"("family":"turing")"), std::string::npos);
 }
 

@@ -69,7 +69,9 @@ sort_memory lay_out(const launch_site& site, const sort_manner& manner, layout& 
   return memory;
 }
 
-void enqueue_in(const launch_site& site, const sort_manner& manner, const records& data, const sort_memory& memory) {
+/// `argsort_keys`: as in segment_sort.
+void enqueue_in(const launch_site& site, const sort_manner& manner, const records& data, const sort_memory& memory,
+                const void* argsort_keys = nullptr) {
   launch_site own_site = site;
   own_site.memory = kernel_workspace::in(memory.of_kernels, memory.of_kernels_bytes);
   const segment_sort segment{.shape = manner.shape,
@@ -78,7 +80,8 @@ void enqueue_in(const launch_site& site, const sort_manner& manner, const record
                              .count = manner.num_records,
                              .bits = {0, manner.shape.codec.key_bits()},
                              .bucket_memory = memory.of_buckets,
-                             .bucket_way = manner.local_sort};
+                             .bucket_way = manner.local_sort,
+                             .argsort_keys = argsort_keys};
   const local_sort_algorithm& algorithm =
       choose_local_sort(manner.local_sort, manner.shape, manner.num_records, site.code);
   const bool looks = manner.num_records >= least_order_check_keys || memory.of_buckets != nullptr;
@@ -109,13 +112,11 @@ void enqueue_sort(const sort_manner& manner, const records& data, void* workspac
 
 void enqueue_argsort(const sort_manner& manner, const void* keys, void* indices, void* workspace, cudaStream_t stream) {
   const launch_site site = make_launch_site(stream);
-  launch_write_positions(site, indices, manner.shape.value_bytes, manner.num_records);
-  if (manner.num_records < 2) return;
+  if (manner.num_records < 2)
+    return launch_write_positions(site, indices, manner.shape.value_bytes, manner.num_records);
   layout parts(workspace);
-  const std::uint64_t keys_bytes = manner.num_records * manner.shape.codec.width_bytes();
-  void* const copied = parts.take(keys_bytes);
-  SPANSORT_CUDA(cudaMemcpyAsync(copied, keys, keys_bytes, cudaMemcpyDeviceToDevice, stream));
-  enqueue_in(site, manner, {copied, indices}, lay_out(site, manner, parts));
+  void* const sorted_keys = parts.take(manner.num_records * manner.shape.codec.width_bytes());
+  enqueue_in(site, manner, {sorted_keys, indices}, lay_out(site, manner, parts), keys);
 }
 
 bool is_own_memory(const void* memory) {

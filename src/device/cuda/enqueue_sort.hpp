@@ -27,7 +27,7 @@ struct sort_manner {
 /// Returns the workspace that the sort takes on the current GPU: a second array, what its kernels keep, and memory for
 /// buckets where the host may wait and they pay.
 [[nodiscard]] std::uint64_t sort_workspace_bytes(const sort_manner& manner);
-/// Returns that of an argsort, whose values are the indices: it takes a copy of the keys besides.
+/// Returns that of an argsort, whose values are the indices: it takes room for the keys besides.
 [[nodiscard]] std::uint64_t argsort_workspace_bytes(const sort_manner& manner);
 
 /// Sorts `data` in place. `workspace` is aligned to workspace_alignment_bytes and as large as sort_workspace_bytes()

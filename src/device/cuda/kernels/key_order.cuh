@@ -11,6 +11,7 @@ namespace spansort::device::cuda {
 
 // An order says what kernels hold of a key while they work on it: take() makes that of the key, give() makes the key of
 // it again, and encode() makes the key's encoding of it. `holds_encoded` says that what is held is the encoding.
+// `makes_positions` says that records have no values yet, and that their positions are to be these.
 
 template <class K>
 struct identity_order {
@@ -19,6 +20,7 @@ struct identity_order {
   __device__ __forceinline__ K give(K taken) const { return taken; }
   __device__ __forceinline__ K encode(K taken) const { return taken; }
   static constexpr bool holds_encoded = true;
+  static constexpr bool makes_positions = false;
 };
 
 /// The order by an encoding that loses nothing. Keys are held encoded.
@@ -30,6 +32,7 @@ struct encoded_order {
   __device__ __forceinline__ K give(K taken) const { return codec.decode(taken); }
   __device__ __forceinline__ K encode(K taken) const { return taken; }
   static constexpr bool holds_encoded = true;
+  static constexpr bool makes_positions = false;
 };
 
 /// The order by an encoding that folds ties and so loses bits. Keys are held as they are, and encoded wherever a digit
@@ -42,6 +45,20 @@ struct folded_order {
   __device__ __forceinline__ K give(K taken) const { return taken; }
   __device__ __forceinline__ K encode(K taken) const { return codec.encode(taken); }
   static constexpr bool holds_encoded = false;
+  static constexpr bool makes_positions = false;
+};
+
+/// The order of an argsort's first pass. Nobody asks for the keys behind it, so they are stored encoded, ties folded or
+/// not, and all later passes find keys that are their own encoding.
+template <class K>
+struct argsort_order {
+  keys::codec_of<K> codec;
+  explicit argsort_order(const keys::codec_of<K>& c) : codec(c) {}
+  __device__ __forceinline__ K take(K key) const { return codec.encode(key); }
+  __device__ __forceinline__ K give(K taken) const { return taken; }
+  __device__ __forceinline__ K encode(K taken) const { return taken; }
+  static constexpr bool holds_encoded = true;
+  static constexpr bool makes_positions = true;
 };
 
 /// Calls f(order) with the cheapest order for `codec`.

@@ -18,9 +18,31 @@
 
 namespace spansort::device::cuda {
 
+/// Launches the kernel that counts a group of digits, with columns of counters where there are keys enough to pay for
+/// clearing and adding them up, and room.
+template <class K, class Order>
+void run_histogram(const launch_site& site, const Order& order, const K* keys, std::uint64_t num_keys,
+                   const digit_group& group, std::uint64_t* counts, const order_action* decision) {
+  const striding_policy policy = histogram_policy_of(site.family(), sizeof(K)).sizes;
+  const unsigned blocks = policy.num_blocks(num_keys, site.num_multiprocessors);
+  const auto launch = [&](auto kernel, unsigned columns) {
+    const unsigned shared_bytes = group.num_counters * columns * 4;
+    allow_shared_memory(kernel, shared_bytes);
+    kernel<<<blocks, policy.threads, shared_bytes, site.stream>>>(order, keys, num_keys, group, counts, decision);
+  };
+  constexpr unsigned columns = histogram_columns.sizes.columns;
+  if (num_keys >= histogram_columns.sizes.least_keys && group.num_counters <= histogram_columns.sizes.most_counters) {
+    launch(histogram_kernel<K, Order, columns>, columns);
+  } else {
+    launch(histogram_kernel<K, Order, 1>, 1);
+  }
+  check_done(cudaGetLastError(), "histogram_kernel");
+}
+
 template <class K>
 void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
-                      const keys::digit_position* digits, unsigned num_digits, std::uint64_t* counts) {
+                      const keys::digit_position* digits, unsigned num_digits, std::uint64_t* counts,
+                      const order_action* decision) {
   if (num_keys == 0) return;
   for (unsigned begin = 0; begin < num_digits;) {
     digit_group group;
@@ -32,12 +54,8 @@ void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, c
       group.num_counters += num_buckets;
     }
     with_order<K>(codec, [&](const auto& order) {
-      const striding_policy policy = histogram_policy_of(site.family(), sizeof(K)).sizes;
-      const unsigned blocks = policy.num_blocks(num_keys, site.num_multiprocessors);
-      histogram_kernel<K><<<blocks, policy.threads, group.num_counters * 4, site.stream>>>(
-          order, static_cast<const K*>(keys), num_keys, group, counts);
+      run_histogram<K>(site, order, static_cast<const K*>(keys), num_keys, group, counts, decision);
     });
-    check_done(cudaGetLastError(), "histogram_kernel");
     counts += group.num_counters;
   }
 }
@@ -49,7 +67,8 @@ void launch_fingerprint(const launch_site& site, const keys::codec_of<K>& codec,
   if (num_keys < 2) return;
   with_order<K>(codec, [&](const auto& order) {
     const striding_policy policy = fingerprint_policy_of(site.family()).sizes;
-    const unsigned blocks = policy.num_blocks(num_keys, site.num_multiprocessors);
+    const unsigned blocks = policy.num_blocks(num_keys / fingerprint_block<K, identity_order<K>>::vector_keys + 1,
+                                              site.num_multiprocessors);
     fingerprint_kernel<K>
         <<<blocks, policy.threads, 0, site.stream>>>(order, static_cast<const K*>(keys), num_keys, site.memory.order);
   });
@@ -107,6 +126,12 @@ template <class K>
 void launch_partition_step(const launch_site& site, const keys::codec_of<K>& codec, unsigned value_bytes,
                            const partition_step& step) {
   with_value(value_bytes, [&]<class V>() {
+    if constexpr (value_bytes_of<V> == 4 || value_bytes_of<V> == 8) {
+      if (step.begins_argsort) {
+        return run_partition_step<max_partition_bits, K, V>(site, argsort_order<K>(codec), step);
+      }
+    }
+    SPANSORT_ASSERT(!step.begins_argsort);
     with_order<K>(codec, [&](const auto& order) { run_partition_step<max_partition_bits, K, V>(site, order, step); });
   });
 }
@@ -179,7 +204,7 @@ void launch_swap_mirrored(const launch_site& site, const swap_mirrored_request& 
 /// Every instantiation unit has this once.
 #define SPANSORT_INSTANTIATE_CUDA_LAUNCHERS(K)                                                                     \
   template void launch_histogram<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t,      \
-                                    const keys::digit_position*, unsigned, std::uint64_t*);                        \
+                                    const keys::digit_position*, unsigned, std::uint64_t*, const order_action*);   \
   template void launch_fingerprint<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t);   \
   template void launch_decision<K>(const launch_site&, bool, bool);                                                \
   template void launch_count_intervals<K>(const launch_site&, const keys::codec_of<K>&, const interval_request&,   \

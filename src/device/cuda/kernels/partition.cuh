@@ -7,9 +7,14 @@
 // The caller's bits are what is stored. In between, keys are held as their order says: encoded, where that loses
 // nothing.
 //
+// Values wait for their keys: while these are ranked, shared memory takes for each position the place that its record
+// came from, in 2 bytes. When the keys have been read out of shared memory, the values are copied over them in their
+// first order, while the keys are stored, and go from there to where their keys went. So a tile takes the room of its
+// keys or its values, not of both, and the larger a tile, the longer the runs that it stores.
+//
 // The kernel's contract: one block a tile, of policy.threads threads and sizeof(shared_memory) bytes of dynamic shared
-// memory. It reads and writes each record once. Source and targets do not overlap; states and counter are zeroed
-// before.
+// memory. It reads and writes each record once, but reads no values where the order makes positions. Source and
+// targets do not overlap; states and counter are zeroed before.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +48,9 @@ template <class K>
 struct partition_arguments {
   const K* keys = nullptr;
   const void* values = nullptr;
-  std::uint32_t num_keys = 0;  ///< of this portion
+  std::uint64_t first_position = 0;  ///< of this portion's first record, for orders that make positions
+  std::uint32_t num_keys = 0;        ///< of this portion
+  bool drops_keys = false;           ///< keys are not stored, but values are
   unsigned shift = 0;
   unsigned mask = 0;
   const bucket_target* targets = nullptr;  ///< where this portion's records go
@@ -68,16 +75,19 @@ class partition_tile {
   static constexpr bool has_values = value_bytes_of<V> != 0;
   static_assert(threads >= buckets, "a thread a bucket");
   static_assert(workspace_tiles * tile_keys <= tile_state::value_mask, "a portion's counts fit beside the flags");
+  static_assert(tile_keys <= 1U << 16, "places in a tile fit in 2 bytes");
+  using value = std::conditional_t<has_values, V, char>;
 
   struct shared_memory {
     union {
-      K keys[tile_keys];
-      std::conditional_t<has_values, V, char> values[has_values ? tile_keys : 1];
+      alignas(16) K keys[tile_keys];
+      value values[has_values ? tile_keys : 1];
     };
+    std::uint16_t places[has_values ? tile_keys : 1];  ///< where the record of each position came from
     std::uint32_t warp_offsets[warps]
                               [buckets];  ///< apart from the keys, so that a key moves as soon as its position is known
     K* key_targets[buckets];              ///< minus the bucket's first position in the tile
-    std::conditional_t<has_values, V, char>* value_targets[has_values ? buckets : 1];
+    value* value_targets[has_values ? buckets : 1];
     std::uint32_t warp_sums[buckets / 32];
     std::uint32_t tile;
     unsigned shift;  ///< the argument again, see find_positions()
@@ -213,7 +223,7 @@ class partition_tile {
   /// Puts the key of this thread's item in its position in the tile. Its value will follow.
   __device__ __forceinline__ void put(unsigned item, unsigned position) {
     shared_.keys[position] = keys_[item];
-    if constexpr (has_values) positions_[item] = position;
+    if constexpr (has_values) shared_.places[position] = static_cast<std::uint16_t>(position_of(item));
   }
 
   /// Finds the position of each item: the highest lane of those with the same digit takes positions for all of them.
@@ -282,6 +292,27 @@ class partition_tile {
   __device__ __forceinline__ void store() {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) keys_[i] = shared_.keys[i * threads + thread_];
+    if constexpr (has_values && !Order::makes_positions) {
+      __syncthreads();
+      begin_values<IsFull>();
+    }
+    if (!has_values || !a_.drops_keys) store_keys<IsFull>();
+    if constexpr (Order::makes_positions) {
+      const std::uint64_t first = a_.first_position + begin_;
+      store_values<IsFull>([first](unsigned place) {
+        V position;
+        position.word = static_cast<decltype(position.word)>(first + place);
+        return position;
+      });
+    } else if constexpr (has_values) {
+      wait_for_copies();
+      __syncthreads();
+      store_values<IsFull>([this](unsigned place) { return shared_.values[place]; });
+    }
+  }
+
+  template <bool IsFull>
+  __device__ __forceinline__ void store_keys() {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       const unsigned at = i * threads + thread_;
@@ -289,27 +320,39 @@ class partition_tile {
       if (IsFull || at < num_valid_) store_global(target + at, order_.give(keys_[i]));
       __syncwarp();
     }
-    if constexpr (has_values) move_values<IsFull>();
   }
 
-  /// Moves the values in the same way as the keys.
+  /// Begins to copy the tile's values to shared memory, in input order.
   template <bool IsFull>
-  __device__ __forceinline__ void move_values() {
+  __device__ __forceinline__ void begin_values() {
     const V* const values = static_cast<const V*>(a_.values) + begin_;
-    V moved[items];
+    if (IsFull && reinterpret_cast<std::uintptr_t>(values) % sizeof(copied_chunk) == 0) {
+      constexpr unsigned chunks = tile_keys * sizeof(value) / sizeof(copied_chunk);
+      static_assert(tile_keys * sizeof(value) % sizeof(copied_chunk) == 0);
+      auto* const to = reinterpret_cast<copied_chunk*>(shared_.values);
+      const auto* const from = reinterpret_cast<const copied_chunk*>(values);
 #pragma unroll
-    for (unsigned i = 0; i < items; ++i) {
-      if (IsFull || position_of(i) < num_valid_) moved[i] = values[position_of(i)];
+      for (unsigned i = 0; i < (chunks + threads - 1) / threads; ++i) {
+        const unsigned at = i * threads + thread_;
+        if (chunks % threads == 0 || at < chunks) begin_copy(to + at, from + at);
+      }
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) {
+        const unsigned at = i * threads + thread_;
+        if (IsFull || at < num_valid_) begin_copy(&shared_.values[at], values + at);
+      }
     }
-    __syncthreads();
-#pragma unroll
-    for (unsigned i = 0; i < items; ++i) shared_.values[positions_[i]] = moved[i];
-    __syncthreads();
+  }
+
+  /// Stores the values as the keys were. `value_at` returns the value of the record that came from a place in the tile.
+  template <bool IsFull, class ValueAt>
+  __device__ __forceinline__ void store_values(const ValueAt& value_at) {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       const unsigned at = i * threads + thread_;
       V* const target = shared_.value_targets[digit_of(keys_[i], a_.shift)];
-      if (IsFull || at < num_valid_) store_global(target + at, shared_.values[at]);
+      if (IsFull || at < num_valid_) store_global(target + at, value_at(shared_.places[at]));
       __syncwarp();
     }
   }
@@ -326,7 +369,6 @@ class partition_tile {
   std::uint32_t count_ = 0;         ///< of bucket `thread_` in this tile
   std::uint32_t bucket_begin_ = 0;  ///< in this tile
   K keys_[items];                   ///< first the keys that this thread loads, then those that it stores
-  std::uint32_t positions_[has_values ? items : 1];
 };
 
 template <class K, class V, unsigned Bits>

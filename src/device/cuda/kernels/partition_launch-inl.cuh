@@ -10,6 +10,7 @@
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/partition.cuh"
 #include "device/cuda/kernels/rearrange.cuh"
+#include "device/cuda/kernels/unordered_partition.cuh"
 
 namespace spansort::device::cuda {
 namespace {
@@ -40,8 +41,32 @@ tile_sizes tile_sizes_at(const launch_site& site) {
   });
 }
 
+/// Partitions keys alone in any order, in one launch.
+template <class K, class Order>
+void run_unordered_step(const launch_site& site, const Order& order, const partition_step& step) {
+  const auto kernel = unordered_partition_kernel<K, Order>;
+  const tile_sizes tile = with_family(site.family(), []<kernel_family Family>(family_constant<Family>) {
+    using tile = unordered_tile<K, Order, Family>;
+    return tile_sizes{tile::threads, tile::tile_keys, sizeof(typename tile::shared_memory)};
+  });
+  allow_shared_memory(kernel, tile.shared_bytes);
+  unordered_partition_arguments<K> a;
+  a.keys = static_cast<const K*>(step.source.keys);
+  a.num_keys = step.num_keys;
+  a.shift = step.digit.shift;
+  a.mask = static_cast<unsigned>(step.digit.num_buckets() - 1);
+  a.targets = step.targets;
+  a.decision = step.decision;
+  const auto num_tiles = static_cast<unsigned>(tile.num_tiles(step.num_keys));
+  kernel<<<num_tiles, tile.threads, tile.shared_bytes, site.stream>>>(order, a);
+  check_done(cudaGetLastError(), "unordered_partition_kernel");
+}
+
 template <unsigned Bits, class K, class V, class Order>
 void run_partition_step(const launch_site& site, const Order& order, const partition_step& step) {
+  if constexpr (Bits == max_partition_bits && value_bytes_of<V> == 0 && Order::holds_encoded) {
+    if (step.any_order) return run_unordered_step<K>(site, order, step);
+  }
   constexpr unsigned buckets = 1U << Bits;
   const auto kernel = partition_kernel<K, V, Order, Bits>;
   const tile_sizes tile = tile_sizes_at<Bits, K, V>(site);
@@ -56,7 +81,11 @@ void run_partition_step(const launch_site& site, const Order& order, const parti
     const auto num_tiles = static_cast<unsigned>(tile.num_tiles(count));
     partition_arguments<K> a;
     a.keys = static_cast<const K*>(step.source.keys) + begin;
-    if constexpr (value_bytes_of<V> != 0) a.values = static_cast<const V*>(step.source.values) + begin;
+    if constexpr (value_bytes_of<V> != 0) {
+      if (!Order::makes_positions) a.values = static_cast<const V*>(step.source.values) + begin;
+      a.first_position = begin;
+      a.drops_keys = step.drops_keys;
+    }
     a.num_keys = static_cast<std::uint32_t>(count);
     a.shift = step.digit.shift;
     a.mask = static_cast<unsigned>(step.digit.num_buckets() - 1);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitions share these: a warp's vote on digits, and stores to device memory.
+// Partitions share these: a warp's vote on digits, stores to device memory, and copies to shared memory behind which a
+// thread goes on.
 #pragma once
+
+#include <cstdint>
 
 namespace spansort::device::cuda {
 
@@ -36,5 +39,34 @@ __device__ __forceinline__ unsigned lanes_with_digit(unsigned digit) {
   }
   return peers;
 }
+
+/// Begins a copy of 4, 8 or 16 bytes from device memory to shared memory, both aligned to their number.
+/// wait_for_copies() waits for it. GPUs older than 8.0 wait here.
+template <class T>
+__device__ __forceinline__ void begin_copy(T* to, const T* from) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+#if __CUDA_ARCH__ >= 800
+  const auto shared_to = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  if constexpr (sizeof(T) == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_to), "l"(from) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_to), "l"(from), "n"(sizeof(T)) : "memory");
+  }
+#else
+  *to = *from;
+#endif
+}
+
+/// Waits for the copies that this thread has begun. What other threads have copied is there after a barrier.
+__device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/// What one such copy moves at most.
+struct alignas(16) copied_chunk {
+  std::uint32_t words[4];
+};
 
 }  // namespace spansort::device::cuda

@@ -28,25 +28,84 @@ static __global__ void decide_kernel(const std::uint32_t* seen, bool may_reverse
                                            : order_action::passes;
 }
 
+inline constexpr unsigned rearrange_items = rearrange_policy_of(compiled_family).sizes.items;
+inline constexpr std::uint64_t rearrange_tile = std::uint64_t{rearrange_threads} * rearrange_items;
+
+/// Takes this thread's places of `count`, a few at a time: load(i) returns what store(i, loaded) stores, and all of the
+/// few are loaded before one is stored, so that several loads are under way.
+template <class Load, class Store>
+__device__ __forceinline__ void for_each_place(std::uint64_t count, const Load& load, const Store& store) {
+  using loaded_type = decltype(load(std::uint64_t{0}));
+  for (std::uint64_t tile = blockIdx.x * rearrange_tile; tile < count; tile += gridDim.x * rearrange_tile) {
+    const std::uint64_t first = tile + threadIdx.x;
+    loaded_type loaded[rearrange_items];
+#pragma unroll
+    for (unsigned i = 0; i < rearrange_items; ++i) {
+      if (first + i * rearrange_threads < count) loaded[i] = load(first + i * rearrange_threads);
+    }
+#pragma unroll
+    for (unsigned i = 0; i < rearrange_items; ++i) {
+      if (first + i * rearrange_threads < count) store(first + i * rearrange_threads, loaded[i]);
+    }
+  }
+}
+
 template <class T>
 __global__ void copy_kernel(order_condition when, T* to, const T* from, std::uint64_t count) {
   if (!holds(when)) return;
-  const std::uint64_t step = std::uint64_t{gridDim.x} * rearrange_threads;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * rearrange_threads + threadIdx.x; i < count; i += step)
-    to[i] = from[i];
+  for_each_place(
+      count, [from](std::uint64_t i) { return from[i]; }, [to](std::uint64_t i, const T& moved) { to[i] = moved; });
 }
 
-/// Writes to[n - 1 - i] = from[i]; it works in place where they are the same array.
+/// Several neighbours that are moved together.
+template <class T>
+struct alignas(16) rearranged_vector {
+  static constexpr unsigned count = sizeof(T) < 16 ? 16 / sizeof(T) : 1;
+  T items[count];
+
+  [[nodiscard]] __device__ __forceinline__ rearranged_vector reversed() const {
+    rearranged_vector other;
+#pragma unroll
+    for (unsigned i = 0; i < count; ++i) other.items[i] = items[count - 1 - i];
+    return other;
+  }
+};
+
+/// Reverses `count` items in place. `turned` returns what an item is in opposite order.
+template <class T, class Turned>
+__device__ __forceinline__ void reverse_in_place(T* items, std::uint64_t count, const Turned& turned) {
+  struct mirrored {
+    T left;
+    T right;
+  };
+  for_each_place(
+      count - count / 2,
+      [=](std::uint64_t i) {
+        return mirrored{items[i], items[count - 1 - i]};
+      },
+      [=](std::uint64_t i, const mirrored& moved) {
+        items[i] = turned(moved.right);
+        items[count - 1 - i] = turned(moved.left);
+      });
+}
+
+/// Writes to[n - 1 - i] = from[i]; it works in place where they are the same array. Vectors of items are moved where
+/// the array begins and ends with one.
 template <class T>
 __global__ void reverse_kernel(order_condition when, T* to, T* from, std::uint64_t count) {
   if (!holds(when)) return;
-  const std::uint64_t step = std::uint64_t{gridDim.x} * rearrange_threads;
-  const bool in_place = to == from;
-  const std::uint64_t num_moves = in_place ? count / 2 : count;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * rearrange_threads + threadIdx.x; i < num_moves; i += step) {
-    const T left = from[i];
-    if (in_place) from[i] = from[count - 1 - i];
-    to[count - 1 - i] = left;
+  using vector = rearranged_vector<T>;
+  const bool is_of_vectors = reinterpret_cast<std::uintptr_t>(from) % sizeof(vector) == 0 &&
+                             reinterpret_cast<std::uintptr_t>(to) % sizeof(vector) == 0 && count % vector::count == 0;
+  if (to != from) {
+    for_each_place(
+        count, [from](std::uint64_t i) { return from[i]; },
+        [to, count](std::uint64_t i, const T& moved) { to[count - 1 - i] = moved; });
+  } else if (is_of_vectors) {
+    reverse_in_place(reinterpret_cast<vector*>(to), count / vector::count,
+                     [](const vector& v) { return v.reversed(); });
+  } else {
+    reverse_in_place(to, count, [](const T& item) { return item; });
   }
 }
 

@@ -100,9 +100,11 @@ struct launch_site {
 [[nodiscard]] launch_site make_launch_site(cudaStream_t stream);
 
 /// Adds the digits' counts to `counts`, one digit after the other. `counts` is device memory that was zeroed before.
+/// With a decision in device memory nothing is counted unless it is order_action::passes.
 template <class K>
 void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
-                      const keys::digit_position* digits, unsigned num_digits, std::uint64_t* counts);
+                      const keys::digit_position* digits, unsigned num_digits, std::uint64_t* counts,
+                      const order_action* decision = nullptr);
 
 /// Sets order_seen bits in `site.memory.order`. It stops reading once ascent and descent are both seen.
 template <class K>
@@ -148,10 +150,21 @@ struct partition_step {
   const order_action* decision = nullptr;   ///< null, or nothing is done unless it is order_action::passes
   std::uint32_t* tile_counter = nullptr;    ///< one of the workspace's
   std::uint32_t* cleared_states = nullptr;  ///< states for all tiles, cleared with the counter; null: cleared as needed
+  /// Keys of a bucket may come in any order. That shows where values travel or ties are folded; there it is ignored.
+  bool any_order = false;
+  /// The source has no values: they are the positions 0, 1, 2, ... of 4 or 8 bytes. Keys are stored encoded.
+  bool begins_argsort = false;
+  bool drops_keys = false;  ///< with values: keys are not stored
 };
 template <class K>
 void launch_partition_step(const launch_site& site, const keys::codec_of<K>& codec, unsigned value_bytes,
                            const partition_step& step);
+
+/// Returns whether launch_partition_step() takes such keys in any order where it may.
+template <class K>
+[[nodiscard]] bool has_unordered_partition(const keys::codec_of<K>& codec, unsigned value_bytes) {
+  return value_bytes == 0 && !codec.folds_ties;
+}
 
 /// Returns the number of tiles in which a partition takes `num_keys` records.
 template <class K>

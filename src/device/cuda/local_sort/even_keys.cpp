@@ -34,7 +34,7 @@ segment_way way_of(const launch_site& site, const segment_sort& segment) {
   }
   if (segment.bucket_way == always_by_buckets) return segment_way::buckets;
   const evenness_memory memory = evenness_memory::in(segment.bucket_memory);
-  launch_evenness(site, segment.shape.codec.of<std::uint64_t>(), segment.source.keys, segment.count, segment.decision,
+  launch_evenness(site, segment.shape.codec.of<std::uint64_t>(), segment.given_keys(), segment.count, segment.decision,
                   memory);
   key_evenness seen;
   SPANSORT_CUDA(cudaMemcpyAsync(&seen, memory.seen, sizeof(seen), cudaMemcpyDeviceToHost, site.stream));

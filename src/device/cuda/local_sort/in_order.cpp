@@ -2,13 +2,14 @@
 #include "device/cuda/local_sort/in_order.hpp"
 
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/kernels/positions.hpp"
 #include "keys/dispatch.hpp"
 
 namespace spansort::device::cuda {
 
 const order_action* look_for_order(const launch_site& site, const segment_sort& segment) {
   keys::with_width(segment.shape.codec.width_bytes(), [&]<class K>() {
-    launch_fingerprint<K>(site, segment.shape.codec.template of<K>(), segment.source.keys, segment.count);
+    launch_fingerprint<K>(site, segment.shape.codec.template of<K>(), segment.given_keys(), segment.count);
     // Keys that tie on the range asked for must not change places, so only whole keys can be reversed.
     launch_decision<K>(site, segment.bits.begin == 0, segment.shape.value_bytes == 0);
   });
@@ -22,6 +23,9 @@ void copy_where(order_action wanted, const launch_site& site, const segment_sort
 }
 
 void use_order(const launch_site& site, const segment_sort& segment, records result) {
+  if (segment.argsort_keys != nullptr) {
+    return launch_ordered_positions(site, segment.decision, result.values, segment.shape.value_bytes, segment.count);
+  }
   if (segment.source.keys != result.keys) copy_where(order_action::keep, site, segment, result, segment.source);
   keys::with_width(segment.shape.codec.width_bytes(), [&]<class K>() {
     launch_reverse<K>(site, segment.shape.value_bytes, {segment.decision, order_action::reverse}, result,

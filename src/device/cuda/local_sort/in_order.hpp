@@ -14,7 +14,7 @@ namespace spansort::device::cuda {
 void copy_where(order_action wanted, const launch_site& site, const segment_sort& segment, records to, records from);
 
 /// Does what the decision says of a segment that is not sorted by passes: its records are copied or reversed to
-/// `result`.
+/// `result`, or its positions written there.
 void use_order(const launch_site& site, const segment_sort& segment, records result);
 
 /// Returns whether the host knows that the segment is in order: it has one key, or no bits that could differ.

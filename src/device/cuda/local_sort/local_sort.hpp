@@ -25,6 +25,12 @@ struct segment_sort {
   /// Device memory that lets the device's own local sort go by buckets (even_keys.hpp), or null, and the way.
   void* bucket_memory = nullptr;
   std::string_view bucket_way = {};
+  /// Device memory that the keys of an argsort are read from, which is not changed, or null. The values are then the
+  /// keys' positions, of 4 or 8 bytes, and are all that is asked for: the source is only written.
+  const void* argsort_keys = nullptr;
+
+  /// The keys as they come.
+  [[nodiscard]] const void* given_keys() const noexcept { return argsort_keys != nullptr ? argsort_keys : source.keys; }
 };
 
 /// What a sort of one segment costs, for reports.
@@ -44,6 +50,8 @@ struct local_sort_algorithm {
   unsigned most_digit_bits = 0;  ///< as in local_sort_offer
   /// Its kernels look at segment_sort::decision, so that the order of the input may be looked at first.
   bool obeys_decisions = false;
+  /// It sorts segments with segment_sort::argsort_keys. For others keys are copied and positions written first.
+  bool makes_positions = false;
   /// Segments may be sorted side by side, each in its part of the workspace.
   bool runs_side_by_side = false;
   /// Returns whether it sorts such records, `num_keys` in all segments together, by code that was compiled for `code`.

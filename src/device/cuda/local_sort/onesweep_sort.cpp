@@ -6,6 +6,10 @@
 // saved. For digits of 9 bits there is a second kernel, with a state a bucket and a thread a bucket for 512; its tiles
 // are smaller, for counters take the room. Equal widths would give no key a digit of 9 bits, so all but the highest one
 // are as wide as was asked.
+//
+// The first pass over keys alone need not keep their order, for the passes behind it order all that it could confuse,
+// and takes less time so (unordered_partition.cuh). An argsort's first pass makes the positions that are its values
+// and stores the keys encoded, and its last pass stores no keys.
 #include <algorithm>
 #include <vector>
 
@@ -34,36 +38,90 @@ partition_functions<K> functions_for(unsigned digit_bits) {
           launch_wide_bucket_targets<K>};
 }
 
-/// Partitions once a digit, from one array to the other and back; returns where the records end. The workspace has room
-/// for the counts of partition.most_digits digits.
+/// Digits of a sort that are counted together: the first and the last of them may be those of the whole sort.
+struct digit_run {
+  std::vector<keys::digit_position> digits;
+  bool begins_sort = true;
+  bool ends_sort = true;
+};
+
+/// Which keys may lose their order in the first pass.
+enum class first_pass : std::uint8_t { keeps_order, any_order };
+
+/// Passes of one run of digits as they go. The workspace has room for the counts of partition.most_digits digits.
 template <class K>
-records sort_by_digits(const launch_site& site, const segment_sort& segment, const partition_functions<K>& partition,
-                       records source, records alternate, const std::vector<keys::digit_position>& digits) {
-  const keys::codec_of<K> codec = segment.shape.codec.template of<K>();
-  const unsigned value_bytes = segment.shape.value_bytes;
-  const kernel_workspace& memory = site.memory;
-  // All passes' states are cleared at once where they fit. Passes over the largest inputs clear their own.
-  const std::uint64_t num_tiles = partition.num_tiles(site, value_bytes, segment.count);
-  const std::uint64_t num_states = num_tiles * digits.size() * partition.num_buckets;
-  const bool fits = num_states <= memory.tile_capacity * max_partition_buckets;
-  const std::uint64_t state_bytes = fits ? num_states * sizeof(std::uint32_t) : 0;
-  SPANSORT_CUDA(cudaMemsetAsync(memory.sort_counts, 0, memory.cleared_bytes + state_bytes, site.stream));
-  launch_histogram<K>(site, codec, source.keys, segment.count, digits.data(), static_cast<unsigned>(digits.size()),
-                      memory.sort_counts);
-  partition.targets(site, value_bytes, digits, source, alternate);
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    partition_step step;
-    step.source = i % 2 == 0 ? source : alternate;
-    step.num_keys = segment.count;
-    step.digit = digits[i];
-    step.targets = memory.targets + i * 2 * partition.num_buckets;
-    step.decision = segment.decision;
-    step.tile_counter = memory.tile_counters + i;
-    if (fits) step.cleared_states = memory.tile_states + i * num_tiles * partition.num_buckets;
-    partition.step(site, codec, value_bytes, step);
+class digit_passes {
+ public:
+  digit_passes(const launch_site& site, const segment_sort& segment, const partition_functions<K>& partition,
+               first_pass first, const digit_run& run)
+      : site_(site), segment_(segment), partition_(partition), run_(run) {
+    const bool may_lose_order = run.begins_sort && first == first_pass::any_order && segment.bits.begin == 0;
+    any_order_ = may_lose_order && partition.num_buckets == max_partition_buckets &&
+                 has_unordered_partition(codec_, segment.shape.value_bytes);
+    num_tiles_ = partition.num_tiles(site, segment.shape.value_bytes, segment.count);
+    const std::uint64_t all_states = num_tiles_ * (run.digits.size() - num_without_states()) * partition.num_buckets;
+    num_states_ = all_states <= site.memory.tile_capacity * max_partition_buckets ? all_states : 0;
   }
-  return digits.size() % 2 == 0 ? source : alternate;
-}
+
+  /// Partitions once a digit, from one array to the other and back; returns where the records end.
+  records sort(records source, records alternate) const {
+    const kernel_workspace& memory = site_.memory;
+    const unsigned value_bytes = segment_.shape.value_bytes;
+    SPANSORT_CUDA(cudaMemsetAsync(memory.sort_counts, 0, memory.cleared_bytes + num_states_ * sizeof(std::uint32_t),
+                                  site_.stream));
+    const void* const first_keys = run_.begins_sort ? segment_.given_keys() : source.keys;
+    launch_histogram<K>(site_, codec_of_pass(0), first_keys, segment_.count, run_.digits.data(),
+                        static_cast<unsigned>(run_.digits.size()), memory.sort_counts, segment_.decision);
+    partition_.targets(site_, value_bytes, run_.digits, source, alternate);
+    for (std::size_t i = 0; i < run_.digits.size(); ++i) {
+      partition_step step = step_of(i);
+      step.source = i % 2 == 0 ? source : alternate;
+      // A step only reads its source.
+      if (i == 0) step.source.keys = const_cast<void*>(first_keys);
+      partition_.step(site_, codec_of_pass(i), value_bytes, step);
+    }
+    return run_.digits.size() % 2 == 0 ? source : alternate;
+  }
+
+ private:
+  [[nodiscard]] std::size_t num_without_states() const { return any_order_ ? 1 : 0; }
+
+  /// Passes of an argsort find encoded keys, but the first one.
+  [[nodiscard]] const keys::codec_of<K>& codec_of_pass(std::size_t i) const {
+    const bool is_encoded = segment_.argsort_keys != nullptr && !(run_.begins_sort && i == 0);
+    return is_encoded ? encoded_ : codec_;
+  }
+
+  [[nodiscard]] partition_step step_of(std::size_t i) const {
+    const kernel_workspace& memory = site_.memory;
+    partition_step step;
+    step.num_keys = segment_.count;
+    step.digit = run_.digits[i];
+    step.targets = memory.targets + i * 2 * partition_.num_buckets;
+    step.decision = segment_.decision;
+    step.tile_counter = memory.tile_counters + i;
+    step.any_order = any_order_ && i == 0;
+    if (segment_.argsort_keys != nullptr) {
+      step.begins_argsort = run_.begins_sort && i == 0;
+      step.drops_keys = run_.ends_sort && i + 1 == run_.digits.size();
+    }
+    // All passes' states are cleared at once where they fit. Passes over the largest inputs clear their own.
+    if (num_states_ != 0 && !step.any_order) {
+      step.cleared_states = memory.tile_states + (i - num_without_states()) * num_tiles_ * partition_.num_buckets;
+    }
+    return step;
+  }
+
+  const launch_site& site_;
+  const segment_sort& segment_;
+  const partition_functions<K>& partition_;
+  const digit_run& run_;
+  const keys::codec_of<K> codec_ = segment_.shape.codec.template of<K>();
+  const keys::codec_of<K> encoded_ = keys::key_codec::of_encoded(sizeof(K)).template of<K>();
+  bool any_order_ = false;  ///< in the first pass
+  std::uint64_t num_tiles_ = 0;
+  std::uint64_t num_states_ = 0;  ///< of all passes; 0: they do not fit
+};
 
 /// Returns the digits of a sort. Others than the kernel's own may be asked for.
 std::vector<keys::digit_position> digits_of(const segment_sort& segment) {
@@ -73,16 +131,18 @@ std::vector<keys::digit_position> digits_of(const segment_sort& segment) {
 
 /// Sorts by all digits. More of them than are counted together are taken in groups.
 template <class K>
-records sort_by_passes(const launch_site& site, const segment_sort& segment) {
+records sort_by_passes(const launch_site& site, const segment_sort& segment, first_pass first) {
   const std::vector<keys::digit_position> digits = digits_of(segment);
   const partition_functions<K> partition = functions_for<K>(segment.digit_bits);
   records from = segment.source;
   for (std::size_t begin = 0; begin < digits.size(); begin += partition.most_digits) {
     const std::size_t end = std::min<std::size_t>(digits.size(), begin + partition.most_digits);
     const records other = from.keys == segment.source.keys ? segment.alternate : segment.source;
-    from = sort_by_digits<K>(
-        site, segment, partition, from, other,
-        {digits.begin() + static_cast<std::ptrdiff_t>(begin), digits.begin() + static_cast<std::ptrdiff_t>(end)});
+    const digit_run run{
+        {digits.begin() + static_cast<std::ptrdiff_t>(begin), digits.begin() + static_cast<std::ptrdiff_t>(end)},
+        begin == 0,
+        end == digits.size()};
+    from = digit_passes<K>(site, segment, partition, first, run).sort(from, other);
   }
   return from;
 }
@@ -91,7 +151,12 @@ bool can_sort(const record_shape&, std::uint64_t, compute_capability) { return t
 
 records enqueue(const launch_site& site, const segment_sort& segment, void*) {
   return keys::with_width(segment.shape.codec.width_bytes(),
-                          [&]<class K>() { return sort_by_passes<K>(site, segment); });
+                          [&]<class K>() { return sort_by_passes<K>(site, segment, first_pass::any_order); });
+}
+
+records enqueue_published(const launch_site& site, const segment_sort& segment, void*) {
+  return keys::with_width(segment.shape.codec.width_bytes(),
+                          [&]<class K>() { return sort_by_passes<K>(site, segment, first_pass::keeps_order); });
 }
 
 sort_cost cost(const segment_sort& segment) {
@@ -108,17 +173,18 @@ constexpr local_sort_algorithm onesweep_sort{.name = "onesweep",
                                              .label = "local sort",
                                              .scratch_bytes = 0,
                                              .obeys_decisions = true,
+                                             .makes_positions = true,
                                              .runs_side_by_side = true,
                                              .can_sort = can_sort,
                                              .enqueue = enqueue};
 
-/// This is the same sort for those who ask for it by name.
+/// This is the same sort for those who ask for it by name, with the paper's passes throughout.
 extern const local_sort_algorithm published_onesweep;
 constexpr local_sort_algorithm published_onesweep{.name = "onesweep",
                                                   .label = "local sort by onesweep",
                                                   .most_digit_bits = max_published_bits,
                                                   .can_sort = can_sort,
-                                                  .enqueue = enqueue,
+                                                  .enqueue = enqueue_published,
                                                   .cost = cost};
 
 }  // namespace spansort::device::cuda

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "base/assert.hpp"
+#include "device/cuda/cuda_error.hpp"
+#include "device/cuda/kernels/positions.hpp"
 #include "device/cuda/local_sort/even_keys.hpp"
 #include "device/cuda/local_sort/in_order.hpp"
 #include "device/cuda/local_sort/local_sort.hpp"
@@ -68,12 +70,27 @@ local_sort_offer offer(std::string_view name, const record_shape& shape, std::ui
   return {.why_not = refused == refusals.end() ? "GPUs have no local sort of that name" : std::string(refused->reason)};
 }
 
+namespace {
+
+/// Makes records of an argsort's keys and positions, for algorithms that sort records alone.
+void write_argsort_records(const launch_site& site, segment_sort& segment) {
+  if (segment.argsort_keys == nullptr) return;
+  const std::uint64_t keys_bytes = segment.count * segment.shape.codec.width_bytes();
+  SPANSORT_CUDA(
+      cudaMemcpyAsync(segment.source.keys, segment.argsort_keys, keys_bytes, cudaMemcpyDeviceToDevice, site.stream));
+  launch_write_positions(site, segment.source.values, segment.shape.value_bytes, segment.count);
+  segment.argsort_keys = nullptr;
+}
+
+}  // namespace
+
 const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site,
                                             segment_sort segment, void* scratch, order_check check) {
   const records result = segment.result_in_alternate ? segment.alternate : segment.source;
   const bool looks = check == order_check::made && algorithm.obeys_decisions;
   if (looks) segment.decision = look_for_order(site, segment);
   const segment_way way = looks && segment.bucket_memory != nullptr ? way_of(site, segment) : segment_way::passes;
+  if (way == segment_way::buckets || !algorithm.makes_positions) write_argsort_records(site, segment);
   if (way == segment_way::buckets) {
     segment.decision = nullptr;
     const records end = msd_hybrid.enqueue(site, segment, segment.bucket_memory);

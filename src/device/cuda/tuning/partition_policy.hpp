@@ -30,48 +30,56 @@ struct partition_entry {
 
 // The figures of `hopper` are one pass over 2^27 uniform records, over 2^28 where the entry says so, on an H100 with
 // CUDA 13.0. They come from a sweep of 256 to 1,024 threads, 8 to 44 items, 1 to 5 blocks and 2 to 8 states; sizes that
-// make the compiler spill lose. The shared memory of a tile grows with threads * items, and `partition_tile` asserts
-// that it fits.
+// make the compiler spill lose. Those of pairs, and of keys of 4 bytes, are from a sweep on an H200 with CUDA 13.0: 256
+// to 1,024 threads and 7 to 38 items. The shared memory of a tile grows with threads * items, and `partition_tile`
+// asserts that it fits.
 inline constexpr std::array<partition_entry, 32> partition_entries{{
     {kernel_family::hopper, 1, 0, {{512, 30, 2, 4}, "sweep on an H100: 0.44 ms"}},
     {kernel_family::hopper, 2, 0, {{512, 30, 2, 4}, "sweep on an H100: 0.47 ms"}},
-    {kernel_family::hopper, 4, 0, {{512, 34, 2, 4}, "sweep on an H100: 0.52 ms"}},
+    {kernel_family::hopper, 4, 0, {{384, 30, 3, 4}, "sweep on an H200: 0.91 ms for 2^28 records"}},
     {kernel_family::hopper, 8, 0, {{512, 18, 2, 4}, "sweep on an H100: 1.76 ms for 2^28 records"}},
-    {kernel_family::hopper, 1, 4, {{512, 16, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
-    {kernel_family::hopper, 2, 4, {{512, 16, 2, 4}, "sweep on an H100: 0.90 ms"}},
-    {kernel_family::hopper, 4, 4, {{512, 16, 2, 4}, "sweep on an H100: 1.10 ms"}},
-    {kernel_family::hopper, 8, 4, {{512, 12, 2, 4}, "sweep on an H100: 1.55 ms"}},
-    {kernel_family::hopper, 1, 8, {{512, 12, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
-    {kernel_family::hopper, 2, 8, {{512, 12, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
-    {kernel_family::hopper, 4, 8, {{512, 12, 2, 4}, "sweep on an H100: 1.61 ms"}},
-    {kernel_family::hopper, 8, 8, {{512, 12, 2, 4}, "sweep on an H100: 2.02 ms"}},
-    {kernel_family::hopper, 1, 16, {{256, 16, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
-    {kernel_family::hopper, 2, 16, {{256, 16, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
-    {kernel_family::hopper, 4, 16, {{256, 16, 2, 4}, "sweep on an H100: 2.36 ms"}},
-    {kernel_family::hopper, 8, 16, {{512, 8, 2, 4}, "sweep on an H100: 2.70 ms"}},
+    {kernel_family::hopper, 1, 4, {{512, 26, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
+    {kernel_family::hopper, 2, 4, {{512, 26, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
+    {kernel_family::hopper, 4, 4, {{512, 26, 2, 4}, "sweep on an H200: 1.57 ms for 2^28 records"}},
+    {kernel_family::hopper, 8, 4, {{512, 15, 2, 4}, "sweep on an H200: 2.22 ms for 2^28 records"}},
+    {kernel_family::hopper, 1, 8, {{512, 15, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
+    {kernel_family::hopper, 2, 8, {{512, 15, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
+    {kernel_family::hopper, 4, 8, {{512, 15, 2, 4}, "sweep on an H200: 2.28 ms for 2^28 records"}},
+    {kernel_family::hopper, 8, 8, {{512, 15, 2, 4}, "sweep on an H200: 2.78 ms for 2^28 records"}},
+    {kernel_family::hopper, 1, 16, {{384, 12, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
+    {kernel_family::hopper, 2, 16, {{384, 12, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
+    {kernel_family::hopper, 4, 16, {{384, 12, 2, 4}, "sweep on an H200: 3.46 ms for 2^28 records"}},
+    {kernel_family::hopper, 8, 16, {{384, 12, 2, 4}, "sweep on an H200: 3.99 ms for 2^28 records"}},
     {kernel_family::turing, 1, 0, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
     {kernel_family::turing, 2, 0, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
     {kernel_family::turing, 4, 0, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
     {kernel_family::turing, 8, 0, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 1, 4, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 2, 4, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 4, 4, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 8, 4, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 1, 8, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 2, 8, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 4, 8, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 8, 8, {{384, 10, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 1, 16, {{384, 5, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 2, 16, {{384, 5, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 4, 16, {{384, 5, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
-    {kernel_family::turing, 8, 16, {{384, 5, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 1, 4, {{384, 14, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 2, 4, {{384, 14, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 4, 4, {{384, 14, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 8, 4, {{384, 8, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 1, 8, {{384, 8, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 2, 8, {{384, 8, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 4, 8, {{384, 8, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 8, 8, {{384, 8, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 1, 16, {{384, 4, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 2, 16, {{384, 4, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 4, 16, {{384, 4, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
+    {kernel_family::turing, 8, 16, {{384, 4, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
 }};
+
+/// Returns the shared memory that a tile takes for each record: for the longer one of its key and its value, and for
+/// the place in the tile that a value comes from.
+[[nodiscard]] constexpr unsigned tile_record_bytes(unsigned key_bytes, unsigned value_bytes) {
+  return std::max({key_bytes, value_bytes, 4U}) + (value_bytes == 0 ? 0 : 2);
+}
 
 /// Returns how `turing` is computed: half of the shared memory is for the records of a tile, the other half for the
 /// counters.
 static_assert(std::ranges::all_of(partition_entries, [](const partition_entry& e) {
   const partition_policy& p = e.policy.sizes;
-  return e.family != kernel_family::turing || p.items == 32768 / p.threads / std::max({e.key_bytes, e.value_bytes, 4U});
+  return e.family != kernel_family::turing ||
+         p.items == 32768 / p.threads / tile_record_bytes(e.key_bytes, e.value_bytes);
 }));
 
 /// A combination of bytes that the table lacks does not compile where the compiler asks.
@@ -93,7 +101,7 @@ static_assert(std::ranges::all_of(partition_entries, [](const partition_entry& e
   const unsigned fitting = (most_shared_bytes(family) - counters_bytes - other_bytes) / threads;
   const partition_policy& narrow = partition_policy_of(family, key_bytes, value_bytes).sizes;
   const unsigned items =
-      std::min(narrow.threads * narrow.items / threads, fitting / std::max({key_bytes, value_bytes, 4U}));
+      std::min(narrow.threads * narrow.items / threads, fitting / tile_record_bytes(key_bytes, value_bytes));
   return {{threads, items, narrow.least_blocks, narrow.look_back}, "computed from shared memory, not measured"};
 }
 
@@ -101,6 +109,30 @@ static_assert(std::ranges::all_of(partition_entries, [](const partition_entry& e
                                                               unsigned value_bytes, unsigned digit_bits) {
   return digit_bits > max_partition_bits ? wide_partition_policy_of(family, key_bytes, value_bytes).sizes
                                          : partition_policy_of(family, key_bytes, value_bytes).sizes;
+}
+
+/// Sizes of the partition that leaves keys of a bucket in any order.
+struct unordered_partition_policy {
+  unsigned threads = 0;  ///< of a block; at least the number of buckets, for each bucket has a thread
+  unsigned items = 0;    ///< keys that a thread takes
+  unsigned least_blocks = 0;
+  unsigned crowded_part =
+      0;  ///< a bucket with more than this part of a tile's keys has threads take positions by warps
+
+  friend constexpr bool operator==(const unordered_partition_policy&, const unordered_partition_policy&) = default;
+};
+
+/// The figures are one pass over 2^28 uniform keys; with sizes that lose there by little, crowded buckets took longer
+/// than in the ordered partition: 1,024 threads of 16 keys take 0.72 ms for uniform keys of 4 bytes, and 1.01 ms in the
+/// place of 0.87 where six keys in ten share a digit.
+[[nodiscard]] constexpr tuned<unordered_partition_policy> unordered_partition_policy_of(kernel_family family,
+                                                                                        unsigned key_bytes) {
+  if (family == kernel_family::turing) {
+    return {{512, key_bytes == 8 ? 14U : 28U, 1, 8}, "computed from 64 KiB of shared memory, not measured"};
+  }
+  if (key_bytes == 8) return {{512, 20, 2, 8}, "sweep on an H200: 1.33 ms, where the ordered one takes 1.42"};
+  if (key_bytes == 4) return {{512, 32, 2, 8}, "sweep on an H200: 0.77 ms, where the ordered one takes 0.91"};
+  return {{512, 32, 2, 8}, "carried over from keys of 4 bytes, not measured"};
 }
 
 }  // namespace spansort::device::cuda

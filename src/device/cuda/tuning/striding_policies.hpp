@@ -33,9 +33,20 @@ inline constexpr std::string_view no_sweep = "in use on an H100, where no sweep 
   return {{1024, key_bytes == 8 ? 8U : 16U, 1}, no_sweep};
 }
 
-/// The kernel that compares neighbours.
+/// Counters of a digit that a block of that kernel has side by side, and when.
+struct histogram_columns_policy {
+  unsigned columns = 0;
+  std::uint64_t least_keys = 0;
+  unsigned most_counters = 0;  ///< of one column: 64 KiB together, which every GPU has
+
+  friend constexpr bool operator==(const histogram_columns_policy&, const histogram_columns_policy&) = default;
+};
+inline constexpr tuned<histogram_columns_policy> histogram_columns{
+    {16, std::uint64_t{1} << 22, 1024}, "computed from the conflicts of banks; the bound on keys is not measured"};
+
+/// The kernel that compares neighbours. A thread takes vectors of 16 bytes.
 [[nodiscard]] constexpr tuned<striding_policy> fingerprint_policy_of(kernel_family) noexcept {
-  return {{256, 8, 8}, no_sweep};
+  return {{256, 4, 8}, no_sweep};
 }
 
 /// The kernel that counts keys between splitters. A thread marks the keys that it collects in one word, so it takes 32
@@ -45,7 +56,8 @@ inline constexpr std::string_view no_sweep = "in use on an H100, where no sweep 
 }
 static_assert(interval_policy_of(kernel_family::hopper, 4).sizes.items <= 32);
 
-/// Kernels that copy, reverse, swap, encode and decode. A thread takes one item at a time; `items` only spares blocks.
+/// Kernels that copy, reverse, swap, encode and decode. Threads that copy or reverse load all of their items of a
+/// tile before they store one; others take one at a time.
 [[nodiscard]] constexpr tuned<striding_policy> rearrange_policy_of(kernel_family) noexcept {
   return {{256, 4, 8}, no_sweep};
 }

@@ -25,6 +25,14 @@ std::string text(const striding_policy& p) {
   const std::string shape = counted(p.threads, "threads, ") + counted(p.items, "items");
   return p.blocks_each == 0 ? shape : shape + ", " + counted(p.blocks_each, "blocks a multiprocessor");
 }
+std::string text(const unordered_partition_policy& p) {
+  return counted(p.threads, "threads, ") + counted(p.items, "items, ") + counted(p.least_blocks, "blocks, ") +
+         "crowded from a part of 1/" + std::to_string(p.crowded_part);
+}
+std::string text(const histogram_columns_policy& p) {
+  return counted(p.columns, "columns, from ") + counted(p.least_keys, "keys on, of up to ") +
+         counted(p.most_counters, "counters");
+}
 std::string text(const few_intervals_policy& p) {
   return counted(p.threads, "threads, ") + counted(p.vectors, "vectors, ") + counted(p.held_bytes, "bytes held, ") +
          counted(p.blocks_each, "blocks a multiprocessor, ") + counted(p.least_blocks, "at least");
@@ -56,11 +64,16 @@ std::vector<tuning_line> describe(compute_capability code) {
   for (const unsigned key_bytes : {4U, 8U}) {
     lines.push_back(line("histogram, keys of " + counted(key_bytes, "bytes"), histogram_policy_of(family, key_bytes)));
   }
+  lines.push_back(line("columns of a histogram", histogram_columns));
   lines.push_back(line("fingerprint", fingerprint_policy_of(family)));
   for (const partition_entry& e : partition_entries) {
     if (e.family != family) continue;
     const std::string values = e.value_bytes == 0 ? "" : ", values of " + counted(e.value_bytes, "bytes");
     lines.push_back(line("partition, keys of " + counted(e.key_bytes, "bytes") + values, e.policy));
+  }
+  for (const unsigned key_bytes : {1U, 2U, 4U, 8U}) {
+    lines.push_back(line("partition in any order, keys of " + counted(key_bytes, "bytes"),
+                         unordered_partition_policy_of(family, key_bytes)));
   }
   for (const unsigned key_bytes : {4U, 8U}) {
     const std::string what = "merge, keys of " + counted(key_bytes, "bytes");
