@@ -4,7 +4,7 @@
 
 usage: scripts/bench_gpu_plots.py bench/results/<gpu>x<count>/*.json ... [--out docs/plots]
 Makes, where the suite was measured: <machine>-host.svg, -resident.svg, -phases.svg, -timeline.svg, -distributions.svg,
--local.svg, -small.svg.
+-local.svg, -small.svg, -sizes.svg, -entropy.svg.
 """
 import argparse
 import pathlib
@@ -19,6 +19,7 @@ from gpu_results import count_text, gpus_text, read_machines
 OURS, THEIRS, COPY_IN, COPY_OUT = "#0b6e99", "#b0b7bd", "#c9ced3", "#9aa2a9"
 OTHER = "#63b1cf"
 PHASE_COLORS = ["#6b7883", "#e0a030", "#5aa469", "#b0569a", "#0b6e99", "#a9b2ba", "#8c6d46", "#d1605e"]
+ENTROPIES = {"uniform": 1, "entropy:2": 2, "entropy:3": 3, "entropy:4": 4, "entropy:8": 8, "entropy:16": 16}
 STYLE = {
     "font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
     "legend.frameon": False, "svg.hashsalt": "spansort", "svg.fonttype": "none", "figure.constrained_layout.use": True,
@@ -218,33 +219,82 @@ def plot_local(machine):
 
 
 def plot_small(machine):
-    cases = machine.suite("small")
+    cases = [case for case in machine.suite("small") if case["memory"] == "host"]
     if not cases:
         return None
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
-    lines = [(left, "device", "median_ms", "spansort", OURS), (left, "device", "cub_median_ms", "CUB", COPY_OUT),
-             (right, "host", "cpu_median_ms", "CPU", "#e0a030"), (right, "host", "gpu_pinned_median_ms", "GPU, pinned", OURS),
-             (right, "host", "gpu_pageable_median_ms", "GPU, pageable", OTHER)]
-    for axes, memory, field, name, color in lines:
-        chosen = [case for case in cases if case["memory"] == memory]
-        axes.plot([case["num_keys"] for case in chosen], [1e3 * case[field] for case in chosen], marker="o", markersize=3,
+    figure, axes = plt.subplots(figsize=(6, 4))
+    lines = [("cpu_median_ms", "CPU", "#e0a030"), ("gpu_pinned_median_ms", "GPU, pinned", OURS),
+             ("gpu_pageable_median_ms", "GPU, pageable", OTHER)]
+    for field, name, color in lines:
+        axes.plot([case["num_keys"] for case in cases], [1e3 * case[field] for case in cases], marker="o", markersize=3,
                   color=color, label=name)
-    for axes, what in ((left, "keys on the GPU"), (right, "keys in host memory")):
+    over_sizes(axes)
+    axes.set_ylabel("us of a call that waits")
+    axes.legend(loc="upper left")
+    axes.set_title(title_of(machine, "Small inputs in host memory, u32"))
+    return figure
+
+
+def over_sizes(axes):
+    """Sizes across, on logarithmic axes."""
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda time, _: f"{time:g}"))
+    axes.set_xlabel("n")
+    axes.grid(color="#e5e8ea")
+
+
+def plot_sizes(machine):
+    """Time over n, a picture a type: the call that waits, and the work on the GPU alone."""
+    cases = machine.suite("sizes")
+    if not cases:
+        return None
+    types = [kind for kind in ("u32", "u64", "u32(u32)", "u64(u64)", "u8", "argsort(f32)")
+             if any(case["type"] == kind for case in cases)]
+    figure, all_axes = plt.subplots(2, 3, figsize=(12, 7), sharex=True, sharey=True)
+    lines = [("cub_median_ms", "CUB", THEIRS, "-"), ("median_ms", "spansort", OURS, "-"),
+             ("cub_kernels_median_ms", "CUB, kernels alone", THEIRS, ":"), ("kernels_median_ms", "spansort, kernels alone", OURS, ":")]
+    for axes, kind in zip(all_axes.flat, types):
+        chosen = [case for case in cases if case["type"] == kind]
+        for field, name, color, style in lines:
+            axes.plot([case["num_keys"] for case in chosen], [1e3 * case[field] for case in chosen], style, marker="o",
+                      markersize=3, color=color, label=name)
+        over_sizes(axes)
+        axes.set_title(kind)
+    all_axes.flat[0].legend(loc="upper left")
+    for row in all_axes:
+        row[0].set_ylabel("us")
+    figure.suptitle(title_of(machine, "Uniform keys on one GPU, a call that waits"))
+    return figure
+
+
+def plot_entropy(machine):
+    """Rate over the number of random words of which a key is the AND: 1 is uniform, more have less entropy."""
+    cases = [case for case in machine.suite("local") if case["distribution"] in ENTROPIES]
+    if len({case["distribution"] for case in cases}) < 3:
+        return None
+    figure, all_axes = plt.subplots(1, 4, figsize=(13, 3.6))
+    for axes, kind in zip(all_axes, ("u32", "u64", "u32(u32)", "u64(u64)")):
+        chosen = {case["distribution"]: case for case in cases if case["type"] == kind}
+        words = [ENTROPIES[name] for name in ENTROPIES if name in chosen]
+        for field, name, color in (("cub_giga_keys_per_s", "CUB", THEIRS), ("giga_keys_per_s", "spansort", OURS)):
+            axes.plot(words, [chosen[name][field] for name in ENTROPIES if name in chosen], marker="o", markersize=4, color=color,
+                      label=name)
         axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda time, _: f"{time:g}"))
-        axes.set_xlabel("n")
-        axes.set_title(what)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("random words of which a key is the AND")
+        axes.set_title(kind)
         axes.grid(color="#e5e8ea")
-        axes.legend(loc="upper left")
-    left.set_ylabel("us of a call that waits")
-    figure.suptitle(title_of(machine, "Small inputs, u32, one GPU"))
+    all_axes[0].set_ylabel("10$^9$ keys per second")
+    all_axes[0].legend(loc="lower right")
+    figure.suptitle(title_of(machine, f"{count_text(cases[0]['num_keys'])} keys on one GPU"))
     return figure
 
 
 PLOTS = {
     "host": plot_host, "resident": plot_resident, "phases": plot_phases, "timeline": plot_timeline,
     "distributions": plot_distributions, "local": plot_local, "small": plot_small,
+    "sizes": plot_sizes, "entropy": plot_entropy,
 }
 
 

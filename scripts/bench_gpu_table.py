@@ -51,8 +51,23 @@ def local_table(machine):
     rows = [[case["type"], case["distribution"], count_text(case["num_keys"]), f"{case['giga_keys_per_s']:.1f}",
              f"{case['cub_giga_keys_per_s']:.1f}", f"{case['ratio_to_cub']:.2f}"] for case in machine.suite("local")]
     header = ["type", "input", "n", "spansort", "CUB", "ratio"]
-    title = "One GPU, keys (values) on it already, 10^9 keys per second, between CUDA events."
+    title = "One GPU, keys (values) on it already, 10^9 keys per second of a call that waits."
     return [title, ""] + markdown(header, rows) if rows else []
+
+
+def size_table(machine):
+    cases = {(case["type"], case["num_keys"]): case for case in machine.suite("sizes")}
+    types = list(dict.fromkeys(kind for kind, _ in cases))
+    sizes = sorted({num_keys for _, num_keys in cases})
+
+    def cell(kind, num_keys):
+        case = cases.get((kind, num_keys))
+        return f"{1e3 * case['median_ms']:.0f} ({case['ratio_to_cub']:.2f})" if case else ""
+
+    rows = [[kind] + [cell(kind, num_keys) for num_keys in sizes] for kind in types]
+    title = ("One GPU, uniform keys (values) on it already: microseconds of a call that waits, and in brackets the time of CUB's "
+             "call over it. argsort: CUB sorts pairs, and writes the positions before.")
+    return [title, ""] + markdown(["type"] + [count_text(n) for n in sizes], rows) if cases else []
 
 
 def distribution_line(machine):
@@ -67,17 +82,11 @@ def distribution_line(machine):
 
 
 def small_table(machine):
-    cases = {(case["memory"], case["num_keys"]): case for case in machine.suite("small")}
-    rows = []
-    for n in SMALL_SIZES:
-        device, host = cases.get(("device", n)), cases.get(("host", n))
-        cells = [count_text(n)]
-        cells += [f"{1e3 * device[key]:.0f}" for key in ("median_ms", "cub_median_ms")] if device else ["-"] * 2
-        fields = ("cpu_median_ms", "gpu_pinned_median_ms", "gpu_pageable_median_ms")
-        cells += [f"{1e3 * host[key]:.0f}" for key in fields] if host else ["-"] * 3
-        rows.append(cells)
-    header = ["n", "on the GPU: spansort", "on the GPU: CUB", "in host memory: CPU", "GPU, pinned", "GPU, pageable"]
-    title = "Small inputs, u32, one GPU, microseconds of a call that waits for its result."
+    cases = {case["num_keys"]: case for case in machine.suite("small") if case["memory"] == "host"}
+    fields = ("cpu_median_ms", "gpu_pinned_median_ms", "gpu_pageable_median_ms")
+    rows = [[count_text(n)] + [f"{1e3 * cases[n][key]:.0f}" for key in fields] for n in SMALL_SIZES if n in cases]
+    header = ["n", "CPU", "GPU, pinned", "GPU, pageable"]
+    title = "Small inputs in host memory, u32, the CPU and one GPU, microseconds of a call."
     return [title, ""] + markdown(header, rows) if cases else []
 
 
@@ -88,7 +97,7 @@ def missing_line(machine):
 
 def section(machine):
     parts = [head(machine), host_table(machine), distribution_line(machine), resident_table(machine),
-             local_table(machine), small_table(machine), missing_line(machine)]
+             size_table(machine), local_table(machine), small_table(machine), missing_line(machine)]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 

@@ -42,6 +42,29 @@ __device__ K key_of_cell(std::uint64_t seed, std::uint64_t place, std::uint64_t 
   return top_bits<K>(place * cell_size + random_word(seed, place) % cell_size);
 }
 
+/// 2^(bits of K * u) for a uniform u of [0, 1), rounded down.
+template <class K>
+__device__ K log_uniform_key(std::uint64_t word) {
+  const double uniform = static_cast<double>(word >> 11) * 0x1p-53;
+  return static_cast<K>(exp2(uniform * 8 * sizeof(K)) - 1);
+}
+
+template <class K>
+__device__ K key_at(const fill_request& request, std::uint64_t i, std::uint64_t num_keys) {
+  const std::uint64_t word = random_word(request.seed + 1, i);
+  switch (request.kind) {
+    case device_input::entropy: return entropy_key<K>(request, request.first_place + i);
+    case device_input::sorted: return key_of_cell<K>(request.seed, i, num_keys);
+    case device_input::reversed: return key_of_cell<K>(request.seed, num_keys - 1 - i, num_keys);
+    case device_input::nearly_sorted:
+      return word % 100 == 0 ? top_bits<K>(random_word(request.seed + 2, i))
+                             : key_of_cell<K>(request.seed, i, num_keys);
+    case device_input::few_values: return top_bits<K>(random_word(request.seed + 3, word % request.words));
+    case device_input::log_uniform: return log_uniform_key<K>(word);
+  }
+  return 0;
+}
+
 /// Takes NaNs, infinities and zeros out of random bits.
 template <class K>
 __device__ K make_finite(K bits) {
@@ -55,13 +78,7 @@ __device__ K make_finite(K bits) {
 template <class K>
 __global__ void fill_kernel(K* keys, std::uint64_t num_keys, fill_request request) {
   for (std::uint64_t i = thread_index(); i < num_keys; i += num_threads()) {
-    K key = 0;
-    if (request.kind == device_input::entropy) {
-      key = entropy_key<K>(request, request.first_place + i);
-    } else {
-      const std::uint64_t place = request.kind == device_input::sorted ? i : num_keys - 1 - i;
-      key = key_of_cell<K>(request.seed, place, num_keys);
-    }
+    const K key = key_at<K>(request, i, num_keys);
     keys[i] = request.finite_floats ? make_finite(key) : key;
   }
 }

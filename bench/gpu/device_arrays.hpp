@@ -14,6 +14,9 @@ enum class device_input : std::uint8_t {
   entropy,   ///< the AND of `words` uniform words; 0 words: zeros. Every key depends on its place and the seed alone
   sorted,    ///< ascending uniform draws, spread evenly over the range
   reversed,  ///< the same, descending
+  nearly_sorted,  ///< sorted, but that each hundredth key, in the mean, is a uniform one
+  few_values,     ///< one of `words` values, each a uniform word
+  log_uniform,    ///< as many keys in each octave: zipf's law with the exponent 1, of as many ranks as the type has
 };
 
 struct fill_request {

@@ -14,57 +14,50 @@ namespace bench {
 namespace {
 
 struct local_case {
-  const char* type;
   const char* distribution;
   device_input kind = device_input::entropy;
   unsigned words = 1;
 };
 
-constexpr local_case local_cases[] = {
-    {"u32", "uniform"},
-    {"u32", "entropy:2", device_input::entropy, 2},
-    {"u32", "entropy:4", device_input::entropy, 4},
-    {"u32", "entropy:8", device_input::entropy, 8},
-    {"u32", "constant", device_input::entropy, 0},
-    {"u32", "sorted", device_input::sorted},
-    {"u32", "reversed", device_input::reversed},
-    {"f32", "uniform"},
-    {"u64", "uniform"},
-    {"u64", "entropy:2", device_input::entropy, 2},
-    {"u64", "entropy:4", device_input::entropy, 4},
-    {"u64", "entropy:8", device_input::entropy, 8},
-    {"u64", "constant", device_input::entropy, 0},
-    {"u64", "sorted", device_input::sorted},
-    {"u64", "reversed", device_input::reversed},
-    {"f64", "uniform"},
-    {"u32(u32)", "uniform"},
-    {"u32(u64)", "uniform"},
-    {"u64(u32)", "uniform"},
-    {"u64(u64)", "uniform"},
-    {"u8", "uniform"},
-    {"u16", "uniform"},
-    {"argsort(f32)", "uniform"},
-    {"argsort(u64)", "uniform"},
+constexpr local_case distributions[] = {
+    {"uniform"},
+    {"entropy:2", device_input::entropy, 2},
+    {"entropy:3", device_input::entropy, 3},
+    {"entropy:4", device_input::entropy, 4},
+    {"entropy:8", device_input::entropy, 8},
+    {"entropy:16", device_input::entropy, 16},
+    {"constant", device_input::entropy, 0},
+    {"values:2", device_input::few_values, 2},
+    {"values:16", device_input::few_values, 16},
+    {"values:1000", device_input::few_values, 1000},
+    {"zipf:1", device_input::log_uniform},
+    {"nearly sorted", device_input::nearly_sorted},
+    {"sorted", device_input::sorted},
+    {"reversed", device_input::reversed},
 };
 
-outcome measure(const settings& s, const local_case& c) {
+/// Types that are raced with every distribution, and those that are raced with uniform keys alone.
+constexpr const char* main_types[] = {"u32", "u64", "u32(u32)", "u64(u64)"};
+constexpr const char* other_types[] = {"f32", "f64", "u32(u64)",     "u64(u32)",
+                                       "u8",  "u16", "argsort(f32)", "argsort(u64)"};
+
+outcome measure(const settings& s, const std::string& type, const local_case& c) {
   const spansort::device::cuda::device_guard guard(s.devices.front());
   const std::uint64_t num_keys = std::uint64_t{1} << s.log2_size;
-  const bool is_float = std::string_view(c.type).find('f') != std::string_view::npos;
-  const race_result found =
-      race({c.type, {c.kind, c.words, s.seed, 0, is_float}, num_keys, s.repeats, race_door::call});
+  const bool is_float = type.find('f') != std::string::npos;
+  const race_result found = race({type, {c.kind, c.words, s.seed, 0, is_float}, num_keys, s.repeats, race_door::call});
   const auto n = static_cast<double>(num_keys);
   const double rate = giga_per_s(n, median(found.ours_ms));
   const double cub_rate = giga_per_s(n, median(found.cub_ms));
   const std::string_view of_argsort = "argsort(";
-  const std::string_view all = c.type;
+  const std::string_view all = type;
   const std::string_view keys = all.starts_with(of_argsort) ? all.substr(of_argsort.size()) : all;
   const std::string key_type(keys.substr(0, keys.find_first_of("()")));
   const auto key_bytes = static_cast<double>(spansort::size_bytes(spansort::parse_key_type(key_type)));
   const double copy_gb_per_s = giga_per_s(2 * n * key_bytes, median(found.copy_ms));
   outcome result;
   result.verified = found.num_differing_words == 0;
-  result.fields = {{"type", c.type},
+  result.fields = {{"type", type},
                    {"distribution", c.distribution},
                    {"num_keys", num_keys},
                    {"seed", s.seed},
@@ -88,10 +81,14 @@ outcome measure(const settings& s, const local_case& c) {
 }  // namespace
 
 void add_local_cases(const settings& s, case_list& cases) {
-  for (const local_case& c : local_cases) {
-    cases.push_back({"local", fmt::format("{} {}, n = 2^{}", c.type, c.distribution, s.log2_size),
-                     [s, c] { return measure(s, c); }});
+  const auto add = [&](const std::string& type, const local_case& c) {
+    cases.push_back({"local", fmt::format("{} {}, n = 2^{}", type, c.distribution, s.log2_size),
+                     [s, type, c] { return measure(s, type, c); }});
+  };
+  for (const char* const type : main_types) {
+    for (const local_case& c : distributions) add(type, c);
   }
+  for (const char* const type : other_types) add(type, distributions[0]);
 }
 
 }  // namespace bench

@@ -21,6 +21,7 @@ namespace {
 
 void add_suite(const std::string& suite, const settings& s, const shared_arrays& arrays, case_list& cases) {
   if (suite == "local") add_local_cases(s, cases);
+  if (suite == "sizes") add_size_cases(s, cases);
   if (suite == "host") add_host_cases(s, arrays, cases);
   if (suite == "resident") add_resident_cases(s, cases);
   if (suite == "distributions") add_distribution_cases(s, arrays, cases);
@@ -65,9 +66,9 @@ int main(int argc, char** argv) {
   bench::settings s;
   CLI::App app{"Races Spansort on GPUs against CUB and against the bare copies between host and GPUs."};
   app.add_option("--suites", s.suites,
-                 "in this order; default: local,host,resident,distributions,breakdown,small; and larger")
+                 "in this order; default: sizes,local,host,resident,distributions,breakdown,small; and larger")
       ->delimiter(',')
-      ->check(CLI::IsMember({"local", "host", "resident", "distributions", "breakdown", "small", "larger"}));
+      ->check(CLI::IsMember({"sizes", "local", "host", "resident", "distributions", "breakdown", "small", "larger"}));
   app.add_option("--devices", s.devices, "ordinals of GPUs, 0,1,2,3; one may repeat; default: all")->delimiter(',');
   app.add_option("--max-gpus", s.max_gpus, "use no more GPUs of the list")->check(CLI::PositiveNumber);
   app.add_option("--keys", s.num_keys, "u32 keys of the large cases, 2e9; fewer where memory ends")

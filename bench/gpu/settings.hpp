@@ -9,7 +9,7 @@
 namespace bench {
 
 struct settings {
-  std::vector<std::string> suites{"local", "host", "resident", "distributions", "breakdown", "small"};
+  std::vector<std::string> suites{"sizes", "local", "host", "resident", "distributions", "breakdown", "small"};
   std::vector<int> devices;  ///< ordinals of GPUs, one may repeat; none: all GPUs of the machine
   unsigned max_gpus = 64;
   double num_keys = 2e9;  ///< u32 keys of the large cases; the others move as many bytes

@@ -17,6 +17,8 @@ using case_list = std::vector<bench_case>;
 
 /// One GPU's local sort next to CUB's, data resident.
 void add_local_cases(const settings& s, case_list& cases);
+/// Adds sorts of all sizes and kinds of records on one GPU next to CUB's, data resident.
+void add_size_cases(const settings& s, case_list& cases);
 /// Adds sorts from host memory to host memory, next to the bare copies.
 void add_host_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
 /// Data on the GPUs.
