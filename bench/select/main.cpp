@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <numeric>
 #include <spansort/spansort.hpp>
 #include <thread>
@@ -142,7 +143,11 @@ class gpu_case final : public select_case {
     for (spansort::algorithms::rank& r : ranks_) {
       original_.push_back(r.device->allocate(each * width_));
       work_.push_back(r.device->allocate(each * width_));
-      chunks_.push_back({r.device.get(), r.queue.get(), original_.back().data(), each});
+      chunks_.push_back({.device = r.device.get(),
+                         .queue = r.queue.get(),
+                         .keys = original_.back().data(),
+                         .num_keys = each,
+                         .kept = &kept_.emplace_back()});
       shards_.push_back({.keys = work_.back().data(), .num_keys = each});
     }
   }
@@ -197,6 +202,7 @@ class gpu_case final : public select_case {
   std::vector<spansort::algorithms::rank> ranks_;
   std::vector<spansort::device::buffer> original_;
   std::vector<spansort::device::buffer> work_;
+  std::deque<spansort::device::buffer> kept_;  ///< by selections, as a session's workspace is
   std::vector<statistics::key_chunk> chunks_;
   std::vector<spansort::shard> shards_;
   std::vector<std::uint64_t> found_;

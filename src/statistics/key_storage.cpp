@@ -65,8 +65,10 @@ void spread_over(const std::vector<algorithms::rank>& ranks, const const_key_spa
   for (std::uint64_t r = 0; r < count; ++r) {
     const std::uint64_t begin = base::share_begin(keys.num_keys, count, r);
     const void* const first = static_cast<const char*>(keys.data) + begin * key_bytes;
-    storage.chunks.push_back(
-        {ranks[r].device.get(), ranks[r].queue.get(), first, base::share_size(keys.num_keys, count, r)});
+    storage.chunks.push_back({.device = ranks[r].device.get(),
+                              .queue = ranks[r].queue.get(),
+                              .keys = first,
+                              .num_keys = base::share_size(keys.num_keys, count, r)});
   }
   for (const algorithms::rank& r : ranks) r.device->prepare();
   if (!ranks.front().device->shares_host_memory()) copy_in(storage, key_bytes);
@@ -77,7 +79,10 @@ void take_chunks(const std::vector<algorithms::rank>& ranks, const const_sharded
   sorting::check_keys_of_shards(ranks, keys);
   for (std::size_t i = 0; i < keys.shards.size(); ++i) {
     const algorithms::rank& r = ranks[i];
-    storage.chunks.push_back({r.device.get(), r.queue.get(), keys.shards[i].keys, keys.shards[i].num_keys});
+    storage.chunks.push_back({.device = r.device.get(),
+                              .queue = r.queue.get(),
+                              .keys = keys.shards[i].keys,
+                              .num_keys = keys.shards[i].num_keys});
     storage.num_keys += keys.shards[i].num_keys;
     r.queue->wait_for_stream(keys.shards[i].stream);
     r.device->prepare();
@@ -132,8 +137,15 @@ key_storage resident_keys(const_sharded_keys keys, const device_list& asked, res
   key_storage storage;
   storage.type = keys.type;
   storage.call = std::make_unique<sorting::gpu_call>(access::devices(sorter), access::hooks(sorter));
-  take_chunks(access::ranks(sorter), keys, storage);
-  for (algorithms::rank& r : access::ranks(sorter)) r.scratch_bytes = r.device->scratch_bytes();
+  std::vector<algorithms::rank>& ranks = access::ranks(sorter);
+  take_chunks(ranks, keys, storage);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    ranks[i].scratch_bytes = ranks[i].device->scratch_bytes();
+    if (ranks[i].device->shares_host_memory()) continue;
+    // The workspace of sorts serves, too.
+    if (ranks[i].slots.empty()) ranks[i].slots.emplace_back();
+    storage.chunks[i].kept = &ranks[i].slots.front();
+  }
   return storage;
 }
 

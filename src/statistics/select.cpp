@@ -18,7 +18,7 @@ namespace {
 /// What is still to be searched, and what for.
 struct remainder {
   std::vector<key_chunk> chunks;
-  std::vector<device::buffer> memory;  ///< of the chunks; none of the caller's
+  std::vector<device::buffer> memory;  ///< of the chunks; none of the caller's, and nothing that is kept
   std::vector<target> targets;         ///< by rank
 };
 
@@ -141,13 +141,9 @@ class selection {
     constexpr std::uint64_t alignment_bytes = 256;
     const key_chunk& chunk = left.chunks.front();
     const std::uint64_t size_bytes = chunk.num_keys * codec_.width_bytes();
-    const std::uint64_t begin = base::ceil_div(size_bytes, alignment_bytes) * alignment_bytes;
-    for (const device::buffer& b : left.memory) {
-      if (b.data() == chunk.keys && begin + size_bytes <= b.size_bytes()) {
-        return static_cast<char*>(b.data()) + begin;
-      }
-    }
-    return nullptr;
+    const std::uint64_t begin = base::round_up(size_bytes, alignment_bytes);
+    if (begin + size_bytes > chunk.room_bytes) return nullptr;
+    return static_cast<char*>(const_cast<void*>(chunk.keys)) + begin;
   }
 
   /// The sample is all there is.
@@ -185,11 +181,11 @@ class selection {
     std::vector<std::uint64_t> counts(chunks.size() * num_intervals);
     for (const key_chunk& c : chunks) {
       const std::uint64_t capacity = std::min(c.num_keys, plan.most_collected);
-      key_chunk collected{c.device, c.queue, nullptr, capacity};
+      key_chunk collected{.device = c.device, .queue = c.queue, .num_keys = capacity};
       // What is going to be sorted takes its second array now: a further allocation takes longer.
       const std::uint64_t num_arrays = chunks.size() == 1 && is_worth_sorting(collected) ? 2 : 1;
-      done.memory.push_back(c.device->allocate(num_arrays * capacity * codec_.width_bytes()));
-      collected.keys = done.memory.back().data();
+      collected.room_bytes = num_arrays * capacity * codec_.width_bytes();
+      collected.keys = take_room(c, collected.room_bytes, done.memory);
       done.collected.push_back(collected);
     }
     queued_work work(chunks);
@@ -200,7 +196,7 @@ class selection {
                                         .splitters = plan.splitters,
                                         .marked = plan.marked,
                                         .counts = counts.data() + i * num_intervals,
-                                        .collected = done.memory[i].data(),
+                                        .collected = const_cast<void*>(done.collected[i].keys),
                                         .capacity = done.collected[i].num_keys});
     }
     work.finish();
@@ -219,6 +215,17 @@ class selection {
     report_.keys_collected += done.num_collected;
     if (!is_alone()) add_those_of_others(done);
     return done;
+  }
+
+  /// Returns memory for what is collected of a chunk: what its owner keeps, or new one, which goes to `taken`.
+  [[nodiscard]] static void* take_room(const key_chunk& chunk, std::uint64_t size_bytes,
+                                       std::vector<device::buffer>& taken) {
+    if (chunk.kept == nullptr) return taken.emplace_back(chunk.device->allocate(size_bytes)).data();
+    if (chunk.kept->size_bytes() < size_bytes) {
+      *chunk.kept = {};
+      *chunk.kept = chunk.device->allocate(size_bytes);
+    }
+    return chunk.kept->data();
   }
 
   void add_those_of_others(reading& done) const {

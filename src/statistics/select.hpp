@@ -19,6 +19,10 @@ struct key_chunk {
   device::queue* queue = nullptr;  ///< of the device; several chunks may share one
   const void* keys = nullptr;
   std::uint64_t num_keys = 0;
+  /// Memory of the device that selections of these keys work in and leave to the next one, for to take memory of a GPU
+  /// takes as long as to read 2^27 keys; null: what is taken is given back.
+  device::buffer* kept = nullptr;
+  std::uint64_t room_bytes = 0;  ///< of what was collected: the size of the memory that begins with `keys`
 };
 
 /// What a selection cost.

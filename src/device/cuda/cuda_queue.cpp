@@ -100,6 +100,7 @@ void* cuda_queue::take_staging(std::uint64_t size_bytes) {
     l.is_used = true;
     return l.memory();
   }
+  size_bytes = std::max(size_bytes, least_staging_bytes);
   staging made{.pinned = try_allocate_pinned_memory(size_bytes), .size_bytes = size_bytes, .is_used = true};
   if (made.pinned == nullptr) made.ordinary = std::make_unique_for_overwrite<std::byte[]>(size_bytes);
   return stagings_.emplace_back(std::move(made)).memory();
@@ -125,6 +126,10 @@ void cuda_queue::copy_now(void* destination, const void* source, std::uint64_t s
     ring_.copy_in(stream_.get(), destination, source, size_bytes);
   } else if (size_bytes >= worth_the_ring && is_pageable(destination)) {
     ring_.copy_out(stream_.get(), destination, source, size_bytes);
+  } else if (size_bytes <= most_received_bytes && is_pageable(destination)) {
+    // The driver would hold this thread up until the copy is there.
+    copy_to_host(source, size_bytes,
+                 [destination, size_bytes](const void* staged) { std::memcpy(destination, staged, size_bytes); });
   } else {
     SPANSORT_CUDA(cudaMemcpyAsync(destination, source, size_bytes, cudaMemcpyDefault, stream_.get()));
   }
@@ -227,7 +232,9 @@ void cuda_queue::bracket_now(const bracket_request& request) {
                           .alternate = {sample.spare, nullptr},
                           .count = num_sampled,
                           .bits = {0, request.codec.key_bits()}};
-  enqueue_segment(onesweep_sort, site, sort, nullptr, order_check::skipped);
+  const local_sort_algorithm& algorithm = choose_local_sort("", sort.shape, sort.count, site.code);
+  SPANSORT_ASSERT(algorithm.scratch_bytes == 0);
+  enqueue_segment(algorithm, site, sort, nullptr, order_check::skipped);
   launch_pick_brackets<K>(site, request, sample);
   const std::uint64_t num_bytes = request.places.size() * sizeof(rank_bracket);
   copy_to_host(sample.brackets, num_bytes,
