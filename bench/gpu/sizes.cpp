@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suite `sizes`: keys on one GPU, of all sizes, types and kinds of records, next to CUB's sort of the same input. A call
-// that waits for its result is timed by the host's clock, and calls that only enqueue between events.
+// Suite `sizes`: keys on one GPU, of all sizes, types and kinds of records, next to CUB's sort of the same input. A
+// call that waits for its result is timed by the host's clock, and calls that only enqueue between events.
 #include <fmt/format.h>
 
 #include <string_view>

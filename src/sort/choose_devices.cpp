@@ -17,11 +17,11 @@ double trip_s(std::uint64_t input_bytes) {
   return static_cast<double>(input_bytes) / rates.gpu_trip_bytes_per_s + rates.gpu_overhead_s;
 }
 
-/// Returns how long the first use of GPUs keeps this sort waiting.
-double start_s(const sort_demand& sort) {
+/// Returns how long this sort waits for GPUs to be opened, and for their runtime where nobody has used it yet.
+double start_s(const sort_demand& sort, const machine& on) {
   if (sort.gpus_are_open) return 0;
   const double reading_s = sort.is_arriving ? static_cast<double>(sort.input_bytes) / rates.file_bytes_per_s : 0;
-  return std::max(0.0, rates.gpu_start_s - reading_s);
+  return std::max(0.0, (on.gpus_are_started ? rates.gpu_open_s : rates.gpu_start_s) - reading_s - sort.missed_s);
 }
 
 /// Returns what a sort may take of each of the first `gpus` GPUs: what the fullest of them has.
@@ -61,12 +61,16 @@ device_choice choose_gpus(const sort_demand& sort, const machine& on, double gpu
 }  // namespace
 
 machine this_machine(unsigned threads) {
-  return {.num_processors = base::resolve_threads(threads), .num_gpus = num_gpus, .free_gpu_bytes = [](int ordinal) {
-            device_set gpu;
-            gpu.gpus = {ordinal};
-            const gpu_call call(gpu, {});  // throws where the runtime is in no state to begin
-            return free_gpu_bytes(ordinal);
-          }};
+  return {.num_processors = base::resolve_threads(threads),
+          .num_gpus = num_gpus,
+          .free_gpu_bytes =
+              [](int ordinal) {
+                device_set gpu;
+                gpu.gpus = {ordinal};
+                const gpu_call call(gpu, {});  // throws where the runtime is in no state to begin
+                return free_gpu_bytes(ordinal);
+              },
+          .gpus_are_started = gpus_are_started()};
 }
 
 device_choice choose_devices(const device_set& asked_for, const sort_demand& sort, const machine& on) {
@@ -76,8 +80,12 @@ device_choice choose_devices(const device_set& asked_for, const sort_demand& sor
   }
   if (!asked_for.is_auto) return {.list = asked_for};
   const double cpu_s = static_cast<double>(sort.input_bytes) / (rates.cpu_thread_bytes_per_s * on.num_processors);
-  const double gpu_s = trip_s(sort.input_bytes) + start_s(sort);
-  if (cpu_s <= gpu_s) return on_cpu();
+  const double gpu_s = trip_s(sort.input_bytes) + start_s(sort, on);
+  if (cpu_s <= gpu_s) {
+    device_choice choice = on_cpu();
+    choice.missed_s = std::max(0.0, cpu_s - trip_s(sort.input_bytes));
+    return choice;
+  }
   // GPUs hold the input too, and their scratch.
   if (sort.memory_limit_bytes != 0 && sort.memory_limit_bytes / 2 <= sort.input_bytes) return on_cpu();
   try {

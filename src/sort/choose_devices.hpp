@@ -16,6 +16,7 @@ struct device_choice {
   device_set list;
   bool on_calling_thread = false;  ///< instead of the list: too few keys to wake others
   std::string why = {};            ///< half a sentence; "" where nothing else was there to choose
+  double missed_s = 0;             ///< that open GPUs would have saved
 };
 
 /// The choice depends on these facts.
@@ -27,7 +28,8 @@ struct sort_demand {
   std::uint64_t memory_limit_bytes = 0;   ///< on workspace; 0: none
   std::uint64_t device_memory_bytes = 0;  ///< on workspace on each device; 0: none
   std::uint64_t held_gpu_bytes = 0;       ///< that the caller holds on each GPU already
-  bool gpus_are_open = false;             ///< the caller has used them: starting their runtime costs nothing any more
+  bool gpus_are_open = false;             ///< the caller has used them: there is nothing left to start
+  double missed_s = 0;                    ///< that open GPUs would have saved the caller's sorts before this one
   algorithms::traits algorithm = {};      ///< of the one asked for
 };
 
@@ -36,13 +38,17 @@ struct machine {
   unsigned num_processors = 1;
   std::function<int()> num_gpus;
   std::function<std::uint64_t(int ordinal)> free_gpu_bytes;  ///< throws where the GPU cannot be asked
+  /// An earlier call of this process has started their runtime.
+  bool gpus_are_started = false;
 };
 
 /// The one that this process runs on. `threads` is the option of that name.
 [[nodiscard]] machine this_machine(unsigned threads);
 
 /// The calling thread for few keys, else the devices asked for; of "auto", the GPUs where the trip to them pays, else
-/// the CPU. A GPU that cannot be asked is no reason to fail.
+/// the CPU. Starting GPUs pays once the caller's sorts have missed as much as that takes, for they may go on: who sorts
+/// again and again waits at most twice as long as with the better choice from the beginning. A GPU that cannot be asked
+/// is no reason to fail.
 [[nodiscard]] device_choice choose_devices(const device_set& asked_for, const sort_demand& sort, const machine& on);
 
 }  // namespace spansort::sorting

@@ -54,6 +54,14 @@ int num_gpus() noexcept {
 #endif
 }
 
+bool gpus_are_started() noexcept {
+#ifdef SPANSORT_HAS_CUDA
+  return device::cuda::is_started();
+#else
+  return false;
+#endif
+}
+
 std::uint64_t free_gpu_bytes([[maybe_unused]] int ordinal) {
 #ifdef SPANSORT_HAS_CUDA
   return open_gpu(ordinal, {})->available_bytes();

@@ -14,6 +14,9 @@ namespace spansort::sorting {
 /// 0 where there is no backend, no driver or no GPU, and after GPUs were lost to this process.
 [[nodiscard]] int num_gpus() noexcept;
 
+/// Returns whether this process has used GPUs by this library, so that their runtime has been started.
+[[nodiscard]] bool gpus_are_started() noexcept;
+
 /// Returns what could be allocated on GPU `ordinal` now. Starts the runtime there.
 [[nodiscard]] std::uint64_t free_gpu_bytes(int ordinal);
 

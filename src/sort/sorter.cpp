@@ -64,6 +64,7 @@ struct sorter::state {
   std::uint64_t num_allocations = 0;
   std::uint64_t call_scratch_bytes = 0;           ///< of the current call
   sorting::device_choice on;                      ///< where the current call sorts
+  double missed_s = 0;                            ///< by sorts on the CPU that open GPUs would have done faster
   std::vector<algorithms::rank>* used = nullptr;  ///< by the current call
   algorithms::choice chosen;                      ///< on them
   // Opened when first needed.
@@ -84,8 +85,10 @@ const sorting::device_set& sorter::state::choose_devices(const device::record_sh
       .device_memory_bytes = options.device_memory_bytes,
       .held_gpu_bytes = gpu_ranks.empty() ? 0 : algorithms::held_device_bytes(gpu_ranks.front()),
       .gpus_are_open = !gpu_ranks.empty(),
+      .missed_s = missed_s,
       .algorithm = algorithm.is};
   on = sorting::choose_devices(devices, demand, sorting::this_machine(options.threads));
+  missed_s += on.missed_s;
   return on.list;
 }
 

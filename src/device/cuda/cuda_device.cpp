@@ -152,6 +152,8 @@ int num_gpus() noexcept {
   return count;
 }
 
+bool is_started() noexcept { return has_launch_sites(); }
+
 std::string why_none() {
   if (loss() != nullptr) return *loss();
   int count = 0;

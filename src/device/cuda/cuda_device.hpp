@@ -14,6 +14,9 @@ namespace spansort::device::cuda {
 /// Returns the number of GPUs that the driver shows: 0 where there is no driver, and after GPUs were lost to this
 /// process. `why_none` then says which of these it is.
 [[nodiscard]] int num_gpus() noexcept;
+
+/// Returns whether a queue or a call that enqueues has started the runtime on a GPU in this process.
+[[nodiscard]] bool is_started() noexcept;
 [[nodiscard]] std::string why_none();
 
 struct cuda_device_options {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -10,6 +11,8 @@ namespace {
 
 /// compiled_for() asks this kernel, for all kernels are compiled for the same architectures.
 __global__ void asked_kernel() {}
+
+std::atomic<bool> is_any_made{false};
 
 }  // namespace
 
@@ -33,10 +36,13 @@ launch_site make_launch_site(cudaStream_t stream) {
     SPANSORT_CUDA(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, ordinal));
     const launch_site site{.num_multiprocessors = static_cast<unsigned>(num_multiprocessors), .code = compiled_for()};
     found = known.emplace(ordinal, site).first;
+    is_any_made.store(true, std::memory_order_relaxed);
   }
   launch_site made = found->second;
   made.stream = stream;
   return made;
 }
+
+bool has_launch_sites() noexcept { return is_any_made.load(std::memory_order_relaxed); }
 
 }  // namespace spansort::device::cuda

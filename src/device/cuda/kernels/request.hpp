@@ -99,6 +99,9 @@ struct launch_site {
 /// Returns a site on the current device, which must be the stream's, without memory.
 [[nodiscard]] launch_site make_launch_site(cudaStream_t stream);
 
+/// Returns whether a site has been made in this process, which starts the runtime on its device.
+[[nodiscard]] bool has_launch_sites() noexcept;
+
 /// Adds the digits' counts to `counts`, one digit after the other. `counts` is device memory that was zeroed before.
 /// With a decision in device memory nothing is counted unless it is order_action::passes.
 template <class K>

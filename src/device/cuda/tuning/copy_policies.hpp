@@ -47,8 +47,8 @@ inline constexpr tuned<pinned_ring_policy> pinned_ring_tuning{
     "with buffers of their own were no faster"};
 static_assert(pinned_ring_tuning.sizes.least_buffer_bytes <= pinned_ring_tuning.sizes.most_buffer_bytes);
 
-/// Results of up to this size on their way to ordinary memory are received in pinned memory: the driver's own path holds
-/// the calling thread up for some microseconds each. Not measured.
+/// Results of up to this size on their way to ordinary memory are received in pinned memory: the driver's own path
+/// holds the calling thread up for some microseconds each. Not measured.
 inline constexpr std::uint64_t most_received_bytes = std::uint64_t{1} << 16;
 /// Pinned memory for results has this size at least, so that one piece serves results of several sizes.
 inline constexpr std::uint64_t least_staging_bytes = std::uint64_t{1} << 12;
