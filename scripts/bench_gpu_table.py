@@ -25,7 +25,8 @@ def head(machine):
     gpus = max(m["num_gpus"] for m in machine.metas)
     return [f"**{gpus} x {machine.one('device')}** ({machine.one('host')}, {machine.one('host_threads')} threads, "
             f"driver {machine.one('driver')}, CUDA {meta['runtime_cuda'] // 1000}.{meta['runtime_cuda'] % 1000 // 10}, "
-            f"{meta['date']}, commit {machine.one('commit')}; `bench/results/{machine.name}/`)"]
+            f"{', '.join(dict.fromkeys(m['date'] + ', commit ' + m['commit'] for m in machine.metas))}; "
+            f"`bench/results/{machine.name}/`)"]
 
 
 def host_table(machine):
