@@ -162,12 +162,16 @@ class network_sorts {
   std::array<codecs_of_widths, 2 * num_types> codecs_;
 };
 
+const network_sorts& all_network_sorts() {
+  static const network_sorts sorts;
+  return sorts;
+}
+
 }  // namespace
 
 bool sort_smallest(key_type type, void* keys, std::uint64_t num_keys, direction d) {
   if (type > key_type::f64) return false;  // which is refused where arguments are checked
-  static const network_sorts sorts;
-  const network_sorts::sort_of_type& chosen = sorts.of(type, d);
+  const network_sorts::sort_of_type& chosen = all_network_sorts().of(type, d);
   if (num_keys < 2 || num_keys > chosen.by_network.most_keys || keys == nullptr ||
       (reinterpret_cast<std::uintptr_t>(keys) & chosen.misaligned_bits) != 0) {
     return false;
@@ -193,9 +197,8 @@ void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys
 
 void sort_small_segments(const keys::key_codec& codec, void* keys, const segment_bounds& bounds, segment_range range,
                          std::uint64_t most_keys) {
+  const network_sorts::sort_of_type& chosen = all_network_sorts().of(codec.type, keys::direction_of(codec.descending));
   keys::with_width(codec.width_bytes(), [&]<class K>() {
-    const keys::codec_of<K> of_width = codec.of<K>();
-    const network_sort by_network = find_network_sort<K>(of_width.is_identity());
     std::uint64_t begin = bounds.at(range.first);
     for (std::uint64_t segment = range.first; segment < range.last; ++segment) {
       const std::uint64_t end = bounds.at(segment + 1);
@@ -203,8 +206,8 @@ void sort_small_segments(const keys::key_codec& codec, void* keys, const segment
       K* const first = static_cast<K*>(keys) + begin;
       begin = end;
       if (num_keys < 2 || num_keys > most_keys) continue;
-      if (num_keys <= by_network.most_keys) {
-        by_network.sort(&of_width, first, num_keys);
+      if (num_keys <= chosen.by_network.most_keys) {
+        chosen.by_network.sort(chosen.codec, first, num_keys);
       } else {
         sort_small(codec, first, num_keys);
       }
