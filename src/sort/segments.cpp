@@ -34,13 +34,11 @@ void look_at_block(const device::segment_bounds& bounds, device::segment_range r
   std::uint64_t begin = bounds.at(range.first);
   for (std::uint64_t segment = range.first; segment < range.last; ++segment) {
     const std::uint64_t end = bounds.at(segment + 1);
-    if (end - begin > most_small) {  // an end before the begin, too
-      if (end < begin) {
-        wrong = segment;
-        break;
-      }
-      large.push_back({begin, end - begin});
+    if (end < begin) {
+      wrong = segment;
+      break;
     }
+    if (end - begin > most_small) large.push_back({begin, end - begin});
     begin = end;
   }
   if (wrong != std::numeric_limits<std::uint64_t>::max() || !large.empty()) found.add(wrong, large);

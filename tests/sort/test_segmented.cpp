@@ -248,6 +248,8 @@ TEST(Segmented, WrongOffsetsAreRefusedBeforeAnythingIsTouched) {
   refuse(std::vector<std::uint64_t>{0, 3, 6});
   refuse(std::vector<std::int32_t>{-1, 3, 5});
   refuse(std::vector<std::int64_t>{0, 3, -2});
+  refuse(std::vector<std::int64_t>{-1, 5});  // as unsigned numbers, 6 apart modulo 2^64
+  refuse(std::vector<std::int64_t>{0, -4, 1, 5});
   refuse(std::vector<std::int32_t>{-3, -2});
   const std::vector<std::uint16_t> narrow{0, 5};
   EXPECT_THROW(sort_segments(as_key_span(std::span(keys)), as_const_key_span(std::span(narrow))), invalid_argument);
