@@ -47,6 +47,11 @@ def keys_of_dtype(dtype: np.dtype[Any]) -> Keys | None:
     return None if number is None else Keys(number, False)
 
 
+def type_of_name(name: str) -> int | None:
+    """Return the key type, by its number, of elements whose dtype has this name; None for elements that are none."""
+    return _TYPE_OF_NAME.get(name)
+
+
 def is_record(dtype: np.dtype[Any]) -> bool:
     """Return whether elements are ordered by fields, or byte by byte."""
     return dtype.names is not None or dtype.kind in "SU"
@@ -79,14 +84,14 @@ def source(x: Any, function: str) -> Source:
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
         return _of_dlpack(x, function)
     if hasattr(x, "__cuda_array_interface__"):
-        raise TypeError(f"{function}: arrays in the memory of a GPU are not taken; copy it to the host")
+        raise TypeError(f"{function}: an array in the memory of a GPU is not taken here; copy it to the host")
     return Source(np.asarray(x), _same)
 
 
 def _of_dlpack(x: Any, function: str) -> Source:
     # 1 is the CPU; 3 and 11 are host memory that CUDA and ROCm have pinned.
     if int(x.__dlpack_device__()[0]) not in (1, 3, 11):
-        raise TypeError(f"{function}: arrays in the memory of a GPU are not taken; copy it to the host")
+        raise TypeError(f"{function}: an array in the memory of a GPU is not taken here; copy it to the host")
     namespace = getattr(x, "__array_namespace__", None)
     library = namespace() if namespace is not None else sys.modules.get(type(x).__module__.partition(".")[0])
     from_dlpack = getattr(library, "from_dlpack", None)
@@ -144,11 +149,16 @@ def output(out: Any, function: str, shape: tuple[int, ...], dtype: np.dtype[Any]
 AxisError: Any = getattr(np, "exceptions", np).AxisError
 
 
-def axis_of(array: Array, axis: int, function: str) -> int:
+def axis_of_shape(shape: tuple[int, ...], axis: int, function: str) -> int:
     """Return an axis counted from 0. Raises NumPy's AxisError, which is a ValueError and an IndexError."""
-    if array.ndim == 0:
+    if not shape:
         raise AxisError(f"{function}: an array of at least one dimension is expected")
     number = operator.index(axis)
-    if not -array.ndim <= number < array.ndim:
-        raise AxisError(number, array.ndim)
-    return number % array.ndim
+    if not -len(shape) <= number < len(shape):
+        raise AxisError(number, len(shape))
+    return number % len(shape)
+
+
+def axis_of(array: Array, axis: int, function: str) -> int:
+    """Return an axis of an array, as axis_of_shape() does."""
+    return axis_of_shape(array.shape, axis, function)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _core, _records
+from . import _core, _gpu, _records
 from ._arrays import (
     Array,
     Keys,
@@ -24,6 +24,7 @@ from ._arrays import (
     refuse,
     source,
 )
+from ._gpu_libraries import gpu_library
 from ._options import Progress, Size, options
 from ._records import Order
 
@@ -101,7 +102,8 @@ def sort(
     x : array_like
         Keys: integers and floats of 8 to 64 bits, bool, datetime64, timedelta64, bfloat16 of ml_dtypes; fixed-width
         bytes and strings; structured arrays, which are ordered by their fields. Any memory layout and byte order.
-        Arrays of other libraries are taken by ``__dlpack__`` from host memory.
+        Arrays of other libraries are taken by ``__dlpack__`` from host memory. Arrays in the memory of an NVIDIA GPU,
+        of PyTorch, CuPy, JAX and others with the array API, are sorted there: see the manual.
     axis : int or None, optional
         The axis along which each row is sorted by itself; None sorts all elements as one sequence.
     kind : str, optional
@@ -116,7 +118,7 @@ def sort(
         in bits, -0.0 and 0.0, are ordered by their bits; of structured arrays equal elements keep their order.
     out : ndarray, optional
         Where the result is written: shape and dtype of the result, C-contiguous. It may be `x`. After an error its
-        content is unspecified.
+        content is unspecified. For an array on a GPU, another of its library on the same GPU.
     devices : str, optional
         ``"auto"``, ``"cpu"``, ``"gpu"``, ``"gpu:0,1"``, ``"host:4"``.
     threads : int, optional
@@ -136,7 +138,7 @@ def sort(
     Raises
     ------
     TypeError
-        For elements without an order, and for arrays in the memory of a GPU.
+        For elements without an order.
     ValueError
         For arguments that cannot be.
     spansort.OutOfMemoryError, MemoryError
@@ -162,6 +164,10 @@ def sort(
                 _check_kind(kind, "sort")
             return result
     _check_kind(kind, "sort")
+    library = gpu_library(x, "sort")
+    if library is not None:
+        on_gpu = _gpu.gpu_options(descending, order, devices, threads, memory, progress, "sort")
+        return _gpu.sort(library, x, axis, out, on_gpu)
     array, back = source(x, "sort")
     if axis is None:
         array, axis = array.reshape(-1), -1
@@ -217,6 +223,11 @@ def sort_inplace(
     ValueError
         For read-only arrays, and as :func:`sort`.
     """
+    library = gpu_library(x, "sort_inplace")
+    if library is not None:
+        on_gpu = _gpu.gpu_options(descending, order, devices, threads, memory, progress, "sort_inplace")
+        _gpu.sort_inplace(library, x, axis, on_gpu)
+        return
     array = in_place(x, "sort_inplace")
     axis = axis_of(array, axis, "sort_inplace")
     is_changing = is_record(array.dtype) and _records.format_of(array.dtype, order, "sort_inplace").is_changing
@@ -280,6 +291,10 @@ def argsort(
                 _check_kind(kind, "argsort")
             return result
     _check_kind(kind, "argsort")
+    library = gpu_library(x, "argsort")
+    if library is not None:
+        on_gpu = _gpu.gpu_options(descending, order, devices, threads, memory, progress, "argsort")
+        return _gpu.argsort(library, x, axis, out, on_gpu)
     array, back = source(x, "argsort")
     if axis is None:
         array, axis = array.reshape(-1), -1
@@ -359,6 +374,10 @@ def sort_pairs(
         plain = _core.sorted_pairs(keys, values, not not descending)
         if plain is not None:
             return SortedPairs(*plain)
+    library = gpu_library(keys, "sort_pairs")
+    if library is not None:
+        on_gpu = _gpu.gpu_options(descending, None, devices, threads, memory, progress, "sort_pairs")
+        return SortedPairs(*_gpu.sort_pairs(library, keys, values, out, on_gpu))
     key_array, keys_back = source(keys, "sort_pairs")
     value_array, values_back = source(values, "sort_pairs")
     keys_of_vector(key_array, "sort_pairs")

@@ -19,6 +19,7 @@ NB_MODULE(_core, module) {
   python::define_statistics(module);
   python::define_files(module);
   python::define_tables(module);
+  python::define_gpu(module);
   module.def("devices_json", [] {
     const nb::gil_scoped_release unlocked;
     return spansort::devices_json();

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sorts of arrays that lie in the memory of a GPU: put on the stream of their library, in memory that it allocates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from . import _core
+from ._arrays import axis_of_shape
+from ._errors import OutOfMemoryError
+from ._gpu_libraries import GpuLibrary
+from ._options import Progress, Size, size_bytes
+
+#: Values of these sizes are moved by the sort; others are gathered by its order.
+_MOVED_BYTES = (4, 8, 16)
+#: Orders of so many keys are found as numbers of 32 bits, which halves what is moved, and widened in the end. Few keys
+#: would pay more for the second launch; 2^31 is where such numbers end.
+_NARROW_ORDERS = range(1 << 20, 1 << 31)
+
+
+class GpuOptions(NamedTuple):
+    """Options of a call that count on a GPU."""
+
+    descending: bool
+    memory: int
+
+
+def gpu_options(
+    descending: bool, order: object, devices: str, threads: int, memory: Size, progress: Progress, function: str
+) -> GpuOptions:
+    """Check the options that the functions have for arrays in host memory."""
+    if order is not None:
+        raise ValueError(f"{function}: order: an array on a GPU has no fields")
+    if devices not in ("auto", "gpu"):
+        raise ValueError(f"{function}: devices: an array on a GPU is sorted there; 'auto' is expected, not {devices!r}")
+    if threads < 0:
+        raise ValueError("threads: 0, for as many as there are processors, or more are expected")
+    if progress:
+        raise ValueError(f"{function}: progress: a sort on a GPU's stream does not tell how far it is")
+    return GpuOptions(bool(descending), size_bytes(memory, "memory"))
+
+
+class _Keys(NamedTuple):
+    """Keys as one vector, and the shape that they came in."""
+
+    vector: Any
+    shape: tuple[int, ...]
+    type: int
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    return math.prod(shape)
+
+
+def _keys(library: GpuLibrary, x: Any, axis: int | None, function: str) -> _Keys:
+    library.check(x, function)
+    number = library.key_type(x)
+    if number is None:
+        raise TypeError(
+            f"{function}: elements of dtype {library.dtype_name(x)} have no order on a GPU; keys are integers and "
+            "floats of 8 to 64 bits, bfloat16 and bool"
+        )
+    shape = tuple(x.shape)
+    if axis is None:
+        return _Keys(x if len(shape) == 1 else x.reshape(-1), (_size(shape),), number)
+    if len(shape) == 1 and axis in (0, -1):
+        return _Keys(x, shape, number)
+    length = shape[axis_of_shape(shape, axis, function)]
+    if length != _size(shape):
+        raise ValueError(
+            f"{function}: rows of an array on a GPU are not sorted; one dimension, or axis=None, is expected, not "
+            f"shape {shape}"
+        )
+    return _Keys(x.reshape(-1), shape, number)
+
+
+def _workspace(library: GpuLibrary, needed: int, limit: int, like: Any) -> Any:
+    if limit and needed > limit:
+        raise OutOfMemoryError(f"a workspace of {needed} bytes is needed; {limit} are allowed", needed, limit)
+    return library.empty(needed, "uint8", like)
+
+
+def _run_sort(library: GpuLibrary, keys: Any, type: int, values: Any, value_bytes: int, given: GpuOptions) -> None:
+    """Sort contiguous keys where they are, and move values along, where `value_bytes` is not 0."""
+    count = int(keys.shape[0])
+    if count < 2:
+        return
+    device = library.device(keys)
+    stream = library.stream(device)
+    needed = _core.gpu_sort_bytes(device, type, count, value_bytes)
+    workspace = _workspace(library, needed, given.memory, keys)
+    call = _core.GpuCall(device, stream, library.address(workspace, stream), needed)
+    address_of_values = library.address(values, stream) if value_bytes else 0
+    _core.gpu_sort(call, type, library.address(keys, stream), count, address_of_values, value_bytes, given.descending)
+    if library.waits:
+        _core.gpu_wait(device, stream)
+
+
+def _run_argsort(library: GpuLibrary, keys: _Keys, indices: Any, index_bytes: int, given: GpuOptions) -> None:
+    count = int(keys.vector.shape[0])
+    if count == 0:
+        return
+    vector = library.contiguous(keys.vector)
+    device = library.device(vector)
+    stream = library.stream(device)
+    needed = _core.gpu_argsort_bytes(device, keys.type, count, index_bytes)
+    workspace = _workspace(library, needed, given.memory, vector)
+    call = _core.GpuCall(device, stream, library.address(workspace, stream) if needed else 0, needed)
+    address = library.address(vector, stream)
+    _core.gpu_argsort(call, keys.type, address, count, library.address(indices, stream), index_bytes, given.descending)
+    if library.waits:
+        _core.gpu_wait(device, stream)
+
+
+def _check_target(
+    library: GpuLibrary, target: Any, name: str, shape: tuple[int, ...], dtype_name: str, like: Any, function: str
+) -> None:
+    """Check an array of the caller's that is written to."""
+    if library.waits:
+        raise TypeError(f"{function}: {name}: arrays of this library are not written to")
+    if not library.is_array(target) or library.device(target) != library.device(like):
+        raise TypeError(f"{function}: {name}: an array of the same library on the same GPU is expected")
+    library.check(target, function)
+    found = (tuple(target.shape), library.dtype_name(target))
+    if found != (shape, dtype_name):
+        raise ValueError(
+            f"{function}: {name}: shape {shape} and dtype {dtype_name} are expected, not {found[0]} and {found[1]}"
+        )
+    if not library.is_contiguous(target):
+        raise TypeError(f"{function}: {name} is changed in place and must be C-contiguous; others are copied first")
+
+
+def sort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuOptions) -> Any:
+    """Return a sorted copy."""
+    keys = _keys(library, x, axis, "sort")
+    if out is None:
+        copied = library.copy(keys.vector)
+        _run_sort(library, copied, keys.type, None, 0, given)
+        return copied if len(keys.shape) == 1 else copied.reshape(keys.shape)
+    _check_target(library, out, "out", keys.shape, library.dtype_name(x), x, "sort")
+    if out is not x:
+        library.assign(out, x.reshape(keys.shape))
+    _run_sort(library, out.reshape(-1), keys.type, None, 0, given)
+    return out
+
+
+def sort_inplace(library: GpuLibrary, x: Any, axis: int, given: GpuOptions) -> None:
+    """Sort an array where it is."""
+    keys = _keys(library, x, axis, "sort_inplace")
+    _check_target(library, x, "x", tuple(x.shape), library.dtype_name(x), x, "sort_inplace")
+    _run_sort(library, keys.vector, keys.type, None, 0, given)
+
+
+def _order(library: GpuLibrary, keys: _Keys, out: Any, given: GpuOptions) -> Any:
+    """Return the order of the keys as a vector of the library's indices."""
+    count = int(keys.vector.shape[0])
+    dtype_name = library.index_dtype_name()
+    if count in _NARROW_ORDERS and dtype_name == "int64":
+        narrow = library.empty(count, "int32", keys.vector)
+        _run_argsort(library, keys, narrow, 4, given)
+        if out is None:
+            return library.cast(narrow, dtype_name)
+        library.assign(out, narrow)
+        return out
+    indices = library.empty(count, dtype_name, keys.vector) if out is None else out
+    _run_argsort(library, keys, indices, 4 if dtype_name == "int32" else 8, given)
+    return indices
+
+
+def argsort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuOptions) -> Any:
+    """Return the stable order."""
+    keys = _keys(library, x, axis, "argsort")
+    if out is not None:
+        _check_target(library, out, "out", keys.shape, "int64", x, "argsort")
+        _order(library, keys, out.reshape(-1), given)
+        return out
+    indices = _order(library, keys, None, given)
+    return indices if len(keys.shape) == 1 else indices.reshape(keys.shape)
+
+
+def _row_bytes(values: Any) -> int:
+    shape = tuple(values.shape)
+    return _size(shape[1:]) * int(values.dtype.itemsize)
+
+
+def sort_pairs(library: GpuLibrary, x: Any, values: Any, out: Any, given: GpuOptions) -> tuple[Any, Any]:
+    """Return keys sorted and values moved along, or write them to `out`."""
+    if len(x.shape) != 1:
+        raise ValueError(f"sort_pairs: an array of one dimension is expected, not of {len(x.shape)}")
+    keys = _keys(library, x, 0, "sort_pairs")
+    if not library.is_array(values) or library.device(values) != library.device(x):
+        raise TypeError("sort_pairs: values: an array of the library of the keys on the same GPU is expected")
+    library.check(values, "sort_pairs")
+    if len(values.shape) == 0 or int(values.shape[0]) != keys.shape[0]:
+        raise ValueError(f"sort_pairs: as many values as keys are expected: {keys.shape[0]}")
+    if out is not None:
+        _check_target(library, out[0], "out", keys.shape, library.dtype_name(x), x, "sort_pairs")
+        _check_target(library, out[1], "out", tuple(values.shape), library.dtype_name(values), x, "sort_pairs")
+    row_bytes = _row_bytes(values)
+    if row_bytes not in _MOVED_BYTES:
+        order = _order(library, keys, None, given)
+        sorted_keys, sorted_values = library.gather(keys.vector, order), library.gather(values, order)
+        if out is None:
+            return sorted_keys, sorted_values
+        library.assign(out[0], sorted_keys)
+        library.assign(out[1], sorted_values)
+        return out[0], out[1]
+    if out is None:
+        new_keys, new_values = library.copy(x), library.copy(values)
+    else:
+        new_keys, new_values = out
+        if new_keys is not x:
+            library.assign(new_keys, x)
+        if new_values is not values:
+            library.assign(new_values, values)
+    _run_sort(library, new_keys, keys.type, new_values, row_bytes, given)
+    return new_keys, new_values

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts of GPU memory on a stream. Addresses, streams and counts are integers here: spansort/_gpu.py, which alone calls
+// these functions, has them of arrays that it holds, and the library checks that they lie on the GPU.
+#include <nanobind/stl/string.h>
+
+#include <spansort/devices.hpp>
+#include <spansort/enqueue.hpp>
+#include <utility>
+
+#include "arrays.hpp"
+#include "binding.hpp"
+#include "cuda_context.hpp"
+#include "rows.hpp"
+
+namespace python {
+namespace {
+
+using spansort::key_type;
+
+void* pointer(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+key_type type_of(int number) {
+  if (number < 0 || number > static_cast<int>(key_type::f64)) throw nb::value_error("unknown key type");
+  return static_cast<key_type>(number);
+}
+
+/// A call on a stream of a GPU, and the memory that it works in.
+struct gpu_call {
+  int device = 0;
+  std::uintptr_t stream = 0;
+  std::uintptr_t workspace = 0;
+  std::uint64_t workspace_bytes = 0;
+
+  [[nodiscard]] spansort::gpu_workspace memory() const { return {pointer(workspace), workspace_bytes}; }
+
+  /// Runs work() with the GPU current, and without the interpreter's lock.
+  template <class Work>
+  auto run(Work work) const {
+    const nb::gil_scoped_release unlocked;
+    const current_gpu current(device);
+    return work();
+  }
+};
+
+std::uint64_t gpu_sort_bytes(int device, int type, std::uint64_t num_keys, std::uint64_t value_bytes) {
+  const key_type key = type_of(type);
+  return gpu_call{.device = device}.run([&] {
+    return value_bytes == 0 ? spansort::enqueue_sort_bytes(key, num_keys)
+                            : spansort::enqueue_sort_pairs_bytes(key, num_keys, value_bytes);
+  });
+}
+
+std::uint64_t gpu_argsort_bytes(int device, int type, std::uint64_t num_keys, std::uint64_t index_bytes) {
+  const key_type key = type_of(type);
+  return gpu_call{.device = device}.run([&] { return spansort::enqueue_argsort_bytes(key, num_keys, index_bytes); });
+}
+
+void gpu_sort(const gpu_call& call, int type, std::uintptr_t keys, std::uint64_t num_keys, std::uintptr_t values,
+              std::uint64_t value_bytes, bool descending) {
+  const spansort::key_span span{type_of(type), pointer(keys), num_keys};
+  call.run([&] {
+    if (value_bytes == 0) {
+      spansort::enqueue_sort(span, call.memory(), pointer(call.stream), direction_of(descending));
+    } else {
+      spansort::enqueue_sort_pairs(span, pointer(values), value_bytes, call.memory(), pointer(call.stream),
+                                   direction_of(descending));
+    }
+  });
+}
+
+void gpu_argsort(const gpu_call& call, int type, std::uintptr_t keys, std::uint64_t num_keys, std::uintptr_t indices,
+                 std::uint64_t index_bytes, bool descending) {
+  const spansort::const_key_span span{type_of(type), pointer(keys), num_keys};
+  call.run([&] {
+    spansort::enqueue_argsort(span, pointer(indices), index_bytes, call.memory(), pointer(call.stream),
+                              direction_of(descending));
+  });
+}
+
+// ---- DLPack
+
+/// The tensor of a capsule "dltensor", as the standard lays it out since its first version.
+struct exported_tensor {
+  void* data;
+  std::int32_t device_type;
+  std::int32_t device;
+  std::int32_t num_axes;
+  std::uint8_t type_code;
+  std::uint8_t type_bits;
+  std::uint16_t type_lanes;
+  std::int64_t* shape;
+  std::int64_t* strides;
+  std::uint64_t byte_offset;
+};
+
+/// Returns the address of what a capsule exports, and whether it is C-contiguous. The capsule stays the caller's.
+std::pair<std::uintptr_t, bool> exported_memory(nb::handle capsule) {
+  const auto* const tensor = static_cast<const exported_tensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  if (tensor == nullptr) throw nb::python_error();
+  bool is_contiguous = true;
+  std::int64_t step = 1;
+  for (int axis = tensor->num_axes - 1; axis >= 0; --axis) {
+    if (tensor->strides != nullptr && tensor->shape[axis] > 1 && tensor->strides[axis] != step) is_contiguous = false;
+    step *= tensor->shape[axis];
+  }
+  return {reinterpret_cast<std::uintptr_t>(tensor->data) + tensor->byte_offset, is_contiguous || step == 0};
+}
+
+}  // namespace
+
+void define_gpu(nb::module_& module) {
+  nb::class_<gpu_call>(module, "GpuCall")
+      .def(
+          "__init__",
+          [](gpu_call* call, int device, std::uintptr_t stream, std::uintptr_t workspace,
+             std::uint64_t workspace_bytes) {
+            new (call) gpu_call{device, stream, workspace, workspace_bytes};
+          },
+          nb::arg("device"), nb::arg("stream"), nb::arg("workspace"), nb::arg("workspace_bytes"));
+  module.def("gpu_sort_bytes", &gpu_sort_bytes, nb::arg("device"), nb::arg("type"), nb::arg("num_keys"),
+             nb::arg("value_bytes"));
+  module.def("gpu_argsort_bytes", &gpu_argsort_bytes, nb::arg("device"), nb::arg("type"), nb::arg("num_keys"),
+             nb::arg("index_bytes"));
+  module.def("gpu_sort", &gpu_sort, nb::arg("call"), nb::arg("type"), nb::arg("keys"), nb::arg("num_keys"),
+             nb::arg("values"), nb::arg("value_bytes"), nb::arg("descending"));
+  module.def("gpu_argsort", &gpu_argsort, nb::arg("call"), nb::arg("type"), nb::arg("keys"), nb::arg("num_keys"),
+             nb::arg("indices"), nb::arg("index_bytes"), nb::arg("descending"));
+  module.def(
+      "gpu_wait",
+      [](int device, std::uintptr_t stream) {
+        const nb::gil_scoped_release unlocked;
+        current_gpu(device).wait_for(pointer(stream));
+      },
+      nb::arg("device"), nb::arg("stream"));
+  module.def(
+      "exported_memory",
+      [](nb::handle capsule) {
+        const auto [address, is_contiguous] = exported_memory(capsule);
+        return nb::make_tuple(address, is_contiguous);
+      },
+      nb::arg("capsule"));
+}
+
+}  // namespace python
