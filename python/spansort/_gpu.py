@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -30,6 +31,8 @@ def gpu_options(
     descending: bool, order: object, devices: str, threads: int, memory: Size, progress: Progress, function: str
 ) -> GpuOptions:
     """Check the options that the functions have for arrays in host memory."""
+    if order is None and devices == "auto" and threads == 0 and memory is None and not progress:
+        return GpuOptions(bool(descending), 0)
     if order is not None:
         raise ValueError(f"{function}: order: an array on a GPU has no fields")
     if devices not in ("auto", "gpu"):
@@ -49,10 +52,6 @@ class _Keys(NamedTuple):
     type: int
 
 
-def _size(shape: tuple[int, ...]) -> int:
-    return math.prod(shape)
-
-
 def _keys(library: GpuLibrary, x: Any, axis: int | None, function: str) -> _Keys:
     library.check(x, function)
     number = library.key_type(x)
@@ -62,17 +61,22 @@ def _keys(library: GpuLibrary, x: Any, axis: int | None, function: str) -> _Keys
             "floats of 8 to 64 bits, bfloat16 and bool"
         )
     shape = tuple(x.shape)
-    if axis is None:
-        return _Keys(x if len(shape) == 1 else x.reshape(-1), (_size(shape),), number)
-    if len(shape) == 1 and axis in (0, -1):
+    if len(shape) == 1 and axis in (-1, 0):
         return _Keys(x, shape, number)
+    if axis is None:
+        return _Keys(x if len(shape) == 1 else x.reshape(-1), (math.prod(shape),), number)
     length = shape[axis_of_shape(shape, axis, function)]
-    if length != _size(shape):
+    if length != math.prod(shape) and math.prod(shape) > 0:
         raise ValueError(
             f"{function}: rows of an array on a GPU are not sorted; one dimension, or axis=None, is expected, not "
             f"shape {shape}"
         )
     return _Keys(x.reshape(-1), shape, number)
+
+
+# The bytes of a workspace stay the same as long as the process lives.
+_sort_bytes = functools.lru_cache(maxsize=1024)(_core.gpu_sort_bytes)
+_argsort_bytes = functools.lru_cache(maxsize=1024)(_core.gpu_argsort_bytes)
 
 
 def _workspace(library: GpuLibrary, needed: int, limit: int, like: Any) -> Any:
@@ -83,12 +87,12 @@ def _workspace(library: GpuLibrary, needed: int, limit: int, like: Any) -> Any:
 
 def _run_sort(library: GpuLibrary, keys: Any, type: int, values: Any, value_bytes: int, given: GpuOptions) -> None:
     """Sort contiguous keys where they are, and move values along, where `value_bytes` is not 0."""
-    count = int(keys.shape[0])
+    count = keys.shape[0]
     if count < 2:
         return
     device = library.device(keys)
     stream = library.stream(device)
-    needed = _core.gpu_sort_bytes(device, type, count, value_bytes)
+    needed = _sort_bytes(device, type, count, value_bytes)
     workspace = _workspace(library, needed, given.memory, keys)
     call = _core.GpuCall(device, stream, library.address(workspace, stream), needed)
     address_of_values = library.address(values, stream) if value_bytes else 0
@@ -98,13 +102,13 @@ def _run_sort(library: GpuLibrary, keys: Any, type: int, values: Any, value_byte
 
 
 def _run_argsort(library: GpuLibrary, keys: _Keys, indices: Any, index_bytes: int, given: GpuOptions) -> None:
-    count = int(keys.vector.shape[0])
+    count = keys.vector.shape[0]
     if count == 0:
         return
     vector = library.contiguous(keys.vector)
     device = library.device(vector)
     stream = library.stream(device)
-    needed = _core.gpu_argsort_bytes(device, keys.type, count, index_bytes)
+    needed = _argsort_bytes(device, keys.type, count, index_bytes)
     workspace = _workspace(library, needed, given.memory, vector)
     call = _core.GpuCall(device, stream, library.address(workspace, stream) if needed else 0, needed)
     address = library.address(vector, stream)
@@ -154,7 +158,7 @@ def sort_inplace(library: GpuLibrary, x: Any, axis: int, given: GpuOptions) -> N
 
 def _order(library: GpuLibrary, keys: _Keys, out: Any, given: GpuOptions) -> Any:
     """Return the order of the keys as a vector of the library's indices."""
-    count = int(keys.vector.shape[0])
+    count = keys.vector.shape[0]
     dtype_name = library.index_dtype_name()
     if count in _NARROW_ORDERS and dtype_name == "int64":
         narrow = library.empty(count, "int32", keys.vector)
@@ -180,8 +184,8 @@ def argsort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuO
 
 
 def _row_bytes(values: Any) -> int:
-    shape = tuple(values.shape)
-    return _size(shape[1:]) * int(values.dtype.itemsize)
+    shape: tuple[int, ...] = tuple(values.shape)
+    return math.prod(shape[1:]) * int(values.dtype.itemsize)
 
 
 def sort_pairs(library: GpuLibrary, x: Any, values: Any, out: Any, given: GpuOptions) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -84,21 +85,33 @@ class GpuLibrary:
 class _Torch(GpuLibrary):
     def __init__(self, torch: Any) -> None:
         self._torch = torch
+        self._strided = torch.strided
+        self._types: dict[Any, int | None] = {}
+        # What compilers of PyTorch's own call: a stream's address without an object around it.
+        self._stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
     def check(self, x: Any, function: str) -> None:
         if x.requires_grad:
             raise TypeError(f"{function}: a tensor with a gradient is not taken, for it would be lost; x.detach() is")
-        if x.layout != self._torch.strided:
+        if x.layout is not self._strided:
             raise TypeError(f"{function}: a strided tensor is expected, not {x.layout}")
 
     def device(self, x: Any) -> int:
         return int(x.get_device())
 
     def stream(self, device: int) -> int:
+        if self._stream_of is not None:
+            return int(self._stream_of(device))
         return int(self._torch.cuda.current_stream(device).cuda_stream)
 
     def dtype_name(self, x: Any) -> str:
         return str(x.dtype)[len("torch.") :]
+
+    def key_type(self, x: Any) -> int | None:
+        dtype = x.dtype
+        if dtype not in self._types:
+            self._types[dtype] = type_of_name(self.dtype_name(x))
+        return self._types[dtype]
 
     def address(self, x: Any, stream: int) -> int:
         return int(x.data_ptr())
@@ -107,7 +120,7 @@ class _Torch(GpuLibrary):
         return bool(x.is_contiguous() and not x.is_neg())
 
     def contiguous(self, x: Any) -> Any:
-        return x.resolve_neg().contiguous()
+        return x if self.is_contiguous(x) else x.resolve_neg().contiguous()
 
     def copy(self, x: Any) -> Any:
         return x.resolve_neg().clone(memory_format=self._torch.contiguous_format)
@@ -116,7 +129,7 @@ class _Torch(GpuLibrary):
         target.copy_(x)
 
     def empty(self, count: int, dtype_name: str, like: Any) -> Any:
-        return self._torch.empty(count, dtype=getattr(self._torch, dtype_name), device=like.device)
+        return like.new_empty(count, dtype=getattr(self._torch, dtype_name))
 
     def cast(self, x: Any, dtype_name: str) -> Any:
         return x.to(getattr(self._torch, dtype_name))
@@ -131,16 +144,23 @@ class _Torch(GpuLibrary):
 class _CuPy(GpuLibrary):
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
+        self._current_device = cupy.cuda.runtime.getDevice
+        self._nothing: AbstractContextManager[Any] = nullcontext()
+
+    def _on(self, device: int) -> AbstractContextManager[Any]:
+        """Make a GPU current, on which CuPy allocates and copies."""
+        current: AbstractContextManager[Any] = self._nothing
+        return current if self._current_device() == device else self._cupy.cuda.Device(device)
 
     def check(self, x: Any, function: str) -> None:
         if not x.dtype.isnative:
             raise TypeError(f"{function}: elements in native byte order are expected")
 
     def device(self, x: Any) -> int:
-        return int(x.device.id)
+        return int(x.data.device_id)
 
     def stream(self, device: int) -> int:
-        with self._cupy.cuda.Device(device):
+        with self._on(device):
             return int(self._cupy.cuda.get_current_stream().ptr)
 
     def dtype_name(self, x: Any) -> str:
@@ -157,27 +177,32 @@ class _CuPy(GpuLibrary):
         return bool(x.flags.c_contiguous)
 
     def contiguous(self, x: Any) -> Any:
-        with x.device:
+        with self._on(self.device(x)):
             return self._cupy.ascontiguousarray(x)
 
     def copy(self, x: Any) -> Any:
-        with x.device:
-            return x.copy(order="C")
+        with self._on(self.device(x)):
+            if x.size == 0 or not x.flags.c_contiguous:
+                return self._cupy.array(x, order="C", copy=True)
+            copied = self._cupy.empty(x.shape, x.dtype)
+            # CuPy's own copy is a kernel that takes twice as long.
+            copied.data.copy_from_device_async(x.data, x.nbytes)
+            return copied
 
     def assign(self, target: Any, x: Any) -> None:
-        with target.device:
+        with self._on(self.device(target)):
             target[...] = x
 
     def empty(self, count: int, dtype_name: str, like: Any) -> Any:
-        with like.device:
+        with self._on(self.device(like)):
             return self._cupy.empty(count, dtype_name)
 
     def cast(self, x: Any, dtype_name: str) -> Any:
-        with x.device:
+        with self._on(self.device(x)):
             return x.astype(dtype_name)
 
     def gather(self, x: Any, indices: Any) -> Any:
-        with x.device:
+        with self._on(self.device(x)):
             return x[indices]
 
     def is_array(self, x: Any) -> bool:

