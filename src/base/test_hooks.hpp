@@ -13,6 +13,10 @@ namespace spansort::base {
 /// any size that have, all, or none.
 enum class gpu_buckets : std::uint8_t { by_size, where_even, always, never };
 
+/// This says how a GPU sorts records that are few enough for it: by the way that pays for their number, in one block,
+/// by blocks that meet, or as if they were many.
+enum class gpu_small_sort : std::uint8_t { by_size, block, grid, none };
+
 /// 0 stands for the default everywhere.
 struct test_hooks {
   std::uint64_t host_inline_keys = 0;  ///< inputs of up to this size are sorted on the calling thread
@@ -37,6 +41,7 @@ struct test_hooks {
   std::uint64_t fail_device_call_at = 0;
   int fail_device_call_with = 0;  ///< that failure's number at the runtime; 0: its unknown error
   gpu_buckets buckets = {};
+  gpu_small_sort small_sort = {};
 
   friend bool operator==(const test_hooks&, const test_hooks&) = default;
 };

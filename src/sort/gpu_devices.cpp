@@ -72,6 +72,12 @@ std::uint64_t free_gpu_bytes([[maybe_unused]] int ordinal) {
 
 std::string_view local_sort_of(const base::test_hooks& hooks) {
   if (hooks.cub_local_sort) return "cub";
+  switch (hooks.small_sort) {
+    case base::gpu_small_sort::block: return "block_sort";
+    case base::gpu_small_sort::grid: return "grid_sort";
+    case base::gpu_small_sort::none: return "onesweep";
+    case base::gpu_small_sort::by_size: break;
+  }
   switch (hooks.buckets) {
     case base::gpu_buckets::always: return "msd_hybrid";
     case base::gpu_buckets::never: return "onesweep";

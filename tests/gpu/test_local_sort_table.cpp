@@ -15,9 +15,21 @@ std::string_view chosen(std::string_view preferred, const record_shape& shape) {
   return choose_local_sort(preferred, shape, 1000, {9, 0}).name;
 }
 
-TEST(local_sort_table_test, WithoutAWishTheFirstIsTaken) {
+TEST(local_sort_table_test, WithoutAWishTheNumberOfRecordsDecides) {
   for (const unsigned value_bytes : {0U, 4U, 8U, 16U}) {
-    EXPECT_EQ(chosen("", shape_of(key_type::u32, value_bytes, keys::tie_rule::by_input_order)), "onesweep");
+    const record_shape shape = shape_of(key_type::u32, value_bytes, keys::tie_rule::by_input_order);
+    const auto name_for = [&](std::uint64_t num_keys, compute_capability code, bool is_only_segment) {
+      return choose_local_sort("", shape, num_keys, code, is_only_segment).name;
+    };
+    EXPECT_EQ(name_for(1000, {9, 0}, true), "block_sort");
+    EXPECT_EQ(name_for(1000, {9, 0}, false), "block_sort");
+    EXPECT_EQ(name_for(100'000, {9, 0}, true), "grid_sort");
+    // Launches of many blocks that meet would wait for each other.
+    EXPECT_EQ(name_for(100'000, {9, 0}, false), "onesweep");
+    EXPECT_EQ(name_for(100'000'000, {9, 0}, true), "onesweep");
+    // There is too little shared memory.
+    EXPECT_EQ(name_for(1000, {7, 5}, true), "onesweep");
+    EXPECT_EQ(name_for(100'000, {7, 5}, true), "onesweep");
     EXPECT_EQ(chosen("nothing of the table", shape_of(key_type::f64, value_bytes, keys::tie_rule::by_input_order)),
               "onesweep");
   }
@@ -28,6 +40,8 @@ TEST(local_sort_table_test, AWishIsGrantedWhereItCanBe) {
   EXPECT_EQ(chosen("cub", shape_of(key_type::u32, 0, keys::tie_rule::by_bits)), "cub");
   EXPECT_EQ(chosen("cub", shape_of(key_type::i64, 8, keys::tie_rule::by_input_order)), "cub");
   EXPECT_EQ(chosen("cub", shape_of(key_type::f32, 0, keys::tie_rule::by_bits)), "cub");
+  EXPECT_EQ(chosen("block_sort", shape_of(key_type::f32, 4, keys::tie_rule::by_input_order)), "block_sort");
+  EXPECT_EQ(chosen("grid_sort", shape_of(key_type::u8, 16, keys::tie_rule::by_input_order)), "grid_sort");
   EXPECT_EQ(chosen("onesweep", shape_of(key_type::u32, 0, keys::tie_rule::by_bits)), "onesweep");
   EXPECT_EQ(local_sort_scratch_bytes("cub"), cub_scratch_bytes);
 }

@@ -29,6 +29,7 @@ struct test_tuning {
   std::uint64_t fail_device_call_at = 0;
   int fail_device_call_with = 0;
   base::gpu_buckets buckets = {};
+  base::gpu_small_sort small_sort = {};
 
   [[nodiscard]] constexpr tuning_options options() const { return {radix_bits, epsilon, fuse_threshold}; }
   [[nodiscard]] constexpr base::test_hooks hooks() const {
@@ -46,7 +47,8 @@ struct test_tuning {
             .fail_allocation_at = fail_allocation_at,
             .fail_device_call_at = fail_device_call_at,
             .fail_device_call_with = fail_device_call_with,
-            .buckets = buckets};
+            .buckets = buckets,
+            .small_sort = small_sort};
   }
 };
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "device/cuda/kernels/request.hpp"
+#include "device/cuda/kernels/small_sorts.hpp"
 
 namespace spansort::device::cuda {
 
@@ -52,10 +52,15 @@ struct local_sort_algorithm {
   bool obeys_decisions = false;
   /// It sorts segments with segment_sort::argsort_keys. For others keys are copied and positions written first.
   bool makes_positions = false;
+  /// It looks for order itself, writes what it has seen to the workspace, and moves little or nothing of what is in
+  /// order.
+  bool sees_order = false;
   /// Segments may be sorted side by side, each in its part of the workspace.
   bool runs_side_by_side = false;
   /// Returns whether it sorts such records, `num_keys` in all segments together, by code that was compiled for `code`.
   bool (*can_sort)(const record_shape& shape, std::uint64_t num_keys, compute_capability code) = nullptr;
+  /// Returns whether it is the best choice for so many records, where nobody asks for an algorithm. Null: always.
+  bool (*pays)(const record_shape& shape, std::uint64_t num_keys) = nullptr;
   /// Puts the sort on `site.stream` and returns where the records end, source or alternate. `scratch` has
   /// scratch_bytes.
   records (*enqueue)(const launch_site& site, const segment_sort& segment, void* scratch) = nullptr;
@@ -66,9 +71,12 @@ struct local_sort_algorithm {
 /// Sorts whatever there is. It is the last resort, and the one for callers that have a part of the workspace alone.
 extern const local_sort_algorithm onesweep_sort;
 
-/// Returns the algorithm called `preferred` where it can sort such records, else the first of the table that can.
+/// Returns the algorithm called `preferred` where it can sort such records. Without a wish that is the first of the
+/// table that can and for which it pays; a wish that cannot be granted leaves the last resort. Of those that nobody
+/// asks for, only some are for one of several segments.
 [[nodiscard]] const local_sort_algorithm& choose_local_sort(std::string_view preferred, const record_shape& shape,
-                                                            std::uint64_t num_keys, compute_capability code);
+                                                            std::uint64_t num_keys, compute_capability code,
+                                                            bool is_only_segment = true);
 
 /// Returns the scratch that choose_local_sort() may ask for, whatever the records.
 [[nodiscard]] std::uint64_t local_sort_scratch_bytes(std::string_view preferred);
@@ -78,6 +86,9 @@ extern const local_sort_algorithm onesweep_sort;
 
 /// Returns what GPUs say of the algorithm called `name`.
 [[nodiscard]] local_sort_offer offer(std::string_view name, const record_shape& shape, std::uint64_t num_keys);
+
+/// Returns what the kernels of a small sort are asked for.
+[[nodiscard]] small_sort_request small_request_of(const segment_sort& segment);
 
 /// This says whether the order of the input is looked at before it is sorted. Looking pays where segments are few and
 /// large, and is possible where the algorithm obeys decisions.

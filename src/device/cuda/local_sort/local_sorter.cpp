@@ -33,7 +33,7 @@ const local_sort_algorithm& local_sorter::choose(const launch_site& site, const 
   }
   std::uint64_t num_keys = 0;
   for (const sort_segment& s : request.segments) num_keys += s.count;
-  return choose_local_sort(preferred_, request.shape, num_keys, site.code);
+  return choose_local_sort(preferred_, request.shape, num_keys, site.code, request.segments.size() == 1);
 }
 
 local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const local_sort_request& request,
@@ -43,6 +43,7 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
   void* const algorithm_scratch =
       is_named ? request.scratch : static_cast<char*>(scratch) + kernel_workspace::size_bytes;
   const bool takes_lanes = request.segments.size() > 1 && algorithm.runs_side_by_side;
+  const bool is_only_segment = request.segments.size() == 1;
   const order_check check =
       request.looks_for_order && !takes_lanes && !is_named ? order_check::made : order_check::skipped;
   enqueued all;
@@ -64,14 +65,18 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
                                .digit_bits = request.digit_bits,
                                .bucket_memory = is_named ? nullptr : request.scratch,
                                .bucket_way = preferred_};
-    const local_sort_algorithm& sorting = enqueue_segment(algorithm, own_site, segment, algorithm_scratch, check);
+    // Of many records in several segments each may have few.
+    const local_sort_algorithm& own = is_named || is_only_segment
+                                          ? algorithm
+                                          : choose_local_sort(preferred_, request.shape, s.count, site.code, false);
+    const local_sort_algorithm& sorting = enqueue_segment(own, own_site, segment, algorithm_scratch, check);
     const sort_cost cost = cost_of(sorting, segment);
     all.num_passes = std::max(all.num_passes, cost.num_passes);
     all.bytes_moved += cost.bytes_moved;
   }
   if (takes_lanes) join(site.stream);
-  all.has_order_seen =
-      check == order_check::made && algorithm.obeys_decisions && request.segments.size() == 1 && all.num_passes != 0;
+  const bool looks = check == order_check::made && (algorithm.obeys_decisions || algorithm.sees_order);
+  all.has_order_seen = looks && is_only_segment && all.num_passes != 0;
   return all;
 }
 

@@ -13,14 +13,14 @@
 
 namespace spansort::device::cuda {
 
-extern const local_sort_algorithm cub_sort, published_onesweep, lsd_reduce_then_scan, satish_radix, satish_merge,
-    msd_hybrid;
+extern const local_sort_algorithm block_sort, grid_sort, cub_sort, published_onesweep, lsd_reduce_then_scan,
+    satish_radix, satish_merge, msd_hybrid;
 
 namespace {
 
 /// The order is that of preference where nobody asks for one by name. A new algorithm is a file and its name in these
 /// lines.
-constexpr std::array<const local_sort_algorithm*, 2> table{&onesweep_sort, &cub_sort};
+constexpr std::array<const local_sort_algorithm*, 4> table{&block_sort, &grid_sort, &onesweep_sort, &cub_sort};
 
 /// Those that callers may ask for by name. They sort every shape.
 constexpr std::array published{&published_onesweep, &lsd_reduce_then_scan, &satish_radix, &satish_merge, &msd_hybrid};
@@ -36,24 +36,27 @@ constexpr std::array refusals{
 }  // namespace
 
 const local_sort_algorithm& choose_local_sort(std::string_view preferred, const record_shape& shape,
-                                              std::uint64_t num_keys, compute_capability code) {
-  const local_sort_algorithm* chosen = nullptr;
+                                              std::uint64_t num_keys, compute_capability code, bool is_only_segment) {
   for (const local_sort_algorithm* const candidate : table) {
     if (!candidate->can_sort(shape, num_keys, code)) continue;
     if (candidate->name == preferred) return *candidate;
-    if (chosen == nullptr) chosen = candidate;
+    if (!preferred.empty() || (!is_only_segment && !candidate->runs_side_by_side)) continue;
+    if (candidate->pays == nullptr || candidate->pays(shape, num_keys)) return *candidate;
   }
-  SPANSORT_ASSERT(chosen != nullptr);
-  return *chosen;
+  return onesweep_sort;
+}
+
+small_sort_request small_request_of(const segment_sort& segment) {
+  return {.shape = segment.shape,
+          .sides = {segment.source, segment.alternate},
+          .num_keys = static_cast<std::uint32_t>(segment.count),
+          .bits = segment.bits,
+          .result_side = segment.result_in_alternate ? 1U : 0U};
 }
 
 std::uint64_t local_sort_scratch_bytes(std::string_view preferred) {
-  std::uint64_t most = onesweep_sort.scratch_bytes;
-  for (const local_sort_algorithm* const candidate : table) {
-    const bool may_be_chosen = candidate->name == preferred || candidate == table.front();
-    if (may_be_chosen) most = std::max(most, candidate->scratch_bytes);
-  }
-  return most;
+  const auto found = std::ranges::find(table, preferred, &local_sort_algorithm::name);
+  return found == table.end() ? 0 : (*found)->scratch_bytes;
 }
 
 const local_sort_algorithm* find_local_sort(std::string_view name) {

@@ -8,6 +8,7 @@
 #include "device/cuda/tuning/merge_policy.hpp"
 #include "device/cuda/tuning/partition_policy.hpp"
 #include "device/cuda/tuning/published_sorts_policy.hpp"
+#include "device/cuda/tuning/small_sorts_limits.hpp"
 #include "device/cuda/tuning/striding_policies.hpp"
 
 namespace spansort::device::cuda {
@@ -87,6 +88,19 @@ std::vector<tuning_line> describe(compute_capability code) {
   lines.push_back(line("few intervals", few_intervals_policy_of(family)));
   lines.push_back(line("sample", sample_policy_of(family)));
   lines.push_back(line("block sums", block_sums_policy_of(family)));
+  if (has_small_sorts(family)) {
+    for (const block_sort_shape& shape : block_sort_shapes) {
+      const std::string sizes = counted(shape.threads, "threads, ") + counted(shape.items, "items");
+      lines.push_back({"block sort, up to " + counted(shape.most_keys(), "records"), sizes, small_sorts_provenance});
+    }
+    for (const unsigned key_bytes : {4U, 8U}) {
+      const grid_sort_shape shape = grid_sort_shape_of(num_grid_sort_shapes - 1, key_bytes, 0);
+      lines.push_back({"grid sort, keys of " + counted(key_bytes, "bytes"),
+                       counted(grid_sort_threads, "threads, ") + counted(shape.items, "items, ") +
+                           counted(shape.finish_items, "in the finish"),
+                       small_sorts_provenance});
+    }
+  }
   for (const unsigned value_bytes : {0U, 4U, 8U}) {
     lines.push_back(line("reduce-then-scan sort, keys of 4 bytes, values of " + counted(value_bytes, "bytes"),
                          reduce_then_scan_policy_of(family, 4, value_bytes)));

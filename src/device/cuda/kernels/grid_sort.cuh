@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sort in one launch, by blocks that all run at once and meet at barriers. Each has its part of the input, one tile
+// of it or several.
+//
+// The blocks count the digits of their parts, write the counts to device memory, meet, and add up what lies before
+// theirs; then they order their tiles by that digit in shared memory and write them to the other array. Keys are
+// partitioned by the highest digit in which they differ where the largest of its buckets fits one block: the blocks
+// then finish the buckets on chip (chip_sort.cuh), with two reads and two writes in all. Otherwise they go by all
+// digits in which they differ, from the lowest up. What is in order already, or in opposite order, is seen in the first
+// count.
+//
+// While blocks wait for each other they rank the keys of their tiles.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include <type_traits>
+#include <utility>
+
+#include "device/cuda/kernels/chip_sort.cuh"
+
+namespace spansort::device::cuda {
+
+template <class K>
+struct grid_sort_arguments {
+  K* keys[2] = {};  ///< of the source and the alternate
+  void* values[2] = {};
+  std::uint32_t num_keys = 0;
+  unsigned items = 0;       ///< records that each thread has of a tile
+  unsigned tiles_each = 0;  ///< of a block
+  unsigned begin_bit = 0;
+  unsigned end_bit = 0;
+  unsigned result_side = 0;
+  bool may_reverse = false;       ///< keys that tie may change places
+  std::uint32_t* seen = nullptr;  ///< order_seen bits
+  uint4* rows = nullptr;          ///< [2][blocks][grid_row_words]: counts of each block's part, in 16 bits
+  key_facts* facts = nullptr;     ///< [blocks]
+};
+
+/// A block's counts: one word of 16 bytes for each lane of the warp that reads them.
+inline constexpr unsigned grid_row_words = small_digits * 2 / sizeof(uint4);
+static_assert(grid_row_words == 32);
+
+template <class K, class V, class Order, unsigned Shape>
+class grid_sort_block {
+ public:
+  static constexpr unsigned threads = grid_sort_threads;
+  static constexpr grid_sort_shape shape = grid_sort_shape_of(Shape, sizeof(K), value_bytes_of<V>);
+  static constexpr unsigned items = shape.items;
+  static constexpr unsigned warps = threads / 32;
+  static constexpr unsigned most_tile_keys = threads * items;
+  static constexpr bool has_values = value_bytes_of<V> != 0;
+  using chip = chip_sort<K, Order, has_values, threads, shape.finish_items>;
+
+  struct shared_memory {
+    union {
+      struct {
+        union {
+          K keys[most_tile_keys];
+          std::conditional_t<has_values, V, char> values[has_values ? most_tile_keys : 1];
+        };
+        digit_counters<warps> digits;
+        K differing[warps];
+        std::uint32_t seen[warps];
+        std::uint32_t largest[warps];
+        std::uint32_t warp_sums[warps];
+      } part;
+      typename chip::shared_memory finish;
+    };
+    union {
+      std::uint32_t before[small_digits];   ///< of earlier blocks' parts, while they are added up
+      std::uint32_t targets[small_digits];  ///< where buckets go, minus their first position in the tile
+    };
+    union {
+      std::uint32_t totals[small_digits];
+      std::uint32_t bucket_begins[small_digits + 1];  ///< in all of the records
+    };
+    std::uint32_t job_begins[2];
+  };
+
+  __device__ __forceinline__ grid_sort_block(const Order& order, const grid_sort_arguments<K>& arguments,
+                                             shared_memory& shared)
+      : order_(order), a_(arguments), shared_(shared), grid_(cooperative_groups::this_grid()) {
+    tile_.items = a_.items;
+    tile_keys_ = threads * a_.items;
+    part_begin_ = min(blockIdx.x * (tile_keys_ * a_.tiles_each), a_.num_keys);
+    part_end_ = min(part_begin_ + tile_keys_ * a_.tiles_each, a_.num_keys);
+  }
+
+  __device__ __forceinline__ void run() {
+    constexpr unsigned digit = small_digit_bits;
+    unsigned shift = a_.end_bit - a_.begin_bit > most_digit_sort_bits ? a_.end_bit - digit : a_.begin_bit;
+    count<true>(shift);
+    meet_and_add_up(shift);
+    const key_facts facts{warp_or_key(std::uint64_t{shared_.part.differing[tile_.lane]}),
+                          warp_or(shared_.part.seen[tile_.lane])};
+    if (blockIdx.x == 0 && tile_.thread == 0) *a_.seen = facts.seen;
+    if (use_order(facts.seen)) return;
+    if constexpr (8 * sizeof(K) > most_digit_sort_bits) {
+      if (has_even_buckets(facts.differing, shift)) return finish_buckets(shift);
+    }
+    sort_by_digits(facts.differing, shift);
+  }
+
+ private:
+  /// Returns whether a block has room for the largest bucket of the digit that was counted, or of the highest one in
+  /// which keys differ, which is counted then. Keys that differ in few bits are not asked: they go by two digits.
+  [[nodiscard]] __device__ __forceinline__ bool has_even_buckets(std::uint64_t differing, unsigned& shift) {
+    const unsigned num_bits = highest_bit_of(differing) + 1;
+    if (num_bits - lowest_bit(differing) <= most_digit_sort_bits) return false;
+    if (largest_ > chip::most_keys && num_bits - small_digit_bits < shift) {
+      shift = num_bits - small_digit_bits;
+      count<false>(shift);
+      meet_and_add_up(shift);
+    }
+    return largest_ <= chip::most_keys;
+  }
+
+  [[nodiscard]] __device__ __forceinline__ K encoded(K key) const { return order_.encode(order_.take(key)); }
+  [[nodiscard]] __device__ __forceinline__ bool has_one_tile() const { return a_.tiles_each == 1; }
+  [[nodiscard]] __device__ __forceinline__ unsigned digit_at(unsigned item, unsigned shift) const {
+    return static_cast<unsigned>(order_.encode(keys_[item]) >> shift) & (small_digits - 1);
+  }
+  [[nodiscard]] __device__ __forceinline__ bool has(unsigned item) const { return tile_.place_of(item) < num_valid_; }
+
+  // ---- Counts
+
+  /// Loads a tile; what is not there sorts last.
+  __device__ __forceinline__ void load_tile(unsigned begin) {
+    const K* const keys = a_.keys[side_] + begin;
+    num_valid_ = begin < part_end_ ? min(tile_keys_, part_end_ - begin) : 0;
+    tile_.each([&](unsigned i) { keys_[i] = has(i) ? keys[tile_.place_of(i)] : K{0}; });
+    tile_.each([&](unsigned i) { keys_[i] = order_.take(keys_[i]); });
+    is_loaded_ = true;
+  }
+
+  /// Counts the part's digits, and writes them to device memory.
+  template <bool Looks>
+  __device__ __forceinline__ void count(unsigned shift) {
+    digit_counters<warps>& digits = shared_.part.digits;
+    for (unsigned w = tile_.lane; w < digit_row_words; w += 32) digits.words[tile_.warp][w] = 0;
+    if (tile_.thread < small_digits) shared_.before[tile_.thread] = shared_.totals[tile_.thread] = 0;
+    __syncwarp();
+    for (unsigned t = 0; t < a_.tiles_each; ++t) {
+      const unsigned begin = part_begin_ + t * tile_keys_;
+      if (!has_one_tile() || !is_loaded_) load_tile(begin);
+      if constexpr (Looks) look(begin);
+      tile_.each([&](unsigned i) {
+        const unsigned digit = digit_at(i, shift);
+        if (has(i)) atomicAdd(digits.words[tile_.warp] + digit / 2, 1U << digit % 2 * 16);
+      });
+    }
+    if constexpr (Looks) {
+      if (tile_.lane == 0) {
+        shared_.part.differing[tile_.warp] = differing_;
+        shared_.part.seen[tile_.warp] = seen_;
+      }
+    }
+    __syncthreads();
+    write_row();
+    if constexpr (Looks) write_facts();
+  }
+
+  /// Adds what the tile's keys tell to what the part's do.
+  __device__ __forceinline__ void look(unsigned begin) {
+    const K first = encoded(a_.keys[0][0]);
+    K differing = 0;
+    tile_.each([&](unsigned i) {
+      if (has(i)) differing |= static_cast<K>(order_.encode(keys_[i]) ^ first);
+    });
+    differing_ |= static_cast<K>(warp_or_key(differing) >> a_.begin_bit << a_.begin_bit);
+    const unsigned num_followed = begin + num_valid_ == a_.num_keys ? max(num_valid_, 1U) - 1 : num_valid_;
+    seen_ |= order_seen_in<K>(
+        tile_, num_followed, a_.begin_bit, [&](unsigned i) { return order_.encode(keys_[i]); },
+        [&](unsigned place) { return encoded(a_.keys[0][begin + place]); });
+  }
+
+  __device__ __forceinline__ void write_row() const {
+    constexpr unsigned groups = threads / small_digits;
+    constexpr unsigned rows_each = warps / groups;
+    const unsigned digit = tile_.thread / groups;
+    const unsigned first_row = tile_.thread % groups * rows_each;
+    unsigned sum = 0;
+#pragma unroll
+    for (unsigned r = 0; r < rows_each; ++r) sum += shared_.part.digits.counts[first_row + r][digit];
+#pragma unroll
+    for (unsigned distance = 1; distance < groups; distance *= 2) {
+      sum += __shfl_xor_sync(0xffffffffU, sum, static_cast<int>(distance));
+    }
+    auto* const row = reinterpret_cast<std::uint16_t*>(row_of(blockIdx.x));
+    if (tile_.thread % groups == 0) row[digit] = static_cast<std::uint16_t>(sum);
+  }
+  [[nodiscard]] __device__ __forceinline__ uint4* row_of(unsigned block) const {
+    return a_.rows + (row_half_ * gridDim.x + block) * grid_row_words;
+  }
+
+  __device__ __forceinline__ void write_facts() const {
+    if (tile_.warp != 0) return;
+    const K differing = warp_or_key(shared_.part.differing[tile_.lane]);
+    const std::uint32_t seen = warp_or(shared_.part.seen[tile_.lane]);
+    if (tile_.lane == 0) a_.facts[blockIdx.x] = {differing, seen};
+  }
+  /// Takes what all blocks have seen of their parts into shared memory: each thread a block's.
+  __device__ __forceinline__ void gather_facts() {
+    std::uint64_t differing = 0;
+    std::uint32_t seen = 0;
+    if (tile_.thread < gridDim.x) {
+      const auto words = __ldcg(reinterpret_cast<const ulonglong2*>(a_.facts + tile_.thread));
+      differing = words.x;
+      seen = static_cast<std::uint32_t>(words.y);
+    }
+    differing = warp_or_key(differing);
+    seen = warp_or(seen);
+    if (tile_.lane == 0) {
+      shared_.part.differing[tile_.warp] = static_cast<K>(differing);
+      shared_.part.seen[tile_.warp] = seen;
+    }
+  }
+  static_assert(sizeof(key_facts) == sizeof(ulonglong2));
+
+  // ---- Meetings
+
+  /// Meets the other blocks, whose counts are there then, and adds them up. A single tile is ranked in the meantime.
+  __device__ __forceinline__ void meet_and_add_up(unsigned shift) {
+    auto arrival = grid_.barrier_arrive();
+    if (has_one_tile()) rank_and_put(shift);
+    grid_.barrier_wait(std::move(arrival));
+    add_up_rows();
+    row_half_ ^= 1;
+  }
+
+  /// Finds where each bucket begins in all of the records, and where this part's records of it begin.
+  __device__ __forceinline__ void add_up_rows() {
+    gather_facts();
+    // A thread has four neighbouring digits of every so many rows, all of which it loads at once.
+    constexpr unsigned words_each = small_digits / 4;
+    constexpr unsigned step = threads / words_each;
+    constexpr unsigned together = 9;
+    const unsigned word = tile_.thread % words_each;
+    const auto* const rows = reinterpret_cast<const uint2*>(row_of(0)) + word;
+    std::uint32_t before[4] = {};
+    std::uint32_t totals[4] = {};
+    for (unsigned first = tile_.thread / words_each; first < gridDim.x; first += together * step) {
+      uint2 counts[together];
+#pragma unroll
+      for (unsigned r = 0; r < together; ++r) {
+        const unsigned block = first + r * step;
+        counts[r] = block < gridDim.x ? __ldcg(rows + block * words_each) : uint2{0, 0};
+      }
+#pragma unroll
+      for (unsigned r = 0; r < together; ++r) {
+        const std::uint32_t digits[4] = {counts[r].x & 0xffffU, counts[r].x >> 16, counts[r].y & 0xffffU,
+                                         counts[r].y >> 16};
+        const bool is_before = first + r * step < blockIdx.x;
+#pragma unroll
+        for (unsigned d = 0; d < 4; ++d) {
+          totals[d] += digits[d];
+          if (is_before) before[d] += digits[d];
+        }
+      }
+    }
+    // Neighbouring digits lie a row of words apart, so that lanes are in different banks.
+    if (tile_.thread / words_each < gridDim.x) {
+#pragma unroll
+      for (unsigned d = 0; d < 4; ++d) {
+        atomicAdd(&shared_.totals[d * words_each + word], totals[d]);
+        atomicAdd(&shared_.before[d * words_each + word], before[d]);
+      }
+    }
+    __syncthreads();
+    const bool is_bucket = tile_.thread < small_digits;
+    const unsigned at = tile_.thread % 4 * words_each + tile_.thread / 4;
+    const unsigned total = is_bucket ? shared_.totals[at] : 0;
+    const unsigned earlier = is_bucket ? shared_.before[at] : 0;
+    const unsigned largest = warp_max(total);
+    if (tile_.lane == 0) shared_.part.largest[tile_.warp] = largest;
+    const unsigned begin = sum_before<threads>(total, shared_.part.warp_sums);
+    target_ = begin + earlier;
+    largest_ = warp_max(shared_.part.largest[tile_.lane]);
+    if (is_bucket) shared_.bucket_begins[tile_.thread] = begin;
+    if (tile_.thread == 0) shared_.bucket_begins[small_digits] = a_.num_keys;
+    __syncthreads();
+  }
+
+  // ---- Partition
+
+  /// Moves all records to the other array, by a digit that has been counted.
+  __device__ __forceinline__ void partition(unsigned shift) {
+    for (unsigned t = 0; t < a_.tiles_each; ++t) {
+      const unsigned begin = part_begin_ + t * tile_keys_;
+      if (!has_one_tile()) {
+        load_tile(begin);
+        rank_and_put(shift);
+      }
+      find_targets();
+      scatter(shift, begin);
+      if (!has_one_tile()) __syncthreads();
+    }
+    side_ ^= 1;
+  }
+
+  /// Orders the tile's keys by a digit in shared memory.
+  __device__ __forceinline__ void rank_and_put(unsigned shift) {
+    digit_counters<warps>& digits = shared_.part.digits;
+    __syncthreads();
+    // Missing records come last.
+    const auto digit_of_item = [&](unsigned i) { return has(i) ? digit_at(i, shift) : small_digits - 1; };
+    rank_in_warps(tile_, digits, digit_of_item, [&](unsigned i, unsigned rank) { positions_[i] = rank; });
+    __syncthreads();
+    find_digit_begins<threads>(digits, shared_.part.warp_sums);
+    tile_.each([&](unsigned i) {
+      positions_[i] += digits.counts[tile_.warp][digit_of_item(i)];
+      shared_.part.keys[positions_[i]] = keys_[i];
+    });
+  }
+
+  /// Finds where the tile's records of each bucket go.
+  __device__ __forceinline__ void find_targets() {
+    if (tile_.thread < small_digits) {
+      const std::uint16_t* const begins = shared_.part.digits.counts[0];
+      const unsigned begin = begins[tile_.thread];
+      const unsigned end = tile_.thread + 1 == small_digits ? num_valid_ : begins[tile_.thread + 1];
+      shared_.targets[tile_.thread] = target_ - begin;
+      target_ += end - begin;
+    }
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ void scatter(unsigned shift, unsigned tile_begin) {
+    K* const to = a_.keys[side_ ^ 1];
+    tile_.each([&](unsigned i) {
+      keys_[i] = shared_.part.keys[i * threads + tile_.thread];
+      if (i * threads + tile_.thread < num_valid_) store_global(to + target_of(i, shift), order_.give(keys_[i]));
+    });
+    is_loaded_ = false;
+    if constexpr (has_values) move_values(shift, tile_begin);
+  }
+  /// Returns where the record goes whose key this thread has of the ordered tile.
+  [[nodiscard]] __device__ __forceinline__ unsigned target_of(unsigned item, unsigned shift) const {
+    return shared_.targets[digit_at(item, shift)] + item * threads + tile_.thread;
+  }
+
+  __device__ __forceinline__ void move_values(unsigned shift, unsigned tile_begin) {
+    const V* const from = static_cast<const V*>(a_.values[side_]) + tile_begin;
+    V* const to = static_cast<V*>(a_.values[side_ ^ 1]);
+    V moved[items];
+    tile_.each([&](unsigned i) {
+      if (has(i)) moved[i] = from[tile_.place_of(i)];
+    });
+    __syncthreads();
+    tile_.each([&](unsigned i) { shared_.part.values[positions_[i]] = moved[i]; });
+    __syncthreads();
+    tile_.each([&](unsigned i) {
+      const unsigned at = i * threads + tile_.thread;
+      if (at < num_valid_) store_global(to + target_of(i, shift), shared_.part.values[at]);
+    });
+  }
+
+  // ---- Ways
+
+  /// Ends the work where the input is in order or in opposite order. Returns whether it is.
+  [[nodiscard]] __device__ __forceinline__ bool use_order(std::uint32_t seen) {
+    const bool in_place = a_.result_side == 0;
+    if ((seen & seen_descent) == 0) {
+      if (!in_place) copy(1);
+      return true;
+    }
+    if ((seen & seen_ascent) != 0 || (!a_.may_reverse && (seen & seen_equal) != 0)) return false;
+    reverse(a_.keys[0], a_.keys[a_.result_side]);
+    if constexpr (has_values) reverse(static_cast<V*>(a_.values[0]), static_cast<V*>(a_.values[a_.result_side]));
+    return true;
+  }
+
+  template <class T>
+  __device__ __forceinline__ void reverse(T* from, T* to) const {
+    const unsigned num_moves = from == to ? a_.num_keys / 2 : a_.num_keys;
+    for (unsigned i = blockIdx.x * threads + tile_.thread; i < num_moves; i += gridDim.x * threads) {
+      const unsigned mirrored = a_.num_keys - 1 - i;
+      const T left = from[i];
+      if (from == to) to[i] = from[mirrored];
+      to[mirrored] = left;
+    }
+  }
+
+  __device__ __forceinline__ void copy(unsigned to_side) const {
+    for (unsigned i = part_begin_ + tile_.thread; i < part_end_; i += threads) {
+      a_.keys[to_side][i] = a_.keys[to_side ^ 1][i];
+      if constexpr (has_values) {
+        static_cast<V*>(a_.values[to_side])[i] = static_cast<const V*>(a_.values[to_side ^ 1])[i];
+      }
+    }
+  }
+
+  /// Partitions by a digit that has been counted, and sorts its buckets on chip: neighbours together where each block
+  /// has room for what begins in its share of the records, else one after the other.
+  __device__ __forceinline__ void finish_buckets(unsigned shift) {
+    partition(shift);
+    grid_.sync();
+    // Neighbours that begin in the same cell are finished together, where that takes no more rounds.
+    const unsigned cell = min((a_.num_keys - 1) / gridDim.x + 1, chip::most_keys - largest_);
+    const unsigned num_cells = cell == 0 ? ~0U : (a_.num_keys - 1) / cell + 1;
+    const bool by_cells = num_cells <= gridDim.x || num_cells < small_digits;
+    const unsigned num_jobs = by_cells ? num_cells : small_digits;
+    for (unsigned j = blockIdx.x; j < num_jobs; j += gridDim.x) {
+      unsigned begin = shared_.bucket_begins[j % small_digits];
+      unsigned end = shared_.bucket_begins[j % small_digits + 1];
+      if (by_cells) {
+        find_cell(j * cell, cell);
+        begin = shared_.job_begins[0];
+        end = shared_.job_begins[1];
+      }
+      finish(begin, end);
+      __syncthreads();
+    }
+  }
+
+  /// Finds the records of the buckets that begin in a cell.
+  __device__ __forceinline__ void find_cell(unsigned cell_begin, unsigned cell) const {
+    if (tile_.thread < 2) shared_.job_begins[tile_.thread] = a_.num_keys;
+    __syncthreads();
+    if (tile_.thread <= small_digits) {
+      const unsigned begin = shared_.bucket_begins[tile_.thread];
+      const unsigned before = tile_.thread == 0 ? 0 : shared_.bucket_begins[tile_.thread - 1];
+      for (unsigned side = 0; side < 2; ++side) {
+        const unsigned least = cell_begin + side * cell;
+        if (begin >= least && (tile_.thread == 0 || before < least)) shared_.job_begins[side] = begin;
+      }
+    }
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ void finish(unsigned begin, unsigned end) {
+    if (begin >= end) return;
+    chip_job<K> job;
+    job.keys = a_.keys[1] + begin;
+    job.to_keys = a_.keys[a_.result_side] + begin;
+    if constexpr (has_values) {
+      job.values = static_cast<const V*>(a_.values[1]) + begin;
+      job.to_values = static_cast<V*>(a_.values[a_.result_side]) + begin;
+    }
+    job.count = end - begin;
+    job.value_bytes = value_bytes_of<V>;
+    job.begin_bit = a_.begin_bit;
+    chip(order_, job, shared_.finish).run();
+  }
+
+  /// Sorts by all digits in which keys differ. `counted` is the shift of the digit that was counted last.
+  __device__ __forceinline__ void sort_by_digits(std::uint64_t differing, unsigned counted) {
+    while (differing != 0) {
+      unsigned shift = lowest_bit(differing);
+      if (side_ == 0 && counted <= shift && shift < counted + small_digit_bits) {
+        shift = counted;
+      } else {
+        count<false>(shift);
+        meet_and_add_up(shift);
+      }
+      counted = 64;
+      partition(shift);
+      const unsigned done = shift + small_digit_bits;
+      differing = done >= 64 ? 0 : differing >> done << done;
+      if (differing != 0 || side_ != a_.result_side) grid_.sync();
+    }
+    if (side_ != a_.result_side) copy(a_.result_side);
+  }
+
+  const Order& order_;
+  const grid_sort_arguments<K>& a_;
+  shared_memory& shared_;
+  cooperative_groups::grid_group grid_;
+  warp_striped<items> tile_;
+  unsigned tile_keys_ = 0;
+  unsigned part_begin_ = 0;  ///< of all records
+  unsigned part_end_ = 0;
+  unsigned num_valid_ = 0;  ///< of the tile's records
+  unsigned side_ = 0;       ///< on which the records are
+  unsigned row_half_ = 0;
+  unsigned largest_ = 0;  ///< records of the largest bucket of the digit that was counted
+  unsigned target_ = 0;   ///< where the next record of bucket `thread` goes
+  bool is_loaded_ = false;
+  K differing_ = 0;  ///< of the part
+  std::uint32_t seen_ = 0;
+  K keys_[items];  ///< as the order holds them
+  std::uint32_t positions_[items];
+};
+
+/// A cooperative launch of blocks of grid_sort_threads threads, with sizeof(shared_memory) bytes of dynamic shared
+/// memory; both arrays are clobbered.
+template <class K, class V, class Order, unsigned Shape>
+__global__ void __launch_bounds__(grid_sort_threads, 1)
+    grid_sort_kernel(Order order, __grid_constant__ const grid_sort_arguments<K> arguments) {
+  using block = grid_sort_block<K, V, Order, Shape>;
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  if constexpr (compiles_small_sorts) {
+    static_assert(sizeof(typename block::shared_memory) <= most_shared_bytes(compiled_family));
+    block(order, arguments, *reinterpret_cast<typename block::shared_memory*>(shared_bytes)).run();
+  }
+}
+
+}  // namespace spansort::device::cuda
