@@ -97,13 +97,27 @@ std::vector<std::uint64_t> sorted_keys::first_positions(std::uint64_t count) con
   // In the opposite order equal keys are still wanted from the first to the last: run after run, from the end.
   std::uint64_t run_end = is_opposite_ ? num_numbers_ : 0;
   while (is_opposite_ && run_end > 0 && positions.size() < count) {
-    const key_bound first = ties_of(bits_at_position(run_end - 1)).begin;
-    const std::uint64_t run_begin = first_that(0, run_end - 1, [&](std::uint64_t position) {
-      const key_bound at_position = ties_of(bits_at_position(position)).begin;
-      return at_position.encoded <= first.encoded;
-    });
-    for (std::uint64_t p = run_begin; p < run_end && positions.size() < count; ++p) positions.push_back(p);
-    run_end = run_begin;
+    // Keys are read a block at a time, for a key of a GPU takes as long to read as a block of them.
+    constexpr std::uint64_t least_block = 64;
+    constexpr std::uint64_t most_block = 65'536;
+    const std::uint64_t begin = run_end - std::min(run_end, std::clamp(count, least_block, most_block));
+    std::vector<std::byte> block((run_end - begin) * key_bytes());
+    source_.read(begin, run_end - begin, block.data());
+    const auto tie_at = [&](std::uint64_t position) {
+      return ties_of(bits_of_key(block.data(), position - begin, key_bytes())).begin.encoded;
+    };
+    while (run_end > begin && positions.size() < count) {
+      const std::uint64_t first = tie_at(run_end - 1);
+      std::uint64_t run_begin = run_end - 1;
+      while (run_begin > begin && tie_at(run_begin - 1) <= first) --run_begin;
+      if (run_begin == begin) {
+        run_begin = first_that(0, begin, [&](std::uint64_t position) {
+          return ties_of(bits_at_position(position)).begin.encoded <= first;
+        });
+      }
+      for (std::uint64_t p = run_begin; p < run_end && positions.size() < count; ++p) positions.push_back(p);
+      run_end = run_begin;
+    }
   }
   while (positions.size() < count) positions.push_back(positions.size());
   return positions;
