@@ -19,6 +19,7 @@ from ._files import (
     take_file,
 )
 from ._machine import devices, links
+from ._segments import argsort_segments, sort_segments
 from ._sets import (
     UniqueAll,
     UniqueCounts,
@@ -77,6 +78,7 @@ __all__ = [
     "__version__",
     "argsort",
     "argsort_file",
+    "argsort_segments",
     "argsort_table",
     "check_file",
     "devices",
@@ -98,6 +100,7 @@ __all__ = [
     "sort_inplace",
     "sort_pairs",
     "sort_records",
+    "sort_segments",
     "sort_table",
     "summary",
     "summary_file",

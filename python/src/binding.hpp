@@ -11,6 +11,7 @@ namespace python {
 void define_errors(nb::module_& module);
 void define_options(nb::module_& module);
 void define_sorts(nb::module_& module);
+void define_segments(nb::module_& module);
 void define_sorter(nb::module_& module);
 void define_statistics(nb::module_& module);
 void define_files(nb::module_& module);

@@ -15,6 +15,7 @@ NB_MODULE(_core, module) {
   python::define_errors(module);
   python::define_options(module);
   python::define_sorts(module);
+  python::define_segments(module);
   python::define_sorter(module);
   python::define_statistics(module);
   python::define_files(module);
