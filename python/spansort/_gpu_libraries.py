@@ -87,7 +87,7 @@ class _Torch(GpuLibrary):
         self._torch = torch
         self._strided = torch.strided
         self._types: dict[Any, int | None] = {}
-        # What compilers of PyTorch's own call: a stream's address without an object around it.
+        # PyTorch's own compilers call this: it gives a stream's address without an object around it.
         self._stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
     def check(self, x: Any, function: str) -> None:

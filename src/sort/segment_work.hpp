@@ -12,7 +12,7 @@
 
 namespace spansort::sorting {
 
-/// What is sorted. `is_order`: the values are indices to be written, and keys stay as they are.
+/// The arrays of a segmented sort. `is_order`: the values are indices to be written, and keys stay as they are.
 struct segments_call {
   device::record_shape shape;
   device::records data;

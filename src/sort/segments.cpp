@@ -14,7 +14,7 @@
 namespace spansort::sorting {
 namespace {
 
-/// What one block of segments adds to the knowledge of all.
+/// Facts about all segments, to which each block of them adds its own.
 struct found_segments {
   std::mutex mutex;
   std::uint64_t first_wrong = std::numeric_limits<std::uint64_t>::max();

@@ -169,13 +169,12 @@ TEST(TopK, AWrongClaimDoesNoHarm) {
   }
 }
 
-/// Keys that are known to be in order are read from their end in blocks; runs of equal keys lie across the blocks' ends.
+/// Keys that are known to be in order are read from their end in blocks; runs of equal keys lie across blocks' ends.
 TEST(TopK, OfManyKeysInTheOppositeOrder) {
   for (const std::uint32_t num_values : {1U, 3U, 7'001U, 200'000U}) {
     std::vector<std::uint32_t> keys(200'000);
     for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::uint32_t>(i * num_values / keys.size());
-    for (const std::uint64_t k :
-         {std::uint64_t{1}, std::uint64_t{100}, std::uint64_t{65'600}, std::uint64_t{200'000}}) {
+    for (const std::uint64_t k : {1U, 100U, 65'600U, 200'000U}) {
       EXPECT_EQ(top_k_indices(keys, k, {.order = key_order::ascending}), top_k_indices(keys, k))
           << num_values << " values, " << k << " keys";
     }

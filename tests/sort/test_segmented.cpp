@@ -61,7 +61,7 @@ std::vector<T> offsets_of(const std::vector<std::uint64_t>& lengths, std::uint64
   return offsets;
 }
 
-/// What a segmented sort should give, made by the reference from the input, segment after segment.
+/// The result that a segmented sort should have, made by the reference, segment after segment.
 struct expected_segments {
   std::vector<std::byte> keys_alone;
   std::vector<std::byte> keys_of_pairs;

@@ -27,7 +27,7 @@ union digit_counters {
   std::uint16_t counts[Warps][2 * digit_row_words];
 };
 
-/// What a look at all keys tells.
+/// Facts that a look at all keys finds.
 struct key_facts {
   std::uint64_t differing = 0;  ///< bits in which any key's encoding differs from the first one's
   std::uint32_t seen = 0;       ///< order_seen bits

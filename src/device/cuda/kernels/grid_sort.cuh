@@ -9,7 +9,7 @@
 // digits in which they differ, from the lowest up. What is in order already, or in opposite order, is seen in the first
 // count.
 //
-// While blocks wait for each other they rank the keys of their tiles.
+// Blocks rank the keys of their tiles while they wait for each other.
 #pragma once
 
 #include <cooperative_groups.h>

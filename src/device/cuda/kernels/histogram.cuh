@@ -130,7 +130,7 @@ class fingerprint_block {
   struct alignas(16) vector {
     K keys[vector_keys];
   };
-  /// What a thread takes of a tile: vectors, and the key that lies right of the last one of its warp.
+  /// A thread's part of a tile: vectors, and the key that lies right of the last one of its warp.
   struct tile_part {
     vector vectors[items];
     K behind;
@@ -153,7 +153,7 @@ class fingerprint_block {
     load(blockIdx.x, now);
     for (std::uint64_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
       load(tile + gridDim.x, next);
-      // What is known is waited for behind the look. All lanes of a warp leave together.
+      // The look hides the wait for what is known. All lanes of a warp leave together.
       const std::uint32_t known = __shfl_sync(0xffffffffU, *reinterpret_cast<volatile std::uint32_t*>(seen), 0);
       tell(seen, known, look_at(tile, now));
       if ((known & general) == general) return;

@@ -64,7 +64,7 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
-/// What one such copy moves at most.
+/// The bytes that one such copy moves at most.
 struct alignas(16) copied_chunk {
   std::uint32_t words[4];
 };

@@ -103,7 +103,7 @@ struct launch_site {
 [[nodiscard]] bool has_launch_sites() noexcept;
 
 /// Adds the digits' counts to `counts`, one digit after the other. `counts` is device memory that was zeroed before.
-/// With a decision in device memory nothing is counted unless it is order_action::passes.
+/// Nothing is counted where there is a decision in device memory and it is not order_action::passes.
 template <class K>
 void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
                       const keys::digit_position* digits, unsigned num_digits, std::uint64_t* counts,

@@ -65,7 +65,7 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
                                .digit_bits = request.digit_bits,
                                .bucket_memory = is_named ? nullptr : request.scratch,
                                .bucket_way = preferred_};
-    // Of many records in several segments each may have few.
+    // A segment may have few records although all together have many.
     const local_sort_algorithm& own = is_named || is_only_segment
                                           ? algorithm
                                           : choose_local_sort(preferred_, request.shape, s.count, site.code, false);
