@@ -97,7 +97,7 @@ TEST_P(callers_state_test, IsAsBeforeAfterASort) {
 TEST_P(callers_state_test, IsAsBeforeAfterAFailedSort) {
   for (const operation& op : operations) {
     for (const char* devices : {"gpu:0", "gpu:0,0,0"}) {
-      for (const std::uint64_t fail_at : {1, 2, 3, 10, 30, 60}) sort_beside_pending_work(op, devices, fail_at);
+      for (const std::uint64_t fail_at : {1, 2, 3, 10, 30, 45}) sort_beside_pending_work(op, devices, fail_at);
     }
   }
 }
