@@ -69,6 +69,7 @@ bool sort_short(const key_span& keys, direction d, unsigned threads) {
   using namespace device::host;
   constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_shared_bytes(1, 4));  // of any type
   if (keys.num_keys > most_keys) return false;
+  if (sort_smallest(keys.type, keys.data, keys.num_keys, d)) return true;
   check_keys(keys);
   const std::uint64_t bytes = keys.num_keys * size_bytes(keys.type);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};

@@ -39,10 +39,38 @@ TEST_P(short_way_test, SortsEverySizeAndDistribution) {
       const std::uint64_t seed = seed_for(++round);
       const oracle expected = make_oracle(type, n, d, seed, round % 2 == 0);
       guarded_array keys(expected.input(), 0);
-      spansort::sort(key_span(type, keys.data(), n), keys::direction_of(expected.descending()));
+      const key_span span(type, keys.data(), n);
+      const direction way = keys::direction_of(expected.descending());
+      if (round % 3 == 0) {
+        spansort::sort(span, way, sort_options{.devices = "cpu"});
+      } else {
+        spansort::sort(span, way);
+      }
       const std::string what = std::to_string(n) + " keys, " + to_string(d) + " of seed " + std::to_string(seed);
       ASSERT_EQ(diagnose_bytes("keys", expected.keys_alone(), keys.bytes(), size_bytes(type)), "") << what;
       ASSERT_EQ(keys.corruption(), "") << what;
+    }
+  }
+}
+
+/// Sorted keys to which others have been added: none, few, and as many as are sorted with all, or more.
+TEST_P(short_way_test, SortsWhatIsInOrderButForATail) {
+  const key_type type = GetParam();
+  const std::uint64_t width = size_bytes(type);
+  std::uint64_t round = 0;
+  for (const std::uint64_t n : {257U, 300U, 1'000U, 5'000U, 20'000U}) {
+    for (const std::uint64_t num_added : {std::uint64_t{1}, std::uint64_t{2}, n / 100, n / 24, n / 24 + 1, n / 10}) {
+      const bool descending = ++round % 2 == 0;
+      const std::vector<std::byte> all = make_keys(type, n, {distribution_kind::special_floats}, seed_for(round));
+      const oracle front({type, all.data(), n - num_added}, descending);
+      std::vector<std::byte> input(front.keys_alone().begin(), front.keys_alone().end());
+      input.insert(input.end(), all.end() - static_cast<std::ptrdiff_t>(num_added * width), all.end());
+      const oracle expected({type, input.data(), n}, descending);
+      guarded_array keys(expected.input(), 0);
+      spansort::sort(key_span(type, keys.data(), n), keys::direction_of(descending));
+      ASSERT_EQ(diagnose_bytes("keys", expected.keys_alone(), keys.bytes(), width), "")
+          << n << " keys, " << num_added << " of them added, of seed " << seed_for(round);
+      ASSERT_EQ(keys.corruption(), "");
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs and indices of keys in order but for a short tail, as logs and tables are to which records have been added: the
-// tail is sorted alone, and what is behind each of its keys moves up by one block.
+// Keys, pairs and indices of keys in order but for a short tail, as logs and tables are to which records have been
+// added: the tail is sorted alone, and what is behind each of its keys moves up by one block.
 #pragma once
 
 #include <algorithm>
@@ -51,14 +51,18 @@ void merge_tail(const Order& order, split_records<K, V> records, std::uint64_t n
                 split_records<K, V> spare) {
   const std::uint64_t num_tail = num_keys - num_front;
   std::memcpy(spare.keys, records.keys + num_front, num_tail * sizeof(K));
-  std::memcpy(static_cast<void*>(spare.values), records.values + num_front, num_tail * sizeof(V));
+  if constexpr (value_bytes_of<V> != 0) {
+    std::memcpy(static_cast<void*>(spare.values), records.values + num_front, num_tail * sizeof(V));
+  }
   std::uint64_t left = num_front;
   for (std::uint64_t t = num_tail; t-- > 0;) {
     const std::uint64_t place = count_not_above(order, records.keys, left, order.encode(spare.keys[t]));
     const split_records<K, V> from = records + place;
     const split_records<K, V> to = from + (t + 1);
     std::memmove(to.keys, from.keys, (left - place) * sizeof(K));
-    std::memmove(static_cast<void*>(to.values), from.values, (left - place) * sizeof(V));
+    if constexpr (value_bytes_of<V> != 0) {
+      std::memmove(static_cast<void*>(to.values), from.values, (left - place) * sizeof(V));
+    }
     records.put(place + t, spare.get(t));
     left = place;
   }

@@ -12,6 +12,7 @@
 #include "device/host/narrow_sort.hpp"
 #include "device/host/network_sort.hpp"
 #include "device/host/ordered_keys.hpp"
+#include "device/host/ordered_tail.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/sort_limits.hpp"
@@ -75,11 +76,23 @@ class kept_scratch {
 
 thread_local kept_scratch kept;
 
+/// Sorts keys in order but for a short tail. Returns false, with nothing done, where there are others.
+template <class K>
+bool sort_tail(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, const vector_sort_scratch<K>& scratch) {
+  if (!look_at_first(codec, keys, num_keys).ascending) return false;
+  const std::uint64_t front = ordered_front(codec, keys, num_keys);
+  if (front == 0) return false;
+  vector_sort(codec, keys + front, keys + front, num_keys - front, scratch);
+  merge_tail<K, no_value>(bijective_order<K>(codec), {keys, nullptr}, front, num_keys, {scratch.first, nullptr});
+  return true;
+}
+
 template <class K>
 void sort_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   constexpr std::uint64_t worth_a_look = 256;  // the order of fewer costs about what their sort costs
   const vector_sort_scratch<K> scratch = kept.arrays(keys, num_keys);
   if (num_keys > worth_a_look && finish_ordered(codec, keys, num_keys)) return;
+  if (num_keys > worth_a_look && sort_tail(codec, keys, num_keys, scratch)) return;
   if (num_keys > worth_a_look) {
     few_counts<K> found;
     if (sort_few_values(codec, keys, num_keys, found)) return;
