@@ -195,26 +195,45 @@ def plot_distributions(machine):
 
 
 def plot_local(machine):
+    """A panel for each type that was raced with several inputs, and one for uniform keys of the others."""
     cases = machine.suite("local")
     if not cases:
         return None
-    figure, axes = plt.subplots(figsize=(10, 4.2))
+    by_type = {}
+    for case in cases:
+        by_type.setdefault(case["type"], []).append(case)
+    panels = [(kind, [(case["distribution"], case) for case in of]) for kind, of in by_type.items() if len(of) > 1]
+    others = [(kind, of[0]) for kind, of in by_type.items() if len(of) == 1]
+    if others:
+        panels.append((others[0][1]["distribution"], others))
+    heights = [len(bars) for _, bars in panels]
+    columns = 2 if len(panels) > 1 else 1
+    rows = [max(heights[at:at + columns]) for at in range(0, len(panels), columns)]
+    figure, grid = plt.subplots(len(rows), columns, figsize=(11, 1 + 0.3 * sum(rows) + 0.5 * len(rows)), squeeze=False,
+                                gridspec_kw={"height_ratios": rows})
+    for axes in list(grid.flat)[len(panels):]:
+        axes.set_visible(False)
     width = 0.4
-    ours = axes.bar([place - width / 2 for place in range(len(cases))], [c["giga_keys_per_s"] for c in cases], width,
-                    color=OURS, label="spansort")
-    axes.bar([place + width / 2 for place in range(len(cases))], [c["cub_giga_keys_per_s"] for c in cases], width,
-             color=THEIRS, label="CUB")
-    # Sorted input is faster by an order of magnitude: a linear axis would show nothing else.
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda rate, _: f"{rate:g}"))
-    axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
-    label(axes, ours, [f"{c['ratio_to_cub']:.2f}x" if c["ratio_to_cub"] < 10 else f"{c['ratio_to_cub']:.0f}x" for c in cases])
-    axes.set_xticks(range(len(cases)), [f"{c['type']} {c['distribution']}" for c in cases], rotation=45, ha="right")
-    axes.set_ylabel("10$^9$ keys per second")
-    axes.margins(x=0.01, y=0.1)
-    axes.legend(loc="upper right")
-    axes.set_title(title_of(machine, f"{count_text(cases[0]['num_keys'])} keys on one GPU; above the bars: spansort over CUB"))
+    for axes, (title, bars) in zip(grid.flat, panels):
+        places = range(len(bars))
+        ours = axes.barh([place - width / 2 for place in places], [c["giga_keys_per_s"] for _, c in bars], width, color=OURS,
+                         label="spansort")
+        axes.barh([place + width / 2 for place in places], [c["cub_giga_keys_per_s"] for _, c in bars], width, color=THEIRS,
+                  label="CUB")
+        # Sorted input is faster by an order of magnitude: a linear axis would show nothing else.
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda rate, _: f"{rate:g}"))
+        axes.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+        label(axes, ours, [f"{c['ratio_to_cub']:.2f}x" if c["ratio_to_cub"] < 10 else f"{c['ratio_to_cub']:.0f}x" for _, c in bars])
+        axes.set_yticks(places, [name for name, _ in bars])
+        axes.invert_yaxis()
+        axes.margins(x=0.15, y=0.02)
+        axes.set_title(title)
+    for axes in grid[-1]:
+        axes.set_xlabel("10$^9$ keys per second")
+    grid.flat[0].legend(loc="lower right", fontsize=8)
+    figure.suptitle(title_of(machine, f"{count_text(cases[0]['num_keys'])} keys on one GPU; beside the bars: spansort over CUB"))
     return figure
 
 
