@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the Python package on arrays of a GPU next to PyTorch and CuPy, and writes one JSON file.
 
-usage: scripts/bench_python_gpu.py --json FILE [--log2-sizes 10,16,20,24,28] [--types float32] [--operations sort,argsort]
+usage: scripts/bench_python_gpu.py --json FILE [--log2-sizes 10,16,20,24,28] [--types float32]
+                                   [--operations sort,argsort]
 Every contender of a cell works on the same keys in turns. A run is one call between two waits for the GPU, by the wall
 clock; each library has its memory from earlier calls, as in a program that sorts more than once. What a contender
-returns is held against torch.sort(stable=True) in the first turn: keys bit for bit, stable orders index for index, other
-orders by the keys that they name. CuPy is left out where it cannot be imported.
+returns is held against torch.sort(stable=True) in the first turn: keys bit for bit, stable orders index for index,
+other orders by the keys that they name. CuPy is left out where it cannot be imported.
 """
 import argparse
 import datetime

@@ -6,8 +6,9 @@
 // Stream: a cudaStream_t of the current device, null for its default stream. Keys, values, indices and workspace are
 // memory of that device. They belong to the call until the stream has passed it.
 // Workspace: the caller's, as many bytes as the function of the call's name says, aligned to 256 bytes; from call to
-// call it may be used again behind the other on one stream. Sorts take n * (k + v) + 0.4 MiB for n keys of k bytes with
-// values of v bytes, and above 4 MiB of records up to 2 % more, or 4 MiB where that is more; argsorts n * k besides.
+// call it may be used again behind the other on one stream. Sorts take n * (k + v) for n keys of k bytes with values of
+// v bytes, 0.4 MiB, and up to 4 MiB or 2 % of the records, whichever is more; for up to 2^18 records no more than 1 MiB
+// beside n * (k + v). Argsorts take n * k besides.
 // Errors: invalid_argument before anything is enqueued; device_error where there is no GPU or a launch is refused, and
 // then the contents of keys, values and indices are lost. What fails on the GPU later is an error of the stream.
 // Stability, order of floats: as in sort.hpp. Any number of threads may call at the same time.

@@ -270,7 +270,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit status: 0, 1 (not in order), 2 usage, 3 bad input, 4 I/O, 6 memory, 8 anything else."""
+    """Run the command; return its exit status.
+
+    0, 1 (not in order), 2 usage, 3 bad input, 4 I/O, 6 memory, 8 anything else.
+    """
     given = _parser().parse_args(arguments)
     if arguments is None:
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # what was begun is cleared away

@@ -9,11 +9,7 @@
 #include <vector>
 
 #include "device/cuda/tuning/even_keys_policy.hpp"
-#include "gpu/gpu_test.hpp"
-#include "spansort/report.hpp"
-#include "spansort/sort.hpp"
-#include "support/engines.hpp"
-#include "support/environment.hpp"
+#include "gpu/gpu_sort_test.hpp"
 
 namespace spansort::test {
 namespace {
@@ -35,23 +31,9 @@ TEST(even_keys_test, AreWhatChanceMakes) {
   EXPECT_TRUE(are_even(64, 64, 0, 40));
 }
 
-class gpu_bucket_sort_test : public gpu_test, public testing::WithParamInterface<gpu_buckets> {
+class gpu_bucket_sort_test : public gpu_sort_test, public testing::WithParamInterface<gpu_buckets> {
  protected:
-  sorter sorter_of() {
-    hooked_options options;
-    options.devices = "gpu:0";
-    options.algorithm = algorithm::single;
-    options.report = &report;
-    options.world.buckets = GetParam();
-    return make_sorter(options);
-  }
-  static void expect_sorted(sorter& s, key_type type, std::uint64_t n, const std::string& shape, const operation& op,
-                            bool descending) {
-    const oracle expected = make_oracle(type, n, parse_distribution(shape), seed_for(n), descending);
-    ASSERT_EQ(diagnose_sort(s, expected, op), "") << describe(op) << " of " << n << " " << name(type) << ", " << shape
-                                                  << (descending ? ", descending" : "") << ", seed " << seed_for(n);
-  }
-  sort_report report;
+  sorter sorter_of() { return reporting_sorter({.buckets = GetParam()}); }
 };
 
 TEST_P(gpu_bucket_sort_test, SortsAllTypesAndWidths) {

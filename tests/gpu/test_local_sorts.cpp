@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/gpu_test.hpp"
+#include "gpu/gpu_sort_test.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/report.hpp"
 #include "spansort/sort.hpp"
@@ -21,19 +21,13 @@ namespace {
 
 using kind = operation::kind;
 
-class gpu_local_sort_test : public gpu_test, public testing::WithParamInterface<algorithm> {
+class gpu_local_sort_test : public gpu_sort_test, public testing::WithParamInterface<algorithm> {
  protected:
   algorithm which = GetParam();
   sorter sorter_of(sort_options options = {}) const {
     options.devices = "gpu:0";
     options.algorithm = which;
     return sorter(options);
-  }
-  static void expect_sorted(sorter& s, key_type type, std::uint64_t n, const std::string& shape, const operation& op,
-                            bool descending) {
-    const oracle expected = make_oracle(type, n, parse_distribution(shape), seed_for(n), descending);
-    ASSERT_EQ(diagnose_sort(s, expected, op), "") << describe(op) << " of " << n << " " << name(type) << ", " << shape
-                                                  << (descending ? ", descending" : "") << ", seed " << seed_for(n);
   }
 };
 
@@ -75,7 +69,6 @@ TEST_P(gpu_local_sort_test, SortsMoreTilesThanAGpuHoldsAtOnce) {
 }
 
 TEST_P(gpu_local_sort_test, IsNamedInTheReport) {
-  sort_report report;
   sorter s = sorter_of({.report = &report});
   ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u32, 50'000, "uniform", {kind::keys, 0}, false));
   EXPECT_EQ(report.algorithm, name(which));

@@ -14,12 +14,8 @@
 
 #include "device/cuda/local_sort/local_sort.hpp"
 #include "device/cuda/tuning/small_sorts_policy.hpp"
-#include "gpu/gpu_test.hpp"
+#include "gpu/gpu_sort_test.hpp"
 #include "keys/dispatch.hpp"
-#include "spansort/report.hpp"
-#include "spansort/sort.hpp"
-#include "support/engines.hpp"
-#include "support/environment.hpp"
 
 namespace spansort::test {
 namespace {
@@ -27,23 +23,9 @@ namespace {
 using base::gpu_small_sort;
 using kind = operation::kind;
 
-class gpu_small_sort_test : public gpu_test, public testing::WithParamInterface<gpu_small_sort> {
+class gpu_small_sort_test : public gpu_sort_test, public testing::WithParamInterface<gpu_small_sort> {
  protected:
-  sorter sorter_of() {
-    hooked_options options;
-    options.devices = "gpu:0";
-    options.algorithm = algorithm::single;
-    options.report = &report;
-    options.world.small_sort = GetParam();
-    return make_sorter(options);
-  }
-  static void expect_sorted(sorter& s, key_type type, std::uint64_t n, const std::string& shape, const operation& op,
-                            bool descending) {
-    const oracle expected = make_oracle(type, n, parse_distribution(shape), seed_for(n), descending);
-    ASSERT_EQ(diagnose_sort(s, expected, op), "") << describe(op) << " of " << n << " " << name(type) << ", " << shape
-                                                  << (descending ? ", descending" : "") << ", seed " << seed_for(n);
-  }
-  sort_report report;
+  sorter sorter_of() { return reporting_sorter({.small_sort = GetParam()}); }
 };
 
 TEST_P(gpu_small_sort_test, SortsAllTypesAndWidths) {
