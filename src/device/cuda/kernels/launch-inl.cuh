@@ -15,6 +15,7 @@
 #include "device/cuda/kernels/intervals.cuh"
 #include "device/cuda/kernels/partition_launch-inl.cuh"
 #include "device/cuda/kernels/rearrange.cuh"
+#include "device/cuda/kernels/turning_look.cuh"
 
 namespace spansort::device::cuda {
 
@@ -148,10 +149,44 @@ void launch_bucket_targets(const launch_site& site, unsigned value_bytes,
   run_bucket_targets<max_partition_bits, K>(site, value_bytes, digits, source, alternate);
 }
 
+/// Returns what a look needs to turn keys, and sets the number of blocks to those that get a part; without keys where
+/// they cannot be turned.
 template <class K>
-void launch_decision(const launch_site& site, bool may_reverse, bool equal_may_turn) {
-  decide_kernel<<<1, 1, 0, site.stream>>>(site.memory.order, may_reverse, equal_may_turn, site.memory.decision);
-  check_done(cudaGetLastError(), "decide_kernel");
+turning_arguments<K> make_turning(const launch_site& site, K* keys, std::uint64_t num_keys, unsigned& blocks) {
+  using block = turning_block<K, identity_order<K>>;
+  constexpr unsigned pair_keys = 2 * block::vector_keys;
+  const bool is_of_pairs = reinterpret_cast<std::uintptr_t>(keys) % 16 == 0 && num_keys % pair_keys == 0;
+  if (keys == nullptr || !is_of_pairs || num_keys < 2 * order_sample_keys) return {};
+  const std::uint64_t num_pairs = num_keys / pair_keys;
+  const std::uint64_t num_tiles = base::ceil_div(num_pairs, std::uint64_t{block::tile_vectors});
+  const std::uint64_t part_pairs = base::ceil_div(num_tiles, std::uint64_t{blocks}) * block::tile_vectors;
+  blocks = static_cast<unsigned>(base::ceil_div(num_pairs, part_pairs));
+  SPANSORT_ASSERT(blocks * sizeof(turned_edges<K>) <= kernel_workspace::counts_bytes);
+  return {keys, site.memory.is_hinted, part_pairs, reinterpret_cast<turned_edges<K>*>(site.memory.counts)};
+}
+
+template <class K>
+void launch_look(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
+                 const look_manner& manner) {
+  const auto* const looked_at = static_cast<const K*>(keys);
+  const kernel_workspace& memory = site.memory;
+  with_order<K>(codec, [&]<class Order>(const Order& order) {
+    const striding_policy policy = fingerprint_policy_of(site.family()).sizes;
+    unsigned blocks = policy.num_blocks(num_keys / fingerprint_block<K, identity_order<K>>::vector_keys + 1,
+                                        site.num_multiprocessors);
+    const bool may_turn = Order::holds_encoded && manner.may_reverse && manner.turned_keys != nullptr;
+    const turning_arguments<K> turning =
+        make_turning<K>(site, may_turn ? static_cast<K*>(manner.turned_keys) : nullptr, num_keys, blocks);
+    begin_look_kernel<K><<<1, order_sample_keys, 0, site.stream>>>(order, looked_at, num_keys, turning.keys != nullptr,
+                                                                   memory.order, memory.is_hinted);
+    check_done(cudaGetLastError(), "begin_look_kernel");
+    turning_look_kernel<K>
+        <<<blocks, policy.threads, 0, site.stream>>>(order, looked_at, num_keys, memory.order, turning);
+    check_done(cudaGetLastError(), "turning_look_kernel");
+    decide_kernel<K><<<1, order_sample_keys, 0, site.stream>>>(memory.order, manner.may_reverse, manner.equal_may_turn,
+                                                               turning, blocks, memory.decision);
+    check_done(cudaGetLastError(), "decide_kernel");
+  });
 }
 
 template <class K>
@@ -206,7 +241,8 @@ void launch_swap_mirrored(const launch_site& site, const swap_mirrored_request& 
   template void launch_histogram<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t,      \
                                     const keys::digit_position*, unsigned, std::uint64_t*, const order_action*);   \
   template void launch_fingerprint<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t);   \
-  template void launch_decision<K>(const launch_site&, bool, bool);                                                \
+  template void launch_look<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t,           \
+                               const look_manner&);                                                                \
   template void launch_count_intervals<K>(const launch_site&, const keys::codec_of<K>&, const interval_request&,   \
                                           std::uint64_t*);                                                         \
   template void launch_partition<K>(const launch_site&, const keys::codec_of<K>&, const partition_request&);       \

@@ -61,7 +61,7 @@ class msd_partition_block {
     std::uint32_t tile;
     unsigned shift;  ///< the argument again, see find_positions()
   };
-  static_assert(!compiles_msd_hybrid || sizeof(shared_memory) <= most_shared_bytes(kernel_family::hopper));
+  static_assert(!compiles_msd_hybrid || sizeof(shared_memory) <= most_shared_bytes(kernel_family::ampere));
 
   __device__ __forceinline__ msd_partition_block(const Order& order, const msd_level_arguments<K, V>& arguments,
                                                  shared_memory& shared)

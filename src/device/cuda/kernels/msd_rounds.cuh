@@ -46,7 +46,7 @@ struct msd_finish_sizes {
     std::uint32_t comparisons;   ///< that ordering within the bins takes
     unsigned shift;              ///< of the bins
   };
-  static_assert(!compiles_msd_hybrid || sizeof(shared_memory) <= most_shared_bytes(kernel_family::hopper));
+  static_assert(!compiles_msd_hybrid || sizeof(shared_memory) <= most_shared_bytes(kernel_family::ampere));
 
   /// Returns the place of this thread's item in the job.
   [[nodiscard]] static __device__ __forceinline__ unsigned place_of(unsigned item) {

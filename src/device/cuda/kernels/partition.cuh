@@ -12,7 +12,7 @@
 // first order, while the keys are stored, and go from there to where their keys went. So a tile takes the room of its
 // keys or its values, not of both, and the larger a tile, the longer the runs that it stores.
 //
-// The kernel's contract: one block a tile, of policy.threads threads and sizeof(shared_memory) bytes of dynamic shared
+// The kernel's contract: one block a tile, of Policy.threads threads and sizeof(shared_memory) bytes of dynamic shared
 // memory. It reads and writes each record once, but reads no values where the order makes positions. Source and
 // targets do not overlap; states and counter are zeroed before.
 #pragma once
@@ -62,13 +62,12 @@ struct partition_arguments {
 
 /// One block's work on one tile. A warp holds 32 * items neighbouring records, lane after lane and then item after
 /// item, so that positions in input order come from positions within warps.
-template <class K, class V, class Order, kernel_family Family, unsigned Bits = max_partition_bits>
+template <class K, class V, class Order, partition_policy Policy, unsigned Bits = max_partition_bits>
 class partition_tile {
  public:
-  static constexpr partition_policy policy = partition_policy_for(Family, sizeof(K), value_bytes_of<V>, Bits);
-  static constexpr unsigned threads = policy.threads;
-  static constexpr unsigned items = policy.items;
-  static constexpr unsigned look_back_tiles = policy.look_back;
+  static constexpr unsigned threads = Policy.threads;
+  static constexpr unsigned items = Policy.items;
+  static constexpr unsigned look_back_tiles = Policy.look_back;
   static constexpr unsigned warps = threads / 32;
   static constexpr unsigned tile_keys = threads * items;
   static constexpr unsigned buckets = 1U << Bits;
@@ -97,7 +96,6 @@ class partition_tile {
       : order_(order), a_(arguments), shared_(shared) {}
 
   __device__ __forceinline__ void run() {
-    static_assert(sizeof(shared_memory) <= most_shared_bytes(Family));
     take_number();
     load_keys();
     count_in_warps();
@@ -379,7 +377,8 @@ template <class K, class V, class Order, unsigned Bits = max_partition_bits>
 __global__ void __launch_bounds__(compiled_partition_policy<K, V, Bits>.threads,
                                   compiled_partition_policy<K, V, Bits>.least_blocks)
     partition_kernel(Order order, partition_arguments<K> arguments) {
-  using tile = partition_tile<K, V, Order, compiled_family, Bits>;
+  using tile = partition_tile<K, V, Order, compiled_partition_policy<K, V, Bits>, Bits>;
+  static_assert(sizeof(typename tile::shared_memory) <= most_shared_bytes(compiled_family));
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   if (arguments.decision != nullptr && *arguments.decision != order_action::passes) return;
   tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();

@@ -36,7 +36,8 @@ struct tile_sizes {
 template <unsigned Bits, class K, class V>
 tile_sizes tile_sizes_at(const launch_site& site) {
   return with_family(site.family(), []<kernel_family Family>(family_constant<Family>) {
-    using tile = partition_tile<K, V, identity_order<K>, Family, Bits>;
+    constexpr partition_policy policy = partition_policy_for(Family, sizeof(K), value_bytes_of<V>, Bits);
+    using tile = partition_tile<K, V, identity_order<K>, policy, Bits>;
     return tile_sizes{tile::threads, tile::tile_keys, sizeof(typename tile::shared_memory)};
   });
 }
@@ -46,7 +47,7 @@ template <class K, class Order>
 void run_unordered_step(const launch_site& site, const Order& order, const partition_step& step) {
   const auto kernel = unordered_partition_kernel<K, Order>;
   const tile_sizes tile = with_family(site.family(), []<kernel_family Family>(family_constant<Family>) {
-    using tile = unordered_tile<K, Order, Family>;
+    using tile = unordered_tile<K, Order, unordered_partition_policy_of(Family, sizeof(K)).sizes>;
     return tile_sizes{tile::threads, tile::tile_keys, sizeof(typename tile::shared_memory)};
   });
   allow_shared_memory(kernel, tile.shared_bytes);

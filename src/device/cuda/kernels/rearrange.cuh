@@ -18,16 +18,6 @@ __device__ __forceinline__ bool holds(const order_condition& when) {
   return when.decision == nullptr || *when.decision == when.wanted;
 }
 
-/// Decides what is done with a segment, by what has been seen of it. `equal_may_turn`: reversing equal keys changes
-/// nothing that shows. One thread.
-static __global__ void decide_kernel(const std::uint32_t* seen, bool may_reverse, bool equal_may_turn,
-                                     order_action* decision) {
-  const bool is_reversed = (*seen & seen_ascent) == 0 && (equal_may_turn || (*seen & seen_equal) == 0);
-  *decision = (*seen & seen_descent) == 0  ? order_action::keep
-              : may_reverse && is_reversed ? order_action::reverse
-                                           : order_action::passes;
-}
-
 inline constexpr unsigned rearrange_items = rearrange_policy_of(compiled_family).sizes.items;
 inline constexpr std::uint64_t rearrange_tile = std::uint64_t{rearrange_threads} * rearrange_items;
 

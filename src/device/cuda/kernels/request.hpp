@@ -38,10 +38,11 @@ struct order_condition {
 /// Device memory that a queue's kernels work in. A queue runs its requests one after the other, so they share it. What
 /// a local sort clears before it starts lies together.
 struct kernel_workspace {
-  std::uint64_t* counts = nullptr;       ///< [counts_capacity], of histogram requests
+  std::uint64_t* counts = nullptr;       ///< [counts_capacity], of histogram requests, and of looks that turn keys
   bucket_target* targets = nullptr;      ///< [max_digits_together][2][max_partition_buckets]: of a portion and the next
   std::uint32_t* order = nullptr;        ///< order_seen bits
   order_action* decision = nullptr;      ///< of the running local sort
+  std::uint32_t* is_hinted = nullptr;    ///< not 0: a sample of the running local sort's keys was in opposite order
   std::uint64_t* sort_counts = nullptr;  ///< [max_digits_together][max_partition_buckets], of a local sort
   std::uint32_t* tile_counters = nullptr;  ///< [max_digits_together]: the next tile of each partition
   std::uint32_t* tile_states = nullptr;    ///< [tile_capacity][max_partition_buckets]
@@ -68,6 +69,7 @@ struct kernel_workspace {
     w.targets = reinterpret_cast<bucket_target*>(at += counts_bytes);
     w.order = reinterpret_cast<std::uint32_t*>(at += targets_bytes);
     w.decision = reinterpret_cast<order_action*>(w.order + 1);
+    w.is_hinted = w.order + 2;
     w.sort_counts = reinterpret_cast<std::uint64_t*>(at += control_bytes);
     w.tile_counters = reinterpret_cast<std::uint32_t*>(at += sort_counts_bytes);
     w.tile_states = reinterpret_cast<std::uint32_t*>(at + control_bytes);
@@ -114,10 +116,20 @@ template <class K>
 void launch_fingerprint(const launch_site& site, const keys::codec_of<K>& codec, const void* keys,
                         std::uint64_t num_keys);
 
-/// Writes what the fingerprint means for a local sort to `site.memory.decision`. `may_reverse`: the keys may be
-/// reversed. `equal_may_turn`: reversing equal keys changes nothing that shows.
+/// What a local sort allows its look for order.
+struct look_manner {
+  bool may_reverse = false;     ///< the keys may be reversed
+  bool equal_may_turn = false;  ///< reversing equal keys changes nothing that shows
+  /// The same keys where they may be overwritten, and sorted where they lie: keys that a sample finds in opposite order
+  /// are turned while they are looked at. Null: they are only read.
+  void* turned_keys = nullptr;
+};
+
+/// Sets order_seen bits as launch_fingerprint does, and writes what they mean for a local sort of at least 2 keys to
+/// `site.memory.decision`.
 template <class K>
-void launch_decision(const launch_site& site, bool may_reverse, bool equal_may_turn);
+void launch_look(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
+                 const look_manner& manner);
 
 /// What the kernel that counts between splitters is given.
 template <class K>

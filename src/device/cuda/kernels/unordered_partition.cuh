@@ -10,7 +10,7 @@
 // Additions to one counter take turns. Where a bucket has a good part of a tile's keys, threads of a warp whose keys
 // have the same digit add once for all of them.
 //
-// The kernel's contract: one block a tile, of policy.threads threads and sizeof(shared_memory) bytes of dynamic shared
+// The kernel's contract: one block a tile, of Policy.threads threads and sizeof(shared_memory) bytes of dynamic shared
 // memory. It reads and writes each key once. Source and targets do not overlap; each target is moved behind what was
 // stored there.
 #pragma once
@@ -35,12 +35,11 @@ struct unordered_partition_arguments {
 };
 
 /// One block's work on one tile.
-template <class K, class Order, kernel_family Family>
+template <class K, class Order, unordered_partition_policy Policy>
 class unordered_tile {
  public:
-  static constexpr unordered_partition_policy policy = unordered_partition_policy_of(Family, sizeof(K)).sizes;
-  static constexpr unsigned threads = policy.threads;
-  static constexpr unsigned items = policy.items;
+  static constexpr unsigned threads = Policy.threads;
+  static constexpr unsigned items = Policy.items;
   static constexpr unsigned tile_keys = threads * items;
   static constexpr unsigned buckets = max_partition_buckets;
   static_assert(threads >= buckets, "a thread a bucket");
@@ -59,7 +58,6 @@ class unordered_tile {
       : order_(order), a_(arguments), shared_(shared) {}
 
   __device__ __forceinline__ void run() {
-    static_assert(sizeof(shared_memory) <= most_shared_bytes(Family));
     const std::uint64_t begin = std::uint64_t{blockIdx.x} * tile_keys;
     source_ = a_.keys + begin;
     if (begin + tile_keys <= a_.num_keys) {
@@ -140,7 +138,7 @@ class unordered_tile {
       }
       if (lane_ == 31) shared_.warp_sums[thread_ / 32] = sum;
     }
-    const bool is_crowded = __syncthreads_or(count > tile_keys / policy.crowded_part) != 0;
+    const bool is_crowded = __syncthreads_or(count > tile_keys / Policy.crowded_part) != 0;
     if (thread_ < buckets) {
       std::uint32_t begin = sum - count;
 #pragma unroll
@@ -223,7 +221,8 @@ inline constexpr unordered_partition_policy compiled_unordered_policy =
 template <class K, class Order>
 __global__ void __launch_bounds__(compiled_unordered_policy<K>.threads, compiled_unordered_policy<K>.least_blocks)
     unordered_partition_kernel(Order order, unordered_partition_arguments<K> arguments) {
-  using tile = unordered_tile<K, Order, compiled_family>;
+  using tile = unordered_tile<K, Order, compiled_unordered_policy<K>>;
+  static_assert(sizeof(typename tile::shared_memory) <= most_shared_bytes(compiled_family));
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   if (arguments.decision != nullptr && *arguments.decision != order_action::passes) return;
   tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();

@@ -9,9 +9,10 @@ namespace spansort::device::cuda {
 
 const order_action* look_for_order(const launch_site& site, const segment_sort& segment) {
   keys::with_width(segment.shape.codec.width_bytes(), [&]<class K>() {
-    launch_fingerprint<K>(site, segment.shape.codec.template of<K>(), segment.given_keys(), segment.count);
     // Keys that tie on the range asked for must not change places, so only whole keys can be reversed.
-    launch_decision<K>(site, segment.bits.begin == 0, segment.shape.value_bytes == 0);
+    look_manner manner{.may_reverse = segment.bits.begin == 0, .equal_may_turn = segment.shape.value_bytes == 0};
+    if (manner.equal_may_turn && !segment.result_in_alternate) manner.turned_keys = segment.source.keys;
+    launch_look<K>(site, segment.shape.codec.template of<K>(), segment.given_keys(), segment.count, manner);
   });
   return site.memory.decision;
 }

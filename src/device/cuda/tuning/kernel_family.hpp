@@ -23,10 +23,15 @@ struct compute_capability {
 };
 
 /// Sets of sizes that kernels are compiled with. A family is named after the GPUs that its sizes were found for.
-enum class kernel_family : std::uint8_t { turing, hopper };
+enum class kernel_family : std::uint8_t { turing, ampere, hopper };
 
 [[nodiscard]] constexpr std::string_view name(kernel_family family) noexcept {
-  return family == kernel_family::turing ? "turing" : "hopper";
+  switch (family) {
+    case kernel_family::turing: return "turing";
+    case kernel_family::ampere: return "ampere";
+    case kernel_family::hopper: break;
+  }
+  return "hopper";
 }
 
 /// Sizes together with where they come from: the GPU, the sweep and the figure, or that nobody has measured them.
@@ -50,15 +55,15 @@ struct capability_entry {
 /// what is missing. kernel_families must list it too.
 inline constexpr std::array<capability_entry, 7> capability_entries{{
     {{7, 5}, kernel_family::turing, 64U << 10, "computed from 64 KiB of shared memory, not measured"},
-    {{8, 0}, kernel_family::hopper, 163U << 10, "carried over from 9.0, not measured"},
-    {{8, 6}, kernel_family::hopper, 99U << 10, "carried over from 9.0, not measured"},
-    {{8, 9}, kernel_family::hopper, 99U << 10, "carried over from 9.0, not measured"},
-    {{9, 0}, kernel_family::hopper, 227U << 10, "measured on an H100 with CUDA 13.0"},
+    {{8, 0}, kernel_family::ampere, 163U << 10, "carried over from 9.0, not measured"},
+    {{8, 6}, kernel_family::ampere, 99U << 10, "carried over from 9.0, not measured"},
+    {{8, 9}, kernel_family::ampere, 99U << 10, "carried over from 9.0, not measured"},
+    {{9, 0}, kernel_family::hopper, 227U << 10, "measured on an H100 and an H200 with CUDA 13.0"},
     {{10, 0}, kernel_family::hopper, 227U << 10, "carried over from 9.0, not measured"},
-    {{12, 0}, kernel_family::hopper, 99U << 10, "carried over from 9.0, not measured"},
+    {{12, 0}, kernel_family::ampere, 99U << 10, "carried over from 9.0, not measured"},
 }};
 
-inline constexpr std::array kernel_families{kernel_family::turing, kernel_family::hopper};
+inline constexpr std::array kernel_families{kernel_family::turing, kernel_family::ampere, kernel_family::hopper};
 
 /// Returns what the table says of a compute capability. Older ones than the first entry are not supported.
 [[nodiscard]] constexpr const capability_entry& entry_of(compute_capability capability) noexcept {
@@ -71,20 +76,19 @@ inline constexpr std::array kernel_families{kernel_family::turing, kernel_family
 
 [[nodiscard]] constexpr kernel_family family_of(compute_capability code) noexcept { return entry_of(code).family; }
 
-/// Shared memory that a block of the family's kernels may take. Intermediate code that was compiled for one capability
-/// runs on all newer ones too, so the least of the family's own capabilities and of all newer ones counts; 7.5 has no
-/// more than that anyway.
+/// Shared memory that a block of the family's kernels may take: the least of what its capabilities have. Intermediate
+/// code runs on newer GPUs too, and these may have less: 12.0 has 99 KiB. A GPU that has less than the code that it runs
+/// was compiled for is refused, see make_launch_site().
 [[nodiscard]] constexpr unsigned most_shared_bytes(kernel_family family) noexcept {
   unsigned least = ~0U;
-  bool is_reached = false;
   for (const capability_entry& entry : capability_entries) {
-    is_reached = is_reached || entry.family == family;
-    if (is_reached) least = std::min(least, entry.most_shared_bytes);
+    if (entry.family == family) least = std::min(least, entry.most_shared_bytes);
   }
   return least;
 }
 static_assert(most_shared_bytes(kernel_family::turing) == 64U << 10);
-static_assert(most_shared_bytes(kernel_family::hopper) == 99U << 10);
+static_assert(most_shared_bytes(kernel_family::ampere) == 99U << 10);
+static_assert(most_shared_bytes(kernel_family::hopper) == 227U << 10);
 
 /// Returns what the code is compiled for, which only device code knows. The host's copy of a kernel is a stub that
 /// needs no sizes; the host asks the loaded code instead (loaded_family()) and names a family wherever it needs one.
@@ -102,6 +106,7 @@ template <class F>
 decltype(auto) with_family(kernel_family family, F&& f) {
   switch (family) {
     case kernel_family::turing: return std::forward<F>(f)(family_constant<kernel_family::turing>());
+    case kernel_family::ampere: return std::forward<F>(f)(family_constant<kernel_family::ampere>());
     case kernel_family::hopper: break;
   }
   return std::forward<F>(f)(family_constant<kernel_family::hopper>());

@@ -21,6 +21,10 @@ struct partition_policy {
   friend constexpr bool operator==(const partition_policy&, const partition_policy&) = default;
 };
 
+/// The bytes of keys and of values that partitions are compiled for.
+inline constexpr std::array partition_key_bytes{1U, 2U, 4U, 8U};
+inline constexpr std::array partition_value_bytes{0U, 4U, 8U, 16U};
+
 struct partition_entry {
   kernel_family family = kernel_family::hopper;
   unsigned key_bytes = 0;
@@ -82,13 +86,20 @@ static_assert(std::ranges::all_of(partition_entries, [](const partition_entry& e
          p.items == 32768 / p.threads / tile_record_bytes(e.key_bytes, e.value_bytes);
 }));
 
-/// A combination of bytes that the table lacks does not compile where the compiler asks.
-[[nodiscard]] constexpr const tuned<partition_policy>& partition_policy_of(kernel_family family, unsigned key_bytes,
-                                                                           unsigned value_bytes) {
-  const auto found = std::ranges::find_if(partition_entries, [&](const partition_entry& e) {
-    return e.family == family && e.key_bytes == key_bytes && e.value_bytes == value_bytes;
-  });
-  return found->policy;
+/// Returns the table's entry. `ampere` has entries of its own where those of `hopper` take more shared memory than it
+/// has; it takes the others over. A combination of bytes that the table lacks does not compile where the compiler asks.
+[[nodiscard]] constexpr tuned<partition_policy> partition_policy_of(kernel_family family, unsigned key_bytes,
+                                                                    unsigned value_bytes) {
+  const auto entry_for = [&](kernel_family of) {
+    return std::ranges::find_if(partition_entries, [&](const partition_entry& e) {
+      return e.family == of && e.key_bytes == key_bytes && e.value_bytes == value_bytes;
+    });
+  };
+  const auto own = entry_for(family);
+  if (own == partition_entries.end() && family == kernel_family::ampere) {
+    return {entry_for(kernel_family::hopper)->policy.sizes, "carried over from 9.0, not measured"};
+  }
+  return own->policy;
 }
 
 /// Returns the sizes for digits of 9 bits, which only the published sorts take: 512 threads, as there are buckets, and
@@ -98,7 +109,8 @@ static_assert(std::ranges::all_of(partition_entries, [](const partition_entry& e
   constexpr unsigned threads = 1U << max_published_bits;
   constexpr unsigned counters_bytes = threads / 32 * threads * 4;
   constexpr unsigned other_bytes = threads * 16 + 1024;
-  const unsigned fitting = (most_shared_bytes(family) - counters_bytes - other_bytes) / threads;
+  const unsigned shared_bytes = std::min(most_shared_bytes(family), most_shared_bytes(kernel_family::ampere));
+  const unsigned fitting = (shared_bytes - counters_bytes - other_bytes) / threads;
   const partition_policy& narrow = partition_policy_of(family, key_bytes, value_bytes).sizes;
   const unsigned items =
       std::min(narrow.threads * narrow.items / threads, fitting / tile_record_bytes(key_bytes, value_bytes));

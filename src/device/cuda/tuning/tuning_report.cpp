@@ -67,10 +67,12 @@ std::vector<tuning_line> describe(compute_capability code) {
   }
   lines.push_back(line("columns of a histogram", histogram_columns));
   lines.push_back(line("fingerprint", fingerprint_policy_of(family)));
-  for (const partition_entry& e : partition_entries) {
-    if (e.family != family) continue;
-    const std::string values = e.value_bytes == 0 ? "" : ", values of " + counted(e.value_bytes, "bytes");
-    lines.push_back(line("partition, keys of " + counted(e.key_bytes, "bytes") + values, e.policy));
+  for (const unsigned value_bytes : partition_value_bytes) {
+    const std::string values = value_bytes == 0 ? "" : ", values of " + counted(value_bytes, "bytes");
+    for (const unsigned key_bytes : partition_key_bytes) {
+      const tuned<partition_policy> policy = partition_policy_of(family, key_bytes, value_bytes);
+      lines.push_back(line("partition, keys of " + counted(key_bytes, "bytes") + values, policy));
+    }
   }
   for (const unsigned key_bytes : {1U, 2U, 4U, 8U}) {
     lines.push_back(line("partition in any order, keys of " + counted(key_bytes, "bytes"),
