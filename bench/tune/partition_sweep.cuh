@@ -36,7 +36,7 @@ inline constexpr std::array<shared_budget, 8> shared_budgets{{{cuda::kernel_fami
                                                               {cuda::kernel_family::ampere, 49U << 10, 2},
                                                               {cuda::kernel_family::turing, 64U << 10, 1},
                                                               {cuda::kernel_family::turing, 32U << 10, 2}}};
-inline constexpr std::array<unsigned, 4> swept_threads{256, 384, 512, 1024};
+inline constexpr std::array<unsigned, 3> swept_threads{384, 512, 1024};
 
 /// Sizes that are tried on GPUs of a family.
 template <class Policy>
