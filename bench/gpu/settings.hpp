@@ -16,7 +16,8 @@ struct settings {
   unsigned log2_size = 28;
   unsigned repeats = 7;
   std::uint64_t device_memory_bytes = std::uint64_t{2} << 30;  ///< of suite larger: what the sort may take of a GPU
-  double seconds = 0;                                          ///< no further case begins after this long; 0: no limit
+  double random_keys = 1e10;  ///< of suite random: it ends when its sorts have had so many
+  double seconds = 0;         ///< no further case begins after this long; 0: no limit
   std::uint64_t seed = 1;
   std::string json_file;
   std::string commit = "unknown";

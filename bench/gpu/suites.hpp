@@ -29,6 +29,8 @@ void add_distribution_cases(const settings& s, const shared_arrays& arrays, case
 void add_breakdown_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
 /// Inputs of four times what the GPUs may hold.
 void add_larger_cases(const settings& s, const shared_arrays& arrays, case_list& cases);
+/// Adds drawn sorts on one GPU, of which every result is compared with CUB's.
+void add_random_cases(const settings& s, case_list& cases);
 /// Adds sorts so small that launch gaps and the trip to the GPU rule.
 void add_small_cases(const settings& s, case_list& cases);
 

@@ -40,18 +40,12 @@ struct options {
 };
 
 [[nodiscard]] json to_json(const sweep& of, const sweep_line& line) {
-  return {{"primitive", of.primitive},
-          {"key_bytes", of.key_bytes},
-          {"value_bytes", of.value_bytes},
-          {"sizes", line.sizes},
-          {"in_use", line.is_in_use},
-          {"shared_bytes", line.shared_bytes},
-          {"registers", line.registers},
-          {"spilled_bytes", line.spilled_bytes},
-          {"blocks_each", line.blocks_each},
-          {"fits", line.fits},
-          {"verified", line.is_right},
-          {"ms", median(line.runs_ms)},
+  return {{"primitive", of.primitive},       {"key_bytes", of.key_bytes},
+          {"value_bytes", of.value_bytes},   {"sizes", line.sizes},
+          {"in_use", line.is_in_use},        {"shared_bytes", line.shared_bytes},
+          {"registers", line.registers},     {"spilled_bytes", line.spilled_bytes},
+          {"blocks_each", line.blocks_each}, {"fits", line.fits},
+          {"verified", line.is_right},       {"ms", median(line.runs_ms)},
           {"runs_ms", line.runs_ms}};
 }
 

@@ -48,10 +48,12 @@ struct candidate {
 };
 
 /// All sizes that are tried, each once: those in use, and for each budget and number of threads as many items as fit, and
-/// an eighth less. Registers bound the items, for keys stay in them: half of a thread's registers may hold keys.
+/// an eighth less. Registers bound the items, for keys stay in them: half of a thread's registers may hold keys. A tile of
+/// pairs has its places in 16 bits, and the states of a portion count up to 2^30 records.
 template <class Policy>
 struct candidate_list {
-  std::array<candidate<Policy>, 2 * shared_budgets.size() * swept_threads.size() + cuda::kernel_families.size()> items{};
+  std::array<candidate<Policy>, 2 * shared_budgets.size() * swept_threads.size() + cuda::kernel_families.size()>
+      items{};
   std::size_t count = 0;
 
   constexpr void add(const candidate<Policy>& c) {
@@ -74,7 +76,7 @@ struct candidate_list {
       const unsigned other_bytes = threads / 32 * swept_buckets * 4 + swept_buckets * 16 + 256;
       if (threads * budget.blocks_each > 1536 || budget.bytes <= other_bytes) continue;
       const unsigned registers = 65536 / (threads * budget.blocks_each);
-      const unsigned most_items = std::min({registers / 2 / (key_bytes / 4), 65536 / threads, 40U});
+      const unsigned most_items = std::min({registers / 2 / (key_bytes / 4), 32767 / threads, 40U});
       const unsigned fitting = std::min((budget.bytes - other_bytes) / threads / record_bytes, most_items);
       for (const unsigned items : {fitting, fitting - fitting / 8}) {
         if (items >= 7) list.add({budget.family, {threads, items, budget.blocks_each, 4}});
@@ -111,7 +113,8 @@ __global__ void __launch_bounds__(C.policy.threads, C.policy.least_blocks)
     ordered_kernel(cuda::identity_order<K> order, cuda::partition_arguments<K> arguments) {
   using tile = cuda::partition_tile<K, V, cuda::identity_order<K>, C.policy>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
-  if constexpr (C.family == cuda::compiled_family) tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();
+  if constexpr (C.family == cuda::compiled_family)
+    tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();
 }
 
 template <class K, candidate<cuda::unordered_partition_policy> C>
@@ -119,7 +122,8 @@ __global__ void __launch_bounds__(C.policy.threads, C.policy.least_blocks)
     unordered_kernel(cuda::identity_order<K> order, cuda::unordered_partition_arguments<K> arguments) {
   using tile = cuda::unordered_tile<K, cuda::identity_order<K>, C.policy>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
-  if constexpr (C.family == cuda::compiled_family) tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();
+  if constexpr (C.family == cuda::compiled_family)
+    tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();
 }
 
 /// A mix of all bits of x (the finaliser of SplitMix64, Steele, Lea, Flood, 2014).
@@ -176,8 +180,10 @@ __global__ void check_kernel(std::uint64_t seed, std::uint64_t count, const K* k
     bool is_wrong = digit < before;
     if constexpr (cuda::value_bytes_of<V> != 0) {
       const auto position_of = [&](std::uint64_t at) -> std::uint64_t {
-        if constexpr (cuda::value_bytes_of<V> == 16) return values[at].words[0];
-        else return values[at].word;
+        if constexpr (cuda::value_bytes_of<V> == 16)
+          return values[at].words[0];
+        else
+          return values[at].word;
       };
       is_wrong = is_wrong || keys[i] != key_at<K>(seed, position_of(i));
       is_wrong = is_wrong || (i != 0 && digit == before && position_of(i) <= position_of(i - 1));
@@ -228,8 +234,8 @@ class partition_race {
     a.next_targets = static_cast<cuda::bucket_target*>(targets_.get()) + swept_buckets;
     a.tile_counter = static_cast<std::uint32_t*>(states_.get());
     a.tile_states = a.tile_counter + 64;
-    sweep_line line = run(ordered_kernel<K, V, C>, a, policy.threads, tile::tile_keys,
-                          sizeof(typename tile::shared_memory));
+    sweep_line line =
+        run(ordered_kernel<K, V, C>, a, policy.threads, tile::tile_keys, sizeof(typename tile::shared_memory));
     line.sizes = "{" + std::to_string(policy.threads) + ", " + std::to_string(policy.items) + ", " +
                  std::to_string(policy.least_blocks) + ", " + std::to_string(policy.look_back) + "}";
     line.is_in_use = policy == cuda::partition_policy_of(family_, sizeof(K), cuda::value_bytes_of<V>).sizes;
@@ -255,7 +261,7 @@ class partition_race {
   }
 
  private:
-  /// The smallest tile that is swept has 256 * 7 records.
+  /// No tile that is swept has fewer than 256 * 7 records.
   [[nodiscard]] std::uint64_t states_bytes() const { return 256 + (n_ / (256 * 7) + 1) * swept_buckets * 4; }
 
   template <class Kernel, class Arguments>
@@ -269,11 +275,11 @@ class partition_race {
     line.registers = static_cast<unsigned>(code.numRegs);
     line.spilled_bytes = static_cast<unsigned>(code.localSizeBytes);
     if (!line.fits) return line;
-    SPANSORT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(shared_bytes)));
+    SPANSORT_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
     int blocks_each = 0;
-    SPANSORT_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, static_cast<int>(threads),
-                                                                shared_bytes));
+    SPANSORT_CUDA(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, static_cast<int>(threads), shared_bytes));
     line.blocks_each = static_cast<unsigned>(blocks_each);
     line.fits = blocks_each != 0;
     if (!line.fits) return line;
@@ -310,7 +316,8 @@ class partition_race {
     cuda::check_done(cudaGetLastError(), "check_kernel");
     std::array<std::uint64_t, 2> sums{1, 1};
     SPANSORT_CUDA(cudaMemcpy(sums.data(), sums_.get(), 16, cudaMemcpyDeviceToHost));
-    SPANSORT_CUDA(cudaMemset(keys_.get(), 0, n_ * sizeof(K)));  // so that no later run is credited with this one's output
+    SPANSORT_CUDA(
+        cudaMemset(keys_.get(), 0, n_ * sizeof(K)));  // so that no later run is credited with this one's output
     return sums[0] == 0 && sums[1] == 0;
   }
 
@@ -336,7 +343,8 @@ std::vector<sweep_line> sweep_ordered(const sweep_settings& s) {
     std::vector<sweep_line> lines;
     (race.template run_ordered<list.items[I]>(lines), ...);
     return lines;
-  }(std::make_index_sequence<list.count>());
+  }
+  (std::make_index_sequence<list.count>());
 }
 
 template <class K>
@@ -347,7 +355,8 @@ std::vector<sweep_line> sweep_unordered(const sweep_settings& s) {
     std::vector<sweep_line> lines;
     (race.template run_unordered<list.items[I]>(lines), ...);
     return lines;
-  }(std::make_index_sequence<list.count>());
+  }
+  (std::make_index_sequence<list.count>());
 }
 
 template <class K>
