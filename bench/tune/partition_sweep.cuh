@@ -107,22 +107,26 @@ struct candidate_list {
   return list;
 }
 
-/// Kernels of other families than the code's are left empty.
-template <class K, class V, candidate<cuda::partition_policy> C>
-__global__ void __launch_bounds__(C.policy.threads, C.policy.least_blocks)
+/// Kernels of other families than the code's are left empty. The sizes are parameters one by one, for nvcc 13.0 makes no
+/// kernel of a template whose parameter is of a class template.
+template <class K, class V, cuda::kernel_family Family, unsigned Threads, unsigned Items, unsigned Blocks,
+          unsigned LookBack>
+__global__ void __launch_bounds__(Threads, Blocks)
     ordered_kernel(cuda::identity_order<K> order, cuda::partition_arguments<K> arguments) {
-  using tile = cuda::partition_tile<K, V, cuda::identity_order<K>, C.policy>;
+  constexpr cuda::partition_policy policy{Threads, Items, Blocks, LookBack};
+  using tile = cuda::partition_tile<K, V, cuda::identity_order<K>, policy>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
-  if constexpr (C.family == cuda::compiled_family)
+  if constexpr (Family == cuda::compiled_family)
     tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();
 }
 
-template <class K, candidate<cuda::unordered_partition_policy> C>
-__global__ void __launch_bounds__(C.policy.threads, C.policy.least_blocks)
+template <class K, cuda::kernel_family Family, unsigned Threads, unsigned Items, unsigned Blocks, unsigned Crowded>
+__global__ void __launch_bounds__(Threads, Blocks)
     unordered_kernel(cuda::identity_order<K> order, cuda::unordered_partition_arguments<K> arguments) {
-  using tile = cuda::unordered_tile<K, cuda::identity_order<K>, C.policy>;
+  constexpr cuda::unordered_partition_policy policy{Threads, Items, Blocks, Crowded};
+  using tile = cuda::unordered_tile<K, cuda::identity_order<K>, policy>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
-  if constexpr (C.family == cuda::compiled_family)
+  if constexpr (Family == cuda::compiled_family)
     tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();
 }
 
@@ -235,7 +239,8 @@ class partition_race {
     a.tile_counter = static_cast<std::uint32_t*>(states_.get());
     a.tile_states = a.tile_counter + 64;
     sweep_line line =
-        run(ordered_kernel<K, V, C>, a, policy.threads, tile::tile_keys, sizeof(typename tile::shared_memory));
+        run(ordered_kernel<K, V, C.family, policy.threads, policy.items, policy.least_blocks, policy.look_back>, a,
+            policy.threads, tile::tile_keys, sizeof(typename tile::shared_memory));
     line.sizes = "{" + std::to_string(policy.threads) + ", " + std::to_string(policy.items) + ", " +
                  std::to_string(policy.least_blocks) + ", " + std::to_string(policy.look_back) + "}";
     line.is_in_use = policy == cuda::partition_policy_of(family_, sizeof(K), cuda::value_bytes_of<V>).sizes;
@@ -253,7 +258,8 @@ class partition_race {
     a.mask = swept_buckets - 1;
     a.targets = static_cast<cuda::bucket_target*>(targets_.get());
     sweep_line line =
-        run(unordered_kernel<K, C>, a, policy.threads, tile::tile_keys, sizeof(typename tile::shared_memory));
+        run(unordered_kernel<K, C.family, policy.threads, policy.items, policy.least_blocks, policy.crowded_part>, a,
+            policy.threads, tile::tile_keys, sizeof(typename tile::shared_memory));
     line.sizes = "{" + std::to_string(policy.threads) + ", " + std::to_string(policy.items) + ", " +
                  std::to_string(policy.least_blocks) + ", " + std::to_string(policy.crowded_part) + "}";
     line.is_in_use = policy == cuda::unordered_partition_policy_of(family_, sizeof(K)).sizes;
