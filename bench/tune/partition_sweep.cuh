@@ -38,6 +38,18 @@ inline constexpr std::array<shared_budget, 8> shared_budgets{{{cuda::kernel_fami
                                                               {cuda::kernel_family::turing, 32U << 10, 2}}};
 inline constexpr std::array<unsigned, 3> swept_threads{384, 512, 1024};
 
+/// Returns sizes as the tables have them.
+[[nodiscard]] inline std::string sizes_text(const std::array<unsigned, 4>& sizes) {
+  std::string text;
+  for (const unsigned size : sizes) {
+    text += text.empty() ? '{' : ',';
+    if (text.size() > 1) text += ' ';
+    text += std::to_string(size);
+  }
+  text += '}';
+  return text;
+}
+
 /// Sizes that are tried on GPUs of a family.
 template <class Policy>
 struct candidate {
@@ -241,8 +253,7 @@ class partition_race {
     sweep_line line =
         run(ordered_kernel<K, V, C.family, policy.threads, policy.items, policy.least_blocks, policy.look_back>, a,
             policy.threads, tile::tile_keys, sizeof(typename tile::shared_memory));
-    line.sizes = "{" + std::to_string(policy.threads) + ", " + std::to_string(policy.items) + ", " +
-                 std::to_string(policy.least_blocks) + ", " + std::to_string(policy.look_back) + "}";
+    line.sizes = sizes_text({policy.threads, policy.items, policy.least_blocks, policy.look_back});
     line.is_in_use = policy == cuda::partition_policy_of(family_, sizeof(K), cuda::value_bytes_of<V>).sizes;
     lines.push_back(std::move(line));
   }
@@ -260,8 +271,7 @@ class partition_race {
     sweep_line line =
         run(unordered_kernel<K, C.family, policy.threads, policy.items, policy.least_blocks, policy.crowded_part>, a,
             policy.threads, tile::tile_keys, sizeof(typename tile::shared_memory));
-    line.sizes = "{" + std::to_string(policy.threads) + ", " + std::to_string(policy.items) + ", " +
-                 std::to_string(policy.least_blocks) + ", " + std::to_string(policy.crowded_part) + "}";
+    line.sizes = sizes_text({policy.threads, policy.items, policy.least_blocks, policy.crowded_part});
     line.is_in_use = policy == cuda::unordered_partition_policy_of(family_, sizeof(K)).sizes;
     lines.push_back(std::move(line));
   }

@@ -20,8 +20,9 @@ namespace cuda = device::cuda;
 
 TEST(cuda_tuning_test, CapabilitiesBetweenEntriesTakeTheOneBelow) {
   EXPECT_EQ(cuda::family_of({7, 5}), cuda::kernel_family::turing);
-  EXPECT_EQ(cuda::family_of({8, 0}), cuda::kernel_family::hopper);
+  EXPECT_EQ(cuda::family_of({8, 0}), cuda::kernel_family::ampere);
   EXPECT_EQ(cuda::family_of({9, 0}), cuda::kernel_family::hopper);
+  EXPECT_EQ(cuda::family_of({12, 0}), cuda::kernel_family::ampere);
   EXPECT_EQ(&cuda::entry_of({8, 7}), &cuda::entry_of({8, 6}));
   EXPECT_EQ(&cuda::entry_of({10, 3}), &cuda::entry_of({10, 0}));
   EXPECT_EQ(&cuda::entry_of({99, 0}), &cuda::capability_entries.back());
@@ -42,19 +43,27 @@ TEST(cuda_tuning_test, EntriesAscendAndNameTheirSource) {
   }
 }
 
-TEST(cuda_tuning_test, EveryFamilyHasEachPartitionOnce) {
+TEST(cuda_tuning_test, NoPartitionHasTwoEntries) {
   std::set<std::tuple<cuda::kernel_family, unsigned, unsigned>> seen;
   for (const cuda::partition_entry& e : cuda::partition_entries) {
     EXPECT_TRUE(seen.emplace(e.family, e.key_bytes, e.value_bytes).second) << e.key_bytes << ' ' << e.value_bytes;
-    const cuda::partition_policy& sizes = e.policy.sizes;
-    EXPECT_GE(sizes.threads, cuda::max_partition_buckets);
-    EXPECT_EQ(sizes, cuda::partition_policy_of(e.family, e.key_bytes, e.value_bytes).sizes);
-    // A lower bound of what a tile takes: its records, and its warps' counters.
-    const unsigned tile_bytes = sizes.threads * sizes.items * std::max(e.key_bytes, e.value_bytes) +
-                                sizes.threads / 32 * cuda::max_partition_buckets * 4;
-    EXPECT_LE(tile_bytes, cuda::most_shared_bytes(e.family));
+    EXPECT_EQ(e.policy, cuda::partition_policy_of(e.family, e.key_bytes, e.value_bytes));
   }
-  EXPECT_EQ(seen.size(), cuda::kernel_families.size() * 16);
+}
+
+TEST(cuda_tuning_test, EveryFamilyHasRoomForItsPartitions) {
+  for (const cuda::kernel_family family : cuda::kernel_families) {
+    for (const unsigned key_bytes : cuda::partition_key_bytes) {
+      for (const unsigned value_bytes : cuda::partition_value_bytes) {
+        const cuda::partition_policy sizes = cuda::partition_policy_of(family, key_bytes, value_bytes).sizes;
+        EXPECT_GE(sizes.threads, cuda::max_partition_buckets);
+        // A lower bound of what a tile takes: its records, and its warps' counters.
+        const unsigned tile_bytes = sizes.threads * sizes.items * cuda::tile_record_bytes(key_bytes, value_bytes) +
+                                    sizes.threads / 32 * cuda::max_partition_buckets * 4;
+        EXPECT_LE(tile_bytes, cuda::most_shared_bytes(family)) << key_bytes << ' ' << value_bytes;
+      }
+    }
+  }
 }
 
 TEST(cuda_tuning_test, JsonNamesFamilyAndSizes) {

@@ -22,11 +22,12 @@ void require_shared_memory(int ordinal, compute_capability code) {
   int available = 0;
   SPANSORT_CUDA(cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal));
   if (static_cast<unsigned>(available) >= most_shared_bytes(family_of(code))) return;
-  throw device_error("GPU " + std::to_string(ordinal) + " has " + std::to_string(available) +
-                         " bytes of shared memory a block, and the code that it runs was compiled for compute capability " +
-                         std::to_string(code.major) + "." + std::to_string(code.minor) +
-                         ", which has more; build Spansort with the GPU's own in CMAKE_CUDA_ARCHITECTURES",
-                     "gpu:" + std::to_string(ordinal));
+  throw device_error(
+      "GPU " + std::to_string(ordinal) + " has " + std::to_string(available) +
+          " bytes of shared memory a block, and the code that it runs was compiled for compute capability " +
+          std::to_string(code.major) + "." + std::to_string(code.minor) +
+          ", which has more; build Spansort with the GPU's own in CMAKE_CUDA_ARCHITECTURES",
+      "gpu:" + std::to_string(ordinal));
 }
 
 }  // namespace

@@ -97,8 +97,14 @@ template <class K>
 void launch_msd_hybrid(const launch_site& site, const msd_request& request) {
   SPANSORT_ASSERT(has_msd_hybrid(site.family()));
   with_value(request.shape.value_bytes, [&]<class V>() {
-    with_plain_order<K>(request.shape.codec.template of<K>(),
-                        [&]<class Order>(const Order& order) { run_msd_hybrid<K, V, Order>(site, order, request); });
+    with_order<K>(request.shape.codec.template of<K>(), [&]<class Order>(const Order& order) {
+      // Ties are folded only where values travel.
+      if constexpr (Order::holds_encoded || value_bytes_of<V> != 0) {
+        run_msd_hybrid<K, V, Order>(site, order, request);
+      } else {
+        SPANSORT_ASSERT(false);
+      }
+    });
   });
 }
 

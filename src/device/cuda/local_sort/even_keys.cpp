@@ -15,7 +15,7 @@ namespace {
   if (way == never_by_buckets || shape.codec.width_bytes() != 8 || num_keys > most_msd_keys) return false;
   if (way == always_by_buckets || way == by_buckets_where_even) return num_keys >= least_sample;
   const std::uint64_t least_bytes =
-      shape.codec.of<std::uint64_t>().is_identity() ? least_bucket_sort_bytes : least_bucket_sort_bytes_encoded;
+      shape.codec.is_bijective() ? least_bucket_sort_bytes : least_bucket_sort_bytes_folded;
   return way.empty() && shape.value_bytes <= most_bucket_value_bytes && num_keys * shape.bytes() >= least_bytes &&
          num_keys <= most_bucket_sort_keys;
 }

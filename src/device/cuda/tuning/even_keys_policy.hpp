@@ -15,9 +15,8 @@ namespace spansort::device::cuda {
 inline constexpr std::uint64_t least_bucket_sort_bytes = std::uint64_t{1} << 29;
 inline constexpr std::uint64_t most_bucket_sort_keys = std::uint64_t{1} << 29;
 inline constexpr unsigned most_bucket_value_bytes = 8;
-/// Keys that have to be encoded win later, for their kernels spill registers: 2.05 and 1.81 for 2^25 i64, 12.1 and
-/// 13.7 for 2^28.
-inline constexpr std::uint64_t least_bucket_sort_bytes_encoded = std::uint64_t{1} << 30;
+/// Keys whose ties are folded win later, for they are encoded wherever a digit or a neighbour is looked at.
+inline constexpr std::uint64_t least_bucket_sort_bytes_folded = std::uint64_t{1} << 30;
 
 /// Keys of the sample, and counters for the bins into which it falls.
 inline constexpr std::uint32_t even_keys_samples = 1U << 17;
