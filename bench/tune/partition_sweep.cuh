@@ -59,9 +59,9 @@ struct candidate {
   friend constexpr bool operator==(const candidate&, const candidate&) = default;
 };
 
-/// All sizes that are tried, each once: those in use, and for each budget and number of threads as many items as fit, and
-/// an eighth less. Registers bound the items, for keys stay in them: half of a thread's registers may hold keys. A tile of
-/// pairs has its places in 16 bits, and the states of a portion count up to 2^30 records.
+/// All sizes that are tried, each once: those in use, and for each budget and number of threads as many items as fit,
+/// and an eighth less. Registers bound the items, for keys stay in them: half of a thread's registers may hold keys. A
+/// tile of pairs has its places in 16 bits, and the states of a portion count up to 2^30 records.
 template <class Policy>
 struct candidate_list {
   std::array<candidate<Policy>, 2 * shared_budgets.size() * swept_threads.size() + cuda::kernel_families.size()>
@@ -119,8 +119,8 @@ struct candidate_list {
   return list;
 }
 
-/// Kernels of other families than the code's are left empty. The sizes are parameters one by one, for nvcc 13.0 makes no
-/// kernel of a template whose parameter is of a class template.
+/// Kernels of other families than the code's are left empty. The sizes are parameters one by one, for nvcc 13.0 makes
+/// no kernel of a template whose parameter is of a class template.
 template <class K, class V, cuda::kernel_family Family, unsigned Threads, unsigned Items, unsigned Blocks,
           unsigned LookBack>
 __global__ void __launch_bounds__(Threads, Blocks)

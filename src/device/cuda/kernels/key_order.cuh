@@ -35,6 +35,30 @@ struct encoded_order {
   static constexpr bool makes_positions = false;
 };
 
+/// The order of a sort's first pass that leaves keys encoded for the passes behind it, which need no arithmetic then.
+template <class K>
+struct encoding_order {
+  keys::codec_of<K> codec;
+  explicit encoding_order(const keys::codec_of<K>& c) : codec(c) {}
+  __device__ __forceinline__ K take(K key) const { return codec.encode_bits(key); }
+  __device__ __forceinline__ K give(K taken) const { return taken; }
+  __device__ __forceinline__ K encode(K taken) const { return taken; }
+  static constexpr bool holds_encoded = true;
+  static constexpr bool makes_positions = false;
+};
+
+/// The order of a sort's last pass, which finds keys encoded and stores the keys themselves.
+template <class K>
+struct decoding_order {
+  keys::codec_of<K> codec;
+  explicit decoding_order(const keys::codec_of<K>& c) : codec(c) {}
+  __device__ __forceinline__ K take(K encoded) const { return encoded; }
+  __device__ __forceinline__ K give(K taken) const { return codec.decode(taken); }
+  __device__ __forceinline__ K encode(K taken) const { return taken; }
+  static constexpr bool holds_encoded = true;
+  static constexpr bool makes_positions = false;
+};
+
 /// The order by an encoding that folds ties and so loses bits. Keys are held as they are, and encoded wherever a digit
 /// is looked at.
 template <class K>

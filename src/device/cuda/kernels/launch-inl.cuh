@@ -133,6 +133,12 @@ void launch_partition_step(const launch_site& site, const keys::codec_of<K>& cod
       }
     }
     SPANSORT_ASSERT(!step.begins_argsort);
+    if constexpr (value_bytes_of<V> == 0) {
+      const auto run = [&](const auto& order) { run_partition_step<max_partition_bits, K, V>(site, order, step); };
+      if (step.recoding == key_recoding::encodes) return run(encoding_order<K>(codec));
+      if (step.recoding == key_recoding::decodes) return run(decoding_order<K>(codec));
+    }
+    SPANSORT_ASSERT(step.recoding == key_recoding::none);
     with_order<K>(codec, [&](const auto& order) { run_partition_step<max_partition_bits, K, V>(site, order, step); });
   });
 }

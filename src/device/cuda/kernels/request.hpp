@@ -156,6 +156,13 @@ void launch_count_intervals(const launch_site& site, const keys::codec_of<K>& co
 template <class K>
 void launch_partition(const launch_site& site, const keys::codec_of<K>& codec, const partition_request& request);
 
+/// What a partition of keys alone does to keys that need an encoding.
+enum class key_recoding : std::uint8_t {
+  none,
+  encodes,  ///< keys are stored encoded
+  decodes   ///< keys are found encoded, and stored as they were
+};
+
 /// One partition whose targets are in device memory already.
 struct partition_step {
   records source;
@@ -169,7 +176,8 @@ struct partition_step {
   bool any_order = false;
   /// The source has no values: they are the positions 0, 1, 2, ... of 4 or 8 bytes. Keys are stored encoded.
   bool begins_argsort = false;
-  bool drops_keys = false;  ///< with values: keys are not stored
+  key_recoding recoding = key_recoding::none;  ///< only without values, with a codec that loses nothing
+  bool drops_keys = false;                     ///< with values: keys are not stored
 };
 template <class K>
 void launch_partition_step(const launch_site& site, const keys::codec_of<K>& codec, unsigned value_bytes,

@@ -208,8 +208,8 @@ __global__ void __launch_bounds__(compiled_fingerprint_policy.threads)
 }
 
 /// Decides what is done with a segment, by what has been seen of it. `equal_may_turn`: reversing equal keys changes
-/// nothing that shows. Keys that have been turned stay, if the parts of all blocks were in opposite order to each other,
-/// too. One block.
+/// nothing that shows. Keys that have been turned stay, if the parts of all blocks were in opposite order to each
+/// other, too. One block.
 template <class K>
 __global__ void decide_kernel(std::uint32_t* seen, bool may_reverse, bool equal_may_turn, turning_arguments<K> turning,
                               unsigned num_edges, order_action* decision) {

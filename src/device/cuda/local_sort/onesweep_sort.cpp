@@ -9,7 +9,8 @@
 //
 // The first pass over keys alone need not keep their order, for the passes behind it order all that it could confuse,
 // and takes less time so (unordered_partition.cuh). An argsort's first pass makes the positions that are its values
-// and stores the keys encoded, and its last pass stores no keys.
+// and stores the keys encoded, and its last pass stores no keys. Keys alone that need an encoding are encoded by the
+// first pass and decoded by the last one, too.
 #include <algorithm>
 #include <vector>
 
@@ -70,7 +71,7 @@ class digit_passes {
     SPANSORT_CUDA(cudaMemsetAsync(memory.sort_counts, 0, memory.cleared_bytes + num_states_ * sizeof(std::uint32_t),
                                   site_.stream));
     const void* const first_keys = run_.begins_sort ? segment_.given_keys() : source.keys;
-    launch_histogram<K>(site_, codec_of_pass(0), first_keys, segment_.count, run_.digits.data(),
+    launch_histogram<K>(site_, codec_of_source(0), first_keys, segment_.count, run_.digits.data(),
                         static_cast<unsigned>(run_.digits.size()), memory.sort_counts, segment_.decision);
     partition_.targets(site_, value_bytes, run_.digits, source, alternate);
     for (std::size_t i = 0; i < run_.digits.size(); ++i) {
@@ -78,7 +79,8 @@ class digit_passes {
       step.source = i % 2 == 0 ? source : alternate;
       // A step only reads its source.
       if (i == 0) step.source.keys = const_cast<void*>(first_keys);
-      partition_.step(site_, codec_of_pass(i), value_bytes, step);
+      const bool is_recoded = step.recoding != key_recoding::none;
+      partition_.step(site_, is_recoded ? codec_ : codec_of_source(i), value_bytes, step);
     }
     return run_.digits.size() % 2 == 0 ? source : alternate;
   }
@@ -86,9 +88,19 @@ class digit_passes {
  private:
   [[nodiscard]] std::size_t num_without_states() const { return any_order_ ? 1 : 0; }
 
-  /// Passes of an argsort find encoded keys, but the first one.
-  [[nodiscard]] const keys::codec_of<K>& codec_of_pass(std::size_t i) const {
-    const bool is_encoded = segment_.argsort_keys != nullptr && !(run_.begins_sort && i == 0);
+  [[nodiscard]] bool is_first(std::size_t i) const { return run_.begins_sort && i == 0; }
+  [[nodiscard]] bool is_last(std::size_t i) const { return run_.ends_sort && i + 1 == run_.digits.size(); }
+
+  /// Returns whether keys are encoded by the first pass and decoded by the last one. One pass alone has no use for it.
+  [[nodiscard]] bool recodes() const {
+    const bool has_one_pass = is_first(0) && is_last(0);
+    return !has_one_pass && segment_.shape.value_bytes == 0 && !codec_.is_identity() && !codec_.folds_ties &&
+           partition_.num_buckets == max_partition_buckets;
+  }
+
+  /// Returns the codec of the keys that a pass finds.
+  [[nodiscard]] const keys::codec_of<K>& codec_of_source(std::size_t i) const {
+    const bool is_encoded = (segment_.argsort_keys != nullptr || recodes()) && !is_first(i);
     return is_encoded ? encoded_ : codec_;
   }
 
@@ -101,9 +113,12 @@ class digit_passes {
     step.decision = segment_.decision;
     step.tile_counter = memory.tile_counters + i;
     step.any_order = any_order_ && i == 0;
+    if (recodes()) {
+      step.recoding = is_first(i) ? key_recoding::encodes : is_last(i) ? key_recoding::decodes : key_recoding::none;
+    }
     if (segment_.argsort_keys != nullptr) {
-      step.begins_argsort = run_.begins_sort && i == 0;
-      step.drops_keys = run_.ends_sort && i + 1 == run_.digits.size();
+      step.begins_argsort = is_first(i);
+      step.drops_keys = is_last(i);
     }
     // All passes' states are cleared at once where they fit. Passes over the largest inputs clear their own.
     if (num_states_ != 0 && !step.any_order) {
