@@ -34,26 +34,32 @@ struct partition_entry {
 
 // The figures of `hopper` are one pass over 2^27 uniform records, over 2^28 where the entry says so, on an H100 with
 // CUDA 13.0. They come from a sweep of 256 to 1,024 threads, 8 to 44 items, 1 to 5 blocks and 2 to 8 states; sizes that
-// make the compiler spill lose. Those of pairs, and of keys of 4 bytes, are from a sweep on an H200 with CUDA 13.0: 256
-// to 1,024 threads and 7 to 38 items. The shared memory of a tile grows with threads * items, and `partition_tile`
-// asserts that it fits.
-inline constexpr std::array<partition_entry, 32> partition_entries{{
+// make the compiler spill lose. Those of keys of 4 bytes are from a sweep on an H200 with CUDA 13.0, and those of pairs
+// from `./dev tune` there. Where sizes are within 3 % of each other those with more threads on a multiprocessor, or
+// smaller tiles, are taken: inputs of a few million records have few tiles. The shared memory of a tile grows with
+// threads * items, and partition_kernel asserts that it fits.
+inline constexpr std::array<partition_entry, 37> partition_entries{{
     {kernel_family::hopper, 1, 0, {{512, 30, 2, 4}, "sweep on an H100: 0.44 ms"}},
     {kernel_family::hopper, 2, 0, {{512, 30, 2, 4}, "sweep on an H100: 0.47 ms"}},
     {kernel_family::hopper, 4, 0, {{384, 30, 3, 4}, "sweep on an H200: 0.91 ms for 2^28 records"}},
     {kernel_family::hopper, 8, 0, {{512, 18, 2, 4}, "sweep on an H100: 1.76 ms for 2^28 records"}},
     {kernel_family::hopper, 1, 4, {{512, 26, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
     {kernel_family::hopper, 2, 4, {{512, 26, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
-    {kernel_family::hopper, 4, 4, {{512, 26, 2, 4}, "sweep on an H200: 1.57 ms for 2^28 records"}},
-    {kernel_family::hopper, 8, 4, {{512, 15, 2, 4}, "sweep on an H200: 2.22 ms for 2^28 records"}},
+    {kernel_family::hopper, 4, 4, {{512, 27, 2, 4}, "./dev tune on an H200: 1.49 ms for 2^28 records"}},
+    {kernel_family::hopper, 8, 4, {{384, 21, 2, 4}, "./dev tune on an H200: 2.18 ms for 2^28 records"}},
     {kernel_family::hopper, 1, 8, {{512, 15, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
     {kernel_family::hopper, 2, 8, {{512, 15, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
-    {kernel_family::hopper, 4, 8, {{512, 15, 2, 4}, "sweep on an H200: 2.28 ms for 2^28 records"}},
-    {kernel_family::hopper, 8, 8, {{512, 15, 2, 4}, "sweep on an H200: 2.78 ms for 2^28 records"}},
+    {kernel_family::hopper, 4, 8, {{384, 25, 2, 4}, "./dev tune on an H200: 2.16 ms for 2^28 records"}},
+    {kernel_family::hopper, 8, 8, {{1024, 14, 1, 4}, "./dev tune on an H200: 2.52 ms for 2^28 records"}},
     {kernel_family::hopper, 1, 16, {{384, 12, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
     {kernel_family::hopper, 2, 16, {{384, 12, 2, 4}, "carried over from keys of 4 bytes, not measured"}},
-    {kernel_family::hopper, 4, 16, {{384, 12, 2, 4}, "sweep on an H200: 3.46 ms for 2^28 records"}},
-    {kernel_family::hopper, 8, 16, {{384, 12, 2, 4}, "sweep on an H200: 3.99 ms for 2^28 records"}},
+    {kernel_family::hopper, 4, 16, {{1024, 10, 1, 4}, "./dev tune on an H200: 3.17 ms for 2^28 records"}},
+    {kernel_family::hopper, 8, 16, {{1024, 10, 1, 4}, "./dev tune on an H200: 3.66 ms for 2^28 records"}},
+    {kernel_family::ampere, 4, 4, {{512, 26, 2, 4}, "the best within 99 KiB, on an H200; not measured"}},
+    {kernel_family::ampere, 4, 8, {{512, 15, 2, 4}, "the best within 99 KiB, on an H200; not measured"}},
+    {kernel_family::ampere, 8, 8, {{512, 15, 2, 4}, "the best within 99 KiB, on an H200; not measured"}},
+    {kernel_family::ampere, 4, 16, {{384, 12, 2, 4}, "the best within 99 KiB, on an H200; not measured"}},
+    {kernel_family::ampere, 8, 16, {{384, 12, 2, 4}, "the best within 99 KiB, on an H200; not measured"}},
     {kernel_family::turing, 1, 0, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
     {kernel_family::turing, 2, 0, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
     {kernel_family::turing, 4, 0, {{384, 21, 1, 4}, "computed from 64 KiB of shared memory, not measured"}},
@@ -143,7 +149,7 @@ struct unordered_partition_policy {
     return {{512, key_bytes == 8 ? 14U : 28U, 1, 8}, "computed from 64 KiB of shared memory, not measured"};
   }
   if (key_bytes == 8) return {{512, 20, 2, 8}, "sweep on an H200: 1.33 ms, where the ordered one takes 1.42"};
-  if (key_bytes == 4) return {{512, 32, 2, 8}, "sweep on an H200: 0.77 ms, where the ordered one takes 0.91"};
+  if (key_bytes == 4) return {{512, 40, 1, 8}, "./dev tune on an H200: 0.74 ms, where the ordered one takes 0.90"};
   return {{512, 32, 2, 8}, "carried over from keys of 4 bytes, not measured"};
 }
 
