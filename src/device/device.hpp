@@ -301,7 +301,9 @@ class device {
   /// Returns how much could be allocated now. This asks the system, so it is not for every small sort.
   [[nodiscard]] virtual std::uint64_t available_bytes() const = 0;
   /// Throws out_of_memory with needed and available bytes. 0 bytes give an empty buffer.
-  [[nodiscard]] virtual buffer allocate(std::uint64_t size_bytes) = 0;
+  [[nodiscard]] buffer allocate(std::uint64_t size_bytes) { return allocate_on(nullptr, size_bytes); }
+  /// Allocates memory that is first used on `stream`, which is the caller's own and of the device's kind; null: on any.
+  [[nodiscard]] virtual buffer allocate_on(void* stream, std::uint64_t size_bytes) = 0;
   [[nodiscard]] virtual std::unique_ptr<queue> make_queue() = 0;
   [[nodiscard]] virtual std::unique_ptr<event> make_event() = 0;
   /// Returns whether kernels and copies of this device can use pointers of `other` directly.

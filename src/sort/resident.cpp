@@ -37,7 +37,7 @@ struct resident_sorter::state {
   /// driver: small ones take less time than these.
   [[nodiscard]] bool allows_short_way() const;
   void sort_short(const device::record_shape& shape, const shard& only);
-  void reserve_short(std::uint64_t size_bytes);
+  void reserve_short(std::uint64_t size_bytes, void* stream);
 
   algorithms::sort_settings options;
   sorting::device_set devices;
@@ -54,11 +54,11 @@ bool resident_sorter::state::allows_short_way() const {
          options.memory_limit_bytes == 0 && options.device_memory_bytes == 0;
 }
 
-void resident_sorter::state::reserve_short(std::uint64_t size_bytes) {
+void resident_sorter::state::reserve_short(std::uint64_t size_bytes, void* stream) {
   if (short_workspace.size_bytes() >= size_bytes) return;
   for (device::buffer& slot : ranks[0].slots) slot = {};
   short_workspace = {};
-  short_workspace = ranks[0].device->allocate(size_bytes);
+  short_workspace = ranks[0].device->allocate_on(stream, size_bytes);
 }
 
 void resident_sorter::state::sort_short(const device::record_shape& shape, const shard& only) {
@@ -67,11 +67,11 @@ void resident_sorter::state::sort_short(const device::record_shape& shape, const
   bool has_begun = false;
   const auto work = [&] {
     try {
-      reserve_short(sorting::gpu_sort_bytes_on(gpu, sort));
+      reserve_short(sorting::gpu_sort_bytes_on(gpu, sort), only.stream);
     } catch (const out_of_memory&) {
       // Memory for buckets, which the wait is for, is a wish.
       sort.may_wait = false;
-      reserve_short(sorting::gpu_sort_bytes_on(gpu, sort));
+      reserve_short(sorting::gpu_sort_bytes_on(gpu, sort), only.stream);
     }
     has_begun = true;
     sorting::run_gpu_sort(gpu, sort, {only.keys, only.values}, short_workspace.data(), only.stream);

@@ -41,10 +41,10 @@ class cuda_device final : public device {
     return free_bytes;
   }
 
-  [[nodiscard]] buffer allocate(std::uint64_t size_bytes) override {
+  [[nodiscard]] buffer allocate_on(void* stream, std::uint64_t size_bytes) override {
     if (size_bytes == 0) return {};
     if (options_.before_allocation) options_.before_allocation(size_bytes);
-    return take_memory(size_bytes);
+    return take_memory(size_bytes, stream);
   }
 
   [[nodiscard]] std::unique_ptr<queue> make_queue() override {
@@ -109,12 +109,12 @@ class cuda_device final : public device {
   void release() override { scratch_ = {}; }
 
  private:
-  [[nodiscard]] buffer take_memory(std::uint64_t size_bytes) {
+  [[nodiscard]] buffer take_memory(std::uint64_t size_bytes, void* stream = nullptr) {
     const device_guard guard(options_.ordinal);
     void* memory = nullptr;
     const auto allocate = [&] {
       if (options_.memory == nullptr) return cudaMalloc(&memory, size_bytes);
-      memory = options_.memory->allocate(options_.ordinal, size_bytes);
+      memory = options_.memory->allocate(options_.ordinal, size_bytes, stream);
       return memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
     };
     run_checked(allocate, options_.memory == nullptr ? "cudaMalloc" : "gpu_memory_resource::allocate", {size_bytes});

@@ -36,7 +36,7 @@ class host_device final : public device {
             .vector_target = vector_target()};
   }
 
-  [[nodiscard]] buffer allocate(std::uint64_t size_bytes) override {
+  [[nodiscard]] buffer allocate_on(void* /*stream*/, std::uint64_t size_bytes) override {
     if (size_bytes == 0) return {};
     if (options_.before_allocation) options_.before_allocation(size_bytes);
     return {*this, map_memory(size_bytes, options_.numa_node), size_bytes};
