@@ -241,16 +241,21 @@ def plot_small(machine):
     cases = [case for case in machine.suite("small") if case["memory"] == "host"]
     if not cases:
         return None
-    figure, axes = plt.subplots(figsize=(6, 4))
-    lines = [("cpu_median_ms", "CPU", "#e0a030"), ("gpu_pinned_median_ms", "GPU, pinned", OURS),
-             ("gpu_pageable_median_ms", "GPU, pageable", OTHER)]
-    for field, name, color in lines:
-        axes.plot([case["num_keys"] for case in cases], [1e3 * case[field] for case in cases], marker="o", markersize=3,
-                  color=color, label=name)
-    over_sizes(axes)
-    axes.set_ylabel("us of a call that waits")
-    axes.legend(loc="upper left")
-    axes.set_title(title_of(machine, "Small inputs in host memory, u32"))
+    types = list(dict.fromkeys(case["type"] for case in cases))
+    figure, grid = plt.subplots(1, len(types), figsize=(1.5 + 4.5 * len(types), 4), sharey=True, squeeze=False)
+    lines = [("cpu_median_ms", "CPU", "#e0a030", "-"), ("gpu_pinned_median_ms", "GPU, pinned", OURS, "-"),
+             ("gpu_pageable_median_ms", "GPU, pageable", OTHER, "-"), ("auto_median_ms", "auto", "#202020", ":")]
+    for axes, kind in zip(grid.flat, types):
+        of_type = [case for case in cases if case["type"] == kind]
+        for field, name, color, style in lines:
+            known = [case for case in of_type if field in case]
+            axes.plot([case["num_keys"] for case in known], [1e3 * case[field] for case in known], style, marker="o",
+                      markersize=3, color=color, label=name)
+        over_sizes(axes)
+        axes.set_title(kind)
+    grid.flat[0].set_ylabel("us of a call that waits")
+    grid.flat[0].legend(loc="upper left")
+    figure.suptitle(title_of(machine, "Small inputs in host memory"))
     return figure
 
 

@@ -83,11 +83,13 @@ def distribution_line(machine):
 
 
 def small_table(machine):
-    cases = {case["num_keys"]: case for case in machine.suite("small") if case["memory"] == "host"}
+    cases = {(case["type"], case["num_keys"]): case for case in machine.suite("small") if case["memory"] == "host"}
     fields = ("cpu_median_ms", "gpu_pinned_median_ms", "gpu_pageable_median_ms", "auto_median_ms")
-    rows = [[count_text(n)] + [f"{1e3 * cases[n][key]:.0f}" if key in cases[n] else "" for key in fields] for n in SMALL_SIZES if n in cases]
-    header = ["n", "CPU", "GPU, pinned", "GPU, pageable", "auto"]
-    title = "Inputs in host memory, u32, the CPU, one GPU, and what a sorter chooses by itself, microseconds of a call."
+    types = list(dict.fromkeys(kind for kind, _ in cases))
+    rows = [[kind, count_text(n)] + [f"{1e3 * cases[kind, n][key]:.0f}" if key in cases[kind, n] else "" for key in fields]
+            for kind in types for n in SMALL_SIZES if (kind, n) in cases]
+    header = ["type", "n", "CPU", "GPU, pinned", "GPU, pageable", "auto"]
+    title = "Inputs in host memory, the CPU, one GPU, and what a sorter chooses by itself, microseconds of a call."
     return [title, ""] + markdown(header, rows) if cases else []
 
 
