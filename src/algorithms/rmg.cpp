@@ -27,8 +27,12 @@ void run_rmg(run_context& run, const problem& sort, const rmg_extras& extras) {
     state.plan_pass();
     state.partition_pending();
   }
-  state.exchange_buckets();
-  state.sort_buckets();
+  state.begin_exchange();
+  for (unsigned round = 0; round < state.num_rounds(); ++round) {
+    state.exchange_round(round);
+    state.sort_arrived(round);
+  }
+  state.finish();
 }
 
 extern constinit const entry rmg_algorithm{

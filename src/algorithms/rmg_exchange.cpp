@@ -4,7 +4,7 @@
 //
 // In rounds a rank's result may have to end in `owned` although an odd number of passes leads from there to `spare`.
 // Keys of later rounds therefore arrive in `spare`, in places that earlier rounds have left, and those of the first
-// rounds, for which there are none, are copied back.
+// rounds, for which there are none, are sorted at once and copied back.
 #include <algorithm>
 
 #include "algorithms/rmg_state.hpp"
@@ -71,23 +71,35 @@ bool rmg_state::arrives_in_spare(const plan::transfer& t, unsigned round) const 
   return arrives_in_spare(rank, round, std::prev(behind)->bits);
 }
 
+std::uint64_t rmg_state::lower_in_spare(unsigned rank, unsigned round) const {
+  const rank_buffers& b = buffers_[rank];
+  return b.freed && !b.is_closed ? b.freed->lower(round, rounds_.groups[planned(rank)][round]) : 0;
+}
+
 unsigned rmg_state::rounds_until_free(unsigned rank, unsigned round) const {
   const plan::round_group& group = rounds_.groups[planned(rank)][round];
-  const std::uint64_t place = group.offset - buffers_[rank].lower_in_spare(round);
+  const std::uint64_t place = group.offset - lower_in_spare(rank, round);
   return rounds_.rounds_until_free(planned(rank), place, group.count);
 }
 
 void rmg_state::await_freed_places(unsigned round) {
   unsigned free_after = 0;
+  std::vector<device::event*> awaited;
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    const bool takes_freed = buffers_[r].freed && round >= buffers_[r].freed->first_round;
-    if (takes_freed && round < rounds_.groups[planned(r)].size()) {
-      free_after = std::max(free_after, rounds_until_free(r, round));
+    const rank_buffers& b = buffers_[r];
+    const std::vector<plan::round_group>& own = rounds_.groups[planned(r)];
+    if (b.is_closed || !b.freed || round < b.freed->first_round || round >= own.size()) continue;
+    free_after = std::max(free_after, rounds_until_free(r, round));
+    // The rounds before were sorted with the lowest of these places.
+    const std::uint64_t place = own[round].offset - lower_in_spare(r, round);
+    for (unsigned home = 0; home < b.freed->first_round; ++home) {
+      const std::uint64_t end = own[home].offset - lower_in_spare(r, home) + own[home].count;
+      if (place < end) awaited.push_back(b.home_sorted[home]);
     }
   }
-  if (free_after == 0) return;
+  if (free_after != 0) awaited.insert(awaited.end(), sent_[free_after - 1].begin(), sent_[free_after - 1].end());
   for (const rank& r : run_.ranks()) {
-    for (device::event* const e : sent_[free_after - 1]) r.exchanges->wait(*e);
+    for (device::event* const e : awaited) r.exchanges->wait(*e);
   }
 }
 
@@ -107,27 +119,7 @@ void rmg_state::execute(std::span<const plan::transfer> transfers, bool into_spa
   if (goes_in_rounds() && moved.staged_bytes != 0) run_.join_exchanges();
 }
 
-void rmg_state::exchange_round(unsigned round) {
-  std::vector<plan::transfer> into_owned;
-  std::vector<plan::transfer> into_spare;
-  for (plan::transfer t : rounds_.transfers[round]) {
-    if (is_mine(t.source_rank) && buffers_[t.source_rank - first_rank_].is_closed) continue;
-    if (!arrives_in_spare(t, round)) {
-      into_owned.push_back(t);
-      continue;
-    }
-    t.destination_offset -= buffers_[t.destination_rank - first_rank_].lower_in_spare(round);
-    into_spare.push_back(t);
-  }
-  if (goes_in_rounds()) await_freed_places(round);
-  execute(into_owned, false);
-  execute(into_spare, true);
-  if (!goes_in_rounds()) return;
-  std::vector<device::event*>& sent = sent_.emplace_back();
-  for (rank& r : run_.ranks()) r.exchanges->record(*sent.emplace_back(&r.take_event()));
-}
-
-void rmg_state::exchange_buckets() {
+void rmg_state::begin_exchange() {
   others_->enter("exchange");
   run_.report().exchanged_bytes = 0;
   run_.report().staged_bytes = 0;
@@ -140,10 +132,28 @@ void rmg_state::exchange_buckets() {
   }
   place_->begin_overwriting();
   others_->complete_sources();
+}
+
+void rmg_state::exchange_round(unsigned round) {
+  std::vector<plan::transfer> into_owned;
+  std::vector<plan::transfer> into_spare;
+  for (plan::transfer t : rounds_.transfers[round]) {
+    if (is_mine(t.source_rank) && buffers_[t.source_rank - first_rank_].is_closed) continue;
+    if (!arrives_in_spare(t, round)) {
+      into_owned.push_back(t);
+      continue;
+    }
+    t.destination_offset -= lower_in_spare(t.destination_rank - first_rank_, round);
+    into_spare.push_back(t);
+  }
+  if (goes_in_rounds()) await_freed_places(round);
   others_->time_exchange([&] {
-    for (unsigned round = 0; round < rounds_.num_rounds(); ++round) exchange_round(round);
+    execute(into_owned, false);
+    execute(into_spare, true);
   });
-  if (!goes_in_rounds()) place_->finish_exchange(keys_between_own());
+  if (!goes_in_rounds()) return place_->finish_exchange(keys_between_own());
+  std::vector<device::event*>& sent = sent_.emplace_back();
+  for (rank& r : run_.ranks()) r.exchanges->record(*sent.emplace_back(&r.take_event()));
 }
 
 void rmg_state::await_round(unsigned rank, unsigned round) {

@@ -25,6 +25,7 @@ rmg_state::rmg_state(run_context& run, const problem& sort, const rmg_extras& ex
       params_(plan_parameters(sort, run.ranks(), run.options(), extras)),
       planner_(params_),
       pending_(planner_.pending()),
+      round_sizes_(exchange_rounds(sort, run.ranks(), run.options(), params_)),
       buffers_(run.num_ranks()) {
   for (unsigned r = 0; r < run.num_ranks(); ++r) {
     const std::uint64_t capacity = rank_capacity(params_, planned(r));
@@ -98,7 +99,8 @@ void rmg_state::count_slices() {
   for_each_slice([&](const plan::refinement& bucket, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
     if (!is_mine(slice.rank)) return;
     const unsigned rank = slice.rank - first_rank_;
-    const device::records at = advance(sort_.shape, buffers_[rank].current(), slice.offset);
+    const device::records at =
+        advance(sort_.shape, buffers_[rank].current(), layout_.place_of(slice.rank, slice.offset));
     run_.ranks()[rank].queue->histogram({.shape = sort_.shape,
                                          .keys = at.keys,
                                          .num_keys = slice.count,
@@ -153,6 +155,7 @@ bool rmg_state::finish_if_ordered() {
 
 void rmg_state::plan_pass() {
   planner_.add_pass(histograms_);
+  if (is_first_pass()) layout_ = lay_out(params_, planner_.buckets(), round_sizes_);
   if (planner_.pending().empty()) make_plan();
 }
 
@@ -177,15 +180,16 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
   device::queue& queue = *run_.ranks()[rank].queue;
   const bool is_again = b.is_partitioned;  // then out of `spare`, into the chunk, and back
   if (is_again) place_->begin_overwriting();
-  const device::records from = advance(shape, b.current(), slice.offset);
-  const device::records to = advance(shape, is_again ? b.chunk : b.spare, slice.offset);
+  const std::uint64_t place = is_first_pass() ? 0 : layout_.place_of(slice.rank, slice.offset);
+  const device::records from = advance(shape, b.current(), place);
+  const device::records to = advance(shape, is_again ? b.chunk : b.spare, place);
 
-  // A chunk that is partitioned once, as a whole, is laid out by the rounds in which it leaves.
-  const bool is_only_pass = plan_.passes.size() == 1;
+  // The first pass lays the chunk out by rounds; later ones reorder one of its buckets.
   std::vector<device::records> destinations(counts.size());
   std::uint64_t offset = 0;
   for (std::size_t d = 0; d < counts.size(); ++d) {
-    destinations[d] = advance(shape, to, is_only_pass ? rounds_.place_of(planned(rank), offset) : offset);
+    const std::uint64_t place_of_bucket = is_first_pass() ? layout_.place_of(slice.rank, offset) : offset;
+    destinations[d] = advance(shape, to, place_of_bucket);
     offset += counts[d];
   }
   const device::partition_request request{
@@ -204,7 +208,7 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
 
 void rmg_state::make_plan() {
   plan_ = std::move(planner_).finish();
-  rounds_ = plan_rounds(plan_, exchange_rounds(sort_, run_.ranks(), run_.options(), params_));
+  rounds_ = plan_rounds(plan_, layout_, round_sizes_);
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
     buffers_[r].owned = place_->owned(output_share(r), buffers_[r].chunk);
     if (place_->ends_where_owned()) buffers_[r].freed = find_freed_places(rounds_, planned(r));
@@ -216,16 +220,6 @@ void rmg_state::make_plan() {
   report.num_spanning_buckets = plan_.num_spanning_buckets;
   report.imbalance = plan_.imbalance();
   for (unsigned r = 0; r < run_.num_ranks(); ++r) report.ranks[r].num_keys_out = plan_.rank_count(planned(r));
-}
-
-std::vector<unsigned> rmg_state::sorted_rounds(unsigned rank) const {
-  const rank_buffers& b = buffers_[rank];
-  const auto num_rounds = static_cast<unsigned>(rounds_.groups[planned(rank)].size());
-  // Sorts of the first rounds need places of `spare` in which keys of later ones arrive.
-  const unsigned first = b.freed && !b.is_closed ? b.freed->first_round : 0;
-  std::vector<unsigned> order;
-  for (unsigned i = 0; i < num_rounds; ++i) order.push_back((first + i) % num_rounds);
-  return order;
 }
 
 std::vector<rmg_state::sort_range> rmg_state::sort_ranges(unsigned rank, unsigned round) const {
@@ -240,19 +234,32 @@ std::vector<rmg_state::sort_range> rmg_state::sort_ranges(unsigned rank, unsigne
   return ranges;
 }
 
-void rmg_state::sort_buckets() {
+void rmg_state::sort_arrived(unsigned round) {
   others_->enter("local sort");
   run_.commit();
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    for (const unsigned round : sorted_rounds(r)) {
-      await_round(r, round);
-      for (sort_range& range : sort_ranges(r, round)) {
-        for (const bucket_batch& batch : place_->batches(r, std::move(range.segments), range.lies_in_spare)) {
-          sort_batch(r, range, batch);
-        }
+    rank_buffers& b = buffers_[r];
+    const std::size_t num_groups = rounds_.groups[planned(r)].size();
+    while (b.next_sorted < num_groups &&
+           (b.is_closed || (b.next_sorted <= round && rounds_until_free(r, b.next_sorted) <= round + 1))) {
+      sort_round(r, b.next_sorted++);
+      if (b.freed && b.next_sorted <= b.freed->first_round) {
+        run_.ranks()[r].queue->record(*b.home_sorted.emplace_back(&run_.ranks()[r].take_event()));
       }
     }
   }
+}
+
+void rmg_state::sort_round(unsigned rank, unsigned round) {
+  await_round(rank, round);
+  for (sort_range& range : sort_ranges(rank, round)) {
+    for (const bucket_batch& batch : place_->batches(rank, std::move(range.segments), range.lies_in_spare)) {
+      sort_batch(rank, range, batch);
+    }
+  }
+}
+
+void rmg_state::finish() {
   run_.finish_phase("local sort", 1.0, sort_.num_keys);
   if (run_.report().wants_plan) run_.report().plan_json = to_json(plan_);
 }
@@ -260,7 +267,7 @@ void rmg_state::sort_buckets() {
 void rmg_state::sort_batch(unsigned rank, const sort_range& range, const bucket_batch& batch) {
   const device::record_shape& shape = sort_.shape;
   const rank_buffers& b = buffers_[rank];
-  const std::uint64_t lower_by = b.is_closed ? 0 : b.lower_in_spare(range.round);
+  const std::uint64_t lower_by = lower_in_spare(rank, range.round);
   const device::records in_owned = advance(shape, b.owned, batch.offset);
   const device::records in_spare = advance(shape, b.spare, batch.offset - lower_by);
   const device::records& source = range.lies_in_spare ? in_spare : in_owned;

@@ -65,10 +65,15 @@ class rmg_state {
   /// Section 3.1: every rank reorders those slices; skipped where one bucket holds a whole slice.
   void partition_pending();
   /// Section 3.2: one all-to-all exchange, in rounds; ranks whose keys are all their own skip it.
-  void exchange_buckets();
-  /// Section 3.3: each rank sorts its buckets on the bits not yet examined, those of a round when they have arrived. On
-  /// devices with memory of their own a finished one is copied back to the caller while the next is being sorted.
-  void sort_buckets();
+  void begin_exchange();
+  [[nodiscard]] unsigned num_rounds() const noexcept { return rounds_.num_rounds(); }
+  void exchange_round(unsigned round);
+  /// Section 3.3: each rank sorts the buckets that have arrived with this round or before on the bits not yet examined,
+  /// as far as there is room. On devices with memory of their own a finished one is copied back to the caller while the
+  /// next is being sorted.
+  void sort_arrived(unsigned round);
+  /// Waits for all of that.
+  void finish();
 
  private:
   /// A stretch of a rank's chunk, counted on its own in the first pass.
@@ -88,13 +93,11 @@ class rmg_state {
     bool is_partitioned = false;                   ///< the chunk lies, in bucket order, in `spare`
     bool is_closed = false;                        ///< all its keys are its own, in place: no exchange
     std::optional<plan::freed_places> freed = {};  ///< places of `spare` that its keys may arrive in
+    unsigned next_sorted = 0;                      ///< its first round that is not being sorted
+    std::vector<device::event*> home_sorted = {};  ///< by round, before those of freed places: it has been sorted
     [[nodiscard]] const device::records& current() const noexcept { return is_partitioned ? spare : chunk; }
     /// Its part of the sorted whole lies in `spare` and not where it is to end up.
     [[nodiscard]] bool lies_in_spare() const noexcept { return is_closed && is_partitioned; }
-    /// How much lower than in `owned` the records of a round lie in `spare`, before or while they are sorted.
-    [[nodiscard]] std::uint64_t lower_in_spare(unsigned round) const noexcept {
-      return freed && round >= freed->first_round ? freed->lower_by : 0;
-    }
   };
 
   /// Neighbouring local sorts of a rank in a round.
@@ -125,15 +128,13 @@ class rmg_state {
   void count_pieces();
   void count_slices();
   void make_plan();
-  /// The rounds of a rank in the order in which it sorts what has arrived.
-  [[nodiscard]] std::vector<unsigned> sorted_rounds(unsigned rank) const;
+  void sort_round(unsigned rank, unsigned round);
   [[nodiscard]] std::vector<sort_range> sort_ranges(unsigned rank, unsigned round) const;
   void sort_batch(unsigned rank, const sort_range& range, const bucket_batch& batch);
   void partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,
                        const std::vector<std::uint64_t>& counts);
   void clear_the_way();
   [[nodiscard]] std::uint64_t keys_between_own() const;
-  void exchange_round(unsigned round);
   void execute(std::span<const plan::transfer> transfers, bool into_spare);
   /// Has the exchange's queues wait until keys of a round may arrive in places that earlier rounds have left.
   void await_freed_places(unsigned round);
@@ -146,6 +147,8 @@ class rmg_state {
   [[nodiscard]] bool goes_in_rounds() const noexcept { return rounds_.num_rounds() > 1; }
   /// Returns the number of rounds after which nothing unsent lies where a rank's sort of a round needs `spare`.
   [[nodiscard]] unsigned rounds_until_free(unsigned rank, unsigned round) const;
+  /// Returns how much lower than in `owned` the records of a round lie in `spare`, before or while they are sorted.
+  [[nodiscard]] std::uint64_t lower_in_spare(unsigned rank, unsigned round) const;
   /// Sets up how every pair of this process's ranks exchanges; takes the memory for it.
   void connect_ranks();
   void find_closed_ranks();
@@ -162,6 +165,8 @@ class rmg_state {
   plan::parameters params_;
   plan::planner planner_;
   std::vector<plan::refinement> pending_;  ///< buckets that are counted and partitioned in this pass
+  plan::round_sizes round_sizes_;
+  plan::chunk_layout layout_;  ///< of chunks that have been partitioned
   plan::sort_plan plan_;
   plan::round_plan rounds_;
   std::vector<rank_buffers> buffers_;

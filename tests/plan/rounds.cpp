@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// These tests are of exchanges in rounds: what must hold for every one of them, and an exchange of small arrays in which
-// keys arrive in places that earlier rounds have left.
+// These tests are of exchanges in rounds: what must hold for every one of them, and an exchange of small arrays in
+// which keys arrive in places that earlier rounds have left.
 #include "plan/rounds.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "random_input.hpp"
 #include "simulation.hpp"
@@ -53,13 +54,17 @@ void expect_groups_are_large(const round_plan& rounds, const round_sizes& sizes)
   }
 }
 
+chunk_layout layout_of(const sort_plan& plan, const round_sizes& sizes) {
+  return plan.passes.empty() ? chunk_layout() : lay_out(plan.params, plan.passes.front().buckets, sizes);
+}
+
 /// Every place of a chunk is some offset's.
-void expect_places_are_all_of_the_chunk(const sort_plan& plan, const round_plan& rounds) {
+void expect_places_are_all_of_the_chunk(const sort_plan& plan, const chunk_layout& layout) {
   for (unsigned rank = 0; rank < plan.params.num_ranks; ++rank) {
     const std::uint64_t count = source_count(plan.params, rank);
     std::vector<bool> is_taken(count);
     for (std::uint64_t offset = 0; offset < count; ++offset) {
-      const std::uint64_t place = rounds.place_of(rank, offset);
+      const std::uint64_t place = layout.place_of(rank, offset);
       ASSERT_LT(place, count);
       ASSERT_FALSE(is_taken[place]);
       is_taken[place] = true;
@@ -71,13 +76,14 @@ void expect_places_are_all_of_the_chunk(const sort_plan& plan, const round_plan&
 /// nothing may arrive where something unsent lies.
 class exchange_in_rounds {
  public:
-  exchange_in_rounds(const sort_plan& plan, const round_plan& rounds, const simulation& partitioned)
+  exchange_in_rounds(const sort_plan& plan, const round_plan& rounds, const chunk_layout& layout,
+                     const simulation& partitioned)
       : plan_(plan), rounds_(rounds), owned_(plan.params.num_ranks) {
     for (unsigned rank = 0; rank < plan.params.num_ranks; ++rank) {
       const std::vector<record>& chunk = partitioned.chunks()[rank];
       owned_[rank].resize(plan.rank_count(rank), unwritten);
       spare_.emplace_back(std::max(chunk.size(), plan.rank_count(rank)), unwritten);
-      for (std::uint64_t i = 0; i < chunk.size(); ++i) spare_[rank][rounds.place_of(rank, i)] = chunk[i];
+      for (std::uint64_t i = 0; i < chunk.size(); ++i) spare_[rank][layout.place_of(rank, i)] = chunk[i];
       freed_.push_back(find_freed_places(rounds, rank));
     }
   }
@@ -90,7 +96,7 @@ class exchange_in_rounds {
     }
     std::vector<record> whole;
     for (unsigned rank = 0; rank < plan_.params.num_ranks; ++rank) {
-      for (unsigned round = 0; round < rounds_.groups[rank].size(); ++round) bring_home(rank, round);
+      for (unsigned round = 0; round < rounds_.groups[rank].size(); ++round) sort_group(rank, round);
       whole.insert(whole.end(), owned_[rank].begin(), owned_[rank].end());
     }
     return whole;
@@ -107,12 +113,12 @@ class exchange_in_rounds {
     return freed_[rank] && round >= freed_[rank]->first_round;
   }
 
-  /// Where the keys of a round arrive, what was there has been sent in rounds before, as the plan says.
+  /// Checks that what lay where the keys of a round arrive has been sent in rounds before, as the plan says.
   void expect_room(unsigned round) const {
     for (unsigned rank = 0; rank < plan_.params.num_ranks; ++rank) {
       if (!arrives_in_spare(rank, round) || round >= rounds_.groups[rank].size()) continue;
       const round_group& group = rounds_.groups[rank][round];
-      const std::uint64_t place = group.offset - freed_[rank]->lower_by;
+      const std::uint64_t place = group.offset - freed_[rank]->lower(round, group);
       ASSERT_LE(rounds_.rounds_until_free(rank, place, group.count), round);
       for (std::uint64_t i = 0; i < group.count; ++i) ASSERT_EQ(spare_[rank].at(place + i), unwritten);
     }
@@ -131,7 +137,7 @@ class exchange_in_rounds {
     }
   }
 
-  void bring_home(unsigned rank, unsigned round) {
+  void sort_group(unsigned rank, unsigned round) {
     const round_group& group = rounds_.groups[rank][round];
     for (std::size_t i = group.first_sort; i < group.first_sort + group.num_sorts; ++i) {
       const local_sort& sort = plan_.local_sorts[i];
@@ -167,15 +173,16 @@ TEST(PlanRounds, SortStablyWhereverKeysArrive) {
     simulation machine(p, keys);
     const sort_plan plan = machine.make_plan();
     const round_sizes sizes = random_sizes(random, p);
-    const round_plan rounds = plan_rounds(plan, sizes);
+    const chunk_layout layout = layout_of(plan, sizes);
+    const round_plan rounds = plan_rounds(plan, layout, sizes);
     ASSERT_NO_FATAL_FAILURE(expect_groups_cover(plan, rounds));
     ASSERT_NO_FATAL_FAILURE(expect_groups_are_large(rounds, sizes));
-    ASSERT_NO_FATAL_FAILURE(expect_places_are_all_of_the_chunk(plan, rounds));
-    exchange_in_rounds exchange(plan, rounds, machine);
+    ASSERT_NO_FATAL_FAILURE(expect_places_are_all_of_the_chunk(plan, layout));
+    exchange_in_rounds exchange(plan, rounds, layout, machine);
     EXPECT_EQ(exchange.run(), sorted_oracle(keys));
     num_with_freed_places += exchange.uses_freed_places() ? 1U : 0U;
-    for (const std::vector<chunk_extent>& own : rounds.extents) {
-      if (std::ranges::any_of(own, [](const chunk_extent& e) { return e.place != e.offset; })) ++num_laid_out;
+    for (const std::vector<chunk_layout::stretch>& own : layout.stretches) {
+      if (std::ranges::any_of(own, [](const auto& s) { return s.place != s.offset; })) ++num_laid_out;
     }
   });
   EXPECT_GT(num_with_freed_places, 30U);
@@ -196,7 +203,8 @@ sort_plan even_plan(unsigned num_ranks) {
 TEST(PlanRounds, OfEvenKeysFreeAsManyPlacesAsTheyTake) {
   for (const unsigned num_ranks : {2U, 4U, 8U}) {
     const sort_plan plan = even_plan(num_ranks);
-    const round_plan rounds = plan_rounds(plan, {.least_keys = plan.rank_count(0) / 16});
+    const round_sizes sizes{.least_keys = plan.rank_count(0) / 16};
+    const round_plan rounds = plan_rounds(plan, layout_of(plan, sizes), sizes);
     ASSERT_EQ(rounds.num_rounds(), 16U);
     for (unsigned rank = 0; rank < num_ranks; ++rank) {
       for (unsigned round = 0; round < 16; ++round) {
@@ -212,18 +220,42 @@ TEST(PlanRounds, OfEvenKeysFreeAsManyPlacesAsTheyTake) {
 }
 
 TEST(PlanRounds, OneRoundIsThePlanItself) {
-  for (const std::uint64_t least_keys : {std::uint64_t{0}, std::uint64_t{1} << 40}) {
-    const sort_plan plan = even_plan(3);
-    const round_plan rounds = plan_rounds(plan, {.least_keys = least_keys});
-    ASSERT_EQ(rounds.num_rounds(), 1U);
-    EXPECT_EQ(rounds.transfers.front(), plan.transfers);
-    EXPECT_FALSE(find_freed_places(rounds, 1));
-  }
+  const sort_plan plan = even_plan(3);
+  const round_plan rounds = plan_rounds(plan, layout_of(plan, {}), {});
+  ASSERT_EQ(rounds.num_rounds(), 1U);
+  EXPECT_EQ(rounds.transfers.front(), plan.transfers);
+  EXPECT_FALSE(find_freed_places(rounds, 1));
+
   parameters none;
   none.num_ranks = 3;
-  const round_plan of_nothing = plan_rounds(planner(none).finish(), {.least_keys = 1});
+  const round_plan of_nothing = plan_rounds(planner(none).finish(), {}, {.least_keys = 1});
   EXPECT_EQ(of_nothing.num_rounds(), 1U);
   EXPECT_TRUE(of_nothing.transfers.front().empty());
+}
+
+/// Without slack the bucket at the bound of two ranks is refined; the others stay where the first pass put them.
+TEST(PlanRounds, AreLaidOutByTheFirstPassWhereABoundIsRefined) {
+  parameters p;
+  p.num_ranks = 2;
+  p.key_bits = 16;
+  p.num_keys = std::uint64_t{255} * 2000;
+  p.fuse_threshold = 0;
+  p.epsilon = 0;
+  planner making(p);
+  std::vector<std::uint64_t> counts(256, 1000);
+  counts.back() = 0;
+  making.add_pass(std::vector(1, std::vector(2, counts)));
+  const round_sizes sizes{.least_keys = p.num_keys / 2 / 16};
+  const chunk_layout layout = lay_out(p, making.buckets(), sizes);
+  ASSERT_EQ(making.pending().size(), 1U);
+  std::vector<std::uint64_t> halves(256);
+  halves.front() = halves.back() = 500;
+  making.add_pass(std::vector(1, std::vector(2, halves)));
+  const sort_plan plan = std::move(making).finish();
+  const round_plan rounds = plan_rounds(plan, layout, sizes);
+  EXPECT_EQ(rounds.num_rounds(), 16U);
+  EXPECT_TRUE(find_freed_places(rounds, 0));
+  EXPECT_TRUE(find_freed_places(rounds, 1));
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ cuda_queue::cuda_queue(const device_guard&, int ordinal, const buffer& scratch, 
     : ordinal_(ordinal),
       use_(use),
       stream_(use == queue_use::exchange ? make_urgent_stream() : make_stream()),
+      second_stream_(use == queue_use::exchange ? make_urgent_stream() : nullptr),
+      forked_(use == queue_use::exchange ? make_cuda_event(cudaEventDisableTiming) : nullptr),
       callers_work_(make_cuda_event(cudaEventDisableTiming)),
       scratch_(scratch),
       site_(make_launch_site(stream_.get())),
@@ -47,6 +49,7 @@ cuda_queue::~cuda_queue() {
   worker_.drain();
   // The side streams may not have been joined after a failure.
   sorter_.wait();
+  if (second_stream_ != nullptr) static_cast<void>(cudaStreamSynchronize(second_stream_.get()));
   static_cast<void>(cudaStreamSynchronize(stream_.get()));
 }
 
@@ -150,14 +153,32 @@ void cuda_queue::copy(void* destination, const void* source, std::uint64_t size_
   });
 }
 
+std::uint64_t cuda_queue::copy_by_engines(std::vector<copy_piece>& pieces, std::uint64_t least_bytes) {
+  std::uint64_t bytes_moved = 0;
+  unsigned num_copies = 0;
+  SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream_.get()));
+  SPANSORT_CUDA(cudaStreamWaitEvent(second_stream_.get(), forked_.get(), 0));
+  std::erase_if(pieces, [&](const copy_piece& p) {
+    if (p.size_bytes < least_bytes) return false;
+    cudaStream_t const stream = num_copies++ % 2 == 0 ? stream_.get() : second_stream_.get();
+    SPANSORT_CUDA(cudaMemcpyAsync(p.to, p.from, p.size_bytes, cudaMemcpyDefault, stream));
+    bytes_moved += 2 * p.size_bytes;
+    return true;
+  });
+  SPANSORT_CUDA(cudaEventRecord(forked_.get(), second_stream_.get()));
+  SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), forked_.get(), 0));
+  return bytes_moved;
+}
+
 void cuda_queue::copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) {
   std::erase_if(pieces, [](const copy_piece& p) { return p.size_bytes == 0 || p.to == p.from; });
   if (pieces.empty()) return;
-  push_timed(label, 0, [this, pieces = std::move(pieces), alignment_bytes] {
+  push_timed(label, 0, [this, pieces = std::move(pieces), alignment_bytes]() mutable {
     const copy_pieces_policy policy = copy_pieces_policy_of(site_.family()).sizes;
     const unsigned most_blocks =
         use_ == queue_use::exchange ? policy.blocks_beside : site_.num_multiprocessors * policy.blocks_each;
-    std::uint64_t bytes_moved = 0;
+    std::uint64_t bytes_moved = use_ == queue_use::exchange ? copy_by_engines(pieces, policy.least_engine_bytes) : 0;
+    if (pieces.empty()) return bytes_moved;
     piece_table table;
     for (const copy_piece& p : pieces) {
       if (table.num_pieces == piece_table::most_pieces) {
@@ -406,6 +427,7 @@ void cuda_queue::synchronize() {
   worker_.drain();
   // This comes first and whatever fails: until then the streams write into memory that callers are about to give up.
   sorter_.wait();
+  if (second_stream_ != nullptr) static_cast<void>(cudaStreamSynchronize(second_stream_.get()));
   const cudaError_t status = cudaStreamSynchronize(stream_.get());
   const std::vector<std::function<void()>> received = std::exchange(received_, {});
   if (status == cudaSuccess && failure_ == nullptr) {

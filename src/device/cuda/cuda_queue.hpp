@@ -93,6 +93,8 @@ class cuda_queue final : public queue, public rank_sampler, public loose_partiti
   /// Runs `body` between two events, and tells of its keys.
   void run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch,
                  const std::function<std::uint64_t()>& body);
+  /// Leaves large pieces to copy engines and takes them out of the list; returns their bytes.
+  std::uint64_t copy_by_engines(std::vector<copy_piece>& pieces, std::uint64_t least_bytes);
   void copy_now(void* destination, const void* source, std::uint64_t size_bytes);
   template <class K>
   void partition_in_any_order_now(const keys::codec_of<K>& codec, const partition_request& request);
@@ -111,6 +113,8 @@ class cuda_queue final : public queue, public rank_sampler, public loose_partiti
   queue_use use_;
   monitor* watch_ = nullptr;
   stream_handle stream_;
+  stream_handle second_stream_;  ///< of exchanges: two copy engines work at a time
+  event_handle forked_;
   event_handle callers_work_;  ///< what a stream of the caller's had to do when wait_for_stream() was called
   const buffer& scratch_;
   launch_site site_;
