@@ -31,11 +31,13 @@ class in_place : public input_place {
     run_.join_queues();
     run_.mark_phase("exchange", fraction_after_exchange, num_keys);
   }
+  bool ends_where_owned() const override { return true; }
   bool reverse() override { return false; }
   /// All at once, and back where they belong.
   std::vector<bucket_batch> batches(unsigned, std::vector<device::sort_segment> buckets,
                                     bool lies_in_alternate) const override {
-    return {{.segments = std::move(buckets), .in_alternate = lies_in_alternate}};
+    const std::uint64_t offset = buckets.front().begin;
+    return {{.segments = std::move(buckets), .offset = offset, .in_alternate = lies_in_alternate}};
   }
   void gather(const share&, const bucket_batch&, const device::records&) override {}
 };
@@ -118,6 +120,7 @@ class copied final : public input_place {
   void finish_exchange(std::uint64_t num_keys) override {
     run_.finish_phase("exchange", fraction_after_exchange, num_keys);  // what fails must not begin the output
   }
+  bool ends_where_owned() const override { return false; }
   bool reverse() override { return false; }  // every key must change devices
 
   /// Neighbours that end in the same buffer, up to a piece.
@@ -141,10 +144,9 @@ class copied final : public input_place {
     device::event& sorted = self.take_event();
     self.queue->record(sorted);
     self.copies->wait(sorted);
-    const device::records from = advance(sort_.shape, result, batch.offset);
     const device::records to = advance(sort_.shape, result_of(sort_), of_result.begin + batch.offset);
-    self.copies->copy(to.keys, from.keys, batch.count * sort_.shape.codec.width_bytes(), "copy out");
-    self.copies->copy(to.values, from.values, batch.count * sort_.shape.value_bytes, "copy out");
+    self.copies->copy(to.keys, result.keys, batch.count * sort_.shape.codec.width_bytes(), "copy out");
+    self.copies->copy(to.values, result.values, batch.count * sort_.shape.value_bytes, "copy out");
     if (base::record_flow* const flow = sort_.flow; flow != nullptr) {
       self.copies->tell_host(
           [flow, begin = of_result.begin + batch.offset, count = batch.count] { flow->finished(begin, count); });

@@ -54,12 +54,15 @@ class input_place {
   virtual void begin_overwriting() = 0;
   /// The exchange has been queued, `num_keys` records of it: all ranks wait for it, or the host does.
   virtual void finish_exchange(std::uint64_t num_keys) = 0;
+  /// Returns whether the result must end in the owned parts; else in whichever array costs less.
+  [[nodiscard]] virtual bool ends_where_owned() const = 0;
   /// Reverses the whole input where it lies; false where exchanging does no more than that.
   [[nodiscard]] virtual bool reverse() = 0;
-  /// A rank's buckets as they are to be sorted; `lies_in_alternate` says in which buffer its part of the result is not.
+  /// Neighbouring buckets of a rank as they are to be sorted; `lies_in_alternate` says that they do not lie in the owned
+  /// part.
   [[nodiscard]] virtual std::vector<bucket_batch> batches(unsigned rank, std::vector<device::sort_segment> buckets,
                                                           bool lies_in_alternate) const = 0;
-  /// Queues what carries a sorted batch from `result` to where the caller finds it.
+  /// Queues what carries a sorted batch from `result`, its first record, to where the caller finds it.
   virtual void gather(const share& of_result, const bucket_batch& batch, const device::records& result) = 0;
 
  protected:

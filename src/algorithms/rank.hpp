@@ -18,7 +18,8 @@ struct rank {
   std::uint64_t scratch_bytes = 0;      ///< what the device holds for its queues
   std::unique_ptr<device::event> idle;  ///< what the host polls; apart, for an awaited event is not recorded again
   std::unique_ptr<device::event> idle_copies;          ///< the same of the second queue
-  std::unique_ptr<device::event> idle_copies_out;      ///< and of the third
+  std::unique_ptr<device::event> idle_copies_out;      ///< of the third
+  std::unique_ptr<device::event> idle_exchanges;       ///< and of the fourth
   std::vector<std::unique_ptr<device::event>> events;  ///< taken in turn, free again when all queues are empty
   std::size_t num_events_taken = 0;
   std::unique_ptr<device::queue> queue;  ///< the rank's work
@@ -26,23 +27,28 @@ struct rank {
   std::unique_ptr<device::queue> copies;
   /// Copies out while `copies` brings others in; null until a driver asks for it (run_context::open_copies_out()).
   std::unique_ptr<device::queue> copies_out;
+  /// Exchanges beside the work; null until a driver asks for it (run_context::open_exchanges()).
+  std::unique_ptr<device::queue> exchanges;
 
-  /// Calls f(queue) for the one to three queues.
+  /// Calls f(queue) for the one to four queues.
   template <class F>
   void for_each_queue(F&& f) {
     f(*queue);
     if (copies != nullptr) f(*copies);
     if (copies_out != nullptr) f(*copies_out);
+    if (exchanges != nullptr) f(*exchanges);
   }
   /// Marks what is_idle() waits for.
   void record_idle() {
     if (copies_out != nullptr) copies_out->record(*idle_copies_out);
+    if (exchanges != nullptr) exchanges->record(*idle_exchanges);
     if (copies != nullptr) copies->record(*idle_copies);
     queue->record(*idle);
   }
   [[nodiscard]] bool is_idle() const {
     return idle->is_complete() && (copies == nullptr || idle_copies->is_complete()) &&
-           (copies_out == nullptr || idle_copies_out->is_complete());
+           (copies_out == nullptr || idle_copies_out->is_complete()) &&
+           (exchanges == nullptr || idle_exchanges->is_complete());
   }
   [[nodiscard]] device::event& take_event() {
     if (num_events_taken == events.size()) events.push_back(device->make_event());

@@ -3,6 +3,9 @@
 // significant digit partitioning until every bucket has one owner, one all-to-all exchange, bucket sorts. Stable, any
 // number of devices.
 //
+// Devices with memory of their own exchange large inputs in rounds, beside the bucket sorts: a rank sorts what it got in
+// a round while the next one is on its way.
+//
 // Each rank has two buffers: `chunk`, where its share of the input lies, and `spare`. On a device that shares the
 // caller's memory the chunk is the caller's array itself, and the sorted buckets are left where they belong in it.
 
@@ -21,11 +24,15 @@ void run_rmg(run_context& run, const problem& sort, const rmg_extras& extras) {
   while (state.has_spanning_buckets()) {
     state.count_pending();
     if (state.finish_if_ordered()) return;
+    state.plan_pass();
     state.partition_pending();
   }
-  state.make_plan();
-  state.exchange_buckets();
-  state.sort_buckets();
+  state.begin_exchange();
+  for (unsigned round = 0; round < state.num_rounds(); ++round) {
+    state.exchange_round(round);
+    state.sort_arrived(round);
+  }
+  state.finish();
 }
 
 extern constinit const entry rmg_algorithm{

@@ -17,6 +17,13 @@ namespace {
 /// a chunk are refined.
 constexpr std::uint64_t large_parts_of_a_chunk = 16;
 
+/// The first round of an exchange has nothing to travel beside, and the last sort either: parts of a rank's share that
+/// are this small leave little uncovered. Every round has a kernel on each source, and a wait for each receiver.
+constexpr std::uint64_t most_rounds = 32;
+constexpr std::uint64_t least_round_bytes = std::uint64_t{16} << 20;
+/// The local sorts of a round run side by side.
+constexpr unsigned least_sorts_of_a_round = 4;
+
 /// Every rank may hold a slice of every bucket of a pass, and as many buckets as ranks may be refined in it: the
 /// planner's counts are to stay within megabytes.
 unsigned widest_planned_bits(unsigned num_ranks) {
@@ -87,6 +94,15 @@ plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& r
   }
   if (!p.target_counts.empty()) p.epsilon = 0;
   return p;
+}
+
+plan::round_sizes exchange_rounds(const problem& sort, const std::vector<rank>& ranks, const sort_settings& options,
+                                  const plan::parameters& p) {
+  if (sort.others != nullptr || ranks.size() == 1) return {};
+  if (options.hooks.round_keys != 0) return {.least_keys = options.hooks.round_keys};
+  if (std::ranges::any_of(ranks, [](const rank& r) { return r.device->shares_host_memory(); })) return {};
+  return {.least_keys = std::max(largest_target(p) / most_rounds, least_round_bytes / sort.shape.bytes()),
+          .least_sorts = least_sorts_of_a_round};
 }
 
 void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_settings& options) {

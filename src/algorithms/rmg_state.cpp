@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "device/exchange_work.hpp"
+
 namespace spansort::algorithms {
 namespace {
 
@@ -20,22 +22,25 @@ rmg_state::rmg_state(run_context& run, const problem& sort, const rmg_extras& ex
       first_rank_(first_rank_of(sort)),
       place_(make_input_place(run, sort)),
       others_(make_rmg_others(run, sort)),
-      planner_(plan_parameters(sort, run.ranks(), run.options(), extras)),
+      params_(plan_parameters(sort, run.ranks(), run.options(), extras)),
+      planner_(params_),
+      pending_(planner_.pending()),
+      round_sizes_(exchange_rounds(sort, run.ranks(), run.options(), params_)),
       buffers_(run.num_ranks()) {
   for (unsigned r = 0; r < run.num_ranks(); ++r) {
-    const std::uint64_t capacity = rank_capacity(planner_.params(), planned(r));
+    const std::uint64_t capacity = rank_capacity(params_, planned(r));
     buffers_[r].spare = slot_records(run.ranks()[r], 0, sort.shape, capacity);
     buffers_[r].chunk = place_->chunk(input_share(r), capacity);
   }
   connect_ranks();
+  if (pending_.empty()) make_plan();
 }
 
 rmg_state::~rmg_state() { run_.drain(); }
 
 share rmg_state::input_share(unsigned rank) const noexcept {
-  const plan::parameters& p = planner_.params();
   const unsigned number = planned(rank);
-  return {rank, source_begin(p, number) - source_begin(p, first_rank_), source_count(p, number)};
+  return {rank, source_begin(params_, number) - source_begin(params_, first_rank_), source_count(params_, number)};
 }
 
 share rmg_state::output_share(unsigned rank) const noexcept {
@@ -55,7 +60,7 @@ void rmg_state::scatter_input() {
 void rmg_state::count_pending() {
   others_->enter("histogram");
   histograms_.clear();
-  for (const plan::refinement& bucket : planner_.pending()) {
+  for (const plan::refinement& bucket : pending_) {
     histograms_.emplace_back(bucket.slices.size(), std::vector<std::uint64_t>(bucket.digit.num_buckets()));
   }
   if (is_first_pass()) {
@@ -67,7 +72,7 @@ void rmg_state::count_pending() {
 }
 
 void rmg_state::count_pieces() {
-  const plan::refinement& root = planner_.pending().front();
+  const plan::refinement& root = pending_.front();
   const bool looks = looks_for_order();
   for (piece& p : pieces_) {
     device::queue& queue = *run_.ranks()[p.rank].queue;
@@ -94,7 +99,8 @@ void rmg_state::count_slices() {
   for_each_slice([&](const plan::refinement& bucket, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
     if (!is_mine(slice.rank)) return;
     const unsigned rank = slice.rank - first_rank_;
-    const device::records at = advance(sort_.shape, buffers_[rank].current(), slice.offset);
+    const device::records at =
+        advance(sort_.shape, buffers_[rank].current(), layout_.place_of(slice.rank, slice.offset));
     run_.ranks()[rank].queue->histogram({.shape = sort_.shape,
                                          .keys = at.keys,
                                          .num_keys = slice.count,
@@ -147,6 +153,12 @@ bool rmg_state::finish_if_ordered() {
   return true;
 }
 
+void rmg_state::plan_pass() {
+  planner_.add_pass(histograms_);
+  if (is_first_pass()) layout_ = lay_out(params_, planner_.buckets(), round_sizes_);
+  if (planner_.pending().empty()) make_plan();
+}
+
 void rmg_state::partition_pending() {
   others_->enter("partition");
   std::uint64_t num_keys = 0;
@@ -156,9 +168,8 @@ void rmg_state::partition_pending() {
     partition_slice(slice.rank - first_rank_, slice, bucket.digit, counts);
     num_keys += slice.count;
   });
-  // The plan needs the counts alone: it is made while the devices partition.
   run_.mark_phase("partition", fraction_after_partitioning * (is_first_pass() ? 0.8 : 0.95), num_keys);
-  planner_.add_pass(histograms_);
+  pending_ = planner_.pending();
   ++num_passes_;
 }
 
@@ -169,17 +180,26 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
   device::queue& queue = *run_.ranks()[rank].queue;
   const bool is_again = b.is_partitioned;  // then out of `spare`, into the chunk, and back
   if (is_again) place_->begin_overwriting();
-  const device::records from = advance(shape, b.current(), slice.offset);
-  const device::records to = advance(shape, is_again ? b.chunk : b.spare, slice.offset);
+  const std::uint64_t place = is_first_pass() ? 0 : layout_.place_of(slice.rank, slice.offset);
+  const device::records from = advance(shape, b.current(), place);
+  const device::records to = advance(shape, is_again ? b.chunk : b.spare, place);
 
+  // The first pass lays the chunk out by rounds; later ones reorder one of its buckets.
   std::vector<device::records> destinations(counts.size());
   std::uint64_t offset = 0;
   for (std::size_t d = 0; d < counts.size(); ++d) {
-    destinations[d] = advance(shape, to, offset);
+    const std::uint64_t place_of_bucket = is_first_pass() ? layout_.place_of(slice.rank, offset) : offset;
+    destinations[d] = advance(shape, to, place_of_bucket);
     offset += counts[d];
   }
-  queue.partition(
-      {.shape = shape, .source = from, .num_keys = slice.count, .digit = digit, .destinations = destinations.data()});
+  const device::partition_request request{
+      .shape = shape, .source = from, .num_keys = slice.count, .digit = digit, .destinations = destinations.data()};
+  auto* const loose = shape.value_bytes == 0 ? dynamic_cast<device::loose_partitioner*>(&queue) : nullptr;
+  if (loose != nullptr) {
+    loose->partition_in_any_order(request);
+  } else {
+    queue.partition(request);
+  }
   b.is_partitioned = true;
   if (!is_again) return;
   queue.copy(from.keys, to.keys, slice.count * shape.codec.width_bytes(), "partition");
@@ -188,10 +208,11 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
 
 void rmg_state::make_plan() {
   plan_ = std::move(planner_).finish();
+  rounds_ = plan_rounds(plan_, layout_, round_sizes_);
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
     buffers_[r].owned = place_->owned(output_share(r), buffers_[r].chunk);
+    if (place_->ends_where_owned()) buffers_[r].freed = find_freed_places(rounds_, planned(r));
   }
-  find_closed_ranks();
   sort_report& report = run_.report();
   report.algorithm = "rmg";
   report.input_shape = "general";
@@ -201,31 +222,63 @@ void rmg_state::make_plan() {
   for (unsigned r = 0; r < run_.num_ranks(); ++r) report.ranks[r].num_keys_out = plan_.rank_count(planned(r));
 }
 
-void rmg_state::sort_buckets() {
+std::vector<rmg_state::sort_range> rmg_state::sort_ranges(unsigned rank, unsigned round) const {
+  const plan::round_group& group = rounds_.groups[planned(rank)][round];
+  const bool is_closed = buffers_[rank].is_closed;
+  std::vector<sort_range> ranges;
+  for (const plan::local_sort& bucket : std::span(plan_.local_sorts).subspan(group.first_sort, group.num_sorts)) {
+    const bool lies_in_spare = is_closed ? buffers_[rank].lies_in_spare() : arrives_in_spare(rank, round, bucket.bits);
+    if (ranges.empty() || ranges.back().lies_in_spare != lies_in_spare) ranges.push_back({round, lies_in_spare});
+    ranges.back().segments.push_back({bucket.offset, bucket.count, bucket.bits});
+  }
+  return ranges;
+}
+
+void rmg_state::sort_arrived(unsigned round) {
   others_->enter("local sort");
   run_.commit();
-  std::vector<std::vector<device::sort_segment>> segments(run_.num_ranks());
-  for (const plan::local_sort& bucket : plan_.local_sorts) {
-    if (is_mine(bucket.rank)) segments[bucket.rank - first_rank_].push_back({bucket.offset, bucket.count, bucket.bits});
-  }
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    for (const bucket_batch& batch : place_->batches(r, std::move(segments[r]), buffers_[r].lies_in_spare())) {
-      sort_batch(r, batch);
+    rank_buffers& b = buffers_[r];
+    const std::size_t num_groups = rounds_.groups[planned(r)].size();
+    while (b.next_sorted < num_groups &&
+           (b.is_closed || (b.next_sorted <= round && rounds_until_free(r, b.next_sorted) <= round + 1))) {
+      sort_round(r, b.next_sorted++);
+      if (b.freed && b.next_sorted <= b.freed->first_round) {
+        run_.ranks()[r].queue->record(*b.home_sorted.emplace_back(&run_.ranks()[r].take_event()));
+      }
     }
   }
+}
+
+void rmg_state::sort_round(unsigned rank, unsigned round) {
+  await_round(rank, round);
+  for (sort_range& range : sort_ranges(rank, round)) {
+    for (const bucket_batch& batch : place_->batches(rank, std::move(range.segments), range.lies_in_spare)) {
+      sort_batch(rank, range, batch);
+    }
+  }
+}
+
+void rmg_state::finish() {
   run_.finish_phase("local sort", 1.0, sort_.num_keys);
   if (run_.report().wants_plan) run_.report().plan_json = to_json(plan_);
 }
 
-void rmg_state::sort_batch(unsigned rank, const bucket_batch& batch) {
+void rmg_state::sort_batch(unsigned rank, const sort_range& range, const bucket_batch& batch) {
+  const device::record_shape& shape = sort_.shape;
   const rank_buffers& b = buffers_[rank];
-  const device::records& source = b.lies_in_spare() ? b.spare : b.owned;
-  const device::records& alternate = b.lies_in_spare() ? b.owned : b.spare;
-  run_.ranks()[rank].queue->local_sort({.shape = sort_.shape,
+  const std::uint64_t lower_by = lower_in_spare(rank, range.round);
+  const device::records in_owned = advance(shape, b.owned, batch.offset);
+  const device::records in_spare = advance(shape, b.spare, batch.offset - lower_by);
+  const device::records& source = range.lies_in_spare ? in_spare : in_owned;
+  const device::records& alternate = range.lies_in_spare ? in_owned : in_spare;
+  std::vector<device::sort_segment> segments = batch.segments;
+  for (device::sort_segment& s : segments) s.begin -= batch.offset;
+  run_.ranks()[rank].queue->local_sort({.shape = shape,
                                         .source = source,
                                         .alternate = alternate,
                                         .result_in_alternate = batch.in_alternate,
-                                        .segments = batch.segments,
+                                        .segments = std::move(segments),
                                         .looks_for_order = false});
   place_->gather(output_share(rank), batch, batch.in_alternate ? alternate : source);
 }

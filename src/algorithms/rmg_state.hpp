@@ -14,6 +14,7 @@
 #include "algorithms/rmg_others.hpp"
 #include "algorithms/run_context.hpp"
 #include "plan/planner.hpp"
+#include "plan/rounds.hpp"
 
 namespace spansort::algorithms {
 
@@ -28,6 +29,11 @@ namespace spansort::algorithms {
 /// sort finishes in one trip through memory.
 [[nodiscard]] plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks,
                                                const sort_settings& options, const rmg_extras& extras = {});
+
+/// Returns how finely the exchange is cut into rounds: not at all between processes, on devices that share the caller's
+/// memory, and where a round would not be worth its launches.
+[[nodiscard]] plan::round_sizes exchange_rounds(const problem& sort, const std::vector<rank>& ranks,
+                                                const sort_settings& options, const plan::parameters& p);
 
 /// Throws invalid_argument when a resident part has too little room for what it may end with.
 void check_part_capacities(const problem& sort, const std::vector<rank>& ranks, const sort_settings& options);
@@ -44,7 +50,7 @@ class rmg_state {
   rmg_state& operator=(const rmg_state&) = delete;
 
   /// The root bucket spans all ranks at first.
-  [[nodiscard]] bool has_spanning_buckets() const noexcept { return !planner_.pending().empty(); }
+  [[nodiscard]] bool has_spanning_buckets() const noexcept { return !pending_.empty(); }
   [[nodiscard]] const plan::sort_plan& plan() const noexcept { return plan_; }
 
   /// Section 3: chunks of equal size, in pieces that are counted as they arrive.
@@ -53,15 +59,21 @@ class rmg_state {
   void count_pending();
   /// Returns whether the first count found an input in order, which is then finished. Only where the extras ask for it.
   [[nodiscard]] bool finish_if_ordered();
+  /// Section 3.1: says who owns which of the counted buckets; of the last ones also what travels in which round, and
+  /// what is sorted.
+  void plan_pass();
   /// Section 3.1: every rank reorders those slices; skipped where one bucket holds a whole slice.
   void partition_pending();
-  /// Turns the last pass into transfers and local sorts.
-  void make_plan();
-  /// Section 3.2: one all-to-all exchange; ranks whose keys are all their own skip it.
-  void exchange_buckets();
-  /// Section 3.3: each rank sorts its buckets on the bits not yet examined. On devices with memory of their own a
-  /// finished one is copied back to the caller while the next is being sorted.
-  void sort_buckets();
+  /// Section 3.2: one all-to-all exchange, in rounds; ranks whose keys are all their own skip it.
+  void begin_exchange();
+  [[nodiscard]] unsigned num_rounds() const noexcept { return rounds_.num_rounds(); }
+  void exchange_round(unsigned round);
+  /// Section 3.3: each rank sorts the buckets that have arrived with this round or before on the bits not yet examined,
+  /// as far as there is room. On devices with memory of their own a finished one is copied back to the caller while the
+  /// next is being sorted.
+  void sort_arrived(unsigned round);
+  /// Waits for all of that.
+  void finish();
 
  private:
   /// A stretch of a rank's chunk, counted on its own in the first pass.
@@ -75,14 +87,24 @@ class rmg_state {
   /// One rank's buffers. Both hold all that the rank may have before or after the exchange, but for a
   /// chunk that is the caller's memory.
   struct rank_buffers {
-    device::records chunk;        ///< the input's share
-    device::records spare;        ///< the partitioned chunk, once there is one
-    device::records owned;        ///< the rank's part of the sorted whole, where it ends up
-    bool is_partitioned = false;  ///< the chunk lies, in bucket order, in `spare`
-    bool is_closed = false;       ///< all its keys are its own, in place: no exchange
+    device::records chunk;                         ///< the input's share
+    device::records spare;                         ///< the partitioned chunk, once there is one
+    device::records owned;                         ///< the rank's part of the sorted whole, where it ends up
+    bool is_partitioned = false;                   ///< the chunk lies, in bucket order, in `spare`
+    bool is_closed = false;                        ///< all its keys are its own, in place: no exchange
+    std::optional<plan::freed_places> freed = {};  ///< places of `spare` that its keys may arrive in
+    unsigned next_sorted = 0;                      ///< its first round that is not being sorted
+    std::vector<device::event*> home_sorted = {};  ///< by round, before those of freed places: it has been sorted
     [[nodiscard]] const device::records& current() const noexcept { return is_partitioned ? spare : chunk; }
     /// Its part of the sorted whole lies in `spare` and not where it is to end up.
     [[nodiscard]] bool lies_in_spare() const noexcept { return is_closed && is_partitioned; }
+  };
+
+  /// Neighbouring local sorts of a rank in a round.
+  struct sort_range {
+    unsigned round = 0;
+    bool lies_in_spare = false;
+    std::vector<device::sort_segment> segments = {};
   };
 
   using slice_histograms = std::vector<std::vector<std::vector<std::uint64_t>>>;  // [bucket][slice][digit]
@@ -97,21 +119,36 @@ class rmg_state {
   /// Calls f(bucket, slice, its counts) for all slices of pending buckets.
   template <class F>
   void for_each_slice(F&& f) {
-    for (std::size_t i = 0; i < planner_.pending().size(); ++i) {
-      const plan::refinement& bucket = planner_.pending()[i];
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+      const plan::refinement& bucket = pending_[i];
       for (std::size_t j = 0; j < bucket.slices.size(); ++j) f(bucket, bucket.slices[j], histograms_[i][j]);
     }
   }
   void share_counts();
   void count_pieces();
   void count_slices();
-  void sort_batch(unsigned rank, const bucket_batch& batch);
+  void make_plan();
+  void sort_round(unsigned rank, unsigned round);
+  [[nodiscard]] std::vector<sort_range> sort_ranges(unsigned rank, unsigned round) const;
+  void sort_batch(unsigned rank, const sort_range& range, const bucket_batch& batch);
   void partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,
                        const std::vector<std::uint64_t>& counts);
-  [[nodiscard]] std::vector<transport::endpoint> clear_the_way();
-  /// Returns what the exchange has to move; ranks that are closed send nothing.
-  [[nodiscard]] std::vector<plan::transfer> open_transfers() const;
-  [[nodiscard]] std::uint64_t keys_between_own(std::span<const plan::transfer> transfers) const;
+  void clear_the_way();
+  [[nodiscard]] std::uint64_t keys_between_own() const;
+  void execute(std::span<const plan::transfer> transfers, bool into_spare);
+  /// Has the exchange's queues wait until keys of a round may arrive in places that earlier rounds have left.
+  void await_freed_places(unsigned round);
+  /// Has the rank's queue wait until its keys of a round have arrived, and the places that their sort needs are free.
+  void await_round(unsigned rank, unsigned round);
+  /// Returns whether a local sort takes its records from `spare`, where they arrive, and leaves them in `owned`.
+  [[nodiscard]] bool arrives_in_spare(unsigned rank, unsigned round, keys::bit_range bits) const;
+  /// Returns whether the transfer's records arrive in the receiver's `spare`.
+  [[nodiscard]] bool arrives_in_spare(const plan::transfer& t, unsigned round) const;
+  [[nodiscard]] bool goes_in_rounds() const noexcept { return rounds_.num_rounds() > 1; }
+  /// Returns the number of rounds after which nothing unsent lies where a rank's sort of a round needs `spare`.
+  [[nodiscard]] unsigned rounds_until_free(unsigned rank, unsigned round) const;
+  /// Returns how much lower than in `owned` the records of a round lie in `spare`, before or while they are sorted.
+  [[nodiscard]] std::uint64_t lower_in_spare(unsigned rank, unsigned round) const;
   /// Sets up how every pair of this process's ranks exchanges; takes the memory for it.
   void connect_ranks();
   void find_closed_ranks();
@@ -125,12 +162,19 @@ class rmg_state {
   unsigned first_rank_;
   std::unique_ptr<input_place> place_;
   std::unique_ptr<rmg_others> others_;
+  plan::parameters params_;
   plan::planner planner_;
+  std::vector<plan::refinement> pending_;  ///< buckets that are counted and partitioned in this pass
+  plan::round_sizes round_sizes_;
+  plan::chunk_layout layout_;  ///< of chunks that have been partitioned
   plan::sort_plan plan_;
+  plan::round_plan rounds_;
   std::vector<rank_buffers> buffers_;
   slice_histograms histograms_;  ///< of pending buckets; other processes' slices among them
   std::vector<piece> pieces_;    ///< of all chunks, in order
   std::optional<rank_exchange> exchange_;
+  std::vector<std::vector<device::event*>>
+      sent_;  ///< by round and rank: what its queue for exchanges had to do is done
   unsigned num_passes_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <thread>
 
+#include "device/exchange_work.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::algorithms {
@@ -20,6 +21,7 @@ constexpr int queue_of_work = 0;
 constexpr int queue_of_copies = 1;
 constexpr int queue_of_the_host = 2;
 constexpr int queue_of_copies_out = 3;
+constexpr int queue_of_exchanges = 4;
 
 }  // namespace
 
@@ -111,8 +113,7 @@ void run_context::throw_if_cancelled() {
 }
 
 void run_context::join_queues() {
-  std::vector<device::event*> done;
-  for (rank& r : ranks_) r.queue->record(*done.emplace_back(&r.take_event()));
+  const std::vector<device::event*> done = mark_ends([](rank& r) -> device::queue& { return *r.queue; });
   for (std::size_t waiting = 0; waiting < ranks_.size(); ++waiting) {
     for (std::size_t awaited = 0; awaited < ranks_.size(); ++awaited) {
       if (waiting != awaited) ranks_[waiting].queue->wait(*done[awaited]);
@@ -126,6 +127,26 @@ void run_context::open_copies_out() {
     r.idle_copies_out = r.device->make_event();
     r.copies_out = r.device->make_queue();
     r.copies_out->set_monitor(&monitor_);
+  }
+}
+
+void run_context::open_exchanges() {
+  const std::vector<device::event*> done = mark_ends([](rank& r) -> device::queue& { return *r.queue; });
+  for (rank& r : ranks_) {
+    if (r.exchanges == nullptr) {
+      r.idle_exchanges = r.device->make_event();
+      auto* const own = dynamic_cast<device::exchanging_device*>(r.device.get());
+      r.exchanges = own != nullptr ? own->make_exchange_queue() : r.device->make_queue();
+    }
+    r.exchanges->set_monitor(&monitor_);
+    for (device::event* const e : done) r.exchanges->wait(*e);
+  }
+}
+
+void run_context::join_exchanges() {
+  const std::vector<device::event*> done = mark_ends([](rank& r) -> device::queue& { return *r.exchanges; });
+  for (rank& r : ranks_) {
+    for (device::event* const e : done) r.exchanges->wait(*e);
   }
 }
 
@@ -159,6 +180,7 @@ void run_context::collect_timeline() {
     collect_timeline(r.queue.get(), static_cast<int>(i), queue_of_work);
     collect_timeline(r.copies.get(), static_cast<int>(i), queue_of_copies);
     collect_timeline(r.copies_out.get(), static_cast<int>(i), queue_of_copies_out);
+    collect_timeline(r.exchanges.get(), static_cast<int>(i), queue_of_exchanges);
   }
 }
 

@@ -109,6 +109,11 @@ class run_context {
   /// Gives every rank that copies beside its work a queue for copies out.
   void open_copies_out();
 
+  /// Gives every rank a queue for exchanges, which waits for what is now queued as any rank's work.
+  void open_exchanges();
+  /// Every rank's exchanges wait for what is now queued as every other rank's exchanges.
+  void join_exchanges();
+
   /// Commits to the result: from here on the caller's arrays are overwritten, and nothing can be cancelled.
   void commit() noexcept { can_cancel_ = false; }
   [[nodiscard]] bool output_has_begun() const noexcept { return !can_cancel_; }
@@ -122,6 +127,14 @@ class run_context {
   /// The first failure, or null.
   [[nodiscard]] std::exception_ptr synchronize_all() noexcept;
   void throw_if_cancelled();
+
+  /// Marks what is now queued in the queue `of(rank)` of each rank.
+  template <class Queue>
+  [[nodiscard]] std::vector<device::event*> mark_ends(Queue&& of) {
+    std::vector<device::event*> ends;
+    for (rank& r : ranks_) of(r).record(*ends.emplace_back(&r.take_event()));
+    return ends;
+  }
 
   std::vector<rank>& ranks_;
   const sort_settings& options_;

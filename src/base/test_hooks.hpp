@@ -27,6 +27,7 @@ struct test_hooks {
   bool host_separate_memory = false;    ///< host devices pretend to have memory of their own: data is copied in and out
   std::uint64_t copy_piece_bytes = 0;   ///< bytes copied at a time to and from devices with memory of their own
   std::uint64_t device_chunk_keys = 0;  ///< records that a device sorts at a time in `out_of_core`
+  std::uint64_t round_keys = 0;         ///< keys that a rank gets in a round of the exchange, on devices of any kind
   std::uint64_t several_devices_keys = 0;  ///< from this many keys on `auto` uses all devices of the list
   bool cub_local_sort = false;             ///< CUB does GPUs' local sorts of the key and value widths that it can sort
   bool exchange_through_host = false;      ///< the exchange acts as if no device reached another's memory

@@ -114,6 +114,9 @@ class planner {
 
   [[nodiscard]] const parameters& params() const noexcept { return params_; }
 
+  /// All buckets of the passes so far, in order, with the ranks that hold them.
+  [[nodiscard]] const std::vector<bucket>& buckets() const noexcept { return buckets_; }
+
   /// Spanning buckets of this pass; empty: the partitioning phase is over.
   [[nodiscard]] const std::vector<refinement>& pending() const noexcept { return pending_; }
 

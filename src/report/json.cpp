@@ -47,7 +47,7 @@ std::size_t row_of(const sort_report& report, int rank, int queue) {
 }
 
 json row_name(const sort_report& report, int rank, int queue) {
-  constexpr std::array<const char*, 4> queues{"", ", copies", ", other processes", ", copies out"};
+  constexpr std::array<const char*, 5> queues{"", ", copies", ", other processes", ", copies out", ", exchange"};
   const auto at = static_cast<std::size_t>(queue);
   const std::string name = rank == activity_of_files
                                ? file_rows.at(at)

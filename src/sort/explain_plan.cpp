@@ -36,9 +36,9 @@ plan_explanation explain_plan(const const_key_span keys, direction d, const sort
   state.scatter_input();
   while (state.has_spanning_buckets()) {
     state.count_pending();
+    state.plan_pass();
     state.partition_pending();
   }
-  state.make_plan();
   return {draw(state.plan()), to_json(state.plan())};
 }
 

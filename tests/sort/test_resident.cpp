@@ -99,9 +99,22 @@ sort_options options_for(const std::string& list, const test_tuning& tuning = {}
   return options;
 }
 
+/// Ranks that get their keys in rounds, and sort in passes of eight bits from one array to the other and back.
+test_tuning in_rounds(bool through_host) {
+  return {.radix_bits = 8,
+          .fuse_threshold = 0,
+          .host_separate_memory = true,
+          .round_keys = 100,
+          .exchange_through_host = through_host};
+}
+
 const std::vector<test_tuning>& tunings() {
-  static const std::vector<test_tuning> all{
-      {}, {.radix_bits = 3}, {.exchange_through_host = true}, {.radix_bits = 4, .host_bucket_bytes = 512}};
+  static const std::vector<test_tuning> all{{},
+                                            {.radix_bits = 3},
+                                            {.exchange_through_host = true},
+                                            {.radix_bits = 4, .host_bucket_bytes = 512},
+                                            in_rounds(false),
+                                            in_rounds(true)};
   return all;
 }
 
@@ -153,13 +166,44 @@ TEST_P(resident_test, BalancesWithinSlack) {
 TEST_P(resident_test, PairsAreStable) {
   for (const std::uint64_t value_bytes : {4u, 8u, 16u}) {
     for (const key_type type : {key_type::u8, key_type::bf16, key_type::f32, key_type::u64}) {
-      const std::uint64_t n = 30'000;
-      const oracle expected = make_oracle(type, n, {distribution_kind::zipf, 1}, seed_for(2), true);
-      const counts sizes = random_sizes(random, n, num_shards);
-      shards_under_test data(devices_under_test(list), expected, sizes, sizes, value_bytes);
-      resident_sorter(options_for(list)).sort_pairs({type, data.shards()}, value_bytes, direction::descending);
-      ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_of_pairs()));
-      ASSERT_EQ(data.all_indices(), expected.order()) << name(type) << ", values of " << value_bytes;
+      for (const test_tuning& tuning : {test_tuning{}, in_rounds(false)}) {
+        const std::uint64_t n = 30'000;
+        const oracle expected = make_oracle(type, n, {distribution_kind::zipf, 1}, seed_for(2), true);
+        const counts sizes = random_sizes(random, n, num_shards);
+        shards_under_test data(devices_under_test(list), expected, sizes, sizes, value_bytes);
+        const base::test_hooks_scope hooks(tuning.hooks());
+        resident_sorter(options_for(list, tuning))
+            .sort_pairs({type, data.shards()}, value_bytes, direction::descending);
+        ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_of_pairs()));
+        ASSERT_EQ(data.all_indices(), expected.order()) << name(type) << ", values of " << value_bytes;
+      }
+    }
+  }
+}
+
+TEST_P(resident_test, KeysOfRoundsArriveWhereOthersHaveLeft) {
+  const std::uint64_t n = 120'000;
+  const std::uint64_t part = n / num_shards;
+  for (const distribution& d : {distribution{distribution_kind::uniform}, distribution{distribution_kind::sorted},
+                                distribution{distribution_kind::reverse}, distribution{distribution_kind::zipf, 0.5}}) {
+    for (const std::uint64_t value_bytes : {0u, 8u}) {
+      const oracle expected = make_oracle(key_type::u32, n, d, seed_for(3), false);
+      counts sizes(num_shards, part);
+      sizes.back() += n % num_shards;
+      shards_under_test data(devices_under_test(list), expected, sizes, counts(num_shards, 2 * part + 64), value_bytes);
+      test_tuning tuning = in_rounds(value_bytes != 0);
+      tuning.epsilon = 0.05;
+      tuning.round_keys = part / 16;
+      const base::test_hooks_scope hooks(tuning.hooks());
+      resident_sorter s(options_for(list, tuning));
+      if (value_bytes == 0) {
+        s.sort({key_type::u32, data.shards()}, direction::ascending, shard_sizes::balanced);
+      } else {
+        s.sort_pairs({key_type::u32, data.shards()}, value_bytes, direction::ascending, shard_sizes::balanced);
+        ASSERT_EQ(data.all_indices(), expected.order());
+      }
+      ASSERT_TRUE(
+          std::ranges::equal(data.all_keys(), value_bytes == 0 ? expected.keys_alone() : expected.keys_of_pairs()));
     }
   }
 }

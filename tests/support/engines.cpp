@@ -60,6 +60,12 @@ test_tuning staged(test_tuning t) {
   return t;
 }
 
+/// The exchange goes in rounds, in each of which a rank gets this many keys.
+test_tuning in_rounds_of(std::uint64_t num_keys, test_tuning t) {
+  t.round_keys = num_keys;
+  return t;
+}
+
 /// An algorithm that no engine names is tested all the same.
 std::vector<engine> with_all_algorithms(std::vector<engine> engines) {
   std::erase_if(engines, [](const engine& e) { return !is_offered(parse_algorithm(e.algorithm)); });
@@ -142,7 +148,7 @@ std::string engine::describe() const {
        << ", .host_bucket_bytes = " << tuning.host_bucket_bytes << ", .host_radix_bits = " << tuning.host_radix_bits
        << ", .host_tile_keys = " << tuning.host_tile_keys << ", .host_separate_memory = " << tuning.host_separate_memory
        << ", .copy_piece_bytes = " << tuning.copy_piece_bytes << ", .device_chunk_keys = " << tuning.device_chunk_keys
-       << ", .exchange_through_host = " << tuning.exchange_through_host
+       << ", .round_keys = " << tuning.round_keys << ", .exchange_through_host = " << tuning.exchange_through_host
        << ", .several_devices_keys = " << tuning.several_devices_keys << "}";
   return text.str();
 }
@@ -175,6 +181,9 @@ const std::vector<engine>& all_engines() {
       {"host:7", "rmg", tuning(small, 3, 0.2, 0.5)},
       {"host:3", "rmg", staged(tuning(small, 8, 0))},
       {"host:7", "rmg", staged(with_own_memory(tuning(small, 3, 0.2)))},
+      {"host:3", "rmg", in_rounds_of(50, with_own_memory(tuning(small, 5, 0.2, 0)))},
+      {"host:7", "rmg", in_rounds_of(1, tuning(tiny, 8, 0.005, 0))},
+      {"host:2", "rmg", in_rounds_of(10, staged(with_own_memory(tuning(small, 8, 0, 0))))},
       {"cpu", "auto", with_own_memory({})},
       {"cpu", "out_of_core", in_parts_of(300, tuning(small))},
       {"host:3", "out_of_core", in_parts_of(100, with_own_memory(tuning(small)))},

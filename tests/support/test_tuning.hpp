@@ -21,6 +21,7 @@ struct test_tuning {
   bool host_separate_memory = false;
   std::uint64_t copy_piece_bytes = 0;
   std::uint64_t device_chunk_keys = 0;
+  std::uint64_t round_keys = 0;
   bool corrupt_peer_probes = false;
   bool cub_local_sort = false;
   bool exchange_through_host = false;
@@ -40,6 +41,7 @@ struct test_tuning {
             .host_separate_memory = host_separate_memory,
             .copy_piece_bytes = copy_piece_bytes,
             .device_chunk_keys = device_chunk_keys,
+            .round_keys = round_keys,
             .several_devices_keys = several_devices_keys,
             .cub_local_sort = cub_local_sort,
             .exchange_through_host = exchange_through_host,

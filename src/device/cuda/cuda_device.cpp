@@ -11,12 +11,13 @@
 #include "device/cuda/cuda_queue.hpp"
 #include "device/cuda/local_sort/even_keys.hpp"
 #include "device/cuda/peer_access.hpp"
+#include "device/exchange_work.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::device::cuda {
 namespace {
 
-class cuda_device final : public device {
+class cuda_device final : public device, public exchanging_device {
  public:
   explicit cuda_device(cuda_device_options options) : options_(std::move(options)) {}
 
@@ -49,6 +50,9 @@ class cuda_device final : public device {
 
   [[nodiscard]] std::unique_ptr<queue> make_queue() override {
     return std::make_unique<cuda_queue>(options_.ordinal, scratch_, options_.local_sort);
+  }
+  [[nodiscard]] std::unique_ptr<queue> make_exchange_queue() override {
+    return std::make_unique<cuda_queue>(options_.ordinal, scratch_, options_.local_sort, queue_use::exchange);
   }
   [[nodiscard]] std::unique_ptr<event> make_event() override { return std::make_unique<cuda_event>(options_.ordinal); }
 

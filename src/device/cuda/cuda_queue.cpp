@@ -30,12 +30,15 @@ void CUDART_CB run_delivery(void* delivery) { (*static_cast<std::function<void()
 
 }  // namespace
 
-cuda_queue::cuda_queue(int ordinal, const buffer& scratch, std::string local_sort)
-    : cuda_queue(device_guard(ordinal), ordinal, scratch, std::move(local_sort)) {}
+cuda_queue::cuda_queue(int ordinal, const buffer& scratch, std::string local_sort, queue_use use)
+    : cuda_queue(device_guard(ordinal), ordinal, scratch, std::move(local_sort), use) {}
 
-cuda_queue::cuda_queue(const device_guard&, int ordinal, const buffer& scratch, std::string local_sort)
+cuda_queue::cuda_queue(const device_guard&, int ordinal, const buffer& scratch, std::string local_sort, queue_use use)
     : ordinal_(ordinal),
-      stream_(make_stream()),
+      use_(use),
+      stream_(use == queue_use::exchange ? make_urgent_stream() : make_stream()),
+      second_stream_(use == queue_use::exchange ? make_urgent_stream() : nullptr),
+      forked_(use == queue_use::exchange ? make_cuda_event(cudaEventDisableTiming) : nullptr),
       callers_work_(make_cuda_event(cudaEventDisableTiming)),
       scratch_(scratch),
       site_(make_launch_site(stream_.get())),
@@ -46,6 +49,7 @@ cuda_queue::~cuda_queue() {
   worker_.drain();
   // The side streams may not have been joined after a failure.
   sorter_.wait();
+  if (second_stream_ != nullptr) static_cast<void>(cudaStreamSynchronize(second_stream_.get()));
   static_cast<void>(cudaStreamSynchronize(stream_.get()));
 }
 
@@ -70,21 +74,27 @@ void cuda_queue::push(std::function<void()> body) {
 
 void cuda_queue::push_timed(std::string_view label, std::uint64_t num_keys, std::function<std::uint64_t()> body) {
   push([this, label, num_keys, watch = watch_, body = std::move(body)] {
-    const bool is_timed = watch != nullptr && watch->wants_intervals;
-    timed_work work{.label = label, .num_keys = num_keys};
-    if (is_timed) {
-      work.begin = take_event();
-      work.end = take_event();
-      SPANSORT_CUDA(cudaEventRecord(work.begin.get(), stream_.get()));
-    }
-    site_.memory = kernel_workspace::in(scratch_.data());
-    work.bytes_moved = body();
-    if (is_timed) SPANSORT_CUDA(cudaEventRecord(work.end.get(), stream_.get()));
-    if (watch != nullptr && watch->wants_progress && num_keys != 0) {
-      deliver([watch, num_keys] { watch->work_done.fetch_add(num_keys, std::memory_order_relaxed); });
-    }
-    if (is_timed) timed_.push_back(std::move(work));
+    sorter_.join(stream_.get());
+    run_timed(label, num_keys, watch, body);
   });
+}
+
+void cuda_queue::run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch,
+                           const std::function<std::uint64_t()>& body) {
+  const bool is_timed = watch != nullptr && watch->wants_intervals;
+  timed_work work{.label = label, .num_keys = num_keys};
+  if (is_timed) {
+    work.begin = take_event();
+    work.end = take_event();
+    SPANSORT_CUDA(cudaEventRecord(work.begin.get(), stream_.get()));
+  }
+  site_.memory = kernel_workspace::in(scratch_.data());
+  work.bytes_moved = body();
+  if (is_timed) SPANSORT_CUDA(cudaEventRecord(work.end.get(), end_of_work()));
+  if (watch != nullptr && watch->wants_progress && num_keys != 0) {
+    deliver([watch, num_keys] { watch->work_done.fetch_add(num_keys, std::memory_order_relaxed); });
+  }
+  if (is_timed) timed_.push_back(std::move(work));
 }
 
 event_handle cuda_queue::take_event() {
@@ -111,7 +121,7 @@ void cuda_queue::deliver(std::function<void()> delivery) {
     for (const std::function<void()>& receive : received) receive();
     delivery();
   });
-  SPANSORT_CUDA(cudaLaunchHostFunc(stream_.get(), run_delivery, &deliveries_.back()));
+  SPANSORT_CUDA(cudaLaunchHostFunc(end_of_work(), run_delivery, &deliveries_.back()));
 }
 
 void cuda_queue::copy_to_host(const void* source, std::uint64_t size_bytes, std::function<void(const void*)> receive) {
@@ -143,28 +153,45 @@ void cuda_queue::copy(void* destination, const void* source, std::uint64_t size_
   });
 }
 
+std::uint64_t cuda_queue::copy_by_engines(std::vector<copy_piece>& pieces, std::uint64_t least_bytes) {
+  std::uint64_t bytes_moved = 0;
+  unsigned num_copies = 0;
+  SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream_.get()));
+  SPANSORT_CUDA(cudaStreamWaitEvent(second_stream_.get(), forked_.get(), 0));
+  std::erase_if(pieces, [&](const copy_piece& p) {
+    if (p.size_bytes < least_bytes) return false;
+    cudaStream_t const stream = num_copies++ % 2 == 0 ? stream_.get() : second_stream_.get();
+    SPANSORT_CUDA(cudaMemcpyAsync(p.to, p.from, p.size_bytes, cudaMemcpyDefault, stream));
+    bytes_moved += 2 * p.size_bytes;
+    return true;
+  });
+  SPANSORT_CUDA(cudaEventRecord(forked_.get(), second_stream_.get()));
+  SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), forked_.get(), 0));
+  return bytes_moved;
+}
+
 void cuda_queue::copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) {
   std::erase_if(pieces, [](const copy_piece& p) { return p.size_bytes == 0 || p.to == p.from; });
   if (pieces.empty()) return;
-  push_timed(label, 0, [this, pieces = std::move(pieces), alignment_bytes] {
-    constexpr std::size_t most = kernel_workspace::counts_bytes / sizeof(piece_entry);
+  push_timed(label, 0, [this, pieces = std::move(pieces), alignment_bytes]() mutable {
     const copy_pieces_policy policy = copy_pieces_policy_of(site_.family()).sizes;
-    std::uint64_t bytes_moved = 0;
-    for (std::size_t begin = 0; begin < pieces.size(); begin += most) {
-      const std::size_t count = std::min(most, pieces.size() - begin);
-      auto* const entries = static_cast<piece_entry*>(take_staging(count * sizeof(piece_entry)));
-      std::uint64_t num_tiles = 0;
-      for (std::size_t i = 0; i < count; ++i) {
-        const copy_piece& p = pieces[begin + i];
-        entries[i] = {static_cast<char*>(p.to), static_cast<const char*>(p.from), p.size_bytes, num_tiles};
-        num_tiles += num_piece_tiles(policy, p.to, p.size_bytes);
-        bytes_moved += 2 * p.size_bytes;
+    const unsigned most_blocks =
+        use_ == queue_use::exchange ? policy.blocks_beside : site_.num_multiprocessors * policy.blocks_each;
+    std::uint64_t bytes_moved = use_ == queue_use::exchange ? copy_by_engines(pieces, policy.least_engine_bytes) : 0;
+    if (pieces.empty()) return bytes_moved;
+    piece_table table;
+    for (const copy_piece& p : pieces) {
+      if (table.num_pieces == piece_table::most_pieces) {
+        launch_copy_pieces(site_, table, most_blocks, alignment_bytes);
+        table.num_pieces = 0;
+        table.num_tiles = 0;
       }
-      auto* const table = reinterpret_cast<piece_entry*>(site_.memory.counts);
-      SPANSORT_CUDA(
-          cudaMemcpyAsync(table, entries, count * sizeof(piece_entry), cudaMemcpyHostToDevice, stream_.get()));
-      launch_copy_pieces(site_, table, static_cast<unsigned>(count), num_tiles, alignment_bytes);
+      table.pieces[table.num_pieces++] = {static_cast<char*>(p.to), static_cast<const char*>(p.from), p.size_bytes,
+                                          table.num_tiles};
+      table.num_tiles += num_piece_tiles(policy, p.to, p.size_bytes);
+      bytes_moved += 2 * p.size_bytes;
     }
+    launch_copy_pieces(site_, table, most_blocks, alignment_bytes);
     return bytes_moved;
   });
 }
@@ -280,11 +307,46 @@ void cuda_queue::partition(const partition_request& request) {
              });
 }
 
+template <class K>
+void cuda_queue::partition_in_any_order_now(const keys::codec_of<K>& codec, const partition_request& request) {
+  const std::uint64_t num_buckets = request.digit.num_buckets();
+  auto* const targets = static_cast<bucket_target*>(take_staging(num_buckets * sizeof(bucket_target)));
+  for (std::uint64_t b = 0; b < num_buckets; ++b) targets[b] = {request.destinations[b].keys, nullptr};
+  SPANSORT_CUDA(cudaMemcpyAsync(site_.memory.targets, targets, num_buckets * sizeof(bucket_target),
+                                cudaMemcpyHostToDevice, stream_.get()));
+  const partition_step step{.source = request.source,
+                            .num_keys = request.num_keys,
+                            .digit = request.digit,
+                            .targets = site_.memory.targets,
+                            .any_order = true};
+  launch_partition_step<K>(site_, codec, 0, step);
+}
+
+void cuda_queue::partition_in_any_order(const partition_request& request) {
+  SPANSORT_ASSERT(request.shape.value_bytes == 0);
+  const bool is_bijective = keys::with_width(request.shape.codec.width_bytes(), [&]<class K>() {
+    return has_unordered_partition(request.shape.codec.template of<K>(), 0);
+  });
+  if (!is_bijective || request.num_keys == 0) return partition(request);
+  std::vector<records> destinations(request.destinations, request.destinations + request.digit.num_buckets());
+  push_timed("partition", request.num_keys,
+             [this, request = partition_request(request), destinations = std::move(destinations)]() mutable {
+               request.destinations = destinations.data();
+               keys::with_width(request.shape.codec.width_bytes(), [&]<class K>() {
+                 partition_in_any_order_now<K>(request.shape.codec.template of<K>(), request);
+               });
+               return 2 * request.num_keys * request.shape.codec.width_bytes();
+             });
+}
+
 void cuda_queue::local_sort(const local_sort_request& request) {
   std::uint64_t num_keys = 0;
   for (const sort_segment& s : request.segments) num_keys += s.count;
   if (num_keys == 0) return;
-  push_timed(sorter_.choose(site_, request).label, num_keys, [this, request] { return local_sort_now(request); });
+  // The sort is not put behind those before it that are going on.
+  push([this, request, num_keys, watch = watch_] {
+    run_timed(sorter_.choose(site_, request).label, num_keys, watch, [&] { return local_sort_now(request); });
+  });
 }
 
 std::uint64_t cuda_queue::local_sort_now(const local_sort_request& request) {
@@ -339,7 +401,7 @@ void cuda_queue::record(event& e) {
   push_always([this, &recorded] {
     try {
       const device_guard guard(ordinal_);
-      if (failure_ == nullptr) SPANSORT_CUDA(cudaEventRecord(recorded.handle(), stream_.get()));
+      if (failure_ == nullptr) SPANSORT_CUDA(cudaEventRecord(recorded.handle(), end_of_work()));
     } catch (...) {
       failure_ = std::current_exception();
     }
@@ -365,6 +427,7 @@ void cuda_queue::synchronize() {
   worker_.drain();
   // This comes first and whatever fails: until then the streams write into memory that callers are about to give up.
   sorter_.wait();
+  if (second_stream_ != nullptr) static_cast<void>(cudaStreamSynchronize(second_stream_.get()));
   const cudaError_t status = cudaStreamSynchronize(stream_.get());
   const std::vector<std::function<void()>> received = std::exchange(received_, {});
   if (status == cudaSuccess && failure_ == nullptr) {

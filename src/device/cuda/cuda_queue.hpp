@@ -18,17 +18,21 @@
 #include "device/cuda/local_sort/local_sorter.hpp"
 #include "device/cuda/pinned_ring.hpp"
 #include "device/device.hpp"
+#include "device/exchange_work.hpp"
 #include "device/in_order_worker.hpp"
 #include "device/rank_sampler.hpp"
 
 namespace spansort::device::cuda {
 
-class cuda_queue final : public queue, public rank_sampler {
+/// What a queue is for: any work, or copies that run beside the work of another queue.
+enum class queue_use : std::uint8_t { work, exchange };
+
+class cuda_queue final : public queue, public rank_sampler, public loose_partitioner {
  public:
   /// `scratch` outlives the queue. Before work is queued it holds kernel_workspace::size_bytes and, behind them, what
   /// local_sort_scratch_bytes(local_sort) says. Queues of one device share it, so only one of them may be given
   /// anything but copies. `local_sort` names the preferred algorithm, or is "".
-  cuda_queue(int ordinal, const buffer& scratch, std::string local_sort);
+  cuda_queue(int ordinal, const buffer& scratch, std::string local_sort, queue_use use = queue_use::work);
   ~cuda_queue() override;
 
   void copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) override;
@@ -38,6 +42,7 @@ class cuda_queue final : public queue, public rank_sampler {
   void bracket_ranks(const bracket_request& request) override;
   void sum_blocks(const sum_request& request) override;
   void partition(const partition_request& request) override;
+  void partition_in_any_order(const partition_request& request) override;
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;
   void merge(const merge_request& request) override;
@@ -52,7 +57,7 @@ class cuda_queue final : public queue, public rank_sampler {
 
  private:
   /// The guard keeps the GPU current while members are made.
-  cuda_queue(const device_guard&, int ordinal, const buffer& scratch, std::string local_sort);
+  cuda_queue(const device_guard&, int ordinal, const buffer& scratch, std::string local_sort, queue_use use);
 
   /// Work between two events of the stream.
   struct timed_work {
@@ -77,12 +82,22 @@ class cuda_queue final : public queue, public rank_sampler {
   void push_always(std::function<void()> body);
   /// Runs `body` on the queue's thread, with its GPU current. After a failure it is skipped.
   void push(std::function<void()> body);
-  /// Runs `body` likewise, between two events. `body` puts work on the stream and returns the bytes that it moves.
+  /// Runs `body` likewise, between two events. `body` puts work on the stream, behind all that the queue was given, and
+  /// returns the bytes that it moves.
   void push_timed(std::string_view label, std::uint64_t num_keys, std::function<std::uint64_t()> body);
 
   // The queue's thread alone calls what follows.
 
+  /// Returns a stream that is behind all work of the queue.
+  [[nodiscard]] cudaStream_t end_of_work() { return sorter_.end_of_work(stream_.get()); }
+  /// Runs `body` between two events, and tells of its keys.
+  void run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch,
+                 const std::function<std::uint64_t()>& body);
+  /// Leaves large pieces to copy engines and takes them out of the list; returns their bytes.
+  std::uint64_t copy_by_engines(std::vector<copy_piece>& pieces, std::uint64_t least_bytes);
   void copy_now(void* destination, const void* source, std::uint64_t size_bytes);
+  template <class K>
+  void partition_in_any_order_now(const keys::codec_of<K>& codec, const partition_request& request);
   template <class K>
   void bracket_now(const bracket_request& request);
   std::uint64_t local_sort_now(const local_sort_request& request);
@@ -95,8 +110,11 @@ class cuda_queue final : public queue, public rank_sampler {
   [[nodiscard]] event_handle take_event();
 
   int ordinal_;
+  queue_use use_;
   monitor* watch_ = nullptr;
   stream_handle stream_;
+  stream_handle second_stream_;  ///< of exchanges: two copy engines work at a time
+  event_handle forked_;
   event_handle callers_work_;  ///< what a stream of the caller's had to do when wait_for_stream() was called
   const buffer& scratch_;
   launch_site site_;

@@ -36,6 +36,15 @@ using pinned_memory = std::unique_ptr<void, pinned_memory_deleter>;
   SPANSORT_CUDA(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
   return stream_handle(made);
 }
+/// Returns a stream whose kernels begin before those of other streams that wait for room.
+[[nodiscard]] inline stream_handle make_urgent_stream() {
+  int least_urgent = 0;
+  int most_urgent = 0;
+  SPANSORT_CUDA(cudaDeviceGetStreamPriorityRange(&least_urgent, &most_urgent));
+  cudaStream_t made = nullptr;
+  SPANSORT_CUDA(cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, most_urgent));
+  return stream_handle(made);
+}
 /// `flags`: cudaEventDefault measures time, cudaEventDisableTiming is cheaper.
 [[nodiscard]] inline event_handle make_cuda_event(unsigned flags) {
   cudaEvent_t made = nullptr;

@@ -65,8 +65,11 @@ class host_device final : public device {
             keys_worth_several};
   }
 
-  /// Buckets that fit the cache end where they are wanted, at no cost.
-  [[nodiscard]] bool prefers_alternate(const record_shape&, keys::bit_range) const override { return false; }
+  /// Buckets that fit the cache end where they are wanted, at no cost. A device that pretends to have memory of its own
+  /// pretends passes of eight bits, too.
+  [[nodiscard]] bool prefers_alternate(const record_shape&, keys::bit_range bits) const override {
+    return !options_.shares_memory && (bits.size() + 7) / 8 % 2 != 0;
+  }
   [[nodiscard]] local_sort_offer offer_local_sort(std::string_view wanted, const record_shape& shape,
                                                   std::uint64_t num_keys) const override {
     return wanted.empty() ? local_sort_offer{} : offer(wanted, shape, num_keys);

@@ -11,12 +11,12 @@ namespace {
 constexpr copy_pieces_policy compiled_policy = copy_pieces_policy_of(compiled_family).sizes;
 
 /// Returns the last piece that begins at or before `tile`.
-__device__ unsigned piece_of(const piece_entry* pieces, unsigned num_pieces, std::uint64_t tile) {
+__device__ unsigned piece_of(const piece_table& table, std::uint64_t tile) {
   unsigned first = 0;
-  unsigned count = num_pieces;
+  unsigned count = table.num_pieces;
   while (count > 1) {
     const unsigned half = count / 2;
-    if (pieces[first + half].first_tile <= tile) {
+    if (table.pieces[first + half].first_tile <= tile) {
       first += half;
       count -= half;
     } else {
@@ -30,12 +30,12 @@ __device__ unsigned piece_of(const piece_entry* pieces, unsigned num_pieces, std
 /// third of a link. Any number of blocks; no shared memory; one read and one write of each byte.
 template <class Word>
 __global__ void __launch_bounds__(compiled_policy.threads)
-    copy_pieces_kernel(const piece_entry* pieces, unsigned num_pieces, std::uint64_t num_tiles) {
+    copy_pieces_kernel(const __grid_constant__ piece_table table) {
   constexpr unsigned threads = compiled_policy.threads;
   constexpr unsigned unrolled = compiled_policy.unrolled;
   constexpr unsigned tile_words = compiled_policy.tile_bytes / sizeof(Word);
-  for (std::uint64_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
-    const piece_entry piece = pieces[piece_of(pieces, num_pieces, tile)];
+  for (std::uint64_t tile = blockIdx.x; tile < table.num_tiles; tile += gridDim.x) {
+    const piece_entry piece = table.pieces[piece_of(table, tile)];
     const std::uint64_t lead = reinterpret_cast<std::uintptr_t>(piece.to) % line_bytes / sizeof(Word);
     // Word i of the piece is word lead + i of its lines.
     Word* const to = reinterpret_cast<Word*>(piece.to) - lead;
@@ -60,13 +60,12 @@ __global__ void __launch_bounds__(compiled_policy.threads)
 
 }  // namespace
 
-void launch_copy_pieces(const launch_site& site, const piece_entry* pieces, unsigned num_pieces,
-                        std::uint64_t num_tiles, unsigned alignment_bytes) {
+void launch_copy_pieces(const launch_site& site, const piece_table& table, unsigned most_blocks,
+                        unsigned alignment_bytes) {
   const copy_pieces_policy policy = copy_pieces_policy_of(site.family()).sizes;
-  const auto blocks =
-      static_cast<unsigned>(std::min(num_tiles, std::uint64_t{site.num_multiprocessors} * policy.blocks_each));
+  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(table.num_tiles, most_blocks));
   const auto launch = [&]<class Word>() {
-    copy_pieces_kernel<Word><<<blocks, policy.threads, 0, site.stream>>>(pieces, num_pieces, num_tiles);
+    copy_pieces_kernel<Word><<<blocks, policy.threads, 0, site.stream>>>(table);
   };
   switch (alignment_bytes) {
     case 1: launch.operator()<std::uint8_t>(); break;

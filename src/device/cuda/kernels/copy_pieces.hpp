@@ -26,9 +26,18 @@ struct piece_entry {
   return (lead + size_bytes + policy.tile_bytes - 1) / policy.tile_bytes;
 }
 
-/// Copies the pieces, which lie in device memory in the order of first_tile. All addresses and sizes are multiples of
-/// `alignment_bytes`, which is 1, 2, 4, 8 or 16.
-void launch_copy_pieces(const launch_site& site, const piece_entry* pieces, unsigned num_pieces,
-                        std::uint64_t num_tiles, unsigned alignment_bytes);
+/// The pieces that one launch copies, in the order of first_tile. They travel with the launch: queues that share a
+/// device's workspace may copy at the same time.
+struct piece_table {
+  static constexpr unsigned most_pieces = most_pieces_of_a_launch;
+  piece_entry pieces[most_pieces];
+  std::uint64_t num_tiles = 0;
+  unsigned num_pieces = 0;
+};
+
+/// Copies the pieces by at most `most_blocks` blocks. All addresses and sizes are multiples of `alignment_bytes`, which
+/// is 1, 2, 4, 8 or 16.
+void launch_copy_pieces(const launch_site& site, const piece_table& table, unsigned most_blocks,
+                        unsigned alignment_bytes);
 
 }  // namespace spansort::device::cuda

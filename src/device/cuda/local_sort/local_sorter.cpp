@@ -15,7 +15,9 @@ sort_cost cost_of(const local_sort_algorithm& algorithm, const segment_sort& seg
   if (algorithm.cost != nullptr) return algorithm.cost(segment);
   const unsigned passes = num_local_sort_passes(segment.bits);
   const record_shape& shape = segment.shape;
-  return {passes, segment.count * (shape.codec.width_bytes() + std::uint64_t{2} * passes * shape.bytes())};
+  // Passes that end in the other array are followed by a copy.
+  const std::uint64_t moves = passes + ((passes % 2 != 0) == segment.result_in_alternate ? 0 : 1);
+  return {passes, segment.count * (shape.codec.width_bytes() + 2 * moves * shape.bytes())};
 }
 
 }  // namespace
@@ -23,6 +25,7 @@ sort_cost cost_of(const local_sort_algorithm& algorithm, const segment_sort& seg
 local_sorter::local_sorter(std::string preferred)
     : preferred_(std::move(preferred)), forked_(make_cuda_event(cudaEventDisableTiming)) {
   for (lane& l : lanes_) l = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
+  end_ = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
 }
 
 const local_sort_algorithm& local_sorter::choose(const launch_site& site, const local_sort_request& request) const {
@@ -42,20 +45,28 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
   const bool is_named = !request.algorithm.empty();
   void* const algorithm_scratch =
       is_named ? request.scratch : static_cast<char*>(scratch) + kernel_workspace::size_bytes;
-  const bool takes_lanes = request.segments.size() > 1 && algorithm.runs_side_by_side;
+  const std::vector<place> places = places_of(request);
+  if (touch(places, open_places_)) join(site.stream);
+  // A segment alone goes on beside those of the requests before, but where the order of all is looked at first.
+  const bool has_company = request.segments.size() > 1 || (is_open_ && !request.looks_for_order && !is_named);
+  const bool takes_lanes = has_company && algorithm.runs_side_by_side;
   const bool is_only_segment = request.segments.size() == 1;
   const order_check check =
       request.looks_for_order && !takes_lanes && !is_named ? order_check::made : order_check::skipped;
   enqueued all;
-  if (takes_lanes) fork(site.stream);
-  std::size_t next_lane = 0;
+  if (takes_lanes) {
+    fork(site.stream);
+  } else {
+    join(site.stream);
+  }
+  if (takes_lanes) open_places_.insert(open_places_.end(), places.begin(), places.end());
   for (const sort_segment& s : request.segments) {
     if (s.count == 0) continue;
     if (is_in_order(s)) {
       all.bytes_moved += move_in_order(site, request, s);
       continue;
     }
-    const launch_site own_site = takes_lanes ? site_of_lane(site, next_lane++ % num_lanes, scratch) : site;
+    const launch_site own_site = takes_lanes ? site_of_lane(site, next_lane_++ % num_lanes, scratch) : site;
     const segment_sort segment{.shape = request.shape,
                                .source = advance(request.shape, request.source, s.begin),
                                .alternate = advance(request.shape, request.alternate, s.begin),
@@ -74,10 +85,33 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
     all.num_passes = std::max(all.num_passes, cost.num_passes);
     all.bytes_moved += cost.bytes_moved;
   }
-  if (takes_lanes) join(site.stream);
   const bool looks = check == order_check::made && (algorithm.obeys_decisions || algorithm.sees_order);
   all.has_order_seen = looks && is_only_segment && all.num_passes != 0;
   return all;
+}
+
+// Values lie as the keys do, so the keys' places tell whether two requests meet.
+std::vector<local_sorter::place> local_sorter::places_of(const local_sort_request& request) {
+  std::uint64_t begin = ~std::uint64_t{0};
+  std::uint64_t end = 0;
+  for (const sort_segment& s : request.segments) {
+    begin = std::min(begin, s.begin);
+    end = std::max(end, s.begin + s.count);
+  }
+  if (begin >= end) return {};
+  const std::uint64_t width = request.shape.codec.width_bytes();
+  std::vector<place> places;
+  for (const void* const keys : {request.source.keys, request.alternate.keys}) {
+    const auto* const first = static_cast<const char*>(keys);
+    if (first != nullptr) places.push_back({first + begin * width, first + end * width});
+  }
+  return places;
+}
+
+bool local_sorter::touch(const std::vector<place>& some, const std::vector<place>& others) {
+  return std::ranges::any_of(some, [&](const place& one) {
+    return std::ranges::any_of(others, [&](const place& o) { return one.begin < o.end && o.begin < one.end; });
+  });
 }
 
 launch_site local_sorter::site_of_lane(const launch_site& site, std::size_t number, void* scratch) const {
@@ -91,20 +125,39 @@ launch_site local_sorter::site_of_lane(const launch_site& site, std::size_t numb
 
 void local_sorter::fork(cudaStream_t stream) {
   is_forked_ = true;
+  is_open_ = true;
   SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream));
   for (const lane& l : lanes_) SPANSORT_CUDA(cudaStreamWaitEvent(l.stream.get(), forked_.get(), 0));
 }
 
-void local_sorter::join(cudaStream_t stream) const {
+void local_sorter::put_behind_lanes(cudaStream_t stream) const {
   for (const lane& l : lanes_) {
     SPANSORT_CUDA(cudaEventRecord(l.done.get(), l.stream.get()));
     SPANSORT_CUDA(cudaStreamWaitEvent(stream, l.done.get(), 0));
   }
 }
 
+void local_sorter::join(cudaStream_t stream) {
+  if (!is_open_) return;
+  put_behind_lanes(stream);
+  is_open_ = false;
+  open_places_.clear();
+}
+
+cudaStream_t local_sorter::end_of_work(cudaStream_t stream) {
+  if (!is_open_) return stream;
+  SPANSORT_CUDA(cudaEventRecord(end_.done.get(), stream));
+  SPANSORT_CUDA(cudaStreamWaitEvent(end_.stream.get(), end_.done.get(), 0));
+  put_behind_lanes(end_.stream.get());
+  return end_.stream.get();
+}
+
 void local_sorter::wait() noexcept {
   if (!is_forked_) return;
   is_forked_ = false;
+  is_open_ = false;
+  open_places_.clear();
+  static_cast<void>(cudaStreamSynchronize(end_.stream.get()));
   for (const lane& l : lanes_) static_cast<void>(cudaStreamSynchronize(l.stream.get()));
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Local sorts of whole requests: segments take turns on side streams, so that the kernels of one fill the
-// multiprocessors that another's last blocks leave idle.
+// multiprocessors that another's last blocks leave idle. Requests that follow one another do so, too: the side streams
+// are joined only when something is to come behind them.
 #pragma once
 
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "device/cuda/handles.hpp"
 #include "device/cuda/local_sort/local_sort.hpp"
@@ -24,9 +26,14 @@ class local_sorter {
     unsigned num_passes = 0;      ///< of the segment that takes most
     bool has_order_seen = false;  ///< site.memory.order will tell what was seen of the only segment
   };
-  /// Puts the sort behind what is on `site.stream` now, and what follows there behind the sort. `scratch` is all of the
-  /// queue's: the workspace, and behind it what the algorithm needs.
+  /// Puts the sort behind what is on `site.stream` now, and behind earlier sorts of the same records. What else follows
+  /// there must join() first. `scratch` is all of the queue's: the workspace, and behind it what the algorithm needs.
   [[nodiscard]] enqueued enqueue(const launch_site& site, const local_sort_request& request, void* scratch);
+
+  /// Puts what follows on `stream`, the sites' one, behind all sorts.
+  void join(cudaStream_t stream);
+  /// Returns a stream that is behind all sorts and what is on `stream` now, and that no sort has to wait for.
+  [[nodiscard]] cudaStream_t end_of_work(cudaStream_t stream);
 
   /// Blocks until the side streams are idle. After a failure they may be at work although `site.stream` is done.
   void wait() noexcept;
@@ -37,15 +44,27 @@ class local_sorter {
     event_handle done;
   };
 
+  /// A stretch of memory that holds the keys of a request.
+  struct place {
+    const char* begin = nullptr;
+    const char* end = nullptr;
+  };
+  [[nodiscard]] static std::vector<place> places_of(const local_sort_request& request);
+  [[nodiscard]] static bool touch(const std::vector<place>& some, const std::vector<place>& others);
+
   [[nodiscard]] launch_site site_of_lane(const launch_site& site, std::size_t number, void* scratch) const;
-  /// The lanes start after what is now on the stream, and it goes on after them.
+  /// The lanes go on after what is now on the stream.
   void fork(cudaStream_t stream);
-  void join(cudaStream_t stream) const;
+  void put_behind_lanes(cudaStream_t stream) const;
 
   std::string preferred_;
   event_handle forked_;
   std::array<lane, num_lanes> lanes_;
-  bool is_forked_ = false;  ///< since the last wait
+  std::size_t next_lane_ = 0;
+  lane end_;                        ///< end_of_work(), where that is not the sites' stream
+  bool is_open_ = false;            ///< the sites' stream is not behind the lanes
+  std::vector<place> open_places_;  ///< of the requests that it is not behind
+  bool is_forked_ = false;          ///< since the last wait
 };
 
 }  // namespace spansort::device::cuda

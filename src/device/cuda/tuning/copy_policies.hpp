@@ -15,18 +15,27 @@ inline constexpr std::uint64_t line_bytes = 128;
 /// One kernel for many copies. Its tiles are cut along the destination's lines.
 struct copy_pieces_policy {
   unsigned threads = 0;
-  unsigned unrolled = 0;         ///< words that a thread loads before it stores the first
-  unsigned blocks_each = 0;      ///< blocks that are launched for each multiprocessor, at most
+  unsigned unrolled = 0;     ///< words that a thread loads before it stores the first
+  unsigned blocks_each = 0;  ///< blocks that are launched for each multiprocessor, at most
+  /// Where other work of the GPU goes on beside the copies, pieces of this size or more are left to copy engines, and
+  /// others to so many blocks in all.
+  std::uint64_t least_engine_bytes = 0;
+  unsigned blocks_beside = 0;
   std::uint64_t tile_bytes = 0;  ///< what a block copies at a time
 
   friend constexpr bool operator==(const copy_pieces_policy&, const copy_pieces_policy&) = default;
 };
 
 [[nodiscard]] constexpr tuned<copy_pieces_policy> copy_pieces_policy_of(kernel_family) noexcept {
-  return {{256, 8, 8, std::uint64_t{32} << 10},
-          "in use on four H200, where no sweep of it was kept; not measured elsewhere"};
+  return {{256, 8, 8, std::uint64_t{1} << 20, 80, std::uint64_t{32} << 10},
+          "blocks, words and tiles: in use on four H200, where no sweep of them was kept. Beside other work: two H200, "
+          "pieces "
+          "of 16 MB; of 48, 80, 128, 192, 320 and 1,056 blocks 80 were best, and copy engines still better"};
 }
 static_assert(copy_pieces_policy_of(kernel_family::hopper).sizes.tile_bytes % line_bytes == 0);
+
+/// Pieces that one launch takes: their table is an argument of the kernel, of 8 KiB.
+inline constexpr unsigned most_pieces_of_a_launch = 256;
 
 /// The ring of pinned buffers that copies of ordinary host memory go through. Its sizes belong to the host and its
 /// link, not to a compute capability. A copy fills all buffers in turn, so that the link takes one while the next is

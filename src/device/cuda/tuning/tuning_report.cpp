@@ -45,7 +45,8 @@ std::string text(const reduce_then_scan_policy& p) {
 }
 std::string text(const copy_pieces_policy& p) {
   return counted(p.threads, "threads, ") + counted(p.unrolled, "words, ") + counted(p.tile_bytes, "bytes a tile, ") +
-         counted(p.blocks_each, "blocks a multiprocessor");
+         counted(p.blocks_each, "blocks a multiprocessor, ") + counted(p.blocks_beside, "blocks beside other work, ") +
+         counted(p.least_engine_bytes, "bytes by copy engines there");
 }
 std::string text(const pinned_ring_policy& p) {
   return counted(p.num_buffers, "buffers of ") + counted(p.least_buffer_bytes, "to ") +

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What devices and their queues may offer to sorts of several devices, besides device.hpp.
+#pragma once
+
+#include <memory>
+
+#include "device/device.hpp"
+
+namespace spansort::device {
+
+/// A device whose copies can run beside its work.
+class exchanging_device {
+ public:
+  virtual ~exchanging_device() = default;
+
+  /// Makes a queue for copies alone. They begin before what waits in the device's other queues, and leave most of the
+  /// device to that.
+  [[nodiscard]] virtual std::unique_ptr<queue> make_exchange_queue() = 0;
+};
+
+/// A queue whose partitions cost less where the order within a bucket does not matter.
+class loose_partitioner {
+ public:
+  virtual ~loose_partitioner() = default;
+
+  /// Partitions as queue::partition() does, but keys may come in any order within their bucket. Requests without
+  /// values.
+  virtual void partition_in_any_order(const partition_request& request) = 0;
+};
+
+}  // namespace spansort::device
