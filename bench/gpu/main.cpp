@@ -27,6 +27,7 @@ void add_suite(const std::string& suite, const settings& s, const shared_arrays&
   if (suite == "distributions") add_distribution_cases(s, arrays, cases);
   if (suite == "breakdown") add_breakdown_cases(s, arrays, cases);
   if (suite == "small") add_small_cases(s, cases);
+  if (suite == "segments") add_segment_cases(s, cases);
   if (suite == "larger") add_larger_cases(s, arrays, cases);
 }
 
@@ -66,9 +67,10 @@ int main(int argc, char** argv) {
   bench::settings s;
   CLI::App app{"Races Spansort on GPUs against CUB and against the bare copies between host and GPUs."};
   app.add_option("--suites", s.suites,
-                 "in this order; default: sizes,local,host,resident,distributions,breakdown,small; and larger")
+                 "in this order; default: sizes,local,host,resident,distributions,breakdown,small; and larger, segments")
       ->delimiter(',')
-      ->check(CLI::IsMember({"sizes", "local", "host", "resident", "distributions", "breakdown", "small", "larger"}));
+      ->check(CLI::IsMember(
+          {"sizes", "local", "host", "resident", "distributions", "breakdown", "small", "larger", "segments"}));
   app.add_option("--devices", s.devices, "ordinals of GPUs, 0,1,2,3; one may repeat; default: all")->delimiter(',');
   app.add_option("--max-gpus", s.max_gpus, "use no more GPUs of the list")->check(CLI::PositiveNumber);
   app.add_option("--keys", s.num_keys, "u32 keys of the large cases, 2e9; fewer where memory ends")
@@ -78,7 +80,8 @@ int main(int argc, char** argv) {
          "bytes that sorts of suite larger may take of a GPU, 2 GiB; their input is four times that of all GPUs")
       ->check(CLI::PositiveNumber)
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--log2-size", s.log2_size, "of the inputs of suite local: 28")->check(CLI::Range(4U, 34U));
+  app.add_option("--log2-size", s.log2_size, "of the inputs of suites local and segments: 28")
+      ->check(CLI::Range(4U, 34U));
   app.add_option("--repeats", s.repeats, "timed runs of each case: 7")->check(CLI::PositiveNumber);
   app.add_option("--seconds", s.seconds, "begin no further case after this long, and name those left out");
   app.add_option("--seed", s.seed, "of the inputs");
