@@ -66,8 +66,9 @@ std::string command_of(int argc, char** argv) {
 int main(int argc, char** argv) {
   bench::settings s;
   CLI::App app{"Races Spansort on GPUs against CUB and against the bare copies between host and GPUs."};
-  app.add_option("--suites", s.suites,
-                 "in this order; default: sizes,local,host,resident,distributions,breakdown,small; and larger, segments")
+  app.add_option(
+         "--suites", s.suites,
+         "in this order; default: sizes,local,host,resident,distributions,breakdown,small; and larger, segments")
       ->delimiter(',')
       ->check(CLI::IsMember(
           {"sizes", "local", "host", "resident", "distributions", "breakdown", "small", "larger", "segments"}));

@@ -46,14 +46,14 @@ void enqueue_sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, 
 void enqueue_argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, gpu_workspace workspace,
                      void* stream, direction d = direction::ascending);
 
-// Segmented sorts: each segment of an array is sorted by itself, as segmented.hpp states, with the results that it states.
-// Offsets lie in the GPU's memory and are read there, so that work before the call on the stream may write them: offsets
-// that decrease or lie beyond the keys are not noticed, and which keys are sorted by them is undefined; nothing outside
-// of the arrays is touched. There are at most 2^32 - 1 keys. Segments of up to 32 keys are sorted by a thread each, of
-// up to 512 by a warp, of up to 8,192 by a block; longer ones are partitioned by their highest digits, all of them
-// together, until a block can finish the parts.
-// Workspace: n * (k + v) for n keys of k bytes with values of v bytes, up to 1.2 bytes a key where segments are many,
-// and 1 MiB; argsorts n * k besides. GPUs of compute capability 7.5 throw device_error.
+// Segmented sorts sort each segment of an array by itself, with the results that segmented.hpp states. Offsets lie in
+// the GPU's memory and are read there, so that work before the call on the stream may write them. Offsets that decrease
+// or lie beyond the keys are not noticed, and what the keys are afterwards is undefined then; nothing outside of the
+// arrays is touched. There are at most 2^32 - 1 keys. Segments of up to 32 keys are sorted by a thread each, of up to
+// 512 by a warp, of up to 8,192 by a block; longer ones are partitioned by their highest digits, all of them together,
+// until a block can finish the parts.
+// Workspace: n * (k + v) for n keys of k bytes with values of v bytes, up to 2.2 bytes a key for lists and
+// partitions, and 1 MiB; argsorts n * k besides. GPUs of compute capability 7.5 throw device_error.
 // Source: Batcher, Sorting networks and their applications (1968), for short segments; Stehle and Jacobsen (SIGMOD
 // 2017) for long ones.
 
@@ -77,8 +77,8 @@ void enqueue_sort_pairs_segments(key_span keys, void* values, std::uint64_t valu
 /// Returns the bytes of workspace that enqueue_argsort_segments() takes, and enqueue_argsort_rows().
 [[nodiscard]] std::uint64_t enqueue_argsort_segments_bytes(key_type type, std::uint64_t num_keys,
                                                            std::uint64_t num_segments, std::uint64_t index_bytes);
-/// Writes the stable order of each segment: indices of 4 or 8 bytes, one a key, which count from 0 in each segment. Keys
-/// are not changed; indices outside of all segments are not written.
+/// Writes the stable order of each segment: indices of 4 or 8 bytes, one a key, which count from 0 in each segment.
+/// Keys are not changed; indices outside of all segments are not written.
 void enqueue_argsort_segments(const_key_span keys, void* indices, std::uint64_t index_bytes, const_key_span offsets,
                               gpu_workspace workspace, void* stream, direction d = direction::ascending);
 

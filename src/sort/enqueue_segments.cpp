@@ -126,13 +126,13 @@ void enqueue_sort_rows(key_span keys, std::uint64_t row_length, gpu_workspace wo
 void enqueue_sort_pairs_rows(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t row_length,
                              gpu_workspace workspace, void* stream, direction d) {
   sorting::require_value_bytes(value_bytes);
-  sort_in_place(keys, values, value_bytes, workspace, stream, [&] { return rows_of(keys, row_length, value_bytes, d); });
+  sort_in_place(keys, values, value_bytes, workspace, stream,
+                [&] { return rows_of(keys, row_length, value_bytes, d); });
 }
 
 void enqueue_argsort_rows(const_key_span keys, void* indices, std::uint64_t index_bytes, std::uint64_t row_length,
                           gpu_workspace workspace, void* stream, direction d) {
-  write_order(keys, indices, index_bytes, workspace, stream,
-              [&] { return rows_of(keys, row_length, index_bytes, d); });
+  write_order(keys, indices, index_bytes, workspace, stream, [&] { return rows_of(keys, row_length, index_bytes, d); });
 }
 
 }  // namespace spansort

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segmented sorts of arrays of the current GPU that are put on a stream of the caller's, in a workspace of the caller's:
-// no allocation and no wait, so that they can be captured into a graph.
+// Segmented sorts of arrays of the current GPU that are put on a stream of the caller's, in a workspace of his: no
+// allocation and no wait, so that they can be captured into a graph.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all kernels of the segmented sort are given, and the steps that they share.
+// All kernels of the segmented sort are given the same arguments, and share these steps.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What threads compare when they sort segments in registers: keys alone, or keys with the places that they came from,
-// which makes any sort stable. Networks compare and exchange in a fixed order, without branches.
+// Threads that sort segments in registers compare items: keys alone, or keys with the places that they came from, which
+// makes any sort stable. Networks compare and exchange in a fixed order, without branches.
 //
 // Source: Batcher, Sorting networks and their applications (1968); Knuth, The Art of Computer Programming 3, 5.2.2,
 // algorithm M, which serves any number of items.
@@ -28,9 +28,8 @@ struct placed_key {
 template <class K, bool KeepsPlaces>
 struct segment_items {
   static constexpr unsigned place_bits = sizeof(K) == 4 ? 32 : 16;
-  using item =
-      std::conditional_t<sizeof(K) == 8, std::conditional_t<KeepsPlaces, placed_key, std::uint64_t>,
-                         std::conditional_t<KeepsPlaces && sizeof(K) == 4, std::uint64_t, std::uint32_t>>;
+  using item = std::conditional_t<sizeof(K) == 8, std::conditional_t<KeepsPlaces, placed_key, std::uint64_t>,
+                                  std::conditional_t<KeepsPlaces && sizeof(K) == 4, std::uint64_t, std::uint32_t>>;
 
   /// Bytes of registers that an item takes.
   static constexpr unsigned item_bytes = sizeof(item);
@@ -67,6 +66,33 @@ struct segment_items {
       return static_cast<unsigned>(i) & (sizeof(K) == 4 ? ~0U : 0xffffU);
     }
   }
+};
+
+/// A key's highest bits among those in which keys differ, above its place, in one word of the key's width: words are
+/// sorted in a fraction of the time that whole keys with places take. Where no neighbours of the result agree in all
+/// but the place, their order is that of the whole keys; else these are compared.
+template <class K, unsigned PlaceBits>
+struct packed_keys {
+  static constexpr K places = (K{1} << PlaceBits) - 1;
+  unsigned shift = 0;     ///< of the keys to the left
+  bool is_exact = false;  ///< no bit in which keys differ is missing
+
+  __device__ __forceinline__ explicit packed_keys(K differing) {
+    if constexpr (sizeof(K) == 8) {
+      shift = differing == 0 ? 0 : static_cast<unsigned>(__clzll(static_cast<long long>(differing)));
+    } else {
+      shift = differing == 0 ? 0 : static_cast<unsigned>(__clz(static_cast<int>(differing)));
+    }
+    is_exact = differing == 0 || shift >= PlaceBits;
+  }
+  [[nodiscard]] __device__ __forceinline__ K make(K encoded, unsigned place) const {
+    return static_cast<K>(encoded << shift & ~places) | place;
+  }
+  [[nodiscard]] static __device__ __forceinline__ K behind(unsigned place) { return ~places | place; }
+  [[nodiscard]] static __device__ __forceinline__ unsigned place_of(K word) {
+    return static_cast<unsigned>(word & places);
+  }
+  [[nodiscard]] static __device__ __forceinline__ bool agree(K a, K b) { return (a ^ b) <= places; }
 };
 
 template <class T>
@@ -147,12 +173,13 @@ __device__ __forceinline__ void sort_in_thread(T (&items)[Size]) {
     constexpr sorting_network<Count> network;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (put_in_order(items[network.comparators[I].low], items[network.comparators[I].high]), ...);
-    }(std::make_index_sequence<network.size>());
+    }
+    (std::make_index_sequence<network.size>());
   }
 }
 
-/// Sorts the items of a thread when they rise and then fall, or are so up to a rotation: halves while there are two, and
-/// a network for what is odd then.
+/// Sorts the items of a thread when they rise and then fall, or are so up to a rotation: in halves while there are two,
+/// and by a network what is odd then.
 template <unsigned First, unsigned Count, class T, unsigned Size>
 __device__ __forceinline__ void merge_in_thread(T (&items)[Size]) {
   if constexpr (Count % 2 == 0) {

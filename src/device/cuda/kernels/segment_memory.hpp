@@ -59,7 +59,8 @@ struct segment_memory {
     }
     // The counters of both lie side by side, and are zeroed together.
     m.control = reinterpret_cast<segment_control*>(take(sizeof(segment_control)));
-    m.msd = msd_memory::in(memory == nullptr ? nullptr : static_cast<char*>(memory) + at, num_keys, limits, of_segments);
+    m.msd =
+        msd_memory::in(memory == nullptr ? nullptr : static_cast<char*>(memory) + at, num_keys, limits, of_segments);
     m.size_bytes = at + m.msd.size_bytes;
     return m;
   }

@@ -14,9 +14,12 @@ class segment_threads_warp {
   using items = segment_items<K, KeepsPlaces>;
   using item = typename items::item;
   static constexpr unsigned tile_keys = 32 * most_thread_keys;
+  static constexpr unsigned thread_place_bits = 5;
+  static_assert(most_thread_keys <= 1U << thread_place_bits);
 
   struct alignas(16) shared_memory {
-    K keys[tile_keys + tile_keys / 16];                 ///< as they were loaded, then encoded in order; by slot_of()
+    /// Keys lie by slot_of(). Where places are kept they stay as they were loaded; else they are encoded, in order.
+    K keys[tile_keys + tile_keys / 16];
     std::uint16_t places[KeepsPlaces ? tile_keys : 2];  ///< in the tile, of the keys in order
   };
   /// Returns the shared memory of a warp, with its values.
@@ -96,6 +99,9 @@ class segment_threads_warp {
     const unsigned filled_before = filled & ((1U << lane_) - 1);
     const auto last_filled = static_cast<unsigned>(31 - __clz(static_cast<int>(filled_before | 1)));
     const std::uint32_t shift_before = __shfl_sync(0xffffffffU, shift, static_cast<int>(last_filled));
+    // Lanes that read along segments of equal odd lengths find their keys in different banks; even lengths need a skew.
+    const unsigned odd = __ballot_sync(0xffffffffU, count_ % 2 != 0);
+    skew_ = __popc(odd) >= 16 ? 31 : (sizeof(K) == 8 ? 4 : 5);
     heads_ = __ballot_sync(0xffffffffU, count_ != 0 && (filled_before == 0 || shift != shift_before));
   }
 
@@ -112,10 +118,8 @@ class segment_threads_warp {
     }
   }
 
-  /// Returns where the tile's shared memory has a key. Segments of equal lengths would otherwise begin in few banks.
-  [[nodiscard]] static __device__ __forceinline__ unsigned slot_of(unsigned place) {
-    return place + place / (sizeof(K) == 8 ? 16 : 32);
-  }
+  /// Returns where the tile's shared memory has a key.
+  [[nodiscard]] __device__ __forceinline__ unsigned slot_of(unsigned place) const { return place + (place >> skew_); }
 
   __device__ __forceinline__ void load() {
     each_run([&](unsigned first, unsigned last, std::uint32_t shift) {
@@ -150,8 +154,12 @@ class segment_threads_warp {
       sort_by_network<8>();
     } else if (most <= 12) {
       sort_by_network<12>();
+    } else if (most <= 14) {
+      sort_by_network<14>();
     } else if (most <= 16) {
       sort_by_network<16>();
+    } else if (most <= 18) {
+      sort_by_network<18>();
     } else if (most <= 20) {
       sort_by_network<20>();
     } else if (most <= 24) {
@@ -166,20 +174,66 @@ class segment_threads_warp {
 
   template <unsigned Count>
   __device__ __forceinline__ void sort_by_network() {
-    item mine[Count];
-#pragma unroll
-    for (unsigned i = 0; i < Count; ++i) {
-      mine[i] = i < count_ ? items::make(a_.codec.encode(shared_.keys[slot_of(start_ + i)]), i) : items::behind(i);
+    if constexpr (KeepsPlaces && sizeof(K) >= 4) {
+      if (__all_sync(0xffffffffU, sort_packed<Count>())) return;
+      sort_items<most_thread_keys>();
+    } else {
+      sort_items<Count>();
     }
-    sort_in_thread<Count>(mine);
-    const bool stores_keys = !(KeepsPlaces && (a_.codec.folds_ties || a_.to_keys == nullptr));
+  }
+
+  [[nodiscard]] __device__ __forceinline__ K encoded(unsigned place) const {
+    return a_.codec.encode(shared_.keys[slot_of(start_ + place)]);
+  }
+
+  /// Returns whether the places are in order now.
+  template <unsigned Count>
+  [[nodiscard]] __device__ __forceinline__ bool sort_packed() {
+    K words[Count];
+    K differing = 0;
+#pragma unroll
+    for (unsigned i = 0; i < Count; ++i) words[i] = i < count_ ? encoded(i) : K{0};
+#pragma unroll
+    for (unsigned i = 1; i < Count; ++i) {
+      if (i < count_) differing |= words[i] ^ words[0];
+    }
+    const packed_keys<K, thread_place_bits> pack(differing);
+#pragma unroll
+    for (unsigned i = 0; i < Count; ++i) words[i] = i < count_ ? pack.make(words[i], i) : pack.behind(i);
+    sort_in_thread<Count>(words);
+    bool agree = false;
 #pragma unroll
     for (unsigned i = 0; i < Count; ++i) {
       if (i >= count_) continue;
-      if (stores_keys) shared_.keys[slot_of(start_ + i)] = items::key_of(mine[i]);
+      const unsigned place = pack.place_of(words[i]);
+      shared_.places[start_ + i] = static_cast<std::uint16_t>(a_.index_bytes != 0 ? place : start_ + place);
+      if (i + 1 < Count) agree = agree || (i + 1 < count_ && pack.agree(words[i], words[i + 1]));
+    }
+    if (pack.is_exact || !agree) return true;
+    const unsigned shift = a_.index_bytes != 0 ? 0 : start_;
+    K last = 0;
+    for (unsigned i = 0; i < count_; ++i) {
+      const K key = encoded(shared_.places[start_ + i] - shift);
+      if (key < last) return false;
+      last = key;
+    }
+    return true;
+  }
+
+  template <unsigned Count>
+  __device__ __forceinline__ void sort_items() {
+    item mine[Count];
+#pragma unroll
+    for (unsigned i = 0; i < Count; ++i) mine[i] = i < count_ ? items::make(encoded(i), i) : items::behind(i);
+    sort_in_thread<Count>(mine);
+#pragma unroll
+    for (unsigned i = 0; i < Count; ++i) {
+      if (i >= count_) continue;
       if constexpr (KeepsPlaces) {
-        shared_.places[start_ + i] =
-            static_cast<std::uint16_t>(a_.index_bytes != 0 ? items::place_of(mine[i]) : start_ + items::place_of(mine[i]));
+        const unsigned place = items::place_of(mine[i]);
+        shared_.places[start_ + i] = static_cast<std::uint16_t>(a_.index_bytes != 0 ? place : start_ + place);
+      } else {
+        shared_.keys[slot_of(start_ + i)] = items::key_of(mine[i]);
       }
     }
   }
@@ -194,19 +248,17 @@ class segment_threads_warp {
       for_value_words(a_.values, a_.value_bytes, [&](const auto* from) {
         const auto* const values = values_as(from);
         auto* const to = static_cast<std::remove_cvref_t<decltype(*from)>*>(a_.to_values);
-        store_rows([&](unsigned at, std::uint32_t position) {
-          store_global(to + position, values[shared_.places[at]]);
-        });
+        store_rows(
+            [&](unsigned at, std::uint32_t position) { store_global(to + position, values[shared_.places[at]]); });
       });
-      if (a_.codec.folds_ties) {
-        return store_rows([&](unsigned at, std::uint32_t position) {
-          store_global(a_.to_keys + position, shared_.keys[slot_of(shared_.places[at])]);
-        });
-      }
+      store_rows([&](unsigned at, std::uint32_t position) {
+        store_global(a_.to_keys + position, shared_.keys[slot_of(shared_.places[at])]);
+      });
+    } else {
+      store_rows([&](unsigned at, std::uint32_t position) {
+        store_global(a_.to_keys + position, a_.codec.decode(shared_.keys[slot_of(at)]));
+      });
     }
-    store_rows([&](unsigned at, std::uint32_t position) {
-      store_global(a_.to_keys + position, a_.codec.decode(shared_.keys[slot_of(at)]));
-    });
   }
 
   /// Calls f(at, position) for each place in the tile, neighbouring lanes at neighbouring ones.
@@ -225,6 +277,7 @@ class segment_threads_warp {
   unsigned count_ = 0;       ///< of its keys, 0 where this warp does not sort it
   unsigned start_ = 0;       ///< its place in the tile
   unsigned total_ = 0;
+  unsigned skew_ = 0;   ///< of the tile's slots
   unsigned heads_ = 0;  ///< lanes whose segments begin a run
 };
 

@@ -14,7 +14,8 @@ namespace spansort::device::cuda {
 /// The shared memory of a warp; the values' follows it.
 template <class K, bool KeepsPlaces>
 struct alignas(16) segment_warp_memory {
-  K keys[segment_warp_slots];  ///< as they were loaded, then encoded in order
+  /// Where places are kept they stay as they were loaded; else they are encoded, in order.
+  K keys[segment_warp_slots];
   std::uint16_t places[KeepsPlaces ? segment_warp_slots : 8];
 
   [[nodiscard]] static constexpr unsigned bytes_with_values(unsigned value_bytes) {
@@ -31,9 +32,11 @@ class segment_warp {
   static constexpr unsigned lanes = segment_warp_class_of(Class).lanes;
   static constexpr unsigned each = segment_warp_class_of(Class).each;
   static constexpr unsigned stride = segment_warp_class_of(Class).stride();
-  static constexpr unsigned at_once = 32 / lanes;                            ///< segments of a warp
+  static constexpr unsigned at_once = 32 / lanes;                                         ///< segments of a warp
   static constexpr unsigned rows = (segment_warp_class_of(Class).most_keys() + 31) / 32;  ///< of a segment's keys
   static_assert(at_once * stride <= segment_warp_slots);
+  static constexpr unsigned warp_place_bits = 9;
+  static_assert(most_warp_keys <= 1U << warp_place_bits);
 
   __device__ __forceinline__ segment_warp(const segment_arguments<K>& arguments, shared_memory& shared)
       : a_(arguments), shared_(shared) {}
@@ -47,8 +50,7 @@ class segment_warp {
     for (; job < num_jobs; job += num_warps) {
       const listed_segment next = listed(job + num_warps);
       load();
-      sort();
-      put_back();
+      order();
       store();
       __syncwarp();
       mine_ = next;
@@ -62,7 +64,7 @@ class segment_warp {
     return entry < num_listed_ ? a_.memory.listed[Class][entry] : listed_segment{};
   }
 
-  /// Calls f(base, at, position) for this lane's keys in the order of the arrays, with neighbouring lanes at neighbouring
+  /// Calls f(base, at, position) for this lane's keys in the order of the arrays, neighbouring lanes at neighbouring
   /// ones: a key's segment begins at `base` in shared memory, the key is at place `at` in it, and at `position` in the
   /// arrays.
   template <class F>
@@ -85,21 +87,11 @@ class segment_warp {
     if constexpr (KeepsPlaces) {
       for_value_words(a_.values, a_.value_bytes, [&](const auto* from) {
         auto* const to = values_as(from);
-        each_row([&](unsigned base, unsigned at, std::uint32_t position) {
-          begin_copy(to + base + at, from + position);
-        });
+        each_row(
+            [&](unsigned base, unsigned at, std::uint32_t position) { begin_copy(to + base + at, from + position); });
       });
     }
     wait_for_copies();
-    __syncwarp();
-    const K* const keys = shared_.keys + lane_ / lanes * stride;
-    const unsigned first = lane_ % lanes;
-#pragma unroll
-    for (unsigned i = 0; i < each; ++i) {
-      const unsigned place = i * lanes + first;
-      items_[i] =
-          place < mine_.count ? items::make(a_.codec.encode(keys[place]), place) : items::behind(place);
-    }
     __syncwarp();
   }
 
@@ -109,50 +101,116 @@ class segment_warp {
     return reinterpret_cast<V*>(&shared_ + 1);
   }
 
-  __device__ __forceinline__ void sort() {
-    sort_in_thread<each>(items_);
+  /// Finds the order of all segments, and puts the places in order, or where none are kept the keys.
+  __device__ __forceinline__ void order() {
+    if constexpr (KeepsPlaces && sizeof(K) >= 4) {
+      if (sort_packed()) return;
+    }
+    item mine[each];
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) {
+      mine[i] = is_key(i) ? items::make(encoded(first_place(i)), first_place(i)) : items::behind(first_place(i));
+    }
+    __syncwarp();
+    sort(mine);
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) {
+      if constexpr (KeepsPlaces) {
+        put_place(i, items::place_of(mine[i]));
+      } else {
+        shared_.keys[slot_of_result(i)] = items::key_of(mine[i]);
+      }
+    }
+    __syncwarp();
+  }
+
+  // Lanes begin with keys that lie as far apart as there are lanes, so that they read from different banks.
+  [[nodiscard]] __device__ __forceinline__ unsigned first_place(unsigned i) const { return i * lanes + lane_ % lanes; }
+  [[nodiscard]] __device__ __forceinline__ bool is_key(unsigned i) const { return first_place(i) < mine_.count; }
+  /// Returns the encoded key at a place of this lane's segment.
+  [[nodiscard]] __device__ __forceinline__ K encoded(unsigned place) const {
+    return a_.codec.encode(shared_.keys[lane_ / lanes * stride + place]);
+  }
+  [[nodiscard]] __device__ __forceinline__ unsigned slot_of_result(unsigned i) const {
+    return lane_ / lanes * stride + padded(lane_ % lanes * each + i);
+  }
+  __device__ __forceinline__ void put_place(unsigned i, unsigned place) {
+    shared_.places[slot_of_result(i)] = static_cast<std::uint16_t>(place);
+  }
+
+  /// Returns, to all lanes alike, whether the places are in order now.
+  [[nodiscard]] __device__ __forceinline__ bool sort_packed() {
+    K words[each];
+    K differing = 0;
+    const K one = mine_.count == 0 ? K{0} : encoded(0);
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) {
+      words[i] = is_key(i) ? encoded(first_place(i)) : one;
+      differing |= words[i] ^ one;
+    }
+    const packed_keys<K, warp_place_bits> pack(warp_or_key(differing));
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) {
+      words[i] = is_key(i) ? pack.make(words[i], first_place(i)) : pack.behind(first_place(i));
+    }
+    sort(words);
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) put_place(i, pack.place_of(words[i]));
+    __syncwarp();
+    if (pack.is_exact) return true;
+    // The first key of the next lane follows this lane's last one, but for a segment's last lane.
+    const unsigned first = lane_ % lanes * each;
+    const K following = __shfl_down_sync(0xffffffffU, words[0], 1);
+    const bool has_following = lane_ % lanes + 1 != lanes && first + each < mine_.count;
+    bool agree = has_following && pack.agree(words[each - 1], following);
+#pragma unroll
+    for (unsigned i = 0; i + 1 < each; ++i) {
+      agree = agree || (first + i + 1 < mine_.count && pack.agree(words[i], words[i + 1]));
+    }
+    if (!__any_sync(0xffffffffU, agree)) return true;
+    bool is_wrong = false;
+    for (unsigned i = 0; i < each && first + i + 1 < mine_.count; ++i) {
+      const unsigned base = lane_ / lanes * stride;
+      is_wrong = is_wrong || encoded(shared_.places[base + padded(first + i + 1)]) <
+                                 encoded(shared_.places[base + padded(first + i)]);
+    }
+    return !__any_sync(0xffffffffU, is_wrong);
+  }
+
+  template <class T>
+  __device__ __forceinline__ void sort(T (&items_of_lane)[each]) const {
+    sort_in_thread<each>(items_of_lane);
 #pragma unroll
     for (unsigned half = 1; half < lanes; half *= 2) {
-      meet_mirrored(2 * half - 1, (lane_ & half) == 0);
+      meet_mirrored(items_of_lane, 2 * half - 1, (lane_ & half) == 0);
 #pragma unroll
-      for (unsigned distance = half / 2; distance != 0; distance /= 2) meet(distance, (lane_ & distance) == 0);
-      merge_in_thread<0, each>(items_);
+      for (unsigned distance = half / 2; distance != 0; distance /= 2) {
+        meet(items_of_lane, distance, (lane_ & distance) == 0);
+      }
+      merge_in_thread<0, each>(items_of_lane);
     }
   }
 
   /// Compares with the keys of another lane, last with first, and keeps the lesser ones or the greater ones.
-  __device__ __forceinline__ void meet_mirrored(unsigned lane_mask, bool keeps_lesser) {
+  template <class T>
+  static __device__ __forceinline__ void meet_mirrored(T (&mine)[each], unsigned lane_mask, bool keeps_lesser) {
 #pragma unroll
     for (unsigned i = 0; i < each / 2; ++i) {
-      const item low = shuffle_item(items_[each - 1 - i], lane_mask);
-      const item high = shuffle_item(items_[i], lane_mask);
-      items_[i] = one_of(items_[i], low, keeps_lesser);
-      items_[each - 1 - i] = one_of(items_[each - 1 - i], high, keeps_lesser);
+      const T low = shuffle_item(mine[each - 1 - i], lane_mask);
+      const T high = shuffle_item(mine[i], lane_mask);
+      mine[i] = one_of(mine[i], low, keeps_lesser);
+      mine[each - 1 - i] = one_of(mine[each - 1 - i], high, keeps_lesser);
     }
   }
-  __device__ __forceinline__ void meet(unsigned lane_mask, bool keeps_lesser) {
+  template <class T>
+  static __device__ __forceinline__ void meet(T (&mine)[each], unsigned lane_mask, bool keeps_lesser) {
 #pragma unroll
-    for (unsigned i = 0; i < each; ++i) {
-      items_[i] = one_of(items_[i], shuffle_item(items_[i], lane_mask), keeps_lesser);
-    }
+    for (unsigned i = 0; i < each; ++i) mine[i] = one_of(mine[i], shuffle_item(mine[i], lane_mask), keeps_lesser);
   }
 
-  /// Returns where a segment's shared memory has the key of a place in the result. Lanes that store as many neighbouring
-  /// keys each meet in few banks.
+  /// Returns where a segment's shared memory has what belongs to a place in the result. Lanes that store as many
+  /// neighbouring ones each meet in few banks.
   [[nodiscard]] static __device__ __forceinline__ unsigned padded(unsigned place) { return place + place / 16; }
-
-  __device__ __forceinline__ void put_back() {
-    const unsigned base = lane_ / lanes * stride;
-    const unsigned first = lane_ % lanes * each;
-    const bool stores_keys = !(KeepsPlaces && (a_.codec.folds_ties || a_.to_keys == nullptr));
-#pragma unroll
-    for (unsigned i = 0; i < each; ++i) {
-      const unsigned slot = base + padded(first + i);
-      if (stores_keys) shared_.keys[slot] = items::key_of(items_[i]);
-      if constexpr (KeepsPlaces) shared_.places[slot] = static_cast<std::uint16_t>(items::place_of(items_[i]));
-    }
-    __syncwarp();
-  }
 
   __device__ __forceinline__ void store() const {
     if constexpr (KeepsPlaces) {
@@ -168,15 +226,14 @@ class segment_warp {
           store_global(to + position, values[base + shared_.places[base + padded(at)]]);
         });
       });
-      if (a_.codec.folds_ties) {
-        return each_row([&](unsigned base, unsigned at, std::uint32_t position) {
-          store_global(a_.to_keys + position, shared_.keys[base + shared_.places[base + padded(at)]]);
-        });
-      }
+      each_row([&](unsigned base, unsigned at, std::uint32_t position) {
+        store_global(a_.to_keys + position, shared_.keys[base + shared_.places[base + padded(at)]]);
+      });
+    } else {
+      each_row([&](unsigned base, unsigned at, std::uint32_t position) {
+        store_global(a_.to_keys + position, a_.codec.decode(shared_.keys[base + padded(at)]));
+      });
     }
-    each_row([&](unsigned base, unsigned at, std::uint32_t position) {
-      store_global(a_.to_keys + position, a_.codec.decode(shared_.keys[base + padded(at)]));
-    });
   }
 
   const segment_arguments<K>& a_;
@@ -184,13 +241,11 @@ class segment_warp {
   const unsigned lane_ = threadIdx.x % 32;
   std::uint32_t num_listed_ = 0;
   listed_segment mine_;  ///< the segment that this lane helps to sort
-  item items_[each];
 };
 
 template <unsigned Class, class K, bool KeepsPlaces>
-__device__ __forceinline__ void sort_classes(const segment_arguments<K>& a,
-                                             segment_warp_memory<K, KeepsPlaces>& shared, std::uint32_t job,
-                                             std::uint32_t num_warps) {
+__device__ __forceinline__ void sort_classes(const segment_arguments<K>& a, segment_warp_memory<K, KeepsPlaces>& shared,
+                                             std::uint32_t job, std::uint32_t num_warps) {
   job = segment_warp<K, KeepsPlaces, Class>(a, shared).run(job, num_warps);
   if constexpr (Class != 0) sort_classes<Class - 1>(a, shared, job, num_warps);
 }

@@ -19,7 +19,7 @@ struct segmented_bounds {
 struct segmented_request {
   record_shape shape;
   records data;
-  records alternate;             ///< as many records, clobbered
+  records alternate;                   ///< as many records, clobbered
   const void* argsort_keys = nullptr;  ///< null, or keys that stay as they are; `data.keys` is room for as many then
   std::uint32_t num_keys = 0;
   segmented_bounds bounds;

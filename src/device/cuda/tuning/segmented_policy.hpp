@@ -14,10 +14,10 @@ namespace spansort::device::cuda {
 
 /// One thread sorts a segment of so many keys in its registers.
 inline constexpr unsigned most_thread_keys = 32;
-inline constexpr unsigned segment_thread_block = 128;  ///< threads of a block that does
+inline constexpr unsigned segment_thread_block = 128;  ///< threads of a block that does, at most
 /// Blocks that one multiprocessor runs at once. Registers bound them: of each item a thread holds 4, 8 or 12 bytes.
 [[nodiscard]] constexpr unsigned segment_thread_blocks_each(unsigned item_bytes) noexcept {
-  return item_bytes == 4 ? 7 : (item_bytes == 8 ? 5 : 4);
+  return item_bytes == 4 ? 8 : (item_bytes == 8 ? 5 : 4);
 }
 
 /// Neighbouring lanes of a warp sort a segment together, each with some of its keys in its registers.
@@ -48,7 +48,7 @@ inline constexpr unsigned most_warp_keys = segment_warp_class_of(num_warp_classe
 inline constexpr unsigned segment_warp_slots = 544;
 inline constexpr unsigned segment_warp_block = 128;
 [[nodiscard]] constexpr unsigned segment_warp_blocks_each(unsigned item_bytes) noexcept {
-  return item_bytes == 4 ? 8 : (item_bytes == 8 ? 5 : 4);
+  return item_bytes == 4 ? 8 : (item_bytes == 8 ? 6 : 4);
 }
 
 /// A block sorts longer ones, and the parts into which the longest have been partitioned, on chip: the least of these
