@@ -28,6 +28,7 @@ void add_suite(const std::string& suite, const settings& s, const shared_arrays&
   if (suite == "breakdown") add_breakdown_cases(s, arrays, cases);
   if (suite == "small") add_small_cases(s, cases);
   if (suite == "random") add_random_cases(s, cases);
+  if (suite == "segments") add_segment_cases(s, cases);
   if (suite == "larger") add_larger_cases(s, arrays, cases);
 }
 
@@ -67,10 +68,11 @@ int main(int argc, char** argv) {
   bench::settings s;
   CLI::App app{"Races Spansort on GPUs against CUB and against the bare copies between host and GPUs."};
   app.add_option("--suites", s.suites,
-                 "in this order; default: sizes,local,host,resident,distributions,breakdown,small; and larger, random")
+                 "in this order; default: sizes,local,host,resident,distributions,breakdown,small; and larger, random, "
+                 "segments")
       ->delimiter(',')
-      ->check(CLI::IsMember(
-          {"sizes", "local", "host", "resident", "distributions", "breakdown", "small", "larger", "random"}));
+      ->check(CLI::IsMember({"sizes", "local", "host", "resident", "distributions", "breakdown", "small", "larger",
+                             "random", "segments"}));
   app.add_option("--devices", s.devices, "ordinals of GPUs, 0,1,2,3; one may repeat; default: all")->delimiter(',');
   app.add_option("--max-gpus", s.max_gpus, "use no more GPUs of the list")->check(CLI::PositiveNumber);
   app.add_option("--keys", s.num_keys, "u32 keys of the large cases, 2e9; fewer where memory ends")
@@ -80,7 +82,8 @@ int main(int argc, char** argv) {
          "bytes that sorts of suite larger may take of a GPU, 2 GiB; their input is four times that of all GPUs")
       ->check(CLI::PositiveNumber)
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--log2-size", s.log2_size, "of the inputs of suite local: 28")->check(CLI::Range(4U, 34U));
+  app.add_option("--log2-size", s.log2_size, "of the inputs of suites local and segments: 28")
+      ->check(CLI::Range(4U, 34U));
   app.add_option("--repeats", s.repeats, "timed runs of each case: 7")->check(CLI::PositiveNumber);
   app.add_option("--random-keys", s.random_keys, "keys of all sorts of suite random: 1e10")->check(CLI::PositiveNumber);
   app.add_option("--seconds", s.seconds, "begin no further case after this long, and name those left out");

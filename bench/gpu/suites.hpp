@@ -34,4 +34,7 @@ void add_random_cases(const settings& s, case_list& cases);
 /// Adds sorts so small that launch gaps and the trip to the GPU rule.
 void add_small_cases(const settings& s, case_list& cases);
 
+/// Adds sorts of many segments on one GPU next to both of CUB's, data resident.
+void add_segment_cases(const settings& s, case_list& cases);
+
 }  // namespace bench

@@ -46,4 +46,49 @@ void enqueue_sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, 
 void enqueue_argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, gpu_workspace workspace,
                      void* stream, direction d = direction::ascending);
 
+// Segmented sorts sort each segment of an array by itself, with the results that segmented.hpp states. Offsets lie in
+// the GPU's memory and are read there, so that work before the call on the stream may write them. Offsets that decrease
+// or lie beyond the keys are not noticed, and what the keys are afterwards is undefined then; nothing outside of the
+// arrays is touched. There are at most 2^32 - 1 keys. Segments of up to 32 keys are sorted by a thread each, of up to
+// 512 by a warp, of up to 8,192 by a block; longer ones are partitioned by their highest digits, all of them together,
+// until a block can finish the parts.
+// Workspace: n * (k + v) for n keys of k bytes with values of v bytes, up to 2.2 bytes a key for lists and
+// partitions, and 1 MiB; argsorts n * k besides. GPUs of compute capability 7.5 throw device_error.
+// Source: Batcher, Sorting networks and their applications (1968), for short segments; Stehle and Jacobsen (SIGMOD
+// 2017) for long ones.
+
+/// Returns the bytes of workspace that enqueue_sort_segments() takes, and enqueue_sort_rows() for as many rows.
+[[nodiscard]] std::uint64_t enqueue_sort_segments_bytes(key_type type, std::uint64_t num_keys,
+                                                        std::uint64_t num_segments);
+/// Sorts the keys of each segment in place. Segment i has the keys from offsets[i] up to offsets[i + 1]: `offsets` are
+/// num_segments + 1 positions of type u32, i32, u64 or i64. Keys outside of all segments are left alone.
+///     spansort::enqueue_sort_segments({spansort::key_type::f32, keys, n}, {spansort::key_type::i32, offsets, m + 1},
+///                                     {workspace, bytes}, stream);
+void enqueue_sort_segments(key_span keys, const_key_span offsets, gpu_workspace workspace, void* stream,
+                           direction d = direction::ascending);
+
+/// Returns the bytes of workspace that enqueue_sort_pairs_segments() takes, and enqueue_sort_pairs_rows().
+[[nodiscard]] std::uint64_t enqueue_sort_pairs_segments_bytes(key_type type, std::uint64_t num_keys,
+                                                              std::uint64_t num_segments, std::uint64_t value_bytes);
+/// Sorts the keys of each segment in place and moves as many values of 4, 8 or 16 bytes along. Stable.
+void enqueue_sort_pairs_segments(key_span keys, void* values, std::uint64_t value_bytes, const_key_span offsets,
+                                 gpu_workspace workspace, void* stream, direction d = direction::ascending);
+
+/// Returns the bytes of workspace that enqueue_argsort_segments() takes, and enqueue_argsort_rows().
+[[nodiscard]] std::uint64_t enqueue_argsort_segments_bytes(key_type type, std::uint64_t num_keys,
+                                                           std::uint64_t num_segments, std::uint64_t index_bytes);
+/// Writes the stable order of each segment: indices of 4 or 8 bytes, one a key, which count from 0 in each segment.
+/// Keys are not changed; indices outside of all segments are not written.
+void enqueue_argsort_segments(const_key_span keys, void* indices, std::uint64_t index_bytes, const_key_span offsets,
+                              gpu_workspace workspace, void* stream, direction d = direction::ascending);
+
+/// These do the same to rows of `row_length` keys each. Throw invalid_argument where the number of keys is no multiple
+/// of it.
+void enqueue_sort_rows(key_span keys, std::uint64_t row_length, gpu_workspace workspace, void* stream,
+                       direction d = direction::ascending);
+void enqueue_sort_pairs_rows(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t row_length,
+                             gpu_workspace workspace, void* stream, direction d = direction::ascending);
+void enqueue_argsort_rows(const_key_span keys, void* indices, std::uint64_t index_bytes, std::uint64_t row_length,
+                          gpu_workspace workspace, void* stream, direction d = direction::ascending);
+
 }  // namespace spansort

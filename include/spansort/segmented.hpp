@@ -12,7 +12,7 @@
 // The CPU sorts, whatever the devices of `auto`: threads take segments as they come free, and what is larger than
 // 512 KiB (65,536 pairs) and than its share of the work is sorted by all threads together. Of the options `devices`
 // (`auto`, `cpu`, `host:N`), `threads` and `memory_limit_bytes` count, and `report` is filled without phases; the
-// others are not looked at.
+// others are not looked at. Segments in the memory of a GPU are sorted there by the calls of enqueue.hpp.
 // Memory beside the arrays: up to 9 MiB a thread, which the thread keeps, and what sort.hpp says of a sort of the
 // largest segment where that is larger than 512 KiB. Values of other widths than 4, 8 and 16 bytes take 8 bytes a key
 // and the values' own size.

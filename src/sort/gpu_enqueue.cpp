@@ -8,6 +8,7 @@
 #include "spansort/errors.hpp"
 #ifdef SPANSORT_HAS_CUDA
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/enqueue_segmented.hpp"
 #include "device/cuda/enqueue_sort.hpp"
 #endif
 
@@ -22,6 +23,19 @@ device::cuda::sort_manner manner_of(const gpu_sort& sort) {
           .num_records = sort.num_records,
           .wait = sort.may_wait ? host_wait::where_it_pays : host_wait::never,
           .local_sort = local_sort_of(sort.hooks)};
+}
+
+/// Returns the manner of a sort that the current GPU can do.
+device::cuda::segmented_manner manner_of(const gpu_segments_sort& sort) {
+  if (!device::cuda::can_sort_segments()) {
+    throw device_error("segments are sorted by GPUs of compute capability 8.0 and newer");
+  }
+  return {.shape = sort.shape,
+          .num_records = sort.num_records,
+          .bounds = {.offsets = sort.offsets,
+                     .offset_bytes = sort.offset_bytes,
+                     .row_length = sort.row_length,
+                     .num_segments = sort.num_segments}};
 }
 
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
@@ -40,6 +54,24 @@ void enqueue_gpu_sort(const gpu_sort& sort, const device::records& data, void* w
 
 void enqueue_gpu_argsort(const gpu_sort& sort, const void* keys, void* indices, void* workspace, void* stream) {
   device::cuda::enqueue_argsort(manner_of(sort), keys, indices, workspace, stream_of(stream));
+}
+
+std::uint64_t gpu_segments_sort_bytes(const gpu_segments_sort& sort) {
+  return device::cuda::segmented_workspace_bytes(manner_of(sort));
+}
+
+std::uint64_t gpu_segments_argsort_bytes(const gpu_segments_sort& sort) {
+  return device::cuda::segmented_argsort_workspace_bytes(manner_of(sort));
+}
+
+void enqueue_gpu_segments_sort(const gpu_segments_sort& sort, const device::records& data, void* workspace,
+                               void* stream) {
+  device::cuda::enqueue_segmented_sort(manner_of(sort), data, workspace, stream_of(stream));
+}
+
+void enqueue_gpu_segments_argsort(const gpu_segments_sort& sort, const void* keys, void* indices, void* workspace,
+                                  void* stream) {
+  device::cuda::enqueue_segmented_argsort(manner_of(sort), keys, indices, workspace, stream_of(stream));
 }
 
 void require_gpu_memory(const void* memory, const char* what) {
@@ -62,6 +94,14 @@ std::uint64_t gpu_sort_bytes(const gpu_sort&) { throw device_error(why_no_gpu())
 std::uint64_t gpu_argsort_bytes(const gpu_sort&) { throw device_error(why_no_gpu()); }
 void enqueue_gpu_sort(const gpu_sort&, const device::records&, void*, void*) { throw device_error(why_no_gpu()); }
 void enqueue_gpu_argsort(const gpu_sort&, const void*, void*, void*, void*) { throw device_error(why_no_gpu()); }
+std::uint64_t gpu_segments_sort_bytes(const gpu_segments_sort&) { throw device_error(why_no_gpu()); }
+std::uint64_t gpu_segments_argsort_bytes(const gpu_segments_sort&) { throw device_error(why_no_gpu()); }
+void enqueue_gpu_segments_sort(const gpu_segments_sort&, const device::records&, void*, void*) {
+  throw device_error(why_no_gpu());
+}
+void enqueue_gpu_segments_argsort(const gpu_segments_sort&, const void*, void*, void*, void*) {
+  throw device_error(why_no_gpu());
+}
 void require_gpu_memory(const void*, const char*) { throw device_error(why_no_gpu()); }
 void run_gpu_sort(int, const gpu_sort&, const device::records&, void*, void*) { throw device_error(why_no_gpu()); }
 std::uint64_t gpu_sort_bytes_on(int, const gpu_sort&) { throw device_error(why_no_gpu()); }

@@ -18,6 +18,16 @@ struct gpu_sort {
   base::test_hooks hooks = {};
 };
 
+/// This says how segments are to be sorted. Offsets lie in the GPU's memory.
+struct gpu_segments_sort {
+  device::record_shape shape;
+  std::uint64_t num_records = 0;
+  std::uint64_t num_segments = 0;
+  std::uint64_t row_length = 0;   ///< of rows
+  const void* offsets = nullptr;  ///< num_segments + 1; null: rows
+  unsigned offset_bytes = 0;
+};
+
 /// Workspace of GPUs begins at multiples of this.
 inline constexpr std::uint64_t gpu_workspace_alignment = 256;
 
@@ -27,6 +37,15 @@ inline constexpr std::uint64_t gpu_workspace_alignment = 256;
 [[nodiscard]] std::uint64_t gpu_argsort_bytes(const gpu_sort& sort);
 void enqueue_gpu_sort(const gpu_sort& sort, const device::records& data, void* workspace, void* stream);
 void enqueue_gpu_argsort(const gpu_sort& sort, const void* keys, void* indices, void* workspace, void* stream);
+
+/// Throws device_error where the GPU has no room for the kernels.
+[[nodiscard]] std::uint64_t gpu_segments_sort_bytes(const gpu_segments_sort& sort);
+[[nodiscard]] std::uint64_t gpu_segments_argsort_bytes(const gpu_segments_sort& sort);
+void enqueue_gpu_segments_sort(const gpu_segments_sort& sort, const device::records& data, void* workspace,
+                               void* stream);
+void enqueue_gpu_segments_argsort(const gpu_segments_sort& sort, const void* keys, void* indices, void* workspace,
+                                  void* stream);
+
 /// Throws invalid_argument unless `memory` is of the current GPU; `what` names it in the message.
 void require_gpu_memory(const void* memory, const char* what);
 

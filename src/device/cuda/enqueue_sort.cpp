@@ -9,27 +9,11 @@
 #include "device/cuda/kernels/positions.hpp"
 #include "device/cuda/local_sort/even_keys.hpp"
 #include "device/cuda/local_sort/local_sort.hpp"
+#include "device/cuda/workspace_layout.hpp"
 #include "keys/dispatch.hpp"
 
 namespace spansort::device::cuda {
 namespace {
-
-/// Hands out parts of a workspace one after the other. Without memory it only adds them up.
-class layout {
- public:
-  explicit layout(void* memory) : memory_(static_cast<char*>(memory)) {}
-
-  [[nodiscard]] void* take(std::uint64_t size_bytes) {
-    void* const taken = memory_ == nullptr || size_bytes == 0 ? nullptr : memory_ + end_;
-    end_ += base::round_up(size_bytes, workspace_alignment_bytes);
-    return taken;
-  }
-  [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
-
- private:
-  char* memory_;
-  std::uint64_t end_ = 0;
-};
 
 /// Returns what the kernels keep. The states of all passes lie side by side where these are few, for one clear serves
 /// them then; else they are those of one pass, and of a part of it where records are narrow and states weigh more.
@@ -54,7 +38,7 @@ struct sort_memory {
   void* of_buckets = nullptr;
 };
 
-sort_memory lay_out(const launch_site& site, const sort_manner& manner, layout& parts) {
+sort_memory lay_out(const launch_site& site, const sort_manner& manner, workspace_layout& parts) {
   const record_shape& shape = manner.shape;
   sort_memory memory;
   memory.alternate.keys = parts.take(manner.num_records * shape.codec.width_bytes());
@@ -92,7 +76,7 @@ void enqueue_in(const launch_site& site, const sort_manner& manner, const record
 
 std::uint64_t sort_workspace_bytes(const sort_manner& manner) {
   if (manner.num_records < 2) return 0;
-  layout parts(nullptr);
+  workspace_layout parts(nullptr);
   static_cast<void>(lay_out(make_launch_site(nullptr), manner, parts));
   return parts.end();
 }
@@ -106,7 +90,7 @@ std::uint64_t argsort_workspace_bytes(const sort_manner& manner) {
 void enqueue_sort(const sort_manner& manner, const records& data, void* workspace, cudaStream_t stream) {
   if (manner.num_records < 2) return;
   const launch_site site = make_launch_site(stream);
-  layout parts(workspace);
+  workspace_layout parts(workspace);
   enqueue_in(site, manner, data, lay_out(site, manner, parts));
 }
 
@@ -114,7 +98,7 @@ void enqueue_argsort(const sort_manner& manner, const void* keys, void* indices,
   const launch_site site = make_launch_site(stream);
   if (manner.num_records < 2)
     return launch_write_positions(site, indices, manner.shape.value_bytes, manner.num_records);
-  layout parts(workspace);
+  workspace_layout parts(workspace);
   void* const sorted_keys = parts.take(manner.num_records * manner.shape.codec.width_bytes());
   enqueue_in(site, manner, {sorted_keys, indices}, lay_out(site, manner, parts), keys);
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "device/cuda/workspace_layout.hpp"
 #include "device/device.hpp"
 
 namespace spansort::device::cuda {
@@ -36,8 +37,6 @@ void enqueue_sort(const sort_manner& manner, const records& data, void* workspac
 
 /// Writes the stable order of `keys`, which are not changed, to `indices`, of manner.shape.value_bytes each.
 void enqueue_argsort(const sort_manner& manner, const void* keys, void* indices, void* workspace, cudaStream_t stream);
-
-inline constexpr std::uint64_t workspace_alignment_bytes = 256;
 
 /// Returns whether the current GPU's kernels reach `memory`, which is then its own or managed.
 [[nodiscard]] bool is_own_memory(const void* memory);

@@ -19,13 +19,15 @@ template <class K>
 struct chip_job {
   const K* keys = nullptr;
   const void* values = nullptr;
-  K* to_keys = nullptr;
+  K* to_keys = nullptr;  ///< null: keys are not stored, where places are kept
   void* to_values = nullptr;
   unsigned count = 0;
   unsigned value_bytes = 0;
+  unsigned index_bytes = 0;       ///< where it is not 0, the places are written to `to_values` as numbers
   unsigned begin_bit = 0;         ///< keys are ordered by their bits from here up
   bool looks_for_order = false;   ///< and may find that nothing is left to do
   bool may_reverse = false;       ///< keys that tie may change places
+  bool is_partitioned = false;    ///< neighbours may have the same highest digit
   std::uint32_t* seen = nullptr;  ///< order_seen bits are written here where order is looked for
 };
 
@@ -189,7 +191,12 @@ class chip_sort {
   /// more comparisons than are worth it. Counters are slow where keys crowd, so they are asked before anything is
   /// counted.
   [[nodiscard]] __device__ __forceinline__ bool crowd_in_bins() const {
-    const unsigned bin = has(0) ? bin_of(keys_[0]) : bins + tile_.lane;
+    unsigned bin = has(0) ? bin_of(keys_[0]) : bins + tile_.lane;
+    // Neighbours of a partitioned job would tell of their own bucket alone, so a warp looks at keys all over the job.
+    if (job_.is_partitioned) {
+      const unsigned place = tile_.lane * (job_.count / 32) + tile_.warp % max(job_.count / 32, 1U);
+      bin = place < job_.count ? bin_of(encoded(job_.keys[place])) : bins + tile_.lane;
+    }
     const bool meets = __popc(__match_any_sync(0xffffffffU, bin)) != 1;
     const auto num_met = static_cast<unsigned>(__syncthreads_count(meets));
     return num_met * job_.count > most_chip_comparisons_each * 31 * min(job_.count, Threads);
@@ -308,10 +315,17 @@ class chip_sort {
   /// Stores keys at their positions, and the values from where the keys came. All keys of the job have been read.
   __device__ __forceinline__ void store() const {
     if constexpr (KeepsPlaces) {
-      if constexpr (Order::holds_encoded) {
-        store_keys();
-      } else {
-        move(job_.keys, job_.to_keys, 1);
+      if (job_.to_keys != nullptr) {
+        if constexpr (Order::holds_encoded) {
+          store_keys();
+        } else {
+          move(job_.keys, job_.to_keys, 1);
+        }
+      }
+      if (job_.index_bytes == 4) {
+        store_places(static_cast<std::uint32_t*>(job_.to_values));
+      } else if (job_.index_bytes != 0) {
+        store_places(static_cast<std::uint64_t*>(job_.to_values));
       }
       if (job_.value_bytes == 4) {
         move(static_cast<const std::uint32_t*>(job_.values), static_cast<std::uint32_t*>(job_.to_values), 1);
@@ -330,6 +344,12 @@ class chip_sort {
   __device__ __forceinline__ void store_keys() const {
     tile_.each([&](unsigned i) {
       if (has(i)) store_global(job_.to_keys + (moves_[i] & 0xffffU), order_.give(keys_[i]));
+    });
+  }
+  template <class T>
+  __device__ __forceinline__ void store_places(T* to) const {
+    tile_.each([&](unsigned i) {
+      if (has(i)) store_global(to + (moves_[i] & 0xffffU), T{moves_[i] >> 16});
     });
   }
   /// The result may lie where the records come from, so all are read before any is stored.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of what msd_launch.hpp declares. Only msd_u32.cu and msd_u64.cu include this.
+// Bodies of what msd_launch.hpp declares. Only msd_u8.cu ... msd_u64.cu include this.
 #pragma once
 
 #include <algorithm>
@@ -47,6 +47,19 @@ void launch_level(const launch_site& site, const Order& order, const msd_level_a
                  order, a);
 }
 
+/// Launches all levels that so many bits can take.
+template <class K, class V, class Order>
+void launch_levels(const launch_site& site, const Order& order, msd_level_arguments<K, V> a, std::uint64_t num_keys,
+                   unsigned num_bits) {
+  for (unsigned bits_left = num_bits; bits_left != 0; ++a.level) {
+    const unsigned bits = std::min(bits_left, max_partition_bits);
+    bits_left -= bits;
+    a.shift = a.bits_left = bits_left;
+    a.mask = (1U << bits) - 1;
+    launch_level<K, V>(site, order, a, num_keys);
+  }
+}
+
 template <unsigned Size, class K, class V, class Order>
 void launch_finish(const launch_site& site, const Order& order, const msd_level_arguments<K, V>& a,
                    std::uint64_t num_keys) {
@@ -76,22 +89,28 @@ void run_msd_hybrid(const launch_site& site, const Order& order, const msd_reque
   SPANSORT_CUDA(cudaMemsetAsync(request.memory, 0, zeroed_bytes, site.stream));
   msd_begin_kernel<K, V><<<1, max_partition_buckets, 0, site.stream>>>(a, request.num_keys);
   check_done(cudaGetLastError(), "msd_begin_kernel");
-  if (!is_one_job) {
-    unsigned bits_left = request.num_bits;
-    for (; bits_left != 0; ++a.level) {
-      const unsigned bits = std::min(bits_left, max_partition_bits);
-      bits_left -= bits;
-      a.shift = a.bits_left = bits_left;
-      a.mask = (1U << bits) - 1;
-      launch_level<K, V>(site, order, a, request.num_keys);
-    }
-  }
+  if (!is_one_job) launch_levels<K, V>(site, order, a, request.num_keys, request.num_bits);
   launch_finish<0, K, V>(site, order, a, request.num_keys);
   launch_finish<1, K, V>(site, order, a, request.num_keys);
   launch_finish<2, K, V>(site, order, a, request.num_keys);
 }
 
 }  // namespace
+
+template <class K>
+void launch_msd_levels(const launch_site& site, const msd_levels_request& request) {
+  SPANSORT_ASSERT(has_msd_hybrid(site.family()));
+  with_value(request.shape.value_bytes, [&]<class V>() {
+    with_plain_order<K>(request.shape.codec.template of<K>(), [&]<class Order>(const Order& order) {
+      msd_level_arguments<K, V> a;
+      a.sides[0] = typed<K, V>(request.sides[0]);
+      a.sides[1] = typed<K, V>(request.sides[1]);
+      a.limits = request.limits;
+      a.memory = request.memory;
+      launch_levels<K, V>(site, order, a, request.num_keys, request.shape.codec.key_bits());
+    });
+  });
+}
 
 template <class K>
 void launch_msd_hybrid(const launch_site& site, const msd_request& request) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MSD hybrid sort as the host enqueues it. Instantiated per key width in msd_u32.cu and msd_u64.cu.
+// The MSD hybrid sort as the host enqueues it. Instantiated per key width in msd_u32.cu and msd_u64.cu; the
+// levels alone also in msd_u8.cu and msd_u16.cu.
 #pragma once
 
 #include "device/cuda/kernels/msd_memory.hpp"
@@ -23,5 +24,18 @@ struct msd_request {
 /// Puts the sort on the site's stream. The host waits for nothing.
 template <class K>
 void launch_msd_hybrid(const launch_site& site, const msd_request& request);
+
+/// Levels of partitions alone, over large buckets that are in the memory already: what they make small are jobs of the
+/// finish, which is the caller's.
+struct msd_levels_request {
+  record_shape shape;
+  records sides[2];            ///< the buckets of the first level are in the first, where results are wanted
+  std::uint32_t num_keys = 0;  ///< no less than all large buckets have together
+  msd_limits limits;
+  msd_memory memory;
+};
+
+template <class K>
+void launch_msd_levels(const launch_site& site, const msd_levels_request& request);
 
 }  // namespace spansort::device::cuda

@@ -53,11 +53,15 @@ struct msd_memory {
   msd_bucket* buckets[2] = {};            ///< [most_buckets]
   std::uint32_t* bucket_of_tile[2] = {};  ///< [most_tiles]
   msd_job* jobs[num_finish_sizes] = {};   ///< [most_jobs] each
-  std::uint64_t zeroed_bytes = 0;         ///< from the beginning on
+  std::uint32_t most_buckets = 0;
+  std::uint32_t most_tiles = 0;
+  std::uint64_t zeroed_bytes = 0;  ///< from the beginning on
   std::uint64_t size_bytes = 0;
 
-  /// Lays the memory out for so many records; with `memory` null it only tells the size.
-  [[nodiscard]] static msd_memory in(void* memory, std::uint64_t num_keys, const msd_limits& limits) noexcept {
+  /// Lays the memory out for so many records; with `memory` null it only tells the size. `num_other_jobs` are those of
+  /// each size that the caller adds to what the sort makes.
+  [[nodiscard]] static msd_memory in(void* memory, std::uint64_t num_keys, const msd_limits& limits,
+                                     std::uint64_t num_other_jobs = 0) noexcept {
     // Large buckets do not overlap, and neither do their tiles. A level may add a tile that is not full to each.
     const std::uint64_t most_buckets = num_keys / limits.most_finished() + 1;
     const std::uint64_t most_tiles = num_keys / limits.tile_keys + most_buckets + 1;
@@ -68,6 +72,8 @@ struct msd_memory {
       return taken;
     };
     msd_memory m;
+    m.most_buckets = static_cast<std::uint32_t>(most_buckets);
+    m.most_tiles = static_cast<std::uint32_t>(most_tiles);
     m.control = reinterpret_cast<msd_control*>(take(sizeof(msd_control)));
     // The first bucket's counts and all states are zeroed together. Counts of later buckets are zeroed with their
     // making.
@@ -81,8 +87,9 @@ struct msd_memory {
       m.buckets[i] = reinterpret_cast<msd_bucket*>(take(most_buckets * sizeof(msd_bucket)));
       m.bucket_of_tile[i] = reinterpret_cast<std::uint32_t*>(take(most_tiles * sizeof(std::uint32_t)));
     }
-    for (msd_job*& jobs : m.jobs)
-      jobs = reinterpret_cast<msd_job*>(take(most_jobs(num_keys, limits) * sizeof(msd_job)));
+    for (msd_job*& jobs : m.jobs) {
+      jobs = reinterpret_cast<msd_job*>(take((most_jobs(num_keys, limits) + num_other_jobs) * sizeof(msd_job)));
+    }
     m.size_bytes = at;
     return m;
   }

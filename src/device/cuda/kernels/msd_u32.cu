@@ -3,4 +3,5 @@
 
 namespace spansort::device::cuda {
 template void launch_msd_hybrid<std::uint32_t>(const launch_site&, const msd_request&);
+template void launch_msd_levels<std::uint32_t>(const launch_site&, const msd_levels_request&);
 }  // namespace spansort::device::cuda
