@@ -12,8 +12,9 @@
 // default options or on the CPU without report, progress and limits on memory, are sorted by the calling thread, which
 // keeps its scratch for the next such call until it ends: of keys alone up to 5 times the keys, rounded up to a power
 // of two, 3 MiB at most; 6 MiB for the others, also without AVX2. Such an argsort allocates no copy of the keys.
-// Keys of 32 bits alone, so sorted, up to 32 MiB, and of 64 bits up to 24 MiB (1 MiB on more than two threads), are
-// sorted in place. They take 1.3 MiB a thread, four at most, which the process keeps for the next such call.
+// Keys of 32 bits alone, so sorted, up to 32 MiB, and of 64 bits up to 24 MiB (1 MiB on more than two threads), and of
+// 8 and 16 bits up to 32 MiB (8 MiB on more than two threads) are sorted in place. They take 1.3 MiB a thread, four at
+// most, which the process keeps for the next such call.
 // Pairs and argsorts (keys and indices) of up to 16 MiB take n * (k + v), argsorts n * k more, and 6 MiB a thread,
 // eight at most; the process keeps those, too.
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *

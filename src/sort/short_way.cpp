@@ -85,6 +85,7 @@ bool sort_short(const key_span& keys, direction d, unsigned threads) {
 }
 
 bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads) {
+  if (device::host::sort_smallest_pairs(keys.type, keys.data, values, value_bytes, keys.num_keys, d)) return true;
   const bool travels = value_bytes == 4 || value_bytes == 8 || value_bytes == device::host::widest_small_value;
   if (!travels || keys.num_keys > most_short_pairs) return false;
   check_keys(keys);
@@ -103,6 +104,7 @@ bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, di
 }
 
 bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d, unsigned threads) {
+  if (device::host::argsort_smallest(keys.type, keys.data, indices, index_bytes, keys.num_keys, d)) return true;
   if (keys.num_keys > most_short_pairs) return false;
   check_keys(keys);
   check_indices(keys, indices, index_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sort that threads share, on more threads than there may be processors: random keys, keys that crowd, keys that
-// repeat, and the threads that help with it, which come or do not.
+// repeat, narrow keys, which are counted, and the threads that help with it, which come or do not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,6 +74,21 @@ TEST(SharedSort, SortsOnAnyNumberOfThreads) {
         expect_sorts<std::uint32_t>(key_type::u32, num_keys, num_threads, kind, random);
         expect_sorts<std::uint32_t>(key_type::f32, num_keys, num_threads, kind, random);
         expect_sorts<std::uint64_t>(key_type::i64, num_keys, num_threads, kind, random);
+      }
+    }
+  }
+}
+
+TEST(SharedSort, CountsNarrowKeys) {
+  std::mt19937_64 random(test::base_seed());
+  for (const unsigned num_threads : {1U, 5U}) {
+    for (const std::uint64_t num_keys : {2U, 256U, 65'537U, 150'001U}) {
+      if (test::is_small_scale() && num_keys > 65'537) continue;
+      for (unsigned kind = 0; kind < num_kinds; ++kind) {
+        expect_sorts<std::uint16_t>(key_type::u16, num_keys, num_threads, kind, random);
+        expect_sorts<std::uint16_t>(key_type::i16, num_keys, num_threads, kind, random);
+        expect_sorts<std::uint16_t>(key_type::f16, num_keys, num_threads, kind, random);
+        expect_sorts<std::uint8_t>(key_type::i8, num_keys, num_threads, kind, random);
       }
     }
   }

@@ -18,10 +18,9 @@
 namespace spansort::device::host {
 namespace {
 
-enum class kind { uniform, crowded, few, zero_one, sorted, low_bits, last_bits, almost_constant, special };
-constexpr kind all_kinds[] = {kind::uniform,   kind::crowded,         kind::few,
-                              kind::zero_one,  kind::sorted,          kind::low_bits,
-                              kind::last_bits, kind::almost_constant, kind::special};
+enum class kind { uniform, crowded, few, zero_one, sorted, low_bits, last_bits, almost_constant, special, any_length };
+constexpr kind all_kinds[] = {kind::uniform,  kind::crowded,   kind::few,     kind::zero_one,   kind::sorted,
+                              kind::low_bits, kind::last_bits, kind::special, kind::any_length, kind::almost_constant};
 
 template <class K>
 K make_key(kind what, std::mt19937_64& random) {
@@ -37,6 +36,7 @@ K make_key(kind what, std::mt19937_64& random) {
     // One upper bit and the lowest: what lies between finds no room in a word.
     case kind::last_bits: return static_cast<K>((key & 7) | (key >> 7 & 1) << (width - 1));
     case kind::almost_constant: return key % 97 == 0 ? key : K{7};
+    case kind::any_length: return static_cast<K>(key >> random() % width);
     case kind::special: return key % 4 == 0 ? static_cast<K>(key >> 8 << (width - 1)) : static_cast<K>(~(key & 3));
   }
   return key;
@@ -112,6 +112,44 @@ void check_all(const std::vector<key_type>& types, keys::tie_rule ties) {
       }
     }
   }
+}
+
+/// Numbers around those that are told apart, and ones of any length.
+template <class K>
+std::vector<K> numbers_to_round() {
+  std::vector<K> numbers = {0, 1, 2, 3, static_cast<K>(~K{0}), static_cast<K>(~K{0} - 1)};
+  std::mt19937_64 random(test::base_seed());
+  for (unsigned bit = 0; bit < sizeof(K) * 8; ++bit) {
+    const K power = static_cast<K>(K{1} << bit);
+    for (const K near : {0, 1, 2, 127, 128, 129}) {
+      numbers.push_back(static_cast<K>(power + near));
+      numbers.push_back(static_cast<K>(power - near));
+    }
+    for (unsigned i = 0; i < 50; ++i) numbers.push_back(static_cast<K>(static_cast<K>(random()) >> bit));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+template <class K>
+void expect_rounding_ascends() {
+  constexpr unsigned kept_bits = sizeof(K) == 4 ? 24 : 53;
+  const std::vector<K> numbers = numbers_to_round<K>();
+  EXPECT_EQ(rounded_bits(K{0}), K{0});
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    const K low = rounded_bits(numbers[i - 1]);
+    const K high = rounded_bits(numbers[i]);
+    ASSERT_LE(low, high) << numbers[i - 1] << " and " << numbers[i];
+    if (numbers[i - 1] != numbers[i] && numbers[i] >> kept_bits == 0) {
+      ASSERT_LT(low, high) << numbers[i];
+    }
+    ASSERT_EQ(high >> most_rounded_bits<K>, K{0}) << numbers[i];
+  }
+}
+
+TEST(word_sort_test, RoundedBitsAscend) {
+  expect_rounding_ascends<std::uint32_t>();
+  expect_rounding_ascends<std::uint64_t>();
 }
 
 TEST(word_sort_test, IntegersOf32Bits) {

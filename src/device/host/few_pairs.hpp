@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "device/host/count_few.hpp"
 #include "device/host/few_values.hpp"
 #include "device/host/records.hpp"
 #include "device/host/repeated_keys.hpp"
@@ -21,23 +22,51 @@
 
 namespace spansort::device::host {
 
+/// Finds and counts the values of keys, in key order. Returns none where they are more than a few or where two of them
+/// tie.
+template <class K, class Order>
+[[nodiscard]] few_values<K> count_classes(const Order& order, const K* keys, std::uint64_t num_keys,
+                                          std::array<std::uint64_t, most_few_values>& counts) {
+  few_counts<K> found;
+  if (num_keys < heavy_sample_keys || !count_few(keys, num_keys, found)) return {};
+  few_values<K> few;
+  for (unsigned v = 0; v < found.count; ++v) {
+    const K encoded = order.encode(found.keys[v]);
+    unsigned at = few.count++;
+    for (; at != 0 && order.encode(few.keys[at - 1]) > encoded; --at) {
+      few.keys[at] = few.keys[at - 1];
+      counts[at] = counts[at - 1];
+    }
+    if (at != 0 && order.encode(few.keys[at - 1]) == encoded) return {};
+    few.keys[at] = found.keys[v];
+    counts[at] = found.counts[v];
+  }
+  return few;
+}
+
 /// Sorts in place on the calling thread; `spare` has room for all values. Returns false, with nothing written, where
 /// there are other keys.
 template <class K, class V, class Order>
 [[nodiscard]] bool sort_few_pairs(const Order& order, split_records<K, V> records, std::uint64_t num_keys, V* spare) {
-  const few_values<K> few = sample_classes(order, records.keys, num_keys);
-  if (few.count == 0) return false;
   std::array<std::uint64_t, most_few_values> counts = {};
-  if (!count_values(records.keys, num_keys, few.span(), counts.data())) return false;
+  const few_values<K> few = count_classes(order, records.keys, num_keys, counts);
+  if (few.count == 0) return false;
+  // Values of the first key may move down where they are.
+  const std::uint64_t num_in_place = few.count <= most_placed_at_once<K, V> ? counts[0] : 0;
   class_places<V> places;
   V* next = spare;
   for (unsigned v = 0; v < few.count; ++v) {
-    places.next[v] = next;
-    places.end[v] = next += counts[v];
+    const bool is_in_place = v == 0 && num_in_place != 0;
+    places.next[v] = is_in_place ? records.values : next;
+    places.end[v] = places.next[v] + counts[v];
+    if (!is_in_place) next = places.end[v];
   }
   place_values(records.keys, records.values, num_keys, few.span(), places);
-  std::memcpy(static_cast<void*>(records.values), spare, num_keys * sizeof(V));
-  for (unsigned v = 0; v < few.count; ++v) records.keys = std::fill_n(records.keys, counts[v], few.keys[v]);
+  std::memcpy(static_cast<void*>(records.values + num_in_place), spare, (num_keys - num_in_place) * sizeof(V));
+  for (unsigned v = 0; v < few.count; ++v) {
+    fill_keys(records.keys, counts[v], few.keys[v], false);
+    records.keys += counts[v];
+  }
   return true;
 }
 

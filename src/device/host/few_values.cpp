@@ -203,6 +203,9 @@ bool count_few_as(const K* HWY_RESTRICT keys, std::uint64_t num_keys, few_counts
 }
 
 // A choice at run time is one between plain functions.
+bool count_values_u16(const std::uint16_t* keys, std::uint64_t n, std::span<const std::uint16_t> v, std::uint64_t* c) {
+  return count_values_as(keys, n, v, c);
+}
 bool count_values_u32(const std::uint32_t* keys, std::uint64_t n, std::span<const std::uint32_t> v, std::uint64_t* c) {
   return count_values_as(keys, n, v, c);
 }
@@ -234,6 +237,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace spansort::device::host {
 
+template <>
+bool count_values<std::uint16_t>(const std::uint16_t* keys, std::uint64_t n, std::span<const std::uint16_t> values,
+                                 std::uint64_t* counts) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(count_values_u16);
+  return best(keys, n, values, counts);
+}
 template <>
 bool count_values<std::uint32_t>(const std::uint32_t* keys, std::uint64_t n, std::span<const std::uint32_t> values,
                                  std::uint64_t* counts) {

@@ -27,7 +27,7 @@ struct few_values {
 };
 
 /// Adds how often each of `values` (at most 16) stands in `keys` to `counts`. Returns whether every key is one of them;
-/// counts are incomplete otherwise. K is std::uint32_t or std::uint64_t.
+/// counts are incomplete otherwise. K has 16, 32 or 64 bits.
 template <class K>
 [[nodiscard]] bool count_values(const K* keys, std::uint64_t num_keys, std::span<const K> values,
                                 std::uint64_t* counts);

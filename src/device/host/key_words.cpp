@@ -46,12 +46,13 @@ key_range<K> find_range_as(keys::codec_of<K> codec, const K* HWY_RESTRICT keys, 
   return {least, greatest};
 }
 
-template <class K, class W, bool folds>
+template <class K, class W, bool folds, bool rounds>
 void make_words_as(keys::codec_of<K> codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys, word_layout<K> layout,
                    W* HWY_RESTRICT words) {
+  layout.is_rounded = rounds;
   W position = 0;
   for (std::uint64_t i = 0; i < num_keys; ++i) {
-    const K above = static_cast<K>(encode<K, folds>(codec, keys[i]) - layout.least) >> layout.dropped_bits;
+    const K above = layout.above_of(encode<K, folds>(codec, keys[i]));
     words[i] = static_cast<W>(static_cast<W>(above) << layout.position_bits | position);
     ++position;
   }
@@ -72,8 +73,14 @@ std::uint64_t count_ties_as(const W* HWY_RESTRICT words, std::uint64_t num_words
 #define SPANSORT_WORDS_OF(K, KEY, W, WORD)                                                   \
   void make_words_##KEY##_##WORD(const keys::codec_of<K>& c, const K* keys, std::uint64_t n, \
                                  const word_layout<K>& layout, W* words) {                   \
-    c.folds_ties ? make_words_as<K, W, true>(c, keys, n, layout, words)                      \
-                 : make_words_as<K, W, false>(c, keys, n, layout, words);                    \
+    if constexpr (sizeof(W) == 4) {                                                          \
+      if (layout.is_rounded) {                                                               \
+        return c.folds_ties ? make_words_as<K, W, true, true>(c, keys, n, layout, words)     \
+                            : make_words_as<K, W, false, true>(c, keys, n, layout, words);   \
+      }                                                                                      \
+    }                                                                                        \
+    c.folds_ties ? make_words_as<K, W, true, false>(c, keys, n, layout, words)               \
+                 : make_words_as<K, W, false, false>(c, keys, n, layout, words);             \
   }
 #define SPANSORT_RANGE_OF(K, KEY)                                                                   \
   key_range<K> find_range_##KEY(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {       \

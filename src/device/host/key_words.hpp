@@ -5,6 +5,7 @@
 // again.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "keys/codec.hpp"
@@ -18,11 +19,44 @@ struct key_range {
   K greatest = 0;
 };
 
+/// The bits of an unsigned number that is rounded to a float of its width, from 0 for zero on: they ascend as it does,
+/// and where their low bits are dropped small numbers keep more of theirs than large ones.
+template <class K>
+[[nodiscard]] inline K rounded_bits(K x) noexcept {
+  if constexpr (sizeof(K) == 4) {
+    // Halves are exact, and their sum is rounded once.
+    const float rounded = static_cast<float>(static_cast<std::int32_t>(x >> 16)) * 65536.0F +
+                          static_cast<float>(static_cast<std::int32_t>(x & 0xFFFF));
+    const K bits = std::bit_cast<K>(rounded);
+    constexpr K before_one = K{126} << 23;
+    return bits < before_one ? K{0} : static_cast<K>(bits - before_one);
+  } else {
+    // The bits of 2^52 above those of a number below it are their sum.
+    constexpr std::uint64_t above = 0x4330000000000000;
+    constexpr double two_to_52 = 4503599627370496.0;
+    const double high = std::bit_cast<double>(above | x >> 32) - two_to_52;
+    const double low = std::bit_cast<double>(above | (x & 0xFFFFFFFF)) - two_to_52;
+    const K bits = std::bit_cast<K>(high * 4294967296.0 + low);
+    constexpr K before_one = K{1022} << 52;
+    return bits < before_one ? K{0} : static_cast<K>(bits - before_one);
+  }
+}
+/// Bits that it has at most.
+template <class K>
+inline constexpr unsigned most_rounded_bits = sizeof(K) == 4 ? 29 : 59;
+
 template <class K>
 struct word_layout {
   K least = 0;                 ///< is subtracted from encoded keys
   unsigned dropped_bits = 0;   ///< low bits of the difference that find no room
   unsigned position_bits = 0;  ///< low bits of the word
+  bool is_rounded = false;     ///< rounded_bits() of the difference stand for it
+
+  /// The word without its position.
+  [[nodiscard]] K above_of(K encoded) const noexcept {
+    const K difference = static_cast<K>(encoded - least);
+    return (is_rounded ? rounded_bits(difference) : difference) >> dropped_bits;
+  }
 
   [[nodiscard]] std::uint64_t position_mask() const noexcept { return (std::uint64_t{1} << position_bits) - 1; }
 };
@@ -31,7 +65,8 @@ struct word_layout {
 template <class K>
 [[nodiscard]] key_range<K> find_range(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
 
-/// Writes the words of `num_keys` keys. W, too, is std::uint32_t or std::uint64_t; what the layout says fits it.
+/// Writes the words of `num_keys` keys. W, too, is std::uint32_t or std::uint64_t; what the layout says fits it, and
+/// rounds for words of 32 bits alone.
 template <class K, class W>
 void make_words(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys, const word_layout<K>& layout,
                 W* words);

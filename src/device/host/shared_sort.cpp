@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <mutex>
 
+#include "device/host/narrow_counts.hpp"
 #include "device/host/parked_threads.hpp"
 #include "device/host/shared_counts.hpp"
 #include "device/host/shared_looks.hpp"
 #include "device/host/shared_parts.hpp"
 #include "device/host/shared_space.hpp"
 #include "device/host/vector_sort.hpp"
+#include "keys/dispatch.hpp"
 
 namespace spansort::device::host {
 namespace {
@@ -33,14 +35,20 @@ void sort_with(shared_space& space, const keys::key_codec& codec, K* keys, std::
   space.prepare(num_threads);
   const keys::codec_of<K> of_width = codec.of<K>();
   if (finish_ordered_shared(space, of_width, keys, num_keys)) return;
-  if (sort_few_values_shared(space, of_width, keys, num_keys)) return;
-  if (sort_narrow_shared(space, of_width, keys, num_keys)) return;
-  shared_sorter<K>(of_width, space, num_keys).sort(keys, num_keys);
+  if constexpr (sizeof(K) >= 2) {
+    if (sort_few_values_shared(space, of_width, keys, num_keys)) return;
+  }
+  if constexpr (sizeof(K) >= 4) {
+    if (sort_narrow_shared(space, of_width, keys, num_keys)) return;
+    shared_sorter<K>(of_width, space, num_keys).sort(keys, num_keys);
+  } else {
+    sort_by_counters(space, of_width, keys, num_keys);
+  }
 }
 
 }  // namespace
 
-bool has_shared_sort(std::uint64_t key_bytes) { return key_bytes >= 4 && has_vector_sort(); }
+bool has_shared_sort(std::uint64_t key_bytes) { return key_bytes < 4 || has_vector_sort(); }
 
 std::uint64_t shared_sort_bytes(unsigned num_threads) { return shared_space::size_bytes(num_threads); }
 
@@ -50,11 +58,8 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
   shared_space own;
   shared_space& space = lock.owns_lock() ? shared.kept : own;
   const unsigned threads = lock.owns_lock() ? std::min(num_threads, most_shared_threads) : 1;
-  if (codec.width_bytes() == 4) {
-    sort_with(space, codec, static_cast<std::uint32_t*>(keys), num_keys, threads);
-  } else {
-    sort_with(space, codec, static_cast<std::uint64_t*>(keys), num_keys, threads);
-  }
+  keys::with_width(codec.width_bytes(),
+                   [&]<class K>() { sort_with(space, codec, static_cast<K*>(keys), num_keys, threads); });
 }
 
 }  // namespace spansort::device::host

@@ -4,34 +4,48 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "device/host/few_pairs.hpp"
 #include "device/host/heavy_pairs.hpp"
 #include "device/host/in_cache_sort.hpp"
 #include "device/host/ordered_tail.hpp"
+#include "device/host/pair_network.hpp"
 #include "device/host/record_dispatch.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/small_sort.hpp"
 #include "device/host/vector_kernels.hpp"
 #include "device/host/vector_sort.hpp"
-#include "device/host/word_network.hpp"
 #include "device/host/word_sort.hpp"
 #include "keys/dispatch.hpp"
 
 namespace spansort::device::host {
 namespace {
 
-/// Moves keys and values that order_few() has ordered.
-template <class K, class V>
-void gather_few(split_records<K, V> records, std::uint64_t num_keys, const std::uint32_t* positions) {
-  K keys[most_network_words];
-  V values[most_network_words];
-  const split_records<K, V> gathered{keys, values};
-  for (std::uint64_t i = 0; i < num_keys; ++i) gathered.put(i, records.get(positions[i]));
-  std::memcpy(records.keys, keys, num_keys * sizeof(K));
-  std::memcpy(static_cast<void*>(records.values), values, num_keys * sizeof(V));
+template <class K, class Order>
+const pair_network& network_of(std::uint64_t value_bytes) {
+  constexpr bool folds = std::is_same_v<Order, folding_order<K>>;
+  static const std::array<pair_network, 2> networks = {find_pair_network<K>(4, folds), find_pair_network<K>(8, folds)};
+  return networks[value_bytes / 8];
+}
+
+/// Sorts as few pairs as a network takes. Wide values are moved by the order of the keys.
+template <class K, class V, class Order>
+void sort_few(const keys::codec_of<K>& codec, split_records<K, V> records, std::uint64_t num_keys) {
+  if constexpr (value_bytes_of<V> <= 8) {
+    network_of<K, Order>(value_bytes_of<V>).sort(&codec, records.keys, records.values, num_keys);
+  } else {
+    std::uint32_t positions[most_network_pairs];
+    K keys[most_network_pairs];
+    V values[most_network_pairs];
+    const split_records<K, V> gathered{keys, values};
+    network_of<K, Order>(4).order(&codec, records.keys, positions, num_keys);
+    for (std::uint64_t i = 0; i < num_keys; ++i) gathered.put(i, records.get(positions[i]));
+    std::memcpy(records.keys, keys, num_keys * sizeof(K));
+    std::memcpy(static_cast<void*>(records.values), values, num_keys * sizeof(V));
+  }
 }
 
 /// Insertion, which ends at once where all is in order.
@@ -57,21 +71,30 @@ bool finish_ordered(const keys::codec_of<K>& codec, split_records<K, V> records,
   return is_settled(order);
 }
 
-constexpr std::uint64_t most_inserted = 8;  // a network takes longer
+constexpr std::uint64_t most_inserted = 8;
+/// Returns whether a look for few values is worth its time. Of some hundreds of keys two values are found, which repeat
+/// in four comparisons but for one time in sixteen.
+template <class K>
+bool may_be_few(const K* keys, std::uint64_t num_keys) {
+  constexpr std::uint64_t fewest_keys = 128;
+  constexpr std::uint64_t many_keys = 1024;
+  if (num_keys < fewest_keys) return false;
+  if (num_keys >= many_keys) return true;
+  const K* const others = keys + num_keys / 2;
+  unsigned equal = 0;
+  for (unsigned i = 0; i < 4; ++i) equal += keys[i] == others[i] ? 1U : 0U;
+  return equal != 0;
+}
 
 template <class K, class V, class Order>
 void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, std::uint64_t num_keys) {
   const Order order(codec);
-  if (num_keys <= most_inserted) return insert_records(order, records, num_keys);
   if constexpr (sizeof(K) >= 4) {
-    if (num_keys <= most_network_words && has_vector_sort()) {
-      std::uint32_t positions[most_network_words];
-      const bool is_sorted = order_few(codec, records.keys, num_keys, positions);
-      gather_few(records, num_keys, positions);
-      if (!is_sorted) insert_records(order, records, num_keys);
-      return;
+    if (num_keys > 1 && num_keys <= most_network_pairs && has_vector_sort()) {
+      return sort_few<K, V, Order>(codec, records, num_keys);
     }
   }
+  if (num_keys <= most_inserted) return insert_records(order, records, num_keys);
   worker_scratch& scratch = kept_worker_scratch();
   const order_flags first = look_at_first(codec, records.keys, num_keys);
   if (is_settled(first) && finish_ordered(codec, records, num_keys)) return;
@@ -83,7 +106,7 @@ void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, 
   }
   if constexpr (sizeof(K) >= 4) {
     auto* const spare = reinterpret_cast<V*>(scratch.records[0].get());
-    if (num_keys >= sort_limits{}.few_values_keys && sort_few_pairs(order, records, num_keys, spare)) return;
+    if (may_be_few(records.keys, num_keys) && sort_few_pairs(order, records, num_keys, spare)) return;
   }
   in_cache_sorter<K, V, Order>(order, codec, scratch, false).sort(records, records, num_keys, {0, sizeof(K) * 8});
 }
@@ -120,9 +143,9 @@ void argsort_records(const keys::codec_of<K>& codec, const K* keys, V* indices, 
 /// The order of keys that are a few values.
 template <class K, class V, class Order>
 bool argsort_few(const Order& order, const K* keys, V* indices, std::uint64_t num_keys, worker_scratch& scratch) {
-  const few_values<K> few = sample_classes(order, keys, num_keys);
   std::array<std::uint64_t, most_few_values> counts = {};
-  if (few.count == 0 || !count_values(keys, num_keys, few.span(), counts.data())) return false;
+  const few_values<K> few = count_classes(order, keys, num_keys, counts);
+  if (few.count == 0) return false;
   auto* const positions = reinterpret_cast<V*>(scratch.records[0].get());
   count_up(positions, num_keys);
   class_places<V> places;
@@ -178,18 +201,8 @@ bool argsort_around_heavy(const keys::codec_of<K>& codec, const K* keys, V* indi
 template <class K, class V, class Order>
 void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::uint64_t num_keys) {
   if constexpr (sizeof(K) >= 4) {
-    if (num_keys > 1 && num_keys <= most_network_words && has_vector_sort()) {
-      std::uint32_t positions[most_network_words];
-      if (!order_few(codec, keys, num_keys, positions)) {
-        const auto encoded = [&](std::uint64_t i) { return codec.encode(keys[positions[i]]); };
-        for (std::uint64_t i = 1; i < num_keys; ++i) {
-          for (std::uint64_t j = i; j > 0 && encoded(j - 1) > encoded(j); --j) {
-            std::swap(positions[j - 1], positions[j]);
-          }
-        }
-      }
-      for (std::uint64_t i = 0; i < num_keys; ++i) indices[i].word = positions[i];
-      return;
+    if (num_keys > 1 && num_keys <= most_network_pairs && has_vector_sort()) {
+      return network_of<K, Order>(value_bytes_of<V>).order(&codec, keys, indices, num_keys);
     }
   }
   worker_scratch& scratch = kept_worker_scratch();
@@ -202,8 +215,7 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
     return merge_tail_order(Order(codec), keys, front, num_keys, static_cast<const V*>(tail), indices);
   }
   if constexpr (sizeof(K) >= 4) {
-    if (num_keys >= sort_limits{}.few_values_keys && argsort_few(Order(codec), keys, indices, num_keys, scratch))
-      return;
+    if (may_be_few(keys, num_keys) && argsort_few(Order(codec), keys, indices, num_keys, scratch)) return;
     if (num_keys >= fewest_around_heavy && argsort_around_heavy<K, V, Order>(codec, keys, indices, num_keys, scratch)) {
       return;
     }

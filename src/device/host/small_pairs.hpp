@@ -6,6 +6,7 @@
 
 #include "device/segment_bounds.hpp"
 #include "keys/codec.hpp"
+#include "spansort/types.hpp"
 
 namespace spansort::device::host {
 
@@ -13,6 +14,14 @@ namespace spansort::device::host {
 inline constexpr std::uint64_t most_small_pairs = std::uint64_t{1} << 16;
 /// Wider values do not travel with their keys.
 inline constexpr std::uint64_t widest_small_value = 16;
+
+/// Sort a few pairs, or write the order of a few keys, by one network, stably and without scratch. Return false, with
+/// nothing done, where they are fewer than two or too many, where checks would refuse them, and where the machine's
+/// vectors are too narrow or the keys not of 32 or 64 bits.
+[[nodiscard]] bool sort_smallest_pairs(key_type type, void* keys, void* values, std::uint64_t value_bytes,
+                                       std::uint64_t num_keys, direction d);
+[[nodiscard]] bool argsort_smallest(key_type type, const void* keys, void* indices, std::uint64_t index_bytes,
+                                    std::uint64_t num_keys, direction d);
 
 /// Sorts `num_keys` keys, up to most_small_pairs, by `codec`, and moves values of 4, 8 or 16 bytes along. Stable.
 /// Throws std::bad_alloc with both untouched.

@@ -74,8 +74,8 @@ class class_hash {
 };
 
 template <class K, class V>
-void place_hashed(const K* HWY_RESTRICT keys, const V* HWY_RESTRICT values, std::uint64_t num_keys,
-                  std::span<const K> wanted, class_places<V>& places) {
+void place_hashed(const K* HWY_RESTRICT keys, const V* values, std::uint64_t num_keys, std::span<const K> wanted,
+                  class_places<V>& places) {
   const class_hash<K> class_of(wanted);
   if (!class_of.was_found()) return place_one_by_one(keys, values, num_keys, wanted, places);
   V* nexts[most_few_values];
@@ -212,10 +212,12 @@ void place_values_of(const K* HWY_RESTRICT keys, const V* values, std::uint64_t 
       for (; v + 4 <= num_classes; v += 4) {
         place_group<4>(from, with, n, &wanted[v], &places.next[v], &places.end[v]);
       }
-      for (; v + 2 <= num_classes; v += 2) {
-        place_group<2>(from, with, n, &wanted[v], &places.next[v], &places.end[v]);
+      switch (num_classes - v) {
+        case 3: place_group<3>(from, with, n, &wanted[v], &places.next[v], &places.end[v]); break;
+        case 2: place_group<2>(from, with, n, &wanted[v], &places.next[v], &places.end[v]); break;
+        case 1: place_group<1>(from, with, n, &wanted[v], &places.next[v], &places.end[v]); break;
+        default: break;
       }
-      if (v < num_classes) place_group<1>(from, with, n, &wanted[v], &places.next[v], &places.end[v]);
     }
     const std::uint64_t done = num_vectors * lanes_of<K>();
     place_one_by_one(keys + done, values + done, num_keys - done, wanted, places);

@@ -21,8 +21,13 @@ struct class_places {
   std::array<V*, most_few_values> end = {};
 };
 
+/// Keys of which the values are placed by one read of each, where key and value are as wide.
+template <class K, class V>
+inline constexpr unsigned most_placed_at_once = sizeof(K) == sizeof(V) ? 4 : 1;
+
 /// Moves the values of `num_keys` keys, each of which is one of `wanted`, to their places. These do not overlap
-/// `values`. K is std::uint32_t or std::uint64_t.
+/// `values`; those of one key may begin where `values` do, if the keys are no more than most_placed_at_once. K is
+/// std::uint32_t or std::uint64_t.
 template <class K, class V>
 void place_values(const K* keys, const V* values, std::uint64_t num_keys, std::span<const K> wanted,
                   class_places<V>& places);

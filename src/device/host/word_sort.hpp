@@ -75,6 +75,8 @@ class word_sorter {
   static constexpr std::uint64_t num_counts = (std::uint64_t{1} << max_digit_bits) * max_local_digits;
   static constexpr std::uint64_t fewest_keys = 9;
   static constexpr std::uint64_t most_short_words = 2048;
+  static constexpr std::uint64_t most_rounded_words = std::uint64_t{1} << 16;
+  static constexpr std::uint64_t fewest_to_tell_apart = 512;  ///< a sample takes its time
   static constexpr std::uint64_t fewest_for_slots = 2049;
   static constexpr std::uint64_t few_ties = 8;
   /// Arrays that are read and written at once begin at different offsets in their pages: loads would wait for stores to
@@ -103,10 +105,46 @@ class word_sorter {
     if (num_keys >= fewest_for_slots && use_slots(keys, num_keys, range, use)) return true;
     const auto key_bits = static_cast<unsigned>(std::bit_width(static_cast<K>(range.greatest - range.least)));
     const word_layout<K> layout{range.least, 0, static_cast<unsigned>(std::bit_width(num_keys - 1))};
-    if (key_bits + layout.position_bits <= 32 || num_keys <= most_short_words) {
+    if (key_bits + layout.position_bits <= 32) return use_words<std::uint32_t>(keys, num_keys, layout, key_bits, use);
+    if (num_keys <= most_rounded_words && crowd_low(keys, num_keys, range, key_bits)) {
+      word_layout<K> rounded = layout;
+      rounded.is_rounded = true;
+      const bool is_worth_it = num_keys < fewest_to_tell_apart || tell_apart(keys, num_keys, rounded);
+      if (is_worth_it && use_words<std::uint32_t>(keys, num_keys, rounded, most_rounded_bits<K>, use)) return true;
+    } else if (num_keys <= most_short_words) {
       if (use_words<std::uint32_t>(keys, num_keys, layout, key_bits, use)) return true;
     }
     return num_keys <= max_words && use_words<std::uint64_t>(keys, num_keys, layout, key_bits, use);
+  }
+
+  /// Returns whether half of eight keys lie in the lowest sixteenth of the range.
+  [[nodiscard]] bool crowd_low(const K* keys, std::uint64_t num_keys, key_range<K> range, unsigned key_bits) const {
+    constexpr std::uint64_t num_samples = 8;
+    unsigned low = 0;
+    for (std::uint64_t i = 0; i < num_samples; ++i) {
+      const K difference = static_cast<K>(order_.encode(keys[i * (num_keys / num_samples)]) - range.least);
+      low += difference >> (key_bits - 4) == 0 ? 1U : 0U;
+    }
+    return low >= num_samples / 2;
+  }
+
+  /// Returns whether words of 32 bits tell the different keys of a sample apart.
+  [[nodiscard]] bool tell_apart(const K* keys, std::uint64_t num_keys, word_layout<K> layout) const {
+    constexpr std::uint64_t num_samples = 64;
+    constexpr unsigned most_ties = 1;
+    layout.dropped_bits = most_rounded_bits<K> + layout.position_bits - 32;
+    std::uint64_t words[num_samples];
+    for (std::uint64_t i = 0; i < num_samples; ++i) {
+      const K encoded = order_.encode(keys[i * (num_keys / num_samples)]);
+      words[i] = std::uint64_t{layout.above_of(encoded)} << 32 | (static_cast<std::uint64_t>(encoded) & 0xFFFFFFFF);
+    }
+    vector_sort(keys::codec_of<std::uint64_t>{}, words, words, num_samples, vector_scratch<std::uint64_t>());
+    unsigned ties = 0;
+    for (std::uint64_t i = 1; i < num_samples; ++i) {
+      const std::uint64_t differing = words[i] ^ words[i - 1];
+      ties += differing != 0 && differing >> 32 == 0 ? 1U : 0U;
+    }
+    return ties <= most_ties;
   }
 
   /// Keys that tie all: positions are their own order.
@@ -131,7 +169,21 @@ class word_sorter {
     return true;
   }
 
-  /// Returns false where short words leave too many ties.
+  /// Returns how many keys are lower than the one before, by the order of their words, if these are at most `most`.
+  template <class W>
+  [[nodiscard]] std::uint64_t count_descents(const K* keys, std::uint64_t num_keys, const sorted_words<W>& sorted,
+                                             std::uint64_t most) const {
+    K last = order_.encode(keys[sorted.position(0)]);
+    std::uint64_t descents = 0;
+    for (std::uint64_t i = 1; i < num_keys && descents <= most; ++i) {
+      const K encoded = order_.encode(keys[sorted.position(i)]);
+      descents += encoded < last ? 1 : 0;
+      last = encoded;
+    }
+    return descents;
+  }
+
+  /// Returns false where short words leave too much to repair. Keys that tie may be equal.
   template <class W, class Use>
   bool use_words(const K* keys, std::uint64_t num_keys, word_layout<K> layout, unsigned key_bits, const Use& use) {
     constexpr unsigned width = sizeof(W) * 8;
@@ -143,10 +195,15 @@ class word_sorter {
     vector_sort(keys::codec_of<W>{}, words, words, num_keys, scratch);
     const bool is_whole = layout.dropped_bits == 0;
     const std::uint64_t num_ties = is_whole ? 0 : count_ties(words, num_keys, layout.position_bits);
-    if (sizeof(W) == 4 && num_ties > num_keys / 16) return false;
     const bool has_keys = is_whole && !std::is_same_v<Order, folding_order<K>>;
-    const sorted_words<W> sorted{words, layout.position_bits, num_ties != 0, has_keys, layout.least};
-    use(sorted, [&](K encoded) { return static_cast<K>(encoded - layout.least) >> layout.dropped_bits; });
+    sorted_words<W> sorted{words, layout.position_bits, num_ties != 0, has_keys, layout.least};
+    if (sizeof(W) == 4 && num_ties > num_keys / 16) {
+      const std::uint64_t most_descents = num_keys / 32;
+      const std::uint64_t num_descents = count_descents(keys, num_keys, sorted, most_descents);
+      if (num_descents > most_descents) return false;
+      sorted.may_tie = num_descents != 0;
+    }
+    use(sorted, [&](K encoded) { return layout.above_of(encoded); });
     return true;
   }
 
@@ -224,8 +281,14 @@ class word_sorter {
       return static_cast<W>(sorted.words[i] ^ sorted.words[i - 1]) >> sorted.position_bits == 0;
     };
     std::uint64_t steps_left = num_keys / 16;
+    K last = encoded(0);
     for (std::uint64_t i = 1; i < num_keys; ++i) {
-      for (std::uint64_t j = i; j > 0 && tied(j) && encoded(j - 1) > encoded(j); --j) {
+      const K key = encoded(i);
+      if (key >= last) [[likely]] {  // of keys that tie most do: a branch on ties would be mispredicted
+        last = key;
+        continue;
+      }
+      for (std::uint64_t j = i; j > 0 && tied(j) && encoded(j - 1) > key; --j) {
         if (steps_left-- == 0) return false;
         std::swap(sorted.words[j - 1], sorted.words[j]);
       }

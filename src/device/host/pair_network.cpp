@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// Highway compiles this file once a target (foreach_target includes it again); the exported functions below the guard
+// dispatch at run time.
+#include "device/host/pair_network.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "device/host/vector_targets.hpp"
+#include "keys/codec.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "device/host/pair_network.cpp"
+#include <hwy/foreach_target.h>
+//
+#include <hwy/highway.h>
+
+#include "device/host/pair_rows-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace spansort::device::host::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+/// The bytes of values, which may have any alignment.
+template <class W>
+W load_word(const void* words, std::uint64_t i) {
+  W word = 0;
+  std::memcpy(&word, static_cast<const std::byte*>(words) + i * sizeof(W), sizeof(W));
+  return word;
+}
+template <class W>
+void store_word(void* words, std::uint64_t i, W word) {
+  std::memcpy(static_cast<std::byte*>(words) + i * sizeof(W), &word, sizeof(W));
+}
+
+/// Puts pairs in order that lie in order but for a few; stable.
+template <class K, class W>
+HWY_NOINLINE void insert_pairs(const keys::codec_of<K>& codec, K* keys, void* values, std::uint64_t num_keys) {
+  for (std::uint64_t i = 1; i < num_keys; ++i) {
+    const K key = keys[i];
+    const K encoded = codec.encode(key);
+    if (codec.encode(keys[i - 1]) <= encoded) continue;
+    const W value = load_word<W>(values, i);
+    std::uint64_t j = i;
+    for (; j > 0 && codec.encode(keys[j - 1]) > encoded; --j) {
+      keys[j] = keys[j - 1];
+      store_word(values, j, load_word<W>(values, j - 1));
+    }
+    keys[j] = key;
+    store_word(values, j, value);
+  }
+}
+
+/// Puts positions of keys in order, likewise.
+template <class K, class W>
+HWY_NOINLINE void insert_positions(const keys::codec_of<K>& codec, const K* keys, void* positions,
+                                   std::uint64_t num_keys) {
+  const auto encoded_at = [&](std::uint64_t i) { return codec.encode(keys[load_word<W>(positions, i)]); };
+  for (std::uint64_t i = 1; i < num_keys; ++i) {
+    const W position = load_word<W>(positions, i);
+    const K encoded = codec.encode(keys[position]);
+    std::uint64_t j = i;
+    for (; j > 0 && encoded_at(j - 1) > encoded; --j) store_word(positions, j, load_word<W>(positions, j - 1));
+    store_word(positions, j, position);
+  }
+}
+
+#if HWY_TARGET == HWY_AVX3
+
+/// Sorts words; `v` then holds positions.
+template <class K, unsigned rows, bool folds>
+HWY_INLINE pair_order order_rows(const keys::codec_of<K>& c, const K* keys, std::uint64_t num_keys,
+                                 word_vector (&v)[rows]) {
+  const word_tag d;
+  const row_codec<K, folds> codec(c);
+  load_encoded(codec, keys, num_keys, v);
+  if (rows_ascend(v)) return pair_order::in_order;
+  const word_vector greatest = hn::Set(d, hwy::HighestValue<std::int64_t>());
+  const word_vector position_bits = hn::Set(d, pair_position_mask);
+  unsigned shift = pair_position_bits;
+  unsigned dropped_bits = 0;
+  word_vector encoded[rows];
+  if constexpr (sizeof(K) == 8) {
+    shift = shared_bits(v, num_keys);
+    dropped_bits = pair_position_bits - std::min(shift, pair_position_bits);
+    std::copy_n(v, rows, encoded);
+  }
+  // Keys of 64 bits lose their common bits, and are compared as signed words again.
+  const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
+  const word_vector bias = hn::Set(d, sizeof(K) == 8 ? hwy::LowestValue<std::int64_t>() : 0);
+  for (unsigned r = 0; r < rows; ++r) {
+    const word_vector lanes = hn::Iota(d, static_cast<std::int64_t>(r * word_lanes));
+    const word_vector above{_mm512_sll_epi64(hn::Xor(v[r], bias).raw, count)};
+    const word_vector word = hn::Xor(hn::OrAnd(hn::AndNot(position_bits, above), position_bits, lanes), bias);
+    v[r].raw = _mm512_mask_mov_epi64(greatest.raw, lanes_of_row(num_keys, r), word.raw);
+  }
+  sort_network(d, v);
+  for (unsigned r = 0; r < rows; ++r) v[r] = hn::And(v[r], position_bits);
+  if constexpr (sizeof(K) == 8) {
+    if (dropped_bits != 0) {
+      __m512i from[rows];
+      word_vector sorted[rows];
+      for (unsigned r = 0; r < rows; ++r) from[r] = encoded[r].raw;
+      for (unsigned r = 0; r < rows; ++r) {
+        sorted[r].raw = _mm512_mask_mov_epi64(greatest.raw, lanes_of_row(num_keys, r), pick_words(from, v[r].raw));
+      }
+      if (!rows_ascend(sorted)) return pair_order::may_tie;
+    }
+  }
+  return pair_order::moved;
+}
+
+template <class K, class W, unsigned rows, bool folds>
+HWY_NOINLINE void sort_rows_of(const keys::codec_of<K>& codec, K* keys, void* values, std::uint64_t num_keys) {
+  word_vector v[rows];
+  const pair_order order = order_rows<K, rows, folds>(codec, keys, num_keys, v);
+  if (order == pair_order::in_order) return;
+  move_by(v, static_cast<W*>(values), num_keys);
+  move_by(v, keys, num_keys);
+  if (order == pair_order::may_tie) insert_pairs<K, W>(codec, keys, values, num_keys);
+}
+
+template <class K, class W, unsigned rows, bool folds>
+HWY_NOINLINE void order_rows_of(const keys::codec_of<K>& codec, const K* keys, void* indices, std::uint64_t num_keys) {
+  word_vector v[rows];
+  const pair_order order = order_rows<K, rows, folds>(codec, keys, num_keys, v);
+  if (order == pair_order::in_order) {
+    for (unsigned r = 0; r < rows; ++r) v[r] = hn::Iota(word_tag(), static_cast<std::int64_t>(r * word_lanes));
+  }
+  store_pair_rows<rows>(static_cast<W*>(indices), num_keys, [&](unsigned r) HWY_ATTR {
+    if constexpr (sizeof(W) == 8) {
+      return v[r].raw;
+    } else {
+      return _mm512_cvtepi64_epi32(v[r].raw);
+    }
+  });
+  if (order == pair_order::may_tie) insert_positions<K, W>(codec, keys, indices, num_keys);
+}
+
+template <class K, class W, bool folds>
+void sort_few(const void* any_codec, void* any_keys, void* values, std::uint64_t num_keys) {
+  const auto& codec = *static_cast<const keys::codec_of<K>*>(any_codec);
+  K* const keys = static_cast<K*>(any_keys);
+  if (num_keys <= word_lanes) return sort_rows_of<K, W, 1, folds>(codec, keys, values, num_keys);
+  if (num_keys <= 2 * word_lanes) return sort_rows_of<K, W, 2, folds>(codec, keys, values, num_keys);
+  if (num_keys <= 4 * word_lanes) return sort_rows_of<K, W, 4, folds>(codec, keys, values, num_keys);
+  sort_rows_of<K, W, 8, folds>(codec, keys, values, num_keys);
+}
+
+template <class K, class W, bool folds>
+void order_few(const void* any_codec, const void* any_keys, void* indices, std::uint64_t num_keys) {
+  const auto& codec = *static_cast<const keys::codec_of<K>*>(any_codec);
+  const K* const keys = static_cast<const K*>(any_keys);
+  if (num_keys <= word_lanes) return order_rows_of<K, W, 1, folds>(codec, keys, indices, num_keys);
+  if (num_keys <= 2 * word_lanes) return order_rows_of<K, W, 2, folds>(codec, keys, indices, num_keys);
+  if (num_keys <= 4 * word_lanes) return order_rows_of<K, W, 4, folds>(codec, keys, indices, num_keys);
+  order_rows_of<K, W, 8, folds>(codec, keys, indices, num_keys);
+}
+
+#else
+
+/// Writes words in the bits that vectors compare; returns whether they hold whole keys.
+template <class K, bool folds>
+HWY_INLINE bool write_words(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys,
+                            std::int64_t* HWY_RESTRICT words) {
+  constexpr std::uint64_t bias = std::uint64_t{1} << 63;
+  const auto encode = [&](std::uint64_t i) __attribute__((always_inline)) {
+    return codec.encode_bits(folds ? codec.fold(keys[i]) : keys[i]);
+  };
+  K least = 0;
+  unsigned dropped_bits = 0;
+  if constexpr (sizeof(K) == 8) {
+    K greatest = least = encode(0);
+    for (std::uint64_t i = 1; i < num_keys; ++i) {
+      const K encoded = encode(i);
+      words[i] = static_cast<std::int64_t>(encoded);
+      least = std::min(least, encoded);
+      greatest = std::max(greatest, encoded);
+    }
+    words[0] = static_cast<std::int64_t>(encode(0));
+    const auto key_bits = static_cast<unsigned>(std::bit_width(static_cast<K>(greatest - least)));
+    dropped_bits = std::max(key_bits + pair_position_bits, 64U) - 64U;
+    for (std::uint64_t i = 0; i < num_keys; ++i) {
+      const std::uint64_t above = (static_cast<std::uint64_t>(words[i]) - least) >> dropped_bits;
+      words[i] = static_cast<std::int64_t>(((above << pair_position_bits) | i) ^ bias);
+    }
+  } else {
+    for (std::uint64_t i = 0; i < num_keys; ++i) {
+      words[i] = static_cast<std::int64_t>(((std::uint64_t{encode(i)} << pair_position_bits) | i) ^ bias);
+    }
+  }
+  return dropped_bits == 0;
+}
+
+/// Writes positions of keys; returns whether some may be out of order.
+template <class K, bool folds>
+bool write_positions(keys::codec_of<K> codec, const K* keys, std::uint64_t num_keys,
+                     std::uint32_t* HWY_RESTRICT positions) {
+  HWY_ALIGN std::int64_t words[most_network_pairs + 8] = {};
+  HWY_ALIGN std::uint64_t sorted[most_network_pairs];
+  const bool are_whole = write_words<K, folds>(codec, keys, num_keys, words);
+  finisher<std::uint64_t, true>(keys::codec_of<std::uint64_t>{}, sorted + most_network_pairs)
+      .sort(words, num_keys, sorted);
+  for (std::uint64_t i = 0; i < num_keys; ++i) {
+    positions[i] = static_cast<std::uint32_t>(sorted[i]) & static_cast<std::uint32_t>(pair_position_mask);
+  }
+  std::uint64_t ties = 0;
+  for (std::uint64_t i = 0; !are_whole && i + 1 < num_keys; ++i) {
+    ties += (sorted[i] ^ sorted[i + 1]) >> pair_position_bits == 0 ? 1 : 0;
+  }
+  return ties != 0;
+}
+
+template <class W>
+void move_to(const std::uint32_t* positions, void* array, std::uint64_t num_keys) {
+  W moved[most_network_pairs];
+  for (std::uint64_t i = 0; i < num_keys; ++i) moved[i] = load_word<W>(array, positions[i]);
+  std::memcpy(array, moved, num_keys * sizeof(W));
+}
+
+template <class K, class W, bool folds>
+void sort_few(const void* any_codec, void* any_keys, void* values, std::uint64_t num_keys) {
+  const auto& codec = *static_cast<const keys::codec_of<K>*>(any_codec);
+  K* const keys = static_cast<K*>(any_keys);
+  std::uint32_t positions[most_network_pairs];
+  const bool may_tie = write_positions<K, folds>(codec, keys, num_keys, positions);
+  move_to<W>(positions, values, num_keys);
+  move_to<K>(positions, keys, num_keys);
+  if (may_tie) insert_pairs<K, W>(codec, keys, values, num_keys);
+}
+
+template <class K, class W, bool folds>
+void order_few(const void* any_codec, const void* any_keys, void* indices, std::uint64_t num_keys) {
+  const auto& codec = *static_cast<const keys::codec_of<K>*>(any_codec);
+  const K* const keys = static_cast<const K*>(any_keys);
+  std::uint32_t positions[most_network_pairs];
+  const bool may_tie = write_positions<K, folds>(codec, keys, num_keys, positions);
+  for (std::uint64_t i = 0; i < num_keys; ++i) store_word<W>(indices, i, positions[i]);
+  if (may_tie) insert_positions<K, W>(codec, keys, indices, num_keys);
+}
+
+#endif
+
+template <class K, class W>
+pair_network network_of(bool folds) {
+  if (folds) return {&sort_few<K, W, true>, &order_few<K, W, true>};
+  return {&sort_few<K, W, false>, &order_few<K, W, false>};
+}
+
+#else  // other vectors are too narrow
+
+template <class K, class W>
+pair_network network_of(bool) {
+  return {};
+}
+
+#endif
+
+template <class K>
+pair_network pair_network_of(std::uint64_t value_bytes, bool folds) {
+  if (value_bytes == 4) return network_of<K, std::uint32_t>(folds);
+  if (value_bytes == 8) return network_of<K, std::uint64_t>(folds);
+  return {};
+}
+
+// A choice at run time is one between plain functions.
+pair_network pair_network_u32(std::uint64_t value_bytes, bool folds) {
+  return pair_network_of<std::uint32_t>(value_bytes, folds);
+}
+pair_network pair_network_u64(std::uint64_t value_bytes, bool folds) {
+  return pair_network_of<std::uint64_t>(value_bytes, folds);
+}
+
+}  // namespace spansort::device::host::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace spansort::device::host {
+
+template <>
+pair_network find_pair_network<std::uint32_t>(std::uint64_t value_bytes, bool folds_ties) {
+  return SPANSORT_CHOOSE_FUNCTION(pair_network_u32)(value_bytes, folds_ties);
+}
+template <>
+pair_network find_pair_network<std::uint64_t>(std::uint64_t value_bytes, bool folds_ties) {
+  return SPANSORT_CHOOSE_FUNCTION(pair_network_u64)(value_bytes, folds_ties);
+}
+
+}  // namespace spansort::device::host
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of words for the network of a few pairs, and the move of pairs by the positions in them. This header is included
+// once for each of Highway's targets.
+#if defined(SPANSORT_PAIR_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef SPANSORT_PAIR_ROWS_INL
+#undef SPANSORT_PAIR_ROWS_INL
+#else
+#define SPANSORT_PAIR_ROWS_INL
+#endif
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "device/host/pair_network.hpp"
+#include "device/host/vector_finish-inl.hpp"
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace spansort::device::host::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+constexpr unsigned pair_position_bits = 6;
+constexpr std::int64_t pair_position_mask = (1 << pair_position_bits) - 1;
+static_assert(most_network_pairs == std::uint64_t{1} << pair_position_bits);
+
+using word_tag = full_tag<std::uint64_t>;
+using word_vector = hn::Vec<word_tag>;
+constexpr std::uint64_t word_lanes = lanes_of<std::uint64_t>();
+
+/// Keys in vectors as long as those of words.
+template <class K>
+using beside_words = hn::CappedTag<lane_type<K>, word_lanes>;
+
+/// codec_of<K>::encode() on vectors.
+template <class K, bool folds>
+struct row_codec {
+  using D = beside_words<K>;
+  using V = hn::Vec<D>;
+  lane_codec<K, false, D> lanes;
+  V magnitude_mask, infinity;
+
+  explicit row_codec(const keys::codec_of<K>& c)
+      : lanes(D(), c), magnitude_mask(lanes.set(c.magnitude_mask)), infinity(lanes.set(c.infinity)) {}
+
+  HWY_INLINE V encode(V x) const {
+    if constexpr (folds) {
+      const hn::RebindToSigned<D> di;  // magnitudes are positive
+      const V magnitude = hn::And(x, magnitude_mask);
+      const auto is_nan = hn::RebindMask(D(), hn::Gt(hn::BitCast(di, magnitude), hn::BitCast(di, infinity)));
+      x = hn::IfThenElse(is_nan, magnitude_mask, hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(D())), x));
+    }
+    return lanes.encode(x);
+  }
+};
+
+/// What the network leaves to do.
+enum class pair_order : std::uint8_t {
+  in_order,  ///< nothing
+  moved,     ///< the move to the positions
+  may_tie    ///< and keys that agree in all bits of their words to be put in order
+};
+
+#if HWY_TARGET == HWY_AVX3
+
+/// The lanes of row `row` that hold keys.
+HWY_INLINE __mmask8 lanes_of_row(std::uint64_t num_keys, unsigned row) {
+  const std::uint64_t before = row * word_lanes;
+  return num_keys >= before + word_lanes ? __mmask8{0xFF}
+                                         : static_cast<__mmask8>((1U << (std::max(num_keys, before) - before)) - 1U);
+}
+
+/// Rows of lanes that have the greatest value behind the last key: returns whether they ascend.
+template <unsigned rows>
+HWY_INLINE bool rows_ascend(const word_vector (&v)[rows]) {
+  __mmask8 descends = 0;
+  for (unsigned r = 0; r + 1 < rows; ++r) {
+    descends |= _mm512_cmpgt_epi64_mask(v[r].raw, _mm512_alignr_epi64(v[r + 1].raw, v[r].raw, 1));
+  }
+  const __m512i greatest = _mm512_set1_epi64(hwy::HighestValue<std::int64_t>());
+  descends |= _mm512_cmpgt_epi64_mask(v[rows - 1].raw, _mm512_alignr_epi64(greatest, v[rows - 1].raw, 1));
+  return descends == 0;
+}
+
+/// Loads a row of keys, and zeros behind the last. Masked instructions that reach pages without memory are slow even
+/// where the mask has no bit, so a row without keys is read from the last row's place.
+template <class T>
+HWY_INLINE auto load_pair_row(const T* from, std::uint64_t num_keys, unsigned row) {
+  const __mmask8 own = lanes_of_row(num_keys, row);
+  const T* const begin = from + std::min(row * word_lanes, (num_keys - 1) / word_lanes * word_lanes);
+  if constexpr (sizeof(T) == 4) {
+    return _mm256_maskz_loadu_epi32(own, begin);
+  } else {
+    return _mm512_maskz_loadu_epi64(own, begin);
+  }
+}
+
+/// Loads keys, encodes them, and widens them.
+template <class K, unsigned rows, bool folds>
+HWY_INLINE void load_encoded(const row_codec<K, folds>& codec, const K* keys, std::uint64_t num_keys,
+                             word_vector (&v)[rows]) {
+  const word_vector greatest = hn::Set(word_tag(), hwy::HighestValue<std::int64_t>());
+  for (unsigned r = 0; r < rows; ++r) {
+    const auto x = codec.encode({load_pair_row(keys, num_keys, r)});
+    word_vector wide;
+    if constexpr (sizeof(K) == 4) {
+      wide.raw = _mm512_cvtepu32_epi64(x.raw);
+    } else {
+      wide = x;
+    }
+    v[r].raw = _mm512_mask_mov_epi64(greatest.raw, lanes_of_row(num_keys, r), wide.raw);
+  }
+}
+
+/// Returns how far to the left keys of 64 bits may be moved: all agree in the bits above.
+template <unsigned rows>
+HWY_INLINE unsigned shared_bits(const word_vector (&v)[rows], std::uint64_t num_keys) {
+  const __m512i first = _mm512_broadcastq_epi64(_mm512_castsi512_si128(v[0].raw));
+  __m512i differing = _mm512_setzero_si512();
+  for (unsigned r = 0; r < rows; ++r) {
+    const __m512i own = _mm512_maskz_xor_epi64(lanes_of_row(num_keys, r), v[r].raw, first);
+    differing = _mm512_or_si512(differing, own);
+  }
+  return static_cast<unsigned>(std::countl_zero(static_cast<std::uint64_t>(_mm512_reduce_or_epi64(differing)) | 1U));
+}
+
+/// Moves the rows of `from` to where `positions` say; up to eight rows of words.
+template <unsigned rows>
+HWY_INLINE __m512i pick_words(const __m512i (&from)[rows], __m512i positions) {
+  if constexpr (rows == 1) {
+    return _mm512_permutexvar_epi64(positions, from[0]);
+  } else if constexpr (rows == 2) {
+    return _mm512_permutex2var_epi64(from[0], positions, from[1]);
+  } else if constexpr (rows == 4) {
+    return _mm512_mask_mov_epi64(_mm512_permutex2var_epi64(from[0], positions, from[1]),
+                                 _mm512_test_epi64_mask(positions, _mm512_set1_epi64(16)),
+                                 _mm512_permutex2var_epi64(from[2], positions, from[3]));
+  } else {
+    const __mmask8 second = _mm512_test_epi64_mask(positions, _mm512_set1_epi64(16));
+    const __m512i low = _mm512_mask_mov_epi64(_mm512_permutex2var_epi64(from[0], positions, from[1]), second,
+                                              _mm512_permutex2var_epi64(from[2], positions, from[3]));
+    const __m512i high = _mm512_mask_mov_epi64(_mm512_permutex2var_epi64(from[4], positions, from[5]), second,
+                                               _mm512_permutex2var_epi64(from[6], positions, from[7]));
+    return _mm512_mask_mov_epi64(low, _mm512_test_epi64_mask(positions, _mm512_set1_epi64(32)), high);
+  }
+}
+
+/// Moves halves as long likewise: two rows of them lie in one vector of `from`.
+template <unsigned rows>
+HWY_INLINE __m256i pick_halves(const __m512i (&from)[rows], __m256i positions) {
+  const __m512i at = _mm512_castsi256_si512(positions);
+  if constexpr (rows == 1) {
+    return _mm512_castsi512_si256(_mm512_permutexvar_epi32(at, from[0]));
+  } else if constexpr (rows == 2) {
+    return _mm512_castsi512_si256(_mm512_permutex2var_epi32(from[0], at, from[1]));
+  } else {
+    return _mm512_castsi512_si256(_mm512_mask_mov_epi32(_mm512_permutex2var_epi32(from[0], at, from[1]),
+                                                        _mm512_test_epi32_mask(at, _mm512_set1_epi32(32)),
+                                                        _mm512_permutex2var_epi32(from[2], at, from[3])));
+  }
+}
+
+/// Stores the first lanes of rows, as many as there are keys.
+template <unsigned rows, class W, class RowAt>
+HWY_INLINE void store_pair_rows(W* to, std::uint64_t num_keys, const RowAt& row_at) {
+  for (unsigned r = 0; r < rows; ++r) {
+    const __mmask8 own = lanes_of_row(num_keys, r);
+    W* const begin = to + std::min(r * word_lanes, (num_keys - 1) / word_lanes * word_lanes);
+    if constexpr (sizeof(W) == 4) {
+      _mm256_mask_storeu_epi32(begin, own, row_at(r));
+    } else {
+      _mm512_mask_storeu_epi64(begin, own, row_at(r));
+    }
+  }
+}
+
+/// Moves an array in place.
+template <unsigned rows, class W>
+HWY_INLINE void move_by(const word_vector (&positions)[rows], W* array, std::uint64_t num_keys) {
+  if constexpr (sizeof(W) == 8) {
+    __m512i from[rows];
+    for (unsigned r = 0; r < rows; ++r) from[r] = load_pair_row(array, num_keys, r);
+    store_pair_rows<rows>(array, num_keys, [&](unsigned r) HWY_ATTR { return pick_words(from, positions[r].raw); });
+  } else {
+    __m512i from[(rows + 1) / 2];
+    for (unsigned r = 0; r < rows; r += 2) {
+      const __m512i low = _mm512_castsi256_si512(load_pair_row(array, num_keys, r));
+      from[r / 2] = rows == 1 ? low : _mm512_inserti64x4(low, load_pair_row(array, num_keys, r + 1), 1);
+    }
+    store_pair_rows<rows>(array, num_keys, [&](unsigned r) HWY_ATTR {
+      return pick_halves(from, _mm512_cvtepi64_epi32(positions[r].raw));
+    });
+  }
+}
+
+#endif
+#endif
+
+}  // namespace spansort::device::host::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
