@@ -406,5 +406,12 @@ TEST_F(enqueue_segments_test, WorkspaceIsSizedByTheInput) {
   }
 }
 
+TEST(enqueue_segments_without_gpu_test, IsRefusedWithAReason) {
+  if (why_no_gpu().empty()) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_THROW(static_cast<void>(enqueue_sort_segments_bytes(key_type::u32, 100, 3)), device_error);
+  std::vector<float> keys(6);
+  EXPECT_THROW(enqueue_sort_rows(as_key_span(std::span(keys)), 3, {}, nullptr), device_error);
+}
+
 }  // namespace
 }  // namespace spansort::test

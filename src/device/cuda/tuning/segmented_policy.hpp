@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes of the segmented sort: up to which length a thread, a warp and a block sort a segment, and from where on it is
-// partitioned.
+// partitioned. The bounds between threads, warps and blocks are computed from registers and shared memory of compute
+// capability 9.0; blocks of 128 threads were faster than ones of 256 for a thread's segments (H200, CUDA 13.0).
 #pragma once
 
 #include <array>
