@@ -100,10 +100,11 @@ class gpu_memory_resource {
  public:
   virtual ~gpu_memory_resource() = default;
   /// Returns `size_bytes` of memory of GPU `ordinal`, aligned to 256 bytes; null where there is none, which the sort
-  /// reports as out_of_memory. `stream` is the CUDA stream, a cudaStream_t, that the memory is used on: that of the only
-  /// shard of a resident sort on one GPU. So a pool may give memory in the order of that stream, as cudaMallocAsync
-  /// does. In every other case it is null, and the memory must be usable on any stream at once. In a list of several
-  /// GPUs the others must reach it too: memory of cudaMalloc is, that of a pool where its access has been set.
+  /// reports as out_of_memory. `stream` is the CUDA stream, a cudaStream_t, that the memory is used on: that of the
+  /// only shard of a resident sort on one GPU. So a pool may give memory in the order of that stream, as
+  /// cudaMallocAsync does. In every other case it is null, and the memory must be usable on any stream at once. In a
+  /// list of several GPUs the others must reach it too: memory of cudaMalloc is, that of a pool where its access has
+  /// been set.
   [[nodiscard]] virtual void* allocate(int ordinal, std::uint64_t size_bytes, void* stream) = 0;
   /// Nothing is at work on the memory any more, on any stream.
   virtual void deallocate(int ordinal, void* memory, std::uint64_t size_bytes) noexcept = 0;

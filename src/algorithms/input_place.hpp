@@ -58,8 +58,8 @@ class input_place {
   [[nodiscard]] virtual bool ends_where_owned() const = 0;
   /// Reverses the whole input where it lies; false where exchanging does no more than that.
   [[nodiscard]] virtual bool reverse() = 0;
-  /// Neighbouring buckets of a rank as they are to be sorted; `lies_in_alternate` says that they do not lie in the owned
-  /// part.
+  /// Neighbouring buckets of a rank as they are to be sorted; `lies_in_alternate` says that they do not lie in the
+  /// owned part.
   [[nodiscard]] virtual std::vector<bucket_batch> batches(unsigned rank, std::vector<device::sort_segment> buckets,
                                                           bool lies_in_alternate) const = 0;
   /// Queues what carries a sorted batch from `result`, its first record, to where the caller finds it.

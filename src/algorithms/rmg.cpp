@@ -3,8 +3,8 @@
 // significant digit partitioning until every bucket has one owner, one all-to-all exchange, bucket sorts. Stable, any
 // number of devices.
 //
-// Devices with memory of their own exchange large inputs in rounds, beside the bucket sorts: a rank sorts what it got in
-// a round while the next one is on its way.
+// Devices with memory of their own exchange large inputs in rounds, beside the bucket sorts: a rank sorts what it got
+// in a round while the next one is on its way.
 //
 // Each rank has two buffers: `chunk`, where its share of the input lies, and `spare`. On a device that shares the
 // caller's memory the chunk is the caller's array itself, and the sorted buckets are left where they belong in it.

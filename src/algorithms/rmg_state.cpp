@@ -156,7 +156,6 @@ bool rmg_state::finish_if_ordered() {
 void rmg_state::plan_pass() {
   planner_.add_pass(histograms_);
   if (is_first_pass()) layout_ = lay_out(params_, planner_.buckets(), round_sizes_);
-  if (planner_.pending().empty()) make_plan();
 }
 
 void rmg_state::partition_pending() {
@@ -171,6 +170,8 @@ void rmg_state::partition_pending() {
   run_.mark_phase("partition", fraction_after_partitioning * (is_first_pass() ? 0.8 : 0.95), num_keys);
   pending_ = planner_.pending();
   ++num_passes_;
+  // The rest of the plan needs the counts alone: it is made while the devices partition.
+  if (pending_.empty()) make_plan();
 }
 
 void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_position digit,

@@ -59,10 +59,10 @@ class rmg_state {
   void count_pending();
   /// Returns whether the first count found an input in order, which is then finished. Only where the extras ask for it.
   [[nodiscard]] bool finish_if_ordered();
-  /// Section 3.1: says who owns which of the counted buckets; of the last ones also what travels in which round, and
-  /// what is sorted.
+  /// Section 3.1: says who owns which of the counted buckets.
   void plan_pass();
-  /// Section 3.1: every rank reorders those slices; skipped where one bucket holds a whole slice.
+  /// Section 3.1: every rank reorders those slices; skipped where one bucket holds a whole slice. After the last pass
+  /// there is a plan of what travels in which round, and what is sorted.
   void partition_pending();
   /// Section 3.2: one all-to-all exchange, in rounds; ranks whose keys are all their own skip it.
   void begin_exchange();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What devices and their queues may offer to sorts of several devices, besides device.hpp.
+// This header says what devices and their queues may offer to sorts of several devices, besides device.hpp.
 #pragma once
 
 #include <memory>

@@ -69,9 +69,9 @@ struct round_plan {
 /// Cuts a finished plan into rounds.
 [[nodiscard]] round_plan plan_rounds(const sort_plan& plan, const chunk_layout& layout, const round_sizes& sizes);
 
-/// From some round on a rank's keys may arrive in the places that its own chunk has left, in the same array: as many
-/// places lower than in the rank's part of the sorted whole as that has keys of earlier rounds. Those are sorted with
-/// the same places, which are free when the first of these rounds begins.
+/// This says that a rank's keys may, from some round on, arrive in the places that its own chunk has left, in the same
+/// array: as many places lower than in the rank's part of the sorted whole as that has keys of earlier rounds. Those
+/// are sorted with the same places, which are free when the first of these rounds begins.
 struct freed_places {
   unsigned first_round = 0;
   std::uint64_t lower_by = 0;

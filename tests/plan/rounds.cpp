@@ -233,7 +233,7 @@ TEST(PlanRounds, OneRoundIsThePlanItself) {
   EXPECT_TRUE(of_nothing.transfers.front().empty());
 }
 
-/// Without slack the bucket at the bound of two ranks is refined; the others stay where the first pass put them.
+/// The bucket at the bound of two ranks is refined, for there is no slack; the others stay where they are.
 TEST(PlanRounds, AreLaidOutByTheFirstPassWhereABoundIsRefined) {
   parameters p;
   p.num_ranks = 2;

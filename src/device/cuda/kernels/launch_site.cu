@@ -16,8 +16,8 @@ __global__ void asked_kernel() {}
 
 std::atomic<bool> is_any_made{false};
 
-/// Refuses a GPU that has less shared memory than the code that it runs was compiled for: intermediate code for 9.0, say,
-/// on a GPU of 12.0.
+/// Refuses a GPU that has less shared memory than the code that it runs was compiled for: intermediate code for 9.0,
+/// say, on a GPU of 12.0.
 void require_shared_memory(int ordinal, compute_capability code) {
   int available = 0;
   SPANSORT_CUDA(cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal));

@@ -120,8 +120,8 @@ void launch_fingerprint(const launch_site& site, const keys::codec_of<K>& codec,
 struct look_manner {
   bool may_reverse = false;     ///< the keys may be reversed
   bool equal_may_turn = false;  ///< reversing equal keys changes nothing that shows
-  /// The same keys where they may be overwritten, and sorted where they lie: keys that a sample finds in opposite order
-  /// are turned while they are looked at. Null: they are only read.
+  /// This points to the same keys where they may be overwritten and are sorted where they lie: keys that a sample finds
+  /// in opposite order are turned while they are looked at. Null: they are only read.
   void* turned_keys = nullptr;
 };
 

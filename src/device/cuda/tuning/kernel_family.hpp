@@ -77,8 +77,8 @@ inline constexpr std::array kernel_families{kernel_family::turing, kernel_family
 [[nodiscard]] constexpr kernel_family family_of(compute_capability code) noexcept { return entry_of(code).family; }
 
 /// Shared memory that a block of the family's kernels may take: the least of what its capabilities have. Intermediate
-/// code runs on newer GPUs too, and these may have less: 12.0 has 99 KiB. A GPU that has less than the code that it runs
-/// was compiled for is refused, see make_launch_site().
+/// code runs on newer GPUs too, and these may have less: 12.0 has 99 KiB. A GPU that has less than the code that it
+/// runs was compiled for is refused, see make_launch_site().
 [[nodiscard]] constexpr unsigned most_shared_bytes(kernel_family family) noexcept {
   unsigned least = ~0U;
   for (const capability_entry& entry : capability_entries) {
