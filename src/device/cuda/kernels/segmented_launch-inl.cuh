@@ -34,7 +34,7 @@ template <class K, bool KeepsPlaces>
 void launch_threads(const launch_site& site, const segment_arguments<K>& a) {
   const unsigned warp_bytes = segment_threads_warp<K, KeepsPlaces>::shared_bytes(a.value_bytes);
   unsigned threads = segment_thread_block;
-  while (threads / 32 * warp_bytes > most_shared_bytes(kernel_family::hopper)) threads /= 2;
+  while (threads / 32 * warp_bytes > most_shared_bytes(site.family())) threads /= 2;
   const auto kernel = segment_threads_kernel<K, KeepsPlaces>;
   grant_segment_memory(kernel, threads / 32 * warp_bytes);
   const auto blocks = base::ceil_div(a.bounds.num_segments, std::uint64_t{threads});
