@@ -58,9 +58,12 @@ class stream_ordered_resource : public gpu_memory_resource {
   void* allocate(int, std::uint64_t size_bytes, void* stream) override {
     void* memory = nullptr;
     EXPECT_EQ(cudaMallocAsync(&memory, size_bytes, static_cast<cudaStream_t>(stream)), cudaSuccess);
-    // What asks for no stream must be able to use the memory on any.
-    if (stream == nullptr) EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    if (stream != nullptr) ++num_on_streams;
+    if (stream != nullptr) {
+      ++num_on_streams;
+    } else {
+      // What asks for no stream must be able to use the memory on any.
+      EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    }
     return memory;
   }
   void deallocate(int, void* memory, std::uint64_t) noexcept override {
