@@ -93,14 +93,34 @@ def small_table(machine):
     return [title, ""] + markdown(header, rows) if cases else []
 
 
+def segment_table(machine):
+    cases = machine.suite("segments")
+    rows = []
+    for case in cases:
+        better = min(case["cub_segmented_sort_median_ms"], case["cub_segmented_radix_sort_median_ms"])
+        kind, what = case["name"].split(",")[0].split(" ", 1)
+        rows.append([kind, what, case["num_segments"], count_text(case["num_keys"]), f"{case['median_ms']:.3f}", f"{better:.3f}",
+                     f"{case['ratio_to_better_cub']:.2f}"])
+    header = ["type", "lengths", "segments", "n", "spansort", "CUB", "ratio"]
+    title = ("One GPU, segments of uniform keys (values) on it already: milliseconds of the work on the GPU, and of the faster of "
+             "CUB's two segmented sorts.")
+    return [title, ""] + markdown(header, rows) if cases else []
+
+
 def missing_line(machine):
+    """Names what was left out, of a suite with much of it the number."""
     missing = machine.missing()
-    return ["Not measured: " + "; ".join(" ".join(key) for key in missing) + "."] if missing else []
+    suites = list(dict.fromkeys(suite for suite, _ in missing))
+    parts = []
+    for suite in suites:
+        names = [name for of, name in missing if of == suite]
+        parts.append(f"{len(names)} cases of suite {suite}" if len(names) > 12 else "; ".join(f"{suite} {name}" for name in names))
+    return ["Not measured: " + "; ".join(parts) + "."] if missing else []
 
 
 def section(machine):
     parts = [head(machine), host_table(machine), distribution_line(machine), resident_table(machine),
-             size_table(machine), local_table(machine), small_table(machine), missing_line(machine)]
+             size_table(machine), local_table(machine), segment_table(machine), small_table(machine), missing_line(machine)]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 

@@ -20,6 +20,7 @@ END = "<!-- end speed-table -->"
 NAMES = ["Spansort", "NumPy", "std::sort", "vqsort", "CUB"]
 COLOURS = {"Spansort": "#c2410c", "NumPy": "#2563eb", "std::sort": "#6b7280", "vqsort": "#15803d", "CUB": "#7c3aed"}
 TITLE = "Million keys (pairs) a second, farther right is faster"
+TIE = 1.03  # ratios up to this are a tie
 UNMEASURED = "not measured"
 NO_GPU = "CPU only"
 NO_CPU = "GPU only"
@@ -85,6 +86,29 @@ def table(all_rows):
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def gpu_ratios(suite, low=0, high=math.inf):
+    """The time of CUB's faster call over ours, for each case of a suite with that many keys."""
+    cases = [c for path in sorted((RESULTS / "h200x1").glob("s*s.json")) for c in load(path)["cases"]]
+    return [c.get("ratio_to_cub", c.get("ratio_to_better_cub")) for c in cases
+            if c["suite"] == suite and low <= c["num_keys"] <= high and c["verified"]]
+
+
+def gpu_table():
+    """Cases of one GPU won, tied and lost against CUB."""
+    groups = [
+        ("uniform, 12 kinds of records, 2^8 to 2^18", gpu_ratios("sizes", high=2**18)),
+        ("uniform, 12 kinds of records, 2^20 to 2^30", gpu_ratios("sizes", low=2**20)),
+        ("2^28 records, even and uneven inputs", gpu_ratios("local")),
+        ("segments, equal and of zipf's lengths, rows", gpu_ratios("segments")),
+    ]
+    lines = [["one H200 against CUB", "won", "tied", "lost", "least", "median"], ["---"] + ["---:"] * 5]
+    for name, ratios in groups:
+        lost = sum(r < 1 / TIE for r in ratios)
+        won = sum(r > TIE for r in ratios)
+        lines.append([name, won, len(ratios) - won - lost, lost, f"{min(ratios):.2f} x", f"{sorted(ratios)[len(ratios) // 2]:.2f} x"])
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
 def mark(name, x, y):
     colour = COLOURS[name]
     if name == "Spansort":
@@ -127,7 +151,7 @@ def main():
     all_rows = [row for row in rows() if row[1]["Spansort"] != UNMEASURED]
     page = REPOSITORY / "README.md"
     before, rest = page.read_text().split(BEGIN)
-    wanted = {page: f"{before}{BEGIN}\n{table(all_rows)}\n{END}{rest.split(END)[1]}", CHART: chart(all_rows)}
+    wanted = {page: f"{before}{BEGIN}\n{table(all_rows)}\n\n{gpu_table()}\n{END}{rest.split(END)[1]}", CHART: chart(all_rows)}
     for path, text in wanted.items():
         if "--check" not in sys.argv:
             path.write_text(text)
