@@ -118,7 +118,8 @@ class copied final : public input_place {
   device::records owned(const share&, const device::records& chunk) const override { return chunk; }
   void begin_overwriting() override {}
   void finish_exchange(std::uint64_t num_keys) override {
-    run_.finish_phase("exchange", fraction_after_exchange, num_keys);  // what fails must not begin the output
+    // In one round, what fails must not begin the output.
+    run_.finish_phase("exchange", fraction_after_exchange, num_keys);
   }
   bool ends_where_owned() const override { return false; }
   bool reverse() override { return false; }  // every key must change devices

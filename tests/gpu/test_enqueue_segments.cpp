@@ -296,32 +296,43 @@ TEST_F(enqueue_segments_test, GoesIntoAGraphThatIsLaunchedAgain) {
 }
 
 /// What is sorted by offsets that decrease or lie beyond the keys is undefined, but nothing else is touched.
+/// Offsets that make no sense: any, those of short segments in any order, and long segments that overlap.
+std::vector<std::vector<std::uint64_t>> senseless_offsets(std::uint64_t n) {
+  std::mt19937_64 random(3);
+  std::vector<std::uint64_t> any(20'001);
+  for (std::uint64_t& offset : any) offset = random() % 4 == 0 ? random() : random() % (n + 1);
+  std::vector<std::uint64_t> of_short(20'000);
+  for (std::size_t i = 0; i < of_short.size(); i += 2) {
+    of_short[i] = random() % (n - 30);
+    of_short[i + 1] = of_short[i] + random() % 30;
+  }
+  return {any, of_short, {100, 110, 5, 15}, {6 * n / 10, n, 5 * n / 10, 9 * n / 10}};
+}
+
 TEST_F(enqueue_segments_test, SenselessOffsetsTouchNothingElse) {
   constexpr std::uint64_t n = 100'000;
   constexpr std::uint64_t fence = 10'000;
-  constexpr std::uint64_t num_segments = 20'000;
-  std::mt19937_64 random(3);
-  std::vector<std::uint64_t> offsets(num_segments + 1);
-  for (std::uint64_t& offset : offsets) offset = random() % 4 == 0 ? random() : random() % (n + 1);
-  const std::uint64_t size = enqueue_sort_segments_bytes(key_type::u32, n, num_segments);
-  const std::vector<std::byte> input = keys_of(key_type::u32, n + 2 * fence, {distribution_kind::uniform});
-  const std::vector<std::byte> filling(fence, std::byte{0x5A});
-  shard_memory keys("gpu:0", input.size());
-  shard_memory offset_memory("gpu:0", offsets.size() * 8);
-  shard_memory space("gpu:0", size + fence);
-  std::vector<std::byte> of_space(size + fence, std::byte{0x5A});
-  keys.write(input);
-  offset_memory.write(std::as_bytes(std::span(offsets)));
-  space.write(of_space);
-  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  enqueue_sort_segments({key_type::u32, static_cast<std::uint32_t*>(keys.data()) + fence, n},
-                        {key_type::u64, offset_memory.data(), offsets.size()}, {space.data(), size}, stream.get());
-  wait();
-  const std::vector<std::byte> found = keys.read(input.size());
-  EXPECT_TRUE(std::equal(found.begin(), found.begin() + fence * 4, input.begin()));
-  EXPECT_TRUE(std::equal(found.end() - fence * 4, found.end(), input.end() - fence * 4));
-  of_space = space.read(size + fence);
-  EXPECT_TRUE(std::equal(of_space.end() - fence, of_space.end(), filling.begin()));
+  for (const std::vector<std::uint64_t>& offsets : senseless_offsets(n)) {
+    const std::uint64_t size = enqueue_sort_segments_bytes(key_type::u32, n, offsets.size() - 1);
+    const std::vector<std::byte> input = keys_of(key_type::u32, n + 2 * fence, {distribution_kind::uniform});
+    const std::vector<std::byte> filling(fence, std::byte{0x5A});
+    shard_memory keys("gpu:0", input.size());
+    shard_memory offset_memory("gpu:0", offsets.size() * 8);
+    shard_memory space("gpu:0", size + fence);
+    std::vector<std::byte> of_space(size + fence, std::byte{0x5A});
+    keys.write(input);
+    offset_memory.write(std::as_bytes(std::span(offsets)));
+    space.write(of_space);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    enqueue_sort_segments({key_type::u32, static_cast<std::uint32_t*>(keys.data()) + fence, n},
+                          {key_type::u64, offset_memory.data(), offsets.size()}, {space.data(), size}, stream.get());
+    wait();
+    const std::vector<std::byte> found = keys.read(input.size());
+    EXPECT_TRUE(std::equal(found.begin(), found.begin() + fence * 4, input.begin()));
+    EXPECT_TRUE(std::equal(found.end() - fence * 4, found.end(), input.end() - fence * 4));
+    of_space = space.read(size + fence);
+    EXPECT_TRUE(std::equal(of_space.end() - fence, of_space.end(), filling.begin()));
+  }
 }
 
 TEST_F(enqueue_segments_test, FaultsAreReported) {

@@ -94,6 +94,20 @@ TEST_F(turned_keys_test, ASampleThatIsWrong) {
   }
 }
 
+/// The parts of all blocks are of equal keys, and keys differ only from one part to another.
+TEST_F(turned_keys_test, PartsOfEqualKeys) {
+  constexpr std::uint64_t n = std::uint64_t{1} << 22;
+  for (const std::uint64_t length : {4096, 8192, 32768}) {
+    for (const std::uint64_t begin : {length, 2 * length, n / 2 - length, n - 2 * length}) {
+      std::vector<std::uint32_t> keys(n, 5);
+      std::fill(keys.begin() + static_cast<std::ptrdiff_t>(n / 2), keys.end(), 3U);
+      std::fill_n(keys.begin() + static_cast<std::ptrdiff_t>(begin), length, 9U);
+      expect_sorted(keys, key_type::u32);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 /// Blocks whose keys all ascend, in an array that descends as a whole.
 TEST_F(turned_keys_test, SeveralWrongPlaces) {
   for (const std::uint64_t length : {2, 100, 5000}) {

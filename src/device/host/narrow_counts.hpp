@@ -110,7 +110,7 @@ struct repeated_sample {
   [[nodiscard]] std::span<const K> span() const noexcept { return {values.data(), count}; }
 };
 
-/// Sorts fewer than 2^32 keys of 8 or 16 bits in the memory of the space.
+/// Sorts at least one and fewer than 2^32 keys of 8 or 16 bits in the memory of the space.
 template <class K>
 void sort_by_counters(const shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   using counters = narrow_counters<K>;

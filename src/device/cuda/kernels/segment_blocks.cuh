@@ -8,7 +8,8 @@
 
 namespace spansort::device::cuda {
 
-/// Offsets that decrease can make segments overlap, and then the lists may have no room for all.
+/// Returns whether long segments can be partitioned. Offsets that decrease make segments overlap: then the lists may
+/// have no room for all, and no segment is partitioned.
 template <class K>
 [[nodiscard]] __device__ __forceinline__ bool has_room(const segment_arguments<K>& a) {
   const segment_memory& m = a.memory;
@@ -61,10 +62,11 @@ __global__ void __launch_bounds__(segment_begin_threads)
   for (std::uint32_t tile = blockIdx.x; tile < m.control->num_tiles[0]; tile += gridDim.x) {
     const msd_bucket bucket = m.buckets[0][m.bucket_of_tile[0][tile]];
     const std::uint32_t first = (tile - bucket.first_tile) * a.limits.tile_keys;
-    const std::uint32_t last = min(bucket.count, first + a.limits.tile_keys);
-    for (std::uint32_t i = first + threadIdx.x; i < last; i += segment_begin_threads) {
-      argsort_keys[bucket.begin + i] = a.keys[bucket.begin + i];
-      store_index(a.to_values, a.index_bytes, bucket.begin + i, i);
+    const std::uint32_t count = min(bucket.count - first, a.limits.tile_keys);
+    for (std::uint32_t i = threadIdx.x; i < count; i += segment_begin_threads) {
+      const std::uint32_t position = bucket.begin + first + i;
+      argsort_keys[position] = a.keys[position];
+      store_index(a.to_values, a.index_bytes, position, first + i);
     }
   }
 }

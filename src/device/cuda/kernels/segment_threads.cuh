@@ -37,6 +37,8 @@ class segment_threads_warp {
       begin = a_.bounds.at(segment);
       end = a_.bounds.at(segment + 1);
     }
+    // Segments overlap where offsets decrease, and partitions of overlapping ones would spoil each other's counts.
+    if (begin > end) atomicAdd(&a_.memory.control->num_large_keys, overlapping);
     // Offsets that decrease or lie beyond the keys are nobody's segment.
     const bool is_one = begin <= end && end <= a_.num_keys;
     begin_ = static_cast<std::uint32_t>(begin);
@@ -52,6 +54,8 @@ class segment_threads_warp {
   }
 
  private:
+  static constexpr unsigned long long overlapping = 1ULL << 40;  ///< more than there can be keys
+
   /// Adds the segments that this warp does not sort to the lists of their classes.
   __device__ __forceinline__ void list(std::uint32_t length) const {
     const segment_memory& m = a_.memory;
@@ -121,18 +125,25 @@ class segment_threads_warp {
   /// Returns where the tile's shared memory has a key.
   [[nodiscard]] __device__ __forceinline__ unsigned slot_of(unsigned place) const { return place + (place >> skew_); }
 
+  /// Returns the position in the array of a place in the tile. The sum wraps round where offsets decrease, for a segment
+  /// may begin before its place then.
+  [[nodiscard]] static __device__ __forceinline__ std::uint32_t position_of(std::uint32_t shift, unsigned at) {
+    return shift + at;
+  }
+
   __device__ __forceinline__ void load() {
     each_run([&](unsigned first, unsigned last, std::uint32_t shift) {
-      const K* const from = a_.keys + shift;
 #pragma unroll 8
-      for (unsigned at = first + lane_; at < last; at += 32) begin_key_copy(&shared_.keys[slot_of(at)], from + at);
+      for (unsigned at = first + lane_; at < last; at += 32) {
+        begin_key_copy(&shared_.keys[slot_of(at)], a_.keys + position_of(shift, at));
+      }
     });
     if constexpr (KeepsPlaces) {
       for_value_words(a_.values, a_.value_bytes, [&](const auto* from) {
         auto* const to = values_as(from);
         each_run([&](unsigned first, unsigned last, std::uint32_t shift) {
 #pragma unroll 8
-          for (unsigned at = first + lane_; at < last; at += 32) begin_copy(to + at, from + shift + at);
+          for (unsigned at = first + lane_; at < last; at += 32) begin_copy(to + at, from + position_of(shift, at));
         });
       });
     }
@@ -266,7 +277,7 @@ class segment_threads_warp {
   __device__ __forceinline__ void store_rows(F&& f) const {
     each_run([&](unsigned first, unsigned last, std::uint32_t shift) {
 #pragma unroll 4
-      for (unsigned at = first + lane_; at < last; at += 32) f(at, shift + at);
+      for (unsigned at = first + lane_; at < last; at += 32) f(at, position_of(shift, at));
     });
   }
 

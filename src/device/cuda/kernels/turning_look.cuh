@@ -228,6 +228,8 @@ __global__ void decide_kernel(std::uint32_t* seen, bool may_reverse, bool equal_
     has_ascent = __syncthreads_or(has_ascent) != 0;
   }
   if (threadIdx.x != 0) return;
+  // The sample has shown a descent, which may lie between the parts of two blocks.
+  if (is_turned) *seen |= seen_descent;
   if (has_ascent) *seen |= seen_ascent;
   const bool is_reversed = !has_ascent && (equal_may_turn || (*seen & seen_equal) == 0);
   *decision = (*seen & seen_descent) == 0  ? order_action::keep
