@@ -295,8 +295,6 @@ TEST_F(enqueue_segments_test, GoesIntoAGraphThatIsLaunchedAgain) {
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
-/// What is sorted by offsets that decrease or lie beyond the keys is undefined, but nothing else is touched.
-/// Offsets that make no sense: any, those of short segments in any order, and long segments that overlap.
 std::vector<std::vector<std::uint64_t>> senseless_offsets(std::uint64_t n) {
   std::mt19937_64 random(3);
   std::vector<std::uint64_t> any(20'001);
@@ -309,6 +307,8 @@ std::vector<std::vector<std::uint64_t>> senseless_offsets(std::uint64_t n) {
   return {any, of_short, {100, 110, 5, 15}, {6 * n / 10, n, 5 * n / 10, 9 * n / 10}};
 }
 
+/// What is sorted by offsets that decrease or lie beyond the keys is undefined, but nothing else is touched.
+/// Offsets that make no sense: any, those of short segments in any order, and long segments that overlap.
 TEST_F(enqueue_segments_test, SenselessOffsetsTouchNothingElse) {
   constexpr std::uint64_t n = 100'000;
   constexpr std::uint64_t fence = 10'000;

@@ -125,8 +125,8 @@ class segment_threads_warp {
   /// Returns where the tile's shared memory has a key.
   [[nodiscard]] __device__ __forceinline__ unsigned slot_of(unsigned place) const { return place + (place >> skew_); }
 
-  /// Returns the position in the array of a place in the tile. The sum wraps round where offsets decrease, for a segment
-  /// may begin before its place then.
+  /// Returns the position in the array of a place in the tile. The sum wraps round where offsets decrease, for a
+  /// segment may begin before its place then.
   [[nodiscard]] static __device__ __forceinline__ std::uint32_t position_of(std::uint32_t shift, unsigned at) {
     return shift + at;
   }
