@@ -295,6 +295,7 @@ TEST_F(enqueue_segments_test, GoesIntoAGraphThatIsLaunchedAgain) {
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
+/// Returns offsets that make no sense: any, those of short segments in any order, and long segments that overlap.
 std::vector<std::vector<std::uint64_t>> senseless_offsets(std::uint64_t n) {
   std::mt19937_64 random(3);
   std::vector<std::uint64_t> any(20'001);
@@ -308,7 +309,6 @@ std::vector<std::vector<std::uint64_t>> senseless_offsets(std::uint64_t n) {
 }
 
 /// What is sorted by offsets that decrease or lie beyond the keys is undefined, but nothing else is touched.
-/// Offsets that make no sense: any, those of short segments in any order, and long segments that overlap.
 TEST_F(enqueue_segments_test, SenselessOffsetsTouchNothingElse) {
   constexpr std::uint64_t n = 100'000;
   constexpr std::uint64_t fence = 10'000;
