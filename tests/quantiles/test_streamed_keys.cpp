@@ -92,8 +92,11 @@ class streamed_test : public testing::TestWithParam<key_type> {};
 
 TEST_P(streamed_test, SummariesAreThoseOfKeysInMemory) {
   std::uint64_t seed = 0;
+  std::uint64_t distribution_number = 0;
   for (const distribution& d : all_distributions()) {
+    ++distribution_number;
     for (const std::uint64_t n : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1000}, std::uint64_t{100'003}}) {
+      if (test::is_small_scale() && n > 1000 && distribution_number % 2 == 1) continue;  // every other one
       const auto keys = test::make_keys(GetParam(), n, d, test::seed_for(++seed));
       const const_key_span span(GetParam(), keys.data(), n);
       SCOPED_TRACE(std::string(name(GetParam())) + ", " + to_string(d) + ", " + std::to_string(n));

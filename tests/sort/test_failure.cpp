@@ -95,8 +95,8 @@ class failure_test : public testing::TestWithParam<std::size_t> {
  protected:
   engine how = failure_engines()[GetParam()];
   static std::uint64_t large() { return is_small_scale() ? 60'000 : 300'000; }
-  /// The call at which something happens next: at small scale not every one, but the first few.
-  static int next_call(int call) { return is_small_scale() && call >= 6 ? call + 5 : call + 1; }
+  /// The call at which something happens next: at small scale every one of the first few, then ever fewer.
+  static int next_call(int call) { return is_small_scale() && call >= 4 ? 2 * call + 1 : call + 1; }
 };
 
 TEST_P(failure_test, CancelledAtOnceLeavesTheInputUntouched) {

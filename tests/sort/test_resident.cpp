@@ -182,7 +182,7 @@ TEST_P(resident_test, PairsAreStable) {
 }
 
 TEST_P(resident_test, KeysOfRoundsArriveWhereOthersHaveLeft) {
-  const std::uint64_t n = 120'000;
+  const std::uint64_t n = is_small_scale() ? 30'000 : 120'000;
   const std::uint64_t part = n / num_shards;
   for (const distribution& d : {distribution{distribution_kind::uniform}, distribution{distribution_kind::sorted},
                                 distribution{distribution_kind::reverse}, distribution{distribution_kind::zipf, 0.5}}) {

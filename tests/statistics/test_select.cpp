@@ -123,7 +123,7 @@ TEST_F(select_test, OneReadOfFewDistinctAndOfOrderedKeys) {
 }
 
 TEST_F(select_test, OneOddKeyAmongEqualOnes) {
-  const std::uint64_t n = 200'000;
+  const std::uint64_t n = is_small_scale() ? 70'000 : 200'000;
   for (const std::uint64_t odd : {std::uint64_t{0}, std::uint64_t{41}, std::uint64_t{43}, ~std::uint64_t{0}}) {
     for (const std::uint64_t common : {std::uint64_t{42}, std::uint64_t{0}, ~std::uint64_t{0}}) {
       std::vector<std::uint64_t> keys(n, common);
@@ -165,7 +165,7 @@ TEST_F(select_test, KeysThatCrowdEverCloser) {
 
 /// The sample's places depend on the number of keys alone: whoever knows them can make it say anything.
 TEST_F(select_test, SampleThatKnowsNothing) {
-  const std::uint64_t n = 300'000;
+  const std::uint64_t n = is_small_scale() ? 100'000 : 300'000;
   std::vector<std::uint64_t> places(n);
   std::iota(places.begin(), places.end(), 0);
   const auto device = device::host::make_host_device({.num_threads = 1});
