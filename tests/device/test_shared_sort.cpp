@@ -19,7 +19,7 @@
 namespace spansort::device::host {
 namespace {
 
-constexpr unsigned num_kinds = 15;
+constexpr unsigned num_kinds = 16;
 
 template <class K>
 std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64& random) {
@@ -33,6 +33,12 @@ std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64&
     if (kind == 4) key = static_cast<K>(key % 100);
     if (kind == 6 || kind == 7) key = static_cast<K>(key % 3 * 1'000'003);
     if (kind == 8) key = key % 3 == 0 ? key : extremes[key / 4 % 4];
+  }
+  if (kind == 15) {  // where a sample looks, one value holds most of the keys
+    for (std::uint64_t i = 0; i < num_keys; ++i) {
+      if (i % (num_keys / 7 + 1) < 40) keys[i] = K{77};
+    }
+    return keys;
   }
   if (kind >= 12) {  // narrow, on negative numbers too, and the last but for one that no sample meets
     for (K& key : keys) key = static_cast<K>(~K{0} - random() % 5000);

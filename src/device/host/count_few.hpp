@@ -23,7 +23,7 @@ struct few_counts {
   std::array<K, most_few_values> keys = {};
   std::array<std::uint64_t, most_few_values> counts = {};
   unsigned count = 0;
-  /// Values that a sample met three times or more, and how many keys of it they were.
+  /// Values that a sample met three times or more, the most frequent first, and how many keys of it they were.
   std::array<K, most_heavy_values> heavy = {};
   unsigned num_heavy = 0;
   unsigned num_heavy_samples = 0;
@@ -35,9 +35,9 @@ struct few_counts {
 template <class K>
 [[nodiscard]] bool count_few(const K* keys, std::uint64_t num_keys, few_counts<K>& found);
 
-/// Counts the keys that are one of up to most_heavy_values `values`, and copies the others, in their order, to
-/// `others`, which has room for all keys and 64 bytes more. Returns how many those are. The machine has a vector sort;
-/// K has 32 or 64 bits.
+/// Counts the keys that are one of up to most_heavy_values `values`, the most frequent first for speed, and copies the
+/// others, in their order, to `others`, which is `keys` or has room for all keys and 64 bytes more. Returns how many
+/// those are. The machine has a vector sort; K has 32 or 64 bits.
 template <class K>
 [[nodiscard]] std::uint64_t set_others_aside(const K* keys, std::uint64_t num_keys, std::span<const K> values,
                                              std::uint64_t* counts, K* others);

@@ -30,6 +30,7 @@ class key_sample {
     constexpr unsigned enough = heavy_sample_keys * 7 / 8;
     unsigned left = heavy_sample_keys;
     unsigned num_single = 0;
+    unsigned alike_of[most_heavy_values] = {};
     while (left >= fewest_heavy || (left != 0 && num_single <= most_single)) {
       if (found.count == most_few_values ||
           (num_single > most_single && (!wants_heavy || found.num_heavy_samples >= enough)))
@@ -44,7 +45,13 @@ class key_sample {
       const unsigned alike = left - others;
       num_single += alike == 1 ? 1 : 0;
       if (wants_heavy && alike >= fewest_heavy && found.num_heavy < most_heavy_values) {
-        found.heavy[found.num_heavy++] = value;
+        unsigned at = found.num_heavy++;
+        for (; at != 0 && alike_of[at - 1] < alike; --at) {
+          alike_of[at] = alike_of[at - 1];
+          found.heavy[at] = found.heavy[at - 1];
+        }
+        alike_of[at] = alike;
+        found.heavy[at] = value;
         found.num_heavy_samples += alike;
       }
       found.keys[found.count++] = value;

@@ -41,8 +41,8 @@ HWY_INLINE std::uint64_t store_lanes_of(D d, V x, hn::Mask<D> mask, hn::TFromD<D
 
 /// Whole vectors, as few as the counters of lanes take.
 template <unsigned num_values, class K>
-std::uint64_t filter_vectors(const lane_type<K>* HWY_RESTRICT keys, std::uint64_t num_vectors, const K* values,
-                             std::uint64_t* counts, lane_type<K>* HWY_RESTRICT others) {
+std::uint64_t filter_vectors(const lane_type<K>* keys, std::uint64_t num_vectors, const K* values,
+                             std::uint64_t* counts, lane_type<K>* others) {
   using T = lane_type<K>;
   const full_tag<K> d;
   constexpr std::uint64_t lanes = lanes_of<K>();
@@ -74,34 +74,49 @@ std::uint64_t filter_vectors(const lane_type<K>* HWY_RESTRICT keys, std::uint64_
   return num_others;
 }
 
+/// The first two values hold most of the keys, so that few of these are compared with the other values.
 template <class K>
 std::uint64_t set_others_aside_as(const K* keys, std::uint64_t num_keys, std::span<const K> values,
                                   std::uint64_t* counts, K* others) {
   using T = lane_type<K>;
+  constexpr unsigned num_first = 2;
+  constexpr std::uint64_t lanes = lanes_of<K>();
+  constexpr std::uint64_t tile_vectors = 8192 / sizeof(K) / lanes;  // stays in the first-level cache
   K padded[most_heavy_values];
   std::uint64_t found[most_heavy_values] = {};
   std::fill(std::copy(values.begin(), values.end(), padded), padded + most_heavy_values, values[0]);
   const auto* const from = reinterpret_cast<const T*>(keys);
   auto* const to = reinterpret_cast<T*>(others);
-  constexpr std::uint64_t most_vectors = std::uint64_t{1} << 30;
-  constexpr std::uint64_t lanes = lanes_of<K>();
   std::uint64_t begin = 0;
   std::uint64_t num_others = 0;
+  std::uint64_t num_pending = 0;  // keys behind the others, other than the first values
   while (begin + lanes <= num_keys) {
-    const std::uint64_t num_vectors = std::min(most_vectors, (num_keys - begin) / lanes);
-    num_others += values.size() <= 4
-                      ? filter_vectors<4, K>(from + begin, num_vectors, padded, found, to + num_others)
-                      : filter_vectors<most_heavy_values, K>(from + begin, num_vectors, padded, found, to + num_others);
+    const std::uint64_t num_vectors = std::min(tile_vectors, (num_keys - begin) / lanes);
+    num_pending +=
+        filter_vectors<num_first, K>(from + begin, num_vectors, padded, found, to + num_others + num_pending);
     begin += num_vectors * lanes;
+    const T* const pending = to + num_others;
+    const std::uint64_t num_whole = values.size() <= num_first ? 0 : num_pending / lanes;
+    num_others += values.size() <= num_first
+                      ? num_pending
+                      : filter_vectors<most_heavy_values - num_first, K>(pending, num_whole, padded + num_first,
+                                                                         found + num_first, to + num_others);
+    num_pending = values.size() <= num_first ? 0 : num_pending % lanes;
+    const full_tag<K> d;
+    if (num_pending != 0) hn::StoreU(hn::LoadU(d, pending + num_whole * lanes), d, to + num_others);
   }
-  for (; begin < num_keys; ++begin) {
-    const auto at = static_cast<std::size_t>(std::find(values.begin(), values.end(), keys[begin]) - values.begin());
+  const auto look_at = [&](K key) {
+    const auto at = static_cast<std::size_t>(std::find(values.begin(), values.end(), key) - values.begin());
     if (at == values.size()) {
-      others[num_others++] = keys[begin];
+      others[num_others++] = key;
     } else {
       ++found[at];
     }
-  }
+  };
+  K pending[lanes];
+  std::copy_n(others + num_others, num_pending, pending);
+  for (std::uint64_t i = 0; i < num_pending; ++i) look_at(pending[i]);
+  for (; begin < num_keys; ++begin) look_at(keys[begin]);
   for (std::size_t v = 0; v < values.size(); ++v) counts[v] += found[v];
   return num_others;
 }

@@ -15,17 +15,20 @@
 
 namespace spansort::device::host {
 
+/// Keys of a piece: all but the last of an array are as many.
+inline constexpr std::uint64_t shared_piece_keys = std::uint64_t{1} << 16;
+
 /// Calls work(begin, end, thread) for pieces of 0 .. num_keys, on all threads, as long as it returns true. Returns
 /// whether it did to the end.
 template <class Work>
 bool for_shared_pieces(const shared_space& space, std::uint64_t num_keys, const Work& work) {
-  constexpr std::uint64_t piece_keys = std::uint64_t{1} << 16;
   std::atomic<std::uint64_t> next{0};
   std::atomic<bool> goes_on = true;
   space.run([&](unsigned thread) {
-    for (std::uint64_t begin = next.fetch_add(piece_keys); begin < num_keys && goes_on.load(std::memory_order_relaxed);
-         begin = next.fetch_add(piece_keys)) {
-      if (!work(begin, std::min(begin + piece_keys, num_keys), thread)) goes_on.store(false, std::memory_order_relaxed);
+    for (std::uint64_t begin = next.fetch_add(shared_piece_keys);
+         begin < num_keys && goes_on.load(std::memory_order_relaxed); begin = next.fetch_add(shared_piece_keys)) {
+      if (!work(begin, std::min(begin + shared_piece_keys, num_keys), thread))
+        goes_on.store(false, std::memory_order_relaxed);
     }
   });
   return goes_on;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <mutex>
 
+#include "device/host/many_values.hpp"
 #include "device/host/narrow_counts.hpp"
 #include "device/host/parked_threads.hpp"
 #include "device/host/shared_counts.hpp"
+#include "device/host/shared_heavy.hpp"
 #include "device/host/shared_looks.hpp"
 #include "device/host/shared_parts.hpp"
 #include "device/host/shared_space.hpp"
@@ -39,7 +41,10 @@ void sort_with(shared_space& space, const keys::key_codec& codec, K* keys, std::
     if (sort_few_values_shared(space, of_width, keys, num_keys)) return;
   }
   if constexpr (sizeof(K) >= 4) {
+    // Heavy values come before narrow keys: a counter that is added to many times in a row waits for itself.
+    if (sort_heavy_values_shared(space, of_width, keys, num_keys)) return;
     if (sort_narrow_shared(space, of_width, keys, num_keys)) return;
+    if (sort_many_values_shared(space, of_width, keys, num_keys)) return;
     shared_sorter<K>(of_width, space, num_keys).sort(keys, num_keys);
   } else {
     sort_by_counters(space, of_width, keys, num_keys);

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "device/host/in_cache_sort.hpp"
+#include "device/host/many_values.hpp"
 #include "device/host/narrow_sort.hpp"
 #include "device/host/network_sort.hpp"
 #include "device/host/ordered_keys.hpp"
@@ -97,6 +98,7 @@ void sort_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_
     few_counts<K> found;
     if (sort_few_values(codec, keys, num_keys, found)) return;
     if (sort_heavy_values(codec, keys, num_keys, found, scratch)) return;
+    if (sort_many_values(codec, keys, num_keys, scratch)) return;
   }
   vector_sort(codec, keys, keys, num_keys, scratch);
 }

@@ -107,8 +107,7 @@ void sort_encoded(const keys::codec_of<K>& codec, K* result, std::uint64_t num_k
     return;
   }
   const unsigned most_depth = 4 * static_cast<unsigned>(std::bit_width(num_keys));
-  quicksorter<K, identity>(finish, result, scale)
-      .sort(keys, reinterpret_cast<T*>(scratch.second), 0, num_keys, least, greatest, most_depth);
+  quicksorter<K, identity>(finish, result, scale).sort(keys, num_keys, least, greatest, most_depth);
 }
 
 /// Sorts lane bits of `from`, at least one, by way of the scratch. `result` is `from` or does not overlap it.
@@ -143,7 +142,8 @@ void sort_large_part(const keys::codec_of<K>& codec, lane_type<K>* from, lane_ty
     --depth;
     T pivot = quicksorter<K, identity>::sampled_median(from, num_keys);
     if (pivot == least) ++pivot;  // keys below are the least, all equal
-    const std::uint64_t middle = quicksorter<K, identity>::partition(from, num_keys, to, pivot);
+    const split_ends<K> ends = split_apart<K, permuted_split<K, false>>(from, num_keys, pivot, {to, to + num_keys});
+    const auto middle = static_cast<std::uint64_t>(ends.left - to);
     std::swap(from, to);
     sort_large_part<K, identity>(codec, from, to, result, middle, least, pivot - 1, depth, scratch);
     from += middle;
@@ -192,7 +192,7 @@ std::pair<vector_part<K>, vector_part<K>> split_of(const keys::codec_of<K>& code
   T pivot = scale.is == key_scale<K>::kind::none ? quicksorter<K, false>::sampled_median(keys, part.num_keys)
                                                  : scale.between(least, greatest, 0.5);
   if (pivot == least) ++pivot;  // keys below are the least, all equal
-  const std::uint64_t middle = partition_in_place<K>(keys, part.num_keys, pivot);
+  const std::uint64_t middle = split_in_two<K>(keys, part.num_keys, pivot);
   return {{part.keys, middle, part.least, static_cast<K>(pivot - 1), part.depth - 1},
           {part.keys + middle, part.num_keys - middle, static_cast<K>(pivot), part.greatest, part.depth - 1}};
 }

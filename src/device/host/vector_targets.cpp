@@ -45,14 +45,34 @@ instruction_set instruction_set_of_machine() noexcept {
 instruction_set instruction_set_of_machine() noexcept { return instruction_set::baseline; }
 #endif
 
-instruction_set best_instruction_set() noexcept {
+namespace {
+
+std::string_view wanted_vectors() noexcept {
   const char* const text = std::getenv("SPANSORT_VECTORS");
-  const std::string_view wanted = text == nullptr ? "" : text;
+  return text == nullptr ? "" : text;
+}
+
+}  // namespace
+
+instruction_set best_instruction_set() noexcept {
+  const std::string_view wanted = wanted_vectors();
   instruction_set most = instruction_set::avx3;
   if (wanted == "avx2") most = instruction_set::avx2;
   if (wanted == "sse4") most = instruction_set::sse4;
   if (wanted == "none") most = instruction_set::baseline;
   return std::min(most, instruction_set_of_machine());
+}
+
+bool stores_compressed_fast() noexcept {
+  const std::string_view wanted = wanted_vectors();
+  if (wanted == "compress") return true;
+  if (wanted == "permute") return false;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_is("intel");
+#else
+  return false;
+#endif
 }
 
 }  // namespace spansort::device::host

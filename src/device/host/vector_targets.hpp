@@ -32,6 +32,11 @@ enum class instruction_set : std::uint8_t { baseline, sse4, avx2, avx3 };
 /// and benchmarks reach what other machines run.
 [[nodiscard]] instruction_set best_instruction_set() noexcept;
 
+/// Returns whether AVX-512 stores the lanes of a mask to memory as fast as whole vectors: Intel's processors do, and
+/// AMD's take hundreds of cycles. The environment's SPANSORT_VECTORS may say `compress` or `permute` instead, with the
+/// same results.
+[[nodiscard]] bool stores_compressed_fast() noexcept;
+
 /// The best of the functions that were compiled (the others are null) and that this machine can run.
 template <class F>
 [[nodiscard]] F* choose_function(std::type_identity_t<F>* avx3, std::type_identity_t<F>* avx2,
