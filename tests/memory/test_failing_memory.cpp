@@ -133,5 +133,20 @@ TEST(FailingMemory, ArraysAreSortedOrAsTheyWere) {
   }
 }
 
+/// Queues for copies begin threads in the midst of these sorts.
+TEST(FailingMemory, WhereNoThreadCanStartTheErrorIsOneOfTheLibrarys) {
+  const hooked_options options = [] {
+    engine parts{"host:2", "out_of_core", {.host_separate_memory = true, .device_chunk_keys = 1000}};
+    return parts.options();
+  }();
+  sort_job arrays({operation::kind::keys, 0}, make_oracle(key_type::u32, 3000, {}, seed_for(3), false));
+  fail_every_allocation([&] { arrays.reset(); },
+                        [&] {
+                          sorter s = make_sorter(options);
+                          arrays.run(s);
+                        },
+                        [&](bool has_thrown) { return has_thrown ? "" : arrays.diagnose_done(); });
+}
+
 }  // namespace
 }  // namespace spansort::test

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -129,6 +130,10 @@ case_result run_case(const settings& s, std::uint64_t number) {
   for (std::uint64_t i = 0; i < num_jobs; ++i) {
     slots.push_back(draw_slot(s, random, num_jobs == 1, fmt::format("{}/{}", s.folder, i)));
   }
+  for (const slot& each : slots) {
+    if (s.tells) fmt::print("{}: {}; {}\n", each.what->name, each.work->describe(), each.how->describe());
+  }
+  std::fflush(stdout);
   run_all(slots, plant, on_own_thread);
   if (plant != planted::nothing) plant_fault(s);
   case_result result;

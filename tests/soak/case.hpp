@@ -25,6 +25,7 @@ struct settings {
   std::string folder;   ///< this process's own
   std::string command;  ///< the path of `spansort`, "" for none
   planted plant = planted::nothing;
+  bool tells = false;  ///< what is drawn is printed before it runs
 };
 
 /// An operation and how it ended.

@@ -40,8 +40,9 @@ std::vector<std::byte> as_npy(key_type type, std::span<const std::byte> keys) {
 class file_job : public job {
  public:
   explicit file_job(drawing& from) : folder_(from.folder), sync_(from.one_in(30)), verify_(from.one_in(4)) {
+    from.most_keys = std::min<std::uint64_t>(from.most_keys, 300'000);  // a thousand chunks take their time
     if (from.one_in(2)) {
-      hooks_.file_chunk_elements = 50 + from.random.below(5000);
+      hooks_.file_chunk_elements = 300 + from.random.below(5000);
       hooks_.file_block_elements = 1 + from.random.below(hooks_.file_chunk_elements);
       hooks_.file_fan_in = 2 + static_cast<unsigned>(from.random.below(7));
     } else if (from.one_in(2)) {

@@ -151,7 +151,9 @@ class folder_scope {
 };
 
 int run_one_case(const arguments& all) {
-  const case_result result = run_watched_case(all.setup, all.number);
+  settings setup = all.setup;
+  setup.tells = true;
+  const case_result result = run_watched_case(setup, all.number);
   if (result.failure.empty()) {
     fmt::print("case {}:{} is right\n", all.setup.seed, all.number);
     return 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "soak/worker.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -31,6 +33,10 @@ void tell_held(const resources& r) {
 }  // namespace
 
 int run_worker(const settings& s, const worker_share& share) {
+  // Freed memory goes back to the system: otherwise it would lie, in pieces, in an arena of each thread there has been,
+  // and look like memory that is held.
+  ::mallopt(M_ARENA_MAX, 1);
+  ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   resources held = held_after_trim();
