@@ -5,6 +5,9 @@
 # Sources never see src/ itself. Every room has an include directory of its own in the build tree that holds nothing but
 # a link to the room, so `#include "plan/planner.hpp"` compiles only in rooms that USE plan, directly or by a chain.
 
+# ./dev coverage: these rooms count how often their lines and branches run; all else is the development build.
+set(SPANSORT_COVERED_ROOMS "" CACHE STRING "Rooms that are compiled with --coverage")
+
 # spansort_room(<name> [DIRECTORY <path under src>] [HAS_INNER_ROOMS] [USES <room>...] [PRIVATE_USES <room>...]
 #               [FOLDERS <subfolder>...] [LINKS <external target>...])
 #   PRIVATE_USES: rooms that the room's own sources see, but not those that USE this one.
@@ -38,6 +41,10 @@ function(spansort_room name)
     add_library(spansort_objects_${name} OBJECT ${sources})
     target_link_libraries(spansort_objects_${name} PRIVATE spansort_room_${name} ${privately_used_rooms} spansort_settings)
     set_target_properties(spansort_objects_${name} PROPERTIES CXX_EXTENSIONS OFF CUDA_STANDARD 20 CUDA_EXTENSIONS OFF)
+    if(name IN_LIST SPANSORT_COVERED_ROOMS)
+      target_compile_options(spansort_objects_${name} PRIVATE --coverage -O0 -fprofile-update=atomic)
+      target_link_options(spansort_settings INTERFACE --coverage)
+    endif()
     if(BUILD_SHARED_LIBS)
       set_target_properties(spansort_objects_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endif()

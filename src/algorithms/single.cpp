@@ -6,6 +6,7 @@
 
 #include "algorithms/registry.hpp"
 #include "base/math.hpp"
+#include "base/said_of_done.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::algorithms {
@@ -118,11 +119,11 @@ void sort_on_one(run_context& run, const problem& sort, std::string_view local_s
     queue.copy(sort.data().values, data.values, values_bytes, "copy out");
     run.finish_phase("copy out", 1.0, sort.num_keys);
   }
-  run.report().algorithm = local_sort.empty() ? "single" : local_sort;
+  base::say_of_done([&] { run.report().algorithm = local_sort.empty() ? "single" : local_sort; });
   run.report().imbalance = run.num_ranks();
   for (rank_report& r : run.report().ranks) r.num_keys_in = r.num_keys_out = 0;
   run.report().ranks[0].num_keys_in = run.report().ranks[0].num_keys_out = sort.num_keys;
-  run.report().input_shape = name(outcome.shape);
+  base::say_of_done([&] { run.report().input_shape = name(outcome.shape); });
   run.report().num_passes = outcome.num_passes;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/math.hpp"
+#include "base/tasks_or_alone.hpp"
 #include "device/streaming.hpp"
 
 namespace spansort::device {
@@ -34,7 +35,7 @@ void copy_parallel(void* to, const void* from, std::uint64_t size_bytes, past_ca
   if (all.size() == 1) return copy_blocks(all);
   // A group of its own: when the caller's tasks are cancelled, this work must not be left half done.
   tbb::task_group_context own(tbb::task_group_context::isolated);
-  tbb::parallel_for(all, copy_blocks, own);
+  base::in_tasks_or_alone([&] { tbb::parallel_for(all, copy_blocks, own); }, [&] { copy_blocks(all); });
 }
 
 }  // namespace spansort::device

@@ -12,7 +12,8 @@ enum class past_caches : std::uint8_t {
   never        ///< for whoever reads it at once: a GPU's copy engine finds it in the cache
 };
 
-/// Blocks; on the threads that oneTBB lends the caller. Any alignment; the two do not overlap.
+/// Blocks; on the threads that oneTBB lends the caller, alone where memory ends: it does not throw. Any alignment; the
+/// two do not overlap.
 void copy_parallel(void* to, const void* from, std::uint64_t size_bytes, past_caches write = past_caches::when_large);
 
 }  // namespace spansort::device

@@ -67,14 +67,18 @@ allocation_hook failing_allocations(const base::test_hooks& hooks, std::uint64_t
   };
 }
 
+unsigned num_nodes_of(unsigned threads) {
+  return base::resolve_threads(threads) == 1 ? 1 : device::host::num_numa_nodes();
+}
+
 std::vector<std::unique_ptr<device::device>> open_devices(const device_set& list, const open_options& options) {
   std::vector<std::unique_ptr<device::device>> devices;
   for (const int ordinal : list.gpus) devices.push_back(open_gpu(ordinal, options));
   if (!devices.empty()) return devices;
-  const unsigned num_nodes = options.across_nodes ? 1 : device::host::num_numa_nodes();
-  const unsigned count = list.count == 0 ? num_nodes : list.count;
   const unsigned num_threads =
       base::resolve_threads(options.threads) / (options.threads == 0 ? options.sharing_processes : 1);
+  const unsigned num_nodes = options.across_nodes ? 1 : num_nodes_of(options.threads);
+  const unsigned count = list.count == 0 ? num_nodes : list.count;
   for (unsigned i = 0; i < count; ++i) {
     device::host::host_device_options host;
     host.name = fmt::format("host:{}", i);

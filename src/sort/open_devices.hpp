@@ -43,7 +43,11 @@ struct open_options {
   unsigned threads = 0;  ///< of all host devices together; 0: the processors, or this process's share of them
 };
 
-/// Opens the devices. "auto" and "cpu" are one device with all processors, or one a NUMA node.
+/// Returns how many NUMA nodes so many threads of the host work on: for one thread the machine is not looked at, which
+/// takes milliseconds, and takes memory that must not be refused.
+[[nodiscard]] unsigned num_nodes_of(unsigned threads);
+
+/// Opens the devices. "auto" and "cpu" are one device with all processors, or one a NUMA node; one for one thread.
 [[nodiscard]] std::vector<std::unique_ptr<device::device>> open_devices(const device_set& list,
                                                                         const open_options& options);
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/run_reported.hpp"
 
+#include <fmt/format.h>
+
+#include <system_error>
+
 #include "report/open_report.hpp"
 #include "report/phases.hpp"
 #include "sort/arguments.hpp"
@@ -34,6 +38,9 @@ void run_telling_state(const std::function<void()>& work, const std::function<bo
     throw device_lost(with_state(failure, output_has_begun()), failure.device());
   } catch (const device_error& failure) {
     throw device_error(with_state(failure, output_has_begun()), failure.device());
+  } catch (const std::system_error& failure) {
+    const device_error refused(fmt::format("no thread for a device's queue ({})", failure.what()));
+    throw device_error(with_state(refused, output_has_begun()));
   } catch (const out_of_memory& failure) {
     if (!output_has_begun()) throw;
     // out_of_memory promises that nothing has been touched.

@@ -82,7 +82,8 @@ void check_segment_indices(const std::vector<large_segment>& large, std::uint64_
   }
 }
 
-/// Values that do not travel: indices do, and the values are gathered once.
+/// Values that do not travel: indices do, and the values are gathered once. Where memory ends in the midst of the sort,
+/// each segment has its indices sorted or as they were, and so the values that belong to its keys.
 void sort_with_index(const segments_call& call, const std::vector<large_segment>& large, std::uint64_t num_keys,
                      std::uint64_t value_bytes, unsigned threads) {
   base::byte_buffer indices(num_keys * sizeof(std::uint64_t));
@@ -90,10 +91,18 @@ void sort_with_index(const segments_call& call, const std::vector<large_segment>
   sorting::write_indices(indices.data(), sizeof(std::uint64_t), num_keys);
   segments_call by_index = call;
   by_index.data.values = indices.data();
-  sorting::sort_segments_on_cpu(by_index, large, threads);
-  sorting::gather(gathered.data(), call.data.values, reinterpret_cast<const std::uint64_t*>(indices.data()), num_keys,
-                  value_bytes);
-  device::copy_parallel(call.data.values, gathered.data(), num_keys * value_bytes);
+  const auto move_values = [&] {
+    sorting::gather(gathered.data(), call.data.values, reinterpret_cast<const std::uint64_t*>(indices.data()), num_keys,
+                    value_bytes);
+    device::copy_parallel(call.data.values, gathered.data(), num_keys * value_bytes);
+  };
+  try {
+    sorting::sort_segments_on_cpu(by_index, large, threads);
+  } catch (...) {
+    move_values();
+    throw;
+  }
+  move_values();
 }
 
 /// Sorts what has been checked but for the bounds. `value_bytes` are those of the caller's values.

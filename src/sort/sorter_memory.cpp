@@ -8,7 +8,6 @@
 #include "base/math.hpp"
 #include "base/threads.hpp"
 #include "device/host/scratch.hpp"
-#include "device/host/topology.hpp"
 #include "sort/open_devices.hpp"
 
 namespace spansort::sorting {
@@ -18,8 +17,8 @@ constexpr double default_epsilon = 0.005;
 constexpr std::uint64_t page_bytes = 4096;
 
 /// Host devices that the list, or the CPU in its place, may be; the calling thread is one more.
-std::uint64_t num_host_devices(const device_set& list) {
-  return std::max<std::uint64_t>(list.count, device::host::num_numa_nodes());
+std::uint64_t num_host_devices(const device_set& list, unsigned threads) {
+  return std::max(list.count, num_nodes_of(threads));
 }
 
 /// Returns what an algorithm keeps beside copies of the data, up to the limit of the devices where there is one.
@@ -35,7 +34,7 @@ base::memory_formula other_memory(const algorithms::entry& algorithm, std::uint6
 base::memory_formula sorter_memory(const sort_options& options, std::uint64_t key_bytes, std::uint64_t value_bytes) {
   const tuning_options& tuning = options.tuning;
   const base::test_hooks& hooks = base::current_test_hooks();
-  const std::uint64_t num_devices = num_host_devices(resolve_devices(options.devices));
+  const std::uint64_t num_devices = num_host_devices(resolve_devices(options.devices), options.threads);
   const std::uint64_t num_threads = std::max<std::uint64_t>(base::resolve_threads(options.threads), num_devices) + 1;
   const algorithms::entry& algorithm = algorithms::find_algorithm(name(options.algorithm));
   const std::uint64_t num_slots = algorithm.is.num_copies + (hooks.host_separate_memory ? 1 : 0);

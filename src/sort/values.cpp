@@ -7,19 +7,25 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/tasks_or_alone.hpp"
+
 namespace spansort::sorting {
 namespace {
 
-/// Calls body(begin, end) for parts of [0, count).
+/// Calls body(begin, end) for parts of [0, count), some of them twice where memory ends.
 template <class Body>
 void for_ranges(std::uint64_t count, const Body& body) {
   constexpr std::uint64_t grain = 1 << 15;
   if (count <= grain) return body(0, count);
   // A group of its own: when the caller's tasks are cancelled, this work must not be left half done.
   tbb::task_group_context own(tbb::task_group_context::isolated);
-  tbb::parallel_for(
-      tbb::blocked_range<std::uint64_t>(0, count, grain),
-      [&](const tbb::blocked_range<std::uint64_t>& range) { body(range.begin(), range.end()); }, own);
+  base::in_tasks_or_alone(
+      [&] {
+        tbb::parallel_for(
+            tbb::blocked_range<std::uint64_t>(0, count, grain),
+            [&](const tbb::blocked_range<std::uint64_t>& range) { body(range.begin(), range.end()); }, own);
+      },
+      [&] { body(0, count); });
 }
 
 char* at(void* base, std::uint64_t offset) { return static_cast<char*>(base) + offset; }

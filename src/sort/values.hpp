@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving values that do not travel with their keys as they are. All in parallel, blocking.
+// Moving values that do not travel with their keys as they are. All in parallel, blocking; none throws, so that
+// keys and values stay together wherever memory ends. Source and destination do not overlap.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded before the C library by tests of the command: refuses memory as SPANSORT_NO_MEMORY says. N: the N-th
 // allocation fails; N+: all from the N-th on. Those inside hwloc, which looks at the machine and bears no failure,
-// do not count. SPANSORT_ALLOCATIONS: a file that gets their number when the process exits.
+// do not count. SPANSORT_ALLOCATIONS: a file that gets their number when the process exits. SPANSORT_NO_TOPOLOGY: the
+// process aborts where hwloc is asked.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -70,6 +71,7 @@ int posix_memalign(void** result, size_t alignment, size_t size) {
 
 #define EXEMPT(name)                                              \
   int name(void* topology) {                                      \
+    if (getenv("SPANSORT_NO_TOPOLOGY") != NULL) abort();          \
     int (*real)(void*) = (int (*)(void*))dlsym(RTLD_NEXT, #name); \
     ++is_exempt;                                                  \
     const int result = real(topology);                            \

@@ -110,6 +110,13 @@ class Failures(FaultTest):
                 with self.subTest(call=name, nth=nth):
                     self.assert_sorted(self.sort(env=self.with_fault(f"{name}:{nth}:{errno.EINTR}")))
 
+    def test_a_file_system_that_is_busy_is_asked_again(self):
+        for name in ("pread", "pwrite"):
+            for nth in (1, 3):
+                with self.subTest(call=name, nth=nth):
+                    fault = self.with_fault(f"{name}:{nth}:{errno.EAGAIN}", ["temp"])
+                    self.assert_sorted(self.sort(env=fault))
+
     def test_short_transfers(self):
         for also in ("", ",no-direct", ",no-tmpfile"):
             for flags in (world(60, 7, 2), world(200, 200, 2)):

@@ -5,6 +5,7 @@ internal."""
 import os
 import random
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -77,6 +78,16 @@ class NoMemory(CommandTest):
     def test_sort(self):
         self.try_all(np.sort(self.keys).tobytes(), "sort", self.input, "-o", self.output, "--type", "u32",
                      "--threads", "1")
+
+    def test_one_thread_does_not_ask_for_the_machine(self):
+        """A failed allocation inside hwloc ends the process, so only who wants several threads asks it."""
+        hook = {"LD_PRELOAD": self.library, "SPANSORT_NO_TOPOLOGY": "1"}
+        for way in ([], ["--test-world", "500,50,3"], ["--algorithm", "rmg"]):
+            command = ("sort", self.input, "-o", self.output, "--type", "u32", *way)
+            self.assertEqual(run(*command, "--threads", "1", env=hook).returncode, 0, way)
+            self.assertEqual(self.read("y.bin"), np.sort(self.keys).tobytes())
+        if os.cpu_count() > 1:
+            self.assertEqual(run(*command, "--threads", "2", env=hook).returncode, -signal.SIGABRT)
 
     def test_argsort(self):
         self.try_all(np.argsort(self.keys, kind="stable").astype("<i8").tobytes(), "argsort", self.input, "-o",

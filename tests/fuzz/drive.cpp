@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target without libFuzzer: on every file of the folder that is named, then on mutations of them.
-// SPANSORT_TEST_SEED replays a run, SPANSORT_TEST_CASES says how many mutations.
+// Runs a fuzz target without libFuzzer: on every file of the folder that is named, then on mutations of them, as many
+// as the second argument says. SPANSORT_TEST_SEED replays a run, SPANSORT_TEST_CASES sets another number of mutations.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -43,7 +43,7 @@ std::string mutate(std::string input, std::mt19937_64& random) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 3) return 2;
   std::vector<std::string> seeds{""};
   for (const auto& entry : std::filesystem::directory_iterator(argv[1])) {
     std::ifstream file(entry.path(), std::ios::binary);
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   std::printf("SPANSORT_TEST_SEED=%llu, %zu seeds\n", static_cast<unsigned long long>(seed), seeds.size() - 1);
   std::fflush(stdout);
   std::mt19937_64 random(seed);
-  for (std::uint64_t i = number_of("SPANSORT_TEST_CASES", 20000); i != 0; --i) {
+  for (std::uint64_t i = number_of("SPANSORT_TEST_CASES", std::strtoull(argv[2], nullptr, 10)); i != 0; --i) {
     run(mutate(seeds[random() % seeds.size()], random));
   }
   return 0;

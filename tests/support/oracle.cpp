@@ -140,6 +140,10 @@ bool precedes_in_bits(key_type type, bool descending, const void* a, const void*
   return with_key_class(type, [&]<class Key>() { return Key::in_bits(Key(a), Key(b), descending); });
 }
 
+double number_of(key_type type, const void* at) {
+  return with_key_class(type, [&]<class Key>() { return static_cast<double>(Key(at).value); });
+}
+
 oracle::oracle(const_key_span input, bool descending) : type_(input.type), descending_(descending) {
   const std::size_t key_bytes = size_bytes(type_);
   const auto* bytes = static_cast<const std::byte*>(input.data);

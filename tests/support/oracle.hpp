@@ -20,6 +20,9 @@ namespace spansort::test {
 /// Returns whether key `a` comes before key `b` where bits decide ties: the order of keys alone.
 [[nodiscard]] bool precedes_in_bits(key_type type, bool descending, const void* a, const void* b);
 
+/// Returns the double next to the key at `at`; a NaN for every NaN.
+[[nodiscard]] double number_of(key_type type, const void* at);
+
 class oracle {
  public:
   /// Copies the keys, then sorts the copy.

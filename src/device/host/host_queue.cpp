@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/said_of_done.hpp"
 #include "device/host/local_sort/local_sort.hpp"
 #include "device/host/parallel_sort.hpp"
 #include "device/steady_clock.hpp"
@@ -15,6 +16,15 @@ namespace {
 
 /// The bytes that one task copies.
 constexpr std::uint64_t copy_piece_bytes = std::uint64_t{1} << 20;
+
+/// Returns what a stopped sort throws, or std::bad_alloc where no memory is left for that.
+std::exception_ptr make_cancelled() noexcept {
+  try {
+    return std::make_exception_ptr(cancelled("cancelled by the progress callback; the input is untouched"));
+  } catch (...) {
+    return std::current_exception();
+  }
+}
 
 }  // namespace
 
@@ -51,7 +61,7 @@ void host_queue::push(std::function<void()> work) {
     try {
       work();
     } catch (const stop_requested&) {
-      failure_ = std::make_exception_ptr(cancelled("cancelled by the progress callback; the input is untouched"));
+      failure_ = make_cancelled();
     } catch (...) {
       failure_ = std::current_exception();
     }
@@ -71,7 +81,7 @@ void host_queue::push_timed(std::string_view label, std::uint64_t num_keys,
     const std::int64_t begin_ns = now_ns();
     const std::uint64_t bytes_moved = body(execution{team_, limits_, watch});
     if (watch != nullptr && watch->wants_intervals) {
-      intervals_.push_back({label, begin_ns, now_ns(), bytes_moved, num_keys});
+      base::say_of_done([&] { intervals_.push_back({label, begin_ns, now_ns(), bytes_moved, num_keys}); });
     }
   });
 }

@@ -78,7 +78,7 @@ std::string processor_model() {
 }
 
 std::uint64_t total_memory_bytes(int node) {
-  const hwloc_obj_t object = topology::get().node(node);
+  const hwloc_obj_t object = node < 0 ? nullptr : topology::get().node(node);
   if (object != nullptr && object->attr->numanode.local_memory != 0) return object->attr->numanode.local_memory;
   return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// These are the program's malloc, calloc, realloc and aligned allocations: they count what is allocated and not freed,
+// and fail when they are told to. Under the sanitizers, which have their own, nothing is counted and nothing fails.
+#pragma once
+
+#include <cstdint>
+
+namespace spansort::test {
+
+/// Returns whether allocations are counted and can fail.
+[[nodiscard]] bool can_fail_memory() noexcept;
+
+/// Returns how many allocations of the process have not been freed.
+[[nodiscard]] std::int64_t live_allocations() noexcept;
+
+/// While the scope lives the process's `nth` allocation fails, counted from 1, and all behind it where that is lasting.
+class failing_memory_scope {
+ public:
+  failing_memory_scope(std::uint64_t nth, bool is_lasting) noexcept;
+  ~failing_memory_scope();
+  failing_memory_scope(const failing_memory_scope&) = delete;
+  failing_memory_scope& operator=(const failing_memory_scope&) = delete;
+
+  /// Returns whether an allocation has failed since the last scope began.
+  [[nodiscard]] static bool has_failed() noexcept;
+};
+
+}  // namespace spansort::test

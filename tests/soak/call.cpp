@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "soak/call.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+#include "memory/failing_memory.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::soak {
+namespace {
+
+/// What a progress callback may throw.
+struct callers_own {};
+
+/// While the scope lives, files of this process have `most_bytes` at most. SIGXFSZ is ignored.
+class file_size_scope {
+ public:
+  explicit file_size_scope(std::uint64_t most_bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{most_bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~file_size_scope() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  file_size_scope(const file_size_scope&) = delete;
+  file_size_scope& operator=(const file_size_scope&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+/// Small numbers as often as large ones, from 1 to 2^most_bits.
+std::uint64_t draw_place(drawing& from, unsigned most_bits) {
+  const std::uint64_t bits = from.random.below(most_bits + 1);
+  return (std::uint64_t{1} << bits) + from.random.below(std::uint64_t{1} << bits);
+}
+
+}  // namespace
+
+call::call(const operation& what, drawing& from, bool is_alone) {
+  draw_engine(what, from);
+  options_ = engine_.options();
+  if (from.one_in(2)) options_.threads = 1 + static_cast<unsigned>(from.random.below(8));
+  draw_fault(what, from, is_alone);
+}
+
+void call::draw_engine(const operation& what, drawing& from) {
+  static constexpr const char* hosts[] = {"auto", "cpu", "host:1", "host:2", "host:3", "host:5"};
+  static constexpr const char* gpus[] = {"gpu", "gpu:0", "gpu:0,0", "gpu:0,0,0"};
+  if (!what.has_devices) {
+    engine_ = {hosts[from.random.below(6)], "auto"};
+  } else if (from.has_gpu && from.one_in(3)) {
+    static constexpr const char* algorithms[] = {"auto", "rmg", "out_of_core", "het_merge"};
+    engine_ = {gpus[from.random.below(4)], algorithms[from.random.below(4)]};
+  } else if (from.one_in(3)) {
+    engine_ = {hosts[from.random.below(6)], "auto"};
+  } else {
+    const std::vector<test::engine>& all = test::all_engines();
+    engine_ = all[from.random.below(all.size())];
+    if (engine_.is_costly && !from.one_in(8)) engine_ = {"host:3", "rmg"};
+    if (from.one_in(2)) engine_.tuning = {};
+  }
+}
+
+void call::draw_fault(const operation& what, drawing& from, bool is_alone) {
+  if (from.one_in(10)) options_.memory_limit_bytes = draw_place(from, 26);
+  if (from.one_in(2) || what.is_process) return;
+  std::vector<fault> possible;
+  if (what.has_progress) possible.insert(possible.end(), {fault::cancel, fault::callback});
+  if (what.has_devices) possible.push_back(fault::workspace);
+  if (is_alone && test::can_fail_memory()) possible.push_back(fault::memory);
+  if (is_alone && what.writes_files) possible.push_back(fault::file_size);
+  if (possible.empty()) return;
+  fault_ = possible[from.random.below(possible.size())];
+  static constexpr unsigned most_bits[] = {0, 6, 6, 4, 11, 20};
+  at_ = draw_place(from, most_bits[static_cast<int>(fault_)]);
+  is_lasting_ = from.one_in(3);
+  if (fault_ == fault::workspace) options_.world.fail_allocation_at = at_;
+}
+
+std::string call::describe() const {
+  std::string text = fmt::format("{}, {} threads", engine_.describe(), options_.threads);
+  if (options_.memory_limit_bytes != 0) text += fmt::format(", {} bytes of memory", options_.memory_limit_bytes);
+  static constexpr const char* faults[] = {"",
+                                           ", cancelled at call {}",
+                                           ", callback throws at call {}",
+                                           ", workspace {} fails",
+                                           ", allocation {} fails",
+                                           ", files of {} bytes at most"};
+  text += fmt::format(fmt::runtime(faults[static_cast<int>(fault_)]), at_);
+  return is_lasting_ && fault_ == fault::memory ? text + " and all behind it" : text;
+}
+
+bool call::may_run_out() const {
+  return options_.memory_limit_bytes != 0 || fault_ == fault::workspace || fault_ == fault::memory;
+}
+
+ending call::run(job& j) {
+  try {
+    return run_with_fault(j);
+  } catch (const callers_own&) {
+    return ending::callback_threw;
+  } catch (const cancelled&) {
+    if (fault_ == fault::cancel) return ending::cancelled;
+    throw;
+  } catch (const out_of_memory&) {
+    if (may_run_out()) return ending::out_of_memory;
+    throw;
+  } catch (const io_error&) {
+    if (fault_ == fault::file_size) return ending::io_failed;
+    throw;
+  } catch (const device_error&) {
+    if (fault_ == fault::memory) return ending::no_device;
+    throw;
+  } catch (const std::bad_alloc&) {
+    if (fault_ == fault::memory) return ending::bad_alloc;
+    throw;
+  }
+}
+
+ending call::run_with_fault(job& j) {
+  std::uint64_t num_calls = 0;
+  if (fault_ == fault::cancel) {
+    options_.on_progress = [&](const progress&) { return ++num_calls < at_; };
+  } else if (fault_ == fault::callback) {
+    options_.on_progress = [&](const progress&) {
+      if (++num_calls == at_) throw callers_own{};
+      return true;
+    };
+  }
+  if (fault_ == fault::memory) {
+    const test::failing_memory_scope scope(at_, is_lasting_);
+    return j.run(options_);
+  }
+  if (fault_ == fault::file_size) {
+    const file_size_scope scope(at_);
+    return j.run(options_);
+  }
+  return j.run(options_);
+}
+
+}  // namespace spansort::soak
