@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of what segmented_launch.hpp declares. Only segmented_u8.cu ... segmented_u64.cu include this, and
-// segmented_pairs_u8.cu ... segmented_pairs_u64.cu: the compiler takes minutes for the kernels of either.
+// Bodies of what segmented_launch.hpp declares. Only segmented_u8.cu ... segmented_u64.cu include this.
 #pragma once
 
 #include <algorithm>
@@ -105,9 +104,6 @@ void launch_partitions(const launch_site& site, const segment_arguments<K>& a, c
                               .memory = a.memory.msd});
 }
 
-}  // namespace
-
-/// Keys alone where not KeepsPlaces, otherwise pairs and argsorts; each is instantiated in a file of its own.
 template <class K, bool KeepsPlaces>
 void run_segmented_sort(const launch_site& site, const segment_arguments<K>& a, const segmented_request& request) {
   length_range lengths{0, request.num_keys};
@@ -133,17 +129,7 @@ void run_segmented_sort(const launch_site& site, const segment_arguments<K>& a, 
   launch_blocks_of_all_sizes<K, KeepsPlaces>(site, encoded_order<K>(a.codec), a, sides, lengths);
 }
 
-extern template void run_segmented_sort<std::uint8_t, true>(const launch_site&, const segment_arguments<std::uint8_t>&,
-                                                            const segmented_request&);
-extern template void run_segmented_sort<std::uint16_t, true>(const launch_site&,
-                                                             const segment_arguments<std::uint16_t>&,
-                                                             const segmented_request&);
-extern template void run_segmented_sort<std::uint32_t, true>(const launch_site&,
-                                                             const segment_arguments<std::uint32_t>&,
-                                                             const segmented_request&);
-extern template void run_segmented_sort<std::uint64_t, true>(const launch_site&,
-                                                             const segment_arguments<std::uint64_t>&,
-                                                             const segmented_request&);
+}  // namespace
 
 template <class K>
 void launch_segmented_sort(const launch_site& site, const segmented_request& request) {

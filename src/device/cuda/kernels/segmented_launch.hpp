@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The segmented sort as the host enqueues it. Instantiated per key width in segmented_u8.cu ... segmented_u64.cu
-// and, for pairs and argsorts, segmented_pairs_u8.cu ... segmented_pairs_u64.cu.
+// The segmented sort as the host enqueues it. Instantiated per key width in segmented_u8.cu ... segmented_u64.cu.
 #pragma once
 
 #include "device/cuda/kernels/request.hpp"
