@@ -66,7 +66,8 @@ void expect_sorts(key_type type, std::uint64_t num_keys, unsigned num_threads, u
                                 << test::base_seed();
 }
 
-/// Whether it is the turn of what stands at `place` among `count`: under a sanitizer one of them at a time, otherwise all.
+/// Returns whether it is the turn of what stands at `place` among `count`: under a sanitizer one at a time has it,
+/// otherwise all.
 bool has_turn(unsigned turn, unsigned place, unsigned count) {
   return !test::is_small_scale() || turn % count == place;
 }
