@@ -23,8 +23,9 @@ from support import BIN  # noqa: E402
 
 NUM_RANKS = 3
 SILENCE_S = 2
-# mpirun sends SIGKILL to the survivors a second after a rank has died.
-SOON_S = 1.0
+# For ranks that end at once. It is long because a loaded machine is slow: what they say tells whether they waited for
+# silence, and mpirun ends those that wait for more than a second.
+SOON_S = 10.0
 OLD_OUTPUT = b"the old output"
 PHASES = ["opening devices", "settings", "reading", "sizes", "taking memory", "scatter", "histogram", "partition",
           "exchange", "local sort", "verifying", "making the output", "writing", "replacing the output"]
@@ -104,8 +105,9 @@ class FailureOfARank(support.CommandTest):
             self.assertEqual(outcomes[rank]["status"], 7, about)
             took_s = outcomes[rank]["time_s"] - outcomes[victim]["time_s"]
             self.assertTrue(soonest_s <= took_s <= latest_s, f"node rank {rank} took {took_s} s: {about}")
-            self.assertIn(f"spansort: node rank {rank}: node rank {victim} failed in phase '{phase}': ", messages,
-                          about)
+            reason = "it ended without a word" if fate == "KILL" else "nothing was heard of it for"
+            self.assertIn(f"spansort: node rank {rank}: node rank {victim} failed in phase '{phase}': {reason}",
+                          messages, about)
         self.check_files(about)
 
     def for_all_phases(self, fate, phases, *flags, first=0, **rest):
