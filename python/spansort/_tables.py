@@ -104,11 +104,12 @@ def _table_of(data: Any, function: str) -> _core.ArrowTable:
     )
 
 
-def _keys_of(by: By, descending: bool, preset: str, function: str) -> list[_core.TableKey]:
+def columns_of(by: By, descending: bool, function: str) -> list[Column]:
+    """Return what ``by=`` says as columns, each with its direction."""
     if isinstance(by, tuple) and not isinstance(by, Column) and len(by) == 2 and by[1] in ("asc", "desc"):
         raise TypeError(f"{function}: by: {by!r} could be two columns or one: [{by!r}], or a list, is expected")
     entries: Sequence[Any] = [by] if isinstance(by, (str, Column)) else list(by)
-    keys = []
+    columns = []
     for entry in entries:
         if isinstance(entry, str):
             entry = Column(entry, descending)
@@ -116,9 +117,15 @@ def _keys_of(by: By, descending: bool, preset: str, function: str) -> list[_core
             if not (isinstance(entry, tuple) and len(entry) == 2 and entry[1] in ("asc", "desc")):
                 raise TypeError(f"{function}: by: {entry!r} is none of a name, (name, 'asc' or 'desc'), and Column")
             entry = Column(entry[0], entry[1] == "desc")
-        name, is_descending, nulls, nans, zeros = entry
-        keys.append(_core.table_key(name, bool(is_descending), preset, nulls, nans, zeros))
-    return keys
+        columns.append(entry)
+    return columns
+
+
+def _keys_of(by: By, descending: bool, preset: str, function: str) -> list[_core.TableKey]:
+    return [
+        _core.table_key(name, bool(is_descending), preset, nulls, nans, zeros)
+        for name, is_descending, nulls, nans, zeros in columns_of(by, descending, function)
+    ]
 
 
 def argsort_table(

@@ -28,7 +28,7 @@ def run(source: str, name: str) -> int:
     return len(test.examples)
 
 
-@pytest.mark.parametrize("page", ["python.md", "coming-from-numpy.md", "../README.md"])
+@pytest.mark.parametrize("page", ["python.md", "coming-from-numpy.md", "ray.md", "../README.md"])
 def test_pages(page: str) -> None:
     if not (DOCS / page).exists():
         pytest.skip("the pages are in a checkout")
@@ -58,6 +58,7 @@ def test_everything_is_exported() -> None:
                     "made_options",
                     "box_options",
                     "box_of",
+                    "columns_of",
                 }
                 assert is_shared or name in spansort.__all__, name
     assert spansort.__version__ and np.__version__
