@@ -29,7 +29,7 @@ try:
 except ImportError as reason:
     raise ImportError(f"spansort.ray needs Ray and pyarrow: pip install 'spansort[ray]' ({reason})") from None
 
-from . import _parts, _ranges
+from . import _ranges, _ray_files
 from ._errors import BadInputError
 from ._ranges import Order
 from ._sort import sort as sort_array
@@ -46,7 +46,7 @@ _SAMPLES_OF_RUN = 4096
 
 def _load(source: Any, columns: Sequence[str] | None = None) -> Any:
     """Return a block: Ray has put the table in the place of its reference, a part of a file is read."""
-    if isinstance(source, _parts.Part):
+    if isinstance(source, _ray_files.Part):
         return source.read(columns)
     return source if columns is None or source.num_rows == 0 else source.select(columns)
 
@@ -67,7 +67,7 @@ def _merge(order: Order, threads: int, *pieces: Any) -> Any:
 def _write(prefix: str, file_format: str, order: Order, threads: int, *pieces: Any) -> str:
     """Write a range to a file of a new name, for a worker that counts as lost may be writing yet. Return the name."""
     path = f"{prefix}-{secrets.token_hex(8)}"
-    _parts.write(_ranges.merge(pieces, order, threads), path, file_format)
+    _ray_files.write(_ranges.merge(pieces, order, threads), path, file_format)
     return path
 
 
@@ -230,17 +230,17 @@ def sort_files(
     ['sorted/part-00000.parquet', 'sorted/part-00001.parquet']
     """
     layout = _layout(record_bytes, key_bytes, key_offset, by)
-    files = _parts.files_of(inputs)
+    files = _ray_files.files_of(inputs)
     wanted = "records" if layout is not None else file_format
-    formats = {_parts.format_of(path, wanted) for path in files}
+    formats = {_ray_files.format_of(path, wanted) for path in files}
     if len(formats) != 1:
         raise ValueError(f"sort_files: the inputs have several formats: {', '.join(sorted(formats))}")
     found = formats.pop()
     if (found == "records") != (layout is not None):
         raise ValueError("sort_files: record_bytes and key_bytes are expected for records")
-    order = Order(columns_of(_parts.KEY if by is None else by, descending, "spansort.ray.sort_files"), preset)
+    order = Order(columns_of(_ray_files.KEY if by is None else by, descending, "spansort.ray.sort_files"), preset)
     _check_schemas(files, found, layout, order.names)
-    parts = [part for path in files for part in _parts.parts_of(path, found, layout, part_bytes)]
+    parts = [part for path in files for part in _ray_files.parts_of(path, found, layout, part_bytes)]
     folder = os.path.abspath(output_folder)
     os.makedirs(folder, exist_ok=True)
     if os.listdir(folder):
@@ -354,7 +354,7 @@ def quantiles(
     return result[()]
 
 
-def _layout(record_bytes: int | None, key_bytes: int | None, key_offset: int, by: By | None) -> _parts.Records | None:
+def _layout(record_bytes: int | None, key_bytes: int | None, key_offset: int, by: By | None) -> _ray_files.Records | None:
     if record_bytes is None and key_bytes is None:
         if by is None:
             raise TypeError("sort_files: by, or record_bytes and key_bytes, are expected")
@@ -363,7 +363,7 @@ def _layout(record_bytes: int | None, key_bytes: int | None, key_offset: int, by
         raise TypeError("sort_files: record_bytes and key_bytes are expected together, and without by")
     if not (record_bytes > 0 and key_bytes > 0 and 0 <= key_offset <= record_bytes - key_bytes):
         raise ValueError(f"sort_files: a key of {key_bytes} bytes at {key_offset} does not lie in {record_bytes} bytes")
-    return _parts.Records(record_bytes, key_bytes, key_offset)
+    return _ray_files.Records(record_bytes, key_bytes, key_offset)
 
 
 def _check_columns(dataset: ray.data.Dataset, names: Sequence[str]) -> None:
@@ -373,13 +373,13 @@ def _check_columns(dataset: ray.data.Dataset, names: Sequence[str]) -> None:
         raise ValueError(f"spansort.ray: no column '{missing[0]}'; there are {', '.join(schema.names)}")
 
 
-def _check_schemas(files: Sequence[str], found: str, layout: _parts.Records | None, names: Sequence[str]) -> None:
-    first = _parts.schema_of(files[0], found, layout)
+def _check_schemas(files: Sequence[str], found: str, layout: _ray_files.Records | None, names: Sequence[str]) -> None:
+    first = _ray_files.schema_of(files[0], found, layout)
     for name in names:
         if name not in first.names:
             raise ValueError(f"{files[0]}: no column '{name}'; there are {', '.join(first.names)}")
     for path in files[1:]:
-        if not _parts.schema_of(path, found, layout).equals(first):
+        if not _ray_files.schema_of(path, found, layout).equals(first):
             raise ValueError(f"{path}: its columns are not those of {files[0]}")
 
 
