@@ -46,7 +46,9 @@ std::string bytes_at(const column_data& column, std::uint64_t row) {
 /// Equal for equal values alone, null included.
 std::string text_of(const column_data& column, std::uint64_t row) {
   if (column.layout.is_all_null || !is_valid(column.span, row)) return "";
-  return "=" + bytes_at(column, row);
+  std::string text = bytes_at(column, row);
+  text.push_back('=');
+  return text;
 }
 
 [[noreturn]] void refuse(const ArrowSchema& column, std::string_view what) {
