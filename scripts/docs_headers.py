@@ -7,7 +7,7 @@ import re
 
 MOST_COLUMNS = 120
 # The reference lists headers in this order; one that is not here comes behind them.
-FIRST = ["sort", "sort_by", "table", "arrow", "merge_sort", "records", "take", "statistics", "top_k", "resident",
+FIRST = ["sort", "sort_by", "table", "arrow", "table_stream", "merge_sort", "records", "take", "statistics", "top_k", "resident",
          "resident_statistics", "files", "take_file", "file_statistics", "mpi", "options", "device_list", "devices",
          "report", "plan", "check", "generate", "types", "ranges", "errors"]
 

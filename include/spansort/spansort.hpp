@@ -23,6 +23,7 @@
 #include "spansort/sort_by.hpp"
 #include "spansort/statistics.hpp"
 #include "spansort/table.hpp"
+#include "spansort/table_stream.hpp"
 #include "spansort/take.hpp"
 #include "spansort/take_file.hpp"
 #include "spansort/top_k.hpp"

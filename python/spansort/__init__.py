@@ -55,6 +55,7 @@ from ._statistics import (
     top_k,
 )
 
+from ._table_stream import TableStream
 from ._tables import Column, Table, argsort_table, sort_table, take_table
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "SortedPairs",
     "Sorter",
     "Table",
+    "TableStream",
     "TopK",
     "UniqueAll",
     "UniqueCounts",

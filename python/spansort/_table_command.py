@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import os
 import secrets
 import signal
@@ -18,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from ._errors import Error
+from ._options import size_bytes
+from ._table_parts import Bounds, UsageError, arrow, sorted_parts, write_parts
 from ._tables import Column, argsort_table, sort_table, take_table
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc", ".csv": "csv"}
@@ -31,10 +32,6 @@ _ORDERS: dict[str, dict[str, Any]] = {
     "nan-largest": {"nans": "largest"},
     "nan-null": {"nans": "null"},
 }
-
-
-class UsageError(Exception):
-    """Arguments that cannot be."""
 
 
 class Unsorted(Exception):
@@ -67,30 +64,23 @@ def format_of(path: str, given: str | None) -> str:
     return FORMATS[suffix]
 
 
-def _arrow(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as reason:
-        raise UsageError(f"pyarrow is needed (pip install 'spansort[tables]'): {reason}") from None
-
-
 def read(path: str, file_format: str) -> Any:
     """Return a file as a table of pyarrow, whole in memory."""
-    pa = _arrow("pyarrow")
+    pa = arrow("pyarrow")
     if file_format == "parquet":
-        table = _arrow("pyarrow.parquet").read_table(path)
+        table = arrow("pyarrow.parquet").read_table(path)
     elif file_format == "ipc":
         with pa.memory_map(path) as source:
-            table = _arrow("pyarrow.ipc").open_file(source).read_all()
+            table = arrow("pyarrow.ipc").open_file(source).read_all()
     else:
-        table = _arrow("pyarrow.csv").read_csv(path)
+        table = arrow("pyarrow.csv").read_csv(path)
     return table.unify_dictionaries()
 
 
 def read_text(path: str) -> Any:
     """Return a CSV file as a table of its text, so that what is written is what was read: 007 stays 007."""
-    csv = _arrow("pyarrow.csv")
-    text = _arrow("pyarrow").string()
+    csv = arrow("pyarrow.csv")
+    text = arrow("pyarrow").string()
     with csv.open_csv(path) as reader:
         names = reader.schema.names
     options = csv.ConvertOptions(column_types={name: text for name in names}, strings_can_be_null=False)
@@ -146,7 +136,7 @@ def replacing(path: str) -> Iterator[str]:
 
 def _parquet_options(source: str | None, schema: Any, by: list[Column]) -> dict[str, Any]:
     """Return compression, row groups and sorting columns for an output, as the input has them."""
-    parquet = _arrow("pyarrow.parquet")
+    parquet = arrow("pyarrow.parquet")
     options: dict[str, Any] = {
         "sorting_columns": [
             parquet.SortingColumn(schema.get_field_index(c.name), c.descending, c.nulls == "first") for c in by
@@ -170,7 +160,7 @@ def _parquet_options(source: str | None, schema: Any, by: list[Column]) -> dict[
 
 def write_csv(table: Any, where: Any) -> None:
     """Write a table as CSV, text in quotes."""
-    _arrow("pyarrow.csv").write_csv(table, where)
+    arrow("pyarrow.csv").write_csv(table, where)
 
 
 def write(table: Any, path: str, file_format: str, source: str | None, by: list[Column]) -> None:
@@ -178,13 +168,24 @@ def write(table: Any, path: str, file_format: str, source: str | None, by: list[
     with replacing(path) as name:
         if file_format == "parquet":
             options = _parquet_options(source, table.schema, by)
-            _arrow("pyarrow.parquet").write_table(table, name, **options)
+            arrow("pyarrow.parquet").write_table(table, name, **options)
         elif file_format == "ipc":
-            pa = _arrow("pyarrow")
-            with pa.OSFile(name, "wb") as sink, _arrow("pyarrow.ipc").new_file(sink, table.schema) as writer:
+            pa = arrow("pyarrow")
+            with pa.OSFile(name, "wb") as sink, arrow("pyarrow.ipc").new_file(sink, table.schema) as writer:
                 writer.write_table(table)
         else:
             write_csv(table, name)
+
+
+def sort_in_bounds(arguments: argparse.Namespace, by: list[Column], formats: tuple[str, str]) -> None:
+    """Sort a file part by part, in as much memory as is given."""
+    arrow("pyarrow")
+    bounds = Bounds(arguments.memory, arguments.tmp)
+    with replacing(arguments.output) as name:  # a place that cannot be written is told before the work
+        parts = sorted_parts(arguments.input, formats, by, arguments.preset, arguments.threads, bounds)
+        source = arguments.input if formats == ("parquet", "parquet") else None
+        options = _parquet_options(source, parts.schema, by) if formats[1] == "parquet" else {}
+        write_parts(parts, name, formats[1], options, bounds)
 
 
 def with_nulls(by: list[Column], preset: str) -> list[Column]:
@@ -198,10 +199,12 @@ def with_nulls(by: list[Column], preset: str) -> list[Column]:
 
 def sort(arguments: argparse.Namespace) -> None:
     """Run the verb `sort`."""
-    pa = _arrow("pyarrow")
+    pa = arrow("pyarrow")
     by = with_nulls(parse_by(arguments.by), arguments.preset)
     input_format = format_of(arguments.input, arguments.format)
     output_format = format_of(arguments.output, None)
+    if arguments.memory:
+        return sort_in_bounds(arguments, by, (input_format, output_format))
     table = read(arguments.input, input_format)
     if input_format == output_format == "csv":
         order = argsort_table(table, by, preset=arguments.preset, threads=arguments.threads)
@@ -224,7 +227,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 def head(arguments: argparse.Namespace) -> None:
     """Run the verb `head`: the first rows in an order, as CSV."""
-    pa = _arrow("pyarrow")
+    pa = arrow("pyarrow")
     input_format = format_of(arguments.input, arguments.format)
     table = read(arguments.input, input_format)
     shown = read_text(arguments.input) if input_format == "csv" else table
@@ -241,6 +244,13 @@ def _count(text: str) -> int:
     if not 0 <= number < 1 << 31:
         raise argparse.ArgumentTypeError(f"{text}: a number from 0 to 2^31 - 1 is expected")
     return number
+
+
+def _size(text: str) -> int:
+    try:
+        return size_bytes(text, "--memory")
+    except ValueError as reason:
+        raise argparse.ArgumentTypeError(str(reason)) from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -261,8 +271,13 @@ def _parser() -> argparse.ArgumentParser:
         made.add_argument("--threads", type=_count, default=0, metavar="N", help="at most so many; 0: all")
         return made
 
-    verb("sort", sort, "Writes the rows in the order of columns, whole or not at all.", True).add_argument(
-        "-o", "--output", required=True, help="may be the input; its name says its format"
+    sorting = verb("sort", sort, "Writes the rows in the order of columns, whole or not at all.", True)
+    sorting.add_argument("-o", "--output", required=True, help="may be the input; its name says its format")
+    sorting.add_argument(
+        "-S", "--memory", type=_size, default=0, metavar="SIZE", help="sort in so much memory, such as 2G, part by part"
+    )
+    sorting.add_argument(
+        "-T", "--tmp", action="append", default=[], metavar="DIR", help="for what does not fit; may come several times"
     )
     verb("check", check, "Says whether the rows are in order; exit status 1 where they are not.", True)
     verb("head", head, "Prints the first rows as CSV.", False).add_argument("-n", "--rows", type=_count, default=10)

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Union
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Union, overload
 
 import numpy as np
 
-from . import _core
+from . import _core, _table_columns
 from ._arrays import Array
-from ._options import Progress, Size, options
+from ._options import Path, Progress, Size, options
+from ._table_stream import TableStream, sorted_stream
 
 
 class Column(NamedTuple):
@@ -104,6 +105,12 @@ def _table_of(data: Any, function: str) -> _core.ArrowTable:
     )
 
 
+def _stream_of(data: Any) -> object:
+    if isinstance(data, TableStream) or hasattr(data, "__arrow_c_stream__"):
+        return data.__arrow_c_stream__()
+    return _table_of(data, "sort_table").stream()
+
+
 def columns_of(by: By, descending: bool, function: str) -> list[Column]:
     """Return what ``by=`` says as columns, each with its direction."""
     if isinstance(by, tuple) and not isinstance(by, Column) and len(by) == 2 and by[1] in ("asc", "desc"):
@@ -121,10 +128,10 @@ def columns_of(by: By, descending: bool, function: str) -> list[Column]:
     return columns
 
 
-def _keys_of(by: By, descending: bool, preset: str, function: str) -> list[_core.TableKey]:
+def _keys_of(columns: Sequence[Column], preset: str) -> list[_core.TableKey]:
     return [
         _core.table_key(name, bool(is_descending), preset, nulls, nans, zeros)
-        for name, is_descending, nulls, nans, zeros in columns_of(by, descending, function)
+        for name, is_descending, nulls, nans, zeros in columns
     ]
 
 
@@ -144,8 +151,10 @@ def argsort_table(
 
     Parameters
     ----------
-    data, by, descending, preset, devices, threads, memory, progress
+    data, by, descending, preset, devices, threads, progress
         As :func:`sort_table`.
+    memory : int or str, optional
+        A ceiling on the workspace, as of :func:`sort`; the table is in memory.
 
     Returns
     -------
@@ -162,12 +171,54 @@ def argsort_table(
     >>> people = spansort.Table(_people)  # doctest: +SKIP
     >>> spansort.argsort_table(people, ["last", ("born", "desc")])  # doctest: +SKIP
     """
+    columns = columns_of(by, descending, "argsort_table")
+    keys = _keys_of(columns, preset)
+    if isinstance(data, Mapping):
+        arrays = _table_columns.arrays_of(data, "argsort_table")
+        names = [column.name for column in columns]
+        return _table_columns.order_of(arrays, names, keys, "argsort_table", devices, threads, memory, progress)
     table = _table_of(data, "argsort_table")
-    keys = _keys_of(by, descending, preset, "argsort_table")
     with options(devices, threads, memory, progress) as given:
         return _core.order_of_table(table, keys, given)
 
 
+@overload
+def sort_table(
+    data: Mapping[str, Any],
+    by: By,
+    *,
+    descending: bool = ...,
+    preset: str = ...,
+    devices: str = ...,
+    threads: int = ...,
+    memory: Size = ...,
+    progress: Progress = ...,
+) -> dict[str, Any]: ...
+@overload
+def sort_table(
+    data: Any,
+    by: By,
+    *,
+    descending: bool = ...,
+    preset: str = ...,
+    devices: str = ...,
+    threads: int = ...,
+    memory: None = ...,
+    progress: Progress = ...,
+) -> Table: ...
+@overload
+def sort_table(
+    data: Any,
+    by: By,
+    *,
+    descending: bool = ...,
+    preset: str = ...,
+    devices: str = ...,
+    threads: int = ...,
+    memory: int | str,
+    tmp: Path | Sequence[Path] = ...,
+    progress: Progress = ...,
+) -> TableStream: ...
 def sort_table(
     data: Any,
     by: By,
@@ -177,19 +228,22 @@ def sort_table(
     devices: str = "auto",
     threads: int = 0,
     memory: Size = None,
+    tmp: Path | Sequence[Path] = (),
     progress: Progress = None,
-) -> Table:
+) -> Table | TableStream | dict[str, Any]:
     """
     Return a table's rows in the order of columns, stable.
 
     Rows become numbers of as few bits as their values need, which are sorted; they are never compared column by column.
-    Everything is in memory: the table, its order and the sorted copy.
+    Without `memory` everything is in memory: the table, its order and the sorted copy. With it the table is read batch
+    by batch, what does not fit goes to temporary files, and the result is a stream.
 
     Parameters
     ----------
-    data : object with ``__arrow_c_stream__`` or ``__arrow_c_array__``
+    data : object with ``__arrow_c_stream__`` or ``__arrow_c_array__``, or dict of arrays
         DataFrames of pandas and polars, tables of pyarrow, relations of DuckDB, :class:`Table`. A stream is read to its
-        end; several chunks are copied into one.
+        end; several chunks are copied into one. Of a dict the columns are arrays of one length: numbers, bool, dates
+        (NaT is null) and strings can be ordered by, all dtypes carried; a masked element is null.
     by : str, Column, or sequence of str, (str, 'asc' or 'desc') and Column
         The columns, the first one first: booleans, integers, floats, decimals, dates, times, durations, strings,
         binary, and dictionaries of these. Categoricals that say that they are ordered are sorted by their categories'
@@ -198,12 +252,19 @@ def sort_table(
         Of the columns that are given by their name alone.
     preset : {'numpy', 'pandas', 'duckdb', 'polars', 'datafusion'}, optional
         Whose order nulls, NaN and zeros have. NumPy: nulls last, NaN before them, -0.0 equals 0.0.
-    devices, threads, memory, progress
-        As :func:`sort`.
+    devices, threads, progress
+        As :func:`sort`. A function of progress hears no fraction where `memory` is given: streams do not say how long
+        they are.
+    memory : int or str, optional
+        Bytes, or text such as ``"2G"``: a ceiling on what the sort holds while it reads and while its result is read,
+        64 KiB at least. A batch of the source and one of the reader come on top, and all values of dictionaries. Of a
+        dict, a ceiling on the workspace.
+    tmp : path or sequence of paths, optional
+        Folders for what does not fit. Default: ``$TMPDIR``, else ``/tmp``.
 
     Returns
     -------
-    Table
+    Table, with `memory` TableStream, of a dict a dict of arrays
 
     Raises
     ------
@@ -211,6 +272,10 @@ def sort_table(
         The object is no table.
     ValueError
         Columns that do not exist or cannot be sorted or carried: lists, structures, unions.
+    BadInputError
+        The source has failed.
+    OSError
+        A temporary file cannot be made or written. While the result is read, such errors are raised by who reads it.
     OutOfMemoryError, DeviceError, Cancelled
         As :func:`sort`.
 
@@ -219,20 +284,40 @@ def sort_table(
     >>> import spansort
     >>> spansort.sort_table(people, ["last", ("born", "desc")])  # doctest: +SKIP
     spansort.Table of 3 rows: last, born
+    >>> spansort.sort_table(connection.sql("from trades"), "price", memory="2G")  # doctest: +SKIP
+    spansort.TableStream of 6001215 rows: symbol, price
+    >>> spansort.sort_table({"a": [2, 1, 2], "b": [1.5, 2.5, 0.5]}, ["a", ("b", "desc")])
+    {'a': array([1, 2, 2]), 'b': array([2.5, 1.5, 0.5])}
     """
+    columns = columns_of(by, descending, "sort_table")
+    keys = _keys_of(columns, preset)
+    if isinstance(data, Mapping):
+        if tmp:
+            raise ValueError("sort_table: tmp: the arrays of a dict are in memory, and stay there")
+        arrays = _table_columns.arrays_of(data, "sort_table")
+        names = [column.name for column in columns]
+        order = _table_columns.order_of(arrays, names, keys, "sort_table", devices, threads, memory, progress)
+        return _table_columns.taken(arrays, order, threads)
+    if memory is not None:
+        return sorted_stream(_stream_of(data), keys, devices, threads, memory, tmp, progress)
+    if tmp:
+        raise ValueError("sort_table: tmp: memory= is expected with it, which says how much is held in memory")
     table = _table_of(data, "sort_table")
-    keys = _keys_of(by, descending, preset, "sort_table")
     with options(devices, threads, memory, progress) as given:
         return Table._made(_core.sorted_table(table, keys, given))
 
 
-def take_table(data: Any, indices: Any, *, threads: int = 0) -> Table:
+@overload
+def take_table(data: Mapping[str, Any], indices: Any, *, threads: int = ...) -> dict[str, Any]: ...
+@overload
+def take_table(data: Any, indices: Any, *, threads: int = ...) -> Table: ...
+def take_table(data: Any, indices: Any, *, threads: int = 0) -> Table | dict[str, Any]:
     """
     Return the rows of a table that `indices` names, in that order, copied by all threads.
 
     Parameters
     ----------
-    data : object with ``__arrow_c_stream__`` or ``__arrow_c_array__``
+    data : object with ``__arrow_c_stream__`` or ``__arrow_c_array__``, or dict of arrays
     indices : array_like of integers
         Rows may come several times, and not at all; negative ones are refused.
     threads : int, optional
@@ -240,7 +325,7 @@ def take_table(data: Any, indices: Any, *, threads: int = 0) -> Table:
 
     Returns
     -------
-    Table
+    Table, of a dict a dict of arrays
 
     Raises
     ------
@@ -253,11 +338,18 @@ def take_table(data: Any, indices: Any, *, threads: int = 0) -> Table:
     >>> spansort.take_table(people, [0, 0, 2])  # doctest: +SKIP
     spansort.Table of 3 rows: last, born
     """
-    table = _table_of(data, "take_table")
     rows = np.asarray(indices)
     if rows.ndim != 1 or (rows.dtype.kind not in "iu" and rows.size != 0):
         raise TypeError("take_table: one dimension of integers is expected")
     if rows.dtype.kind == "i" and (rows < 0).any():
         at = int(np.flatnonzero(rows < 0)[0])
         raise ValueError(f"take_table: index {rows[at]} at position {at} is negative")
+    if isinstance(data, Mapping):
+        arrays = _table_columns.arrays_of(data, "take_table")
+        num_rows = len(next(iter(arrays.values()))) if arrays else 0
+        if rows.size != 0 and int(rows.max()) >= num_rows:
+            at = int(np.flatnonzero(rows >= num_rows)[0])
+            raise ValueError(f"take_table: index {rows[at]} at position {at}: there are {num_rows} rows")
+        return _table_columns.taken(arrays, rows.astype("int64"), threads)
+    table = _table_of(data, "take_table")
     return Table._made(_core.take_table(table, np.ascontiguousarray(rows, "uint64"), threads))

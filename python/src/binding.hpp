@@ -16,6 +16,7 @@ void define_sorter(nb::module_& module);
 void define_statistics(nb::module_& module);
 void define_files(nb::module_& module);
 void define_tables(nb::module_& module);
+void define_table_streams(nb::module_& module);
 void define_gpu(nb::module_& module);
 
 }  // namespace python

@@ -20,6 +20,7 @@ NB_MODULE(_core, module) {
   python::define_statistics(module);
   python::define_files(module);
   python::define_tables(module);
+  python::define_table_streams(module);
   python::define_gpu(module);
   module.def("devices_json", [] {
     const nb::gil_scoped_release unlocked;

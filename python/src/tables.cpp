@@ -8,45 +8,15 @@
 #include <optional>
 #include <spansort/arrow.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
 #include "calls.hpp"
+#include "tables.hpp"
 
 namespace python {
 namespace {
-
-constexpr const char* stream_name = "arrow_array_stream";
-constexpr const char* schema_name = "arrow_schema";
-constexpr const char* array_name = "arrow_array";
-
-struct table_key {
-  std::string column;
-  spansort::column_order order = {};
-};
-
-template <class T>
-T* struct_in(nb::handle capsule, const char* name) {
-  void* const found = PyCapsule_GetPointer(capsule.ptr(), name);
-  if (found == nullptr) throw nb::python_error();
-  return static_cast<T*>(found);
-}
-
-/// A capsule that releases what nobody has taken.
-template <class T>
-nb::object capsule_of(std::unique_ptr<T> content, const char* name) {
-  PyObject* const capsule = PyCapsule_New(content.get(), name, [](PyObject* of) {
-    auto* const left = static_cast<T*>(PyCapsule_GetPointer(of, PyCapsule_GetName(of)));
-    if (left->release != nullptr) left->release(left);
-    delete left;
-  });
-  if (capsule == nullptr) {
-    if (content->release != nullptr) content->release(content.get());
-    throw nb::python_error();
-  }
-  content.release();
-  return nb::steal(capsule);
-}
 
 spansort::arrow_table table_of_stream(nb::handle capsule) {
   auto* const stream = struct_in<ArrowArrayStream>(capsule, stream_name);
@@ -73,12 +43,6 @@ nb::object schema_of(const spansort::arrow_table& table) {
   return capsule_of(std::move(schema), schema_name);
 }
 
-std::vector<spansort::arrow_key> keys_of(const std::vector<table_key>& by) {
-  std::vector<spansort::arrow_key> keys;
-  for (const table_key& key : by) keys.push_back({key.column, key.order});
-  return keys;
-}
-
 /// Returns whether signals interrupt the sort: small ones end before anybody could wish so.
 bool is_long(const spansort::arrow_table& table) { return table.num_rows() > most_short_bytes / sizeof(std::uint64_t); }
 
@@ -87,6 +51,47 @@ nb::object order_of(const spansort::arrow_table& table, const std::vector<table_
   auto* const indices = reinterpret_cast<std::int64_t*>(data_of(order));
   run_unlocked(&given, is_long(table), [&](const spansort::sort_options& options) {
     spansort::argsort_table(spansort::sort_columns(table, keys_of(by)), std::span(indices, table.num_rows()), options);
+  });
+  return order;
+}
+
+/// A column of NumPy's arrays: numbers, or elements of fixed width in the order of their bytes.
+struct table_column {
+  nb::object array;
+  nb::object validity;
+  std::uint64_t num_rows = 0;
+  spansort::sort_column column = {};
+};
+
+/// `type` is a key type by its number, -1 for bytes; `validity` has a bit an element, or is none.
+table_column make_column(nb::object array, int type, nb::object validity, const table_key& key) {
+  const array_memory memory = readable(array);
+  spansort::column_span values{.values = memory.data};
+  if (type >= 0) {
+    values.type = keys_of(memory, type, false).type;
+  } else {
+    values.kind = spansort::column_kind::fixed_bytes;
+    values.width_bytes = static_cast<std::uint32_t>(memory.element_bytes);
+  }
+  if (!validity.is_none()) {
+    const array_memory bits = readable(validity);
+    if (bits.size_bytes() < (memory.num_elements + 7) / 8) throw nb::value_error("validity is too short");
+    values.validity = bits.data;
+  }
+  return {std::move(array), std::move(validity), memory.num_elements, {values, key.order}};
+}
+
+nb::object order_of_columns(const std::vector<table_column>& columns, std::uint64_t num_rows,
+                            const call_options& given) {
+  nb::object order = new_indices(num_rows);
+  auto* const indices = reinterpret_cast<std::int64_t*>(data_of(order));
+  std::vector<spansort::sort_column> by;
+  for (const table_column& column : columns) {
+    if (column.num_rows != num_rows) throw nb::value_error("columns of a table have the same length");
+    by.push_back(column.column);
+  }
+  run_unlocked(&given, num_rows > most_short_bytes / sizeof(std::uint64_t), [&](const spansort::sort_options& options) {
+    spansort::argsort_table(by, std::span(indices, num_rows), options);
   });
   return order;
 }
@@ -150,6 +155,10 @@ void define_tables(nb::module_& module) {
   module.def("table_of_stream", &table_of_stream);
   module.def("table_of_array", &table_of_array);
   module.def("order_of_table", &order_of, nb::arg("table"), nb::arg("by"), nb::arg("options"));
+  nb::class_<table_column>(module, "TableColumn");
+  module.def("table_column", &make_column, nb::arg("array"), nb::arg("type"), nb::arg("validity").none(),
+             nb::arg("key"));
+  module.def("order_of_columns", &order_of_columns, nb::arg("columns"), nb::arg("num_rows"), nb::arg("options"));
   module.def("sorted_table", &sorted, nb::arg("table"), nb::arg("by"), nb::arg("options"));
   module.def("take_table", &taken, nb::arg("table"), nb::arg("indices"), nb::arg("threads"));
 }

@@ -8,6 +8,8 @@ import importlib
 import importlib.util
 import pathlib
 import re
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,17 @@ def test_pages(page: str) -> None:
     assert run("\n".join(there), page) > 0
 
 
+def test_notebook() -> None:
+    pytest.importorskip("duckdb")
+    script, page = DOCS.parent / "scripts" / "notebook_page.py", DOCS / "parquet.md"
+    if not page.exists():
+        pytest.skip("the pages are in a checkout")
+    done = subprocess.run(
+        [sys.executable, "-B", script, page, "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", [name for name in spansort.__all__ if callable(getattr(spansort, name))])
 def test_docstrings(name: str) -> None:
     found: Any = getattr(spansort, name)
@@ -47,7 +60,7 @@ def test_docstrings(name: str) -> None:
 
 def test_everything_is_exported() -> None:
     assert sorted(spansort.__all__) == spansort.__all__
-    for module in ("_sort", "_sets", "_statistics", "_files", "_machine", "_errors", "_tables"):
+    for module in ("_sort", "_sets", "_statistics", "_files", "_machine", "_errors", "_tables", "_table_stream"):
         names = vars(importlib.import_module(f"spansort.{module}"))
         for name, value in names.items():
             if getattr(value, "__module__", "") == f"spansort.{module}" and not name.startswith("_"):
@@ -59,6 +72,7 @@ def test_everything_is_exported() -> None:
                     "box_options",
                     "box_of",
                     "columns_of",
+                    "sorted_stream",
                 }
                 assert is_shared or name in spansort.__all__, name
     assert spansort.__version__ and np.__version__

@@ -65,6 +65,77 @@ def test_other_formats(tmp_path: pathlib.Path, table: Any, name: str) -> None:
     assert sorted(os.listdir(tmp_path)) == sorted(["o.parquet", name])
 
 
+def bounded(source: pathlib.Path, output: pathlib.Path, by: str, *options: str) -> int:
+    return main(["sort", str(source), "--by", by, "-o", str(output), "-S", "200K", *options])
+
+
+def test_parquet_in_bounded_memory(tmp_path: pathlib.Path, table: Any) -> None:
+    path, output, folder = tmp_path / "t.parquet", tmp_path / "o.parquet", tmp_path / "spill"
+    folder.mkdir()
+    table = pa.concat_tables([table] * 4)
+    table = table.append_column("number", pa.array(range(len(table)), pa.int32()))
+    pq.write_table(table, path, row_group_size=3000, compression="gzip")
+    assert bounded(path, output, "country,price:desc", "-T", str(folder), "-T", str(tmp_path)) == 0
+    found = pq.ParquetFile(output)
+    assert found.read().equals(expected(table))
+    assert found.schema_arrow.equals(table.schema, check_metadata=True)
+    assert [found.metadata.row_group(i).num_rows for i in range(found.num_row_groups)] == [3000] * 6 + [2000]
+    assert found.metadata.row_group(0).column(0).compression == "GZIP"
+    assert found.metadata.row_group(6).sorting_columns == (
+        pq.SortingColumn(0, False, False),
+        pq.SortingColumn(1, True, False),
+    )
+    assert bounded(path, path, "country,price:desc") == 0
+    assert pq.read_table(path).equals(expected(table))
+    assert sorted(os.listdir(tmp_path)) == ["o.parquet", "spill", "t.parquet"] and os.listdir(folder) == []
+
+
+def test_categories_in_bounded_memory(tmp_path: pathlib.Path, table: Any) -> None:
+    path, output = tmp_path / "t.parquet", tmp_path / "o.parquet"
+    words = pa.chunked_array([[f"word {i % 11 + at}" for i in range(2000)] for at in (40, 0, 90)])
+    table = pa.table({"word": words.dictionary_encode(), "number": range(6000)})
+    pq.write_table(table, path, row_group_size=1000)
+    assert bounded(path, output, "word,number:desc") == 0
+    plain = table.set_column(0, "word", words)
+    order = pa.compute.sort_indices(plain, sort_keys=[("word", "ascending"), ("number", "descending")])
+    assert pq.read_table(output)["word"].to_pylist() == plain.take(order)["word"].to_pylist()
+    assert pq.read_table(output)["number"].equals(plain.take(order)["number"])
+    assert pq.read_table(output).schema.equals(table.schema)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.arrow"])
+def test_other_formats_in_bounded_memory(tmp_path: pathlib.Path, table: Any, name: str) -> None:
+    path, output = tmp_path / name, tmp_path / "o.parquet"
+    if name == "t.csv":
+        pc.write_csv(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=700)
+    assert bounded(path, output, "country,price:desc") == 0
+    assert pq.read_table(output).replace_schema_metadata(None).equals(expected(table).replace_schema_metadata(None))
+    whole = tmp_path / f"whole{path.suffix}"
+    assert main(["sort", str(path), "--by", "country,price:desc", "-o", str(whole)]) == 0
+    assert bounded(path, path, "country,price:desc") == 0
+    if name == "t.csv":
+        assert path.read_bytes() == whole.read_bytes()
+    else:
+        assert pa.ipc.open_file(path).read_all().equals(pa.ipc.open_file(whole).read_all())
+
+
+def test_failures_in_bounded_memory(tmp_path: pathlib.Path, capsys: Any) -> None:
+    path, output = tmp_path / "t.csv", tmp_path / "o.csv"
+    path.write_text("a,b\n" + "1,xxxxxxxxxxxxxx\n" * 100_000 + "word,y\n")
+    output.write_text("old")
+    assert bounded(path, output, "a") == 3
+    assert "the first 1048576 bytes say what a column is" in capsys.readouterr().err
+    assert bounded(path, output, "b", "-T", str(tmp_path / "none")) == 4
+    assert bounded(path, output, "c") == 3
+    with pytest.raises(SystemExit) as refused:
+        bounded(path, output, "b", "-S", "much")
+    assert refused.value.code == 2
+    assert output.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["o.csv", "t.csv"]
+
+
 def test_head(tmp_path: pathlib.Path, capfdbinary: Any) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n3,x\n1,y\n2,z\n")

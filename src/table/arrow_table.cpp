@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <exception>
-#include <new>
 #include <utility>
 
 #include "base/threads.hpp"
@@ -13,81 +8,28 @@
 #include "spansort/arrow.hpp"
 #include "spansort/errors.hpp"
 #include "table/arrow_exchange.hpp"
+#include "table/arrow_rows.hpp"
 
 namespace spansort {
 
-struct arrow_table::state {
-  std::shared_ptr<const ArrowSchema> schema;
-  std::vector<table::column_data> columns;
-  std::uint64_t num_rows = 0;
-
-  [[nodiscard]] std::string_view name(std::uint64_t number) const {
-    const char* const name = schema->children[number]->name;
-    return name == nullptr ? "" : name;
-  }
-};
+struct arrow_table::state : table::arrow_rows {};
 
 namespace {
 
-std::string_view text_or(const char* text, std::string_view otherwise) { return text == nullptr ? otherwise : text; }
-
-void require_read(int status, ArrowArrayStream& stream) {
-  if (status == 0) return;
-  throw bad_input(fmt::format("an Arrow stream: {}", text_or(stream.get_last_error(&stream), "it tells no reason")));
-}
-
-std::shared_ptr<const ArrowSchema> schema_of(ArrowArrayStream& stream) {
-  ArrowSchema schema{};
-  require_read(stream.get_schema(&stream, &schema), stream);
-  return table::take_over(&schema);
-}
-
-/// Returns nothing at the end of the stream.
-std::shared_ptr<ArrowArray> next_batch(ArrowArrayStream& stream) {
-  ArrowArray batch{};
-  require_read(stream.get_next(&stream, &batch), stream);
-  return batch.release == nullptr ? nullptr : table::take_over(&batch);
-}
-
-/// The table behind a stream of one batch.
-struct exported_stream {
-  arrow_table table;
-  bool is_at_end = false;
-  std::string last_error = {};
-
-  template <class F>
-  int hand_out(const F& f) noexcept {
-    try {
-      f();
-      return 0;
-    } catch (const std::bad_alloc&) {
-      return ENOMEM;
-    } catch (const std::exception& reason) {
-      last_error = reason.what();
-      return EIO;
-    }
+/// The batches of a table: one.
+class whole_table final : public table::batch_source {
+ public:
+  explicit whole_table(table::arrow_rows rows) : rows_(std::move(rows)) {}
+  [[nodiscard]] std::shared_ptr<const ArrowSchema> schema() const override { return rows_.schema; }
+  [[nodiscard]] bool next(table::arrow_rows& batch) override {
+    if (std::exchange(is_at_end_, true)) return false;
+    batch = rows_;
+    return true;
   }
 
-  static exported_stream& of(ArrowArrayStream* stream) { return *static_cast<exported_stream*>(stream->private_data); }
-  static int get_schema(ArrowArrayStream* stream, ArrowSchema* schema) {
-    return of(stream).hand_out([&] { of(stream).table.export_to(schema, nullptr); });
-  }
-  static int get_next(ArrowArrayStream* stream, ArrowArray* batch) {
-    return of(stream).hand_out([&] {
-      if (std::exchange(of(stream).is_at_end, true)) {
-        batch->release = nullptr;
-      } else {
-        of(stream).table.export_to(nullptr, batch);
-      }
-    });
-  }
-  static const char* get_last_error(ArrowArrayStream* stream) {
-    return of(stream).last_error.empty() ? nullptr : of(stream).last_error.c_str();
-  }
-  static void release(ArrowArrayStream* stream) {
-    delete &of(stream);
-    stream->release = nullptr;
-  }
+ private:
+  table::arrow_rows rows_;
+  bool is_at_end_ = false;
 };
 
 }  // namespace
@@ -95,71 +37,41 @@ struct exported_stream {
 arrow_table::arrow_table(std::shared_ptr<const state> s) : state_(std::move(s)) {}
 
 arrow_table::arrow_table(ArrowArrayStream* stream) {
-  if (stream == nullptr || stream->release == nullptr) throw invalid_argument("an Arrow stream that was released");
-  const std::shared_ptr<ArrowArrayStream> owned = table::take_over(stream);
-  auto made = std::make_shared<state>();
-  made->schema = schema_of(*owned);
-  std::vector<std::vector<table::column_data>> chunks;  // of each column
-  const auto add = [&](std::shared_ptr<ArrowArray> batch) {
-    std::vector<table::column_data> columns = table::columns_of(*made->schema, batch);
-    chunks.resize(columns.size());
-    for (std::size_t i = 0; i < columns.size(); ++i) chunks[i].push_back(std::move(columns[i]));
-    made->num_rows += static_cast<std::uint64_t>(batch->length);
-  };
-  while (std::shared_ptr<ArrowArray> batch = next_batch(*owned)) {
-    if (batch->length != 0) add(std::move(batch));
-  }
-  if (chunks.empty()) made->columns = table::columns_without_rows(*made->schema);
-  for (std::size_t i = 0; i < chunks.size(); ++i) {
-    made->columns.push_back(table::concatenate(chunks[i], made->name(i)));
-  }
-  state_ = std::move(made);
+  table::arrow_reader reader(stream);
+  std::vector<table::arrow_rows> parts;
+  for (table::arrow_rows part; reader.read(part);) parts.push_back(std::move(part));
+  state_ = std::make_shared<const state>(state{parts.empty() ? table::no_rows(reader.schema()) : table::join(parts)});
 }
 
 arrow_table::arrow_table(ArrowSchema* schema, ArrowArray* batch) {
   if (schema == nullptr || batch == nullptr || schema->release == nullptr || batch->release == nullptr) {
     throw invalid_argument("an Arrow record batch that was released");
   }
-  auto made = std::make_shared<state>();
-  made->schema = table::take_over(schema);
+  state made;
+  made.schema = table::take_over(schema);
   const std::shared_ptr<ArrowArray> owned = table::take_over(batch);
-  made->columns = table::columns_of(*made->schema, owned);
-  made->num_rows = static_cast<std::uint64_t>(owned->length);
-  state_ = std::move(made);
+  made.columns = table::columns_of(*made.schema, owned);
+  made.num_rows = static_cast<std::uint64_t>(owned->length);
+  state_ = std::make_shared<const state>(std::move(made));
 }
 
 std::uint64_t arrow_table::num_rows() const noexcept { return state_->num_rows; }
 std::uint64_t arrow_table::num_columns() const noexcept { return state_->columns.size(); }
 
 std::string_view arrow_table::column_name(std::uint64_t number) const {
-  if (number < num_columns()) return state_->name(number);
+  if (number < num_columns()) return table::column_name(*state_->schema, number);
   throw invalid_argument(fmt::format("column {} of a table of {}", number, num_columns()));
 }
 
 std::uint64_t arrow_table::column_number(std::string_view name) const {
-  std::vector<std::string_view> names;
-  for (std::uint64_t i = 0; i < num_columns(); ++i) names.push_back(state_->name(i));
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) {
-    throw invalid_argument(fmt::format("no column has the name '{}': there are {}", name, fmt::join(names, ", ")));
-  }
-  if (std::find(found + 1, names.end(), name) != names.end()) {
-    throw invalid_argument(fmt::format("several columns have the name '{}'", name));
-  }
-  return static_cast<std::uint64_t>(found - names.begin());
+  return table::column_number(*state_->schema, name);
 }
 
 column_span arrow_table::column(std::uint64_t number) const {
-  const std::string_view name = column_name(number);
+  static_cast<void>(column_name(number));
   const table::column_data& column = state_->columns[number];
-  if (column.layout.is_ordered) {
-    column_span indices = column.span;
-    indices.kind = column_kind::number;
-    return indices;
-  }
-  if (column.layout.has_order) return column.span;
-  throw invalid_argument(
-      fmt::format("column '{}' of Arrow's type '{}' has no order", name, state_->schema->children[number]->format));
+  table::require_order(column.layout, *state_->schema->children[number]);
+  return table::ordered_span(column);
 }
 
 arrow_table arrow_table::take(std::span<const std::uint64_t> rows, const take_options& options) const {
@@ -168,13 +80,7 @@ arrow_table arrow_table::take(std::span<const std::uint64_t> rows, const take_op
     if (const auto bad = sorting::first_bad_index(indices, num_rows())) {
       throw invalid_argument(fmt::format("take: {}", sorting::bad_index_text(indices, *bad, 0, num_rows())));
     }
-    auto taken = std::make_shared<state>();
-    taken->schema = state_->schema;
-    taken->num_rows = rows.size();
-    for (std::uint64_t i = 0; i < num_columns(); ++i) {
-      taken->columns.push_back(table::take_rows(state_->columns[i], rows, state_->name(i)));
-    }
-    return arrow_table(std::move(taken));
+    return arrow_table(std::make_shared<const state>(state{table::take_rows(*state_, rows)}));
   });
 }
 
@@ -184,11 +90,7 @@ void arrow_table::export_to(ArrowSchema* schema, ArrowArray* batch) const {
 }
 
 void arrow_table::export_to(ArrowArrayStream* stream) const {
-  stream->private_data = new exported_stream{*this};
-  stream->get_schema = &exported_stream::get_schema;
-  stream->get_next = &exported_stream::get_next;
-  stream->get_last_error = &exported_stream::get_last_error;
-  stream->release = &exported_stream::release;
+  table::export_stream(std::make_unique<whole_table>(*state_), stream);
 }
 
 std::vector<sort_column> sort_columns(const arrow_table& table, std::span<const arrow_key> by) {

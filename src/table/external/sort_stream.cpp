@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spansort/table_stream.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/available_memory.hpp"
+#include "base/threads.hpp"
+#include "spansort/errors.hpp"
+#include "table/external/row_parts.hpp"
+#include "table/external/run_merge.hpp"
+
+namespace spansort {
+namespace {
+
+using table::arrow_rows;
+
+constexpr std::uint64_t least_memory_bytes = std::uint64_t{64} << 10;
+constexpr std::uint64_t scratch_bytes_of_a_thread = std::uint64_t{512} << 10;
+constexpr std::uint64_t most_batch_bytes = std::uint64_t{8} << 20;
+
+std::uint64_t ceiling_of(const sort_options& options) {
+  if (options.memory_limit_bytes == 0) return std::max(base::available_memory_bytes() / 2, least_memory_bytes);
+  if (options.memory_limit_bytes >= least_memory_bytes) return options.memory_limit_bytes;
+  throw invalid_argument(fmt::format("sort_stream: a ceiling of {} bytes on memory is too low: {} are the least",
+                                     options.memory_limit_bytes, least_memory_bytes));
+}
+
+/// An eighth is for the keys of blocks, for what is being written, and for batches of the consumer.
+std::uint64_t memory_for_rows(std::uint64_t ceiling_bytes, const sort_options& options) {
+  const std::uint64_t scratch = base::resolve_threads(options.threads) * scratch_bytes_of_a_thread;
+  return ceiling_bytes - ceiling_bytes / 8 - std::min(ceiling_bytes / 8, scratch);
+}
+
+/// Strings that are joined have to be counted by offsets of 32 bits.
+bool has_short_offsets(const ArrowSchema& schema) {
+  for (std::int64_t i = 0; i < schema.n_children; ++i) {
+    const column_kind kind = table::layout_of(*schema.children[i]).kind;
+    if (kind == column_kind::bytes32 || kind == column_kind::byte_views) return true;
+  }
+  return false;
+}
+
+/// Tells a sort in memory what the caller of the whole sort wants, until the call has returned.
+class watch {
+ public:
+  explicit watch(progress_callback callback) : callback_(std::move(callback)) {}
+  bool ask() const { return !callback_ || callback_({"sort runs", 0}); }
+  void require() const {
+    if (!ask()) throw cancelled("sort_stream: cancelled");
+  }
+  [[nodiscard]] progress_callback callback() const {
+    if (!callback_) return {};
+    return [this](const progress&) { return ask(); };
+  }
+
+ private:
+  progress_callback callback_;
+};
+
+/// A sort, which is the source of its batches once it has read its input.
+class stream_sort final : public table::batch_source {
+ public:
+  stream_sort(const table::arrow_reader& reader, std::span<const arrow_key> by, const table_stream_options& streaming,
+              const sort_options& options)
+      : folders_(streaming.temporary_directories),
+        parts_{.schema = reader.schema(),
+               .order = table::row_order(*reader.schema(), by),
+               .dictionaries = table::table_dictionaries(*reader.schema()),
+               .options = options,
+               .memory_bytes = memory_for_rows(ceiling_of(options), options)} {
+    parts_.options.memory_limit_bytes = 0;  // what it limits is counted here
+    parts_.options.on_progress = {};
+    parts_.options.report = nullptr;
+    parts_.batch_bytes = std::min(parts_.memory_bytes / 16, most_batch_bytes);
+    static_cast<void>(table::no_rows(parts_.schema));  // refuses columns before any is read
+    if (has_short_offsets(*parts_.schema)) most_rows_bytes_ = std::numeric_limits<std::int32_t>::max();
+  }
+
+  void read(table::arrow_reader& reader, const progress_callback& callback) {
+    const watch watching(callback);
+    parts_.options.on_progress = watching.callback();
+    arrow_rows batch;
+    for (watching.require(); reader.read(batch); watching.require()) {
+      report_.num_rows += batch.num_rows;
+      while (batch.num_rows != 0) add_part_of(batch);
+    }
+    batch = {};
+    if (runs_.empty()) {
+      memory_ = sorted_parts();
+    } else {
+      if (!waiting_.empty()) spill_waiting();
+      merge_early(watching);
+      merge_.emplace(parts_, *spill_, std::exchange(runs_, {}));
+    }
+    parts_.options.on_progress = {};
+    if (spill_) report_.spilled_bytes = spill_->bytes_written();
+  }
+
+  [[nodiscard]] const table_stream_report& report() const noexcept { return report_; }
+  [[nodiscard]] std::shared_ptr<const ArrowSchema> schema() const override { return parts_.schema; }
+  [[nodiscard]] bool next(arrow_rows& batch) override {
+    return base::with_threads(parts_.options.threads, [&] {
+      if (merge_) return merge_->next(parts_.batch_bytes, batch);
+      if (memory_.is_at_end()) {
+        memory_ = {};
+        return false;
+      }
+      batch = memory_.take(parts_.batch_bytes);
+      return true;
+    });
+  }
+
+ private:
+  [[nodiscard]] bool has_room_for(std::uint64_t bytes, std::uint64_t num_rows) const {
+    return waiting_bytes_ + bytes <= most_rows_bytes_ &&
+           table::bytes_to_sort(waiting_bytes_ + bytes, waiting_rows_ + num_rows) <= parts_.memory_bytes;
+  }
+
+  /// Takes as much of a batch as there is room for, and makes room first where there is none.
+  void add_part_of(arrow_rows& batch) {
+    std::uint64_t count = batch.num_rows;
+    std::uint64_t bytes = table::bytes_of(batch);
+    if (!waiting_.empty() && !has_room_for(bytes, count)) spill_waiting();
+    arrow_rows part = batch;
+    while (count > 1 && !has_room_for(bytes, count)) {
+      count = (count + 1) / 2;
+      part = table::slice(batch, 0, count);
+      bytes = table::bytes_of(part);
+    }
+    batch = count == batch.num_rows ? arrow_rows{} : table::slice(batch, count, batch.num_rows - count);
+    table::own_views(part);
+    parts_.dictionaries.adopt(part);
+    waiting_bytes_ += bytes;
+    waiting_rows_ += count;
+    waiting_.push_back(std::move(part));
+  }
+
+  /// Returns the rows that wait, in order.
+  table::ordered_rows sorted_parts() {
+    if (waiting_.empty()) return {};
+    for (arrow_rows& part : waiting_) parts_.dictionaries.apply(part);
+    arrow_rows rows = table::join(waiting_);
+    waiting_.clear();
+    waiting_bytes_ = 0;
+    waiting_rows_ = 0;
+    std::vector<std::uint64_t> order = parts_.order.argsort(parts_.order.keys_of(rows), parts_.options);
+    return {std::move(rows), std::move(order)};
+  }
+
+  void spill_waiting() {
+    const std::uint64_t bytes = waiting_bytes_;
+    table::ordered_rows sorted = sorted_parts();
+    if (!spill_) open_spill(bytes);
+    table::run_writer writer(parts_.order, *spill_);
+    while (!sorted.is_at_end()) writer.add(sorted.take(block_bytes_));
+    runs_.push_back(writer.finish());
+    ++report_.num_runs;
+  }
+
+  /// The first run says how large blocks are, and so how many runs are merged at a time.
+  void open_spill(std::uint64_t run_bytes) {
+    constexpr std::uint64_t least_block_bytes = std::uint64_t{64} << 10;
+    constexpr std::uint64_t most_block_bytes = std::uint64_t{1} << 20;
+    constexpr std::uint64_t least_run_blocks = 16;
+    constexpr std::uint64_t good_run_blocks = 512;
+    block_bytes_ = std::clamp(run_bytes / good_run_blocks, least_block_bytes, most_block_bytes);
+    block_bytes_ = std::max<std::uint64_t>(std::min(block_bytes_, run_bytes / least_run_blocks), 1);
+    fan_in_ = std::max<std::uint64_t>(run_bytes / block_bytes_ / 2, 2);
+    spill_.emplace(folders_, block_bytes_);
+  }
+
+  /// Merges neighbours until the rest can be merged at once.
+  void merge_early(const watch& watching) {
+    while (runs_.size() > fan_in_) {
+      std::vector<table::spilled_run> longer;
+      for (std::size_t begin = 0; begin < runs_.size(); begin += fan_in_) {
+        const std::size_t end = std::min<std::size_t>(begin + fan_in_, runs_.size());
+        std::vector<table::spilled_run> neighbours(
+            std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(begin)),
+            std::make_move_iterator(runs_.begin() + static_cast<std::ptrdiff_t>(end)));
+        table::run_merge merge(parts_, *spill_, std::move(neighbours));
+        table::run_writer writer(parts_.order, *spill_);
+        for (arrow_rows rows; merge.next(block_bytes_, rows); watching.require()) writer.add(rows);
+        longer.push_back(writer.finish());
+        ++report_.num_runs;
+      }
+      runs_ = std::move(longer);
+    }
+  }
+
+  std::vector<std::string> folders_;
+  table::stream_sort_parts parts_;
+  std::uint64_t most_rows_bytes_ = std::numeric_limits<std::uint64_t>::max() / 4;
+  std::vector<arrow_rows> waiting_;  ///< to be sorted
+  std::uint64_t waiting_bytes_ = 0;
+  std::uint64_t waiting_rows_ = 0;
+  std::optional<table::table_spill> spill_;
+  std::uint64_t block_bytes_ = 0;
+  std::uint64_t fan_in_ = 0;
+  std::vector<table::spilled_run> runs_;
+  table_stream_report report_;
+  // Where the batches come from in the end: one of them.
+  table::ordered_rows memory_;
+  std::optional<table::run_merge> merge_;
+};
+
+}  // namespace
+
+table_stream_report sort_stream(ArrowArrayStream* source, std::span<const arrow_key> by, ArrowArrayStream* sorted,
+                                const table_stream_options& streaming, const sort_options& options) {
+  if (sorted == nullptr) throw invalid_argument("sort_stream: the stream to fill is a null pointer");
+  table::arrow_reader reader(source);
+  auto sort = std::make_unique<stream_sort>(reader, by, streaming, options);
+  base::with_threads(options.threads, [&] { sort->read(reader, options.on_progress); });
+  const table_stream_report report = sort->report();
+  table::export_stream(std::move(sort), sorted);
+  return report;
+}
+
+}  // namespace spansort
