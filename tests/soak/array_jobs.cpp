@@ -2,6 +2,8 @@
 // sort, sort_pairs and argsort, by a sorter of their own, by free functions with options, and without.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "soak/job.hpp"
 #include "support/engines.hpp"
 #include "support/sort_job.hpp"
@@ -30,7 +32,12 @@ class array_job : public job {
 
   void prepare() override { arrays_.reset(); }
 
-  ending run(const test::hooked_options& options) override {
+  ending run(const test::hooked_options& given) override {
+    test::hooked_options options = given;
+    // Thousands of chunks of some keys each take minutes.
+    if (options.world.device_chunk_keys != 0) {
+      options.world.device_chunk_keys = std::max(options.world.device_chunk_keys, num_keys_ / 512);
+    }
     // Faults need options that tell of them.
     const bool is_plain = way_ == way::plain && !options.on_progress && options.memory_limit_bytes == 0;
     if (is_plain) {

@@ -63,6 +63,8 @@ class supervisor {
     std::uint64_t current = 0;
     bool is_in_case = false;
     clock::time_point since = {};
+    clock::time_point moved = {};  ///< when the case was last seen to have computed
+    double computed_s = 0;         ///< until then, with the cases before it
     std::unique_ptr<worker_process> process = {};
   };
 
@@ -122,7 +124,8 @@ class supervisor {
     if (verb == "begin") {
       words >> own.current;
       own.is_in_case = true;
-      own.since = clock::now();
+      own.since = own.moved = clock::now();
+      own.computed_s = own.process->processor_seconds();
     } else if (verb == "end") {
       own.is_in_case = false;
       own.next = own.current + plan_.num_workers;
@@ -156,12 +159,21 @@ class supervisor {
     std::fflush(stdout);
   }
 
+  /// A loaded machine may let a case take long. It hangs where it computes next to nothing for as long as a case may take, or
+  /// has not ended after ten times as long.
   void stop_hanging() {
     for (share& each : shares_) {
-      if (!each.process || !each.is_in_case || seconds_since(each.since) < plan_.case_seconds) continue;
-      fmt::print("case {} has run for {} seconds\n", each.current, plan_.case_seconds);
+      if (!each.process || !each.is_in_case || seconds_since(each.moved) < plan_.case_seconds) continue;
+      const double computed_s = each.process->processor_seconds();
+      const bool has_moved = computed_s - each.computed_s > 0.01 * plan_.case_seconds;
+      if (has_moved && seconds_since(each.since) < 10 * plan_.case_seconds) {
+        each.moved = clock::now();
+        each.computed_s = computed_s;
+        continue;
+      }
+      fmt::print("case {} has run for {:.0f} seconds\n", each.current, seconds_since(each.since));
       each.process->kill();
-      each.since = clock::now();
+      each.moved = clock::now();
     }
   }
 

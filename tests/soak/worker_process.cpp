@@ -7,10 +7,35 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 namespace spansort::soak {
+namespace {
+
+/// Clock ticks of a process, its ended children, and all that it has started and that still runs.
+std::uint64_t ticks_of(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(file, line);
+  std::istringstream words(line.substr(std::min(line.size(), line.rfind(')') + 1)));  // a name may have blanks
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) words >> skipped;
+  std::uint64_t sum = 0;
+  for (std::uint64_t ticks = 0, i = 0; i < 4 && words >> ticks; ++i) sum += ticks;
+  std::error_code gone;  // an ended process has no threads
+  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
+    std::ifstream children(thread.path() / "children");
+    for (pid_t child = 0; children >> child;) sum += ticks_of(child);
+  }
+  return sum;
+}
+
+}  // namespace
 
 worker_process::worker_process(const std::vector<std::string>& words) {
   std::array<int, 2> ends{};
@@ -48,6 +73,10 @@ std::vector<std::string> worker_process::read_lines(bool& has_ended) {
     rest_.erase(0, end + 1);
   }
   return lines;
+}
+
+double worker_process::processor_seconds() const {
+  return static_cast<double>(ticks_of(process_)) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 void worker_process::kill() const { ::kill(process_, SIGKILL); }

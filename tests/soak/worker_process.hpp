@@ -22,6 +22,8 @@ class worker_process {
   [[nodiscard]] int descriptor() const { return from_; }
   /// Reads what there is. Returns the whole lines of it; `has_ended` where no more can come.
   [[nodiscard]] std::vector<std::string> read_lines(bool& has_ended);
+  /// Returns how long the process and those that it started have computed.
+  [[nodiscard]] double processor_seconds() const;
   void kill() const;
   /// Waits for the end. Returns "" for status 0, otherwise words for what ended the process.
   [[nodiscard]] std::string wait();
