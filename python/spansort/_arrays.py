@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from . import _core
+
 Array = npt.NDArray[Any]
 
 _TYPE_OF_NAME = {
@@ -109,6 +111,10 @@ def native(array: Array) -> Array:
 
 def native_copy(array: Array) -> Array:
     """Return a copy that is C-contiguous, aligned and in native byte order."""
+    # Signals interrupt a copy of the module's.
+    plain = _core.plain_copy(array) if array.dtype.isnative and array.flags.aligned else None
+    if plain is not None:
+        return plain
     return np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True, subok=False)
 
 

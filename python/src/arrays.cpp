@@ -5,6 +5,8 @@
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <algorithm>
+#include <cstring>
 #include <spansort/errors.hpp>
 
 namespace python {
@@ -139,7 +141,22 @@ nb::object new_elements_like(nb::handle array, std::uint64_t count) {
   return owned(PyArray_NewFromDescr(&PyArray_Type, dtype, 1, &shape, nullptr, nullptr, 0, nullptr));
 }
 
-nb::object copy_of(nb::handle array) { return owned(PyArray_NewCopy(as_array(array), NPY_CORDER)); }
+nb::object copy_of(nb::handle array) {
+  // The first touch of new memory takes longer than the sort of some arrays, so that signals are looked at meanwhile.
+  constexpr std::uint64_t part_bytes = std::uint64_t{16} << 20;
+  PyArrayObject* const original = as_array(array);
+  const std::uint64_t size_bytes = memory_of(original).size_bytes();
+  if (size_bytes <= part_bytes) return owned(PyArray_NewCopy(original, NPY_CORDER));
+  nb::object copy = owned(PyArray_NewLikeArray(original, NPY_CORDER, nullptr, 0));
+  for (std::uint64_t at = 0; at < size_bytes; at += part_bytes) {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    const nb::gil_scoped_release unlocked;
+    std::memcpy(data_of(copy) + at, PyArray_BYTES(original) + at, std::min(part_bytes, size_bytes - at));
+  }
+  return copy;
+}
+
+nb::object plain_copy_of(nb::handle array) { return plain_elements(array) ? copy_of(array) : nb::none(); }
 
 nb::object new_indices_like(nb::handle array) {
   return new_array(PyArray_NDIM(as_array(array)), PyArray_DIMS(as_array(array)), NPY_INT64);

@@ -68,8 +68,10 @@ bool has_one_axis(nb::handle array);
 /// Returns a new array of `count` elements of the dtype of another one, not initialised.
 nb::object new_elements_like(nb::handle array, std::uint64_t count);
 
-/// Returns a copy of an array that plain_keys() or plain_elements() took.
+/// Returns a copy of an array that plain_keys() or plain_elements() took. Throws what a signal raises meanwhile.
 nb::object copy_of(nb::handle array);
+/// Returns the same of arrays that plain_elements() takes, None of others.
+nb::object plain_copy_of(nb::handle array);
 
 /// Returns new arrays, not initialised.
 nb::object new_indices_like(nb::handle array);

@@ -178,6 +178,7 @@ bool is_sorted(nb::handle array, int type, bool descending) {
 }  // namespace
 
 void define_sorts(nb::module_& module) {
+  module.def("plain_copy", &plain_copy_of, nb::arg("array"));
   module.def("sorted_copy", &sorted_copy, nb::arg("array"), nb::arg("descending"));
   module.def("stable_order", &stable_order, nb::arg("array"), nb::arg("descending"));
   module.def("sort_rows", &sort_rows, nb::arg("array"), nb::arg("type"), nb::arg("has_nat"), nb::arg("descending"),

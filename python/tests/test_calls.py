@@ -79,6 +79,8 @@ try:
             spansort.sort_inplace(x); x[:] = before
         elif what == "argsort":
             spansort.argsort(x)
+        elif what == "copy":
+            spansort.sort(x)
         elif what == "rows":
             spansort.sort(x.reshape(-1, 64))
         elif what == "sorter":
@@ -88,7 +90,7 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("what", ["sort", "argsort", "rows", "sorter"])
+@pytest.mark.parametrize("what", ["sort", "argsort", "copy", "rows", "sorter"])
 def test_control_c(what: str) -> None:
     done = subprocess.run([sys.executable, "-c", INTERRUPTED, what], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

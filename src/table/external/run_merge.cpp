@@ -27,9 +27,11 @@ std::vector<std::uint64_t> ordered_rows::rest() const {
   return rows;
 }
 
-std::uint64_t bytes_to_sort(std::uint64_t rows_bytes, std::uint64_t num_rows) noexcept {
-  constexpr std::uint64_t bytes_of_a_row = 44;  // 8 of its number, 8 of its key's word, 28 of the sort of the words
-  return std::max(2 * rows_bytes, rows_bytes + bytes_of_a_row * num_rows);
+bool stream_sort_parts::has_room_for(std::uint64_t rows_bytes, std::uint64_t num_rows) const noexcept {
+  // Rows are there twice until they are in one piece, and then once beside their order and the workspace of the sort
+  // (table.hpp): 8 bytes of a row's number, 8 of its key's word, 28 of the sort of the words.
+  constexpr std::uint64_t bytes_of_a_row = 44;
+  return rows_bytes <= most_bytes && std::max(2 * rows_bytes, rows_bytes + bytes_of_a_row * num_rows) <= memory_bytes;
 }
 
 run_merge::run_merge(const stream_sort_parts& parts, table_spill& spill, std::vector<spilled_run> runs)
@@ -85,7 +87,7 @@ bool run_merge::refill() {
     const spilled_block& block = runs_[run].blocks[number];
     num_bytes += block.size_bytes;
     num_rows += block.num_rows;
-    if (num_read_ != first_read && bytes_to_sort(num_bytes, num_rows) > parts_.memory_bytes) break;
+    if (num_read_ != first_read && !parts_.has_room_for(num_bytes, num_rows)) break;
     blocks[run].push_back(spill_.read(block, parts_.schema));
     parts_.dictionaries.apply(blocks[run].back());
   }

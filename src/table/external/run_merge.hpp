@@ -45,13 +45,13 @@ struct stream_sort_parts {
   row_order order;
   table_dictionaries dictionaries;
   sort_options options;            ///< of sorts in memory
-  std::uint64_t memory_bytes = 0;  ///< for rows and their sort, see bytes_to_sort()
+  std::uint64_t memory_bytes = 0;  ///< for rows and their sort
+  std::uint64_t most_bytes = 0;    ///< of rows in one piece: strings that are joined may have offsets of 32 bits
   std::uint64_t batch_bytes = 0;   ///< handed out at a time, about
-};
 
-/// Memory that rows take while they are joined and sorted: they are there twice until they are in one piece, and then
-/// once beside their order and the workspace of the sort (table.hpp).
-[[nodiscard]] std::uint64_t bytes_to_sort(std::uint64_t rows_bytes, std::uint64_t num_rows) noexcept;
+  /// Returns whether so many rows can be joined and sorted in memory.
+  [[nodiscard]] bool has_room_for(std::uint64_t rows_bytes, std::uint64_t num_rows) const noexcept;
+};
 
 class run_merge {
  public:

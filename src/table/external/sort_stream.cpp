@@ -79,7 +79,8 @@ class stream_sort final : public table::batch_source {
     parts_.options.report = nullptr;
     parts_.batch_bytes = std::min(parts_.memory_bytes / 16, most_batch_bytes);
     static_cast<void>(table::no_rows(parts_.schema));  // refuses columns before any is read
-    if (has_short_offsets(*parts_.schema)) most_rows_bytes_ = std::numeric_limits<std::int32_t>::max();
+    parts_.most_bytes = std::numeric_limits<std::uint64_t>::max() / 4;
+    if (has_short_offsets(*parts_.schema)) parts_.most_bytes = std::numeric_limits<std::int32_t>::max();
   }
 
   void read(table::arrow_reader& reader, const progress_callback& callback) {
@@ -118,8 +119,7 @@ class stream_sort final : public table::batch_source {
 
  private:
   [[nodiscard]] bool has_room_for(std::uint64_t bytes, std::uint64_t num_rows) const {
-    return waiting_bytes_ + bytes <= most_rows_bytes_ &&
-           table::bytes_to_sort(waiting_bytes_ + bytes, waiting_rows_ + num_rows) <= parts_.memory_bytes;
+    return parts_.has_room_for(waiting_bytes_ + bytes, waiting_rows_ + num_rows);
   }
 
   /// Takes as much of a batch as there is room for, and makes room first where there is none.
@@ -196,7 +196,6 @@ class stream_sort final : public table::batch_source {
 
   std::vector<std::string> folders_;
   table::stream_sort_parts parts_;
-  std::uint64_t most_rows_bytes_ = std::numeric_limits<std::uint64_t>::max() / 4;
   std::vector<arrow_rows> waiting_;  ///< to be sorted
   std::uint64_t waiting_bytes_ = 0;
   std::uint64_t waiting_rows_ = 0;
