@@ -22,8 +22,18 @@
 
 namespace spansort::device::host {
 
-/// A sample of fewer pairs is not worth its time.
-inline constexpr std::uint64_t fewest_around_heavy = 768;
+/// Returns whether a sample for heavy keys is worth its time. Of some hundreds of keys four pairs are compared first.
+template <class K>
+[[nodiscard]] bool may_have_heavy(const K* keys, std::uint64_t num_keys) {
+  constexpr std::uint64_t fewest_keys = 384;
+  constexpr std::uint64_t many_keys = 768;
+  if (num_keys < fewest_keys) return false;
+  if (num_keys >= many_keys) return true;
+  const K* const others = keys + num_keys / 2;
+  unsigned equal = 0;
+  for (unsigned i = 0; i < 4; ++i) equal += keys[i] == others[i] ? 1U : 0U;
+  return equal >= 2;
+}
 
 /// Keys in key order, as their bits lie in memory.
 template <class K>

@@ -97,7 +97,8 @@ class in_cache_sorter {
   void sort(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if (sorts_in_vectors(num_keys, bits)) return sort_in_vectors(from, result, num_keys);
     if constexpr (value_bytes_of<V> != 0 && sizeof(K) >= 4) {
-      if (bits.begin == 0 && num_keys >= fewest_around_heavy && sort_around_heavy(from, result, num_keys, bits)) return;
+      if (bits.begin == 0 && may_have_heavy(from.keys, num_keys) && sort_around_heavy(from, result, num_keys, bits))
+        return;
       if (bits.begin == 0 && num_keys >= class_table<K, V, Order>::fewest_keys) {
         auto* const spare = reinterpret_cast<V*>(thread_.records[0].get());
         if (class_table<K, V, Order>(order_).sort(from, result, num_keys, spare)) return;

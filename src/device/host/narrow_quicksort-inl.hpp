@@ -212,7 +212,7 @@ class narrow_quicksorter {
       result += num_low;
     }
     if (part.least == part.greatest) return finish_.fill(result, part.num_keys, part.least);
-    finish_.sort(keys, part.num_keys, result);
+    finish_.sort(keys, part.num_keys, result, part.least, part.greatest);
   }
 
  private:

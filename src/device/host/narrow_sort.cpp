@@ -101,7 +101,7 @@ void sort_8(const void* any_codec, void* any_keys, std::uint64_t num_keys) {
   const std::uint64_t num_whole = num_keys / lanes * lanes;
   for (std::uint64_t i = 0; i < num_whole; i += lanes) widen(hn::LoadU(half, keys + i), i);
   if (num_whole != num_keys) widen(load_first(keys + num_whole, num_keys - num_whole), num_whole);
-  finisher<std::uint16_t, true>(codec_of_16{}, wide + most).sort(wide, num_keys, wide);
+  finisher<std::uint16_t, true>(codec_of_16{}, wide + most).sort(wide, num_keys, wide, 0, 0);
   for (std::uint64_t i = 0; i < num_whole; i += lanes) hn::StoreU(narrowed(i), half, keys + i);
   if (num_whole != num_keys) store_first(narrowed(num_whole), keys + num_whole, num_keys - num_whole);
 }

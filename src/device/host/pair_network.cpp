@@ -75,33 +75,22 @@ HWY_NOINLINE void insert_positions(const keys::codec_of<K>& codec, const K* keys
 template <class K, unsigned rows, bool folds>
 HWY_INLINE pair_order order_rows(const keys::codec_of<K>& c, const K* keys, std::uint64_t num_keys,
                                  word_vector (&v)[rows]) {
-  const word_tag d;
   const row_codec<K, folds> codec(c);
   load_encoded(codec, keys, num_keys, v);
   if (rows_ascend(v)) return pair_order::in_order;
-  const word_vector greatest = hn::Set(d, hwy::HighestValue<std::int64_t>());
-  const word_vector position_bits = hn::Set(d, pair_position_mask);
   unsigned shift = pair_position_bits;
-  unsigned dropped_bits = 0;
   word_vector encoded[rows];
   if constexpr (sizeof(K) == 8) {
     shift = shared_bits(v, num_keys);
-    dropped_bits = pair_position_bits - std::min(shift, pair_position_bits);
     std::copy_n(v, rows, encoded);
   }
-  // Keys of 64 bits lose their common bits, and are compared as signed words again.
-  const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
-  const word_vector bias = hn::Set(d, sizeof(K) == 8 ? hwy::LowestValue<std::int64_t>() : 0);
-  for (unsigned r = 0; r < rows; ++r) {
-    const word_vector lanes = hn::Iota(d, static_cast<std::int64_t>(r * word_lanes));
-    const word_vector above{_mm512_sll_epi64(hn::Xor(v[r], bias).raw, count)};
-    const word_vector word = hn::Xor(hn::OrAnd(hn::AndNot(position_bits, above), position_bits, lanes), bias);
-    v[r].raw = _mm512_mask_mov_epi64(greatest.raw, lanes_of_row(num_keys, r), word.raw);
-  }
-  sort_network(d, v);
-  for (unsigned r = 0; r < rows; ++r) v[r] = hn::And(v[r], position_bits);
+  // The network of fewer rows takes no longer as integers; doubles have less room for keys of 64 bits.
+  constexpr unsigned fewest_rows = sizeof(K) == 4 ? 4 : 8;
+  const unsigned dropped_bits = rows >= fewest_rows && compares_numbers() ? sort_words<K, true>(v, num_keys, shift)
+                                                                          : sort_words<K, false>(v, num_keys, shift);
   if constexpr (sizeof(K) == 8) {
     if (dropped_bits != 0) {
+      const word_vector greatest = hn::Set(word_tag(), hwy::HighestValue<std::int64_t>());
       __m512i from[rows];
       word_vector sorted[rows];
       for (unsigned r = 0; r < rows; ++r) from[r] = encoded[r].raw;
@@ -163,6 +152,9 @@ void order_few(const void* any_codec, const void* any_keys, void* indices, std::
 
 #else
 
+/// Doubles can stand for words of so many bits.
+constexpr unsigned pair_word_bits = 62;
+
 /// Writes words in the bits that vectors compare; returns whether they hold whole keys.
 template <class K, bool folds>
 HWY_INLINE bool write_words(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys,
@@ -183,7 +175,7 @@ HWY_INLINE bool write_words(const keys::codec_of<K>& codec, const K* HWY_RESTRIC
     }
     words[0] = static_cast<std::int64_t>(encode(0));
     const auto key_bits = static_cast<unsigned>(std::bit_width(static_cast<K>(greatest - least)));
-    dropped_bits = std::max(key_bits + pair_position_bits, 64U) - 64U;
+    dropped_bits = std::max(key_bits + pair_position_bits, pair_word_bits) - pair_word_bits;
     for (std::uint64_t i = 0; i < num_keys; ++i) {
       const std::uint64_t above = (static_cast<std::uint64_t>(words[i]) - least) >> dropped_bits;
       words[i] = static_cast<std::int64_t>(((above << pair_position_bits) | i) ^ bias);
@@ -203,8 +195,9 @@ bool write_positions(keys::codec_of<K> codec, const K* keys, std::uint64_t num_k
   HWY_ALIGN std::int64_t words[most_network_pairs + 8] = {};
   HWY_ALIGN std::uint64_t sorted[most_network_pairs];
   const bool are_whole = write_words<K, folds>(codec, keys, num_keys, words);
+  constexpr auto least = hwy::LowestValue<std::int64_t>();
   finisher<std::uint64_t, true>(keys::codec_of<std::uint64_t>{}, sorted + most_network_pairs)
-      .sort(words, num_keys, sorted);
+      .sort(words, num_keys, sorted, least, least + (std::int64_t{1} << pair_word_bits));
   for (std::uint64_t i = 0; i < num_keys; ++i) {
     positions[i] = static_cast<std::uint32_t>(sorted[i]) & static_cast<std::uint32_t>(pair_position_mask);
   }

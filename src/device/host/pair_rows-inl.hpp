@@ -15,6 +15,7 @@
 
 #include "device/host/pair_network.hpp"
 #include "device/host/vector_finish-inl.hpp"
+#include "device/host/vector_network-inl.hpp"
 
 #include <hwy/highway.h>
 
@@ -127,6 +128,42 @@ HWY_INLINE unsigned shared_bits(const word_vector (&v)[rows], std::uint64_t num_
     differing = _mm512_or_si512(differing, own);
   }
   return static_cast<unsigned>(std::countl_zero(static_cast<std::uint64_t>(_mm512_reduce_or_epi64(differing)) | 1U));
+}
+
+/// Sorts words of encoded keys, which lose the upper `shift` bits; `v` then holds positions. Returns how many of the
+/// keys' lowest bits had no room. Words that are compared as doubles are numbers from the smallest normal one on.
+template <class K, bool as_numbers, unsigned rows>
+HWY_INLINE unsigned sort_words(word_vector (&v)[rows], std::uint64_t num_keys, unsigned shift) {
+  using form = number_form<true>;
+  const word_tag d;
+  constexpr unsigned spare_bits = as_numbers && sizeof(K) == 8 ? 2 : 0;
+  constexpr unsigned low_bits = pair_position_bits + spare_bits;
+  const word_vector position_bits = hn::Set(d, pair_position_mask);
+  const word_vector smallest = hn::Set(d, static_cast<std::int64_t>(form::smallest));
+  const word_vector greatest =
+      hn::Set(d, as_numbers ? static_cast<std::int64_t>(form::infinity) : hwy::HighestValue<std::int64_t>());
+  // Keys of 64 bits lose their common bits, and are compared as signed words again.
+  const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
+  const word_vector bias = hn::Set(d, sizeof(K) == 8 ? hwy::LowestValue<std::int64_t>() : 0);
+  for (unsigned r = 0; r < rows; ++r) {
+    const word_vector lanes = hn::Iota(d, static_cast<std::int64_t>(r * word_lanes));
+    word_vector above{_mm512_sll_epi64(hn::Xor(v[r], bias).raw, count)};
+    if constexpr (spare_bits != 0) above.raw = _mm512_srli_epi64(above.raw, spare_bits);
+    const word_vector word = hn::OrAnd(hn::AndNot(position_bits, above), position_bits, lanes);
+    const word_vector compared = as_numbers ? hn::Add(word, smallest) : hn::Xor(word, bias);
+    v[r].raw = _mm512_mask_mov_epi64(greatest.raw, lanes_of_row(num_keys, r), compared.raw);
+  }
+  if constexpr (as_numbers) {
+    const form::compared_tag dn;
+    form::N numbers[rows];
+    for (unsigned r = 0; r < rows; ++r) numbers[r] = hn::BitCast(dn, v[r]);
+    sort_network(dn, numbers);
+    for (unsigned r = 0; r < rows; ++r) v[r] = hn::BitCast(d, numbers[r]);
+  } else {
+    sort_network(d, v);
+  }
+  for (unsigned r = 0; r < rows; ++r) v[r] = hn::And(v[r], position_bits);
+  return sizeof(K) == 8 ? low_bits - std::min(shift, low_bits) : 0;
 }
 
 /// Moves the rows of `from` to where `positions` say; up to eight rows of words.

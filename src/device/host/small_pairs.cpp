@@ -216,7 +216,7 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
   }
   if constexpr (sizeof(K) >= 4) {
     if (may_be_few(keys, num_keys) && argsort_few(Order(codec), keys, indices, num_keys, scratch)) return;
-    if (num_keys >= fewest_around_heavy && argsort_around_heavy<K, V, Order>(codec, keys, indices, num_keys, scratch)) {
+    if (may_have_heavy(keys, num_keys) && argsort_around_heavy<K, V, Order>(codec, keys, indices, num_keys, scratch)) {
       return;
     }
     word_sorter<K, V, Order> words(Order(codec), codec, scratch, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The step that sorts a part of a worker's keys by one network: keys are loaded into rows of vectors, sorted, and
-// stored where they belong. This header is included once for each of Highway's targets.
+// The step that sorts a part of a worker's keys by one network, or by two and a merge: keys are loaded into rows of
+// vectors, sorted, and stored where they belong. This header is included once for each of Highway's targets.
 #if defined(SPANSORT_VECTOR_FINISH_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef SPANSORT_VECTOR_FINISH_INL
 #undef SPANSORT_VECTOR_FINISH_INL
@@ -9,13 +9,13 @@
 #endif
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
+#include "device/host/vector_forms-inl.hpp"
 #include "device/host/vector_network-inl.hpp"
+#include "device/host/vector_rows-inl.hpp"
 #include "keys/codec.hpp"
 
 #include <hwy/highway.h>
@@ -27,78 +27,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
-/// The bits that vectors compare: 64-bit keys as signed ones, for AVX2 compares no others.
-template <class K>
-using lane_type = std::conditional_t<sizeof(K) == 8, std::int64_t, K>;
-
-template <class K>
-HWY_INLINE K to_lane_bits(K encoded) {
-  return sizeof(K) == 8 ? static_cast<K>(encoded ^ (K{1} << (sizeof(K) * 8 - 1))) : encoded;
-}
-
-template <class K>
-using full_tag = hn::ScalableTag<lane_type<K>>;
-template <class K>
-constexpr std::uint64_t lanes_of() {
-  return hn::MaxLanes(full_tag<K>());
-}
-template <class K>
-constexpr std::uint64_t network_size() {
-  return 32 * lanes_of<K>();
-}
-
-/// codec_of<K>::encode_bits() and decode() on vectors, to and from the bits that vectors compare.
-template <class K, bool identity, class D>
-struct lane_codec {
-  using V = hn::Vec<D>;
-  D d;
-  V to_positive, to_negative, offset, from_low, from_high, bias;
-
-  lane_codec(D d_, const keys::codec_of<K>& c)
-      : d(d_),
-        to_positive(set(c.to_positive)),
-        to_negative(set(c.to_negative)),
-        offset(set(c.offset)),
-        from_low(set(c.from_low)),
-        from_high(set(c.from_high)),
-        bias(set(to_lane_bits(K{0}))) {}
-
-  HWY_INLINE V set(K bits) const { return hn::BitCast(d, hn::Set(hn::Rebind<K, D>(), bits)); }
-  HWY_INLINE V sign(V x) const {
-    const hn::RebindToSigned<D> di;
-    return hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, x)));
-  }
-  HWY_INLINE V encode(V x) const {
-    if constexpr (!identity) x = hn::Sub(hn::Xor(hn::Xor(x, to_positive), hn::And(sign(x), to_negative)), offset);
-    return sizeof(K) == 8 ? hn::Xor(x, bias) : x;
-  }
-  HWY_INLINE V decode(V x) const {
-    if constexpr (sizeof(K) == 8) x = hn::Xor(x, bias);
-    if constexpr (!identity) {
-      const V y = hn::Add(x, offset);
-      x = hn::Xor(hn::Xor(y, from_low), hn::And(sign(y), from_high));
-    }
-    return x;
-  }
-};
-
-/// Lanes of 16 bits have no masked loads and stores on AVX2.
-template <class K>
-inline constexpr bool has_masked_memory = HWY_TARGET != HWY_AVX2 || sizeof(K) >= 4;
-
-/// Loads the lanes of the mask, and `other` into the rest. Memory of other lanes is not touched, where that is known.
-template <class D, class V>
-HWY_INLINE V load_lanes(D d, hn::Mask<D> mask, const hn::TFromD<D>* from, V other) {
-  if constexpr (!has_masked_memory<hn::TFromD<D>>) return hn::IfThenElse(mask, hn::LoadU(d, from), other);
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (sizeof(*from) == 2) return V{_mm512_mask_loadu_epi16(other.raw, mask.raw, from)};
-  if constexpr (sizeof(*from) == 4) return V{_mm512_mask_loadu_epi32(other.raw, mask.raw, from)};
-  if constexpr (sizeof(*from) == 8) return V{_mm512_mask_loadu_epi64(other.raw, mask.raw, from)};
-#else
-  return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, from), other);
-#endif
-}
-
 /// Encodes into `to`; returns the least and the greatest lane bits.
 template <class K, bool identity>
 std::pair<lane_type<K>, lane_type<K>> encode_all(const keys::codec_of<K>& codec, const K* from, std::uint64_t num_keys,
@@ -109,13 +37,25 @@ std::pair<lane_type<K>, lane_type<K>> encode_all(const keys::codec_of<K>& codec,
   const lane_codec<K, identity, full_tag<K>> lane(d, codec);
   auto least = hn::Set(d, hwy::HighestValue<T>());
   auto greatest = hn::Set(d, hwy::LowestValue<T>());
-  std::uint64_t i = 0;
-  for (; i + lanes <= num_keys; i += lanes) {
+  auto other_least = least;  // one after the other would wait for each other
+  auto other_greatest = greatest;
+  const auto encode_row = [&](std::uint64_t i, auto& low, auto& high) HWY_ATTR {
     const auto x = lane.encode(hn::LoadU(d, reinterpret_cast<const T*>(from + i)));
-    least = hn::Min(least, x);
-    greatest = hn::Max(greatest, x);
+    low = hn::Min(low, x);
+    high = hn::Max(high, x);
     hn::StoreU(x, d, to + i);
+  };
+  std::uint64_t i = 0;
+  for (; i + 2 * lanes <= num_keys; i += 2 * lanes) {
+    encode_row(i, least, greatest);
+    encode_row(i + lanes, other_least, other_greatest);
   }
+  if (i + lanes <= num_keys) {
+    encode_row(i, least, greatest);
+    i += lanes;
+  }
+  least = hn::Min(least, other_least);
+  greatest = hn::Max(greatest, other_greatest);
   HWY_ALIGN T lows[lanes];
   HWY_ALIGN T highs[lanes];
   hn::Store(least, d, lows);
@@ -135,40 +75,71 @@ template <class K, bool identity>
 class finisher {
  public:
   using T = lane_type<K>;
-  using D = full_tag<K>;
-  using V = hn::Vec<D>;
   /// A codec that is not the identity outlives this. Copies of it right after it was made would wait for its bytes.
   finisher(const keys::codec_of<K>& codec, K* result_end)
       : codec_(identity ? no_codec : codec), result_end_(result_end) {}
 
-  /// `num_keys` <= network_size() lane bits; keys of 16 bits have a vector's room behind them. Whole vectors are
-  /// written where the result goes on.
-  HWY_INLINE void sort(const T* keys, std::uint64_t num_keys, K* result) const {
-    if (num_keys > 16 * lanes) return sort_as<32, true>(keys, num_keys, result);
-    sort_few<true>(keys, num_keys, result);
+  /// `num_keys` <= network_size() lane bits from `least` to `greatest`, which matter to keys of 64 bits alone; keys of
+  /// 16 bits have a vector's room behind them. Whole vectors are written where the result goes on.
+  HWY_INLINE void sort(const T* keys, std::uint64_t num_keys, K* result, T least, T greatest) const {
+    if constexpr (sizeof(K) == 8) {
+      if (num_keys > fewest_numbers && number_form<identity>::holds(least, greatest) && compares_numbers()) {
+        return sort_numbers<number_form<identity>>(keys, num_keys, result, least);
+      }
+    }
+    sort_lanes_of(keys, num_keys, result);
   }
 
-  /// This does the same for keys as they are; `result` is `keys` or does not overlap them.
+  /// This does the same for more keys, up to twice as many.
+  HWY_INLINE void sort_two(const T* keys, std::uint64_t num_keys, K* result, T least, T greatest) const {
+    if constexpr (sizeof(K) == 8) {
+      if (number_form<identity>::holds(least, greatest) && compares_numbers()) {
+        return sort_two_as<number_form<identity>>(keys, num_keys, result, least);
+      }
+    }
+    sort_two_as<lane_form<K, identity>>(keys, num_keys, result);
+  }
+
+  /// sort() of keys as they are; `result` is `keys` or does not overlap them.
   HWY_INLINE void sort_raw(const K* keys, std::uint64_t num_keys, K* result) const {
     if constexpr (!has_masked_memory<K>) {
       HWY_ALIGN T copied[network_size<K>()];
       std::memcpy(copied, keys, num_keys * sizeof(K));
-      if (num_keys > 16 * lanes) return sort_as<32, false>(copied, num_keys, result);
-      return sort_few<false>(copied, num_keys, result);
+      if (num_keys > 16 * lanes) return sort_as<32, key_form<K, identity>>(copied, num_keys, result);
+      return sort_few<key_form<K, identity>>(copied, num_keys, result);
     }
-    if constexpr (are_lane_bits) return sort(reinterpret_cast<const T*>(keys), num_keys, result);
-    if (num_keys <= 16 * lanes) return sort_few<false>(reinterpret_cast<const T*>(keys), num_keys, result);
+    const auto* const from = reinterpret_cast<const T*>(keys);
+    if constexpr (are_lane_bits) return sort_lanes_of(from, num_keys, result);
+    if constexpr (sizeof(K) == 8) {
+      if (num_keys > fewest_numbers && compares_numbers() && sort_raw_numbers(keys, num_keys, result)) return;
+    }
+    if (num_keys <= 16 * lanes) return sort_few<key_form<K, identity>>(from, num_keys, result);
     HWY_ALIGN T encoded[network_size<K>()];
-    const D d;
-    const lane_codec<K, identity, D> codec(d, codec_);
+    const full_tag<K> d;
+    const lane_codec<K, identity, full_tag<K>> codec(d, codec_);
     std::uint64_t i = 0;
-    for (; i + lanes <= num_keys; i += lanes) {
-      hn::Store(codec.encode(hn::LoadU(d, reinterpret_cast<const T*>(keys + i))), d, encoded + i);
-    }
+    for (; i + lanes <= num_keys; i += lanes) hn::Store(codec.encode(hn::LoadU(d, from + i)), d, encoded + i);
     for (; i < num_keys; ++i) {
       encoded[i] = static_cast<T>(to_lane_bits(identity ? keys[i] : codec_.encode_bits(keys[i])));
     }
-    sort_as<32, true>(encoded, num_keys, result);
+    sort_lanes_of(encoded, num_keys, result);
+  }
+
+  /// sort_two() of keys as they are; `result` is `keys` or does not overlap them.
+  HWY_INLINE void sort_two_raw(const K* keys, std::uint64_t num_keys, K* result) const {
+    const auto* const from = reinterpret_cast<const T*>(keys);
+    if constexpr (sizeof(K) == 8) {
+      if (compares_numbers()) {
+        if (!identity && are_plain_doubles(keys, num_keys)) return sort_two_as<double_form>(from, num_keys, result);
+        HWY_ALIGN T encoded[2 * network_size<K>()];
+        const auto [least, greatest] = encode_all<K, identity>(codec_, keys, num_keys, encoded);
+        if (signed_number_form<identity>::holds(least, greatest) && !number_form<identity>::holds(least, greatest)) {
+          return sort_two_as<signed_number_form<identity>>(encoded, num_keys, result, least, greatest);
+        }
+        return sort_two(encoded, num_keys, result, least, greatest);
+      }
+    }
+    sort_two_as<key_form<K, identity>>(from, num_keys, result);
   }
 
   void fill(K* result, std::uint64_t num_keys, T bits) const {
@@ -177,100 +148,132 @@ class finisher {
   }
 
  private:
+  template <class Form>
+  using compared = hn::TFromD<typename Form::compared_tag>;
+  template <class Form>
+  using row = hn::Vec<typename Form::compared_tag>;
+  using memory = row_memory<K>;
+
   static constexpr std::uint64_t lanes = lanes_of<K>();
   static constexpr bool are_lane_bits = identity && sizeof(K) != 8;
+  static constexpr std::uint64_t fewest_numbers = 4 * lanes;  ///< fewer take no longer as integers
   static constexpr keys::codec_of<K> no_codec{};
 
-  template <bool encoded>
+  HWY_INLINE bool are_plain_doubles(const K* keys, std::uint64_t num_keys) const {
+    return codec_.infinity != 0 && compares_subnormals() && !has_special_doubles(keys, num_keys);
+  }
+
+  HWY_INLINE void sort_lanes_of(const T* keys, std::uint64_t num_keys, K* result) const {
+    if (num_keys > 16 * lanes) return sort_as<32, lane_form<K, identity>>(keys, num_keys, result);
+    sort_few<lane_form<K, identity>>(keys, num_keys, result);
+  }
+
+  /// Returns false, with nothing done, where doubles are slower or cannot stand for the keys.
+  HWY_INLINE bool sort_raw_numbers(const K* keys, std::uint64_t num_keys, K* result) const {
+    if (!identity && are_plain_doubles(keys, num_keys)) {
+      sort_numbers<double_form>(reinterpret_cast<const T*>(keys), num_keys, result);
+      return true;
+    }
+    // To look for the bounds costs more than it saves where keys are few.
+    if (HWY_TARGET == HWY_AVX3 && num_keys <= 8 * lanes) return false;
+    HWY_ALIGN T encoded[network_size<K>()];
+    const auto [least, greatest] = encode_all<K, identity>(codec_, keys, num_keys, encoded);
+    if (number_form<identity>::holds(least, greatest)) {
+      sort_numbers<number_form<identity>>(encoded, num_keys, result, least);
+      return true;
+    }
+    if (!signed_number_form<identity>::holds(least, greatest)) return false;
+    sort_numbers<signed_number_form<identity>>(encoded, num_keys, result, least, greatest);
+    return true;
+  }
+
+  template <class Form>
   HWY_INLINE void sort_few(const T* keys, std::uint64_t num_keys, K* result) const {
-    if (num_keys > 8 * lanes) return sort_as<16, encoded>(keys, num_keys, result);
-    if (num_keys > 4 * lanes) return sort_as<8, encoded>(keys, num_keys, result);
-    if (num_keys > 2 * lanes) return sort_as<4, encoded>(keys, num_keys, result);
-    if (num_keys > lanes) return sort_as<2, encoded>(keys, num_keys, result);
-    sort_as<1, encoded>(keys, num_keys, result);
+    if (num_keys > 8 * lanes) return sort_as<16, Form>(keys, num_keys, result);
+    if (num_keys > 4 * lanes) return sort_as<8, Form>(keys, num_keys, result);
+    if (num_keys > 2 * lanes) return sort_as<4, Form>(keys, num_keys, result);
+    if (num_keys > lanes) return sort_as<2, Form>(keys, num_keys, result);
+    sort_as<1, Form>(keys, num_keys, result);
   }
 
-  template <unsigned rows, bool encoded>
-  HWY_NOINLINE void sort_as(const T* keys, std::uint64_t num_keys, K* result) const {
-    const D d;
-    const lane_codec<K, identity, D> codec(d, codec_);
-    const auto count = hn::Set(hn::RebindToSigned<D>(), static_cast<std::make_signed_t<T>>(num_keys));
-    V v[rows];
-    load_rows<encoded>(d, codec, keys, num_keys, count, v, std::make_index_sequence<rows>());
+  template <class Form, class... Bounds>
+  HWY_INLINE void sort_numbers(const T* keys, std::uint64_t num_keys, K* result, Bounds... bounds) const {
+    if (num_keys > 16 * lanes) return sort_as<32, Form>(keys, num_keys, result, bounds...);
+    if (num_keys > 8 * lanes) return sort_as<16, Form>(keys, num_keys, result, bounds...);
+    sort_as<8, Form>(keys, num_keys, result, bounds...);
+  }
+
+  template <unsigned rows, class Form, class... Bounds>
+  HWY_NOINLINE void sort_as(const T* keys, std::uint64_t num_keys, K* result, Bounds... bounds) const {
+    const Form form(codec_, bounds...);
+    row<Form> v[rows];
+    memory::template load<rows / 2>(form, keys, num_keys, v);
+    sort_network(typename Form::compared_tag(), v);
+    memory::template store<rows / 2>(form, v, num_keys, result, result_end_);
+  }
+
+  /// Sorts one network's keys and the others apart, and merges these two blocks.
+  template <class Form, class... Bounds>
+  HWY_INLINE void sort_two_as(const T* keys, std::uint64_t num_keys, K* result, Bounds... bounds) const {
+    const Form form(codec_, bounds...);
+    HWY_ALIGN compared<Form> blocks[2 * network_size<K>()];
+    sort_block<32, 32>(form, keys, network_size<K>(), blocks);
+    keys += network_size<K>();
+    num_keys -= network_size<K>();
+    if (num_keys > 16 * lanes) return finish_two<32, 16>(form, keys, num_keys, blocks, result);
+    if (num_keys > 8 * lanes) return finish_two<16, 8>(form, keys, num_keys, blocks, result);
+    if (num_keys > 4 * lanes) return finish_two<8, 4>(form, keys, num_keys, blocks, result);
+    finish_two<8, 0>(form, keys, num_keys, blocks, result);
+  }
+
+  /// Sorts the second block, of which `full_rows` are full of keys and others may be, and merges it.
+  template <unsigned rows, unsigned full_rows, class Form>
+  HWY_INLINE void finish_two(const Form& form, const T* keys, std::uint64_t num_keys, compared<Form>* blocks,
+                             K* result) const {
+    compared<Form>* const second = blocks + network_size<K>();
+    sort_block<rows, full_rows>(form, keys, num_keys, second);
+    exchange_blocks<rows, Form>(blocks, second);
+    merge_block<32, 32>(form, blocks, network_size<K>(), result);
+    merge_block<rows, full_rows>(form, second, num_keys, result + network_size<K>());
+  }
+
+  template <unsigned rows, unsigned full_rows, class Form>
+  static HWY_NOINLINE void sort_block(const Form& form, const T* keys, std::uint64_t num_keys, compared<Form>* to) {
+    const typename Form::compared_tag d;
+    row<Form> v[rows];
+    memory::template load<full_rows>(form, keys, num_keys, v);
     sort_network(d, v);
-    if (static_cast<std::uint64_t>(result_end_ - result) >= rows * lanes) {
-      store_rows(d, codec, v, reinterpret_cast<T*>(result), std::make_index_sequence<rows>());
-    } else if (!has_masked_memory<K> || HWY_UNLIKELY(ends_across_pages(result, num_keys))) {
-      HWY_ALIGN T sorted[rows * lanes];
-      store_rows(d, codec, v, sorted, std::make_index_sequence<rows>());
-      std::memcpy(result, sorted, num_keys * sizeof(K));
-    } else {
-      store_lanes(d, codec, v, reinterpret_cast<T*>(result), num_keys, count, std::make_index_sequence<rows>());
+    for (unsigned r = 0; r < rows; ++r) hn::Store(v[r], d, to + r * lanes);
+  }
+
+  /// Puts the least keys of both sorted blocks into the first, each of which is bitonic then. Rows that the second
+  /// block does not have would be greater than all, and the first block's rows opposite to them stay where they are.
+  template <unsigned rows, class Form>
+  static HWY_INLINE void exchange_blocks(compared<Form>* first, compared<Form>* second) {
+    const typename Form::compared_tag d;
+    const auto exchange = [&](unsigned r) HWY_ATTR {
+      compared<Form>* const low = first + (32 - rows + r) * lanes;
+      row<Form> x = hn::Load(d, low);
+      row<Form> y = reverse_lanes<lanes>(d, hn::Load(d, second + (rows - 1 - r) * lanes));
+      sort_rows(x, y);
+      hn::Store(x, d, low);
+      return y;
+    };
+    for (unsigned r = 0; r < rows / 2; ++r) {
+      const row<Form> upper = exchange(r);
+      const row<Form> lower = exchange(rows - 1 - r);
+      hn::Store(upper, d, second + r * lanes);
+      hn::Store(lower, d, second + (rows - 1 - r) * lanes);
     }
   }
 
-  /// Returns whether the last row reaches beyond the keys into another page, which may have no memory.
-  static HWY_INLINE bool ends_across_pages(const K* result, std::uint64_t num_keys) {
-    constexpr std::uintptr_t page_bytes = 4096;
-    const auto end = reinterpret_cast<std::uintptr_t>(result + num_keys);
-    const auto row_end = reinterpret_cast<std::uintptr_t>(result + (num_keys + lanes - 1) / lanes * lanes);
-    return (end - 1) / page_bytes != (row_end - 1) / page_bytes;
-  }
-
-  /// The lanes of a row that hold keys, where `count` of them lie in all rows.
-  template <unsigned row, class C>
-  static HWY_INLINE hn::Mask<D> lanes_of_row(D d, C count) {
-    const hn::RebindToSigned<D> di;
-    return hn::RebindMask(d, hn::Gt(count, hn::Iota(di, static_cast<std::make_signed_t<T>>(row * lanes))));
-  }
-
-  /// The first half of a network's rows is full of keys, or half as many rows would do.
-  template <unsigned row, unsigned rows>
-  static constexpr bool is_full = row < rows / 2;
-
-  /// Returns where a row begins, or the last row with keys where this one has none. Masked instructions that reach
-  /// pages without memory are undone by microcode, in 300 cycles, even where the mask has no bit.
-  template <unsigned row>
-  static HWY_INLINE std::uint64_t begin_of(std::uint64_t num_keys) {
-    return std::min(row * lanes, (num_keys - 1) / lanes * lanes);
-  }
-
-  template <bool encoded, class Codec, class C, std::size_t rows, std::size_t... i>
-  static HWY_INLINE void load_rows(D d, const Codec& codec, const T* keys, std::uint64_t num_keys, C count,
-                                   V (&v)[rows], std::index_sequence<i...>) {
-    ((v[i] = load_row<encoded, i, rows>(d, codec, keys, num_keys, count)), ...);
-  }
-  template <bool encoded, unsigned row, unsigned rows, class Codec, class C>
-  static HWY_INLINE V load_row(D d, const Codec& codec, const T* keys, std::uint64_t num_keys, C count) {
-    constexpr bool decoded = !encoded && !are_lane_bits;
-    if constexpr (is_full<row, rows>) {
-      const V x = hn::LoadU(d, keys + row * lanes);
-      return decoded ? codec.encode(x) : x;
-    } else {
-      const V greatest = hn::Set(d, hwy::HighestValue<T>());
-      const hn::Mask<D> own = lanes_of_row<row>(d, count);
-      const V x = load_lanes(d, own, keys + begin_of<row>(num_keys), greatest);
-      return decoded ? hn::IfThenElse(own, codec.encode(x), greatest) : x;
-    }
-  }
-  template <class Codec, std::size_t rows, std::size_t... i>
-  static HWY_INLINE void store_rows(D d, const Codec& codec, V (&v)[rows], T* to, std::index_sequence<i...>) {
-    (hn::StoreU(codec.decode(v[i]), d, to + i * lanes), ...);
-  }
-  template <class Codec, class C, std::size_t rows, std::size_t... i>
-  static HWY_INLINE void store_lanes(D d, const Codec& codec, V (&v)[rows], T* to, std::uint64_t num_keys, C count,
-                                     std::index_sequence<i...>) {
-    (store_row<i, rows>(d, codec.decode(v[i]), to, num_keys, count), ...);
-  }
-  template <unsigned row, unsigned rows, class C>
-  static HWY_INLINE void store_row(D d, V x, T* to, std::uint64_t num_keys, C count) {
-    if constexpr (is_full<row, rows>) return hn::StoreU(x, d, to + row * lanes);
-#if HWY_TARGET == HWY_AVX2
-    // Masked stores of AVX2 are slow on AMD's processors.
-    if (num_keys >= (row + 1) * lanes) return hn::StoreU(x, d, to + row * lanes);
-    if (num_keys <= row * lanes) return;
-#endif
-    hn::BlendedStore(x, lanes_of_row<row>(d, count), d, to + begin_of<row>(num_keys));
+  template <unsigned rows, unsigned full_rows, class Form>
+  HWY_NOINLINE void merge_block(const Form& form, const compared<Form>* keys, std::uint64_t num_keys, K* result) const {
+    const typename Form::compared_tag d;
+    row<Form> v[rows];
+    for (unsigned r = 0; r < rows; ++r) v[r] = hn::Load(d, keys + r * lanes);
+    merge_bitonic(d, v);
+    memory::template store<full_rows>(form, v, num_keys, result, result_end_);
   }
 
   const keys::codec_of<K>& codec_;

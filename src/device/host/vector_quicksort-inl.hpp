@@ -84,9 +84,12 @@ class quicksorter {
   void sort(T* keys, std::uint64_t begin, std::uint64_t end, T least, T greatest, unsigned depth, bool by_scale) const {
     while (end - begin > network_size<K>()) {
       if (least == greatest) return finish_.fill(result_ + begin, end - begin, least);
-      if (depth == 0) return sort_by_comparison(keys, begin, end);
-      --depth;
+      if (depth == 0) return sort_by_comparison(keys, begin, end, least, greatest);
       const std::uint64_t num_keys = end - begin;
+      if ((!by_scale || favours_networks()) && num_keys <= 2 * network_size<K>()) {
+        return finish_.sort_two(keys + begin, num_keys, result_ + begin, least, greatest);
+      }
+      --depth;
       const sampled_pivot sampled = by_scale ? sampled_pivot{} : sample(keys + begin, num_keys);
       if (splits_three_ways && sampled.repeats) {
         const split_ends<K> middle = split_in_place<K, true>(keys + begin, num_keys, sampled.median);
@@ -108,25 +111,25 @@ class quicksorter {
       begin += num_below;
       least = pivot;
     }
-    if (begin != end) finish_part(keys, begin, end);
+    if (begin != end) finish_part(keys, begin, end, least, greatest);
   }
 
-  /// Equal steps of the scale make parts that fill their networks.
+  /// Equal steps of the scale make parts that fill their networks, one or two of them.
   T scaled_pivot(const T* keys, std::uint64_t num_keys, T least, T greatest) const {
-    constexpr std::uint64_t wanted_keys = network_size<K>() * 27 / 32;
+    const std::uint64_t wanted_keys = network_size<K>() * (favours_networks() ? 46 : 27) / 32;
     const std::uint64_t parts = (num_keys + wanted_keys - 1) / wanted_keys;
     const T pivot = scale_.between(least, greatest, static_cast<double>(parts / 2) / static_cast<double>(parts));
     return pivot < greatest ? pivot : sampled_median(keys, num_keys);
   }
 
-  void finish_part(const T* keys, std::uint64_t begin, std::uint64_t end) const {
-    finish_.sort(keys + begin, end - begin, result_ + begin);
+  void finish_part(const T* keys, std::uint64_t begin, std::uint64_t end, T least, T greatest) const {
+    finish_.sort(keys + begin, end - begin, result_ + begin, least, greatest);
   }
 
-  void sort_by_comparison(T* keys, std::uint64_t begin, std::uint64_t end) const {
+  void sort_by_comparison(T* keys, std::uint64_t begin, std::uint64_t end, T least, T greatest) const {
     std::sort(keys + begin, keys + end);
     for (std::uint64_t i = begin; i < end; i += network_size<K>()) {
-      finish_part(keys, i, std::min(end, i + network_size<K>()));
+      finish_part(keys, i, std::min(end, i + network_size<K>()), least, greatest);
     }
   }
 

@@ -77,10 +77,20 @@ bool sort_slots(const finisher<K, identity>& finish, const lane_type<K>* keys, s
   }
   for (std::uint64_t i = num_whole; i < num_keys; ++i) slots[cursors[slot_of(keys[i])]++] = keys[i];
   if (count_fullest() > slot_keys) return false;
+  // A network of 64-bit keys is faster where it knows a range that they lie in.
+  const std::uint64_t width = ((std::uint64_t{1} << 32) / multiplier + 1) << shift;
+  const auto bounds_of = [&](std::uint64_t slot) __attribute__((always_inline)) {
+    if constexpr (sizeof(K) == 4) return std::pair(least, greatest);
+    const std::uint64_t low = static_cast<std::uint64_t>(least) + ((slot << 32) / multiplier << shift);
+    return std::pair(static_cast<T>(low), static_cast<T>(low + width));
+  };
   K* to = result;
   for (std::uint64_t s = 0; s < num_slots; ++s) {
     const std::uint64_t count = cursors[s] - s * stride;
-    if (count != 0) finish.sort(slots + s * stride, count, to);
+    if (count != 0) {
+      const auto [low, high] = bounds_of(s);
+      finish.sort(slots + s * stride, count, to, low, high);
+    }
     to += count;
   }
   return true;
@@ -102,7 +112,7 @@ void sort_encoded(const keys::codec_of<K>& codec, K* result, std::uint64_t num_k
   if (least == greatest) return finish.fill(result, num_keys, least);
   T* const keys = reinterpret_cast<T*>(scratch.first);
   const key_scale<K> scale = fit_scale<K, identity>(codec, keys, num_keys, least, greatest);
-  if (num_keys >= fewest_in_slots<K>() && scale.is == key_scale<K>::kind::bits &&
+  if (!favours_networks() && num_keys >= fewest_in_slots<K>() && scale.is == key_scale<K>::kind::bits &&
       sort_slots<K, identity>(finish, keys, num_keys, result, least, greatest, scratch)) {
     return;
   }
@@ -122,12 +132,15 @@ void sort_part_in_scratch(const keys::codec_of<K>& codec, lane_type<K>* from, K*
     for (std::uint64_t i = 0; i < num_keys; i += network_size<K>()) {
       const std::uint64_t count = std::min(num_keys - i, network_size<K>());
       std::memcpy(scratch.first, from + i, count * sizeof(K));
-      finisher<K, identity>(codec, result + i + count).sort(reinterpret_cast<T*>(scratch.first), count, result + i);
+      finisher<K, identity>(codec, result + i + count)
+          .sort(reinterpret_cast<T*>(scratch.first), count, result + i, least, greatest);
     }
     return;
   }
   std::memcpy(scratch.first, from, num_keys * sizeof(K));
-  if (num_keys <= network_size<K>()) return finish.sort(reinterpret_cast<T*>(scratch.first), num_keys, result);
+  if (num_keys <= network_size<K>()) {
+    return finish.sort(reinterpret_cast<T*>(scratch.first), num_keys, result, least, greatest);
+  }
   sort_encoded<K, identity>(codec, result, num_keys, least, greatest, scratch);
 }
 
@@ -218,6 +231,7 @@ void vector_sort_as(const keys::codec_of<K>& codec, const K* from, K* result, st
                     const vector_sort_scratch<K>& scratch) {
   const finisher<K, identity> finish(codec, result + num_keys);
   if (num_keys <= network_size<K>()) return finish.sort_raw(from, num_keys, result);
+  if (num_keys <= 2 * network_size<K>()) return finish.sort_two_raw(from, num_keys, result);
   auto* const encoded = reinterpret_cast<lane_type<K>*>(scratch.first);
   const auto [least, greatest] = encode_all<K, identity>(codec, from, num_keys, encoded);
   sort_encoded<K, identity>(codec, result, num_keys, least, greatest, scratch);
@@ -237,7 +251,8 @@ void vector_sort_runs_as(const keys::codec_of<K>& codec, std::span<const key_run
     to += run.count;
   }
   if (num_keys <= network_size<K>()) {
-    return finisher<K, identity>(codec, result + num_keys).sort(reinterpret_cast<T*>(scratch.first), num_keys, result);
+    return finisher<K, identity>(codec, result + num_keys)
+        .sort(reinterpret_cast<T*>(scratch.first), num_keys, result, least, greatest);
   }
   sort_encoded<K, identity>(codec, result, num_keys, least, greatest, scratch);
 }

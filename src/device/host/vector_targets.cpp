@@ -63,7 +63,10 @@ instruction_set best_instruction_set() noexcept {
   return std::min(most, instruction_set_of_machine());
 }
 
-bool stores_compressed_fast() noexcept {
+namespace {
+
+/// Returns whether AVX-512 is that of Intel's processors, or is to be treated as such.
+bool has_vectors_of_intel() noexcept {
   const std::string_view wanted = wanted_vectors();
   if (wanted == "compress") return true;
   if (wanted == "permute") return false;
@@ -74,5 +77,11 @@ bool stores_compressed_fast() noexcept {
   return false;
 #endif
 }
+
+}  // namespace
+
+bool stores_compressed_fast() noexcept { return has_vectors_of_intel(); }
+bool compares_doubles_fast() noexcept { return has_vectors_of_intel(); }
+bool merges_fast() noexcept { return has_vectors_of_intel(); }
 
 }  // namespace spansort::device::host

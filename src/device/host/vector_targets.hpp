@@ -37,6 +37,14 @@ enum class instruction_set : std::uint8_t { baseline, sse4, avx2, avx3 };
 /// same results.
 [[nodiscard]] bool stores_compressed_fast() noexcept;
 
+/// Returns whether AVX-512 takes minima of doubles faster than those of 64-bit integers: Intel's processors do, and
+/// AMD's take both at the same rate. The environment says the same as above.
+[[nodiscard]] bool compares_doubles_fast() noexcept;
+
+/// Returns whether AVX-512 merges two networks' keys in less time than it takes to split them apart before: Intel's
+/// processors do, and AMD's have not been measured. The environment says the same as above.
+[[nodiscard]] bool merges_fast() noexcept;
+
 /// The best of the functions that were compiled (the others are null) and that this machine can run.
 template <class F>
 [[nodiscard]] F* choose_function(std::type_identity_t<F>* avx3, std::type_identity_t<F>* avx2,

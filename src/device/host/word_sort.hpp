@@ -76,7 +76,7 @@ class word_sorter {
   static constexpr std::uint64_t fewest_keys = 9;
   static constexpr std::uint64_t most_short_words = 2048;
   static constexpr std::uint64_t most_rounded_words = std::uint64_t{1} << 16;
-  static constexpr std::uint64_t fewest_to_tell_apart = 512;  ///< a sample takes its time
+  static constexpr std::uint64_t fewest_to_tell_apart = 513;  ///< a sample takes its time
   static constexpr std::uint64_t fewest_for_slots = 2049;
   static constexpr std::uint64_t few_ties = 8;
   /// Arrays that are read and written at once begin at different offsets in their pages: loads would wait for stores to
@@ -109,7 +109,8 @@ class word_sorter {
     if (num_keys <= most_rounded_words && crowd_low(keys, num_keys, range, key_bits)) {
       word_layout<K> rounded = layout;
       rounded.is_rounded = true;
-      const bool is_worth_it = num_keys < fewest_to_tell_apart || tell_apart(keys, num_keys, rounded);
+      const bool is_worth_it = num_keys < fewest_to_tell_apart ? lose_low_keys(keys, num_keys, layout, key_bits)
+                                                               : tell_apart(keys, num_keys, rounded);
       if (is_worth_it && use_words<std::uint32_t>(keys, num_keys, rounded, most_rounded_bits<K>, use)) return true;
     } else if (num_keys <= most_short_words) {
       if (use_words<std::uint32_t>(keys, num_keys, layout, key_bits, use)) return true;
@@ -126,6 +127,20 @@ class word_sorter {
       low += difference >> (key_bits - 4) == 0 ? 1U : 0U;
     }
     return low >= num_samples / 2;
+  }
+
+  /// Returns whether words of 64 bits would leave nothing of some of eight keys. All others are worth such words: to
+  /// find that short ones leave too much to repair takes longer than they save.
+  [[nodiscard]] bool lose_low_keys(const K* keys, std::uint64_t num_keys, const word_layout<K>& layout,
+                                   unsigned key_bits) const {
+    constexpr std::uint64_t num_samples = 8;
+    const unsigned dropped_bits = std::max(key_bits + layout.position_bits, 64U) - 64U;
+    unsigned lost = 0;
+    for (std::uint64_t i = 0; i < num_samples && dropped_bits != 0; ++i) {
+      const K difference = static_cast<K>(order_.encode(keys[i * (num_keys / num_samples)]) - layout.least);
+      lost += difference >> dropped_bits == 0 ? 1U : 0U;
+    }
+    return lost > 1;
   }
 
   /// Returns whether words of 32 bits tell the different keys of a sample apart.
