@@ -25,8 +25,8 @@
 // Failure: when a call throws, the arrays are untouched, but for two cases. An exception of the progress callback that
 // came too late to cancel leaves them sorted. A GPU that fails while the result is being written to them leaves them
 // lost, neither input nor result, and the device_error says so. The indices of an argsort that throws are unspecified.
-// Not guarded against: a system that refuses small allocations (std::bad_alloc) in the midst of a sort, after the
-// workspace has been taken.
+// Where even small allocations are refused in the midst of a sort on the CPU, one thread finishes it without memory, as
+// slow as that is; on GPUs the arrays may be lost then, and the device_error says so.
 // Thread safety: free functions may run at the same time on different data; one sorter serves one thread at a time.
 #pragma once
 

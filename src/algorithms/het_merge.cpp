@@ -14,6 +14,7 @@
 #include "algorithms/out_of_core_state.hpp"
 #include "algorithms/registry.hpp"
 #include "base/math.hpp"
+#include "base/said_of_done.hpp"
 #include "base/shares.hpp"
 
 namespace spansort::algorithms {
@@ -82,6 +83,8 @@ class het_state {
   void merge_chunks() {
     std::vector<host_run> runs;
     for (std::uint64_t chunk = 0; chunk < num_chunks_; ++chunk) runs.push_back(run_of(chunk));
+    run_.begin_parts();
+    run_.add_part({sorted_, sort_.num_keys, sorted_});
     run_.commit();
     run_.time_on_host("multiway merge", 2 * sort_.num_keys * sort_.shape.bytes(),
                       [&] { merge_runs(sort_.shape, runs, sort_.data(), pieces_for_all_threads(sort_.num_keys)); });
@@ -89,7 +92,7 @@ class het_state {
   }
 
   void fill_report() {
-    run_.report().algorithm = "het_merge";
+    base::say_of_done([&] { run_.report().algorithm = "het_merge"; });
     run_.report().num_passes = 1;
     report_turns(run_, sort_.num_keys, num_chunks_);
   }

@@ -53,18 +53,21 @@ class shared_memory final : public in_place {
   device::records owned(const share& of_result, const device::records&) const override {
     return advance(sort_.shape, result_of(sort_), of_result.begin);
   }
+  bool is_callers_memory() const override { return sort_.others == nullptr; }
   /// Each rank swaps its part of the front half with the mirrored part of the back half.
   bool reverse() override {
-    begin_overwriting();
-    const std::uint64_t num_ranks = run_.num_ranks();
-    for (std::uint64_t r = 0; r < num_ranks; ++r) {
-      const std::uint64_t begin = base::share_begin(sort_.num_keys / 2, num_ranks, r);
-      const std::uint64_t end = base::share_begin(sort_.num_keys / 2, num_ranks, r + 1);
-      run_.ranks()[r].queue->swap_mirrored({.shape = sort_.shape,
-                                            .left = advance(sort_.shape, sort_.data(), begin),
-                                            .right = advance(sort_.shape, sort_.data(), sort_.num_keys - end),
-                                            .num_records = end - begin});
-    }
+    run_.queue_as_one([&] {
+      begin_overwriting();
+      const std::uint64_t num_ranks = run_.num_ranks();
+      for (std::uint64_t r = 0; r < num_ranks; ++r) {
+        const std::uint64_t begin = base::share_begin(sort_.num_keys / 2, num_ranks, r);
+        const std::uint64_t end = base::share_begin(sort_.num_keys / 2, num_ranks, r + 1);
+        run_.ranks()[r].queue->swap_mirrored({.shape = sort_.shape,
+                                              .left = advance(sort_.shape, sort_.data(), begin),
+                                              .right = advance(sort_.shape, sort_.data(), sort_.num_keys - end),
+                                              .num_records = end - begin});
+      }
+    });
     run_.finish_phase("reverse", 1.0, sort_.num_keys);
     return true;
   }

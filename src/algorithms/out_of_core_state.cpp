@@ -8,6 +8,7 @@
 
 #include "algorithms/out_of_core_sizes.hpp"
 #include "base/math.hpp"
+#include "base/said_of_done.hpp"
 
 namespace spansort::algorithms {
 namespace {
@@ -147,9 +148,11 @@ std::vector<out_of_core_state::cuts> out_of_core_state::cut_runs(std::uint64_t f
 }
 
 void out_of_core_state::merge_ranges() {
-  run_.commit();
   std::vector<pipeline> pipelines = make_pipelines();
   cuts begins(num_parts_);
+  run_.begin_parts();
+  run_.add_part({runs_, sort_.num_keys, runs_});
+  run_.commit();
   for (std::uint64_t part = 0; part < num_parts_;) {
     // Found while the devices are at work on the ranges before.
     for (const cuts& ends : cut_runs(part, begins)) {
@@ -163,14 +166,14 @@ void out_of_core_state::merge_ranges() {
 }
 
 void out_of_core_state::fill_report() {
-  run_.report().algorithm = "out_of_core";
+  base::say_of_done([&] { run_.report().algorithm = "out_of_core"; });
   run_.report().num_passes = 2;
   report_turns(run_, sort_.num_keys, num_parts_);
 }
 
 void report_turns(run_context& run, std::uint64_t num_keys, std::uint64_t num_parts) {
   sort_report& report = run.report();
-  report.input_shape = "unknown";
+  base::say_of_done([&] { report.input_shape = "unknown"; });
   for (rank_report& r : report.ranks) r.num_keys_in = r.num_keys_out = 0;
   std::uint64_t largest = 0;
   for (std::uint64_t part = 0; part < num_parts; ++part) {

@@ -18,6 +18,7 @@
 
 #include "algorithms/rank_exchange.hpp"
 #include "algorithms/registry.hpp"
+#include "base/said_of_done.hpp"
 #include "base/shares.hpp"
 #include "spansort/errors.hpp"
 
@@ -248,18 +249,22 @@ void p2p_state::merge_swapped(const std::vector<halves>& pairs) {
 }
 
 void p2p_state::copy_out() {
-  run_.commit();
-  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
-    copy(*run_.ranks()[r].queue, advance(sort_.shape, sort_.data(), begins_[r]), buffers_[r].chunk, chunk_count(r),
-         "copy out");
-  }
+  run_.queue_as_one([&] {
+    run_.commit();
+    for (unsigned r = 0; r < run_.num_ranks(); ++r) {
+      copy(*run_.ranks()[r].queue, advance(sort_.shape, sort_.data(), begins_[r]), buffers_[r].chunk, chunk_count(r),
+           "copy out");
+    }
+  });
   run_.finish_phase("copy out", 1.0, sort_.num_keys);
 }
 
 void p2p_state::fill_report() {
   sort_report& report = run_.report();
-  report.algorithm = "p2p_merge";
-  report.input_shape = "unknown";
+  base::say_of_done([&] {
+    report.algorithm = "p2p_merge";
+    report.input_shape = "unknown";
+  });
   for (unsigned r = 0; r < run_.num_ranks(); ++r) report.ranks[r].num_keys_out = chunk_count(r);
   if (sort_.num_keys == 0) return;
   report.imbalance = static_cast<double>(chunk_count(0)) * run_.num_ranks() / static_cast<double>(sort_.num_keys);

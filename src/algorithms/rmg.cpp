@@ -27,11 +27,7 @@ void run_rmg(run_context& run, const problem& sort, const rmg_extras& extras) {
     state.plan_pass();
     state.partition_pending();
   }
-  state.begin_exchange();
-  for (unsigned round = 0; round < state.num_rounds(); ++round) {
-    state.exchange_round(round);
-    state.sort_arrived(round);
-  }
+  state.exchange_and_sort();
   state.finish();
 }
 

@@ -130,8 +130,6 @@ void rmg_state::begin_exchange() {
   } else {
     run_.join_queues();
   }
-  place_->begin_overwriting();
-  others_->complete_sources();
 }
 
 void rmg_state::exchange_round(unsigned round) {
@@ -151,7 +149,7 @@ void rmg_state::exchange_round(unsigned round) {
     execute(into_owned, false);
     execute(into_spare, true);
   });
-  if (!goes_in_rounds()) return place_->finish_exchange(keys_between_own());
+  if (!goes_in_rounds()) return;
   std::vector<device::event*>& sent = sent_.emplace_back();
   for (rank& r : run_.ranks()) r.exchanges->record(*sent.emplace_back(&r.take_event()));
 }
@@ -162,6 +160,37 @@ void rmg_state::await_round(unsigned rank, unsigned round) {
   for (device::event* const e : sent_[round]) queue.wait(*e);
   const unsigned free_after = rounds_until_free(rank, round);
   if (free_after > round + 1) queue.wait(*sent_[free_after - 1][rank]);
+}
+
+void rmg_state::exchange_and_sort() {
+  begin_exchange();
+  if (goes_in_rounds()) {
+    return run_.queue_as_one([&] {
+      place_->begin_overwriting();
+      for (unsigned round = 0; round < rounds_.num_rounds(); ++round) {
+        exchange_round(round);
+        sort_arrived(round);
+      }
+    });
+  }
+  if (sort_.others == nullptr) {
+    run_.queue_as_one([&] {
+      place_->begin_overwriting();
+      exchange_round(0);
+    });
+  } else {  // the host takes part in the exchange, which must not be held back
+    place_->begin_overwriting();
+    others_->complete_sources();
+    exchange_round(0);
+  }
+  const auto part_in = [&](unsigned r, const device::records& where) {
+    return whole_part{where, output_share(r).count, buffers_[r].spare};
+  };
+  note_parts(
+      [&](unsigned r) { return part_in(r, buffers_[r].lies_in_spare() ? buffers_[r].spare : buffers_[r].owned); });
+  place_->finish_exchange(keys_between_own());
+  run_.queue_as_one([&] { sort_arrived(0); });
+  note_parts([&](unsigned r) { return part_in(r, buffers_[r].owned); });
 }
 
 }  // namespace spansort::algorithms

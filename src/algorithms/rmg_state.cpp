@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/said_of_done.hpp"
 #include "device/exchange_work.hpp"
 
 namespace spansort::algorithms {
@@ -180,7 +181,6 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
   const device::record_shape& shape = sort_.shape;
   device::queue& queue = *run_.ranks()[rank].queue;
   const bool is_again = b.is_partitioned;  // then out of `spare`, into the chunk, and back
-  if (is_again) place_->begin_overwriting();
   const std::uint64_t place = is_first_pass() ? 0 : layout_.place_of(slice.rank, slice.offset);
   const device::records from = advance(shape, b.current(), place);
   const device::records to = advance(shape, is_again ? b.chunk : b.spare, place);
@@ -196,15 +196,28 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
   const device::partition_request request{
       .shape = shape, .source = from, .num_keys = slice.count, .digit = digit, .destinations = destinations.data()};
   auto* const loose = shape.value_bytes == 0 ? dynamic_cast<device::loose_partitioner*>(&queue) : nullptr;
-  if (loose != nullptr) {
-    loose->partition_in_any_order(request);
-  } else {
-    queue.partition(request);
+  const auto partition = [&] {
+    if (loose != nullptr) {
+      loose->partition_in_any_order(request);
+    } else {
+      queue.partition(request);
+    }
+  };
+  if (!is_again) {
+    partition();
+    b.is_partitioned = true;
+    return;
   }
-  b.is_partitioned = true;
-  if (!is_again) return;
-  queue.copy(from.keys, to.keys, slice.count * shape.codec.width_bytes(), "partition");
-  queue.copy(from.values, to.values, slice.count * shape.value_bytes, "partition");
+  run_.queue_as_one([&] {
+    place_->begin_overwriting();
+    partition();
+    queue.copy(from.keys, to.keys, slice.count * shape.codec.width_bytes(), "partition");
+    queue.copy(from.values, to.values, slice.count * shape.value_bytes, "partition");
+  });
+  note_parts([&](unsigned r) {
+    const rank_buffers& of_rank = buffers_[r];
+    return whole_part{of_rank.current(), source_count(params_, planned(r)), of_rank.spare};
+  });
 }
 
 void rmg_state::make_plan() {
@@ -262,7 +275,7 @@ void rmg_state::sort_round(unsigned rank, unsigned round) {
 
 void rmg_state::finish() {
   run_.finish_phase("local sort", 1.0, sort_.num_keys);
-  if (run_.report().wants_plan) run_.report().plan_json = to_json(plan_);
+  if (run_.report().wants_plan) base::say_of_done([&] { run_.report().plan_json = to_json(plan_); });
 }
 
 void rmg_state::sort_batch(unsigned rank, const sort_range& range, const bucket_batch& batch) {

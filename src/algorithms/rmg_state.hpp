@@ -64,18 +64,27 @@ class rmg_state {
   /// Section 3.1: every rank reorders those slices; skipped where one bucket holds a whole slice. After the last pass
   /// there is a plan of what travels in which round, and what is sorted.
   void partition_pending();
+  /// Sections 3.2 and 3.3: one all-to-all exchange, in rounds, beside the sorts of what has arrived.
+  void exchange_and_sort();
+  /// Waits for all of that.
+  void finish();
+
+ private:
   /// Section 3.2: one all-to-all exchange, in rounds; ranks whose keys are all their own skip it.
   void begin_exchange();
-  [[nodiscard]] unsigned num_rounds() const noexcept { return rounds_.num_rounds(); }
   void exchange_round(unsigned round);
   /// Section 3.3: each rank sorts the buckets that have arrived with this round or before on the bits not yet examined,
   /// as far as there is room. On devices with memory of their own a finished one is copied back to the caller while the
   /// next is being sorted.
   void sort_arrived(unsigned round);
-  /// Waits for all of that.
-  void finish();
+  /// Says that each rank's records lie in part_of(rank), where the caller's memory is overwritten.
+  template <class PartOf>
+  void note_parts(const PartOf& part_of) noexcept {
+    if (!place_->is_callers_memory()) return;
+    run_.begin_parts();
+    for (unsigned r = 0; r < run_.num_ranks(); ++r) run_.add_part(part_of(r));
+  }
 
- private:
   /// A stretch of a rank's chunk, counted on its own in the first pass.
   struct piece {
     unsigned rank = 0;

@@ -5,6 +5,7 @@
 #include <exception>
 #include <thread>
 
+#include "base/said_of_done.hpp"
 #include "device/exchange_work.hpp"
 #include "spansort/errors.hpp"
 
@@ -23,12 +24,43 @@ constexpr int queue_of_the_host = 2;
 constexpr int queue_of_copies_out = 3;
 constexpr int queue_of_exchanges = 4;
 
+/// Calls f(queue) for all queues of the ranks that can hold work back; returns whether all can.
+template <class F>
+bool for_each_holding_queue(std::vector<rank>& ranks, const F& f) {
+  bool are_all = true;
+  for (rank& r : ranks) {
+    r.for_each_queue([&](device::queue& q) {
+      auto* const holding = dynamic_cast<device::holding_queue*>(&q);
+      if (holding != nullptr) f(*holding);
+      are_all = are_all && holding != nullptr;
+    });
+  }
+  return are_all;
+}
+
 }  // namespace
+
+held_queues::held_queues(std::vector<rank>& ranks) noexcept : ranks_(ranks) {
+  are_held_ = for_each_holding_queue(ranks_, [](device::holding_queue&) {}) && !ranks_.empty();
+  if (!are_held_) return;
+  for_each_holding_queue(ranks_, [&](device::holding_queue& q) { are_held_ = q.hold() && are_held_; });
+  if (!are_held_) for_each_holding_queue(ranks_, [](device::holding_queue& q) { q.release(); });
+}
+
+held_queues::~held_queues() {
+  if (are_held_) for_each_holding_queue(ranks_, [](device::holding_queue& q) { q.discard(); });
+}
+
+void held_queues::release() noexcept {
+  if (are_held_) for_each_holding_queue(ranks_, [](device::holding_queue& q) { q.release(); });
+  are_held_ = false;
+}
 
 run_context::run_context(std::vector<rank>& ranks, const sort_settings& options, sort_report& report)
     : ranks_(ranks), options_(options), report_(report), first_activity_(report.timeline.size()) {
   monitor_.wants_progress = options_.on_progress != nullptr;
   monitor_.wants_intervals = options_.report != nullptr;
+  parts_.reserve(ranks_.size());
   for (rank& r : ranks_) r.for_each_queue([&](device::queue& q) { q.set_monitor(&monitor_); });
 }
 
@@ -63,7 +95,8 @@ std::exception_ptr run_context::synchronize_all() noexcept {
 }
 
 void run_context::finish_phase(std::string_view phase, double fraction, std::uint64_t work, cancel_point point) {
-  if (options_.on_progress) watch_queues(phase, fraction, work);
+  // Where no memory is left to watch the work, it is waited for all the same.
+  if (options_.on_progress) base::say_of_done([&] { watch_queues(phase, fraction, work); });
   const std::exception_ptr failure = synchronize_all();
   if (failure != nullptr) {
     throw_if_cancelled();
@@ -165,13 +198,14 @@ void run_context::report_progress(std::string_view phase, double fraction) noexc
 
 void run_context::note_host_work(std::string_view name, std::uint64_t bytes_moved, std::int64_t begin_ns) {
   if (!monitor_.wants_intervals) return;
-  report_.timeline.push_back({.rank = 0,
-                              .queue = queue_of_the_host,
-                              .name = name,
-                              .begin_ns = begin_ns - report_.begin_ns,
-                              .end_ns = device::now_ns() - report_.begin_ns,
-                              .bytes_moved = bytes_moved,
-                              .num_keys = 0});
+  const activity work{.rank = 0,
+                      .queue = queue_of_the_host,
+                      .name = name,
+                      .begin_ns = begin_ns - report_.begin_ns,
+                      .end_ns = device::now_ns() - report_.begin_ns,
+                      .bytes_moved = bytes_moved,
+                      .num_keys = 0};
+  base::say_of_done([&] { report_.timeline.push_back(work); });
 }
 
 void run_context::collect_timeline() {

@@ -60,6 +60,30 @@ enum class cancel_point : std::uint8_t {
   inside_the_work  ///< the work stops by itself where it still can; once it has run to its end, the result stands
 };
 
+/// Neighbouring records of a whole.
+struct whole_part {
+  device::records data;
+  std::uint64_t count = 0;
+  device::records spare;  ///< has room for as many, and nothing that is wanted but for these records
+};
+
+/// Holds back what is queued with any of the ranks, all of it or nothing.
+class held_queues {
+ public:
+  explicit held_queues(std::vector<rank>& ranks) noexcept;
+  /// Forgets what is still held back.
+  ~held_queues();
+  held_queues(const held_queues&) = delete;
+  held_queues& operator=(const held_queues&) = delete;
+
+  [[nodiscard]] bool are_all() const noexcept { return are_held_; }
+  void release() noexcept;
+
+ private:
+  std::vector<rank>& ranks_;
+  bool are_held_ = true;
+};
+
 class run_context {
  public:
   /// All references outlive the context.
@@ -118,6 +142,29 @@ class run_context {
   void commit() noexcept { can_cancel_ = false; }
   [[nodiscard]] bool output_has_begun() const noexcept { return !can_cancel_; }
 
+  /// Calls queue_all(), which queues work that overwrites the caller's arrays, says so by commit(), and does not wait
+  /// for it. Where queues can hold work back and queue_all() throws, nothing of it has been done.
+  template <class QueueAll>
+  void queue_as_one(const QueueAll& queue_all) {
+    const bool could_cancel = can_cancel_;
+    held_queues held(ranks_);
+    try {
+      queue_all();
+    } catch (...) {
+      if (held.are_all()) can_cancel_ = could_cancel;
+      throw;
+    }
+    held.release();
+  }
+
+  /// Says where all records lie once the queues are empty: in the parts that follow, of host memory, one behind the
+  /// other, those that tie in the order of the input. Should memory end after commit(), the sort is finished from there
+  /// (sort/finish_alone.hpp); without parts it is lost.
+  void begin_parts() noexcept { parts_.clear(); }
+  /// Adds a part, up to one a rank.
+  void add_part(const whole_part& part) noexcept { parts_.push_back(part); }
+  [[nodiscard]] const std::vector<whole_part>& parts() const noexcept { return parts_; }
+
  private:
   void report_progress(std::string_view phase, double fraction) noexcept;
   void watch_queues(std::string_view phase, double fraction, std::uint64_t work);
@@ -142,6 +189,7 @@ class run_context {
   device::monitor monitor_;
   std::size_t first_activity_;           ///< of this run in the report's timeline
   std::exception_ptr callback_failure_;  ///< what the progress callback threw
+  std::vector<whole_part> parts_;        ///< with room for one a rank
   double fraction_ = 0;
   bool can_cancel_ = true;
 };

@@ -114,9 +114,11 @@ void sort_on_one(run_context& run, const problem& sort, std::string_view local_s
     run.finish_phase("local sort", 1.0, 2 * sort.num_keys, cancel_point::inside_the_work);
   } else {
     run.finish_phase("local sort", 0.9, 2 * sort.num_keys);
-    run.commit();
-    queue.copy(sort.data().keys, data.keys, keys_bytes, "copy out");
-    queue.copy(sort.data().values, data.values, values_bytes, "copy out");
+    run.queue_as_one([&] {
+      run.commit();
+      queue.copy(sort.data().keys, data.keys, keys_bytes, "copy out");
+      queue.copy(sort.data().values, data.values, values_bytes, "copy out");
+    });
     run.finish_phase("copy out", 1.0, sort.num_keys);
   }
   base::say_of_done([&] { run.report().algorithm = local_sort.empty() ? "single" : local_sort; });

@@ -28,4 +28,17 @@ class loose_partitioner {
   virtual void partition_in_any_order(const partition_request& request) = 0;
 };
 
+/// A queue that can hold work back until all of it is queued: what overwrites arrays is queued whole or not at all.
+class holding_queue {
+ public:
+  virtual ~holding_queue() = default;
+
+  /// Nothing that is queued from now on begins. Returns false, and holds nothing back, where work begins at once.
+  [[nodiscard]] virtual bool hold() noexcept = 0;
+  /// Lets what has been held back begin.
+  virtual void release() noexcept = 0;
+  /// Forgets what has been held back; events among it count as never recorded.
+  virtual void discard() noexcept = 0;
+};
+
 }  // namespace spansort::device

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/available_memory.hpp"
@@ -55,6 +56,17 @@ class ordered_elements {
   /// Sorts elements [begin, begin + count), which end in the scratch or where they are. When it throws, they are all
   /// where they were, in any order.
   void sort(std::uint64_t begin, std::uint64_t count, bool into_scratch);
+  /// Sorts all. Where there is no memory for tasks, the calling thread starts anew without any: in what they have left
+  /// equal elements are in order. What the comparison throws surfaces.
+  void sort_in_any_case(std::uint64_t count) {
+    try {
+      sort(0, count, false);
+    } catch (const std::bad_alloc&) {
+      if (has_callers_failure_) throw;
+      is_alone_ = true;
+      sort(0, count, false);
+    }
+  }
 
  private:
   [[nodiscard]] std::uint64_t bytes(std::uint64_t count) const { return count * steps_.element_bytes; }
@@ -67,8 +79,18 @@ class ordered_elements {
   void merge(std::uint64_t begin, std::uint64_t num_left, std::uint64_t num_right, bool into_scratch);
   [[nodiscard]] std::vector<merge_cut> cuts(const std::byte* left, std::uint64_t num_left, const std::byte* right,
                                             std::uint64_t num_right) const;
+  /// Calls f(), which compares.
+  template <class F>
+  auto compare(const F& f) const {
+    try {
+      return f();
+    } catch (...) {
+      has_callers_failure_ = true;
+      throw;
+    }
+  }
   [[nodiscard]] bool precedes(const std::byte* run_a, std::uint64_t a, const std::byte* run_b, std::uint64_t b) const {
-    return steps_.precedes(steps_.context, run_a + bytes(a), run_b + bytes(b));
+    return compare([&] { return steps_.precedes(steps_.context, run_a + bytes(a), run_b + bytes(b)); });
   }
   template <class IsBefore>
   [[nodiscard]] static std::uint64_t count_before(std::uint64_t begin, std::uint64_t end, const IsBefore& is_before);
@@ -76,13 +98,15 @@ class ordered_elements {
   std::byte* elements_;
   std::byte* scratch_;
   const detail::merge_sort_steps& steps_;
+  bool is_alone_ = false;  ///< no tasks, no memory
+  mutable std::atomic<bool> has_callers_failure_{false};
   // This work must not be left half done when the caller's own tasks are cancelled.
   tbb::task_group_context own_{tbb::task_group_context::isolated};
 };
 
 void ordered_elements::sort(std::uint64_t begin, std::uint64_t count, bool into_scratch) {
   if (bytes(count) <= tile_bytes || count < 2) {
-    steps_.sort_tile(steps_.context, at(false, begin), at(true, begin), count, into_scratch);
+    compare([&] { steps_.sort_tile(steps_.context, at(false, begin), at(true, begin), count, into_scratch); });
     return;
   }
   const std::uint64_t num_left = count / 2;
@@ -97,7 +121,12 @@ void ordered_elements::sort(std::uint64_t begin, std::uint64_t count, bool into_
       sort(begin + num_left, count - num_left, !into_scratch);
       right_is_done = true;
     };
-    tbb::parallel_invoke(sort_left, sort_right, own_);
+    if (is_alone_) {
+      sort_left();
+      sort_right();
+    } else {
+      tbb::parallel_invoke(sort_left, sort_right, own_);
+    }
     if (!left_is_done || !right_is_done) throw stopped();
     merge(begin, num_left, count - num_left, into_scratch);
   } catch (...) {
@@ -112,10 +141,12 @@ void ordered_elements::merge(std::uint64_t begin, std::uint64_t num_left, std::u
   const std::byte* const right = at(!into_scratch, begin + num_left);
   std::byte* const to = at(into_scratch, begin);
   const auto merge_tile = [&](const merge_cut& from, const merge_cut& end) {
-    steps_.merge(steps_.context, left + bytes(from.left), end.left - from.left, right + bytes(from.right),
-                 end.right - from.right, to + bytes(from.left + from.right));
+    compare([&] {
+      steps_.merge(steps_.context, left + bytes(from.left), end.left - from.left, right + bytes(from.right),
+                   end.right - from.right, to + bytes(from.left + from.right));
+    });
   };
-  if (bytes(num_left + num_right) < parallel_merge_bytes || tbb::this_task_arena::max_concurrency() == 1 ||
+  if (is_alone_ || bytes(num_left + num_right) < parallel_merge_bytes || tbb::this_task_arena::max_concurrency() == 1 ||
       !precedes(right, 0, left, num_left - 1)) {
     return merge_tile({}, {num_left, num_right});
   }
@@ -194,7 +225,7 @@ void detail::merge_sort(void* elements, std::uint64_t count, const merge_sort_st
   std::size_t room_bytes = memory.size();
   std::align(alignment, size_bytes, scratch, room_bytes);
   ordered_elements all(static_cast<std::byte*>(elements), static_cast<std::byte*>(scratch), steps);
-  base::with_threads(options.threads, [&] { all.sort(0, count, false); });
+  base::with_threads(options.threads, [&] { all.sort_in_any_case(count); });
 }
 
 }  // namespace spansort

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <system_error>
 
 #include "base/math.hpp"
 #include "base/shares.hpp"
@@ -94,18 +93,14 @@ std::vector<std::unique_ptr<device::device>> open_devices(const device_set& list
 
 std::vector<algorithms::rank> open_ranks(const device_set& list, const open_options& options) {
   std::vector<algorithms::rank> ranks;
-  try {
-    for (auto& device : open_devices(list, options)) ranks.push_back(algorithms::make_rank(std::move(device)));
-  } catch (const std::system_error& failure) {
-    throw device_error(fmt::format("device {} of the list cannot be opened: no thread for its queue ({})", ranks.size(),
-                                   failure.what()));
-  }
+  for (auto& device : open_devices(list, options)) ranks.push_back(algorithms::make_rank(std::move(device)));
   return ranks;
 }
 
 std::unique_ptr<device::device> open_calling_thread(const base::test_hooks& hooks, const allocation_hook& hook) {
   device::host::host_device_options options;
-  options.on_calling_thread = true;
+  // Where tests have it copy, its queues must be able to hold copies back.
+  options.on_calling_thread = !hooks.host_separate_memory;
   options.shares_memory = !hooks.host_separate_memory;
   options.limits = host_limits(hooks);
   options.before_allocation = hook;

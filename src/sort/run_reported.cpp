@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/run_reported.hpp"
 
-#include <fmt/format.h>
+#include <new>
 
-#include <system_error>
-
+#include "base/said_of_done.hpp"
 #include "report/open_report.hpp"
 #include "report/phases.hpp"
 #include "sort/arguments.hpp"
+#include "sort/finish_alone.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::sorting {
@@ -27,6 +27,19 @@ std::string why_picked(const algorithms::choice& chosen, const sort_report& repo
   return chosen.why + "; the input was " + report.input_shape;
 }
 
+/// Runs the driver. Where memory ends after it has begun to overwrite the caller's arrays, the sort is finished without
+/// any; but for records that flow, which somebody may have taken away already.
+void run_driver(const algorithms::choice& chosen, algorithms::run_context& context,
+                const algorithms::problem& problem) {
+  try {
+    chosen.algorithm->run(context, problem);
+  } catch (const std::bad_alloc&) {
+    context.drain();
+    if (!context.output_has_begun() || problem.flow != nullptr) throw;
+    if (!finish_alone(context, problem)) throw device_error("no memory for the rest of the sort");
+  }
+}
+
 }  // namespace
 
 void run_telling_state(const std::function<void()>& work, const std::function<bool()>& output_has_begun) {
@@ -38,9 +51,6 @@ void run_telling_state(const std::function<void()>& work, const std::function<bo
     throw device_lost(with_state(failure, output_has_begun()), failure.device());
   } catch (const device_error& failure) {
     throw device_error(with_state(failure, output_has_begun()), failure.device());
-  } catch (const std::system_error& failure) {
-    const device_error refused(fmt::format("no thread for a device's queue ({})", failure.what()));
-    throw device_error(with_state(refused, output_has_begun()));
   } catch (const out_of_memory& failure) {
     if (!output_has_begun()) throw;
     // out_of_memory promises that nothing has been touched.
@@ -65,15 +75,17 @@ void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank
   {
     algorithms::run_context context(ranks, options, report);
     context.begin();
-    run_telling_state([&] { chosen.algorithm->run(context, problem); }, [&] { return context.output_has_begun(); });
+    run_telling_state([&] { run_driver(chosen, context, problem); }, [&] { return context.output_has_begun(); });
     if (place_values) place_values();
     context.finish();  // last: here an exception of the progress callback surfaces
   }
   report.workspace_bytes = algorithms::held_bytes(ranks) + what.scratch_bytes;
-  report.picked = why_picked(chosen, report);
-  if (!what.devices_picked.empty()) report.picked += "; " + what.devices_picked;
-  report::summarize_timeline(report, first_activity);
-  open.finish();
+  base::say_of_done([&] {
+    report.picked = why_picked(chosen, report);
+    if (!what.devices_picked.empty()) report.picked += "; " + what.devices_picked;
+    report::summarize_timeline(report, first_activity);
+    open.finish();
+  });
 }
 
 }  // namespace spansort::sorting

@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <new>
 #include <string>
 #include <vector>
 
-#include "memory/failing_memory.hpp"
-#include "spansort/errors.hpp"
+#include "memory/fail_every_allocation.hpp"
 #include "spansort/segmented.hpp"
 #include "support/engines.hpp"
 #include "support/environment.hpp"
@@ -21,35 +18,6 @@
 
 namespace spansort::test {
 namespace {
-
-/// Calls `work` with each of its first allocations failing until none fails any more; `check` is told whether the call
-/// threw.
-void fail_every_allocation(const std::function<void()>& prepare, const std::function<void()>& work,
-                           const std::function<std::string(bool has_thrown)>& check) {
-  prepare();
-  work();  // what the library keeps from call to call is there from now on
-  for (const bool is_lasting : {false, true}) {
-    bool has_failed = true;
-    std::uint64_t nth = 0;
-    while (has_failed) {
-      ASSERT_LT(++nth, 20'000U);
-      prepare();
-      bool has_thrown = false;
-      {
-        const failing_memory_scope scope(nth, is_lasting);
-        try {
-          work();
-        } catch (const std::bad_alloc&) {
-          has_thrown = true;
-        } catch (const error&) {
-          has_thrown = true;
-        }
-        has_failed = failing_memory_scope::has_failed();
-      }
-      ASSERT_EQ(check(has_thrown), "") << "allocation " << nth << (is_lasting ? " and all behind it" : "");
-    }
-  }
-}
 
 /// Two segments, sorted one by one by the oracle, with values that do not travel with their keys.
 class segments_case {
@@ -115,7 +83,6 @@ const operation array_operations[] = {{operation::kind::keys, 0},
                                       {operation::kind::argsort, 8}};
 
 TEST(FailingMemory, ArraysAreSortedOrAsTheyWere) {
-  // Few keys: sorts in several levels of buckets are not guarded, which sort.hpp says.
   for (const bool wants_report : {false, true}) {
     for (const operation& op : array_operations) {
       SCOPED_TRACE(describe(op) + (wants_report ? " with a report" : ""));

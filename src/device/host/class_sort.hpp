@@ -11,9 +11,11 @@
 #include <span>
 #include <vector>
 
+#include "base/math.hpp"
 #include "device/host/class_partition.hpp"
 #include "device/host/few_values.hpp"
 #include "device/host/in_cache_sort.hpp"
+#include "device/host/merge_alone.hpp"
 #include "device/host/sort_level.hpp"
 
 namespace spansort::device::host {
@@ -26,7 +28,8 @@ class class_sorter {
       : team_(team), order_(codec), codec_(codec), limits_(limits), watch_(watch), outcome_(outcome) {}
 
   /// Sorts `source` in place; `alternate` is overwritten. The result begins at `position` of the whole. Until the
-  /// source is overwritten it stops when asked to, if `can_stop`. `with_heavy`: looks for values that repeat.
+  /// source is overwritten it stops when asked to, if `can_stop`, and may throw std::bad_alloc, but not later.
+  /// `with_heavy`: looks for values that repeat.
   void sort(K* source, K* alternate, std::uint64_t num_keys, std::uint64_t position, bool can_stop, bool with_heavy,
             unsigned depth = 1) {
     std::vector<K> sample = sorted_sample(source, num_keys, 1024);
@@ -54,9 +57,13 @@ class class_sorter {
     outcome_.num_passes = std::max(outcome_.num_passes, depth + 1);
     outcome_.bytes_moved += 4 * num_keys * sizeof(K);
     const sorted_array to{source, num_keys, position};
-    sort_classes(to, places);
-    sort_large(to, alternate, places, depth);
-    fill_long_runs(to, places);
+    const std::vector<unsigned> order = order_of_classes(places);
+    std::vector<class_place*> large = large_classes(places);
+    std::vector<heavy_run> parts_of_runs = room_for_parts(places);
+    // From here on the source is being overwritten, and nothing takes memory that it cannot do without.
+    sort_classes(to, places, order);
+    sort_large(to, alternate, large, depth);
+    fill_long_runs(to, places, parts_of_runs);
   }
 
  private:
@@ -141,8 +148,8 @@ class class_sorter {
     }
   }
 
-  /// Sorts the classes that fit a thread's scratch, and moves the others to their places.
-  void sort_classes(const sorted_array& result, std::vector<class_place>& places) {
+  /// Returns the classes that hold any keys, in the order in which they are sorted.
+  [[nodiscard]] std::vector<unsigned> order_of_classes(const std::vector<class_place>& places) const {
     std::vector<unsigned> order;
     for (unsigned c = 0; c < places.size(); ++c) {
       if (places[c].count + places[c].num_heavy != 0) order.push_back(c);
@@ -151,6 +158,19 @@ class class_sorter {
       std::stable_sort(order.begin(), order.end(),
                        [&](unsigned a, unsigned b) { return places[a].count > places[b].count; });
     }
+    return order;
+  }
+
+  [[nodiscard]] std::vector<class_place*> large_classes(std::vector<class_place>& places) const {
+    std::vector<class_place*> large;
+    for (class_place& place : places) {
+      if (is_large(place.count)) large.push_back(&place);
+    }
+    return large;
+  }
+
+  /// Sorts the classes that fit a thread's scratch, and moves the others to their places.
+  void sort_classes(const sorted_array& result, std::vector<class_place>& places, const std::vector<unsigned>& order) {
     std::atomic<std::uint64_t> next{0};
     team_.for_each(order.size(), [&](std::uint64_t, worker_scratch& scratch) {
       class_place& place = places[order[next.fetch_add(1, std::memory_order_relaxed)]];
@@ -165,26 +185,29 @@ class class_sorter {
   }
 
   /// Sorts the classes that sort_classes() has left: very large ones on all threads, the others a thread each.
-  void sort_large(const sorted_array& result, K* alternate, std::vector<class_place>& places, unsigned depth) {
+  void sort_large(const sorted_array& result, K* alternate, std::vector<class_place*>& large, unsigned depth) {
     constexpr unsigned most_levels = 4;  // keys made to deceive samples could make many
-    std::vector<class_place*> one_thread_each;
-    for (class_place& place : places) {
-      if (!is_large(place.count)) continue;
-      if (depth == most_levels || place.count <= result.num_keys / std::max(team_.num_threads(), 8U)) {
-        one_thread_each.push_back(&place);
-        continue;
-      }
-      class_sorter(team_, codec_, limits_, watch_.without_flow(), outcome_)
-          .sort(result.keys + place.begin, alternate + place.begin, place.count, 0, false, false, depth + 1);
-      finish(result, place);
-    }
-    team_.for_each(one_thread_each.size(), [&](std::uint64_t i, worker_scratch& scratch) {
-      class_place& place = *one_thread_each[i];
-      const split_records<K, no_value> keys{result.keys + place.begin, nullptr};
-      const split_records<K, no_value> other{alternate + place.begin, nullptr};
-      in_cache(order_, codec_, scratch, false).sort_large(keys, other, keys, place.count);
-      finish(result, place);
+    const auto one_thread_each = std::partition(large.begin(), large.end(), [&](const class_place* place) {
+      return depth < most_levels && place->count > result.num_keys / std::max(team_.num_threads(), 8U);
     });
+    for (auto place = large.begin(); place != one_thread_each; ++place) {
+      const split_records<K, no_value> keys{result.keys + (*place)->begin, nullptr};
+      const split_records<K, no_value> other{alternate + (*place)->begin, nullptr};
+      const std::uint64_t count = (*place)->count;
+      sort_in_any_case(order_, keys, other, keys, count, 0, [&] {
+        class_sorter(team_, codec_, limits_, watch_.without_flow(), outcome_)
+            .sort(keys.keys, other.keys, count, 0, false, false, depth + 1);
+      });
+      finish(result, **place);
+    }
+    team_.for_each(static_cast<std::uint64_t>(large.end() - one_thread_each),
+                   [&](std::uint64_t i, worker_scratch& scratch) {
+                     class_place& place = *one_thread_each[static_cast<std::ptrdiff_t>(i)];
+                     const split_records<K, no_value> keys{result.keys + place.begin, nullptr};
+                     const split_records<K, no_value> other{alternate + place.begin, nullptr};
+                     in_cache(order_, codec_, scratch, false).sort_large(keys, other, keys, place.count);
+                     finish(result, place);
+                   });
   }
 
   /// Puts the heavy values of a class between its keys, which are sorted and lie where the class begins, from the end
@@ -211,14 +234,27 @@ class class_sorter {
     return team_.num_threads() > 1 && !watch_.has_flow() && run.count * sizeof(K) > limits_.class_bytes;
   }
 
-  void fill_long_runs(const sorted_array& result, const std::vector<class_place>& places) {
+  /// Keys of a long run that one task writes.
+  [[nodiscard]] std::uint64_t part_keys() const { return limits_.class_bytes / sizeof(K); }
+
+  /// Returns the memory that fill_long_runs() takes.
+  [[nodiscard]] std::vector<heavy_run> room_for_parts(const std::vector<class_place>& places) const {
+    std::uint64_t num_parts = 0;
+    for (const class_place& place : places) {
+      for (const heavy_run& run : place.heavy) num_parts += is_long(run) ? base::ceil_div(run.count, part_keys()) : 0;
+    }
     std::vector<heavy_run> parts;
-    const std::uint64_t part_keys = limits_.class_bytes / sizeof(K);
+    parts.reserve(num_parts);
+    return parts;
+  }
+
+  void fill_long_runs(const sorted_array& result, const std::vector<class_place>& places,
+                      std::vector<heavy_run>& parts) {
     for (const class_place& place : places) {
       for (const heavy_run& run : place.heavy) {
         if (!is_long(run)) continue;
-        for (std::uint64_t i = 0; i < run.count; i += part_keys) {
-          parts.push_back({run.key, run.encoded, std::min(part_keys, run.count - i), run.begin + i});
+        for (std::uint64_t i = 0; i < run.count; i += part_keys()) {
+          parts.push_back({run.key, run.encoded, std::min(part_keys(), run.count - i), run.begin + i});
         }
       }
     }

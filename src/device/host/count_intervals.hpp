@@ -64,7 +64,7 @@ void run_count_intervals(const execution& with, const interval_request& request)
   const std::size_t num_splitters = request.splitters.size();
   std::vector<std::size_t> order;
   const splitter_list<K> list = list_splitters<K>(request, order);
-  const std::vector<piece> pieces = cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
+  const piece_list pieces = cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
   std::vector<std::uint64_t> num_below(pieces.size() * num_splitters, 0);
   collected_keys<K> collected(request.collected, request.capacity);
   with.team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch& scratch) {

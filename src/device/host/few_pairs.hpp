@@ -110,7 +110,7 @@ class few_pairs_sorter {
       }
     }
     team_.for_each(pieces_.size(), [&](std::uint64_t i) {
-      const piece& part = pieces_[i];
+      const piece part = pieces_[i];
       place_values<K, V>(from.keys + part.begin, from.values + part.begin, part.count, few.span(), places[i]);
     });
   }
@@ -120,7 +120,7 @@ class few_pairs_sorter {
              std::span<const std::uint64_t> ends) {
     if (values != result.values) {
       team_.for_each(pieces_.size(), [&](std::uint64_t i) {
-        const piece& part = pieces_[i];
+        const piece part = pieces_[i];
         std::memcpy(static_cast<void*>(result.values + part.begin), values + part.begin, part.count * sizeof(V));
       });
     }
@@ -132,7 +132,7 @@ class few_pairs_sorter {
   workers& team_;
   Order order_;
   sort_limits limits_;
-  std::vector<piece> pieces_;
+  piece_list pieces_;
   std::vector<std::array<std::uint64_t, most_few_values>> counts_;
 };
 

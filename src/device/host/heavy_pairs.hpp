@@ -217,7 +217,7 @@ class heavy_pairs_sorter {
   }
 
   /// Moves what has been counted to `to`, which does not overlap `from`: the other pairs first, behind their values
-  /// those of the heavy keys. Returns how many others there are.
+  /// those of the heavy keys. Returns how many others there are. Where it throws it has moved nothing.
   std::uint64_t move(split from, split to, std::uint64_t num_keys) {
     const std::uint64_t num_light = num_keys - num_heavy_;
     std::vector<class_places<V>> places(pieces_.size());
@@ -243,7 +243,7 @@ class heavy_pairs_sorter {
   /// Writes the result from what move() has written and someone has sorted.
   void write(split moved, std::uint64_t num_light, split result, std::uint64_t num_keys) {
     const auto cuts = places_among(order_, moved.keys, num_light, heavy_);
-    std::vector<stretch> stretches;
+    stretch_list stretches;
     std::uint64_t at = 0;
     std::uint64_t light = 0;
     std::uint64_t heavy_value = num_light;
@@ -254,10 +254,10 @@ class heavy_pairs_sorter {
       add(stretches, at, totals_[h], heavy_value, true, heavy_.keys[h]);
       heavy_value += totals_[h];
     }
-    const std::vector<piece> pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
+    const piece_list pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
     team_.for_each(pieces.size(), [&](std::uint64_t i) {
       const std::uint64_t end = pieces[i].begin + pieces[i].count;
-      for (const stretch& s : stretches) {
+      for (const stretch& s : std::span(stretches.all).first(stretches.count)) {
         const std::uint64_t from = std::max(s.begin, pieces[i].begin);
         const std::uint64_t to = std::min(s.begin + s.count, end);
         if (from < to) write_part(moved, s, from, to - from, result);
@@ -275,9 +275,14 @@ class heavy_pairs_sorter {
     K key = 0;
   };
 
-  static void add(std::vector<stretch>& stretches, std::uint64_t& at, std::uint64_t count, std::uint64_t source,
-                  bool is_heavy, K key) {
-    if (count != 0) stretches.push_back({at, count, source, is_heavy, key});
+  struct stretch_list {
+    std::array<stretch, 2 * most_heavy_pairs + 1> all = {};
+    std::size_t count = 0;
+  };
+
+  static void add(stretch_list& stretches, std::uint64_t& at, std::uint64_t count, std::uint64_t source, bool is_heavy,
+                  K key) {
+    if (count != 0) stretches.all[stretches.count++] = {at, count, source, is_heavy, key};
     at += count;
   }
 
@@ -298,7 +303,7 @@ class heavy_pairs_sorter {
   heavy_keys<K> heavy_;
   std::uint64_t num_heavy_ = 0;
   std::array<std::uint64_t, most_heavy_pairs> totals_ = {};
-  std::vector<piece> pieces_;
+  piece_list pieces_;
   std::vector<std::array<std::uint64_t, most_heavy_pairs>> counts_;
 };
 

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "base/said_of_done.hpp"
+#include "base/tasks_or_alone.hpp"
+#include "device/host/level_digit.hpp"
 #include "device/host/local_sort/local_sort.hpp"
 #include "device/host/parallel_sort.hpp"
 #include "device/steady_clock.hpp"
@@ -16,6 +18,22 @@ namespace {
 
 /// The bytes that one task copies.
 constexpr std::uint64_t copy_piece_bytes = std::uint64_t{1} << 20;
+
+/// Partitions without memory. The destinations move on with the records.
+template <class K>
+void partition_alone(const partition_request& request, records* destinations) noexcept {
+  const keys::codec_of<K> codec = request.shape.codec.of<K>();
+  const bit_digit<K> digit(request.digit);
+  const auto* const keys = static_cast<const K*>(request.source.keys);
+  const auto* const values = static_cast<const char*>(request.source.values);
+  const std::uint64_t value_bytes = request.shape.value_bytes;
+  for (std::uint64_t i = 0; i < request.num_keys; ++i) {
+    records& to = destinations[digit.of(codec.encode(keys[i]))];
+    std::memcpy(to.keys, keys + i, sizeof(K));
+    if (value_bytes != 0) std::memcpy(to.values, values + i * value_bytes, value_bytes);
+    to = advance(request.shape, to, 1);
+  }
+}
 
 /// Returns what a stopped sort throws, or std::bad_alloc where no memory is left for that.
 std::exception_ptr make_cancelled() noexcept {
@@ -149,11 +167,14 @@ void host_queue::sum_blocks(const sum_request& request) {
 
 void host_queue::partition(const partition_request& request) {
   std::vector<records> destinations(request.destinations, request.destinations + request.digit.num_buckets());
-  push_timed("partition", request.num_keys, [request, destinations = std::move(destinations)](const execution& with) {
-    keys::with_width(request.shape.codec.width_bytes(),
-                     [&]<class K>() { run_partition<K>(with, request, destinations.data()); });
-    return 2 * request.num_keys * request.shape.bytes();
-  });
+  push_timed("partition", request.num_keys,
+             [request, destinations = std::move(destinations)](const execution& with) mutable {
+               keys::with_width(request.shape.codec.width_bytes(), [&]<class K>() {
+                 base::in_tasks_or_alone([&] { run_partition<K>(with, request, destinations.data()); },
+                                         [&] { partition_alone<K>(request, destinations.data()); });
+               });
+               return 2 * request.num_keys * request.shape.bytes();
+             });
 }
 
 void host_queue::local_sort(const local_sort_request& request) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "device/exchange_work.hpp"
 #include "device/host/primitives.hpp"
 #include "device/in_order_worker.hpp"
 
@@ -30,7 +31,7 @@ class host_event final : public event {
   std::exception_ptr failure_;
 };
 
-class host_queue final : public queue {
+class host_queue final : public queue, public holding_queue {
  public:
   /// `team` outlives the queue. With `on_calling_thread` there is no thread, and every call returns when its work is
   /// done.
@@ -53,6 +54,9 @@ class host_queue final : public queue {
   void synchronize() override;
   void set_monitor(monitor* m) override { watch_ = m; }
   [[nodiscard]] std::vector<work_interval> take_intervals() override;
+  [[nodiscard]] bool hold() noexcept override { return worker_.hold(); }
+  void release() noexcept override { worker_.release(); }
+  void discard() noexcept override { worker_.discard(); }
 
  private:
   void push(std::function<void()> work);

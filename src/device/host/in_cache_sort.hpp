@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <vector>
 
 #include "base/math.hpp"
 #include "device/host/class_table.hpp"
@@ -113,12 +112,9 @@ class in_cache_sorter {
     const unsigned begin = std::max(bits.begin, static_cast<unsigned>(std::countr_zero(differing)));
     const local_digits digits = choose_local_digits(num_keys, {begin, end});
     const packed sorted = sort_digits(from, num_keys, digits);
-    std::vector<tie_group> large_groups;
-    if (digits.shift > begin) sort_small_ties(sorted, num_keys, {begin, digits.shift}, large_groups);
+    const bool leaves_ties = digits.shift > begin && !sort_small_ties(sorted, num_keys, {begin, digits.shift});
     write_result(sorted, result, num_keys);
-    for (const tie_group& g : large_groups) {
-      sort(result + g.begin, result + g.begin, g.end - g.begin, {begin, digits.shift});
-    }
+    if (leaves_ties) sort_large_ties(result, num_keys, {begin, digits.shift});
   }
 
  private:
@@ -274,23 +270,47 @@ class in_cache_sorter {
     }
   }
 
+  /// Returns the group that record `i` is of; group_of(j) tells those of the others.
+  template <class GroupOf>
+  [[nodiscard]] static tie_group group_around(std::uint64_t i, std::uint64_t num_keys, const GroupOf& group_of) {
+    const K group = group_of(i);
+    tie_group found{i, i + 2};
+    while (found.begin > 0 && group_of(found.begin - 1) == group) --found.begin;
+    while (found.end < num_keys && group_of(found.end) == group) ++found.end;
+    return found;
+  }
+
   /// Records are in order but for ties above `low.end`: finds neighbours out of order and sorts the few around them.
-  /// Groups too large for that are left for another round.
-  void sort_small_ties(packed data, std::uint64_t num_keys, keys::bit_range low, std::vector<tie_group>& large) {
+  /// Returns false where groups too large for that are left.
+  [[nodiscard]] bool sort_small_ties(packed data, std::uint64_t num_keys, keys::bit_range low) {
+    bool are_all = true;
     std::uint64_t i = 0;
     while ((i = find_packed_descent(data, i, num_keys)) < num_keys) {
-      const auto group_of = [&](std::uint64_t j) {
+      const tie_group found = group_around(i, num_keys, [&](std::uint64_t j) {
         return static_cast<K>(order_.encode_moved(data.get(j).key) >> low.end);
-      };
-      const K group = group_of(i);
-      tie_group found{i, i + 2};
-      while (found.begin > 0 && group_of(found.begin - 1) == group) --found.begin;
-      while (found.end < num_keys && group_of(found.end) == group) ++found.end;
+      });
       if (found.end - found.begin <= insertion_keys) {
         insertion_sort_packed(data, found, low.begin);
       } else {
-        large.push_back(found);
+        are_all = false;
       }
+      i = found.end - 1;
+    }
+    return are_all;
+  }
+
+  /// Finds the groups that sort_small_ties() has left, and sorts them. They are looked for again, for a list of them
+  /// would take memory while results are being written.
+  void sort_large_ties(split data, std::uint64_t num_keys, keys::bit_range low) {
+    for (std::uint64_t i = 0; i + 1 < num_keys;) {
+      if (order_.encode(data.keys[i]) <= order_.encode(data.keys[i + 1])) {
+        ++i;
+        continue;
+      }
+      const tie_group found = group_around(
+          i, num_keys, [&](std::uint64_t j) { return static_cast<K>(order_.encode(data.keys[j]) >> low.end); });
+      const std::uint64_t count = found.end - found.begin;
+      if (count > insertion_keys) sort(data + found.begin, data + found.begin, count, low);
       i = found.end - 1;
     }
   }

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/math.hpp"
+#include "device/host/merge_alone.hpp"
 #include "device/host/partition_records.hpp"
 #include "device/host/sort_call.hpp"
 
@@ -24,19 +26,34 @@ class level_sorter {
   explicit level_sorter(call& of) : call_(of) {}
 
   /// Sorts what has been counted. On the first level nothing of the source has been overwritten yet: it can stop.
+  /// Throws std::bad_alloc only as long as the source is whole: all that takes memory comes before the partition.
   void sort_level(split source, split alternate, split result, std::uint64_t num_keys, unsigned begin_bit,
                   level_counts<K>& level, unsigned depth) {
     const bool can_stop = call_.can_stop && depth == 1;
     if (level.digit.num_buckets() == 1) return call_.copy(source, result, num_keys);
     if (keys_alone && begin_bit == 0 && fill_instead(source, result, num_keys, level, can_stop)) return;
     const std::vector<std::uint64_t> positions = positions_of(level);
+    const bool is_last = !level.digit.is_chosen_by_rank() && level.digit.shift() == begin_bit;
+    const level_buckets buckets = is_last ? level_buckets() : list_buckets(num_keys, begin_bit, level, positions);
     partition(source, alternate, num_keys, level, positions, can_stop);
     if (can_stop) call_.watch.stop_if_asked();
-    sort_buckets(source, alternate, result, num_keys, begin_bit, level, positions, depth);
+    call_.outcome.num_passes = std::max(call_.outcome.num_passes, depth + 1);
+    if (is_last) return call_.copy(alternate, result, num_keys);
+    sort_buckets(source, alternate, result, buckets, depth);
+  }
+
+  /// Counts a digit of `source`, and sorts by it and those below.
+  void sort_counted(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits,
+                    unsigned depth) {
+    sort_in_any_case(call_.order, source, alternate, result, num_keys, bits.begin, [&] {
+      level_counts<K> level = call_.counter().count(source.keys, num_keys, bits, depth);
+      call_.outcome.bytes_moved += num_keys * sizeof(K);
+      sort_level(source, alternate, result, num_keys, bits.begin, level, depth);
+    });
   }
 
   /// Sorts segments of `from`, a thread each. Those that do not fit a thread's caches overwrite `other`.
-  void sort_each(split from, split other, split result, const std::vector<sort_segment>& segments,
+  void sort_each(split from, split other, split result, std::span<const sort_segment> segments,
                  std::uint64_t num_keys) {
     const bool stream = num_keys * record_bytes >= call_.limits.stream_bytes;
     std::atomic<std::uint64_t> next{0};
@@ -90,25 +107,27 @@ class level_sorter {
     level.digit.template visit<!keys_alone>([&](const auto& digit) {
       call_.team.for_each(level.pieces.size(), [&](std::uint64_t i, worker_scratch& scratch) {
         if (can_stop && call_.watch.stopping()) return;
-        std::vector<split> destinations(num_buckets);
+        split* const destinations = destinations_in<split>(scratch);
         for (std::uint64_t b = 0; b < num_buckets; ++b) destinations[b] = alternate + positions[i * num_buckets + b];
         const piece part = level.pieces[i];
-        partition_records(call_.order, scratch, stream, source + part.begin, part.count, digit, destinations.data());
+        partition_records(call_.order, scratch, stream, source + part.begin, part.count, digit, destinations);
         call_.watch.advance(part.count);
       });
     });
     call_.add_moves(num_keys, 2);
   }
 
-  /// Buckets lie partitioned in `alternate`; large ones get another level, the others a thread each.
-  void sort_buckets(split source, split alternate, split result, std::uint64_t num_keys, unsigned begin_bit,
-                    const level_counts<K>& level, const std::vector<std::uint64_t>& positions, unsigned depth) {
-    call_.outcome.num_passes = std::max(call_.outcome.num_passes, depth + 1);
-    const unsigned shift = level.digit.shift();
-    if (!level.digit.is_chosen_by_rank() && shift == begin_bit) return call_.copy(alternate, result, num_keys);
-    std::vector<sort_segment> small;
-    std::vector<sort_segment> large;
+  /// The buckets of a level that hold any records.
+  struct level_buckets {
+    std::vector<sort_segment> large;  ///< get another level
+    std::vector<sort_segment> small;  ///< a thread each
     std::uint64_t num_small_keys = 0;
+  };
+
+  [[nodiscard]] level_buckets list_buckets(std::uint64_t num_keys, unsigned begin_bit, const level_counts<K>& level,
+                                           const std::vector<std::uint64_t>& positions) const {
+    level_buckets found_buckets;
+    const unsigned shift = level.digit.shift();
     const std::uint64_t num_buckets = level.digit.num_buckets();
     for (std::uint64_t b = 0; b < num_buckets; ++b) {
       const std::uint64_t end = b + 1 == num_buckets ? num_keys : positions[b + 1];
@@ -116,29 +135,26 @@ class level_sorter {
       const sort_segment found{positions[b], end - positions[b], {begin_bit, end_bit}};
       if (found.count == 0) continue;
       if (found.count > call_.local_keys() && !fits_one_thread(found, num_keys)) {
-        large.push_back(found);
+        found_buckets.large.push_back(found);
       } else {
-        small.push_back(found);
-        num_small_keys += found.count;
+        found_buckets.small.push_back(found);
+        found_buckets.num_small_keys += found.count;
       }
     }
-    for (const sort_segment& b : large) {
-      sort_again(source + b.begin, alternate + b.begin, result + b.begin, b.count, b.bits, depth + 1);
-      call_.hand_over(result + b.begin, b.count);
-    }
     if (!call_.watch.has_flow()) {  // the longest tasks first, so that nobody waits for one that began last
-      std::stable_partition(small.begin(), small.end(),
+      std::stable_partition(found_buckets.small.begin(), found_buckets.small.end(),
                             [&](const sort_segment& b) { return b.count > call_.local_keys(); });
     }
-    sort_each(alternate, source, result, small, num_small_keys);
+    return found_buckets;
   }
 
-  /// Another level for a bucket that lies in `alternate`.
-  void sort_again(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits,
-                  unsigned depth) {
-    level_counts<K> level = call_.counter().count(alternate.keys, num_keys, bits, depth);
-    call_.outcome.bytes_moved += num_keys * sizeof(K);
-    sort_level(alternate, source, result, num_keys, bits.begin, level, depth);
+  /// Buckets lie partitioned in `alternate`.
+  void sort_buckets(split source, split alternate, split result, const level_buckets& buckets, unsigned depth) {
+    for (const sort_segment& b : buckets.large) {
+      sort_counted(alternate + b.begin, source + b.begin, result + b.begin, b.count, b.bits, depth + 1);
+      call_.hand_over(result + b.begin, b.count);
+    }
+    sort_each(alternate, source, result, buckets.small, buckets.num_small_keys);
   }
 
   /// Returns where the keys of each value of the low `bits` bits end in the sorted whole.

@@ -17,8 +17,7 @@ namespace spansort::device::host {
 
 /// Copies records to where they belong, unless they lie there.
 template <class K, class V>
-void copy_records(workers& team, const std::vector<piece>& pieces, split_records<K, V> source,
-                  split_records<K, V> result) {
+void copy_records(workers& team, const piece_list& pieces, split_records<K, V> source, split_records<K, V> result) {
   if (source.keys == result.keys) return;
   team.for_each(pieces.size(), [&](std::uint64_t i) {
     const piece p = pieces[i];
@@ -29,8 +28,8 @@ void copy_records(workers& team, const std::vector<piece>& pieces, split_records
 
 /// Reverses records, in place or into another array. `pieces` are of half of them in place, else of all.
 template <class K, class V>
-void reverse_records(workers& team, const std::vector<piece>& pieces, split_records<K, V> source,
-                     split_records<K, V> result, std::uint64_t num_keys) {
+void reverse_records(workers& team, const piece_list& pieces, split_records<K, V> source, split_records<K, V> result,
+                     std::uint64_t num_keys) {
   const bool in_place = source.keys == result.keys;
   team.for_each(pieces.size(), [&](std::uint64_t i) {
     const std::uint64_t end = pieces[i].begin + pieces[i].count;
@@ -44,7 +43,7 @@ void reverse_records(workers& team, const std::vector<piece>& pieces, split_reco
 
 /// Returns the order of all keys, on all threads; ends as soon as there is none.
 template <class K>
-[[nodiscard]] order_flags find_order(workers& team, const keys::codec_of<K>& codec, const std::vector<piece>& pieces,
+[[nodiscard]] order_flags find_order(workers& team, const keys::codec_of<K>& codec, const piece_list& pieces,
                                      const K* keys) {
   constexpr std::uint64_t tile_keys = 16384 / sizeof(K);
   std::vector<order_flags> found(pieces.size());

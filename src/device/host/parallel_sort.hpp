@@ -53,7 +53,8 @@ class parallel_sorter {
     const std::uint64_t inline_count =
         in_vectors ? inline_keys(call_.limits, sizeof(K), value_bytes_of<V>) : call_.limits.inline_keys;
     if (s.count <= inline_count && s.count <= in_cache::max_keys) {
-      sort_small(source + s.begin, result + s.begin, s.count, s.bits);
+      sort_in_any_case(call_.order, source + s.begin, alternate + s.begin, result + s.begin, s.count, s.bits.begin,
+                       [&] { sort_small(source + s.begin, result + s.begin, s.count, s.bits); });
     } else {
       sort_large(source + s.begin, alternate + s.begin, result + s.begin, s.count, s.bits);
     }
@@ -63,17 +64,27 @@ class parallel_sorter {
   void sort_segments(split source, split alternate, split result, const std::vector<sort_segment>& segments) {
     std::vector<sort_segment> small;
     std::uint64_t num_small_keys = 0;
+    bool has_memory = true;
+    try {
+      small.reserve(segments.size());
+    } catch (const std::bad_alloc&) {
+      has_memory = false;
+    }
     for (const sort_segment& s : segments) {
       if (s.bits.empty() || (s.count > call_.local_keys() && !is_one_threads_work(s.count, s.bits))) {
         sort_alone(source, alternate, result, s);
-      } else {
+        continue;
+      }
+      num_small_keys += s.count;
+      if (has_memory) {
         small.push_back(s);
-        num_small_keys += s.count;
+      } else {
+        levels_.sort_each(source, alternate, result, {&s, 1}, s.count);
       }
     }
     call_.outcome.shape = input_shape::general;
     levels_.sort_each(source, alternate, result, small, num_small_keys);
-    if (!small.empty()) call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
+    if (num_small_keys != 0) call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
   }
 
   void sort_small(split source, split result, std::uint64_t num_keys, keys::bit_range bits) {
@@ -89,6 +100,13 @@ class parallel_sorter {
   }
 
   void sort_large(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    sort_in_any_case(call_.order, source, alternate, result, num_keys, bits.begin,
+                     [&] { choose_way(source, alternate, result, num_keys, bits); });
+  }
+
+  /// Throws std::bad_alloc only while the source is whole, as all ways do: they take what memory they need before they
+  /// overwrite it, and sort parts of it in any case.
+  void choose_way(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if (sort_few_pairs(source, alternate, result, num_keys, bits)) return;
     if (sort_heavy_pairs(source, alternate, result, num_keys, bits)) return;
     const repeats<K> seen = look_for_repeats(source, num_keys, bits);
@@ -250,7 +268,8 @@ class parallel_sorter {
       if (num_light > (call_.team.num_threads() == 1 ? call_.local_keys() : call_.limits.inline_keys)) {
         sort_large(alternate, source, alternate, num_light, bits);
       } else if (num_light != 0) {
-        levels_.sort_each(alternate, source, alternate, {{0, num_light, bits}}, num_light);
+        const sort_segment light{0, num_light, bits};
+        levels_.sort_each(alternate, source, alternate, {&light, 1}, num_light);
       }
       call_.watch = watch;
       call_.can_stop = could_stop;
@@ -270,6 +289,7 @@ class parallel_sorter {
       if (heavy.values().empty()) return false;
       const auto found = call_.repeated().filter(source.keys, num_keys, heavy, alternate.keys);
       if (call_.can_stop) call_.watch.stop_if_asked();
+      auto stretches = call_.repeated().room_for_stretches(heavy);
       const std::uint64_t num_light = call_.repeated().gather_light(alternate.keys, found, source.keys);
       const split sorted = result.keys == source.keys ? alternate : source;
       // Light keys that are sorted are not in their places yet.
@@ -277,13 +297,13 @@ class parallel_sorter {
       if (num_light > call_.local_keys() && is_one_threads_work(num_light, bits)) {
         sort_by_one_thread(source, alternate, sorted, num_light);
       } else if (num_light > call_.local_keys()) {
-        level_counts<K> level = call_.counter().count(source.keys, num_light, bits, 2);
-        levels_.sort_level(source, alternate, sorted, num_light, bits.begin, level, 2);
+        levels_.sort_counted(source, alternate, sorted, num_light, bits, 2);
       } else if (num_light != 0) {
-        levels_.sort_each(source, alternate, sorted, {{0, num_light, bits}}, num_light);
+        const sort_segment light{0, num_light, bits};
+        levels_.sort_each(source, alternate, sorted, {&light, 1}, num_light);
       }
       call_.watch = watch;
-      call_.repeated().write_merged(sorted.keys, num_light, heavy, found, result.keys, num_keys);
+      call_.repeated().write_merged(sorted.keys, num_light, heavy, found, stretches, result.keys, num_keys);
       call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
       call_.outcome.bytes_moved += 2 * (num_keys + num_light) * sizeof(K);
       call_.watch.advance(num_keys - num_light);

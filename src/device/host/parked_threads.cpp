@@ -2,7 +2,7 @@
 #include "device/host/parked_threads.hpp"
 
 #include <chrono>
-#include <system_error>
+#include <exception>
 #include <thread>
 
 namespace spansort::device::host {
@@ -13,8 +13,8 @@ void parked_threads::start(unsigned count) noexcept {
       // They are never joined: a process may end, or be the child of a fork that took no threads along.
       std::thread([this, number = num_threads_ + 1] { stay(number); }).detach();
     }
-  } catch (const std::system_error&) {
-    // Work gets done by fewer.
+  } catch (const std::exception&) {
+    // No thread, or no memory for one: work gets done by fewer.
   }
 }
 

@@ -23,8 +23,7 @@ void run_histogram(const execution& with, const histogram_request& request) {
     std::uint64_t num_counts = 0;
     for (const keys::digit_position digit : request.digits) num_counts += digit.num_buckets();
     const std::vector<bit_digit<K>> digits(request.digits.begin(), request.digits.end());
-    const std::vector<piece> pieces =
-        cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
+    const piece_list pieces = cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
     std::vector<std::uint64_t> counts(pieces.size() * num_counts, 0);
     std::vector<look_result<K>> found(pieces.size());
     const look_request<K> wanted{request.found_shape != nullptr, false, 0};
@@ -54,8 +53,7 @@ void run_partition(const execution& with, const partition_request& request, cons
     const split_records<K, V> source = split<K, V>(request.source);
     const bit_digit<K> digit(request.digit);
     const std::uint64_t num_buckets = digit.num_buckets();
-    const std::vector<piece> pieces =
-        cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
+    const piece_list pieces = cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
     // [piece][bucket]: first how many, then where.
     std::vector<std::uint64_t> counts(pieces.size() * num_buckets, 0);
     if (pieces.size() > 1) {
@@ -95,8 +93,7 @@ void run_swap_mirrored(const execution& with, const swap_mirrored_request& reque
   with_value(request.shape.value_bytes, [&]<class V>() {
     const split_records<K, V> left = split<K, V>(request.left);
     const split_records<K, V> right = split<K, V>(request.right);
-    const std::vector<piece> pieces =
-        cut_into_pieces(request.num_records, with.team.num_threads(), with.limits.piece_keys);
+    const piece_list pieces = cut_into_pieces(request.num_records, with.team.num_threads(), with.limits.piece_keys);
     with.team.for_each(pieces.size(), [&](std::uint64_t i, worker_scratch&) {
       const std::uint64_t end = pieces[i].begin + pieces[i].count;
       for (std::uint64_t j = pieces[i].begin; j < end; ++j) {
@@ -118,7 +115,7 @@ void run_merge(const execution& with, const merge_request& request) {
     const sorted_runs<K, V> runs{{split<K, V>(request.left), request.num_left},
                                  {split<K, V>(request.right), request.num_right}};
     const split_records<K, V> destination = split<K, V>(request.destination);
-    const std::vector<piece> pieces =
+    const piece_list pieces =
         cut_into_pieces(request.num_left + request.num_right, with.team.num_threads(), with.limits.piece_keys);
     with.team.for_each(pieces.size(), [&](std::uint64_t i) {
       merge_records(order, cut_runs(order, runs, pieces[i]), destination + pieces[i].begin);

@@ -52,7 +52,7 @@ class repeated_keys_sorter {
 
   /// Returns where the keys of each value end in the sorted whole; nothing when another key was found.
   [[nodiscard]] std::vector<std::uint64_t> count_few(const K* keys, std::uint64_t num_keys, const few_values<K>& few) {
-    const std::vector<piece> pieces = cut(num_keys);
+    const piece_list pieces = cut(num_keys);
     std::vector<std::array<std::uint64_t, most_few_values>> counts(pieces.size());
     std::atomic<bool> found_another = false;
     team_.for_each(pieces.size(), [&](std::uint64_t i) {
@@ -75,7 +75,7 @@ class repeated_keys_sorter {
   template <class KeyOf>
   void write_values(K* result, std::uint64_t num_keys, std::span<const std::uint64_t> ends, const KeyOf& key_of) {
     const bool stream = num_keys * sizeof(K) >= limits_.stream_bytes;
-    const std::vector<piece> pieces = cut(num_keys);
+    const piece_list pieces = cut(num_keys);
     team_.for_each(pieces.size(), [&](std::uint64_t i) {
       std::uint64_t at = pieces[i].begin;
       const std::uint64_t stop = at + pieces[i].count;
@@ -90,7 +90,7 @@ class repeated_keys_sorter {
 
   /// Heavy values with their counts; the light keys lie in `light`, piece by piece from each piece's begin on.
   struct filtered {
-    std::vector<piece> pieces;
+    piece_list pieces;
     std::vector<std::uint64_t> light_counts;  ///< [piece]
     std::vector<std::uint64_t> heavy_counts;  ///< [value]
   };
@@ -135,7 +135,7 @@ class repeated_keys_sorter {
     return found;
   }
 
-  /// Moves the light keys of all pieces together; returns how many they are.
+  /// Moves the light keys of all pieces together; returns how many they are. Where it throws it has moved nothing.
   std::uint64_t gather_light(const K* light, const filtered& found, K* together) {
     std::vector<std::uint64_t> positions(found.pieces.size());
     std::uint64_t position = 0;
@@ -149,12 +149,26 @@ class repeated_keys_sorter {
     return position;
   }
 
+  /// Light keys, then a run of one heavy key.
+  struct stretch {
+    std::uint64_t end = 0;        ///< in the result
+    std::uint64_t light_end = 0;  ///< of its light keys, among all of them
+    std::uint64_t run_count = 0;
+    K key = 0;
+  };
+  /// Returns the memory that write_merged() takes.
+  [[nodiscard]] std::vector<stretch> room_for_stretches(const heavy_values<K>& heavy) const {
+    std::vector<stretch> stretches;
+    stretches.reserve(heavy.values().size() + 1);
+    return stretches;
+  }
+
   /// Merges sorted light keys with the runs of heavy ones. `result` does not overlap `light`.
   void write_merged(const K* light, std::uint64_t num_light, const heavy_values<K>& heavy, const filtered& found,
-                    K* result, std::uint64_t num_keys) {
-    std::vector<stretch> stretches = stretches_of(light, num_light, heavy, found.heavy_counts);
+                    std::vector<stretch>& stretches, K* result, std::uint64_t num_keys) {
+    list_stretches(light, num_light, heavy, found.heavy_counts, stretches);
     const bool stream = num_keys * sizeof(K) >= limits_.stream_bytes;
-    const std::vector<piece> pieces = cut(num_keys);
+    const piece_list pieces = cut(num_keys);
     team_.for_each(pieces.size(), [&](std::uint64_t i) {
       std::uint64_t at = pieces[i].begin;
       const std::uint64_t stop = at + pieces[i].count;
@@ -171,17 +185,8 @@ class repeated_keys_sorter {
   }
 
  private:
-  /// Light keys, then a run of one heavy key.
-  struct stretch {
-    std::uint64_t end = 0;        ///< in the result
-    std::uint64_t light_end = 0;  ///< of its light keys, among all of them
-    std::uint64_t run_count = 0;
-    K key = 0;
-  };
-
-  [[nodiscard]] std::vector<stretch> stretches_of(const K* light, std::uint64_t num_light, const heavy_values<K>& heavy,
-                                                  const std::vector<std::uint64_t>& heavy_counts) const {
-    std::vector<stretch> stretches;
+  void list_stretches(const K* light, std::uint64_t num_light, const heavy_values<K>& heavy,
+                      const std::vector<std::uint64_t>& heavy_counts, std::vector<stretch>& stretches) const {
     std::uint64_t before = 0;  // heavy keys so far
     const K* from = light;
     for (std::size_t v = 0; v < heavy.values().size(); ++v) {
@@ -193,7 +198,6 @@ class repeated_keys_sorter {
       stretches.push_back({light_end + before, light_end, heavy_counts[v], value.key});
     }
     stretches.push_back({num_light + before, num_light, 0, K{0}});
-    return stretches;
   }
 
   static void write_run(K* to, std::uint64_t count, K key, bool stream) {
@@ -205,7 +209,7 @@ class repeated_keys_sorter {
     }
   }
 
-  [[nodiscard]] std::vector<piece> cut(std::uint64_t num_keys) const {
+  [[nodiscard]] piece_list cut(std::uint64_t num_keys) const {
     return cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
   }
 

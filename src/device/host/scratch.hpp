@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 namespace spansort::device::host {
 
@@ -63,5 +64,13 @@ struct worker_scratch {
                                               (std::uint64_t{24} << max_digit_bits) +
                                               (std::uint64_t{4} << max_digit_bits) * max_local_digits;
 };
+
+/// Returns where a thread notes the destinations of a digit's buckets, 16 bytes each at most, while it partitions.
+template <class T>
+[[nodiscard]] T* destinations_in(worker_scratch& scratch) noexcept {
+  static_assert(sizeof(T) << max_digit_bits <= (sizeof(std::uint32_t) << max_digit_bits) * max_local_digits);
+  static_assert(std::is_trivially_copyable_v<T>);
+  return reinterpret_cast<T*>(scratch.digit_counts.get());
+}
 
 }  // namespace spansort::device::host

@@ -88,7 +88,7 @@ void sort_with(const shared_call& call) {
 
 /// Writes 0, 1, 2 and so on, or the same the other way round.
 template <class V>
-void count_up(workers& team, const std::vector<piece>& pieces, V* indices, std::uint64_t num_keys, bool reversed) {
+void count_up(workers& team, const piece_list& pieces, V* indices, std::uint64_t num_keys, bool reversed) {
   team.for_each(pieces.size(), [&](std::uint64_t p) {
     const std::uint64_t end = pieces[p].begin + pieces[p].count;
     for (std::uint64_t i = pieces[p].begin; i < end; ++i) {
@@ -100,7 +100,7 @@ void count_up(workers& team, const std::vector<piece>& pieces, V* indices, std::
 /// Sorts a copy of the keys, and their positions with them. Those of narrow keys travel as 32 bits, to move
 /// fewer bytes.
 template <class K, class V>
-void sort_copy(const shared_call& call, const std::vector<piece>& pieces, const K* keys, V* indices) {
+void sort_copy(const shared_call& call, const piece_list& pieces, const K* keys, V* indices) {
   constexpr bool narrows = sizeof(K) <= 4 && sizeof(V) == 8;
   using position = std::conditional_t<narrows, value4, V>;
   shared_call sorted = call;
@@ -128,7 +128,7 @@ void sort_copy(const shared_call& call, const std::vector<piece>& pieces, const 
 template <class K, class V>
 void argsort_with(const shared_call& call, const K* keys, V* indices) {
   const auto codec = call.shape.codec.of<K>();
-  const std::vector<piece> pieces = cut_into_pieces(call.num_keys, call.team.num_threads(), sort_limits{}.piece_keys);
+  const piece_list pieces = cut_into_pieces(call.num_keys, call.team.num_threads(), sort_limits{}.piece_keys);
   const order_flags first = look_at_first(codec, keys, call.num_keys);
   const order_flags order =
       is_settled(first) ? find_order(call.team, codec, pieces, keys) : order_flags{false, false, false};

@@ -70,7 +70,7 @@ struct sort_call {
     return std::min(in_cache::max_keys, 8 * limits.bucket_bytes / record_bytes);
   }
 
-  [[nodiscard]] std::vector<piece> cut(std::uint64_t num_keys) const {
+  [[nodiscard]] piece_list cut(std::uint64_t num_keys) const {
     return cut_into_pieces(num_keys, team.num_threads(), limits.piece_keys);
   }
   [[nodiscard]] repeated_keys_sorter<K, Order> repeated() { return {team, order, limits}; }

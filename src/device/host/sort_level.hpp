@@ -24,18 +24,29 @@ struct piece {
   std::uint64_t count = 0;
 };
 
-[[nodiscard]] inline std::vector<piece> cut_into_pieces(std::uint64_t num_keys, unsigned num_threads,
-                                                        std::uint64_t piece_keys) {
+/// Pieces of an input, as equal as can be. A list of them takes no memory, for memory may end while they are moved.
+class piece_list {
+ public:
+  piece_list() = default;
+  piece_list(std::uint64_t num_keys, std::uint64_t num_pieces)
+      : num_pieces_(num_pieces), share_(num_keys / num_pieces), rest_(num_keys % num_pieces) {}
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return num_pieces_; }
+  [[nodiscard]] piece operator[](std::uint64_t i) const noexcept {
+    return {i * share_ + std::min(i, rest_), share_ + (i < rest_ ? 1 : 0)};
+  }
+
+ private:
+  std::uint64_t num_pieces_ = 0;
+  std::uint64_t share_ = 0;
+  std::uint64_t rest_ = 0;
+};
+
+[[nodiscard]] inline piece_list cut_into_pieces(std::uint64_t num_keys, unsigned num_threads,
+                                                std::uint64_t piece_keys) {
   // Four a thread, so that a late thread costs a quarter of its share; one thread needs no more than one.
   const std::uint64_t most = num_threads == 1 ? 1 : std::uint64_t{num_threads} * 4;
-  const std::uint64_t num_pieces = std::clamp<std::uint64_t>(num_keys / piece_keys, 1, most);
-  std::vector<piece> pieces(num_pieces);
-  for (std::uint64_t i = 0; i < num_pieces; ++i) {
-    const std::uint64_t share = num_keys / num_pieces;
-    const std::uint64_t rest = num_keys % num_pieces;
-    pieces[i] = {i * share + std::min(i, rest), share + (i < rest ? 1 : 0)};
-  }
-  return pieces;
+  return {num_keys, std::clamp<std::uint64_t>(num_keys / piece_keys, 1, most)};
 }
 
 /// Counts of one digit, piece by piece.
@@ -44,7 +55,7 @@ struct level_counts {
   level_digit<K> digit;
   unsigned differing_end = 0;  ///< keys agree in the bits from here up
   order_flags order;           ///< of the whole input; all false when nobody looked
-  std::vector<piece> pieces;
+  piece_list pieces;
   std::vector<std::uint64_t> counts;  ///< [piece][bucket]
 
   [[nodiscard]] std::uint64_t* of_piece(std::uint64_t i) noexcept { return counts.data() + i * digit.num_buckets(); }
@@ -94,7 +105,7 @@ template <class K>
 
 /// Joins the orders of pieces, and compares the keys on both sides of each bound between two of them.
 template <class K, class Order>
-[[nodiscard]] order_flags join_orders(const Order& order, const K* keys, const std::vector<piece>& pieces,
+[[nodiscard]] order_flags join_orders(const Order& order, const K* keys, const piece_list& pieces,
                                       const std::vector<look_result<K>>& found) {
   order_flags joined;
   for (std::size_t i = 0; i < pieces.size(); ++i) {

@@ -6,6 +6,8 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -15,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/shares.hpp"
 #include "device/host/parked_threads.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/topology.hpp"
@@ -45,21 +48,21 @@ class workers {
   }
 
   /// Calls task(i, scratch), or task(i) where that is what it takes, for i in [0, num_tasks), in any order, on all
-  /// threads; returns when all are done. Tasks that take no scratch need none to be prepared.
+  /// threads; returns when all are done. Tasks that take no scratch need none to be prepared. Throws what a task throws
+  /// and nothing else: what threads have no memory to share, the calling thread does alone.
   template <class Task>
   void for_each(std::uint64_t num_tasks, const Task& task) {
     if (num_tasks == 0) return;
     if (num_tasks == 1 || num_threads_ == 1) return run_here(num_tasks, task);
-    if (helpers_ != nullptr) return share_out(num_tasks, task);
-    arena_.execute([&] {
-      tbb::parallel_for(
-          tbb::blocked_range<std::uint64_t>(0, num_tasks, 1),
-          [&](const tbb::blocked_range<std::uint64_t>& range) {
-            const auto thread = static_cast<std::size_t>(tbb::this_task_arena::current_thread_index());
-            for (std::uint64_t i = range.begin(); i != range.end(); ++i) run_task(task, i, thread);
-          },
-          tbb::simple_partitioner());
-    });
+    shared_tasks<Task> shared(*this, num_tasks, task, helpers_ == nullptr ? num_threads_ : 1);
+    if (helpers_ != nullptr) {
+      helpers_->open({shared_tasks<Task>::help, &shared});
+      shared.take(0);
+      helpers_->close();
+    } else {
+      take_in_arena(shared);
+    }
+    if (shared.failure != nullptr) std::rethrow_exception(shared.failure);
   }
 
  private:
@@ -70,13 +73,32 @@ class workers {
     for (std::uint64_t i = 0; i < num_tasks; ++i) run_task(task, i, 0);
   }
 
-  /// Tasks that the caller and its helpers take one after the other.
+  /// Tasks that the caller and other threads take one after the other: each from a share of neighbouring ones that is
+  /// its own, as long as that lasts, and then from the others'.
   template <class Task>
   struct shared_tasks {
+    static constexpr std::uint64_t most_shares = 64;
+    struct alignas(64) share {
+      std::atomic<std::uint64_t> next = 0;
+      std::uint64_t end = 0;
+    };
+
+    shared_tasks(workers& of_team, std::uint64_t all_tasks, const Task& each, std::uint64_t wanted_shares)
+        : team(of_team),
+          num_tasks(all_tasks),
+          task(each),
+          num_shares(std::min({wanted_shares, all_tasks, most_shares})) {
+      for (std::uint64_t s = 0; s < num_shares; ++s) {
+        shares[s].next = base::share_begin(num_tasks, num_shares, s);
+        shares[s].end = base::share_begin(num_tasks, num_shares, s + 1);
+      }
+    }
+
     workers& team;
     std::uint64_t num_tasks;
     const Task& task;
-    std::atomic<std::uint64_t> next = 0;
+    std::uint64_t num_shares;
+    std::array<share, most_shares> shares;
     std::exception_ptr failure = nullptr;
     std::atomic<bool> has_failed = false;
 
@@ -86,21 +108,34 @@ class workers {
     }
     void take(unsigned thread) noexcept {
       try {
-        for (std::uint64_t i = next++; i < num_tasks; i = next++) team.run_task(task, i, thread);
+        for (std::uint64_t s = 0; s < num_shares; ++s) {
+          share& own = shares[(thread + s) % num_shares];
+          for (std::uint64_t i = own.next++; i < own.end && !has_failed; i = own.next++) {
+            team.run_task(task, i, thread);
+          }
+        }
       } catch (...) {
         if (!has_failed.exchange(true)) failure = std::current_exception();
-        next = num_tasks;
       }
     }
   };
 
   template <class Task>
-  void share_out(std::uint64_t num_tasks, const Task& task) {
-    shared_tasks<Task> shared{*this, num_tasks, task};
-    helpers_->open({shared_tasks<Task>::help, &shared});
+  void take_in_arena(shared_tasks<Task>& shared) {
+    try {
+      arena_.execute([&] {
+        // A group of its own: when the caller's tasks are cancelled, this work must not be left half done.
+        tbb::task_group_context own(tbb::task_group_context::isolated);
+        const auto num_takers = static_cast<unsigned>(std::min<std::uint64_t>(num_threads_, shared.num_tasks));
+        tbb::parallel_for(
+            0U, num_takers,
+            [&](unsigned) { shared.take(static_cast<unsigned>(tbb::this_task_arena::current_thread_index())); },
+            tbb::simple_partitioner(), own);
+      });
+    } catch (...) {
+      // Tasks throw nothing here: oneTBB had no memory, or no thread.
+    }
     shared.take(0);
-    helpers_->close();
-    if (shared.failure != nullptr) std::rethrow_exception(shared.failure);
   }
 
   template <class Task>

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/tasks_or_alone.hpp"
 #include "device/host/local_sort/local_sort.hpp"
 #include "device/host/local_sort/sort_segments.hpp"
+#include "device/host/merge_alone.hpp"
 #include "device/host/partition_records.hpp"
 #include "device/lsd_digits.hpp"
 
@@ -27,9 +29,21 @@ class reduce_then_scan_sorter {
       : work_(work), order_(codec), outcome_(outcome) {}
 
   split sort(const sorted_segment<K, V>& segment) {
-    parts_ = work_.cut(segment.count);
     split from = segment.source;
     split to = segment.alternate;
+    // The passes so far are stable, so what is left to do is the whole sort again.
+    base::in_tasks_or_alone([&] { pass_by_pass(segment, from, to); },
+                            [&] {
+                              work_.source_is_overwritten();
+                              merge_sort_alone(order_, from, to, from, segment.count, segment.bits.begin);
+                            });
+    return from;
+  }
+
+ private:
+  /// `from` holds all records whenever memory may end.
+  void pass_by_pass(const sorted_segment<K, V>& segment, split& from, split& to) {
+    parts_ = work_.cut(segment.count);
     for (const keys::digit_position position : lsd_digits(segment.bits, work_.digit_bits(published_digit_bits))) {
       const bit_digit<K> digit(position);
       counts_.assign(parts_.size() * digit.num_buckets(), 0);
@@ -43,10 +57,7 @@ class reduce_then_scan_sorter {
       ++outcome_.num_passes;
       outcome_.bytes_moved += segment.count * (sizeof(K) + 2 * (sizeof(K) + value_bytes_of<V>));
     }
-    return from;
   }
-
- private:
   void upsweep(split from, const bit_digit<K>& digit) {
     work_.team().for_each(parts_.size(), [&](std::uint64_t p) {
       count_digits(order_, from.keys + parts_[p].begin, parts_[p].count, digit,
@@ -67,11 +78,11 @@ class reduce_then_scan_sorter {
   void downsweep(split from, split to, std::uint64_t num_keys, const bit_digit<K>& digit) {
     const bool stream = work_.streams(num_keys * (sizeof(K) + value_bytes_of<V>));
     work_.team().for_each(parts_.size(), [&](std::uint64_t p, worker_scratch& scratch) {
-      std::vector<split> destinations(digit.num_buckets());
+      split* const destinations = destinations_in<split>(scratch);
       for (std::uint64_t b = 0; b < digit.num_buckets(); ++b) {
         destinations[b] = to + counts_[p * digit.num_buckets() + b];
       }
-      partition_records(order_, scratch, stream, from + parts_[p].begin, parts_[p].count, digit, destinations.data());
+      partition_records(order_, scratch, stream, from + parts_[p].begin, parts_[p].count, digit, destinations);
       work_.advance(parts_[p].count);
     });
   }
@@ -79,7 +90,7 @@ class reduce_then_scan_sorter {
   sort_work& work_;
   Order order_;
   local_sort_outcome& outcome_;
-  std::vector<piece> parts_;
+  piece_list parts_;
   std::vector<std::uint64_t> counts_;  ///< [part][bucket], then where each part's records of a bucket begin
 };
 

@@ -19,6 +19,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/tasks_or_alone.hpp"
 #include "device/host/local_sort/local_sort.hpp"
 #include "device/host/local_sort/sort_segments.hpp"
 
@@ -128,14 +129,21 @@ class paradis_sorter {
   }
 
   void number(const records& all, std::uint64_t num_keys) {
-    const std::vector<piece> pieces = work_.cut(num_keys);
+    const piece_list pieces = work_.cut(num_keys);
     work_.team().for_each(pieces.size(), [&](std::uint64_t p) {
       for (std::uint64_t i = pieces[p].begin; i < pieces[p].begin + pieces[p].count; ++i) all.indices[i] = i;
     });
   }
 
+  /// Sorts also where memory ends: that may happen between steps, when all records are in the array, and one thread,
+  /// which needs no memory, then starts anew.
   void sort_on_all_threads(const records& all, std::uint64_t num_keys, remaining_bits bits) {
     if (num_keys < 2 || bits.empty()) return;
+    base::in_tasks_or_alone([&] { split_on_all_threads(all, num_keys, bits); },
+                            [&] { sort_on_one_thread(all, num_keys, bits); });
+  }
+
+  void split_on_all_threads(const records& all, std::uint64_t num_keys, remaining_bits bits) {
     const extended_digit digit = digit_at(bits);
     stripes rest = buckets_of(count_on_all_threads(all, num_keys, digit));
     const stripes buckets = rest;
@@ -214,7 +222,7 @@ class paradis_sorter {
   }
 
   [[nodiscard]] counts count_on_all_threads(const records& all, std::uint64_t num_keys, const extended_digit& digit) {
-    const std::vector<piece> pieces = work_.cut(num_keys);
+    const piece_list pieces = work_.cut(num_keys);
     std::vector<counts> of_pieces(pieces.size());
     work_.team().for_each(pieces.size(), [&](std::uint64_t p) {
       add_counts(all + pieces[p].begin, pieces[p].count, digit, of_pieces[p]);

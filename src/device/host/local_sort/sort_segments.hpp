@@ -24,7 +24,7 @@ class sort_work {
   [[nodiscard]] unsigned num_threads() const { return with_.team.num_threads(); }
   /// Returns the widest digit that was asked for, else `own`.
   [[nodiscard]] unsigned digit_bits(unsigned own) const { return digit_bits_ == 0 ? own : digit_bits_; }
-  [[nodiscard]] std::vector<piece> cut(std::uint64_t num_keys) const {
+  [[nodiscard]] piece_list cut(std::uint64_t num_keys) const {
     return cut_into_pieces(num_keys, num_threads(), with_.limits.piece_keys);
   }
   /// Returns whether so much output is written past the caches.
@@ -62,7 +62,7 @@ struct sorted_segment {
 template <class K, class V>
 void copy_records(const sort_work& work, split_records<K, V> from, split_records<K, V> to, std::uint64_t count) {
   if (from.keys == to.keys) return;
-  const std::vector<piece> pieces = work.cut(count);
+  const piece_list pieces = work.cut(count);
   work.team().for_each(pieces.size(), [&](std::uint64_t i) {
     const piece p = pieces[i];
     std::copy_n(from.keys + p.begin, p.count, to.keys + p.begin);
