@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cuts tables into ranges of one order: rows are sampled, splitters found, and sorted tables cut at them.
 
-A row is its key, its block and its position in it, so that no two rows are equal: where all keys are the same one, ranges
-are of one size still, and the whole is stable. Tables are pyarrow's.
+A row is its key, its block and its position in it, so that no two rows are equal: where all keys are the same one,
+ranges are of one size still, and the whole is stable. Tables are pyarrow's.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Splitters(NamedTuple):
 
 
 def sample(keys: Any, num_samples: int, seed: int) -> Sample:
-    """Return some rows of a block by chance, the same ones for the same seed. `keys` are the columns that are ordered by."""
+    """Return some rows of a block by chance, the same for the same seed. `keys` are the columns that are ordered by."""
     num_rows = keys.num_rows
     if num_rows == 0:
         return Sample(None, np.empty(0, "int64"), 0)
@@ -62,9 +62,29 @@ def sample(keys: Any, num_samples: int, seed: int) -> Sample:
 
 
 def concatenated(tables: Sequence[Any]) -> Any:
-    """Return one table of the rows of all; a dictionary's values are the same in all its chunks."""
+    """
+    Return one table of the rows of all; a dictionary's values are the same in all its chunks.
+
+    The places of an ordered dictionary's values are their order, so those of all chunks must be one: else a ValueError.
+    """
     whole = pa.concat_tables(tables, promote_options="default")
-    return whole.unify_dictionaries() if any(pa.types.is_dictionary(field.type) for field in whole.schema) else whole
+    dictionaries = [field for field in whole.schema if pa.types.is_dictionary(field.type)]
+    for field in dictionaries:
+        chunks = whole.column(field.name).chunks
+        if field.type.ordered and any(not chunk.dictionary.equals(chunks[0].dictionary) for chunk in chunks[1:]):
+            raise ValueError(f"column '{field.name}': its blocks have different ordered dictionaries")
+    return whole.unify_dictionaries() if dictionaries else whole
+
+
+def uneven(samples: Sequence[Sample], num_samples: int) -> dict[int, int]:
+    """Return the blocks that have too few of all samples for their rows, and how many they should have."""
+    num_rows = sum(found.num_rows for found in samples)
+    wanted = {number: -(-num_samples * found.num_rows // max(1, num_rows)) for number, found in enumerate(samples)}
+    return {
+        number: count
+        for number, count in wanted.items()
+        if min(count, samples[number].num_rows) > 2 * len(samples[number].positions)
+    }
 
 
 def taken(table: Any, rows: Array, threads: int) -> Any:
@@ -135,6 +155,7 @@ def sort_and_cut(block: Any, number: int, splitters: Splitters, order: Order, th
     num_ranges = len(splitters.blocks) + 1
     if block.num_rows == 0:
         return [block] * num_ranges
+    block = concatenated([block])
     positions = order.argsort(block, threads)
     done = taken(block, positions, threads)
     begins = [0, *cuts(done.select(order.names), positions, number, splitters, order).tolist(), block.num_rows]
@@ -220,6 +241,6 @@ def key_of_rank(rank: int, bracket: Bracket, found: Sequence[Between]) -> Any:
 
 
 def merge(pieces: Sequence[Any], order: Order, threads: int) -> Any:
-    """Return the rows of one range of all blocks in order. The pieces are sorted again, which is faster than a merge."""
+    """Return the rows of one range of all blocks in order. To sort the pieces again is faster than to merge them."""
     table = concatenated([piece for piece in pieces if piece.num_rows > 0] or pieces[:1])
     return taken(table, order.argsort(table, threads), threads) if table.num_rows > 1 else table

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files read in parts and written whole: Parquet by row groups, Arrow IPC by batches, records of a fixed width by ranges."""
+"""Files read in parts and written whole: Parquet by row groups, Arrow IPC by batches, records by ranges."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _fixed(rows: Any) -> Any:
 
 
 def files_of(inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Return the files that are named: files, folders, whose files are taken by name, and patterns such as ``a-*.parquet``."""
+    """Return the files that are named: files, folders, whose files are taken by name, patterns as ``a-*.parquet``."""
     given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     files: list[str] = []
     for path in [os.fspath(each) for each in given]:
@@ -100,7 +100,7 @@ def _groups(sizes: Sequence[int], part_bytes: int) -> list[tuple[int, int]]:
 
 
 def parts_of(path: str, file_format: str, layout: Records | None, part_bytes: int) -> list[Part]:
-    """Return the parts of a file, each of about `part_bytes` in memory, as far as its row groups or batches allow."""
+    """Return the parts of a file, each of about `part_bytes` of it, as far as its row groups or batches allow."""
     if layout is not None:
         num_bytes = os.stat(path).st_size
         count, rest = divmod(num_bytes, layout.num_bytes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorts of datasets and files on a Ray cluster, as it is: three kinds of tasks, which Ray places, spills and runs again.
+"""Sorts of datasets and files on a Ray cluster: three kinds of tasks, which Ray places, spills and runs again.
 
     import ray, spansort.ray
     dataset = ray.data.read_parquet("trips/")
@@ -9,8 +9,8 @@
 2. ``spansort.sort_and_cut``: a block in order, cut at the splitters into a piece for each range.
 3. ``spansort.merge``: the pieces of one range in order: a block of the result.
 
-That is the shuffle of Exoshuffle (arXiv 2203.05072) in its simplest form: as many objects as blocks times ranges. A task
-that was lost with its worker, or whose result was lost with its node, is run again by Ray, alone, and makes the same.
+That is the shuffle of Exoshuffle (arXiv 2203.05072) in its simplest form: as many objects as blocks times ranges. A
+task that was lost with its worker, or whose result was lost with its node, is run again by Ray, alone, and makes the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from . import _ranges, _ray_files
 from ._errors import BadInputError
 from ._ranges import Order
 from ._sort import sort as sort_array
+from ._statistics import quantile
 from ._tables import By, columns_of
 
 __all__ = ["quantiles", "sort", "sort_files"]
@@ -76,6 +77,8 @@ def _sort_column(block: Any, on: str, threads: int) -> Any:
     if block.num_rows == 0:
         return np.empty(0), _ranges.run_sample(np.empty(0), 0, 1)
     column = block.column(on)
+    if pa.types.is_null(column.type):
+        return np.empty(0), _ranges.run_sample(np.empty(0), 0, 1)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise TypeError(f"quantiles: column '{on}' is of {column.type}, which is no number")
     run = sort_array(column.drop_null().combine_chunks().to_numpy(zero_copy_only=False), threads=threads)
@@ -88,6 +91,12 @@ def _between(run: Any, brackets: Sequence[_ranges.Bracket]) -> list[_ranges.Betw
     return [_ranges.between(run, bracket) for bracket in brackets]
 
 
+def _interpolated(low: Any, high: Any, fraction: float, method: str) -> float:
+    """Return a quantile between two neighbours, in float64: integers overflow, and infinities have no difference."""
+    pair = np.array([low, high], "float64")
+    return float(pair[0] if pair[0] == pair[1] else quantile(pair, fraction, method=method))
+
+
 def _task(function: Any, options: _Options, **more: Any) -> Any:
     return ray.remote(function).options(name=f"spansort.{function.__name__.strip('_')}", **{**options, **more})
 
@@ -98,9 +107,14 @@ def _threads(options: _Options) -> int:
 
 def _ranges_of(sources: Sequence[Any], order: Order, num_ranges: int, options: _Options) -> list[list[Any]]:
     """Return references to the pieces of each range, in the order of the blocks."""
-    num_samples = -(-_ranges.SAMPLES_A_RANGE * num_ranges // len(sources))
+    num_samples = _ranges.SAMPLES_A_RANGE * num_ranges
     take_sample = _task(_sample, options)
-    samples = ray.get([take_sample.remote(source, order, num_samples, i) for i, source in enumerate(sources)])
+    even = -(-num_samples // len(sources))
+    samples = ray.get([take_sample.remote(source, order, even, i) for i, source in enumerate(sources)])
+    larger = _ranges.uneven(samples, num_samples)
+    again = [take_sample.remote(sources[i], order, count, i) for i, count in larger.items()]
+    for i, found in zip(larger, ray.get(again)):
+        samples[i] = found
     splitters = _ranges.find_splitters(samples, num_ranges, order)
     if splitters is None:
         return []
@@ -123,8 +137,8 @@ def sort(
     Return a dataset's rows in the order of columns, stable.
 
     Blocks until all is sorted. Ray holds the blocks, the pieces and the result in its object store and spills what does
-    not fit; a task needs some three times the memory of its block. Rows with equal keys keep the order in which Ray gives
-    the blocks, which is that of the source where ``DataContext.execution_options.preserve_order`` is set.
+    not fit; a task needs some five times the memory of its block. Rows with equal keys keep the order in which Ray
+    gives the blocks, which is that of the source where ``DataContext.execution_options.preserve_order`` is set.
 
     Parameters
     ----------
@@ -165,7 +179,7 @@ def sort(
     merged = []
     while ranges:  # a piece that nobody names any more is freed when its range is merged
         merged.append(merge.remote(order, _threads(options), *ranges.pop(0)))
-    return ray.data.from_arrow_refs(merged) if merged else dataset
+    return ray.data.from_arrow_refs(merged) if merged else dataset.materialize()
 
 
 def sort_files(
@@ -186,8 +200,8 @@ def sort_files(
     """
     Sort files into a folder of files that are in order one after the other, stable.
 
-    Tasks read the inputs and write the outputs, so that the files lie where all nodes see them; of the inputs nothing is
-    put into the object store but keys, a sample, and the pieces on their way. Blocks until all is written. Outputs have
+    Tasks read the inputs and write the outputs, so that the files lie where all nodes see them; of the inputs nothing
+    is put into the object store but keys, a sample, and the pieces on their way. Blocks until all is written. Outputs have
     hidden names until all of them are whole; then they are given theirs.
 
     Parameters
@@ -206,7 +220,7 @@ def sort_files(
     num_files : int, optional
         Of the output; by default one for each part that is read.
     part_bytes : int, optional
-        How much one task reads, about; a row group at least.
+        How much of its file one task reads, about; a row group at least. In memory Parquet may be many times as large.
     ray_remote_args
         As :func:`sort`.
 
@@ -253,27 +267,31 @@ def sort_files(
     hidden = f".spansort-{secrets.token_hex(8)}-"
     write = _task(_write, options)
     writing = []
+    results: list[str] = []
+    is_done = False
     try:
         for name in names:
             prefix = os.path.join(folder, hidden + name)
             writing.append(write.remote(prefix, found, order, _threads(options), *ranges.pop(0)))
-        written = ray.get(writing)
-        results = [os.path.join(folder, name) for name in names]
-        for path, result in zip(written, results):
-            os.rename(path, result)
+        for path, name in zip(ray.get(writing), names):
+            os.rename(path, os.path.join(folder, name))
+            results.append(os.path.join(folder, name))
+        is_done = True
     finally:
         _end(writing)
         for name in os.listdir(folder):
             if name.startswith(hidden):
                 os.unlink(os.path.join(folder, name))
+        for path in [] if is_done else results:
+            os.unlink(path)
     return results
 
 
 def _end(tasks: Sequence[Any]) -> None:
-    """Cancel what still runs, and wait until it does not."""
+    """End the workers of what still runs, and wait until they have ended."""
     _, running = ray.wait(list(tasks), num_returns=len(tasks), timeout=0) if tasks else ([], [])
     for task in running:
-        ray.cancel(task)
+        ray.cancel(task, force=True)
     if running:
         ray.wait(running, num_returns=len(running), timeout=60)
 
@@ -309,7 +327,7 @@ def quantiles(
     Returns
     -------
     float64 or ndarray of float64
-        As ``numpy.quantile`` of the whole column has them.
+        As :func:`spansort.quantile` of the whole column has them.
 
     Raises
     ------
@@ -349,12 +367,14 @@ def quantiles(
             for i, (rank, bracket) in enumerate(zip(ranks.tolist(), brackets))}  # fmt: skip
     result = np.empty(wanted.shape)
     for at, place in np.ndenumerate(places):
-        pair = [keys[int(np.floor(place))], keys[int(np.ceil(place))]]
-        result[at] = np.quantile(np.array(pair), place - np.floor(place), method=cast(Any, method))
+        low, high = keys[int(np.floor(place))], keys[int(np.ceil(place))]
+        result[at] = _interpolated(low, high, float(place - np.floor(place)), method)
     return result[()]
 
 
-def _layout(record_bytes: int | None, key_bytes: int | None, key_offset: int, by: By | None) -> _ray_files.Records | None:
+def _layout(
+    record_bytes: int | None, key_bytes: int | None, key_offset: int, by: By | None
+) -> _ray_files.Records | None:
     if record_bytes is None and key_bytes is None:
         if by is None:
             raise TypeError("sort_files: by, or record_bytes and key_bytes, are expected")

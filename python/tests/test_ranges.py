@@ -21,6 +21,8 @@ from spansort import Column, _ranges  # noqa: E402
 def sorted_ranges(blocks: list[Any], num_ranges: int, order: _ranges.Order, samples: int = 64) -> list[Any]:
     """Return the ranges that the blocks have together, as the tasks of a cluster make them."""
     sampled = [_ranges.sample(b.select(order.names), samples, i) for i, b in enumerate(blocks)]
+    for i, count in _ranges.uneven(sampled, samples * len(blocks)).items():
+        sampled[i] = _ranges.sample(blocks[i].select(order.names), count, i)
     splitters = _ranges.find_splitters(sampled, num_ranges, order)
     if splitters is None:
         return []
@@ -68,6 +70,30 @@ def test_ranges_are_of_about_one_size_however_often_a_key_is_there(num_values, s
     ranges = sorted_ranges(blocks, 4, _ranges.Order([Column("a")]), _ranges.SAMPLES_A_RANGE)
     assert sum(r.num_rows for r in ranges) == sum(sizes)
     assert max(r.num_rows for r in ranges) < 1.25 * sum(sizes) / 4
+
+
+def test_one_large_block_among_small_ones() -> None:
+    sizes = [200_000, *[10] * 199]
+    blocks = blocks_of(sizes, 1 << 40, np.random.default_rng(SEED))
+    ranges = sorted_ranges(blocks, 200, _ranges.Order([Column("a")]), _ranges.SAMPLES_A_RANGE)
+    assert max(r.num_rows for r in ranges) < 1.25 * sum(sizes) / 200
+
+
+def test_dictionaries_of_chunks_may_differ() -> None:
+    chunks = [pa.array(words).dictionary_encode() for words in (["b", "a"], ["c", "a"])]
+    ranges = sorted_ranges([pa.table({"a": pa.chunked_array(chunks)})], 2, _ranges.Order([Column("a")]))
+    assert pa.concat_tables(r.cast(pa.schema({"a": pa.string()})) for r in ranges)["a"].to_pylist() == list("aabc")
+
+
+def test_ordered_dictionaries_must_be_one() -> None:
+    def block(values: list[str]) -> Any:
+        codes = pa.array([0, 1], "int32")
+        return pa.table({"a": pa.DictionaryArray.from_arrays(codes, pa.array(values), ordered=True)})
+
+    order = _ranges.Order([Column("a")])
+    with pytest.raises(ValueError, match="column 'a': its blocks have different ordered dictionaries"):
+        sorted_ranges([block(["low", "high"]), block(["high", "low"])], 2, order)
+    assert sum(r.num_rows for r in sorted_ranges([block(["low", "high"])] * 2, 2, order)) == 4
 
 
 def test_dictionaries_of_blocks_may_differ() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorts on Ray's own engine: workers killed in each kind of task, a node lost, more data than the object store holds."""
+"""Sorts on Ray's own engine: workers killed in each kind of task, a lost node, more data than the store holds."""
 
 from __future__ import annotations
 
@@ -166,10 +166,21 @@ def test_quantiles(cluster: None, dtype: str) -> None:
     assert spansort.ray.quantiles(dataset, "x", 0.3, method="lower") == np.quantile(keys, 0.3, method="lower")
 
 
+def test_quantiles_of_extreme_keys(cluster: None) -> None:
+    def median_of(keys: Any) -> float:
+        return float(spansort.ray.quantiles(ray.data.from_arrow(pa.table({"x": keys})), "x", 0.5))
+
+    assert median_of(np.array([-128, 127], "int8")) == -0.5
+    assert median_of(np.array([-(2**63), 2**63 - 1])) == 0.0
+    assert median_of(np.array([1.0, np.inf, np.inf])) == np.inf
+
+
 def test_quantiles_of_nan_and_null(cluster: None) -> None:
     dataset = of_blocks(pa.table({"x": pa.array([1.0, None, np.nan, 3.0] * 3)}), 3)
     assert np.isnan(spansort.ray.quantiles(dataset, "x", 0.5))
     assert spansort.ray.quantiles(dataset, "x", [0.5], nan_policy="omit").tolist() == [2.0]
+    some_null = ray.data.from_arrow([pa.table({"x": pa.nulls(2)}), pa.table({"x": [4.0]})])
+    assert spansort.ray.quantiles(some_null, "x", 0.5) == 4.0
     with pytest.raises(spansort.BadInputError, match="3 of the numbers are NaN"):
         spansort.ray.quantiles(dataset, "x", 0.5, nan_policy="raise")
     with pytest.raises(spansort.BadInputError, match="no numbers"):
@@ -222,12 +233,37 @@ def test_killed_writer_leaves_whole_files_alone(cluster: None, tmp_path: Path) -
     assert found.equals(pa.table(spansort.sort_table(table, ["city", "fare"])))
 
 
-def test_failed_write_leaves_nothing(cluster: None, tmp_path: Path) -> None:
-    write_parquet(tmp_path / "in", 2, 1_000)
-    (tmp_path / "in" / "in-1.parquet").write_bytes((tmp_path / "in" / "in-0.parquet").read_bytes()[:-1000])
-    with pytest.raises(Exception, match="in-1.parquet|Parquet"):
-        spansort.ray.sort_files(tmp_path / "in", tmp_path / "out", "fare")
-    assert not (tmp_path / "out").exists() or os.listdir(tmp_path / "out") == []
+def test_failed_read_leaves_nothing(cluster: None, tmp_path: Path) -> None:
+    write_parquet(tmp_path / "in", 2, 20_000)
+    damaged = bytearray((tmp_path / "in" / "in-1.parquet").read_bytes())
+    damaged[4:100] = bytes(96)  # in the first page; the footer is whole
+    (tmp_path / "in" / "in-1.parquet").write_bytes(damaged)
+    with pytest.raises(OSError):
+        spansort.ray.sort_files(tmp_path / "in", tmp_path / "out", "fare", part_bytes=100_000)
+    assert os.listdir(tmp_path / "out") == []
+
+
+def test_failed_name_leaves_no_output(cluster: None, tmp_path: Path) -> None:
+    write_parquet(tmp_path / "in", 2, 20_000)
+    out, in_the_way = tmp_path / "out", "part-00001.parquet"
+    is_over = threading.Event()
+
+    def stand_in_the_way() -> None:
+        while not is_over.is_set():
+            if out.exists() and any(name.startswith(".spansort-") for name in os.listdir(out)):
+                (out / in_the_way).mkdir()
+                return
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=stand_in_the_way)
+    thread.start()
+    try:
+        with pytest.raises(IsADirectoryError):
+            spansort.ray.sort_files(tmp_path / "in", out, "fare", num_files=3)
+    finally:
+        is_over.set()
+        thread.join()
+    assert os.listdir(out) == [in_the_way]
 
 
 def on_new_cluster(test: Callable[[Any, Any], None]) -> None:
