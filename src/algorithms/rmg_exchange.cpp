@@ -164,14 +164,18 @@ void rmg_state::await_round(unsigned rank, unsigned round) {
 
 void rmg_state::exchange_and_sort() {
   begin_exchange();
+  const auto part_in = [&](unsigned r, const device::records& where) {
+    return whole_part{where, output_share(r).count, buffers_[r].spare};
+  };
   if (goes_in_rounds()) {
-    return run_.queue_as_one([&] {
+    run_.queue_as_one([&] {
       place_->begin_overwriting();
       for (unsigned round = 0; round < rounds_.num_rounds(); ++round) {
         exchange_round(round);
         sort_arrived(round);
       }
     });
+    return note_parts([&](unsigned r) { return part_in(r, buffers_[r].owned); });
   }
   if (sort_.others == nullptr) {
     run_.queue_as_one([&] {
@@ -183,9 +187,6 @@ void rmg_state::exchange_and_sort() {
     others_->complete_sources();
     exchange_round(0);
   }
-  const auto part_in = [&](unsigned r, const device::records& where) {
-    return whole_part{where, output_share(r).count, buffers_[r].spare};
-  };
   note_parts(
       [&](unsigned r) { return part_in(r, buffers_[r].lies_in_spare() ? buffers_[r].spare : buffers_[r].owned); });
   place_->finish_exchange(keys_between_own());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/run_reported.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "base/said_of_done.hpp"
@@ -27,16 +28,26 @@ std::string why_picked(const algorithms::choice& chosen, const sort_report& repo
   return chosen.why + "; the input was " + report.input_shape;
 }
 
-/// Runs the driver. Where memory ends after it has begun to overwrite the caller's arrays, the sort is finished without
-/// any; but for records that flow, which somebody may have taken away already.
+/// Finishes a sort that has begun to overwrite the caller's arrays. Returns false where it has not, or cannot be
+/// finished. Records that flow may have been taken away already.
+bool finish_what_has_begun(algorithms::run_context& context, const algorithms::problem& problem) {
+  context.drain();
+  return context.output_has_begun() && problem.flow == nullptr && finish_alone(context, problem);
+}
+
+/// Runs the driver. Where memory ends, or a host device gets no thread for a queue, when it has begun to overwrite the
+/// caller's arrays, the sort is finished without either.
 void run_driver(const algorithms::choice& chosen, algorithms::run_context& context,
                 const algorithms::problem& problem) {
+  const auto is_host = [](const algorithms::rank& r) { return r.device->memory_id() == device::host_memory; };
   try {
     chosen.algorithm->run(context, problem);
   } catch (const std::bad_alloc&) {
-    context.drain();
-    if (!context.output_has_begun() || problem.flow != nullptr) throw;
-    if (!finish_alone(context, problem)) throw device_error("no memory for the rest of the sort");
+    if (finish_what_has_begun(context, problem)) return;
+    if (!context.output_has_begun()) throw;
+    throw device_error("no memory for the rest of the sort");
+  } catch (const device_error&) {
+    if (!std::ranges::all_of(context.ranks(), is_host) || !finish_what_has_begun(context, problem)) throw;
   }
 }
 
