@@ -40,7 +40,8 @@ std::vector<engine> engines_under_test() {
 
 /// Sorts by a sorter that has its workspace, and by one that has none, which begins its threads and takes its memory in
 /// the call.
-void fail_all(const engine& how, const operation& op, key_type type, std::uint64_t num_keys, const distribution& d) {
+void fail_all(const engine& how, const operation& op, key_type type, std::uint64_t num_keys, const distribution& d,
+              bool shows_progress = false) {
   SCOPED_TRACE(describe(op) + " of " + std::to_string(num_keys) + " " + std::string(name(type)) + ", " +
                how.describe());
   sort_job arrays(op, make_oracle(type, num_keys, d, seed_for(4), false));
@@ -50,14 +51,16 @@ void fail_all(const engine& how, const operation& op, key_type type, std::uint64
     if (!has_thrown || op.what == operation::kind::argsort) return has_thrown ? "" : not_done;
     return arrays.diagnose_untouched();
   };
-  sorter kept = how.make_sorter();
+  hooked_options options = how.options();
+  if (shows_progress) options.on_progress = [](const progress&) { return true; };
+  sorter kept = make_sorter(options);
   fail_every_allocation(
       prepare, [&] { arrays.run(kept); }, check);
   if (fails_many()) {
     fail_every_allocation(
         prepare,
         [&] {
-          sorter own = how.make_sorter();
+          sorter own = make_sorter(options);
           arrays.run(own);
         },
         check);
@@ -98,6 +101,16 @@ TEST(FailingMemory, LargerArraysAreSortedOrAsTheyWere) {
     fail_all(shrunken, {operation::kind::keys, 0}, key_type::u64, num_keys, d);
     fail_all(engine{"cpu", "single"}, {operation::kind::keys, 0}, key_type::u32, num_keys, d);
     fail_all(engine{"cpu", "single"}, {operation::kind::pairs, 8}, key_type::u32, num_keys, d);
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Where progress is shown the host waits between steps that are queued together otherwise.
+TEST(FailingMemory, ArraysWhoseProgressIsShownAreSortedOrAsTheyWere) {
+  const test_tuning shrunken{.radix_bits = 3, .epsilon = 0, .host_inline_keys = 1, .host_bucket_bytes = 1024};
+  for (const char* const algorithm : {"single", "rmg", "out_of_core", "het_merge", "p2p_merge"}) {
+    fail_all({"host:2", algorithm, shrunken}, {operation::kind::pairs, 8}, key_type::u32, 1500,
+             {distribution_kind::entropy, 4}, true);
     if (HasFatalFailure()) return;
   }
 }
