@@ -86,7 +86,7 @@ class quicksorter {
       if (least == greatest) return finish_.fill(result_ + begin, end - begin, least);
       if (depth == 0) return sort_by_comparison(keys, begin, end, least, greatest);
       const std::uint64_t num_keys = end - begin;
-      if ((!by_scale || favours_networks()) && num_keys <= 2 * network_size<K>()) {
+      if (favours_networks() && num_keys <= 2 * network_size<K>()) {
         return finish_.sort_two(keys + begin, num_keys, result_ + begin, least, greatest);
       }
       --depth;
