@@ -159,8 +159,8 @@ class supervisor {
     std::fflush(stdout);
   }
 
-  /// A loaded machine may let a case take long. It hangs where it computes next to nothing for as long as a case may take, or
-  /// has not ended after ten times as long.
+  /// A loaded machine may let a case take long. It hangs where it computes next to nothing for as long as a case may
+  /// take, or has not ended after ten times as long.
   void stop_hanging() {
     for (share& each : shares_) {
       if (!each.process || !each.is_in_case || seconds_since(each.moved) < plan_.case_seconds) continue;
