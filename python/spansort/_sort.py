@@ -146,7 +146,7 @@ def sort(
     spansort.DeviceError
         For devices that are not there or fail.
     KeyboardInterrupt
-        Ctrl-C ends a long call within half a second.
+        Ctrl-C ends a long call, but not while it overwrites what it sorts.
 
     Examples
     --------

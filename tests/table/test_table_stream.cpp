@@ -178,6 +178,38 @@ TEST(TableStream, DictionariesOfBatchesBecomeOne) {
   EXPECT_EQ(num_rows, expected.size());
 }
 
+TEST(TableStream, ASmallFirstBatchDoesNotSayHowLargeBlocksAre) {
+  random_words random(seed_for(26));
+  constexpr std::uint64_t num_rows = 4'000;
+  arrow_source source;
+  source.columns.push_back(make_column({.type = key_type::u64, .contents = table_contents::extreme}, num_rows, random));
+  source.chunk_ends = {1, num_rows};
+  sorted_stream sorted;
+  sorted.sort(source, 1, {.memory_limit_bytes = little_memory});
+  // Five runs of 48 KiB, where a row takes 52 bytes, in sixteenths that take a page each, written once or twice.
+  EXPECT_GE(sorted.report.num_runs, 5U);
+  EXPECT_LE(sorted.report.num_runs, 12U);
+  EXPECT_LE(sorted.report.spilled_bytes, std::uint64_t{12} * 24 * 4096);
+  expect_rows(sorted, source, expected_order(source.columns, num_rows));
+}
+
+TEST(TableStream, BatchesAreGivenBackAsTheyAreRead) {
+  random_words random(seed_for(27));
+  constexpr std::uint64_t num_rows = 500;
+  arrow_source source = make_source(random, 4, num_rows, 20);
+  std::int64_t most_unreleased = 0;
+  const auto watch = [&](const progress&) {
+    most_unreleased = std::max(most_unreleased, source.num_unreleased);
+    return true;
+  };
+  sorted_stream sorted;
+  sorted.sort(source, 4, {.memory_limit_bytes = std::uint64_t{1} << 24, .on_progress = watch});
+  EXPECT_EQ(sorted.report.num_runs, 0U);
+  // The schema stays, with a dictionary's in some columns.
+  EXPECT_LE(most_unreleased, 1 + 2 * 4);
+  expect_rows(sorted, source, expected_order(source.columns, num_rows));
+}
+
 /// Open files of this process, those without a name among them.
 std::size_t num_open_files() {
   std::size_t num_files = 0;
@@ -234,6 +266,10 @@ TEST(TableStream, WrongArgumentsAreRefusedAndTheSourceReleased) {
     EXPECT_EQ(output.release, nullptr);
     EXPECT_EQ(source.num_unreleased, 0);
   };
+  ArrowArrayStream input = stream_of(source);
+  const arrow_key by[] = {{"0"}};
+  EXPECT_THROW(sort_stream(&input, by, nullptr), invalid_argument);
+  EXPECT_EQ(input.release, nullptr);
   refused("price", {});
   refused("0", {.memory_limit_bytes = 1000});
   refused("0", {.threads = 1'000'000});

@@ -105,6 +105,22 @@ void own_views(arrow_rows& rows) {
   }
 }
 
+arrow_rows copy_of(const arrow_rows& rows) {
+  arrow_rows copy{.schema = rows.schema, .columns = {}, .num_rows = rows.num_rows};
+  for (std::size_t i = 0; i < rows.columns.size(); ++i) {
+    const column_data& column = rows.columns[i];
+    if (column.layout.kind == column_kind::byte_views) {
+      copy.columns.push_back(with_own_views(column));
+      continue;
+    }
+    column_data nothing = column;  // one chunk alone would stay where it is
+    nothing.num_rows = 0;
+    const column_data both[] = {column, nothing};
+    copy.columns.push_back(concatenate(both, column_name(*rows.schema, i)));
+  }
+  return copy;
+}
+
 arrow_rows take_about(const arrow_rows& from, std::span<const std::uint64_t> order, std::uint64_t target_bytes,
                       double average_bytes) {
   const double wanted = static_cast<double>(target_bytes) / std::max(average_bytes, 1.0 / 8);

@@ -22,6 +22,10 @@ namespace spansort::table {
 /// column are fewer than 2 GiB.
 void own_views(arrow_rows& rows);
 
+/// Returns a copy that keeps none of the memory that the rows lie in, which may be much larger than they: that of a
+/// whole batch with its dictionaries. Dictionaries are shared.
+[[nodiscard]] arrow_rows copy_of(const arrow_rows& rows);
+
 /// Returns the first rows in the order of `order`, about `target_bytes` of them, at most twice that or one row. Their
 /// number is that of the result. `average_bytes` of a row.
 [[nodiscard]] arrow_rows take_about(const arrow_rows& from, std::span<const std::uint64_t> order,

@@ -27,11 +27,22 @@ std::vector<std::uint64_t> ordered_rows::rest() const {
   return rows;
 }
 
+namespace {
+
+/// Rows are there twice until they are in one piece, and then once beside their order and the workspace of the sort
+/// (table.hpp): 8 bytes of a row's number, 8 of its key's word, 28 of the sort of the words.
+constexpr std::uint64_t bytes_of_a_row = 44;
+
+}  // namespace
+
 bool stream_sort_parts::has_room_for(std::uint64_t rows_bytes, std::uint64_t num_rows) const noexcept {
-  // Rows are there twice until they are in one piece, and then once beside their order and the workspace of the sort
-  // (table.hpp): 8 bytes of a row's number, 8 of its key's word, 28 of the sort of the words.
-  constexpr std::uint64_t bytes_of_a_row = 44;
   return rows_bytes <= most_bytes && std::max(2 * rows_bytes, rows_bytes + bytes_of_a_row * num_rows) <= memory_bytes;
+}
+
+std::uint64_t stream_sort_parts::run_bytes(std::uint64_t rows_bytes, std::uint64_t num_rows) const noexcept {
+  const double row_bytes = std::max(static_cast<double>(rows_bytes) / static_cast<double>(num_rows), 1.0 / 8);
+  const double share = std::min(row_bytes / (row_bytes + static_cast<double>(bytes_of_a_row)), 0.5);
+  return std::min(static_cast<std::uint64_t>(static_cast<double>(memory_bytes) * share), most_bytes);
 }
 
 run_merge::run_merge(const stream_sort_parts& parts, table_spill& spill, std::vector<spilled_run> runs)
@@ -118,7 +129,7 @@ bool run_merge::refill() {
   pool_ = {std::move(rows), std::move(order)};
   if (num_read_ != sequence_.size()) {
     const auto place = std::find(pool_.order().begin(), pool_.order().end(), last_read_row);
-    pool_.end_at(static_cast<std::uint64_t>(place - pool_.order().begin()));
+    pool_.end_at(static_cast<std::uint64_t>(place - pool_.order().begin()) + 1);
   }
   return true;
 }

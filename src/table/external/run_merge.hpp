@@ -2,9 +2,10 @@
 // Sorted runs of rows in temporary files, merged without a comparison of rows.
 //
 // The keys of all blocks' first rows are in memory and sorted, which gives the order in which blocks are read. Blocks
-// are read while there is room, joined with the rows that are left, and sorted in memory. What comes before the first
-// row of the block that was read last is before all rows that are not read yet: it is handed out. What is left is part
-// of one block a run. Rows of earlier runs stand first where the rows are joined, so that equal rows keep their order.
+// are read while there is room, joined with the rows that are left, and sorted in memory. The first row of the block
+// that was read last, and what comes before it, is before all rows that are not read yet: it is handed out. What is
+// left is part of one block a run, and nothing of blocks of one row, so that two long rows are never joined. Rows of
+// earlier runs stand first where the rows are joined, so that equal rows keep their order.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,8 @@ struct stream_sort_parts {
 
   /// Returns whether so many rows can be joined and sorted in memory.
   [[nodiscard]] bool has_room_for(std::uint64_t rows_bytes, std::uint64_t num_rows) const noexcept;
+  /// Returns how many bytes there are room for of rows such as these, of which there is one at least.
+  [[nodiscard]] std::uint64_t run_bytes(std::uint64_t rows_bytes, std::uint64_t num_rows) const noexcept;
 };
 
 class run_merge {

@@ -122,23 +122,25 @@ class stream_sort final : public table::batch_source {
     return parts_.has_room_for(waiting_bytes_ + bytes, waiting_rows_ + num_rows);
   }
 
-  /// Takes as much of a batch as there is room for, and makes room first where there is none.
+  /// Takes as much of a batch as there is room for, or makes room where there is little.
   void add_part_of(arrow_rows& batch) {
-    std::uint64_t count = batch.num_rows;
-    std::uint64_t bytes = table::bytes_of(batch);
-    if (!waiting_.empty() && !has_room_for(bytes, count)) spill_waiting();
+    const bool is_nearly_full = !has_room_for(waiting_bytes_ / 4, waiting_rows_ / 4);
     arrow_rows part = batch;
-    while (count > 1 && !has_room_for(bytes, count)) {
-      count = (count + 1) / 2;
-      part = table::slice(batch, 0, count);
+    std::uint64_t bytes = table::bytes_of(part);
+    while (part.num_rows > 1 && !is_nearly_full && !has_room_for(bytes, part.num_rows)) {
+      part = table::slice(batch, 0, (part.num_rows + 1) / 2);
       bytes = table::bytes_of(part);
     }
+    if (!waiting_.empty() && !has_room_for(bytes, part.num_rows)) {
+      spill_waiting();
+      return;
+    }
+    const std::uint64_t count = part.num_rows;
     batch = count == batch.num_rows ? arrow_rows{} : table::slice(batch, count, batch.num_rows - count);
-    table::own_views(part);
     parts_.dictionaries.adopt(part);
     waiting_bytes_ += bytes;
     waiting_rows_ += count;
-    waiting_.push_back(std::move(part));
+    waiting_.push_back(table::copy_of(part));
   }
 
   /// Returns the rows that wait, in order.
@@ -154,16 +156,16 @@ class stream_sort final : public table::batch_source {
   }
 
   void spill_waiting() {
-    const std::uint64_t bytes = waiting_bytes_;
+    if (!spill_) open_spill(parts_.run_bytes(waiting_bytes_, waiting_rows_));
     table::ordered_rows sorted = sorted_parts();
-    if (!spill_) open_spill(bytes);
     table::run_writer writer(parts_.order, *spill_);
     while (!sorted.is_at_end()) writer.add(sorted.take(block_bytes_));
     runs_.push_back(writer.finish());
     ++report_.num_runs;
   }
 
-  /// The first run says how large blocks are, and so how many runs are merged at a time.
+  /// Blocks are parts of a run that fills the room. As many runs are merged at a time as leave half of the room to
+  /// blocks that are read whole; the most bytes have room for a row of half of them beside.
   void open_spill(std::uint64_t run_bytes) {
     constexpr std::uint64_t least_block_bytes = std::uint64_t{64} << 10;
     constexpr std::uint64_t most_block_bytes = std::uint64_t{1} << 20;
@@ -171,7 +173,8 @@ class stream_sort final : public table::batch_source {
     constexpr std::uint64_t good_run_blocks = 512;
     block_bytes_ = std::clamp(run_bytes / good_run_blocks, least_block_bytes, most_block_bytes);
     block_bytes_ = std::max<std::uint64_t>(std::min(block_bytes_, run_bytes / least_run_blocks), 1);
-    fan_in_ = std::max<std::uint64_t>(run_bytes / block_bytes_ / 2, 2);
+    fan_in_ = std::min(run_bytes / 2, parts_.most_bytes / 4) / block_bytes_;
+    fan_in_ = std::max<std::uint64_t>(fan_in_, 2);
     spill_.emplace(folders_, block_bytes_);
   }
 
@@ -213,8 +216,8 @@ class stream_sort final : public table::batch_source {
 
 table_stream_report sort_stream(ArrowArrayStream* source, std::span<const arrow_key> by, ArrowArrayStream* sorted,
                                 const table_stream_options& streaming, const sort_options& options) {
+  table::arrow_reader reader(source);  // releases the source, whatever comes
   if (sorted == nullptr) throw invalid_argument("sort_stream: the stream to fill is a null pointer");
-  table::arrow_reader reader(source);
   auto sort = std::make_unique<stream_sort>(reader, by, streaming, options);
   base::with_threads(options.threads, [&] { sort->read(reader, options.on_progress); });
   const table_stream_report report = sort->report();

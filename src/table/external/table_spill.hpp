@@ -25,7 +25,8 @@ class table_spill {
 
   /// The rows are a copy that take_rows() made, with views of their own. Throws io_error.
   [[nodiscard]] spilled_block write(const arrow_rows& rows);
-  /// Reads a block, once: its space is given back. Its dictionaries are for the caller to set. Throws io_error, and
+  /// Reads a block, once: its space is given back where it is 1 MiB or more and the file system can; a smaller block
+  /// keeps it until the files are closed. Its dictionaries are for the caller to set. Throws io_error, and
   /// internal_error for a block that is damaged.
   [[nodiscard]] arrow_rows read(const spilled_block& block, const std::shared_ptr<const ArrowSchema>& schema);
 
