@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -143,6 +144,44 @@ void cuda_queue::copy_now(void* destination, const void* source, std::uint64_t s
   } else {
     SPANSORT_CUDA(cudaMemcpyAsync(destination, source, size_bytes, cudaMemcpyDefault, stream_.get()));
   }
+}
+
+void cuda_queue::carry_next(outbox& from, const keys::key_codec& codec, copy_form form) {
+  push([this, &from, codec, form, watch = watch_] {
+    if (form == copy_form::packed && packed_ring_.prepare()) {
+      carry_packed(from, codec, watch);
+    } else {
+      carry_as_it_is(from, codec, watch);
+    }
+  });
+}
+
+void cuda_queue::carry_as_it_is(outbox& from, const keys::key_codec& codec, monitor* watch) {
+  if (carried_[0] == nullptr) {
+    for (event_handle& e : carried_) e = make_cuda_event(cudaEventDisableTiming);
+  }
+  SPANSORT_CUDA(cudaEventSynchronize(carried_[0].get()));
+  const std::optional<outgoing_keys> next = from.take();
+  if (!next) return;
+  wait_now(static_cast<cuda_event&>(*next->sorted));
+  run_timed("copy out", 0, watch, [&] {
+    const std::uint64_t size_bytes = next->num_keys * codec.width_bytes();
+    copy_now(next->destination, next->keys, size_bytes);
+    return 2 * size_bytes;
+  });
+  SPANSORT_CUDA(cudaEventRecord(carried_[0].get(), stream_.get()));
+  std::swap(carried_[0], carried_[1]);
+}
+
+void cuda_queue::carry_packed(outbox& from, const keys::key_codec& codec, monitor* watch) {
+  if (const std::optional<outgoing_keys> next = from.take()) {
+    wait_now(static_cast<cuda_event&>(*next->sorted));
+    run_timed("copy out packed", 0, watch, [&] {
+      packed_ring_.copy_out(site_, codec, next->destination, next->keys, next->num_keys);
+      return 2 * next->num_keys * codec.width_bytes();
+    });
+  }
+  if (from.is_empty()) packed_ring_.finish();
 }
 
 void cuda_queue::copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) {
@@ -423,6 +462,11 @@ void cuda_queue::wait(event& e) {
   });
 }
 
+void cuda_queue::wait_now(cuda_event& e) {
+  if (const std::exception_ptr failure = e.wait_until_recorded()) std::rethrow_exception(failure);
+  SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), e.handle(), 0));
+}
+
 void cuda_queue::synchronize() {
   worker_.drain();
   // This comes first and whatever fails: until then the streams write into memory that callers are about to give up.
@@ -434,6 +478,7 @@ void cuda_queue::synchronize() {
     for (const std::function<void()>& receive : received) receive();
   }
   deliveries_.clear();
+  packed_ring_.forget();
   for (staging& l : stagings_) l.is_used = false;
   if (const std::exception_ptr failure = std::exchange(failure_, nullptr)) {
     timed_.clear();
@@ -445,6 +490,7 @@ void cuda_queue::synchronize() {
 void cuda_queue::set_monitor(monitor* m) {
   watch_ = m;
   ring_.ask_again();
+  packed_ring_.ask_again();
 }
 
 std::vector<work_interval> cuda_queue::take_intervals() {
