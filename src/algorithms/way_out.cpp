@@ -11,7 +11,9 @@ namespace spansort::algorithms {
 
 way_out::way_out(rank& of)
     : as_they_are_(dynamic_cast<device::outbox_carrier&>(*of.copies)),
-      packed_(dynamic_cast<device::outbox_carrier&>(*of.copies_out)) {}
+      packed_(dynamic_cast<device::outbox_carrier&>(*of.copies_out)) {
+  packed_.prepare_to_pack();
+}
 
 void way_out::carry(const device::outgoing_keys& keys, const keys::key_codec& codec) {
   waiting_.add(keys);

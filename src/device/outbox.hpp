@@ -54,6 +54,8 @@ class outbox_carrier {
  public:
   virtual ~outbox_carrier() = default;
 
+  /// Takes what packed keys need on their way, so that the first of them do not wait for it.
+  virtual void prepare_to_pack() = 0;
   /// Carries the next keys of `from`, if there are any when the queue gets there, once it has hardly anything else
   /// under way. `codec` is bijective, of 4 or 8 bytes. The outbox outlives the request.
   virtual void carry_next(outbox& from, const keys::key_codec& codec, copy_form form) = 0;

@@ -69,7 +69,7 @@ struct lane_vector {
 
 /// Adds the differences up, row by row, for the lanes from `lane` on.
 template <class K>
-void unpack_lanes(const K* block, unsigned bits, unsigned lane, K* encoded) {
+[[gnu::always_inline]] inline void unpack_lanes(const K* block, unsigned bits, unsigned lane, K* encoded) {
   using layout = packed_layout<K>;
   using vector = typename lane_vector<K>::type;
   constexpr unsigned word_bits = layout::group_rows;
@@ -92,15 +92,51 @@ void unpack_lanes(const K* block, unsigned bits, unsigned lane, K* encoded) {
 }
 
 template <class K>
+[[gnu::always_inline]] inline void unpack_block(const K* block, unsigned bits, K* encoded) {
+  for (unsigned lane = 0; lane < packed_layout<K>::lanes; lane += lane_vector<K>::lanes) {
+    unpack_lanes(block, bits, lane, encoded);
+  }
+}
+
+// The same for the registers of three generations. Highway, which other rooms choose instructions by, is not needed for
+// shifts and additions.
+
+template <class K>
+void unpack_block_anywhere(const K* block, unsigned bits, K* encoded) {
+  unpack_block(block, bits, encoded);
+}
+#if defined(__x86_64__)
+template <class K>
+[[gnu::target("avx2")]] void unpack_block_avx2(const K* block, unsigned bits, K* encoded) {
+  unpack_block(block, bits, encoded);
+}
+template <class K>
+[[gnu::target("avx512f")]] void unpack_block_avx512(const K* block, unsigned bits, K* encoded) {
+  unpack_block(block, bits, encoded);
+}
+#endif
+
+template <class K>
+using block_unpacker = void (*)(const K* block, unsigned bits, K* encoded);
+
+template <class K>
+block_unpacker<K> best_unpacker() noexcept {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") != 0) return unpack_block_avx512<K>;
+  if (__builtin_cpu_supports("avx2") != 0) return unpack_block_avx2<K>;
+#endif
+  return unpack_block_anywhere<K>;
+}
+
+template <class K>
 void unpack_blocks(const keys::codec_of<K>& codec, const packed_memory& from, std::uint64_t begin, std::uint64_t end,
                    std::uint64_t num_keys, K* to) {
   using layout = packed_layout<K>;
+  static const block_unpacker<K> unpack = best_unpacker<K>();
   alignas(64) K keys[layout::block_keys];
   for (std::uint64_t b = begin; b < end; ++b) {
     const K* const block = static_cast<const K*>(from.blocks) + b * layout::block_words;
-    for (unsigned lane = 0; lane < layout::lanes; lane += lane_vector<K>::lanes) {
-      unpack_lanes(block, from.bits[b], lane, keys);
-    }
+    unpack(block, from.bits[b], keys);
     if (!codec.is_identity()) {
       for (K& key : keys) key = codec.decode(key);
     }

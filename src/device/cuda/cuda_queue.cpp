@@ -146,6 +146,10 @@ void cuda_queue::copy_now(void* destination, const void* source, std::uint64_t s
   }
 }
 
+void cuda_queue::prepare_to_pack() {
+  push([this] { static_cast<void>(packed_ring_.prepare()); });
+}
+
 void cuda_queue::carry_next(outbox& from, const keys::key_codec& codec, copy_form form) {
   push([this, &from, codec, form, watch = watch_] {
     if (form == copy_form::packed && packed_ring_.prepare()) {

@@ -47,6 +47,7 @@ class host_queue final : public queue, public holding_queue, public outbox_carri
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;
   void merge(const merge_request& request) override;
+  void prepare_to_pack() override {}
   /// Keys are packed and unpacked by the queue's thread: a stand-in for devices that have a link.
   void carry_next(outbox& from, const keys::key_codec& codec, copy_form form) override;
   void wait_for_stream(void*) override {}

@@ -65,7 +65,10 @@ struct pack_keys_policy {
 };
 
 [[nodiscard]] constexpr tuned<pack_keys_policy> pack_keys_policy_of(kernel_family) noexcept {
-  return {{256, 96}, "not measured"};
+  return {{256, 32},
+          "host of an H200, 2e9 u32: 223 ms; with 16, 24, 48 and 96 blocks 233, 228, 226 and 226, whose stores keep "
+          "the sorts "
+          "beside them waiting"};
 }
 
 /// The ring of pinned buffers that packed keys arrive in: what one takes is unpacked while others are filled.
@@ -76,7 +79,8 @@ struct packed_ring_policy {
   friend constexpr bool operator==(const packed_ring_policy&, const packed_ring_policy&) = default;
 };
 
-inline constexpr tuned<packed_ring_policy> packed_ring_tuning{{4, std::uint64_t{16} << 20}, "not measured"};
+inline constexpr tuned<packed_ring_policy> packed_ring_tuning{
+    {4, std::uint64_t{16} << 20}, "host of an H200: 4 and 8 buffers of 8 MiB took 2 % longer, 3 of 32 MiB as long"};
 
 /// Results of up to this size on their way to ordinary memory are received in pinned memory: the driver's own path
 /// holds the calling thread up for some microseconds each. Not measured.
