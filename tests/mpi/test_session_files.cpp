@@ -56,8 +56,8 @@ TEST(session_files, VerifiedResultsSaySo) {
 TEST(session_files, WhatOneMachineAloneDoesIsRefused) {
   const shared_file file(10);
   mpi::session all(MPI_COMM_WORLD);
-  const std::array<file_options, 4> refused{file_options{.records = record_format{}},
-                                            {.temporary_directories = {"/tmp"}},
+  const std::array<file_options, 4> refused{file_options{.array = {.axis = 0}},
+                                            {.array = {.flattens = true}},
                                             {.head = 3},
                                             {.on_sorted = [](const_key_span) {}}};
   for (const file_call call : file_calls) {
