@@ -76,6 +76,12 @@ class shared_files {
     return keys;
   }
 
+  /// The file was sorted in parts, which has filled the report.
+  file_result finished(const file_result& result) {
+    report_.finish();
+    return result;
+  }
+
   /// Indices in the place of keys. Returns how many.
   std::uint64_t write_indices(std::span<std::byte> part) {
     to_.layout.type = key_type::i64;
@@ -170,7 +176,7 @@ file_result session::sort_file(const std::string& input, const std::string& outp
   if (is_of_records(file)) return sort_in_parts(s, {"sort", input, output, file, files::element_outcome::elements});
   shared_files files(s, "sort", input, output, file);
   if (!files.open(0, [](key_type) { return std::uint64_t{0}; }))
-    return sort_in_parts(s, {"sort", input, output, file, files::element_outcome::elements});
+    return files.finished(sort_in_parts(s, {"sort", input, output, file, files::element_outcome::elements}));
   files::loaded_keys keys = files.read();
   key_span span = keys.span();
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
@@ -194,7 +200,7 @@ file_result session::argsort_file(const std::string& input, const std::string& o
   const bool fits = files.open(sizeof(std::uint64_t), [&](key_type type) {
     return sizeof(std::uint64_t) + size_bytes(type) + (file.verify ? order_check_bytes(type) : 0);
   });
-  if (!fits) return sort_in_parts(s, {"argsort", input, output, file, files::element_outcome::indices});
+  if (!fits) return files.finished(sort_in_parts(s, {"argsort", input, output, file, files::element_outcome::indices}));
   const files::loaded_keys keys = files.read();
   const std::uint64_t num_keys = keys.num_keys;
   base::byte_buffer order;
