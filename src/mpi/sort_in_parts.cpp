@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/available_memory.hpp"
 #include "base/math.hpp"
 #include "base/shares.hpp"
 #include "base/threads.hpp"
@@ -21,6 +20,7 @@
 #include "keys/codec.hpp"
 #include "mpi/external/cluster_sort_in_parts.hpp"
 #include "mpi/part_checks.hpp"
+#include "mpi/plan_parts.hpp"
 #include "mpi/shared_output.hpp"
 #include "report/open_report.hpp"
 #include "sort/sorter_memory.hpp"
@@ -30,12 +30,6 @@ namespace spansort::mpi {
 namespace {
 
 using clock = std::chrono::steady_clock;
-
-/// What the process grows by besides what is planned: code that is paged in, stacks, the allocator's own, and MPI's
-/// buffers for messages on their way.
-constexpr std::uint64_t unplanned_bytes = std::uint64_t{3} << 20;
-constexpr std::uint64_t buffers_of_mpi_bytes = std::uint64_t{12} << 20;
-constexpr std::uint64_t buffers_of_a_peer_bytes = std::uint64_t{1} << 18;
 
 /// A size of 0 may be true or unknown; reading tells.
 bool is_empty_file(const std::string& path) {
@@ -98,7 +92,8 @@ class sort_of_parts {
   }
 
   void take_memory() {
-    parts_options options{.plan = make_plan(),
+    ceiling_bytes_ = ceiling_of_parts(session_);
+    parts_options options{.plan = plan_parts(session_, request_.input, *order_, count(), ceiling_bytes_),
                           .folders = folders_,
                           .threads = threads(),
                           .sums_elements = request_.file.verify,
@@ -112,48 +107,6 @@ class sort_of_parts {
     };
     plan_ = options.plan;
     sort_ = std::make_unique<cluster_sort_in_parts>(*session_.group, together, *order_, std::move(options));
-  }
-
-  [[nodiscard]] std::uint64_t ceiling_bytes() const {
-    const std::uint64_t given = session_.given.memory_limit_bytes;
-    return given != 0 ? given : base::available_memory_bytes() / 2 / session_.num_sharing;
-  }
-
-  /// Plans as for a stream: the longest chunks for which there is memory, whatever the share, for a range is of all.
-  [[nodiscard]] external::spill_plan make_plan() const {
-    const base::test_hooks& hooks = session_.sort_settings.hooks;
-    const std::uint64_t own = base::resident_memory_bytes() + unplanned_bytes + buffers_of_mpi_bytes +
-                              session_.group->num_nodes() * buffers_of_a_peer_bytes;
-    const std::uint64_t ceiling = ceiling_bytes();
-    external::spill_demand demand{.memory_bytes = ceiling > own ? ceiling - own : 0,
-                                  .element_bytes = order_->element_bytes(),
-                                  .key_bytes = order_->key_bytes(),
-                                  .sort_memory = order_->sort_memory(),
-                                  .chunk_elements = hooks.file_chunk_elements,
-                                  .block_elements = hooks.file_block_elements,
-                                  .fan_in = hooks.file_fan_in};
-    if (demand.block_elements == 0) demand.block_elements = block_elements(demand);
-    try {
-      return external::make_spill_plan(demand);
-    } catch (const out_of_memory& failure) {
-      const std::uint64_t needed = failure.needed_bytes() + own;
-      throw out_of_memory(fmt::format("{}: {} bytes of memory (-S) are too few to sort it in parts; {} would do",
-                                      request_.input, ceiling, needed),
-                          needed, ceiling);
-    }
-  }
-
-  /// Small blocks: every range of every node rank begins and ends within one of each run. Their first keys and
-  /// checksums take a 32nd of the memory at most.
-  [[nodiscard]] std::uint64_t block_elements(const external::spill_demand& demand) const {
-    constexpr std::uint64_t least_bytes = std::uint64_t{32} << 10;
-    constexpr std::uint64_t table_share = 32;
-    const std::uint64_t bytes = count() * demand.element_bytes;
-    const std::uint64_t table_bytes = std::max<std::uint64_t>(demand.memory_bytes / table_share, 1);
-    const std::uint64_t most_blocks =
-        std::max<std::uint64_t>(table_bytes / (demand.key_bytes + sizeof(std::uint64_t)), 1);
-    const std::uint64_t block_bytes = std::max(least_bytes, base::ceil_div(bytes, most_blocks));
-    return std::max<std::uint64_t>(block_bytes / demand.element_bytes, 1);
   }
 
   std::uint64_t write_all() {
@@ -279,7 +232,7 @@ class sort_of_parts {
     report->picked = fmt::format(
         "{} runs of up to {} elements in temporary files, exchanged and merged range by range: larger than {} bytes "
         "of memory on a node rank",
-        result.num_runs, plan_.chunk_elements, ceiling_bytes());
+        result.num_runs, plan_.chunk_elements, ceiling_bytes_);
     report->input_shape = "unknown";
     report->descending = keys::is_descending(request_.file.direction);
     report->num_keys = result.num_read;
@@ -299,6 +252,7 @@ class sort_of_parts {
   files::disk_form form_;
   std::vector<std::string> folders_;
   std::uint64_t num_elements_ = 0;
+  std::uint64_t ceiling_bytes_ = 0;
   external::spill_plan plan_;
   std::unique_ptr<cluster_sort_in_parts> sort_;
   bool is_corrupted_ = false;
