@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // spansort sort --mpi and argsort --mpi: a file into order over all node ranks.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <string>
@@ -9,7 +10,9 @@
 #include "cli/interrupts.hpp"
 #include "cli/mpi/cluster_flags.hpp"
 #include "cli/numbers.hpp"
+#include "cli/records.hpp"
 #include "cli/report_json.hpp"
+#include "cli/test_world.hpp"
 #include "spansort/errors.hpp"
 
 namespace cli {
@@ -32,7 +35,7 @@ void refuse_local_flags(const sort_arguments& arguments) {
     const char* name;
     bool is_given;
   };
-  const local_flag flags[] = {{"-T", !arguments.temporary_directories.empty()},
+  const local_flag flags[] = {{"--axis", !arguments.records.axis.empty()},
                               {"--head", !arguments.head.empty()},
                               {"--dry-run", arguments.dry_run},
                               {"--device-memory", !arguments.device_memory.empty()},
@@ -95,6 +98,7 @@ outcome run_operation(const mpi_world& world, const sort_arguments& arguments, s
       write_report(arguments.report, done);
     };
   }
+  const test_world_scope small_world(arguments.test_world);
   return run_in_session(
       world, std::move(options),
       [&](spansort::mpi::session& session) {
@@ -110,6 +114,8 @@ std::vector<agreed_setting> settings_of(const cluster_sort_arguments& arguments,
           {"IN", sort.input},
           {"-o", sort.output},
           {"--type", sort.type},
+          {"--record", sort.records.record_bytes},
+          {"--key", fmt::format("{}", fmt::join(sort.records.keys, ","))},
           {"-r", yes_or_no(sort.descending)},
           {"-u", yes_or_no(sort.unique)},
           {"--algorithm", sort.algorithm},
@@ -129,6 +135,9 @@ cluster_request make_request(const std::shared_ptr<cluster_sort_arguments>& argu
   require_honest_name("-o", sort.output, raw_policy_of(sort));
   require_raw_input(sort.input, raw_policy_of(sort));
   const spansort::file_options file{.direction = direction_of(sort.descending),
+                                    .records = parse_record_flags(sort.records, sort.type),
+                                    .array = parse_array_flags(sort.records),
+                                    .temporary_directories = sort.temporary_directories,
                                     .type = parse_type_flag(sort.type),
                                     .unique = sort.unique,
                                     .verify = sort.verify,
@@ -148,10 +157,18 @@ void describe_flags(CLI::App& command) {
       ->description("Of each node rank, may differ: auto and cpu are its share of the machine; host:2, gpu:0 ...");
   command.get_option("--algorithm")->description(names_of(spansort::mpi::list_algorithms()));
   command.get_option("--buffer-size")
-      ->description("Ceiling on each node rank's memory: 500M, 1.5G (powers of 1024), 100MB (of 1000), or % of memory");
+      ->description(
+          "Ceiling on each node rank's memory, may differ: 500M, 1.5G (powers of 1024), 100MB (of 1000), or % of "
+          "memory. "
+          "Larger files are sorted in parts");
+  command.get_option("--temporary-directory")
+      ->description(
+          "Of each node rank, may differ: folder for what does not fit in memory; may be given several times, default "
+          "$TMPDIR or /tmp");
   command.get_option("--report")
       ->description("Write phases, bytes, balance of node rank 0 as JSON; - is standard output");
-  for (const char* const name : {"--device-memory", "--temporary-directory", "--trace", "--progress", "--no-mpi"}) {
+  for (const char* const name :
+       {"--device-memory", "--axis", "--head", "--dry-run", "--trace", "--progress", "--no-mpi"}) {
     command.get_option(name)->group("");
   }
 }
@@ -161,6 +178,7 @@ void add_command(CLI::App& app, cluster_action& action, const char* name, const 
   CLI::App* const command = app.add_subcommand(name, description);
   const auto arguments = std::make_shared<cluster_sort_arguments>();
   add_sort_flags(*command, arguments->sort);
+  add_record_flags(*command, arguments->sort.records);
   add_part_flags(*command, arguments->sort);
   command->add_option("--summary", arguments->sort.summary)->group("");
   command

@@ -111,7 +111,8 @@ struct options {
   mpi::algorithm algorithm = mpi::algorithm::automatic;
   /// How keys go between GPUs of different node ranks; the same on all of them.
   exchange_method exchange = exchange_method::automatic;
-  /// Ceiling on workspace beside the caller's arrays, on this node rank. 0: what the machine has.
+  /// Ceiling on workspace beside the caller's arrays, on this node rank; on all memory of the process in sorts of files
+  /// that it is too little for. 0: what the machine has.
   std::uint64_t memory_limit_bytes = 0;
   /// The report of this node rank's part; its `ranks` are this node rank's devices.
   sort_report* report = nullptr;
@@ -231,9 +232,12 @@ class session {
   /// Sorts a file that all node ranks see by this name, as sort_file() does: each reads an equal share of its keys, and
   /// writes its part of the result into one new file, which replaces `output` when all parts are written and synced.
   /// Both are regular files; `output` may be the input. Throws as sort_file(), and cluster_failure on the other node
-  /// ranks; `output` is then as it was. Memory on each node rank: its share of the keys and the workspace. Of
-  /// file_options, `type`, `unique`, `verify` and `on_temporary` are for here; invalid_argument is thrown where another
-  /// is given. (`on_sorted` wants all keys, which no node rank has.)
+  /// ranks; `output` is then as it was. Memory on each node rank: its share of the keys and the workspace. Where that
+  /// is more than a node rank has, or than its `memory_limit_bytes`, and for records always, all sort through temporary
+  /// files, each in its own `temporary_directories`, whose space is its share, twice that with `unique`: the limit is
+  /// then one on all memory of the process, half of what is free by default. Of file_options `direction`, `records`,
+  /// the fields of `array`, `temporary_directories`, `type`, `unique`, `verify`, `sync` and `on_temporary` are for
+  /// here; invalid_argument is thrown where another is given. (`on_sorted` wants all keys, which no node rank has.)
   file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {});
   /// The stable order of a file's keys likewise, as argsort_file() writes it. Verification fetches the keys at the
   /// indices from the node ranks that have read them: 24 bytes and three keys a key more.

@@ -69,6 +69,7 @@ class plain_keys final : public kind_of_keys {
   [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const override {
     return make_key_sink(target(), layout(), options);
   }
+  [[nodiscard]] disk_form form() const override { return form_of_keys(layout()); }
   void hold_whole(std::uint64_t limit_bytes) override { require_memory(size_bytes(held_type()), limit_bytes); }
   [[nodiscard]] std::uint64_t whole_bytes() const override { return input_bytes(); }
 };
@@ -95,6 +96,9 @@ class indexed_keys final : public kind_of_keys {
   }
   [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const override {
     return make_index_sink(target(), index_layout_, whole_ ? 0 : size_bytes(held_type()), options);
+  }
+  [[nodiscard]] disk_form form() const override {
+    return form_of_indices(index_layout_, whole_ ? 0 : size_bytes(held_type()));
   }
   /// Needs beside the keys 8 bytes an index in the result, a copy of the keys, and as much of both in the workspace.
   void hold_whole(std::uint64_t limit_bytes) override {
@@ -130,6 +134,7 @@ class array_records final : public kind_of_keys {
   [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const override {
     return make_key_sink(target(), layout(), options);
   }
+  [[nodiscard]] disk_form form() const override { return form_of_keys(layout()); }
   void hold_whole(std::uint64_t) override {}
   [[nodiscard]] std::uint64_t whole_bytes() const override { return input_bytes(); }
   [[nodiscard]] const key_layout& output_form() const noexcept { return layout(); }
@@ -162,6 +167,7 @@ class plain_records final : public element_kind {
   [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const override {
     return make_record_sink(target_, format_.record_bytes, options);
   }
+  [[nodiscard]] disk_form form() const override { return form_of_records(target_, format_.record_bytes); }
   void hold_whole(std::uint64_t) override {}
   [[nodiscard]] std::uint64_t whole_bytes() const override { return input_bytes(); }
 
@@ -200,10 +206,14 @@ class indexed_records final : public element_kind {
     return make_record_order(packed_, d, options);
   }
   [[nodiscard]] std::unique_ptr<external::element_source> take_source(source_options options) override {
-    return make_indexed_record_source(records_->take_source(std::move(options)), format_);
+    const std::uint64_t first_index = options.share ? options.share->first : 0;
+    return make_indexed_record_source(records_->take_source(std::move(options)), format_, first_index);
   }
   [[nodiscard]] std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const override {
     return make_index_sink(target(), index_layout_, packed_.record_bytes - index_bytes, options);
+  }
+  [[nodiscard]] disk_form form() const override {
+    return form_of_indices(index_layout_, packed_.record_bytes - index_bytes);
   }
   void hold_whole(std::uint64_t) override {}
   [[nodiscard]] std::uint64_t whole_bytes() const override { return num_elements().value_or(0) * packed_.record_bytes; }

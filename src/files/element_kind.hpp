@@ -44,6 +44,10 @@ class element_kind {
   /// Throws invalid_argument where the output cannot be what its name says.
   [[nodiscard]] virtual std::unique_ptr<external::element_sink> make_sink(const sink_options& options) const = 0;
 
+  /// Returns what becomes of elements in the output, for who writes it himself. Throws invalid_argument for elements of
+  /// which two outputs are made.
+  [[nodiscard]] virtual disk_form form() const = 0;
+
   /// All elements will be in memory at once, and be sorted by one call: a kind that has a faster form for this takes
   /// it. Called before an order, a source or a sink is made of it. Throws out_of_memory where `limit_bytes`, or what
   /// the machine has where that is 0, is too little.

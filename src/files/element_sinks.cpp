@@ -19,14 +19,6 @@
 namespace spansort::files {
 namespace {
 
-/// What becomes of elements on the disk.
-struct disk_form {
-  std::optional<key_layout> layout;  ///< nothing: no header
-  std::uint64_t element_bytes = 0;   ///< of one, on the disk
-  /// Turns elements into what is written, in place: the bytes from `elements` on.
-  std::function<void(std::byte* elements, std::uint64_t count)> convert;
-};
-
 class file_sink final : public late_sink {
  public:
   file_sink(output_target target, disk_form form, sink_options options)
@@ -42,7 +34,7 @@ class file_sink final : public late_sink {
   void open() override {
     if (file_) return;
     if (!num_expected_) require_late_count();
-    const std::string text = header(num_expected_.value_or(0));
+    const std::string text = form_.header(num_expected_.value_or(0));
     const std::uint64_t size_bytes = num_expected_ ? text.size() + *num_expected_ * form_.element_bytes : 0;
     file_.emplace(target_, size_bytes, options_.on_temporary);
     if (!options_.keeps_page_cache) file_->drop_written_pages();
@@ -76,10 +68,6 @@ class file_sink final : public late_sink {
  private:
   [[nodiscard]] bool has_header() const { return form_.layout && form_.layout->format == file_format::npy; }
 
-  [[nodiscard]] std::string header(std::uint64_t num_elements) const {
-    return form_.layout ? header_of(*form_.layout, num_elements) : std::string();
-  }
-
   void require_late_count() const {
     if (!has_header() || !target_.is_stream) return;
     throw invalid_argument(fmt::format(
@@ -90,8 +78,8 @@ class file_sink final : public late_sink {
 
   /// NumPy pads its headers, so the one with the count is as long as the one without.
   void write_count() {
-    const std::string text = header(num_written_);
-    SPANSORT_ASSERT(text.size() == header(0).size());
+    const std::string text = form_.header(num_written_);
+    SPANSORT_ASSERT(text.size() == form_.header(0).size());
     file_->write_at(0, std::as_bytes(std::span(text)));
   }
 
@@ -138,11 +126,36 @@ std::unique_ptr<external::element_sink> make_key_sink(output_target target, cons
 }
 
 std::unique_ptr<late_sink> make_late_sink(output_target target, const key_layout& layout, sink_options options) {
+  return std::make_unique<file_sink>(std::move(target), form_of_keys(layout), std::move(options));
+}
+
+std::string disk_form::header(std::uint64_t num_elements) const {
+  return layout ? header_of(*layout, num_elements) : std::string();
+}
+
+disk_form form_of_keys(const key_layout& layout) {
   const std::uint64_t width = layout.element_bytes();
-  const auto convert = [width, changes = layout.changes()](std::byte* elements, std::uint64_t count) {
-    make_foreign({elements, count * width}, width, changes);
-  };
-  return std::make_unique<file_sink>(std::move(target), disk_form{layout, width, convert}, std::move(options));
+  return {layout, width, [width, changes = layout.changes()](std::byte* elements, std::uint64_t count) {
+            make_foreign({elements, count * width}, width, changes);
+          }};
+}
+
+disk_form form_of_indices(const key_layout& layout, std::uint64_t key_bytes) {
+  const std::uint64_t index_bytes = size_bytes(layout.type);
+  return {layout, index_bytes, [key_bytes, layout, index_bytes](std::byte* elements, std::uint64_t count) {
+            with_index(layout.type, [&]<class Index>(Index) { gather_indices<Index>(elements, count, key_bytes); });
+            make_foreign({elements, count * index_bytes}, index_bytes, layout.changes());
+          }};
+}
+
+disk_form form_of_records(const output_target& target, std::uint64_t record_bytes) {
+  if (is_npy_name(target.name)) {
+    throw invalid_argument(
+        fmt::format("{}: records are written as plain bytes, without a header; give them a name that does not end in "
+                    ".npy",
+                    target.name));
+  }
+  return {std::nullopt, record_bytes, [](std::byte*, std::uint64_t) {}};
 }
 
 key_layout index_layout_of(const key_layout& layout, key_type type) {
@@ -169,23 +182,12 @@ void require_index_type(key_type type, std::uint64_t count) {
 
 std::unique_ptr<external::element_sink> make_index_sink(output_target target, const key_layout& layout,
                                                         std::uint64_t key_bytes, sink_options options) {
-  const std::uint64_t index_bytes = size_bytes(layout.type);
-  const auto convert = [key_bytes, layout, index_bytes](std::byte* elements, std::uint64_t count) {
-    with_index(layout.type, [&]<class Index>(Index) { gather_indices<Index>(elements, count, key_bytes); });
-    make_foreign({elements, count * index_bytes}, index_bytes, layout.changes());
-  };
-  return std::make_unique<file_sink>(std::move(target), disk_form{layout, index_bytes, convert}, std::move(options));
+  return std::make_unique<file_sink>(std::move(target), form_of_indices(layout, key_bytes), std::move(options));
 }
 
 std::unique_ptr<external::element_sink> make_record_sink(output_target target, std::uint64_t record_bytes,
                                                          sink_options options) {
-  if (is_npy_name(target.name)) {
-    throw invalid_argument(
-        fmt::format("{}: records are written as plain bytes, without a header; give them a name that does not end in "
-                    ".npy",
-                    target.name));
-  }
-  const disk_form form{std::nullopt, record_bytes, [](std::byte*, std::uint64_t) {}};
+  const disk_form form = form_of_records(target, record_bytes);
   return std::make_unique<file_sink>(std::move(target), form, std::move(options));
 }
 

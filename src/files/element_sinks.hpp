@@ -3,8 +3,12 @@
 // memory: what is written goes straight from the caller's memory. The file is opened when the first element comes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "files/external/element_stream.hpp"
 #include "files/io/atomic_file.hpp"
@@ -24,6 +28,24 @@ struct sink_options {
   temporary_callback on_temporary = {};
   transfer_progress on_progress = {};
 };
+
+/// This says what becomes of elements on the disk.
+struct disk_form {
+  std::optional<key_layout> layout;  ///< nothing: no header
+  std::uint64_t element_bytes = 0;   ///< of one, on the disk
+  /// Turns elements into what is written, in place: the bytes from `elements` on.
+  std::function<void(std::byte* elements, std::uint64_t count)> convert;
+
+  /// Returns what comes before so many elements; "" for none.
+  [[nodiscard]] std::string header(std::uint64_t num_elements) const;
+};
+
+/// Returns the form of keys or records that are written as `layout` says.
+[[nodiscard]] disk_form form_of_keys(const key_layout& layout);
+/// Returns the form of indices, of elements of `key_bytes` and a 64-bit index.
+[[nodiscard]] disk_form form_of_indices(const key_layout& layout, std::uint64_t key_bytes);
+/// Returns the form of records that are written as they are. Throws invalid_argument where the name is .npy's.
+[[nodiscard]] disk_form form_of_records(const output_target& target, std::uint64_t record_bytes);
 
 /// Takes keys or records in native form and writes them as `layout` says (output_layout).
 [[nodiscard]] std::unique_ptr<external::element_sink> make_key_sink(output_target target, const key_layout& layout,

@@ -20,9 +20,12 @@ class key_source final : public external::element_source {
   key_source(key_reader reader, source_options options)
       : reader_(std::move(reader)), options_(std::move(options)), key_bytes_(reader_.layout().element_bytes()) {
     if (!options_.keeps_page_cache) reader_.drop_read_pages();
+    if (options_.share) reader_.take_part(options_.share->first, options_.share->count);
   }
 
-  [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return reader_.num_keys(); }
+  [[nodiscard]] std::optional<std::uint64_t> num_elements() const override {
+    return options_.share ? options_.share->count : reader_.num_keys();
+  }
 
   [[nodiscard]] std::uint64_t read(std::byte* elements, std::uint64_t most) override {
     transfer_progress tell = options_.on_progress;
@@ -64,7 +67,8 @@ void add_indices(std::byte* elements, const std::byte* keys, std::uint64_t count
 
 class indexed_key_source final : public external::element_source {
  public:
-  indexed_key_source(key_reader reader, source_options options) : keys_(std::move(reader), std::move(options)) {}
+  indexed_key_source(key_reader reader, source_options options)
+      : next_index_(options.share ? options.share->first : 0), keys_(std::move(reader), std::move(options)) {}
 
   [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return keys_.num_elements(); }
 
@@ -74,14 +78,14 @@ class indexed_key_source final : public external::element_source {
     std::byte* const keys = elements + most * sizeof(std::uint64_t);
     const std::uint64_t count = keys_.read(keys, most);
     keys::with_width(static_cast<unsigned>(keys_.key_bytes()),
-                     [&]<class K>() { add_indices<K>(elements, keys, count, num_read_); });
-    num_read_ += count;
+                     [&]<class K>() { add_indices<K>(elements, keys, count, next_index_); });
+    next_index_ += count;
     return count;
   }
 
  private:
+  std::uint64_t next_index_;
   key_source keys_;
-  std::uint64_t num_read_ = 0;
 };
 
 class record_source final : public external::element_source {
@@ -97,14 +101,17 @@ class record_source final : public external::element_source {
     }
     if (input_.size_bytes()) require_whole_records(*input_.size_bytes());
     if (!options_.keeps_page_cache) input_.drop_read_pages();
+    if (options_.share) input_.seek(options_.share->first * record_bytes_);
   }
 
   [[nodiscard]] std::optional<std::uint64_t> num_elements() const override {
+    if (options_.share) return options_.share->count;
     if (!input_.size_bytes()) return std::nullopt;
     return *input_.size_bytes() / record_bytes_;
   }
 
   [[nodiscard]] std::uint64_t read(std::byte* elements, std::uint64_t most) override {
+    if (options_.share) return read_of_share(elements, most);
     const std::uint64_t wanted = most * record_bytes_;
     const std::uint64_t to_come = input_.size_bytes() ? *input_.size_bytes() - bytes_taken_ : wanted;
     const std::uint64_t num_bytes = input_.read(std::span(elements, std::min(wanted, to_come)), options_.on_progress);
@@ -117,6 +124,16 @@ class record_source final : public external::element_source {
   }
 
  private:
+  [[nodiscard]] std::uint64_t read_of_share(std::byte* elements, std::uint64_t most) {
+    const std::uint64_t to_come = options_.share->count - bytes_taken_ / record_bytes_;
+    const std::uint64_t wanted = std::min(most, to_come) * record_bytes_;
+    const std::uint64_t num_bytes = input_.read(std::span(elements, wanted), options_.on_progress);
+    input_.require_same_status();
+    bytes_taken_ += num_bytes;
+    if (num_bytes != wanted) throw bad_input(fmt::format("{}: ends before the end of a share of it", input_.name()));
+    return num_bytes / record_bytes_;
+  }
+
   void require_whole_records(std::uint64_t num_bytes) const {
     if (num_bytes % record_bytes_ == 0) return;
     throw bad_input(fmt::format("{}: {} bytes are not a multiple of {}, the size of a record", input_.name(), num_bytes,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "files/external/element_stream.hpp"
@@ -14,6 +15,12 @@
 
 namespace spansort::files {
 
+/// Some elements of an input, one after the other.
+struct element_share {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
 struct source_options {
   /// false: what has been read of a regular file is dropped from the page cache. For files that would fill it.
   bool keeps_page_cache = true;
@@ -21,6 +28,8 @@ struct source_options {
   /// Called on the reading thread with how many of the elements that are being read are there, from the first on, as
   /// they will stay. Sources that cannot say so before read() returns do not call it. May throw to stop it.
   std::function<void(std::uint64_t num_elements)> on_arrived = {};
+  /// The source is of these elements alone, of a regular file; indices are those that they have in all of it.
+  std::optional<element_share> share = {};
 };
 
 /// Elements are keys in native byte order. Takes a reader of which no key has been read.

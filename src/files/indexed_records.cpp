@@ -18,8 +18,9 @@ constexpr std::uint64_t index_bytes = sizeof(std::uint64_t);
 
 class indexed_record_source final : public external::element_source {
  public:
-  indexed_record_source(std::unique_ptr<external::element_source> records, const record_format& format)
-      : records_(std::move(records)), format_(format), packed_(packed_format(format)) {}
+  indexed_record_source(std::unique_ptr<external::element_source> records, const record_format& format,
+                        std::uint64_t first_index)
+      : records_(std::move(records)), format_(format), packed_(packed_format(format)), next_index_(first_index) {}
 
   [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return records_->num_elements(); }
 
@@ -47,18 +48,18 @@ class indexed_record_source final : public external::element_source {
           std::memcpy(element + packed_.keys[key].offset, record + format_.keys[key].offset,
                       format_.keys[key].size_bytes);
         }
-        const std::uint64_t index = num_read_ + i;
+        const std::uint64_t index = next_index_ + i;
         std::memcpy(element + packed_.record_bytes - index_bytes, &index, index_bytes);
       }
     });
-    num_read_ += count;
+    next_index_ += count;
   }
 
   std::unique_ptr<external::element_source> records_;
   record_format format_;
   record_format packed_;
   base::byte_buffer piece_;
-  std::uint64_t num_read_ = 0;
+  std::uint64_t next_index_;
 };
 
 }  // namespace
@@ -75,8 +76,9 @@ record_format packed_format(const record_format& format) {
 }
 
 std::unique_ptr<external::element_source> make_indexed_record_source(std::unique_ptr<external::element_source> records,
-                                                                     const record_format& format) {
-  return std::make_unique<indexed_record_source>(std::move(records), format);
+                                                                     const record_format& format,
+                                                                     std::uint64_t first_index) {
+  return std::make_unique<indexed_record_source>(std::move(records), format, first_index);
 }
 
 }  // namespace spansort::files

@@ -175,6 +175,9 @@ class valued_keys final : public element_kind {
     return std::make_unique<splitting_sink>(make_late_sink(target_, layout_, options),
                                             make_late_sink(values_target_, values_layout_, quiet), widths_);
   }
+  [[nodiscard]] disk_form form() const override {
+    throw invalid_argument(fmt::format("{}: keys and values have no output in common", name_));
+  }
   void hold_whole(std::uint64_t) override {}
   [[nodiscard]] std::uint64_t whole_bytes() const override { return input_bytes(); }
 

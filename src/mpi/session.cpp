@@ -133,11 +133,11 @@ session::state::state(MPI_Comm communicator, options session_options)
       algorithm(algorithms::find_cluster_algorithm(name(given.algorithm))),
       sort_settings(settings_of(given)),
       group(transport::make_node_group(communicator, group_options_of(given))) {
-  const unsigned num_sharing = processes_of_this_machine(communicator);
+  num_sharing = processes_of_this_machine(communicator);
   try {
     group->set_phase("meeting");
     require_same({{"version", SPANSORT_VERSION}, {"exchange", std::string(name(given.exchange))}});
-    together("opening devices", [&] { open(num_sharing); });
+    together("opening devices", [&] { open(); });
     connect();
   } catch (...) {
     leave_if_agreed();
@@ -173,7 +173,7 @@ void session::state::require_same(const std::vector<setting>& settings) {
   throw invalid_argument(differences);
 }
 
-void session::state::open(unsigned num_sharing) {
+void session::state::open() {
   check(given, algorithm);
   devices = sorting::resolve_devices(given.devices);
   ranks = sorting::open_ranks(devices, {.across_nodes = devices.count == 0,

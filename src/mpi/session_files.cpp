@@ -2,19 +2,23 @@
 // Files over the node ranks of a session: each reads its share and writes its part into one new file.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/available_memory.hpp"
 #include "base/byte_buffer.hpp"
 #include "files/io/key_reader.hpp"
 #include "files/io/key_writer.hpp"
 #include "mpi/session_state.hpp"
 #include "mpi/shared_output.hpp"
+#include "mpi/sort_in_parts.hpp"
 #include "mpi/sorted_parts.hpp"
 #include "report/open_report.hpp"
 #include "spansort/check.hpp"
@@ -37,15 +41,16 @@ class shared_files {
         to_{.is_synced = file.sync, .on_temporary = file.on_temporary},
         report_(session.given.report, operation) {}
 
-  /// This node rank's share of the keys. Refused where there is no room beside it for the workspace of records with
-  /// `value_bytes` more, and for `other_bytes(type)` a key.
-  files::loaded_keys read(std::uint64_t value_bytes, const std::function<std::uint64_t(key_type)>& other_bytes) {
-    const auto begin = clock::now();
+  /// Finds out what the files are. Returns whether every node rank has room for its share of the keys, the workspace of
+  /// records with `value_bytes` more, and `other_bytes(type)` a key.
+  bool open(std::uint64_t value_bytes, const std::function<std::uint64_t(key_type)>& other_bytes) {
     const std::uint64_t num_copies = session_.algorithm.driver.is.num_copies;
-    files::loaded_keys keys;
-    require_same_request();
+    memory_ = {[=](key_type type) { return num_copies * (size_bytes(type) + value_bytes) + other_bytes(type); },
+               session_.given.memory_limit_bytes};
+    std::uint64_t lacks_room = 0;
+    require_same_request(session_, input_, output_, file_);
     session_.together("reading", [&] {
-      files::key_reader reader(input_, file_.type);
+      files::key_reader& reader = reader_.emplace(input_, file_.type);
       if (!reader.num_keys()) {
         throw invalid_argument(
             fmt::format("{}: over MPI only regular files are read, in parts; this is a stream", input_));
@@ -53,19 +58,28 @@ class shared_files {
       to_.target = find_shared_output(output_);
       to_.layout = files::output_layout(to_.target, input_, reader.layout());
       num_keys_ = *reader.num_keys();
-      const std::uint64_t num_nodes = session_.group->num_nodes();
-      const std::uint64_t rank = session_.group->node_rank();
-      const std::uint64_t first = base::share_begin(num_keys_, num_nodes, rank);
-      const files::memory_policy memory{
-          [&](key_type type) { return num_copies * (size_bytes(type) + value_bytes) + other_bytes(type); },
-          session_.given.memory_limit_bytes};
-      keys = reader.read_part(first, base::share_size(num_keys_, num_nodes, rank), memory);
+      lacks_room = has_room(reader.layout().type) ? 0 : 1;
     });
     // Not all of them may see the same file by its name.
     session_.require_same(
         {{"number of keys", std::to_string(num_keys_)}, {"type", std::string(name(to_.layout.type))}});
+    return session_.group->all_reduce_sum({&lacks_room, 1}).front() == 0;
+  }
+
+  /// This node rank's share of the keys.
+  files::loaded_keys read() {
+    const auto begin = clock::now();
+    files::loaded_keys keys;
+    session_.together("reading", [&] { keys = reader_->read_part(first_key(), num_keys_here(), memory_); });
+    reader_.reset();
     add_phase("read", begin, keys.bytes.size());
     return keys;
+  }
+
+  /// The file was sorted in parts, which has filled the report.
+  file_result finished(const file_result& result) {
+    report_.finish();
+    return result;
   }
 
   /// Indices in the place of keys. Returns how many.
@@ -87,14 +101,19 @@ class shared_files {
   [[nodiscard]] std::uint64_t num_keys() const noexcept { return num_keys_; }
 
  private:
-  /// Node ranks that differ would read one file and write another.
-  void require_same_request() {
-    session_.group->set_phase("settings");
-    session_.require_same({{"input", input_},
-                           {"output", output_},
-                           {"type", file_.type ? std::string(name(*file_.type)) : "of the file"},
-                           {"unique", file_.unique ? "yes" : "no"},
-                           {"verify", file_.verify ? "yes" : "no"}});
+  [[nodiscard]] std::uint64_t first_key() const {
+    return base::share_begin(num_keys_, session_.group->num_nodes(), session_.group->node_rank());
+  }
+  [[nodiscard]] std::uint64_t num_keys_here() const {
+    return base::share_size(num_keys_, session_.group->num_nodes(), session_.group->node_rank());
+  }
+  [[nodiscard]] bool has_room(key_type type) const {
+    const std::uint64_t in_tests = session_.sort_settings.hooks.file_chunk_elements;
+    if (in_tests != 0 && num_keys_here() > in_tests) return false;
+    const std::uint64_t per_key = size_bytes(type) + memory_.workspace_bytes_per_key(type);
+    const std::uint64_t available = base::available_memory_bytes();
+    const std::uint64_t limit = memory_.limit_bytes != 0 ? std::min(memory_.limit_bytes, available) : available;
+    return num_keys_here() <= limit / per_key;
   }
 
   void add_phase(const char* name, clock::time_point begin, std::uint64_t bytes_moved) {
@@ -107,6 +126,8 @@ class shared_files {
   const file_options& file_;
   shared_output to_;
   std::uint64_t num_keys_ = 0;
+  files::memory_policy memory_;
+  std::optional<files::key_reader> reader_;
   report::open_report report_;  ///< to which the sort adds its phases
 };
 
@@ -116,9 +137,7 @@ void require_available(session::state& session, const file_options& file) {
     const char* name;
     bool is_given;
   };
-  const local_option options[] = {{"records", file.records.has_value()},
-                                  {"temporary_directories", !file.temporary_directories.empty()},
-                                  {"array", file.array.axis || file.array.flattens || !file.array.fields.empty()},
+  const local_option options[] = {{"array", file.array.axis || file.array.flattens},
                                   {"values", file.values.has_value()},
                                   {"head", file.head.has_value()},
                                   {"on_sorted", static_cast<bool>(file.on_sorted)}};
@@ -128,6 +147,9 @@ void require_available(session::state& session, const file_options& file) {
     }
   });
 }
+
+/// Records have one way alone, which needs no memory for all of them.
+bool is_of_records(const file_options& file) { return file.records || !file.array.fields.empty(); }
 
 /// Throws internal_error where this node rank's part has a fault, cluster_failure where another's has.
 void withhold_if_faulty(session::state& session, const std::string& input, const std::string& fault) {
@@ -151,8 +173,11 @@ file_result session::sort_file(const std::string& input, const std::string& outp
   transport::communicator& group = *s.group;
   const bool descending = keys::is_descending(file.direction);
   require_available(s, file);
+  if (is_of_records(file)) return sort_in_parts(s, {"sort", input, output, file, files::element_outcome::elements});
   shared_files files(s, "sort", input, output, file);
-  files::loaded_keys keys = files.read(0, [](key_type) { return std::uint64_t{0}; });
+  if (!files.open(0, [](key_type) { return std::uint64_t{0}; }))
+    return files.finished(sort_in_parts(s, {"sort", input, output, file, files::element_outcome::elements}));
+  files::loaded_keys keys = files.read();
   key_span span = keys.span();
   const multiset_checksum before = file.verify ? checksum(span) : multiset_checksum{};
   sort(span, file.direction);
@@ -169,11 +194,14 @@ file_result session::argsort_file(const std::string& input, const std::string& o
   transport::node_group& group = *s.group;
   const bool descending = keys::is_descending(file.direction);
   require_available(s, file);
+  if (is_of_records(file)) return sort_in_parts(s, {"argsort", input, output, file, files::element_outcome::indices});
   shared_files files(s, "argsort", input, output, file);
   // The result, the keys of the order, and what is fetched for verification.
-  const files::loaded_keys keys = files.read(sizeof(std::uint64_t), [&](key_type type) {
+  const bool fits = files.open(sizeof(std::uint64_t), [&](key_type type) {
     return sizeof(std::uint64_t) + size_bytes(type) + (file.verify ? order_check_bytes(type) : 0);
   });
+  if (!fits) return files.finished(sort_in_parts(s, {"argsort", input, output, file, files::element_outcome::indices}));
+  const files::loaded_keys keys = files.read();
   const std::uint64_t num_keys = keys.num_keys;
   base::byte_buffer order;
   device::buffer sorted_keys;

@@ -29,7 +29,7 @@ struct session::state {
   state(const state&) = delete;
   state& operator=(const state&) = delete;
 
-  void open(unsigned num_sharing);
+  void open();
   /// The GPUs of all node ranks, where that can be.
   void connect();
   /// Otherwise the group would tell those that have not heard of it yet that this node rank failed.
@@ -110,6 +110,7 @@ struct session::state {
   transport::nccl_connection gpus;  ///< ends before the group
   sorting::device_set devices;
   std::uint64_t num_allocations = 0;
+  unsigned num_sharing = 1;                      ///< node ranks on this machine
   std::vector<algorithms::rank> calling_thread;  ///< allocates host memory
   std::vector<algorithms::rank> ranks;
   std::uint64_t first_key = 0;  ///< of this node rank's, among those of all; of the current call

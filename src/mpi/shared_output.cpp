@@ -11,37 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "files/io/atomic_file.hpp"
-#include "files/io/file_part.hpp"
 #include "files/io/key_writer.hpp"
 
 namespace spansort::mpi {
 namespace {
-
-/// A file that another node rank has made; removed unless that has given it its name.
-class shared_temporary {
- public:
-  shared_temporary(std::string path, const temporary_file_callback& tell) : path_(std::move(path)), tell_(tell) {
-    if (!path_.empty() && tell_) tell_(path_);
-  }
-  ~shared_temporary() {
-    if (path_.empty()) return;
-    std::error_code is_gone_already;
-    std::filesystem::remove(path_, is_gone_already);
-    is_gone();
-  }
-  shared_temporary(const shared_temporary&) = delete;
-  shared_temporary& operator=(const shared_temporary&) = delete;
-
-  void is_gone() {
-    if (!path_.empty() && tell_) tell_("");
-    path_.clear();
-  }
-
- private:
-  std::string path_;
-  const temporary_file_callback& tell_;
-};
 
 /// The position of a part among those of all node ranks.
 struct part_place {
@@ -61,6 +34,31 @@ part_place place_part(transport::communicator& group, std::uint64_t num_elements
 
 }  // namespace
 
+/// A file that another node rank has made; removed unless that has given it its name.
+class shared_output_file::temporary {
+ public:
+  temporary(std::string path, const temporary_file_callback& tell) : path_(std::move(path)), tell_(tell) {
+    if (!path_.empty() && tell_) tell_(path_);
+  }
+  ~temporary() {
+    if (path_.empty()) return;
+    std::error_code is_gone_already;
+    std::filesystem::remove(path_, is_gone_already);
+    is_gone();
+  }
+  temporary(const temporary&) = delete;
+  temporary& operator=(const temporary&) = delete;
+
+  void is_gone() {
+    if (!path_.empty() && tell_) tell_("");
+    path_.clear();
+  }
+
+ private:
+  std::string path_;
+  const temporary_file_callback& tell_;
+};
+
 files::output_target find_shared_output(const std::string& output) {
   files::output_target target = files::find_output(output);
   if (!target.is_stream) return target;
@@ -76,28 +74,47 @@ std::uint64_t write_shared_output(session::state& session, const shared_output& 
   const std::string header = files::header_of(output.layout, place.num_all);
   const std::uint64_t whole_bytes = header.size() + place.num_all * width;
 
-  std::optional<files::atomic_file> whole;  // node rank 0 makes it and gives it its name
-  session.together("making the output", [&] {
-    if (group.node_rank() != 0) return;
-    files::require_free_space(output.target, whole_bytes);
-    whole.emplace(output.target, whole_bytes, output.on_temporary, files::atomic_file::naming::from_the_start);
-    if (!output.is_synced) whole->leave_unsynced();
-    whole->write(std::as_bytes(std::span(header)));
-  });
-  const std::string path = group.all_gather_strings(whole ? whole->temporary_path() : std::string()).front();
-  // Node rank 0 may be killed: whoever is left removes it.
-  shared_temporary temporary(whole ? std::string() : path, output.on_temporary);
+  shared_output_file file(session, output.target, header, whole_bytes, output.is_synced, output.on_temporary);
   session.together("writing", [&] {
-    files::write_file_part({path, output.target, whole_bytes, output.is_synced},
-                           header.size() + place.num_before * width, part);
+    file.open_part(place.num_before * width, false);
+    file.write(part);
+    file.finish_part();
   });
-  session.together("replacing the output", [&] {
-    // A node rank that fails with its part written still keeps the output from being replaced.
-    group.barrier();
-    if (whole) whole->commit();
-  });
-  temporary.is_gone();
+  file.commit();
   return place.num_all;
+}
+
+shared_output_file::shared_output_file(session::state& session, const files::output_target& target, std::string header,
+                                       std::uint64_t whole_bytes, bool is_synced,
+                                       const temporary_file_callback& on_temporary)
+    : session_(session), target_(target), header_(std::move(header)), whole_bytes_(whole_bytes), is_synced_(is_synced) {
+  const bool makes_it = session.group->node_rank() == 0;
+  session.together("making the output", [&] {
+    if (!makes_it) return;
+    files::require_free_space(target, whole_bytes);
+    whole_.emplace(target, whole_bytes, on_temporary, files::atomic_file::naming::from_the_start);
+    if (!is_synced) whole_->leave_unsynced();
+    whole_->write(std::as_bytes(std::span(header_)));
+  });
+  path_ = session.group->all_gather_strings(whole_ ? whole_->temporary_path() : std::string()).front();
+  // Node rank 0 may be killed: whoever is left removes it.
+  temporary_ = std::make_unique<temporary>(whole_ ? std::string() : path_, on_temporary);
+}
+
+shared_output_file::~shared_output_file() = default;
+
+void shared_output_file::open_part(std::uint64_t offset, bool is_long) {
+  part_.emplace(files::shared_file{path_, target_, whole_bytes_, is_synced_}, header_.size() + offset);
+  if (is_long) part_->drop_written_pages();
+}
+
+void shared_output_file::commit() {
+  session_.together("replacing the output", [&] {
+    // A node rank that fails with its part written still keeps the output from being replaced.
+    session_.group->barrier();
+    if (whole_) whole_->commit();
+  });
+  temporary_->is_gone();
 }
 
 }  // namespace spansort::mpi

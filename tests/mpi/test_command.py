@@ -92,7 +92,7 @@ class Refused(ClusterTest):
 
     def test_usage(self):
         self.refused(2, ["--frobnicate", "spansort sort --help"], *self.sort, "--frobnicate")
-        self.refused(2, ["-T", "--trace", "not available over MPI"], *self.sort, "-T", self.folder, "--trace", "t.json")
+        self.refused(2, ["--trace", "not available over MPI"], *self.sort, "--trace", "t.json")
         self.refused(2, ["stream"], "sort", "--mpi", "-", "-o", self.output)
         self.refused(2, ["-o"], "argsort", "--mpi", self.input)
         self.refused(2, ["--heartbeat-timeout"], *self.sort, "--heartbeat-timeout", "0")

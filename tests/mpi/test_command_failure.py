@@ -29,6 +29,8 @@ SOON_S = 10.0
 OLD_OUTPUT = b"the old output"
 PHASES = ["opening devices", "settings", "reading", "sizes", "taking memory", "scatter", "histogram", "partition",
           "exchange", "local sort", "verifying", "making the output", "writing", "replacing the output"]
+PHASES_IN_PARTS = ["reading", "taking memory", "sorting runs", "making the output", "finding splitters", "reading runs",
+                   "exchange", "sorting ranges", "verifying", "writing", "replacing the output"]
 IS_FULL = os.environ.get("SPANSORT_TEST_FULL") == "1"
 
 
@@ -129,6 +131,12 @@ class FailureOfARank(support.CommandTest):
         self.for_all_phases("STOP", ["exchange"], *lsd, first=2)
         sample_sort = ["--algorithm", "distributed_sample_sort"]
         self.for_all_phases("KILL", ["local sort", "index", "exchange", "merge"], *sample_sort)
+
+    def test_in_parts(self):
+        world = ["--test-world", "9000,64,2"]
+        self.for_all_phases("KILL", PHASES_IN_PARTS, *world, "--verify", "-T", self.data, first=1)
+        self.for_all_phases("KILL", ["sorting ranges", "writing"], *world, "-u", "-T", self.data)
+        self.for_all_phases("STOP", PHASES_IN_PARTS if IS_FULL else ["exchange"], *world)
 
     def test_argsort(self):
         self.for_all_phases("KILL", ["exchange", "writing"], first=1, command="argsort")

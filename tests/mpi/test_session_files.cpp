@@ -29,9 +29,11 @@ using file_call = file_result (mpi::session::*)(const std::string&, const std::s
 constexpr std::array<file_call, 2> file_calls{&mpi::session::sort_file, &mpi::session::argsort_file};
 
 TEST(session_files, VerificationFindsACorruptResult) {
-  const base::test_hooks_scope hooks({.corrupt_result = true});
   for (const file_call call : file_calls) {
-    for (const std::uint64_t num_keys : {1, 2, 1000}) {
+    for (const std::uint64_t num_keys : {1, 2, 1000, 1001}) {
+      // The last one is more than the node ranks may hold.
+      const base::test_hooks_scope hooks(
+          {.file_chunk_elements = num_keys == 1001 ? 20U : 0U, .file_block_elements = 4, .corrupt_result = true});
       const shared_file file(num_keys);
       mpi::session all(MPI_COMM_WORLD);
       // Of one key, node rank 0 has it: the others hear of it.
@@ -39,6 +41,23 @@ TEST(session_files, VerificationFindsACorruptResult) {
       EXPECT_TRUE(all.all_know_of_failure());
       EXPECT_FALSE(std::filesystem::exists(file.path + ".out.npy"));
     }
+  }
+}
+
+TEST(session_files, WhatDoesNotFitIsSortedInParts) {
+  const base::test_hooks_scope hooks({.file_chunk_elements = 20, .file_block_elements = 4});
+  const shared_file file(2000);
+  const std::string expected = file.path + ".expected.npy";
+  mpi::session all(MPI_COMM_WORLD);
+  if (world_rank() == 0) sort_file(file.path, expected, {.direction = direction::descending});
+  const file_result result = all.sort_file(file.path, file.path, {.direction = direction::descending, .verify = true});
+  EXPECT_TRUE(result.verified);
+  EXPECT_EQ(result.num_keys_out, 2000U);
+  EXPECT_EQ(result.spilled_bytes % 4096, 0U);
+  EXPECT_GE(result.num_runs, 2000U / 20);
+  if (world_rank() == 0) {
+    EXPECT_EQ(test::contents_of(file.path), test::contents_of(expected));
+    std::filesystem::remove(expected);
   }
 }
 
@@ -56,8 +75,8 @@ TEST(session_files, VerifiedResultsSaySo) {
 TEST(session_files, WhatOneMachineAloneDoesIsRefused) {
   const shared_file file(10);
   mpi::session all(MPI_COMM_WORLD);
-  const std::array<file_options, 4> refused{file_options{.records = record_format{}},
-                                            {.temporary_directories = {"/tmp"}},
+  const std::array<file_options, 4> refused{file_options{.array = {.axis = 0}},
+                                            {.array = {.flattens = true}},
                                             {.head = 3},
                                             {.on_sorted = [](const_key_span) {}}};
   for (const file_call call : file_calls) {

@@ -237,15 +237,27 @@ loaded_keys key_reader::read(const memory_policy& memory, const transfer_progres
 std::uint64_t key_reader::read_some(std::span<std::byte> into, const transfer_progress& progress) {
   const std::uint64_t width = layout_.element_bytes();
   const std::uint64_t wanted = into.size() - into.size() % width;
-  const auto part = into.first(std::min(wanted, most_bytes() - bytes_taken_));
+  const std::uint64_t most = part_bytes_.value_or(most_bytes());
+  const auto part = into.first(std::min(wanted, most - bytes_taken_));
   const std::size_t held = std::min(head_.size(), part.size());
   std::memcpy(part.data(), head_.data(), held);
   head_.erase(0, held);
   const std::uint64_t num_bytes = held + input_.read(part.subspan(held), progress);
   bytes_taken_ += num_bytes;
-  if (num_bytes < wanted || bytes_taken_ == most_bytes()) require_complete(bytes_taken_);
+  if (part_bytes_) {
+    input_.require_same_status();
+    if (num_bytes < part.size()) throw bad_input(fmt::format("{}: ends before the end of a part of it", input_.name()));
+  } else if (num_bytes < wanted || bytes_taken_ == most) {
+    require_complete(bytes_taken_);
+  }
   make_native(part.first(num_bytes), width, layout_.changes());
   return num_bytes / width;
+}
+
+void key_reader::take_part(std::uint64_t first, std::uint64_t count) {
+  head_.clear();
+  part_bytes_ = count * layout_.element_bytes();
+  input_.seek(header_bytes_ + first * layout_.element_bytes());
 }
 
 loaded_keys key_reader::read_part(std::uint64_t first, std::uint64_t count, const memory_policy& memory,

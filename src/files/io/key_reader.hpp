@@ -102,6 +102,9 @@ class key_reader {
   /// the last of a known count has been read, it throws bad_input where read() would. Not together with read() and
   /// read_part().
   std::uint64_t read_some(std::span<std::byte> into, const transfer_progress& progress = {});
+  /// Has read_some() read `count` keys from the one at `first` on, and no others; of a regular file, before any key is
+  /// read.
+  void take_part(std::uint64_t first, std::uint64_t count);
   /// Drops what has been read from the page cache: for files that would fill it.
   void drop_read_pages() noexcept { input_.drop_read_pages(); }
 
@@ -140,6 +143,7 @@ class key_reader {
   std::optional<std::uint64_t> claimed_bytes_;  ///< of keys, by the header
   bool is_empty_ = false;                       ///< a regular file of which nothing could be read
   std::uint64_t bytes_taken_ = 0;               ///< of keys, by read_some()
+  std::optional<std::uint64_t> part_bytes_;     ///< that read_some() reads, where that is a part of the file
 };
 
 /// Returns whether the name ends in ".npy".

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/external/cluster_sort_in_parts.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/math.hpp"
+#include "base/shares.hpp"
+#include "base/threads.hpp"
+#include "mpi/external/background_call.hpp"
+
+namespace spansort::mpi {
+namespace {
+
+constexpr std::size_t num_chunks = 3;
+
+}  // namespace
+
+cluster_sort_in_parts::cluster_sort_in_parts(transport::node_group& group, together_call together,
+                                             external::element_order& order, parts_options options)
+    : group_(group), together_(std::move(together)), order_(order), options_(std::move(options)), chunks_(num_chunks) {
+  for (external::element_chunk& c : chunks_)
+    c.bytes = base::byte_buffer(options_.plan.chunk_elements * order_.element_bytes());
+}
+
+cluster_sort_in_parts::~cluster_sort_in_parts() {
+  if (may_be_written_to_) static_cast<void>(new std::vector<external::element_chunk>(std::move(chunks_)));
+}
+
+void cluster_sort_in_parts::make_runs(external::element_source& source) {
+  together_("sorting runs", [&] {
+    const std::uint64_t expected_bytes = source.num_elements().value_or(0) * order_.element_bytes();
+    external::run_writer writer(order_, options_.plan, options_.folders, expected_bytes);
+    const auto fill = [&](external::element_chunk& c) {
+      c.count = source.read(c.bytes.data(), options_.plan.chunk_elements);
+      if (options_.sums_elements) result_.checksum = result_.checksum + order_.checksum(c.bytes.data(), c.count);
+      result_.num_read += c.count;
+      return c.count != 0;
+    };
+    const auto work = [&](external::element_chunk& c) {
+      group_.check();
+      order_.sort(c.bytes.data(), c.count);
+      if (options_.drops_duplicates) c.count = order_.remove_duplicates(nullptr, c.bytes.data(), c.count);
+    };
+    const auto drain = [&](external::element_chunk& c) {
+      writer.append(c.bytes.data(), c.count);
+      writer.finish_run();
+    };
+    external::run_pipeline(chunks_, {fill, work, drain});
+    runs_ = writer.take_runs();
+    result_.num_runs = runs_.size();
+    result_.spilled_bytes = writer.bytes_written();
+  });
+  learn_sizes();
+}
+
+void cluster_sort_in_parts::learn_sizes() {
+  const run_cut sizes = everything();
+  const std::uint64_t mine[] = {std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}),
+                                options_.plan.chunk_elements};
+  const std::vector<std::uint64_t> all = group_.all_gather(mine);
+  num_elements_ = 0;
+  for (std::size_t i = 0; i < all.size(); i += 2) num_elements_ += all[i];
+  const unsigned num_nodes = group_.num_nodes();
+  part_begins_.clear();
+  num_rounds_ = 0;
+  for (unsigned r = 0; r <= num_nodes; ++r) part_begins_.push_back(base::share_begin(num_elements_, num_nodes, r));
+  for (unsigned r = 0; r < num_nodes; ++r) {
+    const std::uint64_t size = part_begins_[r + 1] - part_begins_[r];
+    num_rounds_ = std::max(num_rounds_, base::ceil_div(size, all[2 * r + 1]));
+  }
+}
+
+run_cut cluster_sort_in_parts::everything() const {
+  run_cut sizes;
+  for (const auto& run : runs_) sizes.push_back(run->num_elements());
+  return sizes;
+}
+
+/// Returns where the part of each node rank begins, and the end of all.
+std::vector<run_cut> cluster_sort_in_parts::cuts_at_begin(run_cutter& cutter) const {
+  const cut_bounds unknown{run_cut(runs_.size()), everything()};
+  return cutter.find(part_begins_, std::vector<cut_bounds>(part_begins_.size(), unknown));
+}
+
+std::uint64_t cluster_sort_in_parts::end_of_range(unsigned node_rank, std::uint64_t round) const {
+  const std::uint64_t first = part_begins_[node_rank];
+  return first + base::share_begin(part_begins_[node_rank + 1] - first, num_rounds_, round + 1);
+}
+
+/// Returns where a round's ranges end, which begin at `begins`. `ends` is the end of each part.
+std::vector<run_cut> cluster_sort_in_parts::cuts_behind(std::uint64_t round, const std::vector<run_cut>& begins,
+                                                        const std::vector<run_cut>& ends, run_cutter& cutter) const {
+  if (round + 1 == num_rounds_) return ends;
+  std::vector<std::uint64_t> targets;
+  std::vector<cut_bounds> bounds;
+  for (unsigned r = 0; r < group_.num_nodes(); ++r) {
+    const std::uint64_t first = round == 0 ? part_begins_[r] : end_of_range(r, round - 1);
+    targets.push_back(end_of_range(r, round));
+    bounds.push_back({begins[r], ends[r]});
+    // No run gives more than the range has.
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      std::uint64_t& high = bounds.back().high[run];
+      high = std::min(high, begins[r][run] + (targets.back() - first));
+    }
+  }
+  return cutter.find(targets, std::move(bounds));
+}
+
+void cluster_sort_in_parts::merge(const std::function<void(std::byte* elements, std::uint64_t count)>& take) {
+  run_cutter cutter(group_, together_, order_, runs_, options_.plan);
+  range_exchange exchange(group_, together_, order_, runs_, options_.plan, chunks_[2].bytes.bytes(), options_.limits);
+  group_.set_phase("finding splitters");
+  std::vector<run_cut> begins = cuts_at_begin(cutter);
+  const std::vector<run_cut> ends(begins.begin() + 1, begins.end());
+  begins.pop_back();
+
+  background_call finishing;
+  for (std::uint64_t round = 0; round < num_rounds_; ++round) {
+    group_.set_phase("finding splitters");
+    range_cuts cuts{std::move(begins), {}};
+    cuts.ends = cuts_behind(round, cuts.begins, ends, cutter);
+    external::element_chunk& range = chunks_[round % 2];
+    try {
+      range.count = exchange.receive(cuts, range.bytes.data());
+    } catch (...) {
+      may_be_written_to_ = exchange.is_under_way();
+      throw;
+    }
+    begins = std::move(cuts.ends);
+    together_("sorting ranges", [&] { finishing.wait(); });
+    finishing.start([&, this] {
+      base::with_threads(options_.threads, [&] {
+        order_.sort(range.bytes.data(), range.count);
+        take(range.bytes.data(), range.count);
+      });
+    });
+  }
+  together_("sorting ranges", [&] { finishing.wait(); });
+  result_.sent_bytes = exchange.sent_bytes();
+}
+
+}  // namespace spansort::mpi

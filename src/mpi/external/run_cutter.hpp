@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact places in the sorted runs of all node ranks: the cut before the t-th element of their merge, as a position in
+// each run. A multi-sequence selection by rounds: all propose a middle, all count what comes before one of them. The
+// first keys of blocks, which are in memory, narrow a cut down to about a block a run; then those blocks are read.
+// Equal elements are ordered by node rank, run and position, so that a cut is one whatever the keys are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "files/external/element_order.hpp"
+#include "files/external/io_pool.hpp"
+#include "files/external/runs.hpp"
+#include "files/external/spill_plan.hpp"
+#include "transport/communicator.hpp"
+
+namespace spansort::mpi {
+
+/// Calls f() on every node rank, in a phase of that name. Where it throws, the exception goes on; all others throw
+/// cluster_failure.
+using together_call = std::function<void(std::string_view phase, const std::function<void()>& f)>;
+
+/// A position in each run of this node rank.
+using run_cut = std::vector<std::uint64_t>;
+
+/// What is known of a cut: it lies between two others.
+struct cut_bounds {
+  run_cut low;
+  run_cut high;
+};
+
+class run_cutter {
+ public:
+  /// All arguments outlive it. Memory for blocks: half of a chunk of `plan`.
+  run_cutter(transport::communicator& group, const together_call& together, const external::element_order& order,
+             const external::run_list& runs, const external::spill_plan& plan);
+
+  /// Collective. Returns where the merge of all runs is cut before its element `targets[i]`, of which `bounds[i]` is
+  /// known. As many targets on all node ranks, and the same. Throws what reading runs throws, cluster_failure on the
+  /// others.
+  [[nodiscard]] std::vector<run_cut> find(std::span<const std::uint64_t> targets, std::vector<cut_bounds> bounds);
+
+ private:
+  /// An element that others are compared with.
+  struct pivot {
+    std::vector<std::byte> key;
+    std::uint64_t node_rank = 0;
+    std::uint64_t run = 0;
+    std::uint64_t position = 0;
+    std::uint64_t weight = 0;  ///< elements among which it is about the middle one; 0: there is none
+    [[nodiscard]] bool comes_before(const pivot& other) const;
+  };
+  /// The least and the greatest number of a run's elements that may come before a pivot.
+  struct bracket {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+  };
+
+  [[nodiscard]] std::span<const std::byte> key_at(std::size_t run, std::uint64_t position);
+  [[nodiscard]] const std::vector<std::byte>& block_of(std::size_t run, std::uint64_t block);
+  [[nodiscard]] bool is_before(std::span<const std::byte> key, std::size_t run, std::uint64_t position,
+                               const pivot& p) const;
+  [[nodiscard]] bracket bracket_of(std::size_t run, const cut_bounds& bounds, const pivot& p) const;
+  [[nodiscard]] std::uint64_t count_before(std::size_t run, const bracket& within, const pivot& p);
+  [[nodiscard]] std::optional<std::uint64_t> block_start_in(std::uint64_t low, std::uint64_t high) const;
+  [[nodiscard]] pivot propose(const cut_bounds& bounds, bool reads_all);
+  [[nodiscard]] std::vector<pivot> agree_on_pivots(const std::vector<cut_bounds>& bounds);
+  void narrow(std::span<const std::uint64_t> targets, const std::vector<pivot>& pivots,
+              std::vector<cut_bounds>& bounds);
+  void narrow(cut_bounds& bounds, const std::vector<bracket>& found, const pivot& p, std::uint64_t target,
+              const bracket& sum) const;
+  void share(const std::exception_ptr& failure, bool has_any_failed);
+
+  transport::communicator& group_;
+  const together_call& together_;
+  const external::element_order& order_;
+  const external::run_list& runs_;
+  std::uint64_t block_elements_;
+  std::uint64_t most_blocks_;
+  external::aligned_bytes buffer_;
+  std::map<std::pair<std::size_t, std::uint64_t>, std::vector<std::byte>> blocks_;  ///< that have been read
+  std::vector<std::byte> key_;
+};
+
+}  // namespace spansort::mpi

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that the memory of all node ranks does not hold, sorted by all of them through temporary files.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "files/element_kind.hpp"
+#include "mpi/session_state.hpp"
+#include "spansort/files.hpp"
+
+namespace spansort::mpi {
+
+/// What is asked for, the same on all node ranks.
+struct parts_request {
+  std::string_view operation;  ///< "sort", "argsort"
+  const std::string& input;
+  const std::string& output;
+  const file_options& file;
+  files::element_outcome outcome = files::element_outcome::elements;
+};
+
+/// Collective. Throws invalid_argument on all unless they were asked for the same: others would read one file and write
+/// another.
+void require_same_request(session::state& session, const std::string& input, const std::string& output,
+                          const file_options& file);
+
+/// Collective. Sorts the file as session::sort_file() and session::argsort_file() say.
+file_result sort_in_parts(session::state& session, const parts_request& request);
+
+}  // namespace spansort::mpi

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`mpirun spansort sort --mpi` of files that the node ranks' memory does not hold: the bytes of one machine, the
+ceiling of each rank, and the ends of failures. --test-world CHUNK,BLOCK,FANIN shrinks what a rank sorts at a time."""
+import os
+import resource
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+import cluster_support
+import support
+from cluster_support import BIN, ENVIRONMENT, MPIEXEC, ClusterTest, mpirun
+
+WORLD = ("--test-world", "700,16,2")
+# As WORLD, with so few elements at a time that ranges and send buffers are far shorter than a run of blocks.
+NARROW = ("--test-world", "12,3,2")
+
+
+class SameBytes(ClusterTest):
+    def check(self, command, input_path, *flags, local=(), name="y.npy", num_ranks=3, world=WORLD):
+        """`flags` for both, `local` for one machine only."""
+        expected = self.path("z" + name)
+        self.assert_ok(command, input_path, "-o", expected, *local)
+        self.run_ok(command, "--mpi", input_path, "-o", self.path(name), *flags, *world, num_ranks=num_ranks)
+        self.assertEqual(self.read(name), self.read("z" + name), f"{command} {input_path} {flags} on {num_ranks}")
+
+    def test_types(self):
+        for number, key_type in enumerate(support.VARIED_TYPES):
+            if key_type == "bf16":
+                continue
+            local = [[], ["-r"], ["-u"], ["-u", "-r"]][number % 4]
+            with self.subTest(key_type=key_type, local=local):
+                flags = [*local, "--verify"] if number % 2 == 0 else local
+                self.check("sort", self.save("x.npy", self.keys(key_type, 6_011)), *flags, local=local,
+                           num_ranks=1 + number % 5)
+
+    def test_argsort(self):
+        for number, (key_type, flags) in enumerate((("f32", []), ("u8", ["-u", "--verify"]), ("u8", ["-r"]),
+                                                    ("f64", ["-r", "--verify"]))):
+            with self.subTest(key_type=key_type, flags=flags):
+                local = [flag for flag in flags if flag != "--verify"]
+                self.check("argsort", self.save("x.npy", self.keys(key_type, 5_007)), *flags, local=local,
+                           num_ranks=2 + number)
+
+    def test_records(self):
+        records = self.rng.integers(0, 4, (4_003, 10), "u1")
+        source = self.write("x.bin", records.tobytes())
+        form = ["--record", "10", "--key", "2:3,7:1:u8:r"]
+        for command, flags in (("sort", ["--verify"]), ("argsort", []), ("sort", ["-u"])):
+            with self.subTest(command=command, flags=flags):
+                local = [flag for flag in flags if flag != "--verify"]
+                self.check(command, source, *form, *flags, local=[*form, *local], name="y.bin")
+        fields = np.zeros(2_001, [("a", "<f4"), ("b", "S3")])
+        fields["a"] = self.rng.integers(0, 9, 2_001)
+        fields["b"] = self.rng.integers(65, 90, 2_001).astype("u1").view("S1")
+        self.check("sort", self.save("x.npy", fields), "--key", "b,a:r", local=["--key", "b,a:r"])
+
+    def test_records_that_fit(self):
+        form = ["--record", "3", "--key", "0:2"]
+        for content in (b"", b"abc", self.rng.bytes(3_000)):
+            self.check("sort", self.write("x.bin", content), *form, local=form, name="y.bin", world=())
+
+    def test_sizes(self):
+        for num_keys in (1, 2, 13, 40, 100):
+            with self.subTest(num_keys=num_keys):
+                self.check("sort", self.save("x.npy", self.keys("f64", num_keys)), num_ranks=4,
+                           world=("--test-world", "2,1,2"))
+        form = ["--record", "4", "--key", "0:4"]
+        self.check("sort", self.write("x.bin", b""), *form, "-u", local=[*form, "-u"], name="y.bin")
+
+    def test_skew(self):
+        num_keys = 1_201
+        step = np.arange(num_keys, dtype="<i8")
+        of_one_rank = np.full(num_keys, 2**40, "<i8")
+        of_one_rank[:num_keys // 3] = self.rng.integers(0, 2**39, num_keys // 3)
+        for name, keys in (("equal", np.full(num_keys, 7, "<i8")), ("sorted", step), ("reversed", step[::-1]),
+                           ("two values", (step * 7919) % 2), ("folded", np.minimum(step, step[::-1])),
+                           ("interleaved", (step * 1000) % num_keys), ("one rank has all that differs", of_one_rank)):
+            for world in support.some((NARROW, WORLD)):
+                with self.subTest(name=name, world=world):
+                    source = self.save("x.npy", np.ascontiguousarray(keys))
+                    self.check("sort", source, "--verify", num_ranks=3, world=world)
+                    self.check("argsort", source, num_ranks=4, world=world)
+        self.check("sort", self.save("x.npy", np.full(num_keys, 7, "<i8")), "-u", "--verify", local=["-u"],
+                   world=NARROW)
+
+    def test_memory_that_differs(self):
+        source = self.save("x.npy", self.keys("u32", 9_001))
+        self.assert_ok("sort", source, "-o", self.path("z.npy"))
+        sort = ["sort", "--mpi", source, "-o", self.path("y.npy"), "--verify", "--test-world"]
+        self.run_ok(*sort, "2000,16,2", ":", *sort, "150,7,2", ":", *sort, "60,4,2", num_ranks=1)
+        self.assertEqual(self.read("y.npy"), self.read("z.npy"))
+
+    def test_files(self):
+        keys = self.keys("u32", 5_003)
+        raw = self.write("x.raw", keys.tobytes())
+        self.check("sort", raw, "--type", "u32", local=["--type", "u32"], name="y.raw")
+        self.check("argsort", raw, "--type", "u32", local=["--type", "u32"], name="y.raw")
+        self.check("sort", self.save("big_endian.npy", keys.astype(">u4")))
+        same = self.save("same.npy", keys)
+        self.run_ok("sort", "--mpi", same, "-o", same, *WORLD)
+        self.assertEqual(np.load(same).tolist(), np.sort(keys).tolist())
+        self.assertEqual(sorted(name for name in os.listdir(self.folder) if name.startswith(".")), [])
+
+
+class Ceiling(ClusterTest):
+    """-S of the process, all of it."""
+
+    @unittest.skipIf(support.IS_SMALL or support.is_sanitized(), "a sanitizer takes memory of its own")
+    def test_peak_of_each_rank(self):
+        num_keys, ceiling = 12_000_000, 72 << 20  # 96 MB
+        keys = self.rng.integers(0, 2**63, num_keys, "<u8")
+        source = self.save("x.npy", keys)
+        command = [BIN, "sort", "--mpi", source, "-o", self.path("y.npy"), "-S", str(ceiling), "-T", self.folder,
+                   "--verify", "--no-sync", "--type", "u64"]
+        # A share of 48 MB, which is sorted in memory beside a copy, is more than the ceiling.
+        done = subprocess.run([MPIEXEC, "-n", "2", sys.executable, "-I", "-S", "-c", support.PEAK_OF, *command],
+                              env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        peaks = [int(line) for line in done.stdout.split()]
+        self.assertEqual(len(peaks), 2, done.stdout)
+        self.assertLessEqual(max(peaks), ceiling)
+        self.assertTrue(np.array_equal(np.load(self.path("y.npy")), np.sort(keys)))
+
+
+class Refused(ClusterTest):
+    def setUp(self):
+        super().setUp()
+        self.input = self.save("x.npy", self.keys("u32", 6_000_000))
+        self.output = self.write("y.npy", b"the old output")
+        self.sort = ["sort", "--mpi", self.input, "-o", self.output, "--test-world", "1000000,4096,2"]
+
+    def test_usage(self):
+        self.refused(2, ["--head", "not available over MPI"], *self.sort, "--head", "3")
+        self.refused(2, ["--axis", "not available over MPI"], *self.sort, "--axis", "0")
+
+    def test_memory_that_is_too_little(self):
+        self.refused(6, ["node rank 2: ", "too few to sort it in parts", "would do"], *self.sort[:-2], "-S", "80M", ":",
+                     *self.sort[:-2], "-S", "1M", num_ranks=2)
+
+    def test_folder_of_one_rank(self):
+        done = self.refused(4, ["node rank 1: ", "no/such", "-T"], *self.sort, "-T", self.folder, ":", *self.sort, "-T",
+                            self.path("no/such"), num_ranks=1)
+        self.assertNotIn("node rank 0: ", done.stderr)
+
+    def limited(self, num_bytes):
+        return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, num_bytes))}
+
+    def test_temporary_file_that_cannot_grow(self):
+        self.refused(4, ["cannot write a temporary file in", "ulimit -f"], *self.sort, **self.limited(6 << 20))
+
+    def test_part_of_the_output_that_cannot_be_written(self):
+        done = self.refused(4, ["node rank 2: cannot write", "ulimit -f"], *self.sort, **self.limited(20 << 20))
+        self.assertNotIn("node rank 0: ", done.stderr)
+
+
+if __name__ == "__main__":
+    cluster_support.main()
