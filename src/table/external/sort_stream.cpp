@@ -101,9 +101,7 @@ class stream_sort final : public table::batch_source {
     }
     batch = {};
     if (!spill_) {
-      sort_options options = parts_.options;
-      options.on_progress = watching.callback();
-      memory_ = sorted(filled(), options);
+      memory_ = sorted(filled(), watching.callback());
     } else {
       if (filled().num_rows() != 0) spill(watching);
       writer_.wait(watching.question());
@@ -162,9 +160,11 @@ class stream_sort final : public table::batch_source {
   }
 
   /// Returns the rows of a pool, in order.
-  [[nodiscard]] table::ordered_rows sorted(const table::row_pool& pool, const sort_options& options) const {
+  [[nodiscard]] table::ordered_rows sorted(const table::row_pool& pool, progress_callback callback) const {
     arrow_rows rows = pool.rows();
     if (rows.num_rows == 0) return {};
+    sort_options options = parts_.options;
+    options.on_progress = std::move(callback);
     std::vector<std::uint64_t> order = parts_.order.argsort(parts_.order.keys_of(rows), options);
     return {std::move(rows), std::move(order)};
   }
@@ -172,31 +172,47 @@ class stream_sort final : public table::batch_source {
   /// Has the rows of the pool sorted and written while the next ones come into the other.
   void spill(const watch& watching) {
     writer_.wait(watching.question());
-    const bool is_first = !spill_;
-    if (is_first) open_spill(parts_.run_bytes(filled_bytes_, filled().num_rows()));
     ++report_.num_runs;
-    writer_.start(
-        [this, pool = filled_pool_] { base::with_threads(parts_.options.threads, [&] { write_run(pools_[pool]); }); });
+    if (!spill_) {
+      spill_first(watching);
+    } else {
+      write_in_background([this, pool = filled_pool_] {
+        write_run(sorted(pools_[pool], [this](const progress&) { return !writer_.must_end(); }));
+        pools_[pool].clear();
+      });
+    }
     filled_pool_ = 1 - filled_pool_;
     filled_bytes_ = 0;
-    if (is_first) {  // it has all of the memory
-      writer_.wait(watching.question());
-      pools_[1 - filled_pool_].release();
-    }
+  }
+
+  /// The first run has all of the memory. Once it is sorted there is room for the next one beside it, unless rows are
+  /// long.
+  void spill_first(const watch& watching) {
+    const std::uint64_t num_rows = filled().num_rows();
+    const std::uint64_t next_bytes = parts_.run_bytes(filled_bytes_, num_rows);
+    open_spill(next_bytes);
+    first_ = sorted(filled(), watching.callback());
+    write_in_background([this, pool = filled_pool_] {
+      write_run(std::exchange(first_, {}));
+      pools_[pool].release();
+    });
+    const bool has_room = filled_bytes_ + num_rows * sizeof(std::uint64_t) + next_bytes <= parts_.memory_bytes;
+    if (!has_room) writer_.wait(watching.question());
+  }
+
+  template <class Work>
+  void write_in_background(Work work) {
+    writer_.start([this, work] { base::with_threads(parts_.options.threads, work); });
   }
 
   /// Runs while `writer_` does, which ends it early.
-  void write_run(table::row_pool& pool) {
-    sort_options options = parts_.options;
-    options.on_progress = [this](const progress&) { return !writer_.must_end(); };
-    table::ordered_rows rows = sorted(pool, options);
+  void write_run(table::ordered_rows rows) {
     table::run_writer writer(parts_.order, *spill_);
     while (!rows.is_at_end()) {
       if (writer_.must_end()) throw cancelled("sort_stream: cancelled");
       writer.add(rows.take(block_bytes_));
     }
     runs_.push_back(writer.finish());
-    pool.clear();
   }
 
   /// Blocks are parts of a run that fills the room. As many runs are merged at a time as leave half of the room to
@@ -239,6 +255,7 @@ class stream_sort final : public table::batch_source {
   table::row_pool pools_[2];
   std::size_t filled_pool_ = 0;
   std::uint64_t filled_bytes_ = 0;
+  table::ordered_rows first_;  ///< run, in its order, until it is written
   std::optional<table::table_spill> spill_;
   std::uint64_t block_bytes_ = 0;
   std::uint64_t fan_in_ = 0;
