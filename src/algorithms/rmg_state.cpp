@@ -293,8 +293,7 @@ void rmg_state::sort_batch(unsigned rank, const sort_range& range, const bucket_
                                         .alternate = alternate,
                                         .result_in_alternate = batch.in_alternate,
                                         .segments = std::move(segments),
-                                        .looks_for_order = false,
-                                        .has_others_beside = true});
+                                        .looks_for_order = false});
   place_->gather(output_share(rank), batch, batch.in_alternate ? alternate : source);
 }
 

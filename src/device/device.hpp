@@ -177,7 +177,6 @@ struct local_sort_request {
   std::vector<sort_segment> segments;     ///< none overlaps another
   local_sort_outcome* outcome = nullptr;  ///< host memory, or null
   bool looks_for_order = true;  ///< may save the work; a bucket that a partition has just made is never ordered
-  bool has_others_beside = false;  ///< requests for other memory follow, and may be worked on at the same time
   /// Names a local sort that the device offers (device::offer_local_sort()), by a text that lasts as long as the
   /// program; "" leaves the choice to the device. Local sorts that are named look for no order.
   std::string_view algorithm = {};
