@@ -95,7 +95,7 @@ class copied final : public input_place {
   copied(run_context& run, const problem& sort) : input_place(run, sort) {
     if (!goes_packed(run.ranks(), sort, run.options())) return;
     run.open_copies_out();
-    for (rank& r : run.ranks()) ways_out_.push_back(std::make_unique<way_out>(r));
+    for (rank& r : run.ranks()) ways_out_.push_back(std::make_unique<way_out>(r, run.options()));
   }
 
   device::records chunk(const share& of_input, std::uint64_t capacity) const override {

@@ -9,10 +9,10 @@
 
 namespace spansort::algorithms {
 
-way_out::way_out(rank& of)
+way_out::way_out(rank& of, const sort_settings& options)
     : as_they_are_(dynamic_cast<device::outbox_carrier&>(*of.copies)),
       packed_(dynamic_cast<device::outbox_carrier&>(*of.copies_out)) {
-  packed_.prepare_to_pack();
+  packed_.prepare_to_pack(options.threads);
 }
 
 void way_out::carry(const device::outgoing_keys& keys, const keys::key_codec& codec) {
@@ -29,9 +29,9 @@ bool goes_packed(const std::vector<rank>& ranks, const problem& sort, const sort
                              return dynamic_cast<const device::outbox_carrier*>(r.copies.get()) != nullptr;
                            });
   if (!is_possible || options.hooks.packing == base::key_packing::never) return false;
-  return options.hooks.packing == base::key_packing::always ||
-         (device::is_worth_packing(codec, sort.num_keys) &&
-          base::resolve_threads(options.threads) >= least_unpacking_threads);
+  if (options.hooks.packing == base::key_packing::always) return true;
+  return sort.num_keys * sort.shape.bytes() >= overlap_worth_bytes && device::is_worth_packing(codec, sort.num_keys) &&
+         base::resolve_threads(options.threads) >= least_unpacking_threads * ranks.size();
 }
 
 }  // namespace spansort::algorithms

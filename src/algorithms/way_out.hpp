@@ -14,7 +14,7 @@ class way_out {
  public:
   /// `of` has a queue for copies out (run_context::open_copies_out()), and goes_packed() is true. It outlives the way,
   /// and the way what its queues have to do.
-  explicit way_out(rank& of);
+  way_out(rank& of, const sort_settings& options);
   way_out(const way_out&) = delete;
   way_out& operator=(const way_out&) = delete;
 

@@ -54,10 +54,12 @@ class outbox_carrier {
  public:
   virtual ~outbox_carrier() = default;
 
-  /// Takes what packed keys need on their way, so that the first of them do not wait for it.
-  virtual void prepare_to_pack() = 0;
+  /// Takes what packed keys need on their way, so that the first of them do not wait for it. Up to `threads` threads of
+  /// the host unpack them, counted as sort_options::threads.
+  virtual void prepare_to_pack(unsigned threads) = 0;
   /// Carries the next keys of `from`, if there are any when the queue gets there, once it has hardly anything else
-  /// under way. `codec` is bijective, of 4 or 8 bytes. The outbox outlives the request.
+  /// under way. `codec` is bijective, of 4 or 8 bytes. The outbox outlives the request. Packed keys have arrived when a
+  /// request for packed keys has found the outbox empty behind it, so that one has to follow each outbox::add().
   virtual void carry_next(outbox& from, const keys::key_codec& codec, copy_form form) = 0;
 };
 

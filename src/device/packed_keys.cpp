@@ -8,24 +8,15 @@
 #include <bit>
 #include <cstring>
 
-#include "base/assert.hpp"
 #include "base/tasks_or_alone.hpp"
+#include "base/threads.hpp"
 #include "device/streaming.hpp"
-#include "keys/dispatch.hpp"
 
 namespace spansort::device {
 namespace {
 
 /// Blocks that a thread takes at a time: some 10 us of work.
 constexpr std::uint64_t blocks_of_a_task = 16;
-
-template <class F>
-void with_packed_width(const keys::key_codec& codec, const F& f) {
-  SPANSORT_ASSERT(codec.is_bijective());
-  if (codec.width_bytes() == 4) return f.template operator()<std::uint32_t>();
-  SPANSORT_ASSERT(codec.width_bytes() == 8);
-  f.template operator()<std::uint64_t>();
-}
 
 template <class K>
 packed_bits pack_block(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys, K* to) {
@@ -170,7 +161,8 @@ void pack_keys(const keys::key_codec& codec, const void* keys, std::uint64_t num
   });
 }
 
-void unpack_keys(const keys::key_codec& codec, const packed_memory& from, std::uint64_t num_keys, void* keys) {
+void unpack_keys(const keys::key_codec& codec, const packed_memory& from, std::uint64_t num_keys, void* keys,
+                 unsigned threads) {
   with_packed_width(codec, [&]<class K>() {
     const keys::codec_of<K> of_width = codec.of<K>();
     const std::uint64_t num_blocks = base::ceil_div(num_keys, packed_block_keys);
@@ -181,11 +173,10 @@ void unpack_keys(const keys::key_codec& codec, const packed_memory& from, std::u
     // A group of its own: when the caller's tasks are cancelled, this work must not be left half done.
     tbb::task_group_context own(tbb::task_group_context::isolated);
     const tbb::blocked_range<std::uint64_t> all(0, num_blocks, blocks_of_a_task);
+    const auto unpack_part = [&](const tbb::blocked_range<std::uint64_t>& part) { unpack(part.begin(), part.end()); };
     base::in_tasks_or_alone(
         [&] {
-          tbb::parallel_for(
-              all, [&](const tbb::blocked_range<std::uint64_t>& part) { unpack(part.begin(), part.end()); },
-              tbb::simple_partitioner(), own);
+          base::with_threads(threads, [&] { tbb::parallel_for(all, unpack_part, tbb::simple_partitioner(), own); });
         },
         [&] { unpack(0, num_blocks); });
   });

@@ -17,6 +17,7 @@
 #include <concepts>
 #include <cstdint>
 
+#include "base/assert.hpp"
 #include "base/math.hpp"
 #include "keys/codec.hpp"
 
@@ -43,14 +44,17 @@ struct packed_memory {
   packed_bits* bits = nullptr;
   void* blocks = nullptr;
 
+  static constexpr std::uint64_t alignment_bytes = 128;  ///< a line of a GPU's memory
+
   [[nodiscard]] static constexpr std::uint64_t bits_bytes(std::uint64_t num_keys) noexcept {
-    return base::round_up<std::uint64_t>(base::ceil_div(num_keys, packed_block_keys) * sizeof(packed_bits), 128);
+    return base::round_up<std::uint64_t>(base::ceil_div(num_keys, packed_block_keys) * sizeof(packed_bits),
+                                         alignment_bytes);
   }
   [[nodiscard]] static constexpr std::uint64_t size_bytes(unsigned width_bytes, std::uint64_t num_keys) noexcept {
     constexpr std::uint64_t block_words = packed_layout<std::uint32_t>::block_words;
     return bits_bytes(num_keys) + base::ceil_div(num_keys, packed_block_keys) * block_words * width_bytes;
   }
-  /// Lays them out in size_bytes() of `memory`, which is aligned to 128 bytes.
+  /// Lays them out in size_bytes() of `memory`, which is aligned to alignment_bytes.
   [[nodiscard]] static packed_memory in(void* memory, std::uint64_t num_keys) noexcept {
     return {static_cast<packed_bits*>(memory), static_cast<char*>(memory) + bits_bytes(num_keys)};
   }
@@ -58,14 +62,24 @@ struct packed_memory {
 static_assert(packed_layout<std::uint32_t>::block_words == packed_layout<std::uint64_t>::block_words);
 
 /// Returns whether sorted keys of 4 or 8 bytes, `num_keys` of them, cross a link in at most three quarters of their
-/// bytes if they are spread evenly over all that there are. Unevenly spread keys take fewer.
+/// bytes if they are spread evenly over all that there are. However they are spread, they take four bits more at worst.
 [[nodiscard]] bool is_worth_packing(const keys::key_codec& codec, std::uint64_t num_keys) noexcept;
+
+/// Calls `f.template operator()<K>()` with the unsigned integer of the keys' width, 4 or 8 bytes.
+template <class F>
+void with_packed_width(const keys::key_codec& codec, const F& f) {
+  SPANSORT_ASSERT(codec.is_bijective());
+  if (codec.width_bytes() == 4) return f.template operator()<std::uint32_t>();
+  SPANSORT_ASSERT(codec.width_bytes() == 8);
+  f.template operator()<std::uint64_t>();
+}
 
 /// Packs sorted keys of 4 or 8 bytes on the calling thread. The codec is bijective.
 void pack_keys(const keys::key_codec& codec, const void* keys, std::uint64_t num_keys, const packed_memory& to);
 
-/// Unpacks what pack_keys() has made of as many keys. Blocks, on the threads that oneTBB lends the caller, alone where
-/// memory ends: it does not throw. Stores past the caches.
-void unpack_keys(const keys::key_codec& codec, const packed_memory& from, std::uint64_t num_keys, void* keys);
+/// Unpacks what pack_keys() has made of as many keys. Blocks, on up to `threads` threads that oneTBB lends the caller,
+/// counted as sort_options::threads, and alone where memory ends: it does not throw. Stores past the caches.
+void unpack_keys(const keys::key_codec& codec, const packed_memory& from, std::uint64_t num_keys, void* keys,
+                 unsigned threads = 0);
 
 }  // namespace spansort::device

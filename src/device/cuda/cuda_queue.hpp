@@ -49,7 +49,7 @@ class cuda_queue final : public queue, public rank_sampler, public loose_partiti
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;
   void merge(const merge_request& request) override;
-  void prepare_to_pack() override;
+  void prepare_to_pack(unsigned threads) override;
   void carry_next(outbox& from, const keys::key_codec& codec, copy_form form) override;
   void wait_for_stream(void* stream) override;
   void wait_for_host(std::function<void()> wait) override;

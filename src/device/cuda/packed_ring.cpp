@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "device/cuda/kernels/pack_keys.hpp"
-#include "keys/dispatch.hpp"
 
 namespace spansort::device::cuda {
 namespace {
@@ -13,25 +12,25 @@ constexpr std::uint64_t keys_of_a_part(unsigned width_bytes) noexcept {
   return packed_ring_tuning.sizes.buffer_bytes / width_bytes / packed_block_keys * packed_block_keys;
 }
 
-/// Room for a part of the wider keys, which takes no less than one of the others.
+/// Room for a part of either width.
 constexpr std::uint64_t slot_bytes =
     std::max(packed_memory::size_bytes(4, keys_of_a_part(4)), packed_memory::size_bytes(8, keys_of_a_part(8)));
 
-template <class F>
-void with_packed_width(const keys::key_codec& codec, const F& f) {
-  if (codec.width_bytes() == 4) return f.template operator()<std::uint32_t>();
-  f.template operator()<std::uint64_t>();
-}
-
 }  // namespace
 
-bool packed_ring::prepare() {
+bool packed_ring::prepare(unsigned threads) {
+  threads_ = threads;
+  return is_ready();
+}
+
+bool packed_ring::is_ready() {
   if (memory_ != nullptr || is_refused_) return memory_ != nullptr;
+  for (slot& s : slots_) {
+    if (s.filled == nullptr) s.filled = make_cuda_event(cudaEventDisableTiming);
+  }
   memory_ = try_allocate_pinned_memory(policy.num_buffers * slot_bytes);
   is_refused_ = memory_ == nullptr;
-  if (is_refused_) return false;
-  for (slot& s : slots_) s.filled = make_cuda_event(cudaEventDisableTiming);
-  return true;
+  return !is_refused_;
 }
 
 void packed_ring::copy_out(const launch_site& site, const keys::key_codec& codec, void* to_host,
@@ -58,7 +57,7 @@ void packed_ring::copy_out(const launch_site& site, const keys::key_codec& codec
 void packed_ring::empty_oldest() {
   const slot& s = slots_[(next_ - num_filled_) % policy.num_buffers];
   SPANSORT_CUDA(cudaEventSynchronize(s.filled.get()));
-  unpack_keys(s.codec, s.memory, s.num_keys, s.to_host);
+  unpack_keys(s.codec, s.memory, s.num_keys, s.to_host, threads_);
   --num_filled_;
 }
 

@@ -16,7 +16,9 @@ namespace spansort::device::cuda {
 class packed_ring {
  public:
   /// Returns whether there are buffers; takes them at the first call. A refusal stands until ask_again().
-  [[nodiscard]] bool prepare();
+  [[nodiscard]] bool is_ready();
+  /// Does the same; from now on up to so many threads unpack, as sort_options::threads counts them.
+  bool prepare(unsigned threads);
   /// Has all buffers, but for those that are being filled, unpacked into host memory of any kind. Used by one thread at
   /// a time; the keys arrive when finish() has returned.
   void copy_out(const launch_site& site, const keys::key_codec& codec, void* to_host, const void* from_device,
@@ -45,6 +47,7 @@ class packed_ring {
   std::array<slot, policy.num_buffers> slots_;
   std::uint64_t next_ = 0;   ///< counted over all parts so far
   unsigned num_filled_ = 0;  ///< slots before next_ that are filled, or being so
+  unsigned threads_ = 0;
   bool is_refused_ = false;
 };
 

@@ -123,7 +123,7 @@ void host_queue::copy(void* destination, const void* source, std::uint64_t size_
 }
 
 void host_queue::carry_next(outbox& from, const keys::key_codec& codec, copy_form form) {
-  push_unless_failed([this, &from, codec, form, watch = watch_] {
+  push_unless_failed([this, &from, codec, form, threads = unpacking_threads_, watch = watch_] {
     const std::optional<outgoing_keys> next = from.take();
     if (!next) return;
     failure_ = static_cast<host_event&>(*next->sorted).wait_for_failure();
@@ -135,11 +135,14 @@ void host_queue::carry_next(outbox& from, const keys::key_codec& codec, copy_for
         std::memcpy(next->destination, next->keys, size_bytes);
         return 2 * size_bytes;
       }
-      const auto memory = std::make_unique_for_overwrite<packed_bits[]>(
-          packed_memory::size_bytes(codec.width_bytes(), next->num_keys) / sizeof(packed_bits));
+      struct alignas(packed_memory::alignment_bytes) line {
+        std::byte bytes[packed_memory::alignment_bytes];
+      };
+      const auto memory = std::make_unique_for_overwrite<line[]>(
+          base::ceil_div<std::uint64_t>(packed_memory::size_bytes(codec.width_bytes(), next->num_keys), sizeof(line)));
       const packed_memory packed = packed_memory::in(memory.get(), next->num_keys);
       pack_keys(codec, next->keys, next->num_keys, packed);
-      unpack_keys(codec, packed, next->num_keys, next->destination);
+      unpack_keys(codec, packed, next->num_keys, next->destination, threads);
       return 2 * size_bytes;
     });
   });

@@ -47,7 +47,7 @@ class host_queue final : public queue, public holding_queue, public outbox_carri
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;
   void merge(const merge_request& request) override;
-  void prepare_to_pack() override {}
+  void prepare_to_pack(unsigned threads) override { unpacking_threads_ = threads; }
   /// Keys are packed and unpacked by the queue's thread: a stand-in for devices that have a link.
   void carry_next(outbox& from, const keys::key_codec& codec, copy_form form) override;
   void wait_for_stream(void*) override {}
@@ -67,13 +67,14 @@ class host_queue final : public queue, public holding_queue, public outbox_carri
   void push_unless_failed(std::function<void()> work);
   /// Queues `body`, timed; it returns the bytes it moved.
   void push_timed(std::string_view label, std::uint64_t num_keys, std::function<std::uint64_t(const execution&)> body);
-  /// Runs `body`, which does the same, now.
+  /// Runs `body` now, in its turn, and takes its time.
   void run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch,
                  const std::function<std::uint64_t(const execution&)>& body);
 
   workers& team_;
   sort_limits limits_;
   monitor* watch_ = nullptr;
+  unsigned unpacking_threads_ = 0;
 
   // Touched by whoever runs work: the worker, or the caller once that has nothing to do.
   std::exception_ptr failure_;
