@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copies of a GPU's queue: through the ring of pinned buffers where memory is ordinary, of many pieces at once, and of
-// sorted keys that several queues carry to the host.
+// The copies of a GPU's queue: through the ring of pinned buffers where memory is ordinary, of many pieces at once, and
+// of sorted keys that several queues carry to the host.
 #include "device/cuda/cuda_queue.hpp"
 
 #include <algorithm>
