@@ -75,7 +75,7 @@ def plot_host(machine):
             label(axes, bars, [f"{case['median_ms']:.0f}\n{case['ratio_to_bare_copies']:.2f} x"])
     axes.set_xticks(range(len(by_count)), [gpus_text(count) for count in by_count])
     axes.set_ylabel("ms, median")
-    axes.margins(y=0.15)
+    axes.margins(y=0.45)  # the legend stands above all bars
     axes.legend(loc="upper right")
     axes.set_title(title_of(machine, f"{count_text(any_case['num_keys'])} uniform u32, host memory to host memory"))
     return figure
