@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "base/said_of_done.hpp"
@@ -95,18 +96,18 @@ void host_queue::push_unless_failed(std::function<void()> work) {
   });
 }
 
-void host_queue::push_timed(std::string_view label, std::uint64_t num_keys,
-                            std::function<std::uint64_t(const execution&)> body) {
-  push_unless_failed(
-      [this, label, num_keys, watch = watch_, body = std::move(body)] { run_timed(label, num_keys, watch, body); });
-}
-
-void host_queue::run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch,
-                           const std::function<std::uint64_t(const execution&)>& body) {
+template <class Body>
+void host_queue::run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch, const Body& body) {
   const std::int64_t begin_ns = now_ns();
   const std::uint64_t bytes_moved = body(execution{team_, limits_, watch});
   if (watch == nullptr || !watch->wants_intervals) return;
   base::say_of_done([&] { intervals_.push_back({label, begin_ns, now_ns(), bytes_moved, num_keys}); });
+}
+
+void host_queue::push_timed(std::string_view label, std::uint64_t num_keys,
+                            std::function<std::uint64_t(const execution&)> body) {
+  push_unless_failed(
+      [this, label, num_keys, watch = watch_, body = std::move(body)] { run_timed(label, num_keys, watch, body); });
 }
 
 void host_queue::copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) {
@@ -138,8 +139,13 @@ void host_queue::carry_next(outbox& from, const keys::key_codec& codec, copy_for
       struct alignas(packed_memory::alignment_bytes) line {
         std::byte bytes[packed_memory::alignment_bytes];
       };
-      const auto memory = std::make_unique_for_overwrite<line[]>(
-          base::ceil_div<std::uint64_t>(packed_memory::size_bytes(codec.width_bytes(), next->num_keys), sizeof(line)));
+      // What is written here overwrites the caller's array: no memory must not stop it.
+      const std::uint64_t packed_bytes = packed_memory::size_bytes(codec.width_bytes(), next->num_keys);
+      const std::unique_ptr<line[]> memory(new (std::nothrow) line[base::ceil_div(packed_bytes, sizeof(line))]);
+      if (memory == nullptr) {
+        std::memcpy(next->destination, next->keys, size_bytes);
+        return 2 * size_bytes;
+      }
       const packed_memory packed = packed_memory::in(memory.get(), next->num_keys);
       pack_keys(codec, next->keys, next->num_keys, packed);
       unpack_keys(codec, packed, next->num_keys, next->destination, threads);

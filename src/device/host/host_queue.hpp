@@ -68,8 +68,8 @@ class host_queue final : public queue, public holding_queue, public outbox_carri
   /// Queues `body`, timed; it returns the bytes it moved.
   void push_timed(std::string_view label, std::uint64_t num_keys, std::function<std::uint64_t(const execution&)> body);
   /// Runs `body` now, in its turn, and takes its time.
-  void run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch,
-                 const std::function<std::uint64_t(const execution&)>& body);
+  template <class Body>
+  void run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch, const Body& body);
 
   workers& team_;
   sort_limits limits_;
