@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a node rank will go through a file that the memory of all of them does not hold, decided before it is read.
+// A plan of how a node rank goes through a file that the memory of all of them does not hold, made before it is read.
 #pragma once
 
 #include <cstdint>

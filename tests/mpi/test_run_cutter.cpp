@@ -55,7 +55,7 @@ class run_in_memory final : public external::sorted_run {
   }
   [[nodiscard]] std::uint64_t readable_blocks(std::uint64_t) const noexcept override { return 1; }
   void read(std::uint64_t block, std::uint64_t, std::byte* elements, std::span<std::byte>) override {
-    if (is_damaged_) throw io_error("the damage of a test", EIO);
+    if (is_damaged_) throw io_error("a fault of the test", EIO);
     const std::uint64_t count = std::min(block_elements, elements_.size() - block * block_elements);
     std::memcpy(elements, elements_.data() + block * block_elements, count);
   }
