@@ -41,7 +41,7 @@ def host_cases(machine):
     """{number of GPUs: {algorithm: case}} of pinned uniform u32."""
     found = {}
     for case in machine.suite("host"):
-        if case["type"] == "u32" and case["memory"] == "pinned":
+        if case["type"] == "u32" and case["memory"] == "pinned" and case.get("may_pack", True):
             found.setdefault(case["num_gpus"], {})[case["algorithm"]] = case
     return dict(sorted(found.items()))
 

@@ -33,7 +33,8 @@ def host_table(machine):
     rows = []
     for case in machine.suite("host"):
         copies = case["bare_copies"]["median_ms"]
-        rows.append([case["type"], count_text(case["num_keys"]), case["memory"], case["num_gpus"], case["algorithm"],
+        algorithm = case["algorithm"] + ("" if case.get("may_pack", True) else ", never packed")
+        rows.append([case["type"], count_text(case["num_keys"]), case["memory"], case["num_gpus"], algorithm,
                      f"{case['median_ms']:.1f}", f"{copies:.1f}", f"{case['ratio_to_bare_copies']:.2f}",
                      f"{case['giga_keys_per_s']:.1f}", f"{case['first_call_ms']:.0f}"])
     title = "Host memory to host memory, uniform keys, median ms. Bare copies: everything in, then everything out, nothing sorted."

@@ -70,6 +70,9 @@ def rows():
         ("a file of 2^26 64-bit integers, read, sorted, written", file_row()),
         ("2^28 32-bit integers on an H200", gpu_row("local", type="u32", distribution="uniform", num_keys=2**28)),
         ("2^12 32-bit integers on an H200", gpu_row("sizes", type="u32", num_keys=2**12)),
+        ("2 · 10^9 32-bit integers in host memory, one H200", gpu_row(
+            "host", type="u32", memory="pinned", num_gpus=1, algorithm="auto", may_pack=True, num_keys=2 * 10**9)
+         | {"CUB": "not measured"}),
         ("2 · 10^9 32-bit integers in host memory, four H200", gpu_row(
             "host", machine="h200x4", type="u32", memory="pinned", num_gpus=4, algorithm="auto", num_keys=2 * 10**9)),
     ]

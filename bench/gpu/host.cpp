@@ -3,6 +3,7 @@
 // before. The bare copies of the same bytes run in the same process just before each case.
 #include <fmt/format.h>
 
+#include "base/test_hooks.hpp"
 #include "bench/gpu/bare_copies.hpp"
 #include "bench/gpu/device_list.hpp"
 #include "bench/gpu/sort_runs.hpp"
@@ -18,9 +19,11 @@ struct host_case {
   std::string algorithm = "auto";
   bool pinned = true;
   unsigned repeats = 7;
+  bool packs = true;  ///< sorted keys may leave GPUs packed; else the link carries all of their bytes
 
   [[nodiscard]] std::string name() const {
-    return fmt::format("{}, {}, {}{}", input.type, count_text(devices), algorithm, pinned ? "" : ", pageable");
+    return fmt::format("{}, {}, {}{}{}", input.type, count_text(devices), algorithm, pinned ? "" : ", pageable",
+                       packs ? "" : ", never packed");
   }
 };
 
@@ -34,6 +37,8 @@ outcome measure(host_arrays& arrays, const host_case& c) {
   const copy_times copies = c.pinned
                                 ? time_pinned_copies(c.devices, work, c.input.size_bytes(), c.repeats)
                                 : time_pageable_copies(c.devices, work, c.input.size_bytes(), pageable_copy_repeats);
+  const spansort::base::test_hooks_scope hooks(
+      {.packing = c.packs ? spansort::base::key_packing::where_it_pays : spansort::base::key_packing::never});
   const sort_runs runs = run_sorts(
       arrays, c.input, work,
       {.devices = device_list_text(c.devices), .algorithm = spansort::parse_algorithm(c.algorithm)}, c.repeats);
@@ -47,6 +52,7 @@ outcome measure(host_arrays& arrays, const host_case& c) {
                        {"num_gpus", c.devices.size()},
                        {"algorithm", c.algorithm},
                        {"memory", c.pinned ? "pinned" : "pageable"},
+                       {"may_pack", c.packs},
                        {"bare_copies", copies.to_json()},
                        {"ratio_to_bare_copies", ratio}});
   found.fields.update(to_json(runs, c.input.num_keys));
@@ -66,10 +72,14 @@ void add_host_cases(const settings& s, const shared_arrays& arrays, case_list& c
   const host_input uniform{"u32", "uniform", num_keys, s.seed};
   for (const std::vector<int>& devices : prefixes(s.devices)) {
     for (const char* algorithm : {"rmg", "auto"}) add(cases, arrays, {uniform, devices, algorithm, true, s.repeats});
+    add(cases, arrays, {uniform, devices, "auto", true, s.repeats, false});
   }
   // While the uniform input is at hand; one GPU and all of them bound what lies between.
-  add(cases, arrays, {uniform, prefixes(s.devices).front(), "auto", false, s.repeats});
+  for (const bool packs : {true, false}) {
+    add(cases, arrays, {uniform, prefixes(s.devices).front(), "auto", false, s.repeats, packs});
+  }
   if (s.devices.size() > 1) add(cases, arrays, {uniform, s.devices, "auto", false, s.repeats});
+  add(cases, arrays, {{"u64", "uniform", num_keys / 2, s.seed}, s.devices, "auto", true, s.repeats, false});
   for (const char* type : {"u64", "f64", "u32(u32)"}) {
     add(cases, arrays, {{type, "uniform", num_keys / 2, s.seed}, s.devices, "auto", true, s.repeats});
   }

@@ -5,6 +5,7 @@
 
 #include "algorithms/rmg.hpp"
 #include "algorithms/sizes.hpp"
+#include "algorithms/way_out.hpp"
 #include "base/assert.hpp"
 #include "base/shares.hpp"
 
@@ -91,7 +92,11 @@ class resident_parts final : public in_place {
 /// stays as it was until the first of them leaves.
 class copied final : public input_place {
  public:
-  using input_place::input_place;
+  copied(run_context& run, const problem& sort) : input_place(run, sort) {
+    if (!goes_packed(run.ranks(), sort, run.options())) return;
+    run.open_copies_out();
+    for (rank& r : run.ranks()) ways_out_.push_back(std::make_unique<way_out>(r, run.options()));
+  }
 
   device::records chunk(const share& of_input, std::uint64_t capacity) const override {
     return slot_records(run_.ranks()[of_input.rank], 1, sort_.shape, capacity);
@@ -149,8 +154,13 @@ class copied final : public input_place {
     self.queue->record(sorted);
     self.copies->wait(sorted);
     const device::records to = advance(sort_.shape, result_of(sort_), of_result.begin + batch.offset);
-    self.copies->copy(to.keys, result.keys, batch.count * sort_.shape.codec.width_bytes(), "copy out");
     self.copies->copy(to.values, result.values, batch.count * sort_.shape.value_bytes, "copy out");
+    if (ways_out_.empty()) {
+      self.copies->copy(to.keys, result.keys, batch.count * sort_.shape.codec.width_bytes(), "copy out");
+    } else {
+      ways_out_[of_result.rank]->carry(
+          {.sorted = &sorted, .keys = result.keys, .num_keys = batch.count, .destination = to.keys}, sort_.shape.codec);
+    }
     if (base::record_flow* const flow = sort_.flow; flow != nullptr) {
       self.copies->tell_host(
           [flow, begin = of_result.begin + batch.offset, count = batch.count] { flow->finished(begin, count); });
@@ -159,6 +169,8 @@ class copied final : public input_place {
 
  private:
   [[nodiscard]] std::uint64_t piece_records() const { return keys_of_a_piece(sort_, run_.options().hooks); }
+
+  std::vector<std::unique_ptr<way_out>> ways_out_;  ///< by rank, where keys leave packed; else empty
 };
 
 }  // namespace

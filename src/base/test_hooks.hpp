@@ -17,6 +17,9 @@ enum class gpu_buckets : std::uint8_t { by_size, where_even, always, never };
 /// by blocks that meet, or as if they were many.
 enum class gpu_small_sort : std::uint8_t { by_size, block, grid, none };
 
+/// This says whether sorted keys that leave a device's own memory are packed: where that pays, never, or always.
+enum class key_packing : std::uint8_t { where_it_pays, never, always };
+
 /// 0 stands for the default everywhere.
 struct test_hooks {
   std::uint64_t host_inline_keys = 0;  ///< inputs of up to this size are sorted on the calling thread
@@ -43,6 +46,7 @@ struct test_hooks {
   int fail_device_call_with = 0;  ///< that failure's number at the runtime; 0: its unknown error
   gpu_buckets buckets = {};
   gpu_small_sort small_sort = {};
+  key_packing packing = {};
 
   friend bool operator==(const test_hooks&, const test_hooks&) = default;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan of how a node rank goes through a file that the memory of all of them does not hold, made before it is read.
+// This header decides, before a file is read that the memory of all node ranks does not hold, how each goes through it.
 #pragma once
 
 #include <cstdint>

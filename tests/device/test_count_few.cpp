@@ -91,6 +91,49 @@ class heavy_vector_sort_test : public count_few_test<K> {};
 using wide_words = testing::Types<std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(heavy_vector_sort_test, wide_words);
 
+// Arrays begin anywhere in a line and end anywhere in a tile; all keys but the others become the first value.
+TYPED_TEST(heavy_vector_sort_test, OthersAreGathered) {
+  using K = TypeParam;
+  if (!has_vector_sort()) GTEST_SKIP() << "vectors of this machine are too narrow";
+  constexpr std::uint64_t guard_keys = 32;
+  constexpr K guard = static_cast<K>(0xDEADBEEF);
+  std::vector<std::uint64_t> counts_of_keys = {2047, 2048, 2049, 5000, 20'011};
+  for (std::uint64_t n = 0; n < 70; n += 3) counts_of_keys.push_back(n);
+  for (const std::uint64_t n : counts_of_keys) {
+    for (unsigned round = 0; round < 32; ++round) {
+      const std::vector<K> heavy = this->values(1 + round % most_heavy_values);
+      std::vector<K> keys = this->keys_of(heavy, n);
+      for (std::uint64_t i = 0; i < n * (round / 8) / 3; ++i)
+        keys[this->random_() % n] = static_cast<K>(this->random_() % 1000);
+      std::vector<std::uint64_t> expected_counts;
+      std::vector<K> expected = keys;
+      for (const K value : heavy) {
+        expected_counts.push_back(static_cast<std::uint64_t>(std::count(keys.begin(), keys.end(), value)));
+        std::erase(expected, value);
+      }
+      std::sort(expected.begin(), expected.end());
+
+      const auto begin = static_cast<std::ptrdiff_t>(guard_keys + round % 16);
+      std::vector<K> memory(n + 3 * guard_keys, guard);
+      std::copy(keys.begin(), keys.end(), memory.begin() + begin);
+      std::vector<std::uint64_t> counts(heavy.size(), 7);
+      const std::uint64_t num_others =
+          gather_others(memory.data() + begin, n, std::span<const K>(heavy), counts.data());
+      for (std::uint64_t& count : counts) count -= 7;
+      EXPECT_EQ(counts, expected_counts) << n << " keys in round " << round;
+      ASSERT_EQ(num_others, expected.size()) << n << " keys in round " << round;
+      const auto end = memory.begin() + begin + static_cast<std::ptrdiff_t>(n);
+      const auto others = end - static_cast<std::ptrdiff_t>(num_others);
+      std::sort(others, end);
+      EXPECT_TRUE(std::equal(others, end, expected.begin())) << n << " keys in round " << round;
+      EXPECT_EQ(std::count(memory.begin() + begin, others, heavy[0]), others - (memory.begin() + begin))
+          << n << " keys in round " << round;
+      EXPECT_EQ(std::count(memory.begin(), memory.begin() + begin, guard), begin) << "writes before the keys";
+      EXPECT_EQ(std::count(end, memory.end(), guard), memory.end() - end) << "writes behind the keys";
+    }
+  }
+}
+
 // Some values hold all but a part of the keys, at any of their places in the order; the arrays fit exactly.
 TYPED_TEST(heavy_vector_sort_test, OthersAreSortedAround) {
   using K = TypeParam;

@@ -34,6 +34,8 @@ constexpr test_tuning few_buckets_staged{
     .radix_bits = 3, .fuse_threshold = 0, .copy_piece_bytes = 16384, .exchange_through_host = true};
 constexpr test_tuning few_buckets_in_rounds{
     .radix_bits = 4, .fuse_threshold = 0, .copy_piece_bytes = 16384, .round_keys = 1500};
+constexpr test_tuning few_buckets_packed{
+    .radix_bits = 2, .fuse_threshold = 0, .copy_piece_bytes = 65536, .packing = base::key_packing::always};
 const way ways[] = {{"single_keys", "gpu:0", "single", {operation::kind::keys, 0}},
                     {"single_pairs", "gpu:0", "single", {operation::kind::pairs, 4}},
                     {"single_by_buckets",
@@ -46,6 +48,7 @@ const way ways[] = {{"single_keys", "gpu:0", "single", {operation::kind::keys, 0
                     {"msd_hybrid_pairs", "gpu:0", "msd_hybrid", {operation::kind::pairs, 4}},
                     {"rmg_keys", "gpu:0,0,0", "rmg", {operation::kind::keys, 0}, few_buckets, true},
                     {"rmg_rounds_keys", "gpu:0,0,0", "rmg", {operation::kind::keys, 0}, few_buckets_in_rounds, true},
+                    {"rmg_packed_keys", "gpu:0", "rmg", {operation::kind::keys, 0}, few_buckets_packed, true},
                     {"rmg_pairs", "gpu:0,0,0", "rmg", {operation::kind::pairs, 8}, few_buckets},
                     {"rmg_staged_keys", "gpu:0,0", "rmg", {operation::kind::keys, 0}, few_buckets_staged},
                     {"p2p_merge_pairs", "gpu:0,0", "p2p_merge", {operation::kind::pairs, 8}}};

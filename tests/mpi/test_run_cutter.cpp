@@ -46,8 +46,8 @@ class order_of_bytes final : public external::element_order {
 
 class run_in_memory final : public external::sorted_run {
  public:
-  run_in_memory(std::vector<std::byte> elements, bool is_damaged)
-      : elements_(std::move(elements)), is_damaged_(is_damaged) {}
+  run_in_memory(std::vector<std::byte> elements, bool is_corrupt)
+      : elements_(std::move(elements)), is_corrupt_(is_corrupt) {}
 
   [[nodiscard]] std::uint64_t num_elements() const noexcept override { return elements_.size(); }
   [[nodiscard]] std::span<const std::byte> first_key(std::uint64_t block) const noexcept override {
@@ -55,21 +55,21 @@ class run_in_memory final : public external::sorted_run {
   }
   [[nodiscard]] std::uint64_t readable_blocks(std::uint64_t) const noexcept override { return 1; }
   void read(std::uint64_t block, std::uint64_t, std::byte* elements, std::span<std::byte>) override {
-    if (is_damaged_) throw io_error("a fault of the test", EIO);
+    if (is_corrupt_) throw io_error("a test corrupts this run", EIO);
     const std::uint64_t count = std::min(block_elements, elements_.size() - block * block_elements);
     std::memcpy(elements, elements_.data() + block * block_elements, count);
   }
 
  private:
   std::vector<std::byte> elements_;
-  bool is_damaged_;
+  bool is_corrupt_;
 };
 
 struct world {
   unsigned num_values = 256;
   unsigned num_runs = 3;  ///< of each node rank, but for the one that has none
   unsigned rank_without_runs = ~0U;
-  bool is_damaged = false;
+  bool is_corrupt = false;
 };
 
 class cutting {
@@ -83,7 +83,7 @@ class cutting {
       std::ranges::sort(elements);
       total_ += elements.size();
       elements_.push_back(elements);
-      runs_.push_back(std::make_unique<run_in_memory>(std::move(elements), w.is_damaged && world_rank() == 0));
+      runs_.push_back(std::make_unique<run_in_memory>(std::move(elements), w.is_corrupt && world_rank() == 0));
     }
     total_ = group_->all_reduce_sum({&total_, 1}).front();
   }
@@ -161,7 +161,7 @@ TEST(run_cutter, EveryCutIsExact) {
 }
 
 TEST(run_cutter, ADamagedBlockIsTheFailureOfAll) {
-  cutting all({.num_values = 200, .num_runs = 4, .is_damaged = true});
+  cutting all({.num_values = 200, .num_runs = 4, .is_corrupt = true});
   const std::array<std::uint64_t, 1> targets{all.total() / 2};
   if (world_rank() == 0) {
     EXPECT_THROW(static_cast<void>(all.find(targets, 1000)), io_error);

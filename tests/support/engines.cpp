@@ -66,6 +66,12 @@ test_tuning in_rounds_of(std::uint64_t num_keys, test_tuning t) {
   return t;
 }
 
+/// Sorted keys leave the devices packed, by the queue that has the time.
+test_tuning packed(test_tuning t) {
+  t.packing = base::key_packing::always;
+  return t;
+}
+
 /// An algorithm that no engine names is tested all the same.
 std::vector<engine> with_all_algorithms(std::vector<engine> engines) {
   std::erase_if(engines, [](const engine& e) { return !is_offered(parse_algorithm(e.algorithm)); });
@@ -149,7 +155,8 @@ std::string engine::describe() const {
        << ", .host_tile_keys = " << tuning.host_tile_keys << ", .host_separate_memory = " << tuning.host_separate_memory
        << ", .copy_piece_bytes = " << tuning.copy_piece_bytes << ", .device_chunk_keys = " << tuning.device_chunk_keys
        << ", .round_keys = " << tuning.round_keys << ", .exchange_through_host = " << tuning.exchange_through_host
-       << ", .several_devices_keys = " << tuning.several_devices_keys << "}";
+       << ", .several_devices_keys = " << tuning.several_devices_keys
+       << ", .packing = " << static_cast<int>(tuning.packing) << "}";
   return text.str();
 }
 
@@ -185,6 +192,8 @@ const std::vector<engine>& all_engines() {
       {"host:7", "rmg", in_rounds_of(1, tuning(tiny, 8, 0.005, 0))},
       {"host:2", "rmg", in_rounds_of(10, staged(with_own_memory(tuning(small, 8, 0, 0))))},
       {"cpu", "auto", with_own_memory({})},
+      {"cpu", "rmg", packed(with_own_memory(tuning(small, 8, 0)))},
+      {"host:3", "rmg", packed(with_own_memory(tuning(small, 5, 0.2)))},
       {"cpu", "out_of_core", in_parts_of(300, tuning(small))},
       {"host:3", "out_of_core", in_parts_of(100, with_own_memory(tuning(small)))},
       {"host:7", "out_of_core", in_parts_of(977, with_own_memory(tuning(tiny)))},

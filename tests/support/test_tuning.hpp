@@ -31,6 +31,7 @@ struct test_tuning {
   int fail_device_call_with = 0;
   base::gpu_buckets buckets = {};
   base::gpu_small_sort small_sort = {};
+  base::key_packing packing = {};
 
   [[nodiscard]] constexpr tuning_options options() const { return {radix_bits, epsilon, fuse_threshold}; }
   [[nodiscard]] constexpr base::test_hooks hooks() const {
@@ -50,7 +51,8 @@ struct test_tuning {
             .fail_device_call_at = fail_device_call_at,
             .fail_device_call_with = fail_device_call_with,
             .buckets = buckets,
-            .small_sort = small_sort};
+            .small_sort = small_sort,
+            .packing = packing};
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "arrow_producer.hpp"
 #include "table/external/run_merge.hpp"
+#include "table/external/run_writer.hpp"
 
 namespace spansort::test {
 namespace {

@@ -9,11 +9,9 @@
 #include "base/math.hpp"
 #include "device/cuda/injected_faults.hpp"
 #include "device/cuda/kernels/block_sums.hpp"
-#include "device/cuda/kernels/copy_pieces.hpp"
 #include "device/cuda/kernels/few_intervals.hpp"
 #include "device/cuda/kernels/merge.hpp"
 #include "device/cuda/kernels/sample.hpp"
-#include "device/cuda/tuning/copy_policies.hpp"
 #include "device/steady_clock.hpp"
 #include "keys/dispatch.hpp"
 
@@ -128,72 +126,6 @@ void cuda_queue::copy_to_host(const void* source, std::uint64_t size_bytes, std:
   void* const staged = take_staging(size_bytes);
   SPANSORT_CUDA(cudaMemcpyAsync(staged, source, size_bytes, cudaMemcpyDeviceToHost, stream_.get()));
   received_.emplace_back([staged, receive = std::move(receive)] { receive(staged); });
-}
-
-void cuda_queue::copy_now(void* destination, const void* source, std::uint64_t size_bytes) {
-  constexpr std::uint64_t worth_the_ring = pinned_ring_tuning.sizes.least_copy_bytes;
-  if (size_bytes >= worth_the_ring && is_pageable(source)) {
-    ring_.copy_in(stream_.get(), destination, source, size_bytes);
-  } else if (size_bytes >= worth_the_ring && is_pageable(destination)) {
-    ring_.copy_out(stream_.get(), destination, source, size_bytes);
-  } else if (size_bytes <= most_received_bytes && is_pageable(destination)) {
-    // The driver would hold this thread up until the copy is there.
-    copy_to_host(source, size_bytes,
-                 [destination, size_bytes](const void* staged) { std::memcpy(destination, staged, size_bytes); });
-  } else {
-    SPANSORT_CUDA(cudaMemcpyAsync(destination, source, size_bytes, cudaMemcpyDefault, stream_.get()));
-  }
-}
-
-void cuda_queue::copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) {
-  if (size_bytes == 0 || destination == source) return;
-  push_timed(label, 0, [=, this] {
-    copy_now(destination, source, size_bytes);
-    return 2 * size_bytes;
-  });
-}
-
-std::uint64_t cuda_queue::copy_by_engines(std::vector<copy_piece>& pieces, std::uint64_t least_bytes) {
-  std::uint64_t bytes_moved = 0;
-  unsigned num_copies = 0;
-  SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream_.get()));
-  SPANSORT_CUDA(cudaStreamWaitEvent(second_stream_.get(), forked_.get(), 0));
-  std::erase_if(pieces, [&](const copy_piece& p) {
-    if (p.size_bytes < least_bytes) return false;
-    cudaStream_t const stream = num_copies++ % 2 == 0 ? stream_.get() : second_stream_.get();
-    SPANSORT_CUDA(cudaMemcpyAsync(p.to, p.from, p.size_bytes, cudaMemcpyDefault, stream));
-    bytes_moved += 2 * p.size_bytes;
-    return true;
-  });
-  SPANSORT_CUDA(cudaEventRecord(forked_.get(), second_stream_.get()));
-  SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), forked_.get(), 0));
-  return bytes_moved;
-}
-
-void cuda_queue::copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) {
-  std::erase_if(pieces, [](const copy_piece& p) { return p.size_bytes == 0 || p.to == p.from; });
-  if (pieces.empty()) return;
-  push_timed(label, 0, [this, pieces = std::move(pieces), alignment_bytes]() mutable {
-    const copy_pieces_policy policy = copy_pieces_policy_of(site_.family()).sizes;
-    const unsigned most_blocks =
-        use_ == queue_use::exchange ? policy.blocks_beside : site_.num_multiprocessors * policy.blocks_each;
-    std::uint64_t bytes_moved = use_ == queue_use::exchange ? copy_by_engines(pieces, policy.least_engine_bytes) : 0;
-    if (pieces.empty()) return bytes_moved;
-    piece_table table;
-    for (const copy_piece& p : pieces) {
-      if (table.num_pieces == piece_table::most_pieces) {
-        launch_copy_pieces(site_, table, most_blocks, alignment_bytes);
-        table.num_pieces = 0;
-        table.num_tiles = 0;
-      }
-      table.pieces[table.num_pieces++] = {static_cast<char*>(p.to), static_cast<const char*>(p.from), p.size_bytes,
-                                          table.num_tiles};
-      table.num_tiles += num_piece_tiles(policy, p.to, p.size_bytes);
-      bytes_moved += 2 * p.size_bytes;
-    }
-    launch_copy_pieces(site_, table, most_blocks, alignment_bytes);
-    return bytes_moved;
-  });
 }
 
 void cuda_queue::histogram(const histogram_request& request) {
@@ -423,6 +355,11 @@ void cuda_queue::wait(event& e) {
   });
 }
 
+void cuda_queue::wait_now(cuda_event& e) {
+  if (const std::exception_ptr failure = e.wait_until_recorded()) std::rethrow_exception(failure);
+  SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), e.handle(), 0));
+}
+
 void cuda_queue::synchronize() {
   worker_.drain();
   // This comes first and whatever fails: until then the streams write into memory that callers are about to give up.
@@ -434,6 +371,7 @@ void cuda_queue::synchronize() {
     for (const std::function<void()>& receive : received) receive();
   }
   deliveries_.clear();
+  packed_ring_.forget();
   for (staging& l : stagings_) l.is_used = false;
   if (const std::exception_ptr failure = std::exchange(failure_, nullptr)) {
     timed_.clear();
@@ -445,6 +383,7 @@ void cuda_queue::synchronize() {
 void cuda_queue::set_monitor(monitor* m) {
   watch_ = m;
   ring_.ask_again();
+  packed_ring_.ask_again();
 }
 
 std::vector<work_interval> cuda_queue::take_intervals() {

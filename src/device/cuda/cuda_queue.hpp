@@ -3,6 +3,7 @@
 // stream, so that copies of ordinary host memory to several GPUs run side by side and the caller waits for none.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <exception>
@@ -16,10 +17,12 @@
 #include "device/cuda/handles.hpp"
 #include "device/cuda/kernels/request.hpp"
 #include "device/cuda/local_sort/local_sorter.hpp"
+#include "device/cuda/packed_ring.hpp"
 #include "device/cuda/pinned_ring.hpp"
 #include "device/device.hpp"
 #include "device/exchange_work.hpp"
 #include "device/in_order_worker.hpp"
+#include "device/outbox.hpp"
 #include "device/rank_sampler.hpp"
 
 namespace spansort::device::cuda {
@@ -27,7 +30,7 @@ namespace spansort::device::cuda {
 /// What a queue is for: any work, or copies that run beside the work of another queue.
 enum class queue_use : std::uint8_t { work, exchange };
 
-class cuda_queue final : public queue, public rank_sampler, public loose_partitioner {
+class cuda_queue final : public queue, public rank_sampler, public loose_partitioner, public outbox_carrier {
  public:
   /// `scratch` outlives the queue. Before work is queued it holds kernel_workspace::size_bytes and, behind them, what
   /// local_sort_scratch_bytes(local_sort) says. Queues of one device share it, so only one of them may be given
@@ -46,6 +49,8 @@ class cuda_queue final : public queue, public rank_sampler, public loose_partiti
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;
   void merge(const merge_request& request) override;
+  void prepare_to_pack(unsigned threads) override;
+  void carry_next(outbox& from, const keys::key_codec& codec, copy_form form) override;
   void wait_for_stream(void* stream) override;
   void wait_for_host(std::function<void()> wait) override;
   void tell_host(std::function<void()> tell) override;
@@ -96,6 +101,10 @@ class cuda_queue final : public queue, public rank_sampler, public loose_partiti
   /// Leaves large pieces to copy engines and takes them out of the list; returns their bytes.
   std::uint64_t copy_by_engines(std::vector<copy_piece>& pieces, std::uint64_t least_bytes);
   void copy_now(void* destination, const void* source, std::uint64_t size_bytes);
+  /// Puts the stream's later work behind `e`, once another queue's thread has recorded it.
+  void wait_now(cuda_event& e);
+  void carry_as_it_is(outbox& from, const keys::key_codec& codec, monitor* watch);
+  void carry_packed(outbox& from, const keys::key_codec& codec, monitor* watch);
   template <class K>
   void partition_in_any_order_now(const keys::codec_of<K>& codec, const partition_request& request);
   template <class K>
@@ -120,6 +129,9 @@ class cuda_queue final : public queue, public rank_sampler, public loose_partiti
   launch_site site_;
   local_sorter sorter_;
   pinned_ring ring_;
+  packed_ring packed_ring_;
+  /// The ends of the last two copies of an outbox's keys: of more than two at a time others could not take any.
+  std::array<event_handle, 2> carried_;
   // The queue's thread works on these, or the caller once that thread has nothing to do.
   std::exception_ptr failure_;
   std::vector<event_handle> spare_events_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys alone of a few distinct values on one thread: the values are found while they are counted. A sample tells
 // whether that is worth a try, in some 10 ns, so that arrays of a thousand keys can afford the look. Where a few values
-// hold most of the keys and not all, the others are set aside.
+// hold most of the keys and not all, the others are gathered.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace spansort::device::host {
 
 /// Keys of the sample that tells which values repeat.
 inline constexpr unsigned heavy_sample_keys = 64;
-/// Most values that keys are set aside from.
+/// Most values that others are told from.
 inline constexpr unsigned most_heavy_values = 8;
 
 /// Values and how often each of them was found.
@@ -35,11 +35,11 @@ struct few_counts {
 template <class K>
 [[nodiscard]] bool count_few(const K* keys, std::uint64_t num_keys, few_counts<K>& found);
 
-/// Counts the keys that are one of up to most_heavy_values `values`, the most frequent first for speed, and copies the
-/// others, in their order, to `others`, which is `keys` or has room for all keys and 64 bytes more. Returns how many
-/// those are. The machine has a vector sort; K has 32 or 64 bits.
+/// Counts the keys that are one of up to most_heavy_values `values`, the most frequent first for speed, and gathers the
+/// others, in no order, at the end; all keys before them become the first value, while their place is in the cache.
+/// Returns how many the others are. The machine has a vector sort; K has 32 or 64 bits.
 template <class K>
-[[nodiscard]] std::uint64_t set_others_aside(const K* keys, std::uint64_t num_keys, std::span<const K> values,
-                                             std::uint64_t* counts, K* others);
+[[nodiscard]] std::uint64_t gather_others(K* keys, std::uint64_t num_keys, std::span<const K> values,
+                                          std::uint64_t* counts);
 
 }  // namespace spansort::device::host

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
 
 #include "base/said_of_done.hpp"
 #include "base/tasks_or_alone.hpp"
 #include "device/host/level_digit.hpp"
 #include "device/host/local_sort/local_sort.hpp"
 #include "device/host/parallel_sort.hpp"
+#include "device/packed_keys.hpp"
 #include "device/steady_clock.hpp"
 #include "keys/dispatch.hpp"
 #include "spansort/errors.hpp"
@@ -94,14 +97,16 @@ void host_queue::push_unless_failed(std::function<void()> work) {
 
 void host_queue::push_timed(std::string_view label, std::uint64_t num_keys,
                             std::function<std::uint64_t(const execution&)> body) {
-  push([this, label, num_keys, watch = watch_, body = std::move(body)] {
-    if (failure_ != nullptr) return;
-    const std::int64_t begin_ns = now_ns();
-    const std::uint64_t bytes_moved = body(execution{team_, limits_, watch});
-    if (watch != nullptr && watch->wants_intervals) {
-      base::say_of_done([&] { intervals_.push_back({label, begin_ns, now_ns(), bytes_moved, num_keys}); });
-    }
-  });
+  push_unless_failed(
+      [this, label, num_keys, watch = watch_, body = std::move(body)] { run_timed(label, num_keys, watch, body); });
+}
+
+void host_queue::run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch,
+                           const std::function<std::uint64_t(const execution&)>& body) {
+  const std::int64_t begin_ns = now_ns();
+  const std::uint64_t bytes_moved = body(execution{team_, limits_, watch});
+  if (watch == nullptr || !watch->wants_intervals) return;
+  base::say_of_done([&] { intervals_.push_back({label, begin_ns, now_ns(), bytes_moved, num_keys}); });
 }
 
 void host_queue::copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) {
@@ -114,6 +119,32 @@ void host_queue::copy(void* destination, const void* source, std::uint64_t size_
                   std::min(copy_piece_bytes, size_bytes - begin));
     });
     return 2 * size_bytes;
+  });
+}
+
+void host_queue::carry_next(outbox& from, const keys::key_codec& codec, copy_form form) {
+  push_unless_failed([this, &from, codec, form, threads = unpacking_threads_, watch = watch_] {
+    const std::optional<outgoing_keys> next = from.take();
+    if (!next) return;
+    failure_ = static_cast<host_event&>(*next->sorted).wait_for_failure();
+    if (failure_ != nullptr) return;
+    const std::uint64_t size_bytes = next->num_keys * codec.width_bytes();
+    const bool is_packed = form == copy_form::packed;
+    run_timed(is_packed ? "copy out packed" : "copy out", 0, watch, [&](const execution&) {
+      if (!is_packed) {
+        std::memcpy(next->destination, next->keys, size_bytes);
+        return 2 * size_bytes;
+      }
+      struct alignas(packed_memory::alignment_bytes) line {
+        std::byte bytes[packed_memory::alignment_bytes];
+      };
+      const auto memory = std::make_unique_for_overwrite<line[]>(
+          base::ceil_div<std::uint64_t>(packed_memory::size_bytes(codec.width_bytes(), next->num_keys), sizeof(line)));
+      const packed_memory packed = packed_memory::in(memory.get(), next->num_keys);
+      pack_keys(codec, next->keys, next->num_keys, packed);
+      unpack_keys(codec, packed, next->num_keys, next->destination, threads);
+      return 2 * size_bytes;
+    });
   });
 }
 

@@ -13,6 +13,7 @@
 #include "device/exchange_work.hpp"
 #include "device/host/primitives.hpp"
 #include "device/in_order_worker.hpp"
+#include "device/outbox.hpp"
 
 namespace spansort::device::host {
 
@@ -31,7 +32,7 @@ class host_event final : public event {
   std::exception_ptr failure_;
 };
 
-class host_queue final : public queue, public holding_queue {
+class host_queue final : public queue, public holding_queue, public outbox_carrier {
  public:
   /// `team` outlives the queue. With `on_calling_thread` there is no thread, and every call returns when its work is
   /// done.
@@ -46,6 +47,9 @@ class host_queue final : public queue, public holding_queue {
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;
   void merge(const merge_request& request) override;
+  void prepare_to_pack(unsigned threads) override { unpacking_threads_ = threads; }
+  /// Keys are packed and unpacked by the queue's thread: a stand-in for devices that have a link.
+  void carry_next(outbox& from, const keys::key_codec& codec, copy_form form) override;
   void wait_for_stream(void*) override {}
   void wait_for_host(std::function<void()> wait) override { push_unless_failed(std::move(wait)); }
   void tell_host(std::function<void()> tell) override { push_unless_failed(std::move(tell)); }
@@ -63,10 +67,14 @@ class host_queue final : public queue, public holding_queue {
   void push_unless_failed(std::function<void()> work);
   /// Queues `body`, timed; it returns the bytes it moved.
   void push_timed(std::string_view label, std::uint64_t num_keys, std::function<std::uint64_t(const execution&)> body);
+  /// Runs `body` now, in its turn, and takes its time.
+  void run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch,
+                 const std::function<std::uint64_t(const execution&)>& body);
 
   workers& team_;
   sort_limits limits_;
   monitor* watch_ = nullptr;
+  unsigned unpacking_threads_ = 0;
 
   // Touched by whoever runs work: the worker, or the caller once that has nothing to do.
   std::exception_ptr failure_;

@@ -60,35 +60,56 @@ bool sort_few_values(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_
   return sort_few_values(codec, keys, num_keys, found);
 }
 
+/// A run of equal keys in the result.
+template <class K>
+struct heavy_run {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  K key = 0;
+};
+
+/// Moves the others, which are sorted and the last of all keys, to where they belong around the heavy values. Returns
+/// the runs of these, in key order, as far as they are to be written: what lies before the others is the most frequent
+/// value already.
+template <class K>
+std::array<heavy_run<K>, most_heavy_values> place_others(const keys::codec_of<K>& codec, K* keys,
+                                                         std::uint64_t num_keys, std::uint64_t num_others,
+                                                         const few_counts<K>& found, const std::uint64_t* counts) {
+  const auto order = order_values(codec, found.heavy, found.num_heavy);
+  const std::uint64_t filled_end = num_keys - num_others;
+  std::array<heavy_run<K>, most_heavy_values> runs = {};
+  std::uint64_t begin = 0;
+  K* others = keys + filled_end;
+  for (unsigned i = 0; i < found.num_heavy; ++i) {
+    const K value = found.heavy[order[i]];
+    K* const above = std::lower_bound(others, keys + num_keys, codec.encode_bits(value),
+                                      [&](K key, K encoded) { return codec.encode_bits(key) < encoded; });
+    const auto num_below = static_cast<std::uint64_t>(above - others);
+    std::memmove(keys + begin, others, num_below * sizeof(K));
+    others = above;
+    begin += num_below;
+    const std::uint64_t end = begin + counts[order[i]];
+    runs[i] = {order[i] == 0 ? std::clamp(filled_end, begin, end) : begin, end, value};
+    begin = end;
+  }
+  return runs;
+}
+
 /// Sorts keys most of which are one of a few heavy values: these are counted, and the others sorted. Returns false,
-/// with nothing written, where the values hold too little. The second array of `scratch` has vector_sort_spread times
-/// the room of the first, which holds all keys.
+/// with nothing written, where a sample says that the values hold too little.
 template <class K>
 bool sort_heavy_values(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, const few_counts<K>& found,
                        const vector_sort_scratch<K>& scratch) {
   constexpr unsigned fewest_samples = heavy_sample_keys * 5 / 8;
   if (found.num_heavy_samples < fewest_samples) return false;
-  vector_sort_scratch<K> of_others = scratch;
-  of_others.num_second_keys -= scratch.num_keys;
-  K* const others = scratch.second + of_others.num_second_keys;
   std::array<std::uint64_t, most_heavy_values> counts = {};
-  std::uint64_t left =
-      set_others_aside(keys, num_keys, std::span<const K>(found.heavy.data(), found.num_heavy), counts.data(), others);
-  if (left > num_keys / 2) return false;
-  if (left != 0) vector_sort(codec, static_cast<const K*>(others), keys, left, of_others);
-  // Others move to behind the heavy values, from the greatest of these down.
-  const auto order = order_values(codec, found.heavy, found.num_heavy);
-  K* end = keys + num_keys;
-  for (unsigned i = found.num_heavy; i-- > 0;) {
-    const K value = found.heavy[order[i]];
-    const K* const above = std::upper_bound(keys, keys + left, codec.encode_bits(value),
-                                            [&](K encoded, K key) { return encoded < codec.encode_bits(key); });
-    const auto num_above = static_cast<std::uint64_t>(keys + left - above);
-    end -= num_above;
-    std::memmove(end, above, num_above * sizeof(K));
-    left -= num_above;
-    end -= counts[order[i]];
-    fill_keys(end, counts[order[i]], value, false);
+  const std::uint64_t num_others =
+      gather_others(keys, num_keys, std::span<const K>(found.heavy.data(), found.num_heavy), counts.data());
+  K* const others = keys + num_keys - num_others;
+  if (num_others != 0) vector_sort(codec, others, others, num_others, scratch);
+  const auto runs = place_others(codec, keys, num_keys, num_others, found, counts.data());
+  for (const heavy_run<K>& run : std::span(runs).first(found.num_heavy)) {
+    fill_keys(keys + run.begin, run.end - run.begin, run.key, false);
   }
   return true;
 }

@@ -46,15 +46,14 @@ column_sizes sizes_of(const column_data& column) {
 
 std::uint64_t directory_bytes(std::size_t num_columns) { return aligned(num_columns * sizeof(column_sizes)); }
 
-/// What a column of a piece lies in.
-struct unpacked_column {
-  std::shared_ptr<const external::aligned_bytes> packed;
+/// Where the strings of a column of views lie.
+struct unpacked_views {
   const void* view_bytes = nullptr;
   std::int64_t num_view_bytes = 0;
 };
 
 column_data unpack_column(const column_layout& layout, std::uint64_t num_rows, const column_sizes& sizes,
-                          const std::byte* at, std::shared_ptr<const external::aligned_bytes> packed) {
+                          const std::byte* at) {
   if (layout.is_all_null) return all_null_column(num_rows);
   const auto next = [&](std::uint64_t bytes) { return std::exchange(at, at + aligned(bytes)); };
   column_data column{.layout = layout, .span = {}, .num_rows = num_rows};
@@ -65,16 +64,12 @@ column_data unpack_column(const column_layout& layout, std::uint64_t num_rows, c
   if (sizes.validity != 0) column.span.validity = validity;
   column.span.offsets = next(sizes.offsets);
   column.span.values = next(sizes.values);
-  if (layout.kind != column_kind::byte_views) {
-    column.memory = std::move(packed);
-    return column;
-  }
-  const auto memory = std::make_shared<unpacked_column>(
-      unpacked_column{std::move(packed), next(sizes.view_bytes), static_cast<std::int64_t>(sizes.view_bytes)});
+  if (layout.kind != column_kind::byte_views) return column;
+  const auto memory = std::make_shared<unpacked_views>(
+      unpacked_views{next(sizes.view_bytes), static_cast<std::int64_t>(sizes.view_bytes)});
   column.span.view_buffers = &memory->view_bytes;
   column.span.view_buffer_bytes = &memory->num_view_bytes;
   column.span.num_view_buffers = 1;
-  column.view_memory = {memory};
   column.memory = memory;
   return column;
 }
@@ -107,16 +102,14 @@ void pack(const arrow_rows& rows, std::byte* packed) {
   }
 }
 
-arrow_rows unpack(const std::shared_ptr<const ArrowSchema>& schema, std::uint64_t num_rows,
-                  std::shared_ptr<const external::aligned_bytes> packed) {
+arrow_rows unpack(const std::shared_ptr<const ArrowSchema>& schema, std::uint64_t num_rows, const std::byte* packed) {
   arrow_rows rows{.schema = schema, .columns = {}, .num_rows = num_rows};
   const auto num_columns = static_cast<std::size_t>(schema->n_children);
-  const std::byte* const begin = packed->bytes().data();
-  const std::byte* at = begin + directory_bytes(num_columns);
+  const std::byte* at = packed + directory_bytes(num_columns);
   for (std::size_t i = 0; i < num_columns; ++i) {
     column_sizes sizes;
-    std::memcpy(&sizes, begin + i * sizeof(sizes), sizeof(sizes));
-    rows.columns.push_back(unpack_column(layout_of(*schema->children[i]), num_rows, sizes, at, packed));
+    std::memcpy(&sizes, packed + i * sizeof(sizes), sizeof(sizes));
+    rows.columns.push_back(unpack_column(layout_of(*schema->children[i]), num_rows, sizes, at));
     at += aligned(sizes.validity) + aligned(sizes.offsets) + aligned(sizes.values) + aligned(sizes.view_bytes);
   }
   return rows;

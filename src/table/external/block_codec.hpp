@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 
-#include "files/external/io_pool.hpp"
 #include "table/arrow_rows.hpp"
 
 namespace spansort::table {
@@ -17,8 +15,8 @@ namespace spansort::table {
 /// Writes packed_bytes(rows) bytes. The rows are a copy that take_rows() made, with views of their own; dictionaries
 /// are not written.
 void pack(const arrow_rows& rows, std::byte* packed);
-/// Returns the rows of a piece, without dictionaries, which the caller sets.
+/// Returns the rows of a piece, which they lie in and which outlives them, without dictionaries, which the caller sets.
 [[nodiscard]] arrow_rows unpack(const std::shared_ptr<const ArrowSchema>& schema, std::uint64_t num_rows,
-                                std::shared_ptr<const external::aligned_bytes> packed);
+                                const std::byte* packed);
 
 }  // namespace spansort::table

@@ -45,6 +45,29 @@ std::uint64_t value_bytes(const column_data& column) {
   }
 }
 
+template <class Offset>
+std::uint64_t string_bytes(const column_data& column, std::span<const std::uint64_t> chosen) {
+  const Offset* const offsets = static_cast<const Offset*>(column.span.offsets) + column.span.first_row;
+  std::uint64_t sum = chosen.size() * sizeof(Offset);
+  for (const std::uint64_t row : chosen) sum += static_cast<std::uint64_t>(offsets[row + 1] - offsets[row]);
+  return sum;
+}
+
+std::uint64_t value_bytes(const column_data& column, std::span<const std::uint64_t> chosen) {
+  if (column.layout.is_all_null) return 0;
+  switch (column.layout.kind) {
+    case column_kind::boolean: return bitmap_bytes(chosen.size());
+    case column_kind::bytes32: return string_bytes<std::int32_t>(column, chosen);
+    case column_kind::bytes64: return string_bytes<std::int64_t>(column, chosen);
+    case column_kind::byte_views: {
+      std::uint64_t sum = chosen.size() * sizeof(byte_view);
+      for (const std::uint64_t row : chosen) sum += outer_bytes(column, row);
+      return sum;
+    }
+    default: return chosen.size() * column.layout.value_bytes;
+  }
+}
+
 column_data with_own_views(const column_data& column) {
   auto bytes = std::make_shared<base::byte_buffer>(all_outer_bytes(column));
   auto buffers = std::make_shared<column_buffers>();
@@ -89,6 +112,15 @@ std::uint64_t bytes_of(const arrow_rows& rows) {
   return sum;
 }
 
+std::uint64_t bytes_of(const arrow_rows& rows, std::span<const std::uint64_t> chosen) {
+  std::uint64_t sum = 0;
+  for (const column_data& column : rows.columns) {
+    sum += value_bytes(column, chosen);
+    if (column.span.validity != nullptr) sum += bitmap_bytes(chosen.size());
+  }
+  return sum;
+}
+
 arrow_rows slice(const arrow_rows& rows, std::uint64_t first, std::uint64_t num_rows) {
   arrow_rows part = rows;
   part.num_rows = num_rows;
@@ -103,22 +135,6 @@ void own_views(arrow_rows& rows) {
   for (column_data& column : rows.columns) {
     if (column.layout.kind == column_kind::byte_views) column = with_own_views(column);
   }
-}
-
-arrow_rows copy_of(const arrow_rows& rows) {
-  arrow_rows copy{.schema = rows.schema, .columns = {}, .num_rows = rows.num_rows};
-  for (std::size_t i = 0; i < rows.columns.size(); ++i) {
-    const column_data& column = rows.columns[i];
-    if (column.layout.kind == column_kind::byte_views) {
-      copy.columns.push_back(with_own_views(column));
-      continue;
-    }
-    column_data nothing = column;  // one chunk alone would stay where it is
-    nothing.num_rows = 0;
-    const column_data both[] = {column, nothing};
-    copy.columns.push_back(concatenate(both, column_name(*rows.schema, i)));
-  }
-  return copy;
 }
 
 arrow_rows take_about(const arrow_rows& from, std::span<const std::uint64_t> order, std::uint64_t target_bytes,

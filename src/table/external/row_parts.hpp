@@ -12,6 +12,9 @@ namespace spansort::table {
 /// Bytes of the rows' values, offsets and null bits, without dictionaries. Views count with the bytes that they name.
 [[nodiscard]] std::uint64_t bytes_of(const arrow_rows& rows);
 
+/// Returns what bytes_of(take_rows(rows, chosen)) would be.
+[[nodiscard]] std::uint64_t bytes_of(const arrow_rows& rows, std::span<const std::uint64_t> chosen);
+
 /// Returns rows from `first` on, which stay where they are.
 [[nodiscard]] arrow_rows slice(const arrow_rows& rows, std::uint64_t first, std::uint64_t num_rows);
 
@@ -21,10 +24,6 @@ namespace spansort::table {
 /// Copies the strings that lie as views out of the memory that others share, into one piece a column. The bytes of a
 /// column are fewer than 2 GiB.
 void own_views(arrow_rows& rows);
-
-/// Returns a copy that keeps none of the memory that the rows lie in, which may be much larger than they: that of a
-/// whole batch with its dictionaries. Dictionaries are shared.
-[[nodiscard]] arrow_rows copy_of(const arrow_rows& rows);
 
 /// Returns the first rows in the order of `order`, about `target_bytes` of them, at most twice that or one row. Their
 /// number is that of the result. `average_bytes` of a row.

@@ -6,96 +6,75 @@
 // that was read last, and what comes before it, is before all rows that are not read yet: it is handed out. What is
 // left is part of one block a run, and nothing of blocks of one row, so that two long rows are never joined. Rows of
 // earlier runs stand first where the rows are joined, so that equal rows keep their order.
+//
+// While the rows of one pool are handed out, the next ones are read and sorted in the other.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
-#include "table/external/row_order.hpp"
-#include "table/external/table_dictionaries.hpp"
+#include "files/external/io_pool.hpp"
+#include "table/external/background_work.hpp"
+#include "table/external/ordered_rows.hpp"
+#include "table/external/row_pool.hpp"
+#include "table/external/row_room.hpp"
 #include "table/external/table_spill.hpp"
 
 namespace spansort::table {
-
-/// Rows in memory with their order, handed out a batch at a time.
-class ordered_rows {
- public:
-  ordered_rows() = default;
-  ordered_rows(arrow_rows rows, std::vector<std::uint64_t> order);
-
-  [[nodiscard]] const arrow_rows& rows() const noexcept { return rows_; }
-  /// Only the first `num_rows` in order are handed out.
-  void end_at(std::uint64_t num_rows) noexcept { end_ = num_rows; }
-  [[nodiscard]] bool is_at_end() const noexcept { return next_ == end_; }
-  [[nodiscard]] arrow_rows take(std::uint64_t target_bytes);
-  /// Returns the numbers of the rows that are not handed out, rising.
-  [[nodiscard]] std::vector<std::uint64_t> rest() const;
-  [[nodiscard]] const std::vector<std::uint64_t>& order() const noexcept { return order_; }
-
- private:
-  arrow_rows rows_ = {};
-  std::vector<std::uint64_t> order_;
-  double average_bytes_ = 0;
-  std::uint64_t next_ = 0;
-  std::uint64_t end_ = 0;
-};
-
-/// What parts of a sort of a table share.
-struct stream_sort_parts {
-  std::shared_ptr<const ArrowSchema> schema;
-  row_order order;
-  table_dictionaries dictionaries;
-  sort_options options;            ///< of sorts in memory
-  std::uint64_t memory_bytes = 0;  ///< for rows and their sort
-  std::uint64_t most_bytes = 0;    ///< of rows in one piece: strings that are joined may have offsets of 32 bits
-  std::uint64_t batch_bytes = 0;   ///< handed out at a time, about
-
-  /// Returns whether so many rows can be joined and sorted in memory.
-  [[nodiscard]] bool has_room_for(std::uint64_t rows_bytes, std::uint64_t num_rows) const noexcept;
-  /// Returns how many bytes there are room for of rows such as these, of which there is one at least.
-  [[nodiscard]] std::uint64_t run_bytes(std::uint64_t rows_bytes, std::uint64_t num_rows) const noexcept;
-};
 
 class run_merge {
  public:
   /// All that is given outlives the merge.
   run_merge(const stream_sort_parts& parts, table_spill& spill, std::vector<spilled_run> runs);
 
-  /// Puts the next rows in order, about `target_bytes` of them, into `rows`; false where there are none.
-  [[nodiscard]] bool next(std::uint64_t target_bytes, arrow_rows& rows);
+  /// Puts the next rows in order, about `target_bytes` of them, into `rows`; false where there are none. Calls `ask`,
+  /// which may throw, while it waits.
+  [[nodiscard]] bool next(std::uint64_t target_bytes, arrow_rows& rows, const std::function<void()>& ask = {});
 
  private:
   struct block_name {
     std::uint32_t run = 0;
     std::uint32_t block = 0;
   };
+  /// What a run has in a pool: rows that were left, and then those of blocks.
+  struct part_of_run {
+    std::vector<std::uint64_t> rest;  ///< rows of the other pool
+    std::uint64_t first_block = 0;
+    std::uint64_t end_block = 0;
+  };
+  /// Blocks of a run that are read at once, or its rows that were left.
+  struct piece {
+    std::uint32_t run = 0;
+    std::uint64_t first_block = 0;
+    std::uint64_t end_block = 0;
+    bool is_rest = false;
+  };
   void find_sequence();
-  /// Reads more blocks, and sorts them with what is left. Returns false where there are no rows any more.
-  bool refill();
-  [[nodiscard]] std::vector<std::uint64_t> count_by_run(const std::vector<std::uint64_t>& rows) const;
+  /// Reads the next rows and sorts them: in the background, while those of `current_` are handed out.
+  void prepare();
+  [[nodiscard]] std::vector<part_of_run> choose();
+  [[nodiscard]] std::span<const spilled_block> blocks_of(const piece& p) const;
+  [[nodiscard]] std::vector<piece> pieces_of(const std::vector<part_of_run>& chosen) const;
+  /// Several threads read, and append what they have read in the order of the runs.
+  void load(const std::vector<part_of_run>& chosen, row_pool& pool);
 
   const stream_sort_parts& parts_;
   table_spill& spill_;
   std::vector<spilled_run> runs_;
-  std::vector<block_name> sequence_;  ///< in which blocks are read
-  std::uint64_t num_read_ = 0;        ///< of the sequence
-  ordered_rows pool_;
-  std::vector<std::uint64_t> run_ends_;  ///< in the pool, whose rows stand run by run
-};
-
-/// Writes sorted rows as a run.
-class run_writer {
- public:
-  run_writer(const row_order& order, table_spill& spill) : order_(order), spill_(spill) {}
-  /// The next rows, as ordered_rows::take() gives them.
-  void add(const arrow_rows& rows);
-  [[nodiscard]] spilled_run finish();
-
- private:
-  const row_order& order_;
-  table_spill& spill_;
-  spilled_run run_;
-  std::vector<arrow_rows> heads_;  ///< of the blocks so far
+  std::vector<block_name> sequence_;        ///< in which blocks are read
+  std::uint64_t num_read_ = 0;              ///< of the sequence
+  std::vector<std::uint64_t> next_blocks_;  ///< by run
+  row_pool pools_[2];
+  std::size_t current_pool_ = 0;
+  bool is_last_ = false;  ///< nothing comes behind the current rows
+  ordered_rows current_;
+  std::vector<std::uint64_t> run_ends_;  ///< in the current pool, whose rows stand run by run
+  ordered_rows prepared_;
+  std::vector<std::uint64_t> prepared_run_ends_;
+  external::io_pool readers_;
+  background_work work_;
 };
 
 }  // namespace spansort::table

@@ -47,8 +47,8 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
       is_named ? request.scratch : static_cast<char*>(scratch) + kernel_workspace::size_bytes;
   const std::vector<place> places = places_of(request);
   if (touch(places, open_places_)) join(site.stream);
-  // A segment alone goes on beside those of the requests before, but where the order of all is looked at first.
-  const bool has_company = request.segments.size() > 1 || (is_open_ && !request.looks_for_order && !is_named);
+  // A segment alone goes on beside those of other requests, too, but where the order of all is looked at first.
+  const bool has_company = request.segments.size() > 1 || (!request.looks_for_order && !is_named);
   const bool takes_lanes = has_company && algorithm.runs_side_by_side;
   const bool is_only_segment = request.segments.size() == 1;
   const order_check check =

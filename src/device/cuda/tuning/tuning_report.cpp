@@ -52,6 +52,12 @@ std::string text(const pinned_ring_policy& p) {
   return counted(p.num_buffers, "buffers of ") + counted(p.least_buffer_bytes, "to ") +
          counted(p.most_buffer_bytes, "bytes, from ") + counted(p.least_copy_bytes, "bytes on");
 }
+std::string text(const pack_keys_policy& p) {
+  return counted(p.threads, "threads, ") + counted(p.blocks, "blocks in all");
+}
+std::string text(const packed_ring_policy& p) {
+  return counted(p.num_buffers, "buffers of ") + counted(p.buffer_bytes, "bytes of keys");
+}
 
 template <class Policy>
 tuning_line line(std::string primitive, const tuned<Policy>& policy) {
@@ -110,6 +116,8 @@ std::vector<tuning_line> describe(compute_capability code) {
   }
   lines.push_back(line("copies of pieces", copy_pieces_policy_of(family)));
   lines.push_back(line("pinned ring", pinned_ring_tuning));
+  lines.push_back(line("packed keys", pack_keys_policy_of(family)));
+  lines.push_back(line("packed ring", packed_ring_tuning));
   return lines;
 }
 

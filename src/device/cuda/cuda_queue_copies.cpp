@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The copies of a GPU's queue: through the ring of pinned buffers where memory is ordinary, of many pieces at once, and
+// of sorted keys that several queues carry to the host.
+#include "device/cuda/cuda_queue.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "device/cuda/kernels/copy_pieces.hpp"
+#include "device/cuda/tuning/copy_policies.hpp"
+
+namespace spansort::device::cuda {
+
+void cuda_queue::copy_now(void* destination, const void* source, std::uint64_t size_bytes) {
+  constexpr std::uint64_t worth_the_ring = pinned_ring_tuning.sizes.least_copy_bytes;
+  if (size_bytes >= worth_the_ring && is_pageable(source)) {
+    ring_.copy_in(stream_.get(), destination, source, size_bytes);
+  } else if (size_bytes >= worth_the_ring && is_pageable(destination)) {
+    ring_.copy_out(stream_.get(), destination, source, size_bytes);
+  } else if (size_bytes <= most_received_bytes && is_pageable(destination)) {
+    // The driver would hold this thread up until the copy is there.
+    copy_to_host(source, size_bytes,
+                 [destination, size_bytes](const void* staged) { std::memcpy(destination, staged, size_bytes); });
+  } else {
+    SPANSORT_CUDA(cudaMemcpyAsync(destination, source, size_bytes, cudaMemcpyDefault, stream_.get()));
+  }
+}
+
+void cuda_queue::copy(void* destination, const void* source, std::uint64_t size_bytes, std::string_view label) {
+  if (size_bytes == 0 || destination == source) return;
+  push_timed(label, 0, [=, this] {
+    copy_now(destination, source, size_bytes);
+    return 2 * size_bytes;
+  });
+}
+
+std::uint64_t cuda_queue::copy_by_engines(std::vector<copy_piece>& pieces, std::uint64_t least_bytes) {
+  std::uint64_t bytes_moved = 0;
+  unsigned num_copies = 0;
+  SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream_.get()));
+  SPANSORT_CUDA(cudaStreamWaitEvent(second_stream_.get(), forked_.get(), 0));
+  std::erase_if(pieces, [&](const copy_piece& p) {
+    if (p.size_bytes < least_bytes) return false;
+    cudaStream_t const stream = num_copies++ % 2 == 0 ? stream_.get() : second_stream_.get();
+    SPANSORT_CUDA(cudaMemcpyAsync(p.to, p.from, p.size_bytes, cudaMemcpyDefault, stream));
+    bytes_moved += 2 * p.size_bytes;
+    return true;
+  });
+  SPANSORT_CUDA(cudaEventRecord(forked_.get(), second_stream_.get()));
+  SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), forked_.get(), 0));
+  return bytes_moved;
+}
+
+void cuda_queue::copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) {
+  std::erase_if(pieces, [](const copy_piece& p) { return p.size_bytes == 0 || p.to == p.from; });
+  if (pieces.empty()) return;
+  push_timed(label, 0, [this, pieces = std::move(pieces), alignment_bytes]() mutable {
+    const copy_pieces_policy policy = copy_pieces_policy_of(site_.family()).sizes;
+    const unsigned most_blocks =
+        use_ == queue_use::exchange ? policy.blocks_beside : site_.num_multiprocessors * policy.blocks_each;
+    std::uint64_t bytes_moved = use_ == queue_use::exchange ? copy_by_engines(pieces, policy.least_engine_bytes) : 0;
+    if (pieces.empty()) return bytes_moved;
+    piece_table table;
+    for (const copy_piece& p : pieces) {
+      if (table.num_pieces == piece_table::most_pieces) {
+        launch_copy_pieces(site_, table, most_blocks, alignment_bytes);
+        table.num_pieces = 0;
+        table.num_tiles = 0;
+      }
+      table.pieces[table.num_pieces++] = {static_cast<char*>(p.to), static_cast<const char*>(p.from), p.size_bytes,
+                                          table.num_tiles};
+      table.num_tiles += num_piece_tiles(policy, p.to, p.size_bytes);
+      bytes_moved += 2 * p.size_bytes;
+    }
+    launch_copy_pieces(site_, table, most_blocks, alignment_bytes);
+    return bytes_moved;
+  });
+}
+
+void cuda_queue::prepare_to_pack(unsigned threads) {
+  push([this, threads] { packed_ring_.prepare(threads); });
+}
+
+void cuda_queue::carry_next(outbox& from, const keys::key_codec& codec, copy_form form) {
+  push([this, &from, codec, form, watch = watch_] {
+    sorter_.join(stream_.get());
+    if (form == copy_form::packed && packed_ring_.is_ready()) {
+      carry_packed(from, codec, watch);
+    } else {
+      carry_as_it_is(from, codec, watch);
+    }
+  });
+}
+
+void cuda_queue::carry_as_it_is(outbox& from, const keys::key_codec& codec, monitor* watch) {
+  if (carried_[0] == nullptr) {
+    for (event_handle& e : carried_) e = make_cuda_event(cudaEventDisableTiming);
+  }
+  SPANSORT_CUDA(cudaEventSynchronize(carried_[0].get()));
+  const std::optional<outgoing_keys> next = from.take();
+  if (!next) return;
+  wait_now(static_cast<cuda_event&>(*next->sorted));
+  run_timed("copy out", 0, watch, [&] {
+    const std::uint64_t size_bytes = next->num_keys * codec.width_bytes();
+    copy_now(next->destination, next->keys, size_bytes);
+    return 2 * size_bytes;
+  });
+  SPANSORT_CUDA(cudaEventRecord(carried_[0].get(), stream_.get()));
+  std::swap(carried_[0], carried_[1]);
+}
+
+void cuda_queue::carry_packed(outbox& from, const keys::key_codec& codec, monitor* watch) {
+  if (const std::optional<outgoing_keys> next = from.take()) {
+    wait_now(static_cast<cuda_event&>(*next->sorted));
+    run_timed("copy out packed", 0, watch, [&] {
+      packed_ring_.copy_out(site_, codec, next->destination, next->keys, next->num_keys);
+      return 2 * next->num_keys * codec.width_bytes();
+    });
+  }
+  if (from.is_empty()) packed_ring_.finish();
+}
+
+}  // namespace spansort::device::cuda

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of sorted keys to host memory, packed on their way: a kernel packs them into a ring of pinned buffers, and
+// threads of the host unpack one buffer while the next ones are filled.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "device/cuda/handles.hpp"
+#include "device/cuda/kernels/request.hpp"
+#include "device/cuda/tuning/copy_policies.hpp"
+#include "device/packed_keys.hpp"
+
+namespace spansort::device::cuda {
+
+class packed_ring {
+ public:
+  /// Returns whether there are buffers; takes them at the first call. A refusal stands until ask_again().
+  [[nodiscard]] bool is_ready();
+  /// Does the same; from now on up to so many threads unpack, as sort_options::threads counts them.
+  bool prepare(unsigned threads);
+  /// Has all buffers, but for those that are being filled, unpacked into host memory of any kind. Used by one thread at
+  /// a time; the keys arrive when finish() has returned.
+  void copy_out(const launch_site& site, const keys::key_codec& codec, void* to_host, const void* from_device,
+                std::uint64_t num_keys);
+  /// Blocks until all keys have arrived.
+  void finish();
+  /// Gives up what has not arrived, after a failure. The stream is empty.
+  void forget() noexcept { num_filled_ = 0; }
+  /// Has buffers that were refused asked for again.
+  void ask_again() noexcept { is_refused_ = false; }
+
+ private:
+  static constexpr packed_ring_policy policy = packed_ring_tuning.sizes;
+
+  struct slot {
+    packed_memory memory;
+    event_handle filled;
+    keys::key_codec codec;
+    std::uint64_t num_keys = 0;
+    void* to_host = nullptr;
+  };
+  /// Unpacks the buffer that was first filled, once it is.
+  void empty_oldest();
+
+  pinned_memory memory_;  ///< all buffers, one after the other
+  std::array<slot, policy.num_buffers> slots_;
+  std::uint64_t next_ = 0;   ///< counted over all parts so far
+  unsigned num_filled_ = 0;  ///< slots before next_ that are filled, or being so
+  unsigned threads_ = 0;
+  bool is_refused_ = false;
+};
+
+}  // namespace spansort::device::cuda
