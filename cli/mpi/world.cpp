@@ -28,7 +28,9 @@ std::uint64_t hash_of(const std::string& text) {
 }  // namespace
 
 mpi_world::mpi_world(int& argc, char**& argv) {
-  check_mpi(MPI_Init(&argc, &argv), "MPI_Init");
+  // Other threads sort and read; the calling one alone calls MPI.
+  int provided = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   int rank = 0;
   int size = 1;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");

@@ -111,7 +111,8 @@ class shared_files {
     const std::uint64_t in_tests = session_.sort_settings.hooks.file_chunk_elements;
     if (in_tests != 0 && num_keys_here() > in_tests) return false;
     const std::uint64_t per_key = size_bytes(type) + memory_.workspace_bytes_per_key(type);
-    const std::uint64_t available = base::available_memory_bytes();
+    // The other node ranks of this machine take as much from the same memory.
+    const std::uint64_t available = base::available_memory_bytes() / session_.num_sharing;
     const std::uint64_t limit = memory_.limit_bytes != 0 ? std::min(memory_.limit_bytes, available) : available;
     return num_keys_here() <= limit / per_key;
   }
@@ -140,6 +141,7 @@ void require_available(session::state& session, const file_options& file) {
   const local_option options[] = {{"array", file.array.axis || file.array.flattens},
                                   {"values", file.values.has_value()},
                                   {"head", file.head.has_value()},
+                                  {"index_type", file.index_type != key_type::i64},
                                   {"on_sorted", static_cast<bool>(file.on_sorted)}};
   session.together("checking arguments", [&] {
     for (const local_option& option : options) {

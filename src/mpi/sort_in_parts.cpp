@@ -50,7 +50,7 @@ class sort_of_parts {
     session_.require_same({{"number of elements", std::to_string(num_elements_)},
                            {"element bytes", std::to_string(order_->element_bytes())}});
     session_.together("taking memory", [&] { take_memory(); });
-    in_phase("sort runs", [&] { sort_->make_runs(*source_); });
+    in_phase("sort runs", count(), [&] { sort_->make_runs(*source_); });
     const std::uint64_t num_out = request_.file.unique ? write_distinct() : write_all();
     fill_report();
     return {.type = elements_->type().value_or(key_type::u8),
@@ -59,7 +59,7 @@ class sort_of_parts {
             .num_keys_out = num_out,
             .verified = request_.file.verify,
             .num_runs = sum_over_all(sort_->result().num_runs),
-            .spilled_bytes = sum_over_all(sort_->result().spilled_bytes)};
+            .spilled_bytes = sum_over_all(spilled_bytes())};
   }
 
  private:
@@ -117,7 +117,7 @@ class sort_of_parts {
     shared_output_file output(session_, target_, header, header.size() + num_all * width, request_.file.sync,
                               request_.file.on_temporary);
     session_.together("making the output", [&] { output.open_part(sort_->first_of_part() * width, true); });
-    in_phase("merge", [&] {
+    in_phase("merge", count(), [&] {
       sort_->merge([&](std::byte* elements, std::uint64_t count) {
         corrupt(elements, count);
         checks.add(elements, count);
@@ -138,7 +138,7 @@ class sort_of_parts {
     std::optional<external::run_writer> kept;
     session_.together("making the output",
                       [&] { kept.emplace(*order_, plan_, folders_, sort_->size_of_part() * order_->element_bytes()); });
-    in_phase("merge", [&] {
+    in_phase("merge", count(), [&] {
       sort_->merge([&](std::byte* elements, std::uint64_t count) {
         corrupt(elements, count);
         const std::uint64_t num_kept = checks.add_and_keep_first(elements, count);
@@ -150,6 +150,7 @@ class sort_of_parts {
     session_.together("writing", [&] {
       kept->finish_run();
       runs = kept->take_runs();
+      kept_bytes_ = kept->bytes_written();
     });
     const bool drops_first = checks.begins_as_others_end(*session_.group);
     const std::uint64_t num_kept = (runs.empty() ? 0 : runs.front()->num_elements()) - (drops_first ? 1 : 0);
@@ -163,10 +164,12 @@ class sort_of_parts {
     const std::string header = form_.header(num_all);
     shared_output_file output(session_, target_, header, header.size() + num_all * width, request_.file.sync,
                               request_.file.on_temporary);
-    session_.together("writing", [&] {
-      output.open_part(num_before * width, true);
-      if (!runs.empty()) copy(*runs.front(), drops_first, output);
-      output.finish_part();
+    in_phase("copy", num_kept, [&] {
+      session_.together("writing", [&] {
+        output.open_part(num_before * width, true);
+        if (!runs.empty()) copy(*runs.front(), drops_first, output);
+        output.finish_part();
+      });
     });
     output.commit();
     return num_all;
@@ -208,14 +211,18 @@ class sort_of_parts {
     is_corrupted_ = true;
   }
 
+  /// `num_moved`: elements that are read and written.
   template <class F>
-  void in_phase(const char* name, const F& f) {
+  void in_phase(const char* name, std::uint64_t num_moved, const F& f) {
     const auto begin = clock::now();
     f();
     // Bytes of files that are read, and those that are written.
     report_.add_phase(name, std::chrono::duration<double, std::milli>(clock::now() - begin).count(),
-                      2 * count() * order_->element_bytes());
+                      2 * num_moved * order_->element_bytes());
   }
+
+  /// Bytes of this node rank's runs, and of what was left of equal elements.
+  [[nodiscard]] std::uint64_t spilled_bytes() const { return sort_->result().spilled_bytes + kept_bytes_; }
 
   [[nodiscard]] std::uint64_t sum_over_all(std::uint64_t mine) const {
     return session_.group->all_reduce_sum({&mine, 1}).front();
@@ -238,8 +245,8 @@ class sort_of_parts {
     report->num_keys = result.num_read;
     report->workspace_bytes = plan_.memory_bytes;
     report->exchanged_bytes = result.sent_bytes;
-    report->spilled_bytes = result.spilled_bytes;
-    report->num_passes = 2;
+    report->spilled_bytes = spilled_bytes();
+    report->num_passes = request_.file.unique ? 3 : 2;
   }
 
   session::state& session_;
@@ -253,6 +260,7 @@ class sort_of_parts {
   std::vector<std::string> folders_;
   std::uint64_t num_elements_ = 0;
   std::uint64_t ceiling_bytes_ = 0;
+  std::uint64_t kept_bytes_ = 0;  ///< spilled while equal elements were dropped
   external::spill_plan plan_;
   std::unique_ptr<cluster_sort_in_parts> sort_;
   bool is_corrupted_ = false;

@@ -21,8 +21,6 @@ namespace {
 using test::world_rank;
 using test::world_size;
 
-constexpr std::uint64_t block_elements = 4;
-
 /// Elements are bytes, and their own keys.
 class order_of_bytes final : public external::element_order {
  public:
@@ -46,23 +44,30 @@ class order_of_bytes final : public external::element_order {
 
 class run_in_memory final : public external::sorted_run {
  public:
-  run_in_memory(std::vector<std::byte> elements, bool is_corrupt)
-      : elements_(std::move(elements)), is_corrupt_(is_corrupt) {}
+  run_in_memory(std::vector<std::byte> elements, std::uint64_t block_elements, bool is_corrupt,
+                std::uint64_t& num_reads)
+      : elements_(std::move(elements)),
+        block_elements_(block_elements),
+        is_corrupt_(is_corrupt),
+        num_reads_(num_reads) {}
 
   [[nodiscard]] std::uint64_t num_elements() const noexcept override { return elements_.size(); }
   [[nodiscard]] std::span<const std::byte> first_key(std::uint64_t block) const noexcept override {
-    return std::span(elements_).subspan(block * block_elements, 1);
+    return std::span(elements_).subspan(block * block_elements_, 1);
   }
   [[nodiscard]] std::uint64_t readable_blocks(std::uint64_t) const noexcept override { return 1; }
   void read(std::uint64_t block, std::uint64_t, std::byte* elements, std::span<std::byte>) override {
+    ++num_reads_;
     if (is_corrupt_) throw io_error("a test corrupts this run", EIO);
-    const std::uint64_t count = std::min(block_elements, elements_.size() - block * block_elements);
-    std::memcpy(elements, elements_.data() + block * block_elements, count);
+    const std::uint64_t count = std::min(block_elements_, elements_.size() - block * block_elements_);
+    std::memcpy(elements, elements_.data() + block * block_elements_, count);
   }
 
  private:
   std::vector<std::byte> elements_;
+  std::uint64_t block_elements_;
   bool is_corrupt_;
+  std::uint64_t& num_reads_;
 };
 
 struct world {
@@ -70,25 +75,30 @@ struct world {
   unsigned num_runs = 3;  ///< of each node rank, but for the one that has none
   unsigned rank_without_runs = ~0U;
   bool is_corrupt = false;
+  std::uint64_t block_elements = 4;
+  std::uint64_t longest_run = 40;
 };
 
 class cutting {
  public:
-  explicit cutting(const world& w) : group_(transport::make_node_group(MPI_COMM_WORLD)) {
+  explicit cutting(const world& w)
+      : group_(transport::make_node_group(MPI_COMM_WORLD)), block_elements_(w.block_elements) {
     std::mt19937_64 random(world_rank() + 17 * w.num_values);
     const unsigned num_runs = world_rank() == w.rank_without_runs ? 0 : w.num_runs;
     for (unsigned r = 0; r < num_runs; ++r) {
-      std::vector<std::byte> elements(random() % 40);
+      std::vector<std::byte> elements(random() % w.longest_run);
       for (std::byte& e : elements) e = static_cast<std::byte>(random() % w.num_values);
       std::ranges::sort(elements);
       total_ += elements.size();
       elements_.push_back(elements);
-      runs_.push_back(std::make_unique<run_in_memory>(std::move(elements), w.is_corrupt && world_rank() == 0));
+      runs_.push_back(std::make_unique<run_in_memory>(std::move(elements), block_elements_,
+                                                      w.is_corrupt && world_rank() == 0, num_reads_));
     }
     total_ = group_->all_reduce_sum({&total_, 1}).front();
   }
 
   [[nodiscard]] std::uint64_t total() const { return total_; }
+  [[nodiscard]] std::uint64_t num_reads() const { return num_reads_; }
 
   /// Cuts before each of the targets, with memory for so many blocks.
   std::vector<mpi::run_cut> find(std::span<const std::uint64_t> targets, std::uint64_t num_blocks) {
@@ -101,8 +111,8 @@ class cutting {
       std::exception_ptr failure;
       if (!mpi::try_together(*group_, phase, f, failure)) std::rethrow_exception(failure);
     };
-    const external::spill_plan plan{.chunk_elements = 2 * num_blocks * block_elements,
-                                    .block_elements = block_elements,
+    const external::spill_plan plan{.chunk_elements = 2 * num_blocks * block_elements_,
+                                    .block_elements = block_elements_,
                                     .block_bytes = 4096,
                                     .batch_bytes = 4096};
     mpi::run_cutter cutter(*group_, together, order_, runs_, plan);
@@ -139,10 +149,12 @@ class cutting {
 
  private:
   std::unique_ptr<transport::node_group> group_;
+  std::uint64_t block_elements_;
   order_of_bytes order_;
   std::vector<std::vector<std::byte>> elements_;
   external::run_list runs_;
   std::uint64_t total_ = 0;
+  std::uint64_t num_reads_ = 0;  ///< of blocks, by this node rank
 };
 
 TEST(run_cutter, EveryCutIsExact) {
@@ -150,14 +162,28 @@ TEST(run_cutter, EveryCutIsExact) {
                          world{.num_runs = 5, .rank_without_runs = 0}, world{.num_runs = 0}}) {
     for (const std::uint64_t num_blocks : {1, 1000}) {
       cutting all(w);
-      std::vector<std::uint64_t> targets(all.total() + 1);
-      std::iota(targets.begin(), targets.end(), 0);
+      // With memory for one block they are sought one after another, which takes time.
+      const std::uint64_t step = num_blocks == 1 ? all.total() / 20 + 1 : 1;
+      std::vector<std::uint64_t> targets;
+      for (std::uint64_t t = 0; t <= all.total(); t += step) targets.push_back(t);
       const std::vector<mpi::run_cut> cuts = all.find(targets, num_blocks);
       for (std::size_t i = 0; i < targets.size(); ++i) {
         EXPECT_EQ(all.diagnose(cuts[i], targets[i]), "") << w.num_values << " values, target " << i;
       }
     }
   }
+}
+
+/// Memory for a block of each run is enough for one cut; the others wait for it, and do not drop its blocks.
+TEST(run_cutter, BlocksAreNotReadAgainForEachHalving) {
+  constexpr unsigned num_runs = 24;
+  constexpr std::uint64_t num_targets = 16;
+  cutting all({.num_runs = num_runs, .block_elements = 64, .longest_run = 1000});
+  std::vector<std::uint64_t> targets;
+  for (std::uint64_t i = 1; i <= num_targets; ++i) targets.push_back(all.total() / (num_targets + 1) * i);
+  const std::vector<mpi::run_cut> cuts = all.find(targets, num_runs);
+  for (std::size_t i = 0; i < targets.size(); ++i) EXPECT_EQ(all.diagnose(cuts[i], targets[i]), "") << i;
+  EXPECT_LE(all.num_reads(), 5 * num_targets * num_runs);
 }
 
 TEST(run_cutter, ADamagedBlockIsTheFailureOfAll) {

@@ -17,6 +17,7 @@
 #include "spansort/errors.hpp"
 #include "spansort/files.hpp"
 #include "spansort/mpi.hpp"
+#include "spansort/report.hpp"
 
 namespace spansort {
 namespace {
@@ -61,6 +62,18 @@ TEST(session_files, WhatDoesNotFitIsSortedInParts) {
   }
 }
 
+TEST(session_files, WhatUniqueSpillsOnceMoreIsCounted) {
+  const base::test_hooks_scope hooks({.file_chunk_elements = 20, .file_block_elements = 4});
+  const shared_file file(2000);
+  sort_report report;
+  mpi::session all(MPI_COMM_WORLD, {.report = &report});
+  const file_result result = all.sort_file(file.path, file.path, {.unique = true});
+  EXPECT_EQ(result.num_keys_out, 2000U);
+  EXPECT_GE(result.spilled_bytes, 2 * 2000 / 4 * 4096U);
+  EXPECT_EQ(report.num_passes, 3U);
+  EXPECT_EQ(report.phases.back().name, "copy");
+}
+
 TEST(session_files, VerifiedResultsSaySo) {
   for (const file_call call : file_calls) {
     const shared_file file(1000);
@@ -75,9 +88,10 @@ TEST(session_files, VerifiedResultsSaySo) {
 TEST(session_files, WhatOneMachineAloneDoesIsRefused) {
   const shared_file file(10);
   mpi::session all(MPI_COMM_WORLD);
-  const std::array<file_options, 4> refused{file_options{.array = {.axis = 0}},
+  const std::array<file_options, 5> refused{file_options{.array = {.axis = 0}},
                                             {.array = {.flattens = true}},
                                             {.head = 3},
+                                            {.index_type = key_type::u32},
                                             {.on_sorted = [](const_key_span) {}}};
   for (const file_call call : file_calls) {
     for (const file_options& options : refused) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "base/math.hpp"
@@ -81,7 +82,11 @@ run_cut cluster_sort_in_parts::everything() const {
 /// Returns where the part of each node rank begins, and the end of all.
 std::vector<run_cut> cluster_sort_in_parts::cuts_at_begin(run_cutter& cutter) const {
   const cut_bounds unknown{run_cut(runs_.size()), everything()};
-  return cutter.find(part_begins_, std::vector<cut_bounds>(part_begins_.size(), unknown));
+  const std::span<const std::uint64_t> between = std::span(part_begins_).subspan(1, part_begins_.size() - 2);
+  std::vector<run_cut> cuts = cutter.find(between, std::vector<cut_bounds>(between.size(), unknown));
+  cuts.insert(cuts.begin(), unknown.low);
+  cuts.push_back(unknown.high);
+  return cuts;
 }
 
 std::uint64_t cluster_sort_in_parts::end_of_range(unsigned node_rank, std::uint64_t round) const {

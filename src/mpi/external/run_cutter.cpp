@@ -49,15 +49,30 @@ run_cutter::run_cutter(transport::communicator& group, const together_call& toge
       key_(order.key_bytes()) {}
 
 std::vector<run_cut> run_cutter::find(std::span<const std::uint64_t> targets, std::vector<cut_bounds> bounds) {
+  const std::size_t group_size = agree_on_group_size();
+  for (std::size_t first = 0; first < targets.size(); first += group_size) {
+    const std::size_t count = std::min(group_size, targets.size() - first);
+    find_group(targets.subspan(first, count), std::span(bounds).subspan(first, count));
+  }
+  std::vector<run_cut> cuts;
+  for (cut_bounds& b : bounds) cuts.push_back(std::move(b.low));
+  return cuts;
+}
+
+/// Returns for how many cuts every node rank has memory for a block of each of its runs: more of them would read the
+/// same blocks again for every halving.
+std::size_t run_cutter::agree_on_group_size() {
+  const std::uint64_t mine = std::max<std::uint64_t>(most_blocks_ / std::max<std::size_t>(runs_.size(), 1), 1);
+  return std::ranges::min(group_.all_gather({&mine, 1}));
+}
+
+void run_cutter::find_group(std::span<const std::uint64_t> targets, std::span<cut_bounds> bounds) {
   while (true) {
     const std::vector<pivot> pivots = agree_on_pivots(bounds);
     if (std::ranges::all_of(pivots, [](const pivot& p) { return p.weight == 0; })) break;
     narrow(targets, pivots, bounds);
   }
   blocks_.clear();
-  std::vector<run_cut> cuts;
-  for (cut_bounds& b : bounds) cuts.push_back(std::move(b.low));
-  return cuts;
 }
 
 const std::vector<std::byte>& run_cutter::block_of(std::size_t run, std::uint64_t block) {
@@ -170,7 +185,7 @@ void run_cutter::share(const std::exception_ptr& failure, bool has_any_failed) {
   });
 }
 
-std::vector<run_cutter::pivot> run_cutter::agree_on_pivots(const std::vector<cut_bounds>& bounds) {
+std::vector<run_cutter::pivot> run_cutter::agree_on_pivots(std::span<const cut_bounds> bounds) {
   constexpr std::size_t numbers_before_key = 3;
   const std::size_t stride = numbers_before_key + base::ceil_div(key_.size(), sizeof(std::uint64_t));
   std::vector<std::uint64_t> mine(1 + bounds.size() * stride);
@@ -211,7 +226,7 @@ std::vector<run_cutter::pivot> run_cutter::agree_on_pivots(const std::vector<cut
 }
 
 void run_cutter::narrow(std::span<const std::uint64_t> targets, const std::vector<pivot>& pivots,
-                        std::vector<cut_bounds>& bounds) {
+                        std::span<cut_bounds> bounds) {
   const std::size_t num_targets = targets.size();
   std::vector<std::vector<bracket>> found(num_targets, std::vector<bracket>(runs_.size()));
   std::vector<std::uint64_t> sums(2 * num_targets);

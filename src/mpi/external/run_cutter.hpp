@@ -44,8 +44,8 @@ class run_cutter {
              const external::run_list& runs, const external::spill_plan& plan);
 
   /// Collective. Returns where the merge of all runs is cut before its element `targets[i]`, of which `bounds[i]` is
-  /// known. As many targets on all node ranks, and the same. Throws what reading runs throws, cluster_failure on the
-  /// others.
+  /// known. As many targets on all node ranks, and the same. It seeks as many at a time as have a block of every run in
+  /// memory on all of them. Throws what reading runs throws, cluster_failure on the others.
   [[nodiscard]] std::vector<run_cut> find(std::span<const std::uint64_t> targets, std::vector<cut_bounds> bounds);
 
  private:
@@ -72,9 +72,10 @@ class run_cutter {
   [[nodiscard]] std::uint64_t count_before(std::size_t run, const bracket& within, const pivot& p);
   [[nodiscard]] std::optional<std::uint64_t> block_start_in(std::uint64_t low, std::uint64_t high) const;
   [[nodiscard]] pivot propose(const cut_bounds& bounds, bool reads_all);
-  [[nodiscard]] std::vector<pivot> agree_on_pivots(const std::vector<cut_bounds>& bounds);
-  void narrow(std::span<const std::uint64_t> targets, const std::vector<pivot>& pivots,
-              std::vector<cut_bounds>& bounds);
+  [[nodiscard]] std::vector<pivot> agree_on_pivots(std::span<const cut_bounds> bounds);
+  [[nodiscard]] std::size_t agree_on_group_size();
+  void find_group(std::span<const std::uint64_t> targets, std::span<cut_bounds> bounds);
+  void narrow(std::span<const std::uint64_t> targets, const std::vector<pivot>& pivots, std::span<cut_bounds> bounds);
   void narrow(cut_bounds& bounds, const std::vector<bracket>& found, const pivot& p, std::uint64_t target,
               const bracket& sum) const;
   void share(const std::exception_ptr& failure, bool has_any_failed);
