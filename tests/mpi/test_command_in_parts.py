@@ -27,17 +27,15 @@ class SameBytes(ClusterTest):
         self.assertEqual(self.read(name), self.read("z" + name), f"{command} {input_path} {flags} on {num_ranks}")
 
     def test_types(self):
-        for number, key_type in enumerate(support.VARIED_TYPES):
-            if key_type == "bf16":
-                continue
-            local = [[], ["-r"], ["-u"], ["-u", "-r"]][number % 4]
+        for key_type, local, num_ranks in (("f16", [], 1), ("i8", ["-r"], 2), ("u32", ["-u"], 4),
+                                           ("f64", ["-u", "-r"], 5)):
             with self.subTest(key_type=key_type, local=local):
-                flags = [*local, "--verify"] if number % 2 == 0 else local
+                flags = [*local, "--verify"] if num_ranks % 2 == 0 else local
                 self.check("sort", self.save("x.npy", self.keys(key_type, 6_011)), *flags, local=local,
-                           num_ranks=1 + number % 5)
+                           num_ranks=num_ranks)
 
     def test_argsort(self):
-        for number, (key_type, flags) in enumerate((("f32", []), ("u8", ["-u", "--verify"]), ("u8", ["-r"]),
+        for number, (key_type, flags) in enumerate((("f32", []), ("u8", ["-u", "--verify"]),
                                                     ("f64", ["-r", "--verify"]))):
             with self.subTest(key_type=key_type, flags=flags):
                 local = [flag for flag in flags if flag != "--verify"]
@@ -63,7 +61,7 @@ class SameBytes(ClusterTest):
             self.check("sort", self.write("x.bin", content), *form, local=form, name="y.bin", world=())
 
     def test_sizes(self):
-        for num_keys in (1, 2, 13, 40, 100):
+        for num_keys in (1, 2, 13, 40):
             with self.subTest(num_keys=num_keys):
                 self.check("sort", self.save("x.npy", self.keys("f64", num_keys)), num_ranks=4,
                            world=("--test-world", "2,1,2"))
@@ -78,11 +76,13 @@ class SameBytes(ClusterTest):
         for name, keys in (("equal", np.full(num_keys, 7, "<i8")), ("sorted", step), ("reversed", step[::-1]),
                            ("two values", (step * 7919) % 2), ("folded", np.minimum(step, step[::-1])),
                            ("interleaved", (step * 1000) % num_keys), ("one rank has all that differs", of_one_rank)):
-            for world in support.some((NARROW, WORLD)):
-                with self.subTest(name=name, world=world):
-                    source = self.save("x.npy", np.ascontiguousarray(keys))
-                    self.check("sort", source, "--verify", num_ranks=3, world=world)
-                    self.check("argsort", source, num_ranks=4, world=world)
+            with self.subTest(name=name):
+                source = self.save("x.npy", np.ascontiguousarray(keys))
+                self.check("sort", source, "--verify", num_ranks=3, world=NARROW)
+                if name in ("equal", "two values", "one rank has all that differs"):
+                    self.check("argsort", source, num_ranks=4, world=NARROW)
+        for command in ("sort", "argsort"):
+            self.check(command, source, num_ranks=3)
         self.check("sort", self.save("x.npy", np.full(num_keys, 7, "<i8")), "-u", "--verify", local=["-u"],
                    world=NARROW)
 
@@ -133,8 +133,9 @@ class Refused(ClusterTest):
         self.sort = ["sort", "--mpi", self.input, "-o", self.output, "--test-world", "1000000,4096,2"]
 
     def test_usage(self):
-        self.refused(2, ["--head", "not available over MPI"], *self.sort, "--head", "3")
-        self.refused(2, ["--axis", "not available over MPI"], *self.sort, "--axis", "0")
+        sort = ["sort", "--mpi", self.save("small.npy", self.keys("u32", 100)), "-o", self.output]
+        self.refused(2, ["--head", "not available over MPI"], *sort, "--head", "3")
+        self.refused(2, ["--axis", "not available over MPI"], *sort, "--axis", "0")
 
     def test_memory_that_is_too_little(self):
         self.refused(6, ["node rank 2: ", "too few to sort it in parts", "would do"], *self.sort[:-2], "-S", "80M", ":",
