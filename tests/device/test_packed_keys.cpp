@@ -75,8 +75,9 @@ TEST(packed_keys_test, ComeBack) {
   std::vector<std::uint64_t> sizes{1, 2, 31, 32, 33, 64, 65, 2047, 2048, 2049, 4096, 5000};
   // As many blocks as several threads take.
   sizes.push_back(test::is_small_scale() ? 70'000 : 300'001);
-  for (const key_type type :
-       {key_type::u32, key_type::i32, key_type::f32, key_type::u64, key_type::i64, key_type::f64}) {
+  std::vector<key_type> types{key_type::u32, key_type::f64};
+  if (!test::is_small_scale()) types.insert(types.end(), {key_type::i32, key_type::f32, key_type::u64, key_type::i64});
+  for (const key_type type : types) {
     for (const bool descending : {false, true}) {
       const keys::key_codec codec{.type = type, .descending = descending, .ties = keys::tie_rule::by_bits};
       for (const std::uint64_t n : sizes) {
