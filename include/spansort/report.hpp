@@ -29,8 +29,8 @@ inline constexpr int activity_of_files = -1;
 /// One piece of work on one device, for the trace. Times count from the begin of the outermost operation.
 struct activity {
   int rank = 0;
-  /// The rank's queue: 0 its work, 1 copies in and out, 2 the host's work with other processes, 3 copies out while 1
-  /// brings others in, 4 exchanges with other ranks beside the work. Of `activity_of_files` 0 reads, 1 works, 2 writes.
+  /// The rank's queue: 0 its work, 1 copies in and out, 2 the host's work with other processes, 3 copies out beside
+  /// those of 1, 4 exchanges with other ranks beside the work. Of `activity_of_files` 0 reads, 1 works, 2 writes.
   int queue = 0;
   std::string_view name;
   std::int64_t begin_ns = 0;

@@ -43,7 +43,7 @@ class outbox {
   std::deque<outgoing_keys> waiting_;
 };
 
-/// How keys cross the link to the host.
+/// The form in which keys cross the link to the host.
 enum class copy_form : std::uint8_t {
   as_they_are,
   packed  ///< as packed_keys.hpp says; threads of the host unpack them

@@ -15,7 +15,7 @@
 namespace spansort::device {
 namespace {
 
-/// Blocks that a thread takes at a time: some 10 us of work.
+/// The number of blocks that a thread takes at a time: some 10 us of work.
 constexpr std::uint64_t blocks_of_a_task = 16;
 
 template <class K>
@@ -51,7 +51,7 @@ packed_bits pack_block(const keys::codec_of<K>& codec, const K* keys, std::uint6
   return bits;
 }
 
-/// Some lanes of a row as a vector type of the compilers' own, which they cut into the registers that there are.
+/// A vector holds some lanes of a row, in a type of the compilers' own, which they cut into the registers there are.
 template <class K>
 struct lane_vector {
   static constexpr unsigned lanes = 64 / sizeof(K);
@@ -71,7 +71,7 @@ template <class K>
   for (unsigned row = 0; row < layout::rows; ++row, begin += bits) {
     const unsigned shift = begin % word_bits;
     const K* const low = block + layout::lanes + std::uint64_t{begin / word_bits} * layout::lanes + lane;
-    // Where the difference ends in its first word, what is taken from another one is masked away.
+    // A difference may end in its first word; the mask then takes away what comes from another one.
     const K* const high = shift + bits > word_bits ? low + layout::lanes : low;
     vector lower;
     vector upper;
@@ -89,8 +89,8 @@ template <class K>
   }
 }
 
-// The same for the registers of three generations. Highway, which other rooms choose instructions by, is not needed for
-// shifts and additions.
+// Three functions do that for the registers of three generations. Highway, which other rooms choose instructions by, is
+// not needed for shifts and additions.
 
 template <class K>
 void unpack_block_anywhere(const K* block, unsigned bits, K* encoded) {
@@ -170,7 +170,7 @@ void unpack_keys(const keys::key_codec& codec, const packed_memory& from, std::u
       unpack_blocks<K>(of_width, from, begin, end, num_keys, static_cast<K*>(keys));
     };
     if (num_blocks <= blocks_of_a_task) return unpack(0, num_blocks);
-    // A group of its own: when the caller's tasks are cancelled, this work must not be left half done.
+    // The work has a group of its own: when the caller's tasks are cancelled, it must not be left half done.
     tbb::task_group_context own(tbb::task_group_context::isolated);
     const tbb::blocked_range<std::uint64_t> all(0, num_blocks, blocks_of_a_task);
     const auto unpack_part = [&](const tbb::blocked_range<std::uint64_t>& part) { unpack(part.begin(), part.end()); };

@@ -39,7 +39,7 @@ struct packed_layout {
 /// Keys of each width in a block, of whatever width.
 inline constexpr std::uint64_t packed_block_keys = packed_layout<std::uint32_t>::block_keys;
 
-/// Where `num_keys` keys of a width lie once they are packed.
+/// The places of `num_keys` keys of a width in memory once they are packed.
 struct packed_memory {
   packed_bits* bits = nullptr;
   void* blocks = nullptr;

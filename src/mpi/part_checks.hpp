@@ -22,7 +22,8 @@ class part_checks {
 
   /// Looks at the next elements.
   void add(const std::byte* elements, std::uint64_t count);
-  /// Does so, then moves those that differ in value from the one before to the front. Returns how many they are.
+  /// Looks at the next elements, then moves those that differ in value from the one before to the front. Returns how
+  /// many they are.
   std::uint64_t add_and_keep_first(std::byte* elements, std::uint64_t count);
 
   /// Collective. Returns what is wrong with this node rank's part, half a sentence, or "". `read` is the checksum of

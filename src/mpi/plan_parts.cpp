@@ -12,8 +12,8 @@
 namespace spansort::mpi {
 namespace {
 
-/// What the process grows by besides what is planned: code that is paged in, stacks, the allocator's own, and MPI's
-/// buffers for messages on their way.
+/// The process grows by so many bytes besides what is planned: code that is paged in, stacks, the allocator's own, and
+/// MPI's buffers for messages on their way.
 constexpr std::uint64_t unplanned_bytes = std::uint64_t{3} << 20;
 constexpr std::uint64_t buffers_of_mpi_bytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t buffers_of_a_peer_bytes = std::uint64_t{1} << 18;

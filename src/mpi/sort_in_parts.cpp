@@ -100,7 +100,7 @@ class sort_of_parts {
                           .drops_duplicates = request_.file.unique && !request_.file.verify,
                           .limits = session_.limits()};
     const std::uint64_t bytes = count() * order_->element_bytes();
-    // What is left of equal elements is spilled once more.
+    // The elements that are left of equal ones are spilled once more.
     external::require_spill_space(folders_, request_.file.unique ? 2 * bytes : bytes, "", 0);
     const auto together = [this](std::string_view phase, const std::function<void()>& f) {
       session_.together(phase, f);
@@ -266,7 +266,7 @@ class sort_of_parts {
   bool is_corrupted_ = false;
 };
 
-/// Fields as text that differs where they do.
+/// Returns a text of fields, which differs where they do.
 std::string text_of(const std::optional<record_format>& records) {
   if (!records) return "none";
   std::string text = std::to_string(records->record_bytes);

@@ -11,7 +11,7 @@
 
 namespace spansort::mpi {
 
-/// What is asked for, the same on all node ranks.
+/// The request, which is the same on all node ranks.
 struct parts_request {
   std::string_view operation;  ///< "sort", "argsort"
   const std::string& input;

@@ -73,7 +73,7 @@ void expect_whole(const keys::key_codec& codec, const std::vector<K>& encoded, s
 
 TEST(packed_keys_test, ComeBack) {
   std::vector<std::uint64_t> sizes{1, 2, 31, 32, 33, 64, 65, 2047, 2048, 2049, 4096, 5000};
-  // As many blocks as several threads take.
+  // The last size has as many blocks as several threads take.
   sizes.push_back(test::is_small_scale() ? 70'000 : 300'001);
   std::vector<key_type> types{key_type::u32, key_type::f64};
   if (!test::is_small_scale()) types.insert(types.end(), {key_type::i32, key_type::f32, key_type::u64, key_type::i64});
@@ -113,7 +113,7 @@ TEST(packed_keys_test, TakeTheBitsOfTheirLargestDistance) {
   expect_bits<std::uint64_t>(0, 0);
   for (unsigned bits = 1; bits <= 26; ++bits) expect_bits<std::uint32_t>((1U << bits) - 1, bits);
   for (unsigned bits = 1; bits <= 58; ++bits) expect_bits<std::uint64_t>((std::uint64_t{1} << bits) - 1, bits);
-  // One distance of all bits, as rows past the last key have none.
+  // Rows past the last key have no distance, so that one distance has all bits.
   for (const unsigned bits : {27U, 31U, 32U}) {
     std::vector<std::uint32_t> keys(100, 0);
     std::fill(keys.begin() + 64, keys.end(), static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1));

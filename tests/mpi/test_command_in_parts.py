@@ -14,7 +14,7 @@ import support
 from cluster_support import BIN, ENVIRONMENT, MPIEXEC, ClusterTest, mpirun
 
 WORLD = ("--test-world", "700,16,2")
-# As WORLD, with so few elements at a time that ranges and send buffers are far shorter than a run of blocks.
+# This is WORLD with so few elements at a time that ranges and send buffers are far shorter than a run of blocks.
 NARROW = ("--test-world", "12,3,2")
 
 

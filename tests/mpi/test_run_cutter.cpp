@@ -162,7 +162,7 @@ TEST(run_cutter, EveryCutIsExact) {
                          world{.num_runs = 5, .rank_without_runs = 0}, world{.num_runs = 0}}) {
     for (const std::uint64_t num_blocks : {1, 1000}) {
       cutting all(w);
-      // With memory for one block they are sought one after another, which takes time.
+      // Targets are sought one after another with memory for one block, which takes time.
       const std::uint64_t step = num_blocks == 1 ? all.total() / 20 + 1 : 1;
       std::vector<std::uint64_t> targets;
       for (std::uint64_t t = 0; t <= all.total(); t += step) targets.push_back(t);

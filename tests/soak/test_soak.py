@@ -69,7 +69,7 @@ class Planted(unittest.TestCase):
     def test_a_case_that_hangs(self):
         status, said = soak("--cases", "4", "--seed", "3", "--keys", "2000", "--plant", "hang", "--case-seconds", "2")
         self.assertEqual((status, num_failed(said)), (1, 1), said)
-        # What a case computed before it hung may have cost it a second look, after 2 seconds more.
+        # A case may compute before it hangs, and is then found at the second look, after 2 seconds more.
         self.assertRegex(said, r"case 3 has run for \d+ seconds")
 
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "keys/codec.hpp"
+#include "report/phases.hpp"
 #include "spansort/plan.hpp"
 #include "spansort/report.hpp"
 #include "spansort/sort.hpp"
@@ -20,6 +21,24 @@
 
 namespace spansort::test {
 namespace {
+
+TEST(Phases, CountWorkSideBySideOnceADevice) {
+  sort_report r;
+  const auto add = [&](int rank, std::int64_t begin_ms, std::int64_t end_ms) {
+    r.timeline.push_back(
+        {.rank = rank, .name = "local sort", .begin_ns = begin_ms * 1'000'000, .end_ns = end_ms * 1'000'000});
+  };
+  add(0, 0, 10);
+  add(0, 2, 4);    // within the first
+  add(0, 8, 12);   // two milliseconds beyond it
+  add(0, 20, 25);  // after a pause
+  add(1, 1, 4);    // another device
+  report::summarize_timeline(r, 0);
+  ASSERT_EQ(r.phases.size(), 1U);
+  EXPECT_DOUBLE_EQ(r.phases[0].busy_ms, 10 + 2 + 5 + 3);
+  EXPECT_DOUBLE_EQ(r.phases[0].elapsed_ms, 25);
+  EXPECT_EQ(r.phases[0].num_activities, 5U);
+}
 
 constexpr std::uint64_t n = 300'000;
 

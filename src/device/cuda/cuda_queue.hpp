@@ -130,7 +130,7 @@ class cuda_queue final : public queue, public rank_sampler, public loose_partiti
   local_sorter sorter_;
   pinned_ring ring_;
   packed_ring packed_ring_;
-  /// The ends of the last two copies of an outbox's keys: of more than two at a time others could not take any.
+  /// These events end the last two copies of an outbox's keys. More copies at a time would leave none to other queues.
   std::array<event_handle, 2> carried_;
   // The queue's thread works on these, or the caller once that thread has nothing to do.
   std::exception_ptr failure_;

@@ -12,7 +12,7 @@ constexpr std::uint64_t keys_of_a_part(unsigned width_bytes) noexcept {
   return packed_ring_tuning.sizes.buffer_bytes / width_bytes / packed_block_keys * packed_block_keys;
 }
 
-/// Room for a part of either width.
+/// A slot has room for a part of keys of either width.
 constexpr std::uint64_t slot_bytes =
     std::max(packed_memory::size_bytes(4, keys_of_a_part(4)), packed_memory::size_bytes(8, keys_of_a_part(8)));
 

@@ -17,17 +17,17 @@ class packed_ring {
  public:
   /// Returns whether there are buffers; takes them at the first call. A refusal stands until ask_again().
   [[nodiscard]] bool is_ready();
-  /// Does the same; from now on up to so many threads unpack, as sort_options::threads counts them.
+  /// Takes the buffers as is_ready() does; from now on up to so many threads unpack, counted as sort_options::threads.
   bool prepare(unsigned threads);
-  /// Has all buffers, but for those that are being filled, unpacked into host memory of any kind. Used by one thread at
-  /// a time; the keys arrive when finish() has returned.
+  /// Packs the keys into buffers, and unpacks the oldest of these where no other is free, into host memory of any kind.
+  /// All keys have arrived when finish() has returned. Used by one thread at a time.
   void copy_out(const launch_site& site, const keys::key_codec& codec, void* to_host, const void* from_device,
                 std::uint64_t num_keys);
   /// Blocks until all keys have arrived.
   void finish();
   /// Gives up what has not arrived, after a failure. The stream is empty.
   void forget() noexcept { num_filled_ = 0; }
-  /// Has buffers that were refused asked for again.
+  /// Lets the next is_ready() ask again for buffers that were refused.
   void ask_again() noexcept { is_refused_ = false; }
 
  private:

@@ -139,7 +139,7 @@ void host_queue::carry_next(outbox& from, const keys::key_codec& codec, copy_for
       struct alignas(packed_memory::alignment_bytes) line {
         std::byte bytes[packed_memory::alignment_bytes];
       };
-      // What is written here overwrites the caller's array: no memory must not stop it.
+      // Copies overwrite the caller's array, so that a lack of memory must not stop them.
       const std::uint64_t packed_bytes = packed_memory::size_bytes(codec.width_bytes(), next->num_keys);
       const std::unique_ptr<line[]> memory(new (std::nothrow) line[base::ceil_div(packed_bytes, sizeof(line))]);
       if (memory == nullptr) {

@@ -79,7 +79,7 @@ files::file_descriptor open_spill_file(const std::string& folder, bool wants_dir
   if (!file.is_open() && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
     file = open_named_and_unlink(folder);
   if (!file.is_open() || !wants_direct_access) return file;
-  // Asked for afterwards: not every file system that refuses it says so when a file is opened.
+  // Direct access is asked for afterwards: not every file system that refuses it says so when a file is opened.
   const int flags = ::fcntl(file.get(), F_GETFL);
   if (flags >= 0) static_cast<void>(::fcntl(file.get(), F_SETFL, flags | O_DIRECT));
   return file;

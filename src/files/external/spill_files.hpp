@@ -20,7 +20,7 @@ struct spill_place {
   std::uint64_t offset = 0;
 };
 
-/// Less is not worth the file system's work of giving it back.
+/// Fewer bytes are not worth the file system's work of giving them back.
 inline constexpr std::uint64_t least_discarded_bytes = std::uint64_t{1} << 20;
 
 [[nodiscard]] std::uint64_t spill_checksum(std::span<const std::byte> bytes) noexcept;

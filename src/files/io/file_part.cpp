@@ -14,7 +14,7 @@
 namespace spansort::files {
 namespace {
 
-/// What is told to the disk at a time. The writer waits for what it told one time earlier.
+/// The disk is told of so many bytes at a time. The writer waits for those that it told one time earlier.
 constexpr std::uint64_t window_bytes = std::uint64_t{16} << 20;
 
 }  // namespace

@@ -32,13 +32,13 @@ class background_call {
   void join() {
     if (thread_.joinable()) thread_.join();
   }
-  /// Does so, and throws what the call threw.
+  /// Returns when the call has, and throws what the call threw.
   void wait() {
     join();
     if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
-  /// What the call uses lives at least as long as this.
+  /// The objects that the call uses live at least as long as this.
   class joined_scope {
    public:
     explicit joined_scope(background_call& call) : call_(call) {}

@@ -31,7 +31,7 @@ struct parts_options {
   transport::exchange_limits limits;
 };
 
-/// What one node rank has done.
+/// The work that one node rank has done.
 struct parts_result {
   std::uint64_t num_read = 0;
   std::uint64_t num_runs = 0;
@@ -42,7 +42,7 @@ struct parts_result {
 
 class cluster_sort_in_parts {
  public:
-  /// All but the options outlive it. Throws out_of_memory.
+  /// Its arguments but the options outlive it. Throws out_of_memory.
   cluster_sort_in_parts(transport::node_group& group, together_call together, external::element_order& order,
                         parts_options options);
   /// Memory that MPI may still write to after a failure stays where it is.

@@ -108,7 +108,7 @@ void range_exchange::fill(send_buffer& b, const range_cuts& cuts, cursor& next) 
 void range_exchange::add_reads(const request& whole, std::vector<request>& reads) const {
   const external::sorted_run& run = *runs_[whole.run];
   const std::uint64_t end = whole.first + whole.count;
-  // What lies before it is wanted up to the end of a block.
+  // The elements before it are wanted up to the end of a block.
   const std::uint64_t end_of_whole = end == run.num_elements() ? end : end / block_elements_ * block_elements_;
   request next = whole;
   while (next.first < end) {

@@ -21,7 +21,7 @@
 
 namespace spansort::mpi {
 
-/// What one range takes of each run: `begins[i]` to `ends[i]` for node rank i.
+/// The elements that one range takes of each run: `begins[i]` to `ends[i]` for node rank i.
 struct range_cuts {
   std::vector<run_cut> begins;
   std::vector<run_cut> ends;
@@ -29,7 +29,7 @@ struct range_cuts {
 
 class range_exchange {
  public:
-  /// All arguments outlive it. `send_memory` is that of both buffers, of an element each at least.
+  /// The arguments outlive it. Both buffers together take `send_memory`; each has room for an element at least.
   range_exchange(transport::node_group& group, const together_call& together, const external::element_order& order,
                  const external::run_list& runs, const external::spill_plan& plan, std::span<std::byte> send_memory,
                  const transport::exchange_limits& limits);

@@ -102,7 +102,7 @@ bool run_cutter::is_before(std::span<const std::byte> key, std::size_t run, std:
   return std::tie(node_rank, number, position) < std::tie(p.node_rank, p.run, p.position);
 }
 
-/// All of the blocks that begin before the pivot, but for the last one, lie before it as a whole.
+/// Blocks that begin before the pivot, but for the last one of them, lie before it as a whole.
 run_cutter::bracket run_cutter::bracket_of(std::size_t run, const cut_bounds& bounds, const pivot& p) const {
   const std::uint64_t low = bounds.low[run];
   const std::uint64_t high = bounds.high[run];
@@ -240,7 +240,7 @@ void run_cutter::narrow(std::span<const std::uint64_t> targets, const std::vecto
   }
   sums = group_.all_reduce_sum(sums);
 
-  // Where blocks do not tell on which side of the pivot the cut is, they are read.
+  // Blocks are read where they do not tell on which side of the pivot the cut is.
   const auto is_open = [&](std::size_t i) {
     return pivots[i].weight != 0 && sums[2 * i] < sums[2 * i + 1] && sums[2 * i] <= targets[i] &&
            targets[i] <= sums[2 * i + 1];

@@ -31,7 +31,7 @@ using together_call = std::function<void(std::string_view phase, const std::func
 /// A position in each run of this node rank.
 using run_cut = std::vector<std::uint64_t>;
 
-/// What is known of a cut: it lies between two others.
+/// The bounds that are known of a cut: it lies between two others.
 struct cut_bounds {
   run_cut low;
   run_cut high;
@@ -39,7 +39,7 @@ struct cut_bounds {
 
 class run_cutter {
  public:
-  /// All arguments outlive it. Memory for blocks: half of a chunk of `plan`.
+  /// The arguments outlive it. Blocks take half of a chunk of `plan`.
   run_cutter(transport::communicator& group, const together_call& together, const external::element_order& order,
              const external::run_list& runs, const external::spill_plan& plan);
 

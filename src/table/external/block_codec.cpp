@@ -46,7 +46,7 @@ column_sizes sizes_of(const column_data& column) {
 
 std::uint64_t directory_bytes(std::size_t num_columns) { return aligned(num_columns * sizeof(column_sizes)); }
 
-/// Where the strings of a column of views lie.
+/// The place of the strings of a column of views.
 struct unpacked_views {
   const void* view_bytes = nullptr;
   std::int64_t num_view_bytes = 0;

@@ -17,7 +17,7 @@ class ordered_rows {
   ordered_rows(arrow_rows rows, std::vector<std::uint64_t> order);
 
   [[nodiscard]] const arrow_rows& rows() const noexcept { return rows_; }
-  /// Only the first `num_rows` in order are handed out.
+  /// Limits what is handed out to the first `num_rows` in order.
   void end_at(std::uint64_t num_rows) noexcept { end_ = num_rows; }
   [[nodiscard]] bool is_at_end() const noexcept { return next_ == end_; }
   /// Returns copies of the next rows, about `target_bytes` of them.

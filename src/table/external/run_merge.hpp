@@ -38,7 +38,7 @@ class run_merge {
     std::uint32_t run = 0;
     std::uint32_t block = 0;
   };
-  /// What a run has in a pool: rows that were left, and then those of blocks.
+  /// The rows of a run in a pool: those that were left, and then those of blocks.
   struct part_of_run {
     std::vector<std::uint64_t> rest;  ///< rows of the other pool
     std::uint64_t first_block = 0;

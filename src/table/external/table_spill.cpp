@@ -15,7 +15,7 @@ namespace {
 
 /// Files grow in such steps: half of the time of a write that lengthens a file is the file system's own.
 constexpr std::uint64_t step_bytes = std::uint64_t{32} << 20;
-/// Where less is written at a time there is little memory, and may be little to write.
+/// A spill that writes less at a time has little memory, and may have little to write.
 constexpr std::uint64_t least_stepped_bytes = std::uint64_t{256} << 10;
 
 std::uint64_t stored_bytes(std::uint64_t size_bytes) {

@@ -68,7 +68,7 @@ class block_packer {
       *to = word;
       to += layout::lanes;
       filled -= layout::group_rows;
-      // What did not fit begins the next word. A shift by all bits of a word is none.
+      // Bits that did not fit begin the next word. A shift by all bits of a word is not defined.
       word = filled == 0 ? K{0} : static_cast<K>(difference >> (bits - filled));
     }
   }

@@ -71,7 +71,7 @@ struct pack_keys_policy {
           "beside them waiting"};
 }
 
-/// The ring of pinned buffers that packed keys arrive in: what one takes is unpacked while others are filled.
+/// The ring of pinned buffers that packed keys arrive in: one is unpacked while others are filled.
 struct packed_ring_policy {
   unsigned num_buffers = 0;
   std::uint64_t buffer_bytes = 0;  ///< of the keys that it takes, before they are packed
