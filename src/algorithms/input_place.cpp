@@ -95,7 +95,7 @@ class copied final : public input_place {
   copied(run_context& run, const problem& sort) : input_place(run, sort) {
     if (!goes_packed(run.ranks(), sort, run.options())) return;
     run.open_copies_out();
-    for (rank& r : run.ranks()) ways_out_.push_back(std::make_unique<way_out>(r, run.options()));
+    for (rank& r : run.ranks()) ways_out_.push_back(std::make_unique<way_out>(r, sort.shape, run.options()));
   }
 
   device::records chunk(const share& of_input, std::uint64_t capacity) const override {
@@ -159,7 +159,7 @@ class copied final : public input_place {
       self.copies->copy(to.keys, result.keys, batch.count * sort_.shape.codec.width_bytes(), "copy out");
     } else {
       ways_out_[of_result.rank]->carry(
-          {.sorted = &sorted, .keys = result.keys, .num_keys = batch.count, .destination = to.keys}, sort_.shape.codec);
+          {.sorted = &sorted, .keys = result.keys, .num_keys = batch.count, .destination = to.keys});
     }
     if (base::record_flow* const flow = sort_.flow; flow != nullptr) {
       self.copies->tell_host(

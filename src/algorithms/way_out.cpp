@@ -9,17 +9,18 @@
 
 namespace spansort::algorithms {
 
-way_out::way_out(rank& of, const sort_settings& options)
-    : as_they_are_(dynamic_cast<device::outbox_carrier&>(*of.copies)),
+way_out::way_out(rank& of, const device::record_shape& shape, const sort_settings& options)
+    : shape_(shape),
+      as_they_are_(dynamic_cast<device::outbox_carrier&>(*of.copies)),
       packed_(dynamic_cast<device::outbox_carrier&>(*of.copies_out)) {
   packed_.prepare_to_pack(options.threads);
 }
 
-void way_out::carry(const device::outgoing_keys& keys, const keys::key_codec& codec) {
+void way_out::carry(const device::outgoing_keys& keys) {
   waiting_.add(keys);
   // Either of the two may find that the other has taken these; together they take all.
-  as_they_are_.carry_next(waiting_, codec, device::copy_form::as_they_are);
-  packed_.carry_next(waiting_, codec, device::copy_form::packed);
+  if (shape_.value_bytes == 0) as_they_are_.carry_next(waiting_, shape_.codec, device::copy_form::as_they_are);
+  packed_.carry_next(waiting_, shape_.codec, device::copy_form::packed);
 }
 
 bool goes_packed(const std::vector<rank>& ranks, const problem& sort, const sort_settings& options) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/threads.hpp"
 #include "sort/gpu_devices.hpp"
@@ -13,15 +14,15 @@
 namespace spansort::sorting {
 namespace {
 
-double trip_s(std::uint64_t input_bytes) {
-  return static_cast<double>(input_bytes) / rates.gpu_trip_bytes_per_s + rates.gpu_overhead_s;
-}
+/// Seconds that GPUs would have saved this process, had they been started.
+constinit std::atomic<double> missed_by_process_s = 0;
 
 /// Returns how long this sort waits for GPUs to be opened, and for their runtime where nobody has used it yet.
 double start_s(const sort_demand& sort, const machine& on) {
   if (sort.gpus_are_open) return 0;
   const double reading_s = sort.is_arriving ? static_cast<double>(sort.input_bytes) / rates.file_bytes_per_s : 0;
-  return std::max(0.0, (on.gpus_are_started ? rates.gpu_open_s : rates.gpu_start_s) - reading_s - sort.missed_s);
+  const double runtime_s = on.gpus_are_started ? 0 : std::max(0.0, rates.gpu_start_s - on.missed_s);
+  return std::max(0.0, runtime_s + gpu_open_s(sort.input_bytes) - reading_s - sort.missed_s);
 }
 
 /// Returns what a sort may take of each of the first `gpus` GPUs: what the fullest of them has.
@@ -33,6 +34,10 @@ std::uint64_t room_bytes(const sort_demand& sort, const machine& on, int gpus) {
 }
 
 bool fits(const sort_demand& sort, const machine& on, int gpus) {
+  // A GPU that holds enough of the caller's memory need not be asked, which takes longer than a small sort.
+  const bool is_held =
+      static_cast<double>(sort.input_bytes) <= rates.fillable_share * static_cast<double>(sort.held_gpu_bytes);
+  if (gpus == 1 && is_held && sort.device_memory_bytes == 0) return true;
   return static_cast<double>(sort.input_bytes) / gpus <=
          rates.fillable_share * static_cast<double>(room_bytes(sort, on, gpus));
 }
@@ -47,7 +52,7 @@ device_choice choose_gpus(const sort_demand& sort, const machine& on, double gpu
   const std::string gpus = fmt::format("{} GPU{}", used, used == 1 ? "" : "s");
   const bool in_parts = !fits(sort, on, used);
   if (in_parts) {
-    gpu_s += trip_s(sort.input_bytes);  // there are two
+    gpu_s += gpu_trip_s(sort.input_bytes);  // there are two
     const bool may_go = sort.algorithm.sorts_in_parts && room_bytes(sort, on, used) >= rates.least_gpu_bytes;
     if (!may_go || gpu_s >= cpu_s) return on_cpu("on the CPU: too large for the free memory of " + gpus);
   }
@@ -70,20 +75,26 @@ machine this_machine(unsigned threads) {
                 const gpu_call call(gpu, {});  // throws where the runtime is in no state to begin
                 return free_gpu_bytes(ordinal);
               },
-          .gpus_are_started = gpus_are_started()};
+          .gpus_are_started = gpus_are_started(),
+          .missed_s = missed_by_process_s.load(std::memory_order_relaxed)};
+}
+
+void remember_missed(const device_choice& followed) noexcept {
+  missed_by_process_s.fetch_add(followed.missed_with_open_s, std::memory_order_relaxed);
 }
 
 device_choice choose_devices(const device_set& asked_for, const sort_demand& sort, const machine& on) {
   const bool names_several = !asked_for.gpus.empty() || asked_for.count > 1;
-  if (!names_several && sort.algorithm.runs_inline && sort.num_keys <= sort.inline_keys) {
-    return {.list = asked_for, .on_calling_thread = true};
-  }
-  if (!asked_for.is_auto) return {.list = asked_for};
-  const double cpu_s = static_cast<double>(sort.input_bytes) / (rates.cpu_thread_bytes_per_s * on.num_processors);
-  const double gpu_s = trip_s(sort.input_bytes) + start_s(sort, on);
+  const bool on_calling_thread = !names_several && sort.algorithm.runs_inline && sort.num_keys <= sort.inline_keys;
+  if (!asked_for.is_auto) return {.list = asked_for, .on_calling_thread = on_calling_thread};
+  const double cpu_s = cpu_sort_s(sort.input_bytes, on.num_processors);
+  const double trip_s = gpu_trip_s(sort.input_bytes);
+  const double gpu_s = trip_s + start_s(sort, on);
   if (cpu_s <= gpu_s) {
     device_choice choice = on_cpu();
-    choice.missed_s = std::max(0.0, cpu_s - trip_s(sort.input_bytes));
+    choice.on_calling_thread = on_calling_thread;
+    choice.missed_s = std::max(0.0, cpu_s - trip_s);
+    choice.missed_with_open_s = std::max(0.0, choice.missed_s - gpu_open_s(sort.input_bytes));
     return choice;
   }
   // GPUs hold the input too, and their scratch.

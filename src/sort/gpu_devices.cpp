@@ -2,6 +2,7 @@
 #include "sort/gpu_devices.hpp"
 
 #include <fmt/format.h>
+#include <atomic>
 
 #include "sort/gpu_driver.hpp"
 #include "spansort/devices.hpp"
@@ -48,7 +49,12 @@ namespace sorting {
 
 int num_gpus() noexcept {
 #ifdef SPANSORT_HAS_CUDA
-  return device::cuda::num_gpus();
+  // Asking a machine without a driver takes longer than a small sort, and the answer stays.
+  static std::atomic<bool> has_none = false;
+  if (has_none.load(std::memory_order_relaxed)) return 0;
+  const int count = device::cuda::num_gpus();
+  if (count == 0) has_none.store(true, std::memory_order_relaxed);
+  return count;
 #else
   return 0;
 #endif

@@ -11,6 +11,7 @@
 #include "sort/flowing_calls.hpp"
 #include "sort/gpu_devices.hpp"
 #include "sort/open_devices.hpp"
+#include "sort/rates.hpp"
 #include "sort/run_reported.hpp"
 #include "sort/short_way.hpp"
 #include "sort/values.hpp"
@@ -29,6 +30,9 @@ struct sorter::state {
     static_cast<void>(base::resolve_threads(options.threads));
   }
 
+  /// Lets `sort`, which says whether it did, take the short way of small and middle arrays, unless open GPUs are faster.
+  template <class Sort>
+  bool take_short_way(const device::record_shape& shape, std::uint64_t num_keys, const Sort& sort);
   /// Chooses the devices that this call will use; opens none.
   [[nodiscard]] const sorting::device_set& choose_devices(const device::record_shape& shape, std::uint64_t num_keys,
                                                           bool is_arriving = false);
@@ -41,6 +45,8 @@ struct sorter::state {
   }
   /// Sorts in place what has been reserved for, by the algorithm chosen then. `place_values` as in run_reported().
   void run(const algorithms::problem& problem, std::string_view name, const std::function<void()>& place_values = {});
+  /// Adds what this call's choice has missed to what was missed before.
+  void remember_missed();
 
   /// The calls of that name; `flow` may be null.
   void sort(key_span keys, direction d, base::record_flow* flow);
@@ -88,8 +94,21 @@ const sorting::device_set& sorter::state::choose_devices(const device::record_sh
       .missed_s = missed_s,
       .algorithm = algorithm.is};
   on = sorting::choose_devices(devices, demand, sorting::this_machine(options.threads));
-  missed_s += on.missed_s;
   return on.list;
+}
+
+void sorter::state::remember_missed() {
+  missed_s += on.missed_s;
+  sorting::remember_missed(on);
+}
+
+template <class Sort>
+bool sorter::state::take_short_way(const device::record_shape& shape, std::uint64_t num_keys, const Sort& sort) {
+  if (!allows_short_way) return false;
+  if (!devices.is_auto || num_keys * shape.bytes() <= sorting::rates.least_trip_bytes) return sort();
+  if (!choose_devices(shape, num_keys).gpus.empty() || !sort()) return false;
+  remember_missed();
+  return true;
 }
 
 std::vector<algorithms::rank>& sorter::state::the_calling_thread() {
@@ -141,6 +160,7 @@ void sorter::state::reserve_chosen(const algorithms::problem& problem, std::uint
 
 void sorter::state::run(const algorithms::problem& problem, std::string_view name,
                         const std::function<void()>& place_values) {
+  remember_missed();
   if (problem.flow != nullptr && !chosen.algorithm->is.awaits_records) problem.flow->wait_for(problem.num_keys);
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;
@@ -153,11 +173,11 @@ sorter::sorter(sorter&&) noexcept = default;
 sorter& sorter::operator=(sorter&&) noexcept = default;
 
 void sorter::sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d) {
-  if (state_->allows_short_way) {
-    if (device::host::sort_smallest(type, keys, num_keys, d)) return;
-    if (sorting::sort_short({type, keys, num_keys}, d, state_->options.threads)) return;
-  }
-  state_->sort({type, keys, num_keys}, d, nullptr);
+  if (state_->allows_short_way && device::host::sort_smallest(type, keys, num_keys, d)) return;
+  const key_span all{type, keys, num_keys};
+  const device::record_shape shape{{type, keys::is_descending(d), keys::tie_rule::by_bits}, 0};
+  const auto sort = [&] { return sorting::sort_short(all, d, state_->options.threads); };
+  if (!state_->take_short_way(shape, num_keys, sort)) state_->sort(all, d, nullptr);
 }
 
 void sorting::flowing_calls::sort(sorter& own, key_span keys, direction d, base::record_flow& flow) {
@@ -177,16 +197,16 @@ void sorter::state::sort(key_span keys, direction d, base::record_flow* flow) {
 }
 
 void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d) {
-  const unsigned threads = state_->options.threads;
-  if (state_->allows_short_way && sorting::sort_pairs_short(keys, values, value_bytes, d, threads)) return;
-  sorting::check_keys(keys);
-  sorting::check_values(keys, values, value_bytes);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
-  algorithms::problem problem{{codec, 0}, device::records{keys.data, nullptr}, keys.num_keys};
   const unsigned value_bytes_to_move =
       value_bytes > 16 ? sizeof(std::uint64_t) : sorting::travelling_width(value_bytes);
-  const sorting::gpu_call call(state_->choose_devices({codec, value_bytes_to_move}, keys.num_keys),
-                               state_->options.hooks);
+  const device::record_shape moved{codec, value_bytes_to_move};
+  const auto sort = [&] { return sorting::sort_pairs_short(keys, values, value_bytes, d, state_->options.threads); };
+  if (state_->take_short_way(moved, keys.num_keys, sort)) return;
+  sorting::check_keys(keys);
+  sorting::check_values(keys, values, value_bytes);
+  algorithms::problem problem{{codec, 0}, device::records{keys.data, nullptr}, keys.num_keys};
+  const sorting::gpu_call call(state_->choose_devices(moved, keys.num_keys), state_->options.hooks);
   base::with_threads(state_->options.threads, [&] {
     if (value_bytes > 16) return state_->sort_with_index(problem, values, value_bytes);
     const unsigned width = sorting::travelling_width(value_bytes);
@@ -199,9 +219,11 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, 
 }
 
 void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d) {
-  const unsigned threads = state_->options.threads;
-  if (state_->allows_short_way && sorting::argsort_short(keys, indices, index_bytes, d, threads)) return;
-  state_->argsort(keys, indices, index_bytes, d, nullptr);
+  const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
+  const auto sort = [&] { return sorting::argsort_short(keys, indices, index_bytes, d, state_->options.threads); };
+  if (!state_->take_short_way({codec, static_cast<unsigned>(index_bytes)}, keys.num_keys, sort)) {
+    state_->argsort(keys, indices, index_bytes, d, nullptr);
+  }
 }
 
 void sorting::flowing_calls::argsort(sorter& own, const_key_span keys, void* indices, direction d,

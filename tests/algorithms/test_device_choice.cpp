@@ -100,9 +100,57 @@ TEST(DeviceChoice, WhoSortsAgainAndAgainGetsTheGpus) {
   }
   EXPECT_GT(num_on_cpu, 1u);
   EXPECT_LT(num_on_cpu, 100u);
-  sort.input_bytes = mib / 4;  // the trip itself takes longer: there is nothing to miss
+  sort.input_bytes = mib / 16;  // the trip itself takes longer: there is nothing to miss
   sort.missed_s = 0;
   EXPECT_EQ(sorting::choose_devices(list, sort, one_gpu).missed_s, 0);
+}
+
+TEST(DeviceChoice, WhatOtherSortersOfTheProcessMissedStartsTheGpus) {
+  const sorting::sort_demand sort{.num_keys = 256 * mib, .input_bytes = gib, .algorithm = as_auto};
+  sorting::machine machine = machine_with(1, 80 * gib);
+  const sorting::device_set list = sorting::resolve_devices("auto");
+  unsigned num_on_cpu = 0;
+  for (; num_on_cpu < 1000; ++num_on_cpu) {  // a sorter of its own each time
+    const sorting::device_choice choice = sorting::choose_devices(list, sort, machine);
+    if (!choice.list.gpus.empty()) break;
+    ASSERT_GT(choice.missed_with_open_s, 0);
+    EXPECT_LT(choice.missed_with_open_s, choice.missed_s);
+    machine.missed_s += choice.missed_with_open_s;
+  }
+  EXPECT_GT(num_on_cpu, 1u);
+  EXPECT_LT(num_on_cpu, 10u);
+}
+
+TEST(DeviceChoice, WhatIsMissedIsRememberedByTheProcess) {
+  const double before_s = sorting::this_machine(1).missed_s;
+  sorting::remember_missed({.list = {}, .missed_s = 2, .missed_with_open_s = 0.5});
+  EXPECT_EQ(sorting::this_machine(1).missed_s, before_s + 0.5);
+  sorting::remember_missed({.list = {}, .missed_with_open_s = -0.5});  // as it was, for the tests behind this one
+}
+
+TEST(DeviceChoice, AnOpenGpuComesBeforeTheCallingThread) {
+  sorting::sort_demand sort{.num_keys = mib / 4, .input_bytes = mib, .inline_keys = mib, .algorithm = as_auto};
+  sorting::machine machine = machine_with(1, 80 * gib);
+  machine.gpus_are_started = true;
+  const sorting::device_set list = sorting::resolve_devices("auto");
+  EXPECT_TRUE(sorting::choose_devices(list, sort, machine).on_calling_thread);
+  sort.gpus_are_open = true;
+  EXPECT_EQ(sorting::choose_devices(list, sort, machine).list.gpus.size(), 1u);
+  EXPECT_FALSE(sorting::choose_devices(list, sort, machine).on_calling_thread);
+  sort.input_bytes = 64 * kib;
+  sort.num_keys = 16 * kib;
+  EXPECT_TRUE(sorting::choose_devices(list, sort, machine).on_calling_thread);
+}
+
+TEST(DeviceChoice, AGpuThatHoldsEnoughIsNotAsked) {
+  sorting::machine machine = machine_with(1, 80 * gib);
+  machine.free_gpu_bytes = [](int) -> std::uint64_t { throw device_error("asked"); };
+  sorting::sort_demand sort{
+      .num_keys = mib, .input_bytes = 4 * mib, .held_gpu_bytes = 16 * mib, .gpus_are_open = true, .algorithm = as_auto};
+  const sorting::device_set list = sorting::resolve_devices("auto");
+  EXPECT_EQ(sorting::choose_devices(list, sort, machine).list.gpus.size(), 1u);
+  sort.held_gpu_bytes = 4 * mib;
+  EXPECT_EQ(sorting::choose_devices(list, sort, machine).why, "on the CPU, for the GPUs could not be asked: asked");
 }
 
 TEST(DeviceChoice, AFileThatIsBeingReadHidesTheStartOfGpus) {
