@@ -52,7 +52,7 @@ struct machine {
 void remember_missed(const device_choice& followed) noexcept;
 
 /// The calling thread for few keys, else the devices asked for; of "auto", the GPUs where the trip to them pays, else
-/// the CPU. Opening GPUs pays once the caller's sorts have missed as much as that takes, and starting their runtime once
+/// the CPU. Opening GPUs pays once the caller's sorts have missed as much as that takes, and starting the runtime once
 /// those of the process have, for they may go on: who sorts again and again waits at most twice as long as with the
 /// better choice from the beginning. A GPU that cannot be asked is no reason to fail.
 [[nodiscard]] device_choice choose_devices(const device_set& asked_for, const sort_demand& sort, const machine& on);

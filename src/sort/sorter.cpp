@@ -30,7 +30,7 @@ struct sorter::state {
     static_cast<void>(base::resolve_threads(options.threads));
   }
 
-  /// Lets `sort`, which says whether it did, take the short way of small and middle arrays, unless open GPUs are faster.
+  /// Lets `sort`, which says whether it did, take the short way of small arrays, unless GPUs that are open are faster.
   template <class Sort>
   bool take_short_way(const device::record_shape& shape, std::uint64_t num_keys, const Sort& sort);
   /// Chooses the devices that this call will use; opens none.
