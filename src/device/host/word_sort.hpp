@@ -254,38 +254,33 @@ class word_sorter {
     for (std::uint64_t i = 0; i < num_keys * sizeof(V); i += 64) __builtin_prefetch(bytes + i, 0, 2);
   }
 
+  /// Writes records in blocks where they go past the caches, so that the result's lines are written whole.
   template <class W>
   void write_result(split from, split result, std::uint64_t num_keys, const sorted_words<W>& sorted) {
+    constexpr std::uint64_t block_keys = 256;
     const split source = from.keys == result.keys ? set_aside(from, num_keys, sorted.has_keys) : from;
     if (from.keys != result.keys) fetch(from.values, num_keys);
-    if (sorted.has_keys) {
-      write_records(result, num_keys, [&](std::uint64_t i) -> packed_record<K, V> {
-        const K above = static_cast<K>(sorted.words[i] >> sorted.position_bits);
-        return {order_.store(static_cast<K>(sorted.least + above)), source.values[sorted.position(i)]};
-      });
-    } else {
-      write_records(result, num_keys, [&](std::uint64_t i) { return source.get(sorted.position(i)); });
-    }
-  }
-
-  /// Writes blocks in order, so that the result's lines are written whole.
-  template <class RecordAt>
-  void write_records(split result, std::uint64_t num_keys, const RecordAt& record_at) {
-    constexpr std::uint64_t block_keys = 256;
-    if (!stream_) {
-      for (std::uint64_t i = 0; i < num_keys; ++i) result.put(i, record_at(i));
-      return;
-    }
+    if (!stream_) return write_block(source, sorted, 0, num_keys, result);
     K keys[block_keys];
     V values[block_keys];
     for (std::uint64_t i = 0; i < num_keys; i += block_keys) {
       const std::uint64_t n = std::min(block_keys, num_keys - i);
-      const split block{keys, values};
-      for (std::uint64_t j = 0; j < n; ++j) block.put(j, record_at(i + j));
+      write_block(source, sorted, i, n, {keys, values});
       write_sequence(result.keys + i, keys, n * sizeof(K), true);
       write_sequence(result.values + i, values, n * sizeof(V), true);
     }
     finish_streaming();
+  }
+
+  template <class W>
+  void write_block(split source, const sorted_words<W>& sorted, std::uint64_t begin, std::uint64_t num_keys, split to) {
+    const W* const words = sorted.words + begin;
+    if (sorted.has_keys) {
+      decode_words(codec_, words, num_keys, sorted.position_bits, sorted.least, to.keys);
+    } else {
+      gather_items(words, num_keys, sorted.position_bits, source.keys, sizeof(K), to.keys);
+    }
+    gather_items(words, num_keys, sorted.position_bits, source.values, value_bytes_of<V>, to.values);
   }
 
   /// Puts words that tie in the order of their keys. Returns false where that takes many steps.
