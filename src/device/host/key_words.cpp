@@ -68,6 +68,15 @@ std::uint64_t count_ties_as(const W* HWY_RESTRICT words, std::uint64_t num_words
   return ties;
 }
 
+template <class K, bool folds>
+std::uint64_t count_descents_as(keys::codec_of<K> codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys) {
+  K descents = 0;
+  for (std::uint64_t i = 0; i + 1 < num_keys; ++i) {
+    descents += encode<K, folds>(codec, keys[i + 1]) < encode<K, folds>(codec, keys[i]) ? 1 : 0;
+  }
+  return descents;
+}
+
 template <class K, class W>
 void decode_words_as(keys::codec_of<K> codec, const W* HWY_RESTRICT words, std::uint64_t num_words,
                      unsigned position_bits, K least, K* HWY_RESTRICT keys) {
@@ -111,6 +120,35 @@ HWY_INLINE std::uint64_t gather_vectors(const std::uint64_t* words, std::uint64_
 }
 #endif
 
+/// Copies two items at a time: words of 32 bits are read, and items of 32 bits are written, as one of 64.
+template <unsigned item_bytes, class W>
+HWY_INLINE std::uint64_t gather_twos(const W* HWY_RESTRICT words, std::uint64_t num_words, std::uint64_t mask,
+                                     const char* HWY_RESTRICT from, char* HWY_RESTRICT to) {
+  std::uint64_t i = 0;
+  for (; i + 2 <= num_words; i += 2) {
+    std::uint64_t word = words[i];
+    std::uint64_t next = words[i + 1];
+    if constexpr (sizeof(W) == 4) {
+      std::memcpy(&word, words + i, sizeof word);
+      next = word >> 32;
+    }
+    const char* const item = from + item_bytes * (word & mask);
+    const char* const next_item = from + item_bytes * (next & mask);
+    if constexpr (item_bytes == 4) {
+      std::uint32_t low = 0;
+      std::uint32_t high = 0;
+      std::memcpy(&low, item, sizeof low);
+      std::memcpy(&high, next_item, sizeof high);
+      const std::uint64_t both = std::uint64_t{high} << 32 | low;
+      std::memcpy(to + item_bytes * i, &both, sizeof both);
+    } else {
+      std::memcpy(to + item_bytes * i, item, item_bytes);
+      std::memcpy(to + item_bytes * (i + 1), next_item, item_bytes);
+    }
+  }
+  return i;
+}
+
 template <unsigned item_bytes, class W>
 HWY_INLINE void gather_items_of(const W* HWY_RESTRICT words, std::uint64_t num_words, unsigned position_bits,
                                 const char* HWY_RESTRICT from, char* HWY_RESTRICT to) {
@@ -119,6 +157,7 @@ HWY_INLINE void gather_items_of(const W* HWY_RESTRICT words, std::uint64_t num_w
 #if HWY_TARGET == HWY_AVX3
   if constexpr (item_bytes <= 8) i = gather_vectors<item_bytes>(words, num_words, mask, from, to);
 #endif
+  if (i == 0) i = gather_twos<item_bytes>(words, num_words, mask, from, to);
   for (; i < num_words; ++i) std::memcpy(to + item_bytes * i, from + item_bytes * (words[i] & mask), item_bytes);
 }
 
@@ -154,9 +193,12 @@ void gather_items_as(const W* words, std::uint64_t num_words, unsigned position_
                                    unsigned position_bits, K least, K* keys) {                  \
     decode_words_as(c, words, n, position_bits, least, keys);                                   \
   }
-#define SPANSORT_RANGE_OF(K, KEY)                                                                   \
-  key_range<K> find_range_##KEY(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {       \
-    return c.folds_ties ? find_range_as<K, true>(c, keys, n) : find_range_as<K, false>(c, keys, n); \
+#define SPANSORT_RANGE_OF(K, KEY)                                                                           \
+  key_range<K> find_range_##KEY(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {               \
+    return c.folds_ties ? find_range_as<K, true>(c, keys, n) : find_range_as<K, false>(c, keys, n);         \
+  }                                                                                                         \
+  std::uint64_t count_descents_##KEY(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {          \
+    return c.folds_ties ? count_descents_as<K, true>(c, keys, n) : count_descents_as<K, false>(c, keys, n); \
   }
 SPANSORT_RANGE_OF(std::uint32_t, u32)
 SPANSORT_RANGE_OF(std::uint64_t, u64)
@@ -200,11 +242,16 @@ namespace spansort::device::host {
     static const auto best = SPANSORT_CHOOSE_FUNCTION(decode_words_##KEY##_##WORD);                            \
     best(c, words, n, position_bits, least, keys);                                                             \
   }
-#define SPANSORT_RANGE_OF(K, KEY)                                                          \
-  template <>                                                                              \
-  key_range<K> find_range<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) { \
-    static const auto best = SPANSORT_CHOOSE_FUNCTION(find_range_##KEY);                   \
-    return best(c, keys, n);                                                               \
+#define SPANSORT_RANGE_OF(K, KEY)                                                               \
+  template <>                                                                                   \
+  key_range<K> find_range<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {      \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(find_range_##KEY);                        \
+    return best(c, keys, n);                                                                    \
+  }                                                                                             \
+  template <>                                                                                   \
+  std::uint64_t count_descents<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) { \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(count_descents_##KEY);                    \
+    return best(c, keys, n);                                                                    \
   }
 SPANSORT_RANGE_OF(std::uint32_t, u32)
 SPANSORT_RANGE_OF(std::uint64_t, u64)

@@ -75,6 +75,10 @@ void make_words(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num
 template <class W>
 [[nodiscard]] std::uint64_t count_ties(const W* words, std::uint64_t num_words, unsigned position_bits);
 
+/// Returns how many of `num_keys` keys are lower than the one before.
+template <class K>
+[[nodiscard]] std::uint64_t count_descents(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
+
 /// Writes the keys whose words hold them whole: what stands above the position, and the least of them added.
 template <class K, class W>
 void decode_words(const keys::codec_of<K>& codec, const W* words, std::uint64_t num_words, unsigned position_bits,

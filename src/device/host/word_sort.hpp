@@ -75,7 +75,7 @@ class word_sorter {
   static constexpr std::uint64_t num_counts = (std::uint64_t{1} << max_digit_bits) * max_local_digits;
   static constexpr std::uint64_t fewest_keys = 9;
   static constexpr std::uint64_t most_short_words = 2048;
-  static constexpr std::uint64_t most_rounded_words = std::uint64_t{1} << 16;
+  static constexpr std::uint64_t most_rounded_words = std::uint64_t{1} << 14;
   static constexpr std::uint64_t fewest_to_tell_apart = 513;  ///< a sample takes its time
   static constexpr std::uint64_t fewest_for_slots = 2049;
   static constexpr std::uint64_t few_ties = 8;
@@ -184,20 +184,6 @@ class word_sorter {
     return true;
   }
 
-  /// Returns how many keys are lower than the one before, by the order of their words, if these are at most `most`.
-  template <class W>
-  [[nodiscard]] std::uint64_t count_descents(const K* keys, std::uint64_t num_keys, const sorted_words<W>& sorted,
-                                             std::uint64_t most) const {
-    K last = order_.encode(keys[sorted.position(0)]);
-    std::uint64_t descents = 0;
-    for (std::uint64_t i = 1; i < num_keys && descents <= most; ++i) {
-      const K encoded = order_.encode(keys[sorted.position(i)]);
-      descents += encoded < last ? 1 : 0;
-      last = encoded;
-    }
-    return descents;
-  }
-
   /// Returns false where short words leave too much to repair. Keys that tie may be equal.
   template <class W, class Use>
   bool use_words(const K* keys, std::uint64_t num_keys, word_layout<K> layout, unsigned key_bits, const Use& use) {
@@ -213,9 +199,12 @@ class word_sorter {
     const bool has_keys = is_whole && !std::is_same_v<Order, folding_order<K>>;
     sorted_words<W> sorted{words, layout.position_bits, num_ties != 0, has_keys, layout.least};
     if (sizeof(W) == 4 && num_ties > num_keys / 16) {
-      const std::uint64_t most_descents = num_keys / 32;
-      const std::uint64_t num_descents = count_descents(keys, num_keys, sorted, most_descents);
-      if (num_descents > most_descents) return false;
+      // Short words leave the other half of their memory free.
+      static_assert(most_rounded_words * sizeof(K) <= max_words * sizeof(std::uint64_t) / 2);
+      K* const in_order = reinterpret_cast<K*>(scratch_.words.get() + max_words / 2);
+      gather_items(words, num_keys, layout.position_bits, keys, sizeof(K), in_order);
+      const std::uint64_t num_descents = count_descents(codec_, in_order, num_keys);
+      if (num_descents > num_keys / 32) return false;
       sorted.may_tie = num_descents != 0;
     }
     use(sorted, [&](K encoded) { return layout.above_of(encoded); });
