@@ -146,44 +146,7 @@ template <class K, class Order>
   return places;
 }
 
-/// Sorts `from` into `result`, which is `from` itself or does not overlap it, on one thread. A call of
-/// sort_light(records, n, used) sorts what is not heavy in place, and leaves the first `used` of `num_spare` values in
-/// `spare` as they are. Returns false, with nothing written, where no keys are heavy.
-template <class K, class V, class Order, class SortLight>
-[[nodiscard]] bool sort_around_heavy(const Order& order, const keys::codec_of<K>& codec, split_records<K, V> from,
-                                     split_records<K, V> result, std::uint64_t num_keys, V* spare,
-                                     std::uint64_t num_spare, const SortLight& sort_light) {
-  const heavy_keys<K> heavy = sample_heavy(codec, from.keys, num_keys);
-  if (heavy.count == 0) return false;
-  std::array<std::uint64_t, most_heavy_pairs> counts = {};
-  count_heavy(from.keys, num_keys, heavy.span(), counts.data());
-  std::uint64_t num_heavy = 0;
-  class_places<V> places;
-  for (unsigned h = 0; h < heavy.count; ++h) {
-    if (!is_alone(codec, heavy.keys[h], from.keys, num_keys)) return false;
-    places.next[h] = spare + num_heavy;
-    places.end[h] = spare + (num_heavy += counts[h]);
-  }
-  // Regular inputs may make a fool of a sample.
-  if (num_heavy > num_spare || 4 * num_heavy < num_keys) return false;
-  const std::uint64_t num_light = num_keys - num_heavy;
-  split_pairs(from, num_keys, heavy.span(), places, result, num_keys);
-  if (num_light != 0) sort_light(result, num_light, num_heavy);
-  const auto cuts = places_among(order, result.keys, num_light, heavy);
-  std::uint64_t heavy_end = num_heavy;
-  for (unsigned h = heavy.count; h-- > 0;) {
-    const std::uint64_t light = cuts[h + 1] - cuts[h];
-    std::memmove(result.keys + cuts[h] + heavy_end, result.keys + cuts[h], light * sizeof(K));
-    std::memmove(static_cast<void*>(result.values + cuts[h] + heavy_end), result.values + cuts[h], light * sizeof(V));
-    heavy_end -= counts[h];
-    const std::uint64_t begin = cuts[h] + heavy_end;
-    std::memcpy(static_cast<void*>(result.values + begin), spare + heavy_end, counts[h] * sizeof(V));
-    std::fill_n(result.keys + begin, counts[h], heavy.keys[h]);
-  }
-  return true;
-}
-
-/// Does the same on all threads of a team, with another pair of arrays beside those of the records.
+/// Moves them apart on all threads of a team, with another pair of arrays beside those of the records.
 template <class K, class V, class Order>
 class heavy_pairs_sorter {
  public:

@@ -15,6 +15,8 @@
 #include "base/math.hpp"
 #include "device/host/class_table.hpp"
 #include "device/host/heavy_pairs.hpp"
+#include "device/host/heavy_sample.hpp"
+#include "device/host/heavy_split.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/vector_kernels.hpp"
@@ -96,8 +98,33 @@ class in_cache_sorter {
   void sort(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if (sorts_in_vectors(num_keys, bits)) return sort_in_vectors(from, result, num_keys);
     if constexpr (value_bytes_of<V> != 0 && sizeof(K) >= 4) {
-      if (bits.begin == 0 && may_have_heavy(from.keys, num_keys) && sort_around_heavy(from, result, num_keys, bits))
+      if (bits.begin == 0 && may_have_heavy(from.keys, num_keys) &&
+          sort_around(sample_frequent(from.keys, num_keys), from, result, num_keys, bits))
         return;
+    }
+    sort_light(from, result, num_keys, bits);
+  }
+
+  /// Does the same to records of which `frequent` keys are many. Returns false, with nothing written, where these are
+  /// not worth to be set apart. Their values wait in memory for combined lines, which nobody uses meanwhile.
+  [[nodiscard]] bool sort_around(const frequent_keys<K>& frequent, split from, split result, std::uint64_t num_keys,
+                                 keys::bit_range bits) {
+    auto* const spare = reinterpret_cast<V*>(thread_.combining.get() + kept_bytes_);
+    const std::uint64_t num_spare = (combining_bytes - kept_bytes_) / sizeof(V);
+    return heavy_splitter<K, V, Order>(order_, codec_, spare, num_spare)
+        .sort(from, result, num_keys, frequent,
+              [&](split light, split to, std::uint64_t num_light, std::uint64_t num_used) {
+                const std::uint64_t kept_before = kept_bytes_;
+                kept_bytes_ += base::round_up(num_used * sizeof(V), std::uint64_t{64});
+                kept_bytes_ = std::min(kept_bytes_, combining_bytes);
+                sort(light, to, num_light, bits);
+                kept_bytes_ = kept_before;
+              });
+  }
+
+  /// Does the same to records without frequent keys.
+  void sort_light(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if constexpr (value_bytes_of<V> != 0 && sizeof(K) >= 4) {
       if (bits.begin == 0 && num_keys >= class_table<K, V, Order>::fewest_keys) {
         auto* const spare = reinterpret_cast<V*>(thread_.records[0].get());
         if (class_table<K, V, Order>(order_).sort(from, result, num_keys, spare)) return;
@@ -119,21 +146,6 @@ class in_cache_sorter {
 
  private:
   static constexpr std::uint64_t insertion_keys = 32;
-
-  /// Returns false, with nothing written, where no keys are heavy. Their values wait in memory for combined lines,
-  /// which nobody uses meanwhile.
-  bool sort_around_heavy(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
-    auto* const spare = reinterpret_cast<V*>(thread_.combining.get() + kept_bytes_);
-    const std::uint64_t num_spare = (combining_bytes - kept_bytes_) / sizeof(V);
-    return host::sort_around_heavy(order_, codec_, from, result, num_keys, spare, num_spare,
-                                   [&](split light, std::uint64_t num_light, std::uint64_t num_values) {
-                                     const std::uint64_t kept_before = kept_bytes_;
-                                     kept_bytes_ += base::round_up(num_values * sizeof(V), std::uint64_t{64});
-                                     kept_bytes_ = std::min(kept_bytes_, combining_bytes);
-                                     sort(light, light, num_light, bits);
-                                     kept_bytes_ = kept_before;
-                                   });
-  }
 
   void sort_in_vectors(split from, split result, std::uint64_t num_keys) {
     if constexpr (value_bytes_of<V> == 0 && sizeof(K) >= 4) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "device/host/vector_targets.hpp"
 
@@ -67,6 +68,111 @@ std::uint64_t count_ties_as(const W* HWY_RESTRICT words, std::uint64_t num_words
   return ties;
 }
 
+template <class K, bool folds>
+std::uint64_t count_descents_as(keys::codec_of<K> codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys) {
+  K descents = 0;
+  for (std::uint64_t i = 0; i + 1 < num_keys; ++i) {
+    descents += encode<K, folds>(codec, keys[i + 1]) < encode<K, folds>(codec, keys[i]) ? 1 : 0;
+  }
+  return descents;
+}
+
+template <class K, class W>
+void decode_words_as(keys::codec_of<K> codec, const W* HWY_RESTRICT words, std::uint64_t num_words,
+                     unsigned position_bits, K least, K* HWY_RESTRICT keys) {
+  for (std::uint64_t i = 0; i < num_words; ++i) {
+    keys[i] = codec.decode(static_cast<K>(least + static_cast<K>(words[i] >> position_bits)));
+  }
+}
+
+#if HWY_TARGET == HWY_AVX3
+/// Gathers whole vectors; returns how many items that were. GCC 12 takes the loop below item by item.
+template <unsigned item_bytes>
+HWY_INLINE std::uint64_t gather_vectors(const std::uint32_t* words, std::uint64_t num_words, std::uint64_t mask,
+                                        const char* from, char* to) {
+  const __m512i positions = _mm512_set1_epi32(static_cast<int>(mask));
+  std::uint64_t i = 0;
+  for (; i + 16 <= num_words; i += 16) {
+    const __m512i index = _mm512_and_si512(_mm512_loadu_si512(words + i), positions);
+    if constexpr (item_bytes == 4) {
+      _mm512_storeu_si512(to + 4 * i, _mm512_i32gather_epi32(index, from, 4));
+    } else {
+      _mm512_storeu_si512(to + 8 * i, _mm512_i32gather_epi64(_mm512_castsi512_si256(index), from, 8));
+      _mm512_storeu_si512(to + 8 * i + 64, _mm512_i32gather_epi64(_mm512_extracti64x4_epi64(index, 1), from, 8));
+    }
+  }
+  return i;
+}
+template <unsigned item_bytes>
+HWY_INLINE std::uint64_t gather_vectors(const std::uint64_t* words, std::uint64_t num_words, std::uint64_t mask,
+                                        const char* from, char* to) {
+  const __m512i positions = _mm512_set1_epi64(static_cast<long long>(mask));
+  std::uint64_t i = 0;
+  for (; i + 8 <= num_words; i += 8) {
+    const __m512i index = _mm512_and_si512(_mm512_loadu_si512(words + i), positions);
+    if constexpr (item_bytes == 4) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 4 * i), _mm512_i64gather_epi32(index, from, 4));
+    } else {
+      _mm512_storeu_si512(to + 8 * i, _mm512_i64gather_epi64(index, from, 8));
+    }
+  }
+  return i;
+}
+#endif
+
+/// Copies two items at a time: words of 32 bits are read, and items of 32 bits are written, as one of 64.
+template <unsigned item_bytes, class W>
+HWY_INLINE std::uint64_t gather_twos(const W* HWY_RESTRICT words, std::uint64_t num_words, std::uint64_t mask,
+                                     const char* HWY_RESTRICT from, char* HWY_RESTRICT to) {
+  std::uint64_t i = 0;
+  for (; i + 2 <= num_words; i += 2) {
+    std::uint64_t word = words[i];
+    std::uint64_t next = words[i + 1];
+    if constexpr (sizeof(W) == 4) {
+      std::memcpy(&word, words + i, sizeof word);
+      next = word >> 32;
+    }
+    const char* const item = from + item_bytes * (word & mask);
+    const char* const next_item = from + item_bytes * (next & mask);
+    if constexpr (item_bytes == 4) {
+      std::uint32_t low = 0;
+      std::uint32_t high = 0;
+      std::memcpy(&low, item, sizeof low);
+      std::memcpy(&high, next_item, sizeof high);
+      const std::uint64_t both = std::uint64_t{high} << 32 | low;
+      std::memcpy(to + item_bytes * i, &both, sizeof both);
+    } else {
+      std::memcpy(to + item_bytes * i, item, item_bytes);
+      std::memcpy(to + item_bytes * (i + 1), next_item, item_bytes);
+    }
+  }
+  return i;
+}
+
+template <unsigned item_bytes, class W>
+HWY_INLINE void gather_items_of(const W* HWY_RESTRICT words, std::uint64_t num_words, unsigned position_bits,
+                                const char* HWY_RESTRICT from, char* HWY_RESTRICT to) {
+  const std::uint64_t mask = (std::uint64_t{1} << position_bits) - 1;
+  std::uint64_t i = 0;
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (item_bytes <= 8) i = gather_vectors<item_bytes>(words, num_words, mask, from, to);
+#endif
+  if (i == 0) i = gather_twos<item_bytes>(words, num_words, mask, from, to);
+  for (; i < num_words; ++i) std::memcpy(to + item_bytes * i, from + item_bytes * (words[i] & mask), item_bytes);
+}
+
+template <class W>
+void gather_items_as(const W* words, std::uint64_t num_words, unsigned position_bits, const void* from,
+                     unsigned item_bytes, void* to) {
+  const char* const source = static_cast<const char*>(from);
+  char* const target = static_cast<char*>(to);
+  switch (item_bytes) {
+    case 4: return gather_items_of<4>(words, num_words, position_bits, source, target);
+    case 8: return gather_items_of<8>(words, num_words, position_bits, source, target);
+    default: return gather_items_of<16>(words, num_words, position_bits, source, target);
+  }
+}
+
 }  // namespace
 
 // A choice at run time is one between plain functions.
@@ -82,20 +188,38 @@ std::uint64_t count_ties_as(const W* HWY_RESTRICT words, std::uint64_t num_words
     c.folds_ties ? make_words_as<K, W, true, false>(c, keys, n, layout, words)               \
                  : make_words_as<K, W, false, false>(c, keys, n, layout, words);             \
   }
-#define SPANSORT_RANGE_OF(K, KEY)                                                                   \
-  key_range<K> find_range_##KEY(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {       \
-    return c.folds_ties ? find_range_as<K, true>(c, keys, n) : find_range_as<K, false>(c, keys, n); \
+#define SPANSORT_DECODED_OF(K, KEY, W, WORD)                                                    \
+  void decode_words_##KEY##_##WORD(const keys::codec_of<K>& c, const W* words, std::uint64_t n, \
+                                   unsigned position_bits, K least, K* keys) {                  \
+    decode_words_as(c, words, n, position_bits, least, keys);                                   \
+  }
+#define SPANSORT_RANGE_OF(K, KEY)                                                                           \
+  key_range<K> find_range_##KEY(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {               \
+    return c.folds_ties ? find_range_as<K, true>(c, keys, n) : find_range_as<K, false>(c, keys, n);         \
+  }                                                                                                         \
+  std::uint64_t count_descents_##KEY(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {          \
+    return c.folds_ties ? count_descents_as<K, true>(c, keys, n) : count_descents_as<K, false>(c, keys, n); \
   }
 SPANSORT_RANGE_OF(std::uint32_t, u32)
 SPANSORT_RANGE_OF(std::uint64_t, u64)
 SPANSORT_WIDTHS_OF_WORDS(SPANSORT_WORDS_OF)
+SPANSORT_WIDTHS_OF_WORDS(SPANSORT_DECODED_OF)
 #undef SPANSORT_WORDS_OF
+#undef SPANSORT_DECODED_OF
 #undef SPANSORT_RANGE_OF
 std::uint64_t count_ties_u32(const std::uint32_t* words, std::uint64_t n, unsigned position_bits) {
   return count_ties_as(words, n, position_bits);
 }
 std::uint64_t count_ties_u64(const std::uint64_t* words, std::uint64_t n, unsigned position_bits) {
   return count_ties_as(words, n, position_bits);
+}
+void gather_items_u32(const std::uint32_t* words, std::uint64_t n, unsigned position_bits, const void* from,
+                      unsigned item_bytes, void* to) {
+  gather_items_as(words, n, position_bits, from, item_bytes, to);
+}
+void gather_items_u64(const std::uint64_t* words, std::uint64_t n, unsigned position_bits, const void* from,
+                      unsigned item_bytes, void* to) {
+  gather_items_as(words, n, position_bits, from, item_bytes, to);
 }
 
 }  // namespace spansort::device::host::HWY_NAMESPACE
@@ -111,16 +235,30 @@ namespace spansort::device::host {
     static const auto best = SPANSORT_CHOOSE_FUNCTION(make_words_##KEY##_##WORD);                                 \
     best(c, keys, n, layout, words);                                                                              \
   }
-#define SPANSORT_RANGE_OF(K, KEY)                                                          \
-  template <>                                                                              \
-  key_range<K> find_range<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) { \
-    static const auto best = SPANSORT_CHOOSE_FUNCTION(find_range_##KEY);                   \
-    return best(c, keys, n);                                                               \
+#define SPANSORT_DECODED_OF(K, KEY, W, WORD)                                                                   \
+  template <>                                                                                                  \
+  void decode_words<K, W>(const keys::codec_of<K>& c, const W* words, std::uint64_t n, unsigned position_bits, \
+                          K least, K* keys) {                                                                  \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(decode_words_##KEY##_##WORD);                            \
+    best(c, words, n, position_bits, least, keys);                                                             \
+  }
+#define SPANSORT_RANGE_OF(K, KEY)                                                               \
+  template <>                                                                                   \
+  key_range<K> find_range<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {      \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(find_range_##KEY);                        \
+    return best(c, keys, n);                                                                    \
+  }                                                                                             \
+  template <>                                                                                   \
+  std::uint64_t count_descents<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) { \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(count_descents_##KEY);                    \
+    return best(c, keys, n);                                                                    \
   }
 SPANSORT_RANGE_OF(std::uint32_t, u32)
 SPANSORT_RANGE_OF(std::uint64_t, u64)
 SPANSORT_WIDTHS_OF_WORDS(SPANSORT_WORDS_OF)
+SPANSORT_WIDTHS_OF_WORDS(SPANSORT_DECODED_OF)
 #undef SPANSORT_WORDS_OF
+#undef SPANSORT_DECODED_OF
 #undef SPANSORT_RANGE_OF
 template <>
 std::uint64_t count_ties<std::uint32_t>(const std::uint32_t* words, std::uint64_t n, unsigned position_bits) {
@@ -131,6 +269,18 @@ template <>
 std::uint64_t count_ties<std::uint64_t>(const std::uint64_t* words, std::uint64_t n, unsigned position_bits) {
   static const auto best = SPANSORT_CHOOSE_FUNCTION(count_ties_u64);
   return best(words, n, position_bits);
+}
+template <>
+void gather_items<std::uint32_t>(const std::uint32_t* words, std::uint64_t n, unsigned position_bits, const void* from,
+                                 unsigned item_bytes, void* to) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(gather_items_u32);
+  best(words, n, position_bits, from, item_bytes, to);
+}
+template <>
+void gather_items<std::uint64_t>(const std::uint64_t* words, std::uint64_t n, unsigned position_bits, const void* from,
+                                 unsigned item_bytes, void* to) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(gather_items_u64);
+  best(words, n, position_bits, from, item_bytes, to);
 }
 
 }  // namespace spansort::device::host

@@ -75,4 +75,19 @@ void make_words(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num
 template <class W>
 [[nodiscard]] std::uint64_t count_ties(const W* words, std::uint64_t num_words, unsigned position_bits);
 
+/// Returns how many of `num_keys` keys are lower than the one before.
+template <class K>
+[[nodiscard]] std::uint64_t count_descents(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
+
+/// Writes the keys whose words hold them whole: what stands above the position, and the least of them added.
+template <class K, class W>
+void decode_words(const keys::codec_of<K>& codec, const W* words, std::uint64_t num_words, unsigned position_bits,
+                  K least, K* keys);
+
+/// Copies what lies at the words' positions in `from` to `to`, in the order of the words; the arrays do not overlap.
+/// Items have 4, 8 or 16 bytes and any alignment.
+template <class W>
+void gather_items(const W* words, std::uint64_t num_words, unsigned position_bits, const void* from,
+                  unsigned item_bytes, void* to);
+
 }  // namespace spansort::device::host

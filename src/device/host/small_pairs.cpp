@@ -14,6 +14,7 @@
 #include "device/host/pair_network.hpp"
 #include "device/host/record_dispatch.hpp"
 #include "device/host/records.hpp"
+#include "device/host/repeated_pairs.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/small_sort.hpp"
 #include "device/host/vector_kernels.hpp"
@@ -72,18 +73,21 @@ bool finish_ordered(const keys::codec_of<K>& codec, split_records<K, V> records,
 }
 
 constexpr std::uint64_t most_inserted = 8;
-/// Returns whether a look for few values is worth its time. Of some hundreds of keys two values are found, which repeat
-/// in four comparisons but for one time in sixteen.
-template <class K>
-bool may_be_few(const K* keys, std::uint64_t num_keys) {
-  constexpr std::uint64_t fewest_keys = 128;
-  constexpr std::uint64_t many_keys = 1024;
-  if (num_keys < fewest_keys) return false;
-  if (num_keys >= many_keys) return true;
-  const K* const others = keys + num_keys / 2;
-  unsigned equal = 0;
-  for (unsigned i = 0; i < 4; ++i) equal += keys[i] == others[i] ? 1U : 0U;
-  return equal != 0;
+/// Sorts pairs whose keys repeat. Returns false, with nothing written, where others are too many.
+template <class K, class V, class Order>
+bool sort_repeated(const keys::codec_of<K>& codec, split_records<K, V> records, std::uint64_t num_keys,
+                   worker_scratch& scratch) {
+  using split = split_records<K, V>;
+  if (!may_repeat(records.keys, num_keys)) return false;
+  return sort_repeated_pairs<K, V, Order>(
+      codec, records, num_keys, scratch,
+      [&](split light, split to, std::uint64_t num_light, in_cache_sorter<K, V, Order>& sorter) {
+        if (value_bytes_of < V >> 8 || num_light > most_network_pairs || !has_vector_sort()) {
+          return sorter.sort(light, to, num_light, {0, sizeof(K) * 8});
+        }
+        for (std::uint64_t i = 0; i < num_light; ++i) to.put(i, light.get(i));
+        if (num_light > 1) sort_few<K, V, Order>(codec, to, num_light);
+      });
 }
 
 template <class K, class V, class Order>
@@ -105,10 +109,9 @@ void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, 
     return merge_tail(order, records, front, num_keys, spare);
   }
   if constexpr (sizeof(K) >= 4) {
-    auto* const spare = reinterpret_cast<V*>(scratch.records[0].get());
-    if (may_be_few(records.keys, num_keys) && sort_few_pairs(order, records, num_keys, spare)) return;
+    if (sort_repeated<K, V, Order>(codec, records, num_keys, scratch)) return;
   }
-  in_cache_sorter<K, V, Order>(order, codec, scratch, false).sort(records, records, num_keys, {0, sizeof(K) * 8});
+  in_cache_sorter<K, V, Order>(order, codec, scratch, false).sort_light(records, records, num_keys, {0, sizeof(K) * 8});
 }
 
 /// Writes 0, 1, 2 and so on, or the same the other way round.
@@ -215,7 +218,7 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
     return merge_tail_order(Order(codec), keys, front, num_keys, static_cast<const V*>(tail), indices);
   }
   if constexpr (sizeof(K) >= 4) {
-    if (may_be_few(keys, num_keys) && argsort_few(Order(codec), keys, indices, num_keys, scratch)) return;
+    if (may_repeat(keys, num_keys) && argsort_few(Order(codec), keys, indices, num_keys, scratch)) return;
     if (may_have_heavy(keys, num_keys) && argsort_around_heavy<K, V, Order>(codec, keys, indices, num_keys, scratch)) {
       return;
     }

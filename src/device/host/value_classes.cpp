@@ -225,7 +225,7 @@ void place_values_of(const K* HWY_RESTRICT keys, const V* values, std::uint64_t 
 }
 
 /// Keys and values of the same width W; what is none of the heavy keys goes to `to`, which has room for so many.
-template <unsigned num_heavy, class W, class V>
+template <unsigned num_heavy, bool rarely_others, class W, class V>
 void split_group(split_records<W, V> from, std::uint64_t num_keys, std::span<const W> heavy, class_places<V>& places,
                  split_records<W, V> to, std::uint64_t room) {
   using T = lane_type<W>;
@@ -255,6 +255,10 @@ void split_group(split_records<W, V> from, std::uint64_t num_keys, std::span<con
       const auto moved = lanes_first<W>(d, y, equal, count);
       store_front(d, moved, count, next[h], last[h]);
       next[h] += count;
+    }
+    if constexpr (rarely_others) {
+      if (hn::AllTrue(d, any)) [[likely]]
+        continue;
     }
     const auto light = hn::Not(any);
     std::uint64_t count = 0;
@@ -310,13 +314,19 @@ void split_mixed(split_records<K, V> from, std::uint64_t num_keys, std::span<con
 
 template <class K, class V>
 void split_pairs_of(split_records<K, V> from, std::uint64_t num_keys, std::span<const K> heavy, class_places<V>& places,
-                    split_records<K, V> to, std::uint64_t room) {
+                    split_records<K, V> to, std::uint64_t room, bool rarely_others) {
   if constexpr (sizeof(K) == sizeof(V)) {
+    switch (rarely_others ? heavy.size() : 0) {
+      case 2: return split_group<2, true>(from, num_keys, heavy, places, to, room);
+      case 3: return split_group<3, true>(from, num_keys, heavy, places, to, room);
+      case 4: return split_group<4, true>(from, num_keys, heavy, places, to, room);
+      default: break;
+    }
     switch (heavy.size()) {
-      case 1: return split_group<1>(from, num_keys, heavy, places, to, room);
-      case 2: return split_group<2>(from, num_keys, heavy, places, to, room);
-      case 3: return split_group<3>(from, num_keys, heavy, places, to, room);
-      case 4: return split_group<4>(from, num_keys, heavy, places, to, room);
+      case 1: return split_group<1, false>(from, num_keys, heavy, places, to, room);
+      case 2: return split_group<2, false>(from, num_keys, heavy, places, to, room);
+      case 3: return split_group<3, false>(from, num_keys, heavy, places, to, room);
+      case 4: return split_group<4, false>(from, num_keys, heavy, places, to, room);
       default: break;
     }
   }
@@ -330,7 +340,7 @@ void split_pairs_of(split_records<K, V> from, std::uint64_t num_keys, std::span<
 
 template <class K, class V>
 void split_pairs_of(split_records<K, V> from, std::uint64_t num_keys, std::span<const K> heavy, class_places<V>& places,
-                    split_records<K, V> to, std::uint64_t room) {
+                    split_records<K, V> to, std::uint64_t room, bool) {
   split_one_by_one(from, num_keys, heavy, places, to, room);
 }
 
@@ -349,8 +359,9 @@ void place_values_of(const K* keys, const V* values, std::uint64_t num_keys, std
     place_values_of(keys, values, n, w, places);                                                           \
   }                                                                                                        \
   void split_pairs_##KEY##_##VALUE(split_records<K, V> from, std::uint64_t n, std::span<const K> w,        \
-                                   class_places<V>& places, split_records<K, V> to, std::uint64_t room) {  \
-    split_pairs_of(from, n, w, places, to, room);                                                          \
+                                   class_places<V>& places, split_records<K, V> to, std::uint64_t room,    \
+                                   bool rarely_others) {                                                   \
+    split_pairs_of(from, n, w, places, to, room, rarely_others);                                           \
   }
 SPANSORT_WIDTHS_OF_PAIRS(SPANSORT_CLASSES_OF)
 #undef SPANSORT_CLASSES_OF
@@ -376,9 +387,9 @@ namespace spansort::device::host {
   }                                                                                                                 \
   template <>                                                                                                       \
   void split_pairs<K, V>(split_records<K, V> from, std::uint64_t n, std::span<const K> w, class_places<V> & places, \
-                         split_records<K, V> to, std::uint64_t room) {                                              \
+                         split_records<K, V> to, std::uint64_t room, bool rarely_others) {                          \
     static const auto best = SPANSORT_CHOOSE_FUNCTION(split_pairs_##KEY##_##VALUE);                                 \
-    best(from, n, w, places, to, room);                                                                             \
+    best(from, n, w, places, to, room, rarely_others);                                                              \
   }
 SPANSORT_WIDTHS_OF_PAIRS(SPANSORT_CLASSES_OF)
 #undef SPANSORT_CLASSES_OF

@@ -75,7 +75,7 @@ class word_sorter {
   static constexpr std::uint64_t num_counts = (std::uint64_t{1} << max_digit_bits) * max_local_digits;
   static constexpr std::uint64_t fewest_keys = 9;
   static constexpr std::uint64_t most_short_words = 2048;
-  static constexpr std::uint64_t most_rounded_words = std::uint64_t{1} << 16;
+  static constexpr std::uint64_t most_rounded_words = std::uint64_t{1} << 14;
   static constexpr std::uint64_t fewest_to_tell_apart = 513;  ///< a sample takes its time
   static constexpr std::uint64_t fewest_for_slots = 2049;
   static constexpr std::uint64_t few_ties = 8;
@@ -184,20 +184,6 @@ class word_sorter {
     return true;
   }
 
-  /// Returns how many keys are lower than the one before, by the order of their words, if these are at most `most`.
-  template <class W>
-  [[nodiscard]] std::uint64_t count_descents(const K* keys, std::uint64_t num_keys, const sorted_words<W>& sorted,
-                                             std::uint64_t most) const {
-    K last = order_.encode(keys[sorted.position(0)]);
-    std::uint64_t descents = 0;
-    for (std::uint64_t i = 1; i < num_keys && descents <= most; ++i) {
-      const K encoded = order_.encode(keys[sorted.position(i)]);
-      descents += encoded < last ? 1 : 0;
-      last = encoded;
-    }
-    return descents;
-  }
-
   /// Returns false where short words leave too much to repair. Keys that tie may be equal.
   template <class W, class Use>
   bool use_words(const K* keys, std::uint64_t num_keys, word_layout<K> layout, unsigned key_bits, const Use& use) {
@@ -213,9 +199,12 @@ class word_sorter {
     const bool has_keys = is_whole && !std::is_same_v<Order, folding_order<K>>;
     sorted_words<W> sorted{words, layout.position_bits, num_ties != 0, has_keys, layout.least};
     if (sizeof(W) == 4 && num_ties > num_keys / 16) {
-      const std::uint64_t most_descents = num_keys / 32;
-      const std::uint64_t num_descents = count_descents(keys, num_keys, sorted, most_descents);
-      if (num_descents > most_descents) return false;
+      // Short words leave the other half of their memory free.
+      static_assert(most_rounded_words * sizeof(K) <= max_words * sizeof(std::uint64_t) / 2);
+      K* const in_order = reinterpret_cast<K*>(scratch_.words.get() + max_words / 2);
+      gather_items(words, num_keys, layout.position_bits, keys, sizeof(K), in_order);
+      const std::uint64_t num_descents = count_descents(codec_, in_order, num_keys);
+      if (num_descents > num_keys / 32) return false;
       sorted.may_tie = num_descents != 0;
     }
     use(sorted, [&](K encoded) { return layout.above_of(encoded); });
@@ -254,38 +243,33 @@ class word_sorter {
     for (std::uint64_t i = 0; i < num_keys * sizeof(V); i += 64) __builtin_prefetch(bytes + i, 0, 2);
   }
 
+  /// Writes records in blocks where they go past the caches, so that the result's lines are written whole.
   template <class W>
   void write_result(split from, split result, std::uint64_t num_keys, const sorted_words<W>& sorted) {
+    constexpr std::uint64_t block_keys = 256;
     const split source = from.keys == result.keys ? set_aside(from, num_keys, sorted.has_keys) : from;
     if (from.keys != result.keys) fetch(from.values, num_keys);
-    if (sorted.has_keys) {
-      write_records(result, num_keys, [&](std::uint64_t i) -> packed_record<K, V> {
-        const K above = static_cast<K>(sorted.words[i] >> sorted.position_bits);
-        return {order_.store(static_cast<K>(sorted.least + above)), source.values[sorted.position(i)]};
-      });
-    } else {
-      write_records(result, num_keys, [&](std::uint64_t i) { return source.get(sorted.position(i)); });
-    }
-  }
-
-  /// Writes blocks in order, so that the result's lines are written whole.
-  template <class RecordAt>
-  void write_records(split result, std::uint64_t num_keys, const RecordAt& record_at) {
-    constexpr std::uint64_t block_keys = 256;
-    if (!stream_) {
-      for (std::uint64_t i = 0; i < num_keys; ++i) result.put(i, record_at(i));
-      return;
-    }
+    if (!stream_) return write_block(source, sorted, 0, num_keys, result);
     K keys[block_keys];
     V values[block_keys];
     for (std::uint64_t i = 0; i < num_keys; i += block_keys) {
       const std::uint64_t n = std::min(block_keys, num_keys - i);
-      const split block{keys, values};
-      for (std::uint64_t j = 0; j < n; ++j) block.put(j, record_at(i + j));
+      write_block(source, sorted, i, n, {keys, values});
       write_sequence(result.keys + i, keys, n * sizeof(K), true);
       write_sequence(result.values + i, values, n * sizeof(V), true);
     }
     finish_streaming();
+  }
+
+  template <class W>
+  void write_block(split source, const sorted_words<W>& sorted, std::uint64_t begin, std::uint64_t num_keys, split to) {
+    const W* const words = sorted.words + begin;
+    if (sorted.has_keys) {
+      decode_words(codec_, words, num_keys, sorted.position_bits, sorted.least, to.keys);
+    } else {
+      gather_items(words, num_keys, sorted.position_bits, source.keys, sizeof(K), to.keys);
+    }
+    gather_items(words, num_keys, sorted.position_bits, source.values, value_bytes_of<V>, to.values);
   }
 
   /// Puts words that tie in the order of their keys. Returns false where that takes many steps.
