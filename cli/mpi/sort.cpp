@@ -25,6 +25,9 @@ struct cluster_sort_arguments {
   cluster_arguments cluster;
 };
 
+using session_plan = spansort::mpi::cluster_file_plan (spansort::mpi::session::*)(const std::string& input,
+                                                                                  const std::string& output,
+                                                                                  const spansort::file_options& file);
 using session_operation = spansort::file_result (spansort::mpi::session::*)(const std::string& input,
                                                                             const std::string& output,
                                                                             const spansort::file_options& file);
@@ -37,7 +40,6 @@ void refuse_local_flags(const sort_arguments& arguments) {
   };
   const local_flag flags[] = {{"--axis", !arguments.records.axis.empty()},
                               {"--head", !arguments.head.empty()},
-                              {"--dry-run", arguments.dry_run},
                               {"--device-memory", !arguments.device_memory.empty()},
                               {"--trace", !arguments.trace.empty()},
                               {"--summary", !arguments.summary.empty()},
@@ -86,6 +88,41 @@ void write_report(const std::string& path, const finished_operation& done) {
   spansort::write_file(path, report_json(done), remove_temporary_on_signals());
 }
 
+/// The plan of all node ranks, in the words of one machine's (cli/parts.cpp).
+std::string plan_text(const spansort::mpi::cluster_file_plan& plan, const std::string& output) {
+  const spansort::file_plan& here = plan.here;
+  std::string text = fmt::format("input    {} elements of {} bytes, an equal share for each of {} node ranks\n",
+                                 plan.num_elements, here.element_bytes, plan.num_node_ranks);
+  text +=
+      fmt::format("memory   {} at most on node rank 0, about {} will be used, {} on that which takes the most\n",
+                  bytes_text(here.ceiling_bytes), bytes_text(here.memory_bytes), bytes_text(plan.most_memory_bytes));
+  if (plan.num_runs == 0) {
+    text += "parts    one a node rank, in memory; no temporary files\n";
+  } else {
+    text += fmt::format("runs     {}, {} of them on node rank 0 of up to {} elements, in {}\n", plan.num_runs,
+                        here.num_runs, here.chunk_elements, fmt::join(here.folders, " "));
+    text += fmt::format("spill    {} written and read back, {} by node rank 0, in blocks of {}\n",
+                        bytes_text(plan.spilled_bytes), bytes_text(here.spilled_bytes), bytes_text(here.block_bytes));
+  }
+  text += fmt::format("read     {} of the input and of temporary files\n", bytes_text(plan.read_bytes));
+  text += fmt::format("sent     {} from node rank to node rank, where keys come in no order\n",
+                      bytes_text(plan.sent_bytes));
+  return text + fmt::format("output   {}, up to {}\n", output, bytes_text(here.output_bytes));
+}
+
+/// Node rank 0 prints the plan.
+outcome run_plan(const mpi_world& world, const sort_arguments& arguments, session_plan plan,
+                 spansort::mpi::options options, const spansort::file_options& file) {
+  spansort::mpi::cluster_file_plan made;
+  const test_world_scope small_world(arguments.test_world);
+  return run_in_session(
+      world, std::move(options),
+      [&](spansort::mpi::session& session) { made = (session.*plan)(arguments.input, arguments.output, file); },
+      [&] {
+        if (world.node_rank() == 0) print(plan_text(made, arguments.output));
+      });
+}
+
 outcome run_operation(const mpi_world& world, const sort_arguments& arguments, session_operation operation,
                       spansort::mpi::options options, const spansort::file_options& file) {
   finished_operation done{.inputs = {find_file(arguments.input)}};
@@ -121,12 +158,13 @@ std::vector<agreed_setting> settings_of(const cluster_sort_arguments& arguments,
           {"--algorithm", sort.algorithm},
           {"--radix-bits", arguments.radix_bits},
           {"--verify", yes_or_no(sort.verify)},
+          {"--dry-run", yes_or_no(sort.dry_run)},
           {"--no-sync", yes_or_no(sort.leaves_unsynced)},
           {"--heartbeat-timeout", arguments.cluster.heartbeat_timeout}};
 }
 
 cluster_request make_request(const std::shared_ptr<cluster_sort_arguments>& arguments, const char* name,
-                             session_operation operation) {
+                             session_operation operation, session_plan plan) {
   const sort_arguments& sort = arguments->sort;
   refuse_local_flags(sort);
   require_files(sort);
@@ -143,7 +181,8 @@ cluster_request make_request(const std::shared_ptr<cluster_sort_arguments>& argu
                                     .verify = sort.verify,
                                     .sync = !sort.leaves_unsynced,
                                     .on_temporary = remove_temporary_on_signals()};
-  return {settings_of(*arguments, name), [arguments, operation, options, file](const mpi_world& world) {
+  return {settings_of(*arguments, name), [arguments, operation, plan, options, file](const mpi_world& world) {
+            if (arguments->sort.dry_run) return run_plan(world, arguments->sort, plan, options, file);
             return run_operation(world, arguments->sort, operation, options, file);
           }};
 }
@@ -167,14 +206,13 @@ void describe_flags(CLI::App& command) {
           "$TMPDIR or /tmp");
   command.get_option("--report")
       ->description("Write phases, bytes, balance of node rank 0 as JSON; - is standard output");
-  for (const char* const name :
-       {"--device-memory", "--axis", "--head", "--dry-run", "--trace", "--progress", "--no-mpi"}) {
+  for (const char* const name : {"--device-memory", "--axis", "--head", "--trace", "--progress", "--no-mpi"}) {
     command.get_option(name)->group("");
   }
 }
 
 void add_command(CLI::App& app, cluster_action& action, const char* name, const char* description,
-                 session_operation operation) {
+                 session_operation operation, session_plan plan) {
   CLI::App* const command = app.add_subcommand(name, description);
   const auto arguments = std::make_shared<cluster_sort_arguments>();
   add_sort_flags(*command, arguments->sort);
@@ -190,18 +228,19 @@ void add_command(CLI::App& app, cluster_action& action, const char* name, const 
   describe_flags(*command);
   command->footer(
       verb_footer({fmt::format("mpirun -n 4 spansort {} --mpi x.npy -o out.npy", name)}, {0, 2, 3, 4, 5, 6, 7, 8}));
-  command->callback([=, &action] { action = [=] { return make_request(arguments, name, operation); }; });
+  command->callback([=, &action] { action = [=] { return make_request(arguments, name, operation, plan); }; });
 }
 
 }  // namespace
 
 void add_cluster_sort_command(CLI::App& app, cluster_action& action) {
-  add_command(app, action, "sort", "Sort the keys of a file over all node ranks", &spansort::mpi::session::sort_file);
+  add_command(app, action, "sort", "Sort the keys of a file over all node ranks", &spansort::mpi::session::sort_file,
+              &spansort::mpi::session::plan_sort_file);
 }
 
 void add_cluster_argsort_command(CLI::App& app, cluster_action& action) {
   add_command(app, action, "argsort", "Write the stable order of a file's keys as 64-bit indices, over all node ranks",
-              &spansort::mpi::session::argsort_file);
+              &spansort::mpi::session::argsort_file, &spansort::mpi::session::plan_argsort_file);
 }
 
 }  // namespace cli

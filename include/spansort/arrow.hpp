@@ -81,6 +81,8 @@ struct ArrowArrayStream {
 
 namespace spansort {
 
+struct arrow_key;
+
 /// A table whose columns lie whole in memory. Copies share that memory, which is never changed.
 class arrow_table {
  public:
@@ -113,6 +115,7 @@ class arrow_table {
 
  private:
   struct state;
+  friend arrow_table sort_table(const arrow_table& table, std::span<const arrow_key> by, const sort_options& options);
   explicit arrow_table(std::shared_ptr<const state> s);
   std::shared_ptr<const state> state_;
 };
@@ -129,7 +132,8 @@ struct arrow_key {
 /// Returns the stable order of the rows. Throws as argsort_table() of columns.
 [[nodiscard]] std::vector<std::uint64_t> argsort_table(const arrow_table& table, std::span<const arrow_key> by,
                                                        const sort_options& options = {});
-/// Returns the rows in that order: argsort_table() and take(). Memory: that of both, and of the copy.
+/// Returns the rows in that order: argsort_table() and take(). Memory: that of both, and of the copy. Of a table that
+/// has one column, of numbers without nulls (floats: without NaN and -0.0), the values alone are sorted, in the copy.
 [[nodiscard]] arrow_table sort_table(const arrow_table& table, std::span<const arrow_key> by,
                                      const sort_options& options = {});
 

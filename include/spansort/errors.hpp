@@ -112,7 +112,8 @@ class internal_error : public error {
   using error::error;
 };
 
-/// The progress callback asked to stop before the input was overwritten. The input is untouched.
+/// The progress callback asked to stop before the input was overwritten. The input is untouched, unless this is an
+/// `abandoned` (abandon.hpp).
 class cancelled : public error {
  public:
   using error::error;

@@ -55,6 +55,20 @@ struct failure {
   std::string message;  ///< a sentence with all that is known
 };
 
+/// A plan tells what a session's sort_file() would do, on this node rank and on all.
+struct cluster_file_plan {
+  /// This node rank's share: its elements, its runs, its folders. `fan_in`, `num_merges` and `keeps_head_only` say
+  /// nothing here, and `output_bytes` are those of the whole output.
+  file_plan here;
+  unsigned num_node_ranks = 1;
+  std::uint64_t num_elements = 0;       ///< of the file
+  std::uint64_t num_runs = 0;           ///< of all node ranks; 0: all in memory, nothing is spilled
+  std::uint64_t spilled_bytes = 0;      ///< to temporary files by all
+  std::uint64_t read_bytes = 0;         ///< of the file, and of temporary files, by all
+  std::uint64_t sent_bytes = 0;         ///< by all to others, where keys come in no order
+  std::uint64_t most_memory_bytes = 0;  ///< on the node rank that will take the most, about
+};
+
 /// An algorithm that sorts over the node ranks, as spansort::algorithm says it of one machine.
 class algorithm {
  public:
@@ -242,6 +256,14 @@ class session {
   /// The stable order of a file's keys likewise, as argsort_file() writes it. Verification fetches the keys at the
   /// indices from the node ranks that have read them: 24 bytes and three keys a key more.
   file_result argsort_file(const std::string& input, const std::string& output, const file_options& file = {});
+
+  /// Says what sort_file() would do, from the file's header and size. Reads and writes nothing else. Throws as
+  /// sort_file() before it begins; free space is looked at where there are runs.
+  [[nodiscard]] cluster_file_plan plan_sort_file(const std::string& input, const std::string& output,
+                                                 const file_options& file = {});
+  /// Says what argsort_file() would do, as plan_sort_file().
+  [[nodiscard]] cluster_file_plan plan_argsort_file(const std::string& input, const std::string& output,
+                                                    const file_options& file = {});
 
   /// This node rank's share of the keys of a regular file that all see by this name: shares of equal size (± 1), in the
   /// order of node ranks. Throws as key_file, and cluster_failure on the other node ranks.

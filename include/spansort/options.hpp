@@ -24,7 +24,8 @@ struct progress {
 
 /// Return false to cancel, or throw, which cancels too and surfaces from the sort. A cancelled sort throws `cancelled`
 /// and leaves the input untouched; once the input is being overwritten a sort can no longer be cancelled: false is
-/// ignored, and an exception surfaces when the sort is done.
+/// ignored, and an exception surfaces when the sort is done. One exception stops a sort even then: `abandoned` of
+/// abandon.hpp.
 using progress_callback = std::function<bool(const progress&)>;
 
 /// Parameters of the partitioning over several devices (RMG sort, section 3), for those who study it. Everybody else

@@ -77,7 +77,9 @@ void check_record_format(const record_format& format);
 ///   where s = ceil(R / min(4, ceil(R / 64))) is what is moved of a record at a time,
 /// on which `options.memory_limit_bytes` is a ceiling; besides, 512 KiB a thread and n / 341 bytes. The report's phases
 /// are those of the first sort_pairs, "equal prefixes" and "gather".
-/// Throws invalid_argument, device_error, out_of_memory, cancelled; the records are then untouched.
+/// Throws invalid_argument, device_error, out_of_memory, cancelled; the records are then untouched. What the progress
+/// callback throws once they are being gathered surfaces when all are in place, but for `abandoned` (abandon.hpp),
+/// which leaves them lost.
 void sort_records(void* records, std::uint64_t num_records, const record_format& format, direction d,
                   const sort_options& options = {});
 inline void sort_records(void* records, std::uint64_t num_records, const record_format& format,

@@ -8,23 +8,24 @@
 //   On GPUs 2 * n * (k + v), 1 % more for several of them, and 34 MiB each; keys of 8
 //   bytes on one GPU (`single`) n * 3/2 more from 512 MiB on, where no limit is set and it has room. argsort (v: an
 //   index) copies the keys: n * k more.
-// Keys alone of up to 512 KiB, up to 65,536 pairs with values of 4, 8 or 16 bytes, and argsorts of as many keys, with
-// default options or on the CPU without report, progress and limits on memory, are sorted by the calling thread, which
-// keeps its scratch for the next such call until it ends: of keys alone up to 5 times the keys, rounded up to a power
-// of two, 3 MiB at most; 6 MiB for the others, also without AVX2. Such an argsort allocates no copy of the keys.
+// Keys alone of up to 512 KiB, up to 65,536 pairs (on four threads and more 49,152) with values of 4, 8 or 16 bytes and
+// argsorts of as many keys, with default options or on the CPU without report, progress and limits on memory, are
+// sorted by the calling thread, which keeps its scratch for the next such call until it ends: of keys alone 5 times the
+// keys, as a power of two, 3 MiB at most; 6 MiB for the others. Such an argsort allocates no copy of the keys.
 // Keys of 32 bits alone, so sorted, up to 32 MiB, and of 64 bits up to 24 MiB (1 MiB on more than two threads), and of
 // 8 and 16 bits up to 32 MiB (8 MiB on more than two threads) are sorted in place. They take 1.3 MiB a thread, four at
 // most, which the process keeps for the next such call.
-// Pairs and argsorts (keys and indices) of up to 16 MiB take n * (k + v), argsorts n * k more, and 6 MiB a thread,
-// eight at most; the process keeps those, too.
+// Pairs, argsorts (keys and indices), and other keys alone that free functions sort, of up to 16 MiB take n * (k + v),
+// argsorts n * k and keys alone n * k / 4 more, and 6 MiB a thread, eight at most; the process keeps those, too.
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
 // (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of
 // fewer the more devices), of 64 MiB where that is more, of less where the device has room for less only; at least
 // 1/4096. Values of 1 to 16 bytes travel with their keys, widened to 4, 8 or 16 bytes (a size between costs n * that
 // width more); wider values are ordered by an index of 8 bytes and moved once (n * (8 + sizeof(V)) more).
-// Failure: when a call throws, the arrays are untouched, but for two cases. An exception of the progress callback that
-// came too late to cancel leaves them sorted. A GPU that fails while the result is being written to them leaves them
-// lost, neither input nor result, and the device_error says so. The indices of an argsort that throws are unspecified.
+// Failure: when a call throws, the arrays are untouched, but for three cases. An exception of the progress callback
+// that came too late to cancel leaves them sorted. A callback that throws `abandoned` (abandon.hpp) once they are being
+// overwritten leaves them lost, neither input nor result. So does a GPU that fails while the result is being written to
+// them, and the device_error says so. The indices of an argsort that throws are unspecified.
 // Where even small allocations are refused in the midst of a sort on the CPU, one thread finishes it without memory, as
 // slow as that is; on GPUs the arrays may be lost then, and the device_error says so.
 // Thread safety: free functions may run at the same time on different data; one sorter serves one thread at a time.

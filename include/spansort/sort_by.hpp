@@ -29,9 +29,9 @@
 // options.memory_limit_bytes is a ceiling on all but the last line.
 //
 // All calls block until the result is in place. They throw invalid_argument, device_error, out_of_memory, cancelled,
-// and what a projection throws. The elements are then untouched, but for the two cases that sort.hpp names where the
-// elements travel with their keys; where they do not, nothing can fail once they move. Indices of an argsort_by that
-// throws are unspecified.
+// and what a projection throws. The elements are then untouched, but for the three cases that sort.hpp names; where the
+// elements do not travel with their keys, nothing can fail once they move but the progress callback. Indices of an
+// argsort_by that throws are unspecified.
 #pragma once
 
 #include <array>

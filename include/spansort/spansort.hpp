@@ -2,6 +2,7 @@
 // This header includes all others but those that need MPI or a compiler of CUDA.
 #pragma once
 
+#include "spansort/abandon.hpp"
 #include "spansort/arrow.hpp"
 #include "spansort/check.hpp"
 #include "spansort/devices.hpp"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "spansort/errors.hpp"
+#include "spansort/options.hpp"
 #include "spansort/ranges.hpp"
 #include "spansort/types.hpp"
 
@@ -17,6 +18,8 @@ namespace spansort {
 
 struct take_options {
   unsigned threads = 0;  ///< as in sort_options
+  /// Called as in sort_options. A take that is cancelled throws `cancelled`, and what it has written stays.
+  progress_callback on_progress = {};
 };
 
 /// Contiguous memory with elements that may be copied as bytes.

@@ -124,7 +124,8 @@ def _in_order(records: Array, form: Format, flip: bool) -> Iterator[None]:
             field.byteswap(inplace=True)
 
 
-def sort_rows(rows: Array, order: Order, descending: bool, options: _core.Options | None, function: str) -> None:
+def sort_rows(rows: Array, order: Order, descending: bool, options: _core.Options | None, function: str,
+              is_disposable: bool = False) -> None:  # fmt: skip
     """Sort the rows of a structured array in place; if is_changing, nobody else may see it meanwhile."""
     form = format_of(rows.dtype, order, function)
     size = rows.dtype.itemsize
@@ -133,7 +134,7 @@ def sort_rows(rows: Array, order: Order, descending: bool, options: _core.Option
     for row in rows.reshape(-1, rows.shape[-1]):
         records = row.view("uint8").reshape(-1, size)
         with _in_order(records, form, descending):
-            _core.sort_records(records, size, form.text, descending, options)
+            _core.sort_records(records, size, form.text, descending, options, is_disposable)
 
 
 def order_rows(rows: Array, indices: Array, order: Order, descending: bool, options: _core.Options | None,
@@ -152,5 +153,5 @@ def order_rows(rows: Array, indices: Array, order: Order, descending: bool, opti
         places[:] = np.arange(count)
         if form.text:
             with _in_order(numbered, form, descending):
-                _core.sort_records(numbered, size + _INDEX.itemsize, form.text, descending, options)
+                _core.sort_records(numbered, size + _INDEX.itemsize, form.text, descending, options, True)
         row_indices[:] = places

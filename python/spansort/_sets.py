@@ -11,6 +11,10 @@ from ._arrays import Array, source
 from ._sort import argsort, sort, take
 
 
+#: Elements that NumPy moves at a time.
+_PART = 1 << 21
+
+
 class UniqueCounts(NamedTuple):
     """What :func:`unique_counts` returns."""
 
@@ -121,7 +125,12 @@ def unique_all(x: Any, /, *, equal_nan: bool = False, devices: str = "auto", thr
     keys = take(flat, order, threads=threads)
     firsts = _firsts(keys, equal_nan)
     inverse = np.empty(len(flat), "int64")
-    inverse[order] = np.cumsum(firsts, dtype="int64") - 1
+    num_values = 0
+    for begin in range(0, len(flat), _PART):  # signals are looked at between parts
+        part = slice(begin, begin + _PART)
+        numbers = np.cumsum(firsts[part], dtype="int64")
+        inverse[order[part]] = numbers + (num_values - 1)
+        num_values += int(numbers[-1])
     return UniqueAll(back(keys[firsts]), back(order[firsts]), back(inverse.reshape(shape)), back(_counts(firsts)))
 
 

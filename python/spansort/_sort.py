@@ -52,15 +52,20 @@ def _check_kind(kind: str | None, function: str) -> None:
         raise ValueError(f"{function}: kind: {kind!r} is none of {', '.join(map(repr, _KINDS))}")
 
 
-def sort_rows(rows: Array, order: Order, descending: bool, given: _core.Options | None, function: str) -> None:
-    """Sort along the last axis, in place: a native array that may be changed."""
+def sort_rows(rows: Array, order: Order, descending: bool, given: _core.Options | None, function: str,
+              is_disposable: bool = False) -> None:  # fmt: skip
+    """
+    Sort along the last axis, in place: a native array that may be changed.
+
+    One that is disposable is thrown away when the sort is cancelled, which is then at once.
+    """
     keys = keys_of_dtype(rows.dtype)
     if keys is not None:
         if order is not None:
             raise ValueError(f"{function}: order: an array of dtype {rows.dtype} has no fields")
-        _core.sort_rows(rows, keys.number, keys.has_nat, descending, given)
+        _core.sort_rows(rows, keys.number, keys.has_nat, descending, given, is_disposable)
     elif is_record(rows.dtype):
-        _records.sort_rows(rows, order, descending, given, function)
+        _records.sort_rows(rows, order, descending, given, function, is_disposable)
     else:
         raise refuse(rows.dtype, function)
 
@@ -146,7 +151,7 @@ def sort(
     spansort.DeviceError
         For devices that are not there or fail.
     KeyboardInterrupt
-        Ctrl-C ends a long call, but not while it overwrites what it sorts.
+        Ctrl-C ends a long call, within half a second or so.
 
     Examples
     --------
@@ -178,11 +183,11 @@ def sort(
         if is_last:
             target[...] = array
             with _given(devices, threads, memory, progress) as given:
-                sort_rows(target, order, bool(descending), given, "sort")
+                sort_rows(target, order, bool(descending), given, "sort", not np.may_share_memory(target, array))
             return out
     rows = native_copy(np.moveaxis(array, axis, -1))
     with _given(devices, threads, memory, progress) as given:
-        sort_rows(rows, order, bool(descending), given, "sort")
+        sort_rows(rows, order, bool(descending), given, "sort", True)
     result = np.moveaxis(rows, -1, axis).astype(array.dtype, order="C", copy=False)
     if out is not None:
         target[...] = result
@@ -222,6 +227,8 @@ def sort_inplace(
         fails while the result is copied back; of several rows, each is as it was or sorted.
     ValueError
         For read-only arrays, and as :func:`sort`.
+    KeyboardInterrupt
+        Ctrl-C ends a long call, but not while it overwrites `x`, which takes about the last half of it.
     """
     library = gpu_library(x, "sort_inplace")
     if library is not None:
@@ -237,7 +244,7 @@ def sort_inplace(
             return
         # Dates and strings of records are sorted in another form, which nobody shall see.
         rows = native_copy(np.moveaxis(array, axis, -1))
-        sort_rows(rows, order, bool(descending), given, "sort_inplace")
+        sort_rows(rows, order, bool(descending), given, "sort_inplace", True)
     array[...] = np.moveaxis(rows, -1, axis)
 
 
@@ -397,10 +404,10 @@ def sort_pairs(
     kind = keys_of_vector(new_keys, "sort_pairs")
     if new_values.size > 0:
         with _given(devices, threads, memory, progress) as given:
-            _core.sort_pairs(new_keys, kind.number, kind.has_nat, new_values, bool(descending), given)
+            _core.sort_pairs(new_keys, kind.number, kind.has_nat, new_values, bool(descending), given, out is None)
     else:
         with _given(devices, threads, memory, progress) as given:
-            sort_rows(new_keys, None, bool(descending), given, "sort_pairs")
+            sort_rows(new_keys, None, bool(descending), given, "sort_pairs", out is None)
     if out is not None:
         return SortedPairs(out[0], out[1])
     return SortedPairs(keys_back(new_keys.astype(key_array.dtype, copy=False)), values_back(new_values))
@@ -432,6 +439,8 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None, out: Array | None 
     ------
     IndexError
         For an index out of range, named with its position; nothing is written then.
+    KeyboardInterrupt
+        Ctrl-C ends a long call; what is in `out` is then unspecified.
 
     Examples
     --------
@@ -545,7 +554,7 @@ def merge(*arrays: Any, descending: bool = False, devices: str = "auto", threads
         raise TypeError("merge: arrays of one dtype are expected")
     merged = native(np.concatenate([part.array for part in parts]))
     with _given(devices, threads, memory, progress) as given:
-        sort_rows(merged, None, bool(descending), given, "merge")
+        sort_rows(merged, None, bool(descending), given, "merge", True)
     return parts[0].back(merged)
 
 
@@ -645,5 +654,5 @@ def sort_records(
         if out is not x:
             records[...] = array
     with _given(devices, threads, memory, progress) as given:
-        _core.sort_records(records, record_bytes, keys, bool(descending), given)
+        _core.sort_records(records, record_bytes, keys, bool(descending), given, out is None)
     return records if out is None else out

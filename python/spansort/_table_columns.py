@@ -75,6 +75,14 @@ def order_of(
         return _core.order_of_columns(columns, num_rows, given)
 
 
+def is_only_key(arrays: Mapping[str, Array], names: Sequence[str]) -> bool:
+    """Return whether the table is one column of integers, which is its key: equal rows are the same, then."""
+    if len(arrays) != 1 or list(arrays) != list(names):
+        return False
+    (array,) = arrays.values()
+    return type(array) is np.ndarray and array.ndim == 1 and array.dtype.kind in "biu" and array.dtype.isnative
+
+
 def taken(arrays: Mapping[str, Array], rows: Array, threads: int) -> dict[str, Array]:
     """Return the rows of all columns."""
 

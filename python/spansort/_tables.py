@@ -11,6 +11,7 @@ import numpy as np
 from . import _core, _table_columns
 from ._arrays import Array
 from ._options import Path, Progress, Size, options
+from ._sort import sort
 from ._table_stream import TableStream, sorted_stream
 
 
@@ -296,6 +297,12 @@ def sort_table(
             raise ValueError("sort_table: tmp: the arrays of a dict are in memory, and stay there")
         arrays = _table_columns.arrays_of(data, "sort_table")
         names = [column.name for column in columns]
+        if _table_columns.is_only_key(arrays, names):
+            reverse = columns[0].descending
+            return {
+                names[0]: sort(arrays[names[0]], descending=reverse, devices=devices, threads=threads, memory=memory,
+                               progress=progress)
+            }  # fmt: skip
         order = _table_columns.order_of(arrays, names, keys, "sort_table", devices, threads, memory, progress)
         return _table_columns.taken(arrays, order, threads)
     if memory is not None:

@@ -4,6 +4,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <spansort/abandon.hpp>
 #include <utility>
 
 namespace python {
@@ -21,8 +22,12 @@ bool interruption::ask(std::string_view phase, double fraction) {
   }
 }
 
-spansort::progress_callback interruption::callback() {
-  return [this](const spansort::progress& state) { return ask(state.phase, state.fraction); };
+spansort::progress_callback interruption::callback(when_cancelled arrays) {
+  return [this, arrays](const spansort::progress& state) {
+    if (ask(state.phase, state.fraction)) return true;
+    if (arrays == when_cancelled::disposed) throw spansort::abandoned("cancelled; the copy is thrown away");
+    return false;
+  };
 }
 
 void interruption::raise_error() {

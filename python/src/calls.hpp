@@ -16,6 +16,12 @@ namespace python {
 /// in the library, which knows no progress.
 inline constexpr std::uint64_t most_short_bytes = std::uint64_t{4} << 20;
 
+/// What becomes of an array that is sorted in place when its sort is cancelled.
+enum class when_cancelled : std::uint8_t {
+  kept,     ///< it is as it was: a sort that overwrites it already runs to its end
+  disposed  ///< nobody will see it: it is a copy, and its sort ends at once
+};
+
 /// Options that sorts of arrays and files share.
 struct call_options {
   spansort::sort_options sorting = {};
@@ -31,7 +37,7 @@ class interruption {
   [[nodiscard]] bool has_function() const { return !progress_.is_none(); }
   /// Returns whether to go on. Called without the interpreter's lock.
   bool ask(std::string_view phase, double fraction);
-  [[nodiscard]] spansort::progress_callback callback();
+  [[nodiscard]] spansort::progress_callback callback(when_cancelled arrays);
   /// Raises what Python raised.
   void raise_error();
 
@@ -42,11 +48,11 @@ class interruption {
 
 /// Runs work(options) without the interpreter's lock. `is_long`: signals interrupt it.
 template <class Work>
-void run_unlocked(const call_options* given, bool is_long, Work work) {
+void run_unlocked(const call_options* given, bool is_long, Work work, when_cancelled arrays = when_cancelled::kept) {
   interruption asking(given == nullptr ? nb::none() : given->progress);
   spansort::sort_options options;
   if (given != nullptr) options = given->sorting;
-  if (is_long || asking.has_function()) options.on_progress = asking.callback();
+  if (is_long || asking.has_function()) options.on_progress = asking.callback(arrays);
   bool is_cancelled = false;
   {
     const nb::gil_scoped_release unlocked;

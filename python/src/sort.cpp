@@ -21,16 +21,26 @@ using spansort::direction;
 // A call below this size keeps the interpreter's lock, for giving it away and back costs as much as such a sort.
 constexpr std::uint64_t least_unlocked_bytes = 4096;
 
-bool is_small(const array_memory& memory) { return memory.size_bytes() < least_unlocked_bytes; }
-bool is_long(const array_memory& memory) { return memory.size_bytes() > most_short_bytes; }
+bool is_small(std::uint64_t moved_bytes) { return moved_bytes < least_unlocked_bytes; }
+bool is_small(const array_memory& memory) { return is_small(memory.size_bytes()); }
+bool is_long(std::uint64_t moved_bytes) { return moved_bytes > most_short_bytes; }
+bool is_long(const array_memory& memory) { return is_long(memory.size_bytes()); }
+/// Returns whether pairs are. Those of narrow values keep the way of small arrays, which the size of the keys decides.
+bool are_long(const array_memory& keys, std::uint64_t value_bytes) {
+  constexpr std::uint64_t most_travelling_bytes = 16;
+  return is_long(keys) || (value_bytes > most_travelling_bytes && is_long(keys.num_elements * value_bytes));
+}
+when_cancelled rule_of(bool is_disposable) { return is_disposable ? when_cancelled::disposed : when_cancelled::kept; }
 
 /// Runs work(row index, options) for every row; signals interrupt between rows, too.
-void for_each_row(const array_memory& memory, const call_options* given, const row_work& work) {
-  run_unlocked(given, is_long(memory),
-               [&](const spansort::sort_options& options) { for_all_rows(memory, options, work); });
+void for_each_row(const array_memory& memory, const call_options* given, const row_work& work,
+                  when_cancelled arrays = when_cancelled::kept) {
+  run_unlocked(
+      given, is_long(memory), [&](const spansort::sort_options& options) { for_all_rows(memory, options, work); },
+      arrays);
 }
 
-void sort_array(const array_keys& keys, bool descending, const call_options* given) {
+void sort_array(const array_keys& keys, bool descending, const call_options* given, when_cancelled arrays) {
   const direction d = direction_of(descending);
   if (given == nullptr && is_small(keys.memory)) {
     for (std::uint64_t row = 0; row < keys.memory.num_rows(); ++row) {
@@ -39,10 +49,13 @@ void sort_array(const array_keys& keys, bool descending, const call_options* giv
     }
     return;
   }
-  for_each_row(keys.memory, given, [&](std::uint64_t row, const spansort::sort_options& options) {
-    spansort::sort(keys.row(row), d, options);
-    put_nat_last(keys, keys.row(row), d);
-  });
+  for_each_row(
+      keys.memory, given,
+      [&](std::uint64_t row, const spansort::sort_options& options) {
+        spansort::sort(keys.row(row), d, options);
+        put_nat_last(keys, keys.row(row), d);
+      },
+      arrays);
 }
 
 void order_array(const array_keys& keys, std::int64_t* order, bool descending, const call_options* given) {
@@ -67,7 +80,7 @@ nb::object sorted_copy(nb::handle array, bool descending) {
   if (!keys) return nb::none();
   nb::object copy = copy_of(array);
   keys->memory.data = data_of(copy);
-  sort_array(*keys, descending, nullptr);
+  sort_array(*keys, descending, nullptr, when_cancelled::disposed);
   return copy;
 }
 
@@ -79,8 +92,9 @@ nb::object stable_order(nb::handle array, bool descending) {
   return order;
 }
 
-void sort_rows(nb::handle array, int type, bool has_nat, bool descending, const call_options* options) {
-  sort_array(keys_of(writeable(array), type, has_nat), descending, options);
+void sort_rows(nb::handle array, int type, bool has_nat, bool descending, const call_options* options,
+               bool is_disposable) {
+  sort_array(keys_of(writeable(array), type, has_nat), descending, options, rule_of(is_disposable));
 }
 
 void order_rows(nb::handle array, int type, bool has_nat, nb::handle order, bool descending,
@@ -90,14 +104,17 @@ void order_rows(nb::handle array, int type, bool has_nat, nb::handle order, bool
 }
 
 void sort_pairs(nb::handle key_array, int type, bool has_nat, nb::handle value_array, bool descending,
-                const call_options* given) {
+                const call_options* given, bool is_disposable) {
   const array_keys keys = keys_of(writeable(key_array), type, has_nat);
   const array_values values = values_of(writeable(value_array), keys);
   const direction d = direction_of(descending);
-  run_unlocked(given, is_long(keys.memory), [&](const spansort::sort_options& options) {
-    spansort::sort_pairs(keys.all(), values.data, values.value_bytes, d, options);
-    put_nat_pairs_last(keys, values.data, values.value_bytes, d);
-  });
+  run_unlocked(
+      given, are_long(keys.memory, values.value_bytes),
+      [&](const spansort::sort_options& options) {
+        spansort::sort_pairs(keys.all(), values.data, values.value_bytes, d, options);
+        put_nat_pairs_last(keys, values.data, values.value_bytes, d);
+      },
+      rule_of(is_disposable));
 }
 
 nb::object sorted_pairs(nb::handle key_array, nb::handle value_array, bool descending) {
@@ -116,23 +133,26 @@ nb::object sorted_pairs(nb::handle key_array, nb::handle value_array, bool desce
     spansort::sort_pairs(moved.all(), moved_values, value_bytes, d, options);
     put_nat_pairs_last(moved, moved_values, value_bytes, d);
   };
-  if (is_small(moved.memory)) {
+  if (is_small(moved.memory.size_bytes() + values->size_bytes())) {
     sort({});
   } else {
-    run_unlocked(nullptr, is_long(moved.memory), sort);
+    run_unlocked(nullptr, are_long(moved.memory, value_bytes), sort, when_cancelled::disposed);
   }
   return nb::make_tuple(new_keys, new_values);
 }
 
 void sort_records(nb::handle array, std::uint64_t record_bytes, const std::string& fields, bool descending,
-                  const call_options* given) {
+                  const call_options* given, bool is_disposable) {
   const array_memory memory = writeable(array);
   const std::uint64_t bytes = memory.num_elements * memory.element_bytes;
   const spansort::record_format format = spansort::parse_record_format(record_bytes, fields);
   if (bytes % record_bytes != 0) throw nb::value_error("the array does not hold whole records");
-  run_unlocked(given, is_long(memory), [&](const spansort::sort_options& options) {
-    spansort::sort_records(memory.data, bytes / record_bytes, format, direction_of(descending), options);
-  });
+  run_unlocked(
+      given, is_long(memory),
+      [&](const spansort::sort_options& options) {
+        spansort::sort_records(memory.data, bytes / record_bytes, format, direction_of(descending), options);
+      },
+      rule_of(is_disposable));
 }
 
 void take(nb::handle elements, nb::handle indices, int index_type, nb::handle destination, unsigned threads) {
@@ -146,8 +166,11 @@ void take(nb::handle elements, nb::handle indices, int index_type, nb::handle de
     throw nb::value_error("as many places as indices are expected in the destination");
   }
   if (row_bytes == 0) return;
-  const nb::gil_scoped_release unlocked;
-  spansort::take_elements(from.data, num_rows, row_bytes, wanted.all(), to.data, {.threads = threads});
+  const std::uint64_t moved_bytes = wanted.memory.size_bytes() + wanted.memory.num_elements * row_bytes;
+  run_unlocked(nullptr, is_long(moved_bytes), [&](const spansort::sort_options& options) {
+    spansort::take_elements(from.data, num_rows, row_bytes, wanted.all(), to.data,
+                            {.threads = threads, .on_progress = options.on_progress});
+  });
 }
 
 nb::object taken_copy(nb::handle elements, nb::handle indices) {
@@ -157,14 +180,15 @@ nb::object taken_copy(nb::handle elements, nb::handle indices) {
   if (!wanted || wanted->has_nat || !has_one_axis(indices)) return nb::none();
   if (wanted->type < spansort::key_type::u32 || wanted->type > spansort::key_type::i64) return nb::none();
   nb::object taken = new_elements_like(elements, wanted->memory.num_elements);
-  const auto copy = [&] {
-    spansort::take_elements(from->data, from->num_elements, from->element_bytes, wanted->all(), data_of(taken));
+  const auto copy = [&](const spansort::sort_options& options) {
+    spansort::take_elements(from->data, from->num_elements, from->element_bytes, wanted->all(), data_of(taken),
+                            {.on_progress = options.on_progress});
   };
-  if (is_small(wanted->memory)) {
-    copy();
+  const std::uint64_t moved_bytes = wanted->memory.num_elements * (wanted->memory.element_bytes + from->element_bytes);
+  if (is_small(moved_bytes)) {
+    copy({});
   } else {
-    const nb::gil_scoped_release unlocked;
-    copy();
+    run_unlocked(nullptr, is_long(moved_bytes), copy);
   }
   return taken;
 }
@@ -182,14 +206,14 @@ void define_sorts(nb::module_& module) {
   module.def("sorted_copy", &sorted_copy, nb::arg("array"), nb::arg("descending"));
   module.def("stable_order", &stable_order, nb::arg("array"), nb::arg("descending"));
   module.def("sort_rows", &sort_rows, nb::arg("array"), nb::arg("type"), nb::arg("has_nat"), nb::arg("descending"),
-             nb::arg("options").none());
+             nb::arg("options").none(), nb::arg("is_disposable"));
   module.def("order_rows", &order_rows, nb::arg("array"), nb::arg("type"), nb::arg("has_nat"), nb::arg("order"),
              nb::arg("descending"), nb::arg("options").none());
   module.def("sort_pairs", &sort_pairs, nb::arg("keys"), nb::arg("type"), nb::arg("has_nat"), nb::arg("values"),
-             nb::arg("descending"), nb::arg("options").none());
+             nb::arg("descending"), nb::arg("options").none(), nb::arg("is_disposable"));
   module.def("sorted_pairs", &sorted_pairs, nb::arg("keys"), nb::arg("values"), nb::arg("descending"));
   module.def("sort_records", &sort_records, nb::arg("array"), nb::arg("record_bytes"), nb::arg("fields"),
-             nb::arg("descending"), nb::arg("options").none());
+             nb::arg("descending"), nb::arg("options").none(), nb::arg("is_disposable"));
   module.def("take", &take, nb::arg("elements"), nb::arg("indices"), nb::arg("index_type"), nb::arg("destination"),
              nb::arg("threads"));
   module.def("taken_copy", &taken_copy, nb::arg("elements"), nb::arg("indices"));

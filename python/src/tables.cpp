@@ -108,8 +108,13 @@ spansort::arrow_table sorted(const spansort::arrow_table& table, const std::vect
 spansort::arrow_table taken(const spansort::arrow_table& table, nb::handle indices, unsigned threads) {
   const array_memory memory = readable(indices);
   if (memory.element_bytes != sizeof(std::uint64_t)) throw nb::type_error("take: indices of 64 bits are expected");
-  const nb::gil_scoped_release unlocked;
-  return table.take({reinterpret_cast<const std::uint64_t*>(memory.data), memory.num_elements}, {.threads = threads});
+  std::optional<spansort::arrow_table> result;
+  // Rows may be few and wide: asking costs nothing beside the columns' memory.
+  run_unlocked(nullptr, true, [&](const spansort::sort_options& options) {
+    result = table.take({reinterpret_cast<const std::uint64_t*>(memory.data), memory.num_elements},
+                        {.threads = threads, .on_progress = options.on_progress});
+  });
+  return *result;
 }
 
 template <class E>

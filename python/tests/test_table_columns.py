@@ -78,3 +78,13 @@ def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="tmp"):
         spansort.sort_table(table, "a", tmp="/tmp")
     assert spansort.sort_table({}, []) == {}
+
+
+@pytest.mark.parametrize("dtype", ["bool", "i1", "u2", "i4", "u8"])
+def test_a_column_that_is_the_whole_table(dtype: str) -> None:
+    column = np.random.default_rng([SEED, 32]).integers(0, 100, 3000).astype(dtype)
+    for descending in (False, True):
+        found = spansort.sort_table({"x": column}, "x", descending=descending)
+        expected = np.sort(column)[::-1] if descending else np.sort(column)
+        assert list(found) == ["x"] and found["x"].dtype == column.dtype and np.array_equal(found["x"], expected)
+    assert np.array_equal(spansort.sort_table({"x": column}, [("x", "desc"), "x"])["x"], np.sort(column)[::-1])

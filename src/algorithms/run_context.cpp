@@ -7,6 +7,7 @@
 
 #include "base/said_of_done.hpp"
 #include "device/exchange_work.hpp"
+#include "spansort/abandon.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::algorithms {
@@ -122,7 +123,10 @@ void run_context::watch_queues(std::string_view phase, double fraction, std::uin
   }
 }
 
-void run_context::begin() {
+void run_context::begin(const problem& sort) {
+  is_disposable_ = sort.is_disposable;
+  // Other processes would wait for this one, and a flow has taken records away.
+  heeds_abandoned_ = sort.others == nullptr && sort.flow == nullptr;
   report_progress("start", 0);
   throw_if_cancelled();
 }
@@ -140,7 +144,8 @@ void run_context::finish() {
 }
 
 void run_context::throw_if_cancelled() {
-  if (!can_cancel_ || !monitor_.stop_requested.load(std::memory_order_relaxed)) return;
+  const bool can_stop = can_cancel_ || monitor_.abandon_requested.load(std::memory_order_relaxed);
+  if (!can_stop || !monitor_.stop_requested.load(std::memory_order_relaxed)) return;
   if (callback_failure_ != nullptr) std::rethrow_exception(callback_failure_);
   throw cancelled("cancelled by the progress callback; the input is untouched");
 }
@@ -187,13 +192,19 @@ void run_context::report_progress(std::string_view phase, double fraction) noexc
   fraction_ = std::max(fraction_, std::min(1.0, fraction));
   if (!options_.on_progress || callback_failure_ != nullptr) return;
   bool go_on = false;
+  bool is_abandoned = is_disposable_;
   try {
     go_on = options_.on_progress({phase, fraction_});
+  } catch (const abandoned&) {
+    callback_failure_ = std::current_exception();
+    is_abandoned = is_abandoned || heeds_abandoned_;
   } catch (...) {
     // Queues may be at work on memory of ours: a callback that throws cancels, and its exception follows then.
     callback_failure_ = std::current_exception();
   }
-  if (!go_on && can_cancel_) monitor_.stop_requested.store(true, std::memory_order_relaxed);
+  if (go_on) return;
+  if (is_abandoned) monitor_.abandon_requested.store(true, std::memory_order_relaxed);
+  if (is_abandoned || can_cancel_) monitor_.stop_requested.store(true, std::memory_order_relaxed);
 }
 
 void run_context::note_host_work(std::string_view name, std::uint64_t bytes_moved, std::int64_t begin_ns) {

@@ -16,6 +16,7 @@
 #include "algorithms/rank.hpp"
 #include "algorithms/sort_settings.hpp"
 #include "algorithms/workspace.hpp"
+#include "base/call_watch.hpp"
 #include "base/record_flow.hpp"
 #include "device/device.hpp"
 #include "device/steady_clock.hpp"
@@ -45,6 +46,8 @@ struct problem {
   const cluster_sort* others = nullptr;
   /// The flow of records that come and go while they are sorted; null: they are there, and stay.
   base::record_flow* flow = nullptr;
+  /// Nobody wants the arrays of a sort that is cancelled: it can be cancelled to its end.
+  bool is_disposable = false;
 
   [[nodiscard]] bool is_resident() const noexcept { return std::holds_alternative<resident_input>(input); }
   /// The records of an input in host memory.
@@ -121,8 +124,8 @@ class run_context {
   /// Waits until all queues are empty; failures have been thrown already, or something graver is on its way.
   void drain() noexcept;
 
-  /// Calls the callback for the first time, before any work; it may cancel.
-  void begin();
+  /// Calls the callback for the first time, before any work on `sort`; it may cancel.
+  void begin(const problem& sort);
 
   /// The result is in place: the last call of the callback, whose exception surfaces here if it could not before.
   void finish();
@@ -138,9 +141,14 @@ class run_context {
   /// Every rank's exchanges wait for what is now queued as every other rank's exchanges.
   void join_exchanges();
 
-  /// Commits to the result: from here on the caller's arrays are overwritten, and nothing can be cancelled.
+  /// Commits to the result: from here on the caller's arrays are overwritten, and only what nobody wants is cancelled.
   void commit() noexcept { can_cancel_ = false; }
   [[nodiscard]] bool output_has_begun() const noexcept { return !can_cancel_; }
+  /// Says how the caller is asked while the host itself works, as `place_values` of run_reported() does.
+  [[nodiscard]] base::stop_rule stop_rule() const noexcept {
+    if (callback_failure_ != nullptr) return base::stop_rule::unasked;
+    return is_disposable_ ? base::stop_rule::at_once : base::stop_rule::when_abandoned;
+  }
 
   /// Calls queue_all(), which queues work that overwrites the caller's arrays, says so by commit(), and does not wait
   /// for it. Where queues can hold work back and queue_all() throws, nothing of it has been done.
@@ -192,6 +200,8 @@ class run_context {
   std::vector<whole_part> parts_;        ///< with room for one a rank
   double fraction_ = 0;
   bool can_cancel_ = true;
+  bool is_disposable_ = false;  ///< as in `problem`
+  bool heeds_abandoned_ = false;
 };
 
 /// What a driver needs, and where: reserved before it starts.

@@ -14,11 +14,18 @@
 
 namespace spansort::base {
 
+inline constexpr std::uint64_t most_block_elements = std::uint64_t{1} << 14;
+
+/// Returns how many elements of so many bytes make a block: of wide ones fewer, so that all threads find some.
+[[nodiscard]] constexpr std::uint64_t block_elements(std::uint64_t element_bytes) noexcept {
+  constexpr std::uint64_t block_bytes = std::uint64_t{256} << 10;
+  return std::clamp<std::uint64_t>(block_bytes / std::max<std::uint64_t>(element_bytes, 1), 1, most_block_elements);
+}
+
 /// Calls body(begin, end) for blocks of [0, count), once for each, in any order; what it throws surfaces, and nothing
-/// else: blocks that no task can be made for are the calling thread's.
+/// else: blocks that no task can be made for are the calling thread's. A block has up to `grain` elements.
 template <class Body>
-void for_blocks(std::uint64_t count, const Body& body) {
-  constexpr std::uint64_t grain = std::uint64_t{1} << 14;
+void for_blocks(std::uint64_t count, const Body& body, std::uint64_t grain = most_block_elements) {
   if (count <= grain) {
     if (count != 0) body(std::uint64_t{0}, count);
     return;

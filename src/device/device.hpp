@@ -219,6 +219,8 @@ struct partition_advice {
 struct monitor {
   std::atomic<std::uint64_t> work_done{0};  ///< record moves and counts finished, in keys
   std::atomic<bool> stop_requested{false};  ///< polled by long work that has not yet overwritten its source
+  /// Polled by all work, where nobody wants the arrays any more: their contents are then undefined.
+  std::atomic<bool> abandon_requested{false};
   // Set before queues are told of the monitor.
   bool wants_progress = true;    ///< queues count in work_done
   bool wants_intervals = false;  ///< queues take the time of their work

@@ -32,14 +32,15 @@ using clock = std::chrono::steady_clock;
 /// One file operation of all node ranks.
 class shared_files {
  public:
-  shared_files(session::state& session, std::string_view operation, const std::string& input, const std::string& output,
-               const file_options& file)
+  /// A null `report`: nobody wants to know of it.
+  shared_files(session::state& session, sort_report* report, std::string_view operation, const std::string& input,
+               const std::string& output, const file_options& file)
       : session_(session),
         input_(input),
         output_(output),
         file_(file),
         to_{.is_synced = file.sync, .on_temporary = file.on_temporary},
-        report_(session.given.report, operation) {}
+        report_(report, operation) {}
 
   /// Finds out what the files are. Returns whether every node rank has room for its share of the keys, the workspace of
   /// records with `value_bytes` more, and `other_bytes(type)` a key.
@@ -100,6 +101,27 @@ class shared_files {
 
   [[nodiscard]] std::uint64_t num_keys() const noexcept { return num_keys_; }
 
+  /// Collective. The plan of a sort in memory.
+  cluster_file_plan plan(files::element_outcome outcome) {
+    const std::uint64_t num_ranks = session_.group->num_nodes();
+    const std::uint64_t count = num_keys_here();
+    const bool is_of_indices = outcome == files::element_outcome::indices;
+    const std::uint64_t key_bytes = size_bytes(to_.layout.type);
+    const std::uint64_t element_bytes = key_bytes + (is_of_indices ? sizeof(std::uint64_t) : 0);
+    files::key_layout output = to_.layout;
+    if (is_of_indices) output.type = key_type::i64;
+    cluster_file_plan plan{.here = {.num_elements = count,
+                                    .element_bytes = element_bytes,
+                                    .ceiling_bytes = limit_bytes(),
+                                    .memory_bytes = count * bytes_per_key(to_.layout.type),
+                                    .chunk_elements = count,
+                                    .output_bytes = files::file_bytes(output, num_keys_)},
+                           .num_elements = num_keys_,
+                           .read_bytes = count * key_bytes,
+                           .sent_bytes = count * element_bytes / num_ranks * (num_ranks - 1)};
+    return sum_of_plans(session_, std::move(plan));
+  }
+
  private:
   [[nodiscard]] std::uint64_t first_key() const {
     return base::share_begin(num_keys_, session_.group->num_nodes(), session_.group->node_rank());
@@ -110,11 +132,15 @@ class shared_files {
   [[nodiscard]] bool has_room(key_type type) const {
     const std::uint64_t in_tests = session_.sort_settings.hooks.file_chunk_elements;
     if (in_tests != 0 && num_keys_here() > in_tests) return false;
-    const std::uint64_t per_key = size_bytes(type) + memory_.workspace_bytes_per_key(type);
+    return num_keys_here() <= limit_bytes() / bytes_per_key(type);
+  }
+  [[nodiscard]] std::uint64_t bytes_per_key(key_type type) const {
+    return size_bytes(type) + memory_.workspace_bytes_per_key(type);
+  }
+  [[nodiscard]] std::uint64_t limit_bytes() const {
     // The other node ranks of this machine take as much from the same memory.
     const std::uint64_t available = base::available_memory_bytes() / session_.num_sharing;
-    const std::uint64_t limit = memory_.limit_bytes != 0 ? std::min(memory_.limit_bytes, available) : available;
-    return num_keys_here() <= limit / per_key;
+    return memory_.limit_bytes != 0 ? std::min(memory_.limit_bytes, available) : available;
   }
 
   void add_phase(const char* name, clock::time_point begin, std::uint64_t bytes_moved) {
@@ -163,6 +189,19 @@ void withhold_if_faulty(session::state& session, const std::string& input, const
   });
 }
 
+/// Returns whether all node ranks have room to sort their shares in memory.
+bool fits_sort(shared_files& files) {
+  return files.open(0, [](key_type) { return std::uint64_t{0}; });
+}
+
+/// Returns whether they have room for the order: the result, the keys of the order, and what is fetched for
+/// verification.
+bool fits_argsort(shared_files& files, const file_options& file) {
+  return files.open(sizeof(std::uint64_t), [&](key_type type) {
+    return sizeof(std::uint64_t) + size_bytes(type) + (file.verify ? order_check_bytes(type) : 0);
+  });
+}
+
 /// Flips a bit, for verification to find.
 void corrupt(std::span<std::byte> result) {
   if (!result.empty()) result.front() ^= std::byte{1};
@@ -176,8 +215,8 @@ file_result session::sort_file(const std::string& input, const std::string& outp
   const bool descending = keys::is_descending(file.direction);
   require_available(s, file);
   if (is_of_records(file)) return sort_in_parts(s, {"sort", input, output, file, files::element_outcome::elements});
-  shared_files files(s, "sort", input, output, file);
-  if (!files.open(0, [](key_type) { return std::uint64_t{0}; }))
+  shared_files files(s, s.given.report, "sort", input, output, file);
+  if (!fits_sort(files))
     return files.finished(sort_in_parts(s, {"sort", input, output, file, files::element_outcome::elements}));
   files::loaded_keys keys = files.read();
   key_span span = keys.span();
@@ -197,12 +236,9 @@ file_result session::argsort_file(const std::string& input, const std::string& o
   const bool descending = keys::is_descending(file.direction);
   require_available(s, file);
   if (is_of_records(file)) return sort_in_parts(s, {"argsort", input, output, file, files::element_outcome::indices});
-  shared_files files(s, "argsort", input, output, file);
-  // The result, the keys of the order, and what is fetched for verification.
-  const bool fits = files.open(sizeof(std::uint64_t), [&](key_type type) {
-    return sizeof(std::uint64_t) + size_bytes(type) + (file.verify ? order_check_bytes(type) : 0);
-  });
-  if (!fits) return files.finished(sort_in_parts(s, {"argsort", input, output, file, files::element_outcome::indices}));
+  shared_files files(s, s.given.report, "argsort", input, output, file);
+  if (!fits_argsort(files, file))
+    return files.finished(sort_in_parts(s, {"argsort", input, output, file, files::element_outcome::indices}));
   const files::loaded_keys keys = files.read();
   const std::uint64_t num_keys = keys.num_keys;
   base::byte_buffer order;
@@ -224,6 +260,28 @@ file_result session::argsort_file(const std::string& input, const std::string& o
   if (file.unique && file.verify) withhold_if_faulty(s, input, find_duplicate(group, span, descending));
   const std::uint64_t num_keys_out = files.write_indices(order.bytes().first(span.num_keys * sizeof(std::uint64_t)));
   return {.type = span.type, .num_keys_in = files.num_keys(), .num_keys_out = num_keys_out, .verified = file.verify};
+}
+
+cluster_file_plan session::plan_sort_file(const std::string& input, const std::string& output,
+                                          const file_options& file) {
+  state& s = *state_;
+  require_available(s, file);
+  if (!is_of_records(file)) {
+    shared_files files(s, nullptr, "sort", input, output, file);
+    if (fits_sort(files)) return files.plan(files::element_outcome::elements);
+  }
+  return plan_sort_in_parts(s, {"sort", input, output, file, files::element_outcome::elements});
+}
+
+cluster_file_plan session::plan_argsort_file(const std::string& input, const std::string& output,
+                                             const file_options& file) {
+  state& s = *state_;
+  require_available(s, file);
+  if (!is_of_records(file)) {
+    shared_files files(s, nullptr, "argsort", input, output, file);
+    if (fits_argsort(files, file)) return files.plan(files::element_outcome::indices);
+  }
+  return plan_sort_in_parts(s, {"argsort", input, output, file, files::element_outcome::indices});
 }
 
 }  // namespace spansort::mpi

@@ -5,17 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/math.hpp"
 #include "base/shares.hpp"
-#include "base/threads.hpp"
 #include "files/external/spill_store.hpp"
 #include "keys/codec.hpp"
 #include "mpi/external/cluster_sort_in_parts.hpp"
@@ -30,13 +26,6 @@ namespace spansort::mpi {
 namespace {
 
 using clock = std::chrono::steady_clock;
-
-/// A size of 0 may be true or unknown; reading tells.
-bool is_empty_file(const std::string& path) {
-  std::error_code unknown;
-  return std::filesystem::is_regular_file(path, unknown) &&
-         std::ifstream(path).peek() == std::ifstream::traits_type::eof();
-}
 
 /// One file on its way through all node ranks.
 class sort_of_parts {
@@ -65,11 +54,7 @@ class sort_of_parts {
  private:
   void open() {
     const file_options& file = request_.file;
-    elements_ = files::open_elements(request_.input, request_.output, file, request_.outcome);
-    if (!elements_->num_elements() && !is_empty_file(request_.input)) {
-      throw invalid_argument(
-          fmt::format("{}: over MPI only regular files are read, in parts; this is a stream", request_.input));
-    }
+    elements_ = open_input_of_parts(request_);
     target_ = find_shared_output(request_.output);
     form_ = elements_->form();
     num_elements_ = elements_->num_elements().value_or(0);
@@ -80,10 +65,7 @@ class sort_of_parts {
     source_ = elements_->take_source({.keeps_page_cache = false, .share = files::element_share{first(), count()}});
   }
 
-  [[nodiscard]] unsigned threads() const {
-    if (session_.given.threads != 0) return session_.given.threads;
-    return std::max(base::num_processors() / session_.num_sharing, 1U);
-  }
+  [[nodiscard]] unsigned threads() const { return threads_of_parts(session_); }
   [[nodiscard]] std::uint64_t first() const {
     return base::share_begin(num_elements_, session_.group->num_nodes(), session_.group->node_rank());
   }

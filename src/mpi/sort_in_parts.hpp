@@ -2,6 +2,7 @@
 // A file that the memory of all node ranks does not hold, sorted by all of them through temporary files.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,19 @@ struct parts_request {
 /// another.
 void require_same_request(session::state& session, const std::string& input, const std::string& output,
                           const file_options& file);
+
+/// Collective. Opens the input, as a regular file of elements. Throws invalid_argument for a stream.
+[[nodiscard]] std::unique_ptr<files::element_kind> open_input_of_parts(const parts_request& request);
+
+/// Collective. Says what sort_in_parts() would do.
+[[nodiscard]] cluster_file_plan plan_sort_in_parts(session::state& session, const parts_request& request);
+
+/// Collective. Returns the plan of all node ranks. `mine` says of this one alone what `here` is and how many bytes it
+/// reads and sends; its other sums and the greatest memory are filled in from all of them.
+[[nodiscard]] cluster_file_plan sum_of_plans(session::state& session, cluster_file_plan mine);
+
+/// Returns the threads that sort on this node rank.
+[[nodiscard]] unsigned threads_of_parts(const session::state& session);
 
 /// Collective. Sorts the file as session::sort_file() and session::argsort_file() say.
 file_result sort_in_parts(session::state& session, const parts_request& request);

@@ -23,9 +23,11 @@ struct stripe {
 
 /// Gathers one stripe by way of `room`, `width` bytes a record.
 template <class Index>
-void gather_stripe(std::byte* records, const stripe& s, std::span<const Index> indices, std::byte* room) {
+void gather_stripe(std::byte* records, const stripe& s, std::span<const Index> indices, std::byte* room,
+                   const base::call_watch& watch) {
   std::byte* const columns = records + s.first;
-  base::for_blocks(indices.size(), [&](std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t grain = base::block_elements(s.width);
+  const auto gather = [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       // The order is random, so every record is a miss that nothing else announces.
       const std::uint64_t ahead = std::min(i + lookahead_records, end - 1);
@@ -33,12 +35,14 @@ void gather_stripe(std::byte* records, const stripe& s, std::span<const Index> i
       __builtin_prefetch(columns + indices[ahead] * s.record_bytes + s.width - 1);
       std::memcpy(room + i * s.width, columns + indices[i] * s.record_bytes, s.width);
     }
-  });
-  base::for_blocks(indices.size(), [&](std::uint64_t begin, std::uint64_t end) {
+  };
+  const auto put_back = [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       std::memcpy(columns + i * s.record_bytes, room + i * s.width, s.width);
     }
-  });
+  };
+  base::for_blocks(indices.size(), watch, gather, grain);
+  base::for_blocks(indices.size(), watch, put_back, grain);
 }
 
 template <class Index>
@@ -50,11 +54,12 @@ bool is_in_place(std::span<const Index> indices) {
 }
 
 template <class Index>
-void gather_stripes(std::byte* records, std::uint64_t record_bytes, std::span<const Index> indices, std::byte* room) {
+void gather_stripes(std::byte* records, std::uint64_t record_bytes, std::span<const Index> indices, std::byte* room,
+                    const base::call_watch& watch) {
   if (is_in_place(indices)) return;
   const std::uint64_t widest = stripe_bytes(record_bytes);
   for (std::uint64_t first = 0; first < record_bytes; first += widest) {
-    gather_stripe(records, {record_bytes, first, std::min(widest, record_bytes - first)}, indices, room);
+    gather_stripe(records, {record_bytes, first, std::min(widest, record_bytes - first)}, indices, room, watch);
   }
 }
 
@@ -69,12 +74,12 @@ std::uint64_t stripe_bytes(std::uint64_t record_bytes) noexcept {
 }
 
 void gather_in_place(std::byte* records, std::uint64_t record_bytes, std::span<const std::uint32_t> indices,
-                     std::byte* room) {
-  gather_stripes(records, record_bytes, indices, room);
+                     std::byte* room, const base::call_watch& watch) {
+  gather_stripes(records, record_bytes, indices, room, watch);
 }
 void gather_in_place(std::byte* records, std::uint64_t record_bytes, std::span<const std::uint64_t> indices,
-                     std::byte* room) {
-  gather_stripes(records, record_bytes, indices, room);
+                     std::byte* room, const base::call_watch& watch) {
+  gather_stripes(records, record_bytes, indices, room, watch);
 }
 
 }  // namespace spansort::records

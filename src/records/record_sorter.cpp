@@ -60,14 +60,18 @@ void record_sorter::sort_with(std::byte* records, std::uint64_t num_records, con
   words_.make_room(num_records * std::max(word_bytes, stripe_bytes(record_bytes)));
   indices_.make_room(num_records * sizeof(Index));
   const std::span<Index> indices = as_span<Index>(indices_, num_records);
+  const base::call_watch watch(options_.on_progress);
   sorting::sort_by_groups({.keys = words_of_records(codec_, records),
                            .words = as_span<std::uint64_t>(words_, num_records),
                            .words_sorter = words_sorter_,
                            .small_group = small_group_,
+                           .watch = watch,
                            .on_first_sorted = steps.on_first_sorted},
                           indices);
   if (steps.on_ordered) steps.on_ordered();
-  gather_in_place(records, record_bytes, indices, words_.data());
+  const base::call_watch late(options_.on_progress, "gather", 1, base::stop_rule::when_abandoned);
+  gather_in_place(records, record_bytes, indices, words_.data(), late);
+  late.raise_late();
 }
 
 base::memory_formula record_sorter::memory() const {

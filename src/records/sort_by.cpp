@@ -13,6 +13,7 @@
 #include "base/threads.hpp"
 #include "records/gather_in_place.hpp"
 #include "records/projected_keys.hpp"
+#include "sort/flowing_calls.hpp"
 #include "sort/sort_observer.hpp"
 #include "sort/values.hpp"
 #include "spansort/errors.hpp"
@@ -64,14 +65,16 @@ void sort_travelling(const order_job& job, void* elements, std::uint64_t element
 /// Writes the order into `indices`. `words` are as many, of word_bytes().
 template <std::unsigned_integral Index>
 void order(const order_job& job, base::byte_buffer& words, std::span<Index> indices, sorter& words_sorter,
-           const sorting::order_steps& steps) {
+           const progress_callback& on_progress, const sorting::order_steps& steps) {
   if (!job.keys.fit_one_word()) {
     return sorting::sort_by_groups({.keys = job.keys,
                                     .words = {reinterpret_cast<std::uint64_t*>(words.data()), job.num_elements},
                                     .words_sorter = words_sorter,
+                                    .watch = base::call_watch(on_progress),
                                     .on_first_sorted = steps.on_first_sorted},
                                    indices);
   }
+  sorting::flowing_calls::dispose(words_sorter);
   job.keys.write_words(job.num_elements, words.data());
   sorting::write_indices(indices.data(), sizeof(Index), indices.size());
   words_sorter.sort_pairs({job.keys.word_type(), words.data(), job.num_elements}, indices.data(), sizeof(Index));
@@ -84,15 +87,18 @@ void sort_with_indices(const order_job& job, std::byte* elements, std::uint64_t 
       bytes_of(job.num_elements, std::max(job.word_bytes(), records::stripe_bytes(element_bytes)));
   const std::uint64_t indices_bytes = bytes_of(job.num_elements, sizeof(Index));
   sorting::sort_observer observer(job.options);
-  sorter words_sorter(less_memory(job, observer.observed(job.options), words_bytes + indices_bytes));
+  const sort_options observed = less_memory(job, observer.observed(job.options), words_bytes + indices_bytes);
+  sorter words_sorter(observed);
   base::byte_buffer words(words_bytes);
   base::byte_buffer index_buffer(indices_bytes);
   const std::span<Index> indices(reinterpret_cast<Index*>(index_buffer.data()), job.num_elements);
 
   const sorting::order_steps steps = observer.steps();
-  order(job, words, indices, words_sorter, steps);
+  order(job, words, indices, words_sorter, observed.on_progress, steps);
   steps.on_ordered();
-  records::gather_in_place(elements, element_bytes, indices, words.data());
+  const base::call_watch late(observed.on_progress, "gather", 1, base::stop_rule::when_abandoned);
+  records::gather_in_place(elements, element_bytes, indices, words.data(), late);
+  late.raise_late();
   observer.finish({.operation = "sort_by",
                    .elements = job.description(),
                    .num_elements = job.num_elements,
@@ -104,10 +110,12 @@ template <std::unsigned_integral Index>
 void argsort_with(const order_job& job, void* indices) {
   const std::uint64_t words_bytes = bytes_of(job.num_elements, job.word_bytes());
   sorting::sort_observer observer(job.options);
-  sorter words_sorter(less_memory(job, observer.observed(job.options), words_bytes));
+  const sort_options observed = less_memory(job, observer.observed(job.options), words_bytes);
+  sorter words_sorter(observed);
   base::byte_buffer words(words_bytes);
   const sorting::order_steps steps = observer.steps();
-  order(job, words, std::span(static_cast<Index*>(indices), job.num_elements), words_sorter, steps);
+  order(job, words, std::span(static_cast<Index*>(indices), job.num_elements), words_sorter, observed.on_progress,
+        steps);
   steps.on_ordered();
   observer.finish({.operation = "argsort_by",
                    .elements = job.description(),

@@ -21,8 +21,11 @@ constinit std::atomic<double> missed_by_process_s = 0;
 double start_s(const sort_demand& sort, const machine& on) {
   if (sort.gpus_are_open) return 0;
   const double reading_s = sort.is_arriving ? static_cast<double>(sort.input_bytes) / rates.file_bytes_per_s : 0;
-  const double runtime_s = on.gpus_are_started ? 0 : std::max(0.0, rates.gpu_start_s - on.missed_s);
-  return std::max(0.0, runtime_s + gpu_open_s(sort.input_bytes) - reading_s - sort.missed_s);
+  const double open_s = gpu_open_s(sort.input_bytes);
+  if (on.gpus_are_started) return std::max(0.0, open_s - reading_s - sort.missed_s);
+  // The process has missed what the caller has, too, but for the time to open a device: both count once.
+  const double missed_s = std::max(sort.missed_s, on.missed_s + std::min(sort.missed_s, open_s));
+  return std::max(0.0, rates.gpu_start_s + open_s - reading_s - missed_s);
 }
 
 /// Returns what a sort may take of each of the first `gpus` GPUs: what the fullest of them has.
@@ -37,7 +40,10 @@ bool fits(const sort_demand& sort, const machine& on, int gpus) {
   // A GPU that holds enough of the caller's memory need not be asked, which takes longer than a small sort.
   const bool is_held =
       static_cast<double>(sort.input_bytes) <= rates.fillable_share * static_cast<double>(sort.held_gpu_bytes);
-  if (gpus == 1 && is_held && sort.device_memory_bytes == 0) return true;
+  if (gpus == 1 && is_held && sort.device_memory_bytes == 0) {
+    on.check_gpus();
+    return true;
+  }
   return static_cast<double>(sort.input_bytes) / gpus <=
          rates.fillable_share * static_cast<double>(room_bytes(sort, on, gpus));
 }
@@ -63,36 +69,12 @@ device_choice choose_gpus(const sort_demand& sort, const machine& on, double gpu
   return choice;
 }
 
-}  // namespace
-
-machine this_machine(unsigned threads) {
-  return {.num_processors = base::resolve_threads(threads),
-          .num_gpus = num_gpus,
-          .free_gpu_bytes =
-              [](int ordinal) {
-                device_set gpu;
-                gpu.gpus = {ordinal};
-                const gpu_call call(gpu, {});  // throws where the runtime is in no state to begin
-                return free_gpu_bytes(ordinal);
-              },
-          .gpus_are_started = gpus_are_started(),
-          .missed_s = missed_by_process_s.load(std::memory_order_relaxed)};
-}
-
-void remember_missed(const device_choice& followed) noexcept {
-  missed_by_process_s.fetch_add(followed.missed_with_open_s, std::memory_order_relaxed);
-}
-
-device_choice choose_devices(const device_set& asked_for, const sort_demand& sort, const machine& on) {
-  const bool names_several = !asked_for.gpus.empty() || asked_for.count > 1;
-  const bool on_calling_thread = !names_several && sort.algorithm.runs_inline && sort.num_keys <= sort.inline_keys;
-  if (!asked_for.is_auto) return {.list = asked_for, .on_calling_thread = on_calling_thread};
+device_choice choose_of_auto(const sort_demand& sort, const machine& on) {
   const double cpu_s = cpu_sort_s(sort.input_bytes, on.num_processors);
   const double trip_s = gpu_trip_s(sort.input_bytes);
   const double gpu_s = trip_s + start_s(sort, on);
   if (cpu_s <= gpu_s) {
     device_choice choice = on_cpu();
-    choice.on_calling_thread = on_calling_thread;
     choice.missed_s = std::max(0.0, cpu_s - trip_s);
     choice.missed_with_open_s = std::max(0.0, choice.missed_s - gpu_open_s(sort.input_bytes));
     return choice;
@@ -102,8 +84,42 @@ device_choice choose_devices(const device_set& asked_for, const sort_demand& sor
   try {
     return choose_gpus(sort, on, gpu_s, cpu_s);
   } catch (const error& failure) {
-    return on_cpu(std::string("on the CPU, for the GPUs could not be asked: ") + failure.what());
+    device_choice choice = on_cpu(std::string("on the CPU, for the GPUs could not be asked: ") + failure.what());
+    choice.gpus_refused = true;
+    return choice;
   }
+}
+
+}  // namespace
+
+machine this_machine(unsigned threads) {
+  return {.num_processors = base::resolve_threads(threads),
+          .num_gpus = num_gpus,
+          .check_gpus = [] { const gpu_call call(base::test_hooks{}); },
+          .free_gpu_bytes =
+              [](int ordinal) {
+                const gpu_call call(base::test_hooks{});
+                return free_gpu_bytes(ordinal);
+              },
+          .gpus_are_started = gpus_are_started(),
+          .missed_s = missed_by_process_s.load(std::memory_order_relaxed)};
+}
+
+void remember_missed(const device_choice& followed) noexcept {
+  if (followed.gpus_refused) {
+    missed_by_process_s.store(0, std::memory_order_relaxed);
+  } else {
+    missed_by_process_s.fetch_add(followed.missed_with_open_s, std::memory_order_relaxed);
+  }
+}
+
+device_choice choose_devices(const device_set& asked_for, const sort_demand& sort, const machine& on) {
+  const bool names_several = !asked_for.gpus.empty() || asked_for.count > 1;
+  const bool has_few_keys = !names_several && sort.algorithm.runs_inline && sort.num_keys <= sort.inline_keys;
+  if (!asked_for.is_auto) return {.list = asked_for, .has_few_keys = has_few_keys};
+  device_choice choice = choose_of_auto(sort, on);
+  choice.has_few_keys = has_few_keys;
+  return choice;
 }
 
 }  // namespace spansort::sorting

@@ -14,10 +14,14 @@ namespace spansort::sorting {
 
 struct device_choice {
   device_set list;
-  bool on_calling_thread = false;  ///< instead of the list: too few keys to wake others
-  std::string why = {};            ///< half a sentence; "" where nothing else was there to choose
-  double missed_s = 0;             ///< that open GPUs would have saved
-  double missed_with_open_s = 0;   ///< that GPUs would have saved which this sort had to open first
+  bool has_few_keys = false;      ///< too few to wake others, where no GPU sorts them
+  bool gpus_refused = false;      ///< they were wanted, and could not be used
+  std::string why = {};           ///< half a sentence; "" where nothing else was there to choose
+  double missed_s = 0;            ///< that open GPUs would have saved
+  double missed_with_open_s = 0;  ///< that GPUs would have saved which this sort had to open first
+
+  /// The calling thread sorts instead of the list.
+  [[nodiscard]] bool on_calling_thread() const noexcept { return has_few_keys && list.gpus.empty(); }
 };
 
 /// The choice depends on these facts.
@@ -38,7 +42,8 @@ struct sort_demand {
 struct machine {
   unsigned num_processors = 1;
   std::function<int()> num_gpus;
-  std::function<std::uint64_t(int ordinal)> free_gpu_bytes;  ///< throws where the GPU cannot be asked
+  std::function<void()> check_gpus;                          ///< throws where their runtime is in no state to begin
+  std::function<std::uint64_t(int ordinal)> free_gpu_bytes;  ///< throws so too, or where the GPU cannot be asked
   /// An earlier call of this process has started their runtime.
   bool gpus_are_started = false;
   /// GPUs would have saved this in sorts of this process before, had their runtime been started.
@@ -48,13 +53,14 @@ struct machine {
 /// The one that this process runs on. `threads` is the option of that name.
 [[nodiscard]] machine this_machine(unsigned threads);
 
-/// Adds to what this_machine() says was missed. A choice that was followed is remembered once.
+/// Adds to what this_machine() says was missed, or begins anew where GPUs refused: they are asked again once as much
+/// has been missed again. A choice that was followed is remembered once.
 void remember_missed(const device_choice& followed) noexcept;
 
 /// The calling thread for few keys, else the devices asked for; of "auto", the GPUs where the trip to them pays, else
 /// the CPU. Opening GPUs pays once the caller's sorts have missed as much as that takes, and starting the runtime once
-/// those of the process have, for they may go on: who sorts again and again waits at most twice as long as with the
-/// better choice from the beginning. A GPU that cannot be asked is no reason to fail.
+/// those of the process have, for they may go on: who sorts again and again waits about twice as long at most as with
+/// the better choice from the beginning. A GPU that cannot be asked is no reason to fail.
 [[nodiscard]] device_choice choose_devices(const device_set& asked_for, const sort_demand& sort, const machine& on);
 
 }  // namespace spansort::sorting

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of a sorter for records that come and go while they are sorted. Devices are opened and workspace is taken while
-// the first records arrive.
+// Calls of a sorter that the library alone makes. Records may come and go while they are sorted: devices are opened and
+// workspace is taken while the first of them arrive. Arrays may be the library's own, which nobody wants once the call
+// is cancelled.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,8 @@
 namespace spansort::sorting {
 
 struct flowing_calls {
+  /// Says that what this sorter sorts from now on is thrown away when a call is cancelled: it can be, to its end.
+  static void dispose(sorter& own);
   /// Sorts keys as sorter::sort() does, of which `flow` says when they are there. Throws that, too, and what the flow
   /// throws.
   static void sort(sorter& own, key_span keys, direction d, base::record_flow& flow);

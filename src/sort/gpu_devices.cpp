@@ -2,6 +2,7 @@
 #include "sort/gpu_devices.hpp"
 
 #include <fmt/format.h>
+
 #include <atomic>
 
 #include "sort/gpu_driver.hpp"

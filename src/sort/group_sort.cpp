@@ -11,6 +11,7 @@
 
 #include "base/for_blocks.hpp"
 #include "base/math.hpp"
+#include "sort/flowing_calls.hpp"
 #include "sort/values.hpp"
 
 namespace spansort::sorting {
@@ -42,7 +43,9 @@ std::uint64_t end_of_equal(std::span<const std::uint64_t> words, std::uint64_t b
 template <std::unsigned_integral Index>
 class group_sorter {
  public:
-  group_sorter(const group_sort_job& job, std::span<Index> indices) : job_(job), indices_(indices) {}
+  group_sorter(const group_sort_job& job, std::span<Index> indices) : job_(job), indices_(indices) {
+    flowing_calls::dispose(job.words_sorter);
+  }
 
   void sort_all() {
     write_indices(indices_.data(), sizeof(Index), indices_.size());
@@ -71,7 +74,7 @@ class group_sorter {
   void sort_group(const group& g, bool is_whole) {
     const std::span words = job_.words.subspan(g.begin, g.count);
     const std::span indices = indices_.subspan(g.begin, g.count);
-    base::for_blocks(g.count, [&](std::uint64_t begin, std::uint64_t end) {
+    base::for_blocks(g.count, job_.watch, [&](std::uint64_t begin, std::uint64_t end) {
       job_.keys.write_words(indices.subspan(begin, end - begin), g.step, words.subspan(begin, end - begin));
     });
     const unsigned index_bits = static_cast<unsigned>(std::bit_width(g.count));
@@ -81,12 +84,12 @@ class group_sorter {
 
   /// Sorts all words with their indices in the lowest bits: numbers alone are sorted faster than pairs.
   void sort_with_indices(unsigned index_bits) {
-    base::for_blocks(job_.words.size(), [&](std::uint64_t begin, std::uint64_t end) {
+    base::for_blocks(job_.words.size(), job_.watch, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) job_.words[i] = job_.words[i] << index_bits | i;
     });
     job_.words_sorter.sort(job_.words);
     const std::uint64_t mask = base::low_mask(index_bits);
-    base::for_blocks(job_.words.size(), [&](std::uint64_t begin, std::uint64_t end) {
+    base::for_blocks(job_.words.size(), job_.watch, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
         indices_[i] = static_cast<Index>(job_.words[i] & mask);
         job_.words[i] >>= index_bits;
@@ -98,7 +101,7 @@ class group_sorter {
   void sort_small_groups_within(const group& whole, std::vector<group>& larger) {
     const std::span<const std::uint64_t> words = job_.words.subspan(whole.begin, whole.count);
     std::mutex larger_mutex;
-    base::for_blocks(whole.count, [&](std::uint64_t block_begin, std::uint64_t block_end) {
+    base::for_blocks(whole.count, job_.watch, [&](std::uint64_t block_begin, std::uint64_t block_end) {
       // A group belongs to the block in which it begins.
       std::uint64_t begin = block_begin;
       if (begin != 0 && words[begin] == words[begin - 1]) begin = end_of_equal(words, begin);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "base/call_watch.hpp"
 #include "spansort/sort.hpp"
 
 namespace spansort::sorting {
@@ -44,8 +45,9 @@ class key_words {
 struct group_sort_job {
   const key_words& keys;
   std::span<std::uint64_t> words;  ///< one an element, overwritten
-  sorter& words_sorter;            ///< ascending
+  sorter& words_sorter;            ///< ascending; what it sorts is thrown away when the call is cancelled
   std::uint64_t small_group = default_small_group;
+  const base::call_watch& watch;  ///< asked between blocks of work
   /// Told after the sort by the first words; may throw.
   std::function<void()> on_first_sorted = {};
 };

@@ -71,7 +71,7 @@ void run_telling_state(const std::function<void()>& work, const std::function<bo
 
 void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks,
                   const algorithms::sort_settings& options, const algorithms::problem& problem, const operation& what,
-                  const std::function<void()>& place_values, sort_report& report) {
+                  const std::function<void(base::stop_rule)>& place_values, sort_report& report) {
   report::open_report open(&report, what.name);
   const std::size_t first_activity = report.timeline.size();
   report.ranks.clear();
@@ -85,9 +85,9 @@ void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank
   }
   {
     algorithms::run_context context(ranks, options, report);
-    context.begin();
+    context.begin(problem);
     run_telling_state([&] { run_driver(chosen, context, problem); }, [&] { return context.output_has_begun(); });
-    if (place_values) place_values();
+    if (place_values) place_values(context.stop_rule());
     context.finish();  // last: here an exception of the progress callback surfaces
   }
   report.workspace_bytes = algorithms::held_bytes(ranks) + what.scratch_bytes;

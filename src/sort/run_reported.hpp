@@ -24,9 +24,9 @@ struct operation {
 void run_telling_state(const std::function<void()>& work, const std::function<bool()>& output_has_begun);
 
 /// Sorts by the algorithm chosen, whose workspace has been reserved. `place_values`, where given, moves what did not
-/// travel with the keys; the sort is complete only then.
+/// travel with the keys, and asks by the rule given whether it goes on; the sort is complete only then.
 void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank>& ranks,
                   const algorithms::sort_settings& options, const algorithms::problem& problem, const operation& what,
-                  const std::function<void()>& place_values, sort_report& report);
+                  const std::function<void(base::stop_rule)>& place_values, sort_report& report);
 
 }  // namespace spansort::sorting

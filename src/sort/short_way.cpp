@@ -42,6 +42,13 @@ void with_scratch(const Work& work, std::uint64_t needed_bytes = device::host::m
 /// More do not fit most_shared_pairs_bytes, whatever their type.
 constexpr std::uint64_t most_short_pairs = device::host::most_shared_pairs_bytes / 5;
 
+/// Returns whether there are more pairs than one thread sorts in less time. Nobody asks how many threads there are for
+/// fewer.
+bool may_share_pairs(std::uint64_t num_keys, unsigned threads) {
+  using device::host::most_pairs_alone;
+  return num_keys > most_pairs_alone(base::most_threads) && num_keys > most_pairs_alone(base::resolve_threads(threads));
+}
+
 /// Calls sort(num_threads), which says whether it has sorted, unless there is too much.
 template <class Sort>
 bool share_pairs(std::uint64_t bytes, std::uint64_t needed_bytes, unsigned threads, const Sort& sort) {
@@ -84,18 +91,29 @@ bool sort_short(const key_span& keys, direction d, unsigned threads) {
   return true;
 }
 
+bool sort_middle(const key_span& keys, direction d, unsigned threads) {
+  if (keys.num_keys > device::host::most_shared_pairs_bytes) return false;
+  check_keys(keys);
+  const std::uint64_t bytes = keys.num_keys * size_bytes(keys.type);
+  const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
+  return share_pairs(bytes, bytes + bytes / 4, threads, [&](unsigned num_threads) {
+    return device::host::sort_shared_keys(codec, keys.data, keys.num_keys, num_threads);
+  });
+}
+
 bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads) {
   if (device::host::sort_smallest_pairs(keys.type, keys.data, values, value_bytes, keys.num_keys, d)) return true;
   const bool travels = value_bytes == 4 || value_bytes == 8 || value_bytes == device::host::widest_small_value;
   if (!travels || keys.num_keys > most_short_pairs) return false;
   check_keys(keys);
   check_values(keys, values, value_bytes);
-  if (keys.num_keys > device::host::most_small_pairs) {
+  if (may_share_pairs(keys.num_keys, threads)) {
     const std::uint64_t bytes = keys.num_keys * (size_bytes(keys.type) + value_bytes);
-    return share_pairs(bytes, bytes, threads, [&](unsigned num_threads) {
+    const bool is_done = share_pairs(bytes, bytes, threads, [&](unsigned num_threads) {
       return device::host::sort_shared_pairs(stable_codec(keys.type, d), keys.data, values, value_bytes, keys.num_keys,
                                              num_threads);
     });
+    if (is_done || keys.num_keys > device::host::most_small_pairs) return is_done;
   }
   with_scratch([&] {
     device::host::sort_small_pairs(stable_codec(keys.type, d), keys.data, values, value_bytes, keys.num_keys);
@@ -108,13 +126,14 @@ bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes
   if (keys.num_keys > most_short_pairs) return false;
   check_keys(keys);
   check_indices(keys, indices, index_bytes);
-  if (keys.num_keys > device::host::most_small_pairs) {
+  if (may_share_pairs(keys.num_keys, threads)) {
     const std::uint64_t key_bytes = size_bytes(keys.type);
     const std::uint64_t bytes = keys.num_keys * (key_bytes + index_bytes);
-    return share_pairs(bytes, bytes + keys.num_keys * key_bytes, threads, [&](unsigned num_threads) {
+    const bool is_done = share_pairs(bytes, bytes + keys.num_keys * key_bytes, threads, [&](unsigned num_threads) {
       return device::host::argsort_shared(stable_codec(keys.type, d), keys.data, indices, index_bytes, keys.num_keys,
                                           num_threads);
     });
+    if (is_done || keys.num_keys > device::host::most_small_pairs) return is_done;
   }
   with_scratch(
       [&] { device::host::argsort_small(stable_codec(keys.type, d), keys.data, indices, index_bytes, keys.num_keys); });
@@ -125,7 +144,7 @@ namespace {
 
 /// Sorts by default options. A function of its own keeps its registers out of the way of the smallest arrays.
 [[gnu::noinline]] void sort_larger(const key_span& keys, direction d) {
-  if (!base::has_test_hooks() && sort_short(keys, d, 0)) return;
+  if (!base::has_test_hooks() && (sort_short(keys, d, 0) || sort_middle(keys, d, 0))) return;
   sorter().sort(keys, d);
 }
 
@@ -138,8 +157,10 @@ void detail::sort_keys(key_type type, void* keys, std::uint64_t num_keys, direct
 }
 
 void detail::sort_keys(key_span keys, direction d, const sort_options& options) {
-  if (!base::has_test_hooks() && sorting::allow_short_way(options) && sorting::sort_short(keys, d, options.threads))
+  if (!base::has_test_hooks() && sorting::allow_short_way(options) &&
+      (sorting::sort_short(keys, d, options.threads) || sorting::sort_middle(keys, d, options.threads))) {
     return;
+  }
   sorter(options).sort(keys, d);
 }
 

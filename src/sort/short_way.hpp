@@ -15,8 +15,12 @@ namespace spansort::sorting {
 /// Sorts small arrays on the calling thread, and middle ones with the help of others, `threads` in all as the option
 /// says, after the checks that every sort makes. Returns false, with nothing done, where there are too many keys.
 bool sort_short(const key_span& keys, direction d, unsigned threads);
-/// Does the same to pairs; returns false also for values of other than 4, 8 and 16 bytes, and while another thread has
-/// the memory for middle arrays.
+/// Sorts what is too much for sort_short() in memory that the process keeps, for a call without a sorter: opening a
+/// device for it would take longer than the sort. Returns false, with nothing done, where there are too many keys, and
+/// while another thread has that memory.
+bool sort_middle(const key_span& keys, direction d, unsigned threads);
+/// Does what sort_short() does to pairs; returns false also for values of other than 4, 8 and 16 bytes, and while
+/// another thread has the memory for middle arrays.
 bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads);
 bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d, unsigned threads);
 

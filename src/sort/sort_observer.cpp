@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/available_memory.hpp"
@@ -40,23 +41,32 @@ order_steps sort_observer::steps() {
                 if (report_ != nullptr) *report_ = words_report_;
                 step_begin_ = clock::now();
               },
-          .on_ordered = [this] { end_step("equal prefixes", 0); }};
+          .on_ordered =
+              [this] {
+                is_ordered_ = true;
+                end_step("equal prefixes", 0);
+              }};
 }
 
 void sort_observer::finish(const observed_operation& whole) {
-  if (report_ == nullptr) return;
-  end_step("gather", whole.moved_bytes);
-  report_->operation = whole.operation;
-  report_->key_type = whole.elements;
-  report_->value_bytes = 0;
-  report_->num_keys = whole.num_elements;
-  report_->workspace_bytes = whole.workspace_bytes;
-  report_->elapsed_ms = milliseconds_since(begin_);
+  if (report_ != nullptr) {
+    end_step("gather", whole.moved_bytes);
+    report_->operation = whole.operation;
+    report_->key_type = whole.elements;
+    report_->value_bytes = 0;
+    report_->num_keys = whole.num_elements;
+    report_->workspace_bytes = whole.workspace_bytes;
+    report_->elapsed_ms = milliseconds_since(begin_);
+  }
+  if (on_progress_) on_progress_({"done", 1});
 }
 
 bool sort_observer::show(const progress& p) {
-  const double fraction = is_first_ ? first_share * p.fraction : first_share;
-  return on_progress_({is_first_ ? p.phase : "equal prefixes", fraction});
+  highest_ = std::max(highest_, is_first_ ? first_share * p.fraction : first_share);
+  // The first sort is not the end, and later ones are part of a step.
+  std::string_view phase = p.phase == "done" ? "sort" : p.phase;
+  if (!is_first_ && !is_ordered_) phase = "equal prefixes";
+  return on_progress_({phase, highest_});
 }
 
 void sort_observer::end_step(const char* name, std::uint64_t bytes_moved) {

@@ -39,7 +39,7 @@ class sort_observer {
   /// Returns the options for the sorter of the words.
   [[nodiscard]] sort_options observed(sort_options options);
   [[nodiscard]] order_steps steps();
-  /// Ends the step "gather" and completes the report.
+  /// Ends the step "gather", completes the report and tells the callback, whose exception surfaces.
   void finish(const observed_operation& whole);
 
  private:
@@ -51,6 +51,8 @@ class sort_observer {
   sort_report* report_;
   sort_report words_report_;
   bool is_first_ = true;
+  bool is_ordered_ = false;
+  double highest_ = 0;  ///< fraction shown
   clock::time_point begin_ = clock::now();
   clock::time_point step_begin_ = begin_;
 };

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "algorithms/registry.hpp"
+#include "base/call_watch.hpp"
 #include "base/threads.hpp"
 #include "device/copy_parallel.hpp"
 #include "device/host/small_sort.hpp"
@@ -10,6 +11,7 @@
 #include "sort/choose_devices.hpp"
 #include "sort/flowing_calls.hpp"
 #include "sort/gpu_devices.hpp"
+#include "sort/new_memory.hpp"
 #include "sort/open_devices.hpp"
 #include "sort/rates.hpp"
 #include "sort/run_reported.hpp"
@@ -18,6 +20,12 @@
 #include "spansort/sort.hpp"
 
 namespace spansort {
+namespace {
+
+void* at(void* base, std::uint64_t offset) { return static_cast<char*>(base) + offset; }
+const void* at(const void* base, std::uint64_t offset) { return static_cast<const char*>(base) + offset; }
+
+}  // namespace
 
 struct sorter::state {
   explicit state(sort_options sorter_options)
@@ -44,7 +52,8 @@ struct sorter::state {
     return the_calling_thread().front().device->allocate(size_bytes);
   }
   /// Sorts in place what has been reserved for, by the algorithm chosen then. `place_values` as in run_reported().
-  void run(const algorithms::problem& problem, std::string_view name, const std::function<void()>& place_values = {});
+  void run(const algorithms::problem& problem, std::string_view name,
+           const std::function<void(base::stop_rule)>& place_values = {});
   /// Adds what this call's choice has missed to what was missed before.
   void remember_missed();
 
@@ -67,8 +76,10 @@ struct sorter::state {
   sorting::device_set devices;
   const algorithms::entry& algorithm;  ///< asked for
   bool allows_short_way = false;       ///< of small arrays of keys alone
+  bool is_disposable = false;          ///< as in algorithms::problem
   std::uint64_t num_allocations = 0;
   std::uint64_t call_scratch_bytes = 0;           ///< of the current call
+  bool has_new_memory = false;                    ///< of the current call
   sorting::device_choice on;                      ///< where the current call sorts
   double missed_s = 0;                            ///< by sorts on the CPU that open GPUs would have done faster
   std::vector<algorithms::rank>* used = nullptr;  ///< by the current call
@@ -98,7 +109,7 @@ const sorting::device_set& sorter::state::choose_devices(const device::record_sh
 }
 
 void sorter::state::remember_missed() {
-  missed_s += on.missed_s;
+  missed_s = on.gpus_refused ? 0 : missed_s + on.missed_s;
   sorting::remember_missed(on);
 }
 
@@ -119,7 +130,7 @@ std::vector<algorithms::rank>& sorter::state::the_calling_thread() {
 }
 
 std::vector<algorithms::rank>& sorter::state::open_chosen() {
-  if (on.on_calling_thread) return the_calling_thread();
+  if (on.on_calling_thread()) return the_calling_thread();
   std::vector<algorithms::rank>& kept = devices.is_auto && !on.list.gpus.empty() ? gpu_ranks : ranks;
   if (&kept == &gpu_ranks && kept.size() != on.list.gpus.size()) kept.clear();
   if (kept.empty()) {
@@ -139,7 +150,10 @@ void sorter::state::reserve(const algorithms::problem& problem, std::uint64_t sc
     if (!devices.is_auto || on.list.gpus.empty()) throw;
     // Nobody asked for GPUs: what they refuse, the CPU may still do.
     gpu_ranks.clear();
-    on = {.list = {}, .why = std::string("on the CPU, for the GPUs could not be used: ") + failure.what()};
+    on = {.list = {},
+          .has_few_keys = on.has_few_keys,
+          .gpus_refused = true,
+          .why = std::string("on the CPU, for the GPUs could not be used: ") + failure.what()};
     reserve_chosen(problem, scratch_bytes);
   }
 }
@@ -154,13 +168,16 @@ void sorter::state::reserve_chosen(const algorithms::problem& problem, std::uint
   }
   call_scratch_bytes = scratch_bytes;
   chosen = algorithms::choose(algorithm, *used, options, problem);
+  const std::uint64_t held_before = algorithms::held_bytes(*used);
   algorithms::reserve_workspace(*used, problem.shape, chosen.workspace, scratch_bytes, options.memory_limit_bytes,
                                 options.device_memory_bytes);
+  has_new_memory = algorithms::held_bytes(*used) != held_before;
 }
 
 void sorter::state::run(const algorithms::problem& problem, std::string_view name,
-                        const std::function<void()>& place_values) {
+                        const std::function<void(base::stop_rule)>& place_values) {
   remember_missed();
+  if (has_new_memory && options.on_progress) sorting::touch_new_memory(*used, problem, options.on_progress);
   if (problem.flow != nullptr && !chosen.algorithm->is.awaits_records) problem.flow->wait_for(problem.num_keys);
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;
@@ -180,6 +197,8 @@ void sorter::sort_keys(key_type type, void* keys, std::uint64_t num_keys, direct
   if (!state_->take_short_way(shape, num_keys, sort)) state_->sort(all, d, nullptr);
 }
 
+void sorting::flowing_calls::dispose(sorter& own) { own.state_->is_disposable = true; }
+
 void sorting::flowing_calls::sort(sorter& own, key_span keys, direction d, base::record_flow& flow) {
   own.state_->sort(keys, d, &flow);
 }
@@ -188,8 +207,11 @@ void sorter::state::sort(key_span keys, direction d, base::record_flow* flow) {
   sorting::check_keys(keys);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
   const sorting::gpu_call call(choose_devices({codec, 0}, keys.num_keys, flow != nullptr), options.hooks);
-  const algorithms::problem problem{
-      .shape = {codec, 0}, .input = device::records{keys.data, nullptr}, .num_keys = keys.num_keys, .flow = flow};
+  const algorithms::problem problem{.shape = {codec, 0},
+                                    .input = device::records{keys.data, nullptr},
+                                    .num_keys = keys.num_keys,
+                                    .flow = flow,
+                                    .is_disposable = is_disposable};
   base::with_threads(options.threads, [&] {
     reserve(problem, 0);
     run(problem, "sort");
@@ -205,7 +227,10 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, 
   if (state_->take_short_way(moved, keys.num_keys, sort)) return;
   sorting::check_keys(keys);
   sorting::check_values(keys, values, value_bytes);
-  algorithms::problem problem{{codec, 0}, device::records{keys.data, nullptr}, keys.num_keys};
+  algorithms::problem problem{.shape = {codec, 0},
+                              .input = device::records{keys.data, nullptr},
+                              .num_keys = keys.num_keys,
+                              .is_disposable = state_->is_disposable};
   const sorting::gpu_call call(state_->choose_devices(moved, keys.num_keys), state_->options.hooks);
   base::with_threads(state_->options.threads, [&] {
     if (value_bytes > 16) return state_->sort_with_index(problem, values, value_bytes);
@@ -239,14 +264,19 @@ void sorter::state::argsort(const_key_span keys, void* indices, std::uint64_t in
   algorithms::problem problem{.shape = {codec, static_cast<unsigned>(index_bytes)},
                               .input = device::records{nullptr, indices},
                               .num_keys = keys.num_keys,
-                              .flow = flow};
+                              .flow = flow,
+                              .is_disposable = flow == nullptr};  // the indices of a call that throws are unspecified
   const sorting::gpu_call call(choose_devices(problem.shape, keys.num_keys), options.hooks);
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   reserve(problem, keys_bytes);
   const device::buffer copy = scratch(keys_bytes);
   base::with_threads(options.threads, [&] {
-    device::copy_parallel(copy.data(), keys.data, keys_bytes);
-    sorting::write_indices(indices, index_bytes, keys.num_keys);
+    const base::call_watch watch(options.on_progress);
+    const std::uint64_t width = size_bytes(keys.type);
+    watch.in_parts(keys.num_keys, width + index_bytes, [&](std::uint64_t begin, std::uint64_t count) {
+      device::copy_parallel(at(copy.data(), begin * width), at(keys.data, begin * width), count * width);
+      sorting::write_indices(at(indices, begin * index_bytes), index_bytes, count, begin);
+    });
     problem.data().keys = copy.data();
     run(problem, "argsort");
   });
@@ -259,12 +289,22 @@ void sorter::state::sort_with_index(const algorithms::problem& keys, void* value
   reserve(problem, keys.num_keys * (sizeof(std::uint64_t) + value_bytes));
   const device::buffer indices = scratch(keys.num_keys * sizeof(std::uint64_t));
   const device::buffer gathered = scratch(keys.num_keys * value_bytes);
-  sorting::write_indices(indices.data(), sizeof(std::uint64_t), keys.num_keys);
+  auto* const all_indices = static_cast<std::uint64_t*>(indices.data());
+  const base::call_watch early(options.on_progress);
+  early.in_parts(keys.num_keys, sizeof(std::uint64_t), [&](std::uint64_t begin, std::uint64_t count) {
+    sorting::write_indices(all_indices + begin, sizeof(std::uint64_t), count, begin);
+  });
   problem.data().values = indices.data();
-  run(problem, "sort_pairs", [&] {
-    sorting::gather(gathered.data(), values, static_cast<const std::uint64_t*>(indices.data()), keys.num_keys,
-                    value_bytes);
-    device::copy_parallel(values, gathered.data(), keys.num_keys * value_bytes);
+  run(problem, "sort_pairs", [&](base::stop_rule rule) {
+    const base::call_watch watch(options.on_progress, "gather", 1, rule);
+    watch.in_parts(keys.num_keys, value_bytes, [&](std::uint64_t begin, std::uint64_t count) {
+      sorting::gather(at(gathered.data(), begin * value_bytes), values, all_indices + begin, count, value_bytes);
+    });
+    watch.in_parts(keys.num_keys, value_bytes, [&](std::uint64_t begin, std::uint64_t count) {
+      const std::uint64_t offset = begin * value_bytes;
+      device::copy_parallel(at(values, offset), at(gathered.data(), offset), count * value_bytes);
+    });
+    watch.raise_late();
   });
 }
 
@@ -274,9 +314,19 @@ void sorter::state::sort_widened(const algorithms::problem& keys, void* values, 
   const unsigned width = problem.shape.value_bytes;
   reserve(problem, keys.num_keys * width);
   const device::buffer wide = scratch(keys.num_keys * width);
-  sorting::repack(wide.data(), width, values, value_bytes, keys.num_keys);
+  const auto repack_in_parts = [&](const base::call_watch& watch, void* to, std::uint64_t to_bytes, const void* from,
+                                   std::uint64_t from_bytes) {
+    watch.in_parts(keys.num_keys, width, [&](std::uint64_t begin, std::uint64_t count) {
+      sorting::repack(at(to, begin * to_bytes), to_bytes, at(from, begin * from_bytes), from_bytes, count);
+    });
+  };
+  repack_in_parts(base::call_watch(options.on_progress), wide.data(), width, values, value_bytes);
   problem.data().values = wide.data();
-  run(problem, "sort_pairs", [&] { sorting::repack(values, value_bytes, wide.data(), width, keys.num_keys); });
+  run(problem, "sort_pairs", [&](base::stop_rule rule) {
+    const base::call_watch watch(options.on_progress, "gather", 1, rule);
+    repack_in_parts(watch, values, value_bytes, wide.data(), width);
+    watch.raise_late();
+  });
 }
 
 std::uint64_t sorter::workspace_bytes() const noexcept {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/call_watch.hpp"
 #include "base/for_blocks.hpp"
 #include "base/threads.hpp"
 #include "sort/arguments.hpp"
@@ -89,7 +90,7 @@ void sorting::gather_elements(const void* elements, std::uint64_t element_bytes,
   const auto* const from = static_cast<const char*>(elements);
   auto* const to = static_cast<char*>(destination);
   with_indices(indices, [&](const auto* data) {
-    base::for_blocks(indices.num_keys, [&](std::uint64_t begin, std::uint64_t end) {
+    const auto gather = [&](std::uint64_t begin, std::uint64_t end) {
       switch (element_bytes) {
         case 1: return gather_block<1>(from, element_bytes, data, begin, end, to);
         case 2: return gather_block<2>(from, element_bytes, data, begin, end, to);
@@ -98,7 +99,8 @@ void sorting::gather_elements(const void* elements, std::uint64_t element_bytes,
         case 16: return gather_block<16>(from, element_bytes, data, begin, end, to);
         default: return gather_block<0>(from, element_bytes, data, begin, end, to);
       }
-    });
+    };
+    base::for_blocks(indices.num_keys, gather, base::block_elements(element_bytes));
   });
 }
 
@@ -108,11 +110,17 @@ void take_elements(const void* elements, std::uint64_t num_elements, std::uint64
   sorting::check_keys(indices);
   if (indices.num_keys == 0 || element_bytes == 0) return;
   base::with_threads(options.threads, [&] {
+    const base::call_watch watch(options.on_progress, "take");
     if (const auto bad = sorting::first_bad_index(indices, num_elements)) {
       throw invalid_argument("take: " + sorting::bad_index_text(indices, *bad, 0, num_elements));
     }
     if (elements == nullptr || destination == nullptr) throw invalid_argument("take: null pointer for elements");
-    sorting::gather_elements(elements, element_bytes, indices, destination);
+    const std::uint64_t index_bytes = size_bytes(indices.type);
+    watch.in_parts(indices.num_keys, element_bytes, [&](std::uint64_t begin, std::uint64_t count) {
+      const const_key_span part{indices.type, static_cast<const char*>(indices.data) + begin * index_bytes, count};
+      sorting::gather_elements(elements, element_bytes, part, static_cast<char*>(destination) + begin * element_bytes);
+    });
+    if (options.on_progress) options.on_progress({"done", 1});
   });
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/for_blocks.hpp"
 #include "base/tasks_or_alone.hpp"
 
 namespace spansort::sorting {
@@ -14,8 +15,8 @@ namespace {
 
 /// Calls body(begin, end) for parts of [0, count), some of them twice where memory ends.
 template <class Body>
-void for_ranges(std::uint64_t count, const Body& body) {
-  constexpr std::uint64_t grain = 1 << 15;
+void for_ranges(std::uint64_t count, std::uint64_t element_bytes, const Body& body) {
+  const std::uint64_t grain = 2 * base::block_elements(element_bytes);
   if (count <= grain) return body(0, count);
   // A group of its own: when the caller's tasks are cancelled, this work must not be left half done.
   tbb::task_group_context own(tbb::task_group_context::isolated);
@@ -40,7 +41,7 @@ unsigned travelling_width(std::uint64_t value_bytes) noexcept {
 
 void write_indices(void* indices, std::uint64_t index_bytes, std::uint64_t count, std::uint64_t first) {
   const auto write = [&]<class Index>(Index) {
-    for_ranges(count, [&](std::uint64_t begin, std::uint64_t end) {
+    for_ranges(count, sizeof(Index), [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
         const auto index = static_cast<Index>(first + i);
         std::memcpy(at(indices, i * sizeof(Index)), &index, sizeof(Index));  // any alignment
@@ -54,7 +55,7 @@ void write_indices(void* indices, std::uint64_t index_bytes, std::uint64_t count
 void repack(void* destination, std::uint64_t destination_bytes, const void* source, std::uint64_t source_bytes,
             std::uint64_t count) {
   const std::uint64_t bytes = std::min(destination_bytes, source_bytes);
-  for_ranges(count, [&](std::uint64_t begin, std::uint64_t end) {
+  for_ranges(count, bytes, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       std::memcpy(at(destination, i * destination_bytes), at(source, i * source_bytes), bytes);
     }
@@ -63,7 +64,7 @@ void repack(void* destination, std::uint64_t destination_bytes, const void* sour
 
 void gather(void* destination, const void* source, const std::uint64_t* indices, std::uint64_t count,
             std::uint64_t element_bytes) {
-  for_ranges(count, [&](std::uint64_t begin, std::uint64_t end) {
+  for_ranges(count, element_bytes, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       std::memcpy(at(destination, i * element_bytes), at(source, indices[i] * element_bytes), element_bytes);
     }

@@ -39,6 +39,7 @@ void order_rows(const table::row_keys& keys, std::span<Index> indices, std::uint
   sorting::sort_by_groups({.keys = keys,
                            .words = {reinterpret_cast<std::uint64_t*>(words.data()), indices.size()},
                            .words_sorter = words_sorter,
+                           .watch = base::call_watch(of_words.on_progress),
                            .on_first_sorted = is_watched ? steps.on_first_sorted : nullptr},
                           indices);
   if (!is_watched) return;

@@ -68,10 +68,10 @@ arrow_rows join(std::span<const arrow_rows> parts) {
   return joined;
 }
 
-arrow_rows take_rows(const arrow_rows& from, std::span<const std::uint64_t> rows) {
+arrow_rows take_rows(const arrow_rows& from, std::span<const std::uint64_t> rows, const base::call_watch* watch) {
   arrow_rows taken{.schema = from.schema, .columns = {}, .num_rows = rows.size()};
   for (std::size_t i = 0; i < from.columns.size(); ++i) {
-    taken.columns.push_back(take_rows(from.columns[i], rows, column_name(*from.schema, i)));
+    taken.columns.push_back(take_rows(from.columns[i], rows, column_name(*from.schema, i), watch));
   }
   return taken;
 }

@@ -37,7 +37,9 @@ void require_order(const column_layout& layout, const ArrowSchema& column);
 
 /// Returns copies of rows in the order of `rows`, all of which are below their number. Throws as take_rows() of a
 /// column.
-[[nodiscard]] arrow_rows take_rows(const arrow_rows& from, std::span<const std::uint64_t> rows);
+/// `watch` asks meanwhile; null: nobody does. Throws what base::call_watch::ask() throws.
+[[nodiscard]] arrow_rows take_rows(const arrow_rows& from, std::span<const std::uint64_t> rows,
+                                   const base::call_watch* watch = nullptr);
 
 /// Another system's stream of record batches, owned.
 class arrow_reader {

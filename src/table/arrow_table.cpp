@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
+#include "base/call_watch.hpp"
 #include "base/threads.hpp"
 #include "sort/take.hpp"
 #include "spansort/arrow.hpp"
 #include "spansort/errors.hpp"
 #include "table/arrow_exchange.hpp"
 #include "table/arrow_rows.hpp"
+#include "table/check_column.hpp"
+#include "table/sort_alone.hpp"
 
 namespace spansort {
 
@@ -31,6 +35,18 @@ class whole_table final : public table::batch_source {
   table::arrow_rows rows_;
   bool is_at_end_ = false;
 };
+
+/// The order of the rows is this part of a sort, as progress is shown; the copies have no fraction of their own.
+constexpr double order_share = 0.6;
+
+/// Returns the options for the order of a table that is sorted by it. The end of the order is not that of the sort.
+sort_options options_of_order(sort_options options) {
+  if (!options.on_progress) return options;
+  options.on_progress = [user = options.on_progress](const progress& p) {
+    return p.fraction == 1 || user({p.phase, order_share * p.fraction});
+  };
+  return options;
+}
 
 }  // namespace
 
@@ -77,10 +93,13 @@ column_span arrow_table::column(std::uint64_t number) const {
 arrow_table arrow_table::take(std::span<const std::uint64_t> rows, const take_options& options) const {
   const const_key_span indices(key_type::u64, rows.data(), rows.size());
   return base::with_threads(options.threads, [&] {
+    const base::call_watch watch(options.on_progress, "take");
     if (const auto bad = sorting::first_bad_index(indices, num_rows())) {
       throw invalid_argument(fmt::format("take: {}", sorting::bad_index_text(indices, *bad, 0, num_rows())));
     }
-    return arrow_table(std::make_shared<const state>(state{table::take_rows(*state_, rows)}));
+    arrow_table taken(std::make_shared<const state>(state{table::take_rows(*state_, rows, &watch)}));
+    if (options.on_progress) options.on_progress({"done", 1});
+    return taken;
   });
 }
 
@@ -105,7 +124,21 @@ std::vector<std::uint64_t> argsort_table(const arrow_table& table, std::span<con
 }
 
 arrow_table sort_table(const arrow_table& table, std::span<const arrow_key> by, const sort_options& options) {
-  return table.take(argsort_table(table, by, options), {.threads = options.threads});
+  const std::vector<sort_column> columns = sort_columns(table, by);
+  // Of a table of one column all keys are that one, and the first of them orders it.
+  if (!columns.empty()) {
+    for (const sort_column& column : columns) table::check_order(column.order);
+    std::optional<table::arrow_rows> rows = table::sort_alone(*table.state_, columns.front().order.order, options);
+    if (rows) return arrow_table(std::make_shared<const arrow_table::state>(arrow_table::state{*std::move(rows)}));
+  }
+  const std::vector<std::uint64_t> rows = argsort_table(columns, table.num_rows(), options_of_order(options));
+  return base::with_threads(options.threads, [&] {
+    const base::call_watch watch(options.on_progress, "take", order_share);
+    arrow_table sorted(
+        std::make_shared<const arrow_table::state>(arrow_table::state{table::take_rows(*table.state_, rows, &watch)}));
+    if (options.on_progress) options.on_progress({"done", 1});
+    return sorted;
+  });
 }
 
 }  // namespace spansort

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/byte_buffer.hpp"
+#include "base/call_watch.hpp"
 #include "spansort/arrow.hpp"
 
 namespace spansort::table {
@@ -68,8 +69,9 @@ void set_dictionary(column_data& column, std::shared_ptr<const column_data> dict
 /// dictionaries of chunks differ.
 [[nodiscard]] column_data concatenate(std::span<const column_data> chunks, std::string_view name);
 
-/// Returns rows of a column in the order of `rows`, all of which are below its number of rows.
+/// Returns rows of a column in the order of `rows`, all of which are below its number of rows. `watch` is asked between
+/// parts of the work, where there is one.
 [[nodiscard]] column_data take_rows(const column_data& column, std::span<const std::uint64_t> rows,
-                                    std::string_view name);
+                                    std::string_view name, const base::call_watch* watch = nullptr);
 
 }  // namespace spansort::table

@@ -21,10 +21,10 @@ constexpr std::uint64_t word_rows = 64;
 using row_list = std::span<const std::uint64_t>;
 
 /// Bits of rows, in words that each are one thread's.
-base::byte_buffer take_bits(const void* bits, std::uint64_t first_row, row_list rows) {
+base::byte_buffer take_bits(const void* bits, std::uint64_t first_row, row_list rows, const base::call_watch& watch) {
   base::byte_buffer taken(bitmap_bytes(rows.size()));
   auto* const words = reinterpret_cast<std::uint64_t*>(taken.data());
-  base::for_blocks(taken.size() / sizeof(std::uint64_t), [&](std::uint64_t begin, std::uint64_t end) {
+  base::for_blocks(taken.size() / sizeof(std::uint64_t), watch, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t word = begin; word < end; ++word) {
       const row_list of_word = rows.subspan(word * word_rows, std::min(word_rows, rows.size() - word * word_rows));
       words[word] = 0;
@@ -36,11 +36,13 @@ base::byte_buffer take_bits(const void* bits, std::uint64_t first_row, row_list 
   return taken;
 }
 
-base::byte_buffer take_values(const column_data& column, row_list rows) {
+base::byte_buffer take_values(const column_data& column, row_list rows, const base::call_watch& watch) {
   const std::uint64_t width = column.layout.value_bytes;
   base::byte_buffer taken(rows.size() * width);
   const auto* const values = static_cast<const std::byte*>(column.span.values) + column.span.first_row * width;
-  sorting::gather_elements(values, width, {key_type::u64, rows.data(), rows.size()}, taken.data());
+  watch.in_parts(rows.size(), width, [&](std::uint64_t begin, std::uint64_t count) {
+    sorting::gather_elements(values, width, {key_type::u64, rows.data() + begin, count}, taken.data() + begin * width);
+  });
   return taken;
 }
 
@@ -48,10 +50,11 @@ base::byte_buffer take_values(const column_data& column, row_list rows) {
 template <class Offset>
 class string_taker {
  public:
-  string_taker(const column_data& column, row_list rows)
+  string_taker(const column_data& column, row_list rows, const base::call_watch& watch)
       : offsets_(static_cast<const Offset*>(column.span.offsets) + column.span.first_row),
         bytes_(static_cast<const std::byte*>(column.span.values)),
-        rows_(rows) {}
+        rows_(rows),
+        watch_(watch) {}
 
   void take_into(column_buffers& taken, std::string_view name) const {
     const std::vector<std::uint64_t> begins = part_begins();
@@ -100,6 +103,7 @@ class string_taker {
         [&](std::uint64_t part) {
           const std::uint64_t begin = part * part_rows;
           body(part, rows_.subspan(begin, std::min(part_rows, rows_.size() - begin)));
+          watch_.ask();
         },
         own);
   }
@@ -107,14 +111,16 @@ class string_taker {
   const Offset* offsets_;
   const std::byte* bytes_;
   row_list rows_;
+  const base::call_watch& watch_;
 };
 
-void take_values_of_kind(const column_data& column, row_list rows, std::string_view name, column_buffers& taken) {
+void take_values_of_kind(const column_data& column, row_list rows, std::string_view name, const base::call_watch& watch,
+                         column_buffers& taken) {
   const column_span& span = column.span;
   switch (column.layout.kind) {
-    case column_kind::boolean: taken.values = take_bits(span.values, span.first_row, rows); return;
-    case column_kind::bytes32: return string_taker<std::int32_t>(column, rows).take_into(taken, name);
-    case column_kind::bytes64: return string_taker<std::int64_t>(column, rows).take_into(taken, name);
+    case column_kind::boolean: taken.values = take_bits(span.values, span.first_row, rows, watch); return;
+    case column_kind::bytes32: return string_taker<std::int32_t>(column, rows, watch).take_into(taken, name);
+    case column_kind::bytes64: return string_taker<std::int64_t>(column, rows, watch).take_into(taken, name);
     case column_kind::byte_views:
       taken.view_buffers.assign(span.view_buffers, span.view_buffers + span.num_view_buffers);
       taken.view_buffer_bytes.assign(span.view_buffer_bytes, span.view_buffer_bytes + span.num_view_buffers);
@@ -122,16 +128,21 @@ void take_values_of_kind(const column_data& column, row_list rows, std::string_v
       break;
     default: break;
   }
-  taken.values = take_values(column, rows);
+  taken.values = take_values(column, rows, watch);
 }
 
 }  // namespace
 
-column_data take_rows(const column_data& column, row_list rows, std::string_view name) {
+column_data take_rows(const column_data& column, row_list rows, std::string_view name, const base::call_watch* watch) {
+  const progress_callback nobody;
+  const base::call_watch no_watch(nobody);
+  if (watch == nullptr) watch = &no_watch;
   if (column.layout.is_all_null) return all_null_column(rows.size());
   auto taken = std::make_shared<column_buffers>();
-  take_values_of_kind(column, rows, name, *taken);
-  if (column.span.validity != nullptr) taken->validity = take_bits(column.span.validity, column.span.first_row, rows);
+  take_values_of_kind(column, rows, name, *watch, *taken);
+  if (column.span.validity != nullptr) {
+    taken->validity = take_bits(column.span.validity, column.span.first_row, rows, *watch);
+  }
   column_data result = column_in(column.layout, rows.size(), std::move(taken));
   set_dictionary(result, column.dictionary);
   return result;

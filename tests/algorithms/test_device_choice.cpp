@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sort/choose_devices.hpp"
+#include "sort/rates.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::test {
@@ -22,6 +23,7 @@ constexpr algorithms::traits as_auto{.uses_all_devices = true, .runs_inline = tr
 sorting::machine machine_with(int num_gpus, std::uint64_t free_bytes) {
   return {.num_processors = 16,
           .num_gpus = [num_gpus] { return num_gpus; },
+          .check_gpus = [] {},
           .free_gpu_bytes = [free_bytes](int) { return free_bytes; }};
 }
 
@@ -68,7 +70,7 @@ TEST(DeviceChoice, OfAutoIsTheFastest) {
     const std::string which = std::to_string(s.input_bytes) + " bytes, " + std::to_string(s.num_gpus) + " GPUs of " +
                               std::to_string(s.free_bytes) + ": " + choice.why;
     EXPECT_EQ(choice.list.gpus.size(), s.expected_gpus) << which;
-    EXPECT_FALSE(choice.on_calling_thread) << which;
+    EXPECT_FALSE(choice.on_calling_thread()) << which;
     EXPECT_TRUE(choice.why.starts_with(s.why)) << which;
     EXPECT_EQ(choice.why.empty(), std::string(s.why).empty()) << which;
   }
@@ -125,7 +127,46 @@ TEST(DeviceChoice, WhatIsMissedIsRememberedByTheProcess) {
   const double before_s = sorting::this_machine(1).missed_s;
   sorting::remember_missed({.list = {}, .missed_s = 2, .missed_with_open_s = 0.5});
   EXPECT_EQ(sorting::this_machine(1).missed_s, before_s + 0.5);
-  sorting::remember_missed({.list = {}, .missed_with_open_s = -0.5});  // as it was, for the tests behind this one
+  sorting::remember_missed({.list = {}, .gpus_refused = true});
+  EXPECT_EQ(sorting::this_machine(1).missed_s, 0) << "as much has to be missed again before they are asked again";
+}
+
+TEST(DeviceChoice, AKeptSorterWaitsAboutTwiceAsLongAtMost) {
+  const sorting::device_set list = sorting::resolve_devices("auto");
+  for (const unsigned threads : {1U, 2U, 4U, 16U}) {
+    for (const std::uint64_t input_bytes : {16 * mib, 64 * mib, 256 * mib}) {
+      sorting::sort_demand sort{.num_keys = input_bytes / 4, .input_bytes = input_bytes, .algorithm = as_auto};
+      sorting::machine machine = machine_with(1, 80 * gib);
+      machine.num_processors = threads;
+      double missed_s = 0;
+      for (unsigned i = 0; i < 10'000; ++i) {
+        const sorting::device_choice choice = sorting::choose_devices(list, sort, machine);
+        if (!choice.list.gpus.empty()) break;
+        missed_s += choice.missed_s;
+        sort.missed_s += choice.missed_s;
+        machine.missed_s += choice.missed_with_open_s;
+      }
+      const double start_s = sorting::rates.gpu_start_s + sorting::gpu_open_s(input_bytes);
+      const double of_one_sort_s = sorting::cpu_sort_s(input_bytes, threads);
+      EXPECT_GE(missed_s, start_s - of_one_sort_s) << input_bytes << " bytes, " << threads << " threads";
+      EXPECT_LE(missed_s, start_s + of_one_sort_s) << input_bytes << " bytes, " << threads << " threads";
+    }
+  }
+}
+
+TEST(DeviceChoice, WithoutGpusFewKeysStayOnTheCallingThread) {
+  sorting::machine machine = machine_with(0, 0);
+  machine.missed_s = 10;
+  sorting::sort_demand sort{.num_keys = mib / 4, .input_bytes = mib, .inline_keys = mib, .algorithm = as_auto};
+  const sorting::device_set list = sorting::resolve_devices("auto");
+  sort.missed_s = 10;
+  EXPECT_TRUE(sorting::choose_devices(list, sort, machine).on_calling_thread());
+  machine = machine_with(1, 80 * gib);
+  machine.free_gpu_bytes = [](int) -> std::uint64_t { throw device_error("asked"); };
+  machine.missed_s = 10;
+  const sorting::device_choice refused = sorting::choose_devices(list, sort, machine);
+  EXPECT_TRUE(refused.on_calling_thread());
+  EXPECT_TRUE(refused.gpus_refused);
 }
 
 TEST(DeviceChoice, AnOpenGpuComesBeforeTheCallingThread) {
@@ -133,13 +174,13 @@ TEST(DeviceChoice, AnOpenGpuComesBeforeTheCallingThread) {
   sorting::machine machine = machine_with(1, 80 * gib);
   machine.gpus_are_started = true;
   const sorting::device_set list = sorting::resolve_devices("auto");
-  EXPECT_TRUE(sorting::choose_devices(list, sort, machine).on_calling_thread);
+  EXPECT_TRUE(sorting::choose_devices(list, sort, machine).on_calling_thread());
   sort.gpus_are_open = true;
   EXPECT_EQ(sorting::choose_devices(list, sort, machine).list.gpus.size(), 1u);
-  EXPECT_FALSE(sorting::choose_devices(list, sort, machine).on_calling_thread);
+  EXPECT_FALSE(sorting::choose_devices(list, sort, machine).on_calling_thread());
   sort.input_bytes = 64 * kib;
   sort.num_keys = 16 * kib;
-  EXPECT_TRUE(sorting::choose_devices(list, sort, machine).on_calling_thread);
+  EXPECT_TRUE(sorting::choose_devices(list, sort, machine).on_calling_thread());
 }
 
 TEST(DeviceChoice, AGpuThatHoldsEnoughIsNotAsked) {
@@ -149,6 +190,10 @@ TEST(DeviceChoice, AGpuThatHoldsEnoughIsNotAsked) {
       .num_keys = mib, .input_bytes = 4 * mib, .held_gpu_bytes = 16 * mib, .gpus_are_open = true, .algorithm = as_auto};
   const sorting::device_set list = sorting::resolve_devices("auto");
   EXPECT_EQ(sorting::choose_devices(list, sort, machine).list.gpus.size(), 1u);
+  machine.check_gpus = [] { throw device_error("an error is pending"); };
+  EXPECT_EQ(sorting::choose_devices(list, sort, machine).why,
+            "on the CPU, for the GPUs could not be asked: an error is pending");
+  machine.check_gpus = [] {};
   sort.held_gpu_bytes = 4 * mib;
   EXPECT_EQ(sorting::choose_devices(list, sort, machine).why, "on the CPU, for the GPUs could not be asked: asked");
 }
@@ -187,7 +232,7 @@ TEST(DeviceChoice, FewKeysNeedTheCallingThreadAlone) {
     const sorting::device_choice choice = sorting::choose_devices(
         c.list, {.num_keys = c.num_keys, .input_bytes = 4 * c.num_keys, .inline_keys = 1000, .algorithm = c.algorithm},
         machine_with(0, 0));
-    EXPECT_EQ(choice.on_calling_thread, c.expected) << c.num_keys << " keys, list of " << c.list.count;
+    EXPECT_EQ(choice.on_calling_thread(), c.expected) << c.num_keys << " keys, list of " << c.list.count;
     EXPECT_EQ(choice.list.count, c.list.count);
     EXPECT_EQ(choice.list.gpus, c.list.gpus);
   }

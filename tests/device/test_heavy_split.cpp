@@ -82,6 +82,7 @@ void expect_split(const split_case<K, V>& c, std::mt19937_64& random) {
     std::vector<packed_record<K, V>> sorted;
     for (const std::uint64_t place : places) sorted.push_back(light.get(place));
     for (std::uint64_t i = 0; i < n; ++i) to.put(i, sorted[i]);
+    std::fill(spare.begin() + static_cast<std::ptrdiff_t>(used), spare.end() - red_zone, V{99});
   };
   heavy_splitter<K, V, order_type> splitter(order, codec, spare.data(), c.num_spare * c.num_keys);
   ASSERT_TRUE(splitter.sort(from, result, c.num_keys, say_frequent(c.heavy), sort_light));
@@ -109,7 +110,7 @@ void expect_all_splits() {
       for (const std::uint64_t num_keys : {64, 71, 300, 2000}) {
         for (const bool in_place : {false, true}) {
           const bool descending = random() % 2 == 0;
-          // As many arrays as there are keys, or room to spare.
+          // The spare values are as many arrays as there are keys, or two more.
           const std::uint64_t num_spare = heavy.size() + (random() % 2 == 0 ? 0 : 2);
           SCOPED_TRACE(std::to_string(heavy.size()) + " heavy keys, " + std::to_string(percent) + " % of " +
                        std::to_string(num_keys) + (in_place ? ", in place" : ""));

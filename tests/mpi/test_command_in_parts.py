@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mpirun spansort sort --mpi` of files that the node ranks' memory does not hold: the bytes of one machine, the
 ceiling of each rank, and the ends of failures. --test-world CHUNK,BLOCK,FANIN shrinks what a rank sorts at a time."""
+import json
+import math
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -103,6 +106,81 @@ class SameBytes(ClusterTest):
         self.run_ok("sort", "--mpi", same, "-o", same, *WORLD)
         self.assertEqual(np.load(same).tolist(), np.sort(keys).tolist())
         self.assertEqual(sorted(name for name in os.listdir(self.folder) if name.startswith(".")), [])
+
+
+class Plan(ClusterTest):
+    """--dry-run, against what the sort then says that it has done."""
+
+    def text(self, num_bytes):
+        return f"{num_bytes / 1024:.1f} KiB" if num_bytes < 1 << 20 else f"{num_bytes / (1 << 20):.1f} MiB"
+
+    def lines(self, done):
+        return dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+
+    def test_of_parts(self):
+        keys = self.keys("u64", 6_000)
+        sort = ["sort", "--mpi", self.save("x.npy", keys), "-o", self.path("y.npy"), "-T", self.folder]
+        before = self.snapshot()
+        plan = self.lines(self.run_ok(*sort, "--dry-run", *WORLD, num_ranks=3))
+        self.assertEqual(self.snapshot(), before)
+        self.assertEqual(plan["input"], "6000 elements of 8 bytes, an equal share for each of 3 node ranks")
+        self.run_ok(*sort, "--report", self.path("r.json"), *WORLD, num_ranks=3)
+        report = json.loads(self.read("r.json"))
+        num_runs = int(report["picked"].split()[0])
+        of_rank_0 = f"{num_runs} of them on node rank 0 of up to 700 elements, in {self.folder}"
+        self.assertEqual(plan["runs"], f"{report['num_runs']}, {of_rank_0}")
+        spilled = report["spilled_bytes"]  # of node rank 0, whose share is that of each
+        self.assertRegex(plan["spill"], f"^{self.text(3 * spilled)} written and read back, {self.text(spilled)} by ")
+        self.assertTrue(plan["read"].startswith(f"{self.text(6_000 * 8 + 3 * spilled)} "))
+        self.assertTrue(plan["sent"].startswith(f"{self.text(6_000 * 8 * 2 / 3)} "))
+        self.assertAlmostEqual(report["exchanged_bytes"] / (2_000 * 8 * 2 / 3), 1, delta=0.2)
+        size = os.path.getsize(self.path("y.npy"))
+        self.assertTrue(plan["output"].endswith(f"y.npy, up to {self.text(size)}"), plan["output"])
+
+    def test_of_records(self):
+        records = self.rng.integers(0, 3, (6_000, 40), "u1")
+        source = self.write("x.bin", records.tobytes())
+        spilled_by = {}
+        # What is spilled and sent of an argsort are keys with indices; whole records are read.
+        for command, width, out_width, unique in (("sort", 40, 40, []), ("argsort", 11, 8, []),
+                                                  ("sort", 40, 40, ["-u"])):
+            with self.subTest(command=command, unique=unique):
+                sort = [command, "--mpi", source, "-o", self.path("y.bin"), "--record", "40", "--key", "1:3", *unique]
+                plan = self.lines(self.run_ok(*sort, "--dry-run", *WORLD))
+                self.run_ok(*sort, "--report", self.path("r.json"), *WORLD)
+                spilled = json.loads(self.read("r.json"))["spilled_bytes"]  # of node rank 0
+                if unique:  # what is left of equal records is spilled again: in the plan, all of them
+                    self.assertLess(spilled, 2 * spilled_by["sort"])
+                    spilled = 2 * spilled_by["sort"]
+                spilled_by[command] = spilled
+                self.assertEqual(plan["input"],
+                                 f"6000 elements of {width} bytes, an equal share for each of 3 node ranks")
+                self.assertRegex(plan["spill"], f"^{self.text(3 * spilled)} written and read back, ")
+                self.assertTrue(plan["read"].startswith(f"{self.text(6_000 * 40 + 3 * spilled)} of "), plan["read"])
+                self.assertTrue(plan["sent"].startswith(f"{self.text(6_000 * width * 2 / 3)} "), plan["sent"])
+                self.assertTrue(plan["output"].endswith(f"y.bin, up to {self.text(6_000 * out_width)}"), plan["output"])
+
+    def test_of_what_fits(self):
+        count, header = 3_000, 128
+        argsort = ["argsort", "--mpi", self.save("x.npy", self.keys("u32", count)), "-o", self.path("y.npy")]
+        plan = self.lines(self.run_ok(*argsort, "-S", "1M", "--dry-run", num_ranks=2))
+        self.assertEqual(plan["input"], "3000 elements of 12 bytes, an equal share for each of 2 node ranks")
+        self.assertEqual(plan["parts"], "one a node rank, in memory; no temporary files")
+        memory = re.fullmatch(r"1\.0 MiB at most on node rank 0, about (.*) KiB will be used, \1 KiB on that which "
+                              "takes the most", plan["memory"])
+        self.assertTrue(memory, plan["memory"])
+        # So much is enough, and less, by more than the figure is rounded by, is too little for one part.
+        enough = math.ceil((float(memory[1]) + 0.05) * 1024)
+        again = self.lines(self.run_ok(*argsort, "-S", str(enough), "--dry-run", num_ranks=2))
+        self.assertEqual(again["parts"], plan["parts"])
+        less = mpirun(*argsort, "-S", str(enough - 1024), "--dry-run", num_ranks=2)
+        self.assertEqual(less.returncode, 6, less.stderr)
+        self.assertIn("too few to sort it in parts", less.stderr)
+        self.assertTrue(plan["read"].startswith(f"{self.text(count * 4)} of "))
+        self.assertTrue(plan["sent"].startswith(f"{self.text(count * 12 / 2)} "))
+        self.assertTrue(plan["output"].endswith(f"y.npy, up to {self.text(count * 8 + header)}"))
+        self.run_ok(*argsort, num_ranks=2)
+        self.assertEqual(os.path.getsize(self.path("y.npy")), count * 8 + header)
 
 
 class Ceiling(ClusterTest):

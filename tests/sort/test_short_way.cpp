@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "device/host/shared_sort.hpp"
 #include "device/host/small_sort.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/report.hpp"
@@ -86,6 +87,25 @@ TEST_P(short_way_test, SortsMiddleSizes) {
     guarded_array keys(expected.input(), 0);
     sorter s(sort_options{.threads = static_cast<unsigned>(round % 4)});
     s.sort(key_span(type, keys.data(), n), keys::direction_of(expected.descending()));
+    const std::string what =
+        std::to_string(n) + " keys, " + to_string(d) + " of seed " + std::to_string(seed_for(round));
+    ASSERT_EQ(diagnose_bytes("keys", expected.keys_alone(), keys.bytes(), size_bytes(type)), "") << what;
+    ASSERT_EQ(keys.corruption(), "") << what;
+  }
+}
+
+/// Calls without a sorter take memory of the process for more keys than threads share where they lie.
+TEST_P(short_way_test, SortsMoreWithoutASorter) {
+  const key_type type = GetParam();
+  const std::uint64_t most = device::host::most_shared_bytes(4, size_bytes(type)) / size_bytes(type);
+  std::uint64_t round = 0;
+  for (const distribution& d : all_distributions()) {
+    if (++round % (is_small_scale() ? 9 : 5) != 0) continue;
+    const std::uint64_t n = most + 1 + 1001 * round;
+    const oracle expected = make_oracle(type, n, d, seed_for(round), round % 2 == 0);
+    guarded_array keys(expected.input(), 0);
+    spansort::sort(key_span(type, keys.data(), n), keys::direction_of(expected.descending()),
+                   {.devices = "cpu", .threads = 4});
     const std::string what =
         std::to_string(n) + " keys, " + to_string(d) + " of seed " + std::to_string(seed_for(round));
     ASSERT_EQ(diagnose_bytes("keys", expected.keys_alone(), keys.bytes(), size_bytes(type)), "") << what;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "arrow_producer.hpp"
@@ -90,6 +91,162 @@ TEST(Arrow, TablesAreReadSortedAndHandedOut) {
       expect_rows(sorted, source, expected_order(source.columns, num_rows));
     }
     ASSERT_EQ(source.num_unreleased, 0) << "case " << i;
+  }
+}
+
+/// A table that is nothing but its key is sorted without an order of rows, which the report tells, and has the same
+/// rows.
+TEST(Arrow, ATableOfOneKeyIsSortedAlone) {
+  random_words random(seed_for(21));
+  std::uint64_t num_alone = 0;
+  constexpr std::uint64_t most_cases = 300;
+  // Few cases may have no column that is sorted alone.
+  const auto goes_on = [&](std::uint64_t i) { return i < num_cases(most_cases) || (num_alone == 0 && i < most_cases); };
+  for (std::uint64_t i = 0; goes_on(i) && !HasFatalFailure(); ++i) {
+    const std::uint64_t num_rows = random() % 500;
+    arrow_source source = make_source(random, 1, num_rows);
+    const table_column& column = *source.columns.front();
+    bool is_plain = column.column.values.kind == column_kind::number && !column.is_float;
+    for (const cell& c : column.cells) is_plain = is_plain && !c.is_null;
+    const arrow_table table = read(source);
+    // A second key of the same order decides nothing; another order may tell zeros apart that tie by the first.
+    const arrow_key by[] = {{"0", column.column.order}, {"0", column.column.order}};
+    sort_report report;
+    const arrow_table sorted = sort_table(table, by, {.report = &report});
+    expect_rows(sorted, source, expected_order(source.columns, num_rows));
+    if (is_plain) {
+      EXPECT_EQ(report.operation, "sort_table") << "case " << i;
+      ++num_alone;
+    }
+    const bool may_be_alone = is_plain || column.is_float;
+    if (!may_be_alone && num_rows != 0) {
+      EXPECT_EQ(report.operation, "argsort_table") << "case " << i;
+    }
+  }
+  EXPECT_GT(num_alone, 0U);
+}
+
+std::vector<std::uint64_t> order_of_first(arrow_source& source, std::uint64_t num_rows) {
+  std::vector<std::unique_ptr<table_column>> first;
+  first.push_back(std::move(source.columns.front()));
+  std::vector<std::uint64_t> order = expected_order(first, num_rows);
+  source.columns.front() = std::move(first.front());
+  return order;
+}
+
+/// A table of columns without nulls, `kinds` in turn.
+arrow_source make_plain_source(random_words& random, const std::vector<column_kind>& kinds, std::uint64_t num_rows) {
+  arrow_source source;
+  for (const column_kind kind : kinds) source.columns.push_back(make_column({.kind = kind}, num_rows, random));
+  source.chunk_ends.push_back(num_rows);
+  return source;
+}
+
+/// Progress as a callback sees it, which ends the call when it has been called more than `allowed` times.
+struct impatient {
+  unsigned allowed = 0;
+  std::vector<double> fractions = {};
+
+  progress_callback callback() {
+    fractions.clear();
+    return [this](const progress& p) {
+      fractions.push_back(p.fraction);
+      return fractions.size() <= allowed;
+    };
+  }
+};
+
+/// Both ways of sorting a table, and taking its rows, are cancelled whenever they ask, and leave it as it was.
+TEST(Arrow, CallsAreCancelledAndTellHowFarTheyAre) {
+  random_words random(seed_for(22));
+  constexpr std::uint64_t num_rows = 40'000;
+  constexpr unsigned most_calls = 60;
+  const std::vector<column_kind> alone{column_kind::number};
+  const std::vector<column_kind> of_each{column_kind::number, column_kind::bytes32, column_kind::boolean};
+  const arrow_key by[] = {{"0", {}}};
+  for (const std::vector<column_kind>& kinds : {alone, of_each}) {
+    for (const bool sorts : {true, false}) {
+      arrow_source source = make_plain_source(random, kinds, num_rows);
+      const arrow_table table = read(source);
+      const std::vector<std::uint64_t> order = order_of_first(source, num_rows);
+      unsigned num_cancelled = 0;
+      bool has_ended = false;
+      for (impatient caller; !has_ended && caller.allowed < most_calls; ++caller.allowed) {
+        try {
+          const arrow_table result = sorts ? sort_table(table, by, {.on_progress = caller.callback()})
+                                           : table.take(order, {.on_progress = caller.callback()});
+          has_ended = caller.fractions.size() <= caller.allowed;
+          EXPECT_EQ(caller.fractions.back(), 1);
+          EXPECT_LT(caller.fractions.front(), 1);
+          EXPECT_TRUE(std::ranges::is_sorted(caller.fractions));
+          expect_rows(result, source, order);
+        } catch (const cancelled&) {
+          ++num_cancelled;
+          EXPECT_EQ(caller.fractions.size(), caller.allowed + 1) << "it was asked again";
+        }
+      }
+      EXPECT_TRUE(has_ended);
+      EXPECT_GE(num_cancelled, 1U) << kinds.size() << sorts;
+      expect_rows(table, source, all_rows(num_rows));
+    }
+  }
+}
+
+/// -0.0 and 0.0 tie in a table, so that their order is that of the input: such floats are not sorted alone.
+TEST(Arrow, FloatsThatTieAreNotSortedAlone) {
+  for (const double odd : {-0.0, std::numeric_limits<double>::quiet_NaN(), 2.5}) {
+    std::vector<double> values{0.0, odd, 1.5, -3.0};
+    const void* buffers[] = {nullptr, values.data()};
+    const void* of_table[] = {nullptr};
+    const auto keep = [](auto* released) { released->release = nullptr; };
+    ArrowArray child{.length = 4,
+                     .null_count = 0,
+                     .offset = 0,
+                     .n_buffers = 2,
+                     .n_children = 0,
+                     .buffers = buffers,
+                     .children = nullptr,
+                     .dictionary = nullptr,
+                     .release = keep,
+                     .private_data = nullptr};
+    ArrowArray* children[] = {&child};
+    ArrowArray batch{.length = 4,
+                     .null_count = 0,
+                     .offset = 0,
+                     .n_buffers = 1,
+                     .n_children = 1,
+                     .buffers = of_table,
+                     .children = children,
+                     .dictionary = nullptr,
+                     .release = keep,
+                     .private_data = nullptr};
+    ArrowSchema type{.format = "g",
+                     .name = "x",
+                     .metadata = nullptr,
+                     .flags = 0,
+                     .n_children = 0,
+                     .children = nullptr,
+                     .dictionary = nullptr,
+                     .release = keep,
+                     .private_data = nullptr};
+    ArrowSchema* types[] = {&type};
+    ArrowSchema schema{.format = "+s",
+                       .name = "",
+                       .metadata = nullptr,
+                       .flags = 0,
+                       .n_children = 1,
+                       .children = types,
+                       .dictionary = nullptr,
+                       .release = keep,
+                       .private_data = nullptr};
+    const arrow_table table(&schema, &batch);
+    const arrow_key by[] = {{"x", {}}};
+    sort_report report;
+    const arrow_table sorted = sort_table(table, by, {.report = &report});
+    EXPECT_EQ(report.operation, odd == 2.5 ? "sort_table" : "argsort_table");
+    const auto* const first = static_cast<const double*>(sorted.column(0).values) + sorted.column(0).first_row;
+    EXPECT_EQ(first[0], -3.0);
+    EXPECT_FALSE(std::signbit(first[1]));
   }
 }
 

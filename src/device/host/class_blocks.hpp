@@ -23,7 +23,8 @@ class block_pool {
  public:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  explicit block_pool(std::uint64_t block_keys) : block_keys_(block_keys) {}
+  explicit block_pool(std::uint64_t block_keys)
+      : block_keys_(block_keys), num_at_once_(static_cast<std::uint32_t>(at_once(block_keys * sizeof(K)))) {}
 
   /// Adds as many whole blocks as an array holds, at whole lines.
   void add(K* keys, std::uint64_t num_keys) {
@@ -34,8 +35,16 @@ class block_pool {
     following_.resize(addresses_.size(), none);
   }
 
-  /// There are enough: what is filled fits, and each class of each thread has one that is not full.
-  [[nodiscard]] std::uint32_t take() noexcept { return next_.fetch_add(1, std::memory_order_relaxed); }
+  /// Blocks that a thread takes together, so that short ones do not make all threads wait for the same counter.
+  [[nodiscard]] static constexpr std::uint64_t at_once(std::uint64_t block_bytes) noexcept {
+    constexpr std::uint64_t page_bytes = 4096;
+    return block_bytes >= page_bytes ? 1 : page_bytes / block_bytes;
+  }
+
+  /// Returns the first of at_once() blocks. There are enough: what is filled fits, and each thread has one for each
+  /// class that is not full, and those that it took together.
+  [[nodiscard]] std::uint32_t take() noexcept { return next_.fetch_add(num_at_once_, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t num_at_once() const noexcept { return num_at_once_; }
   void link(std::uint32_t block, std::uint32_t next) noexcept { following_[block] = next; }
 
   [[nodiscard]] K* address(std::uint32_t block) const noexcept { return addresses_[block]; }
@@ -44,6 +53,7 @@ class block_pool {
 
  private:
   std::uint64_t block_keys_;
+  std::uint32_t num_at_once_;
   std::vector<K*> addresses_;
   std::vector<std::uint32_t> following_;  ///< the next block of the same class and thread
   std::atomic<std::uint32_t> next_{0};
@@ -58,12 +68,14 @@ struct class_writer {
   unsigned num_classes = 0;
   std::uint32_t* first_blocks = nullptr;
   std::uint32_t* last_blocks = nullptr;
-  K** nexts = nullptr;  ///< where the class's next line goes
-  K** ends = nullptr;   ///< where the class's last block ends
-  K* rests = nullptr;   ///< a line a class: keys that do not fill one yet
+  std::uint32_t* own_blocks = nullptr;  ///< the next that is the thread's already, and where those end
+  K** nexts = nullptr;                  ///< where the class's next line goes
+  K** ends = nullptr;                   ///< where the class's last block ends
+  K* rests = nullptr;                   ///< a line a class: keys that do not fill one yet
   std::uint32_t* rest_counts = nullptr;
 
   void start() noexcept {
+    own_blocks[0] = own_blocks[1] = 0;
     for (unsigned c = 0; c < num_classes; ++c) {
       first_blocks[c] = last_blocks[c] = block_pool<K>::none;
       nexts[c] = ends[c] = nullptr;
@@ -72,7 +84,11 @@ struct class_writer {
   }
 
   void take_block(unsigned c) noexcept {
-    const std::uint32_t block = pool->take();
+    if (own_blocks[0] == own_blocks[1]) {
+      own_blocks[0] = pool->take();
+      own_blocks[1] = own_blocks[0] + pool->num_at_once();
+    }
+    const std::uint32_t block = own_blocks[0]++;
     if (last_blocks[c] == block_pool<K>::none) {
       first_blocks[c] = block;
     } else {

@@ -38,22 +38,22 @@ class class_partition {
  public:
   static constexpr std::uint64_t line_keys = 64 / sizeof(K);
 
-  /// Takes memory for the links of blocks. `alternate` is as large as what will be partitioned. Heavy values, where
-  /// there are any, are counted and left out.
+  /// Takes memory for the links of blocks, and `spare_bytes` of each thread for those that end up not full. `alternate`
+  /// is as large as what will be partitioned. Heavy values, where there are any, are counted and left out.
   class_partition(workers& team, const keys::codec_of<K>& codec, const key_classes<K>& classes,
                   std::span<const K> sample, const heavy_values<K>* heavy, K* alternate, std::uint64_t num_keys,
-                  bool stream)
+                  std::uint64_t spare_bytes, bool stream)
       : team_(team),
         codec_(codec),
         classes_(classes),
         heavy_(heavy),
         stream_(stream),
         slots_(plan_slots(classes, sample)),
-        pool_(block_keys_for(classes.num_classes)),
+        pool_(block_keys_for(classes.num_classes, spare_bytes)),
         writers_(team.num_threads()),
         heavy_counts_(heavy == nullptr ? 0 : heavy->values().size(), 0) {
     pool_.add(alternate, num_keys);
-    pool_.add(reinterpret_cast<K*>(team.spare_blocks()), team.num_threads() * spare_block_bytes / sizeof(K));
+    pool_.add(reinterpret_cast<K*>(team.spare_blocks(spare_bytes)), team.num_threads() * spare_bytes / sizeof(K));
   }
 
   /// Reads all keys, unless asked to stop.
@@ -103,9 +103,9 @@ class class_partition {
 
   static constexpr std::uint64_t slot_room = max_local_bytes / sizeof(K);
 
-  [[nodiscard]] static std::uint64_t block_keys_for(unsigned num_classes) {
+  [[nodiscard]] static std::uint64_t block_keys_for(unsigned num_classes, std::uint64_t spare_bytes) {
     std::uint64_t bytes = std::uint64_t{1} << 14;
-    while (bytes * (num_classes + 1) > spare_block_bytes) bytes /= 2;
+    while (bytes * (num_classes + block_pool<K>::at_once(bytes)) > spare_bytes) bytes /= 2;
     return bytes / sizeof(K);
   }
 
@@ -148,6 +148,7 @@ class class_partition {
     w.first_blocks = words + 4 * most_classes;
     w.last_blocks = words + 5 * most_classes;
     w.rest_counts = words + 6 * most_classes;
+    w.own_blocks = words + 10 * most_classes;
     w.rests = reinterpret_cast<K*>(scratch.combining.get() + combining_bytes / 2);
     w.start();
     return w;

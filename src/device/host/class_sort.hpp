@@ -42,10 +42,10 @@ class class_sorter {
         num_light = leave_out(heavy, sample, num_keys);
       }
     }
-    const key_classes<K> classes = choose_classes<K>(sample, wanted_classes(num_light));
+    const key_classes<K> classes = choose_classes<K>(sample, wanted_classes(num_light, num_keys));
     const bool stream = num_light * sizeof(K) >= limits_.stream_bytes;
     class_partition<K> partition(team_, codec_, classes, sample, heavy.values().empty() ? nullptr : &heavy, alternate,
-                                 num_keys, stream);
+                                 num_keys, spare_bytes(num_keys), stream);
     partition.run(source, num_keys, watch_, can_stop);
     std::vector<class_place> places = places_of(partition, classes);
     add_heavy(partition, classes, heavy, places);
@@ -68,6 +68,7 @@ class class_sorter {
 
  private:
   using in_cache = in_cache_sorter<K, no_value, Order>;
+  static constexpr std::uint64_t line_bytes = 64;
 
   /// A heavy value of a class.
   struct heavy_run {
@@ -94,7 +95,7 @@ class class_sorter {
 
   [[nodiscard]] std::vector<K> sorted_sample(const K* keys, std::uint64_t num_keys, std::uint64_t num_samples) const {
     std::vector<K> sample = sample_encoded(order_, keys, num_keys, num_samples);
-    std::sort(sample.begin(), sample.end());
+    sort_sample(team_, sample);
     return sample;
   }
 
@@ -113,9 +114,20 @@ class class_sorter {
     return static_cast<std::uint64_t>(static_cast<double>(num_keys) * share);
   }
 
-  [[nodiscard]] unsigned wanted_classes(std::uint64_t num_keys) const {
-    return static_cast<unsigned>(
-        std::clamp<std::uint64_t>(num_keys * sizeof(K) / limits_.class_bytes, 4, most_classes / 4));
+  /// Returns how much memory each thread has for blocks that are not full.
+  [[nodiscard]] std::uint64_t spare_bytes(std::uint64_t num_keys) const {
+    if (limits_.class_memory_parts == 0) return spare_block_bytes;
+    const std::uint64_t share = num_keys * sizeof(K) / (limits_.class_memory_parts * team_.num_threads());
+    return std::min(share / line_bytes * line_bytes + lost_block_bytes, spare_block_bytes);
+  }
+
+  /// Classes of the wanted size, and a few for every thread as long as they are worth a task. Up to four times as many
+  /// are made, each of which takes a block of some lines from each thread.
+  [[nodiscard]] unsigned wanted_classes(std::uint64_t num_light, std::uint64_t num_keys) const {
+    const std::uint64_t of_threads = std::min<std::uint64_t>(4 * team_.num_threads(), num_light / limits_.piece_keys);
+    const std::uint64_t most = std::min<std::uint64_t>(most_classes / 4, spare_bytes(num_keys) / (8 * line_bytes));
+    const std::uint64_t wanted = std::max(num_light * sizeof(K) / limits_.class_bytes, of_threads);
+    return static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 4, most));
   }
 
   /// Returns whether a class is more than a thread's scratch holds.

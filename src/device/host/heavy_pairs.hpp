@@ -146,7 +146,7 @@ template <class K, class Order>
   return places;
 }
 
-/// Moves them apart on all threads of a team, with another pair of arrays beside those of the records.
+/// Sets the pairs of heavy keys apart on all threads of a team, with a pair of arrays beside those of the records.
 template <class K, class V, class Order>
 class heavy_pairs_sorter {
  public:

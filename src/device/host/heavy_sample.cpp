@@ -119,7 +119,8 @@ class sampled_vectors {
 template <class K>
 frequent_keys<K> sample_frequent_as(const K* keys, std::uint64_t num_keys) {
   constexpr unsigned fewest_alike = 4;
-  constexpr int most_left = 11;  // one key of so few is worth a comparison where it is all of them
+  // So few samples as are left then are worth a comparison only if one key is all of them.
+  constexpr int most_left = 11;
   constexpr unsigned most_looks = 8;
   const sampled_vectors<K> sample(keys, static_cast<std::uint32_t>(num_keys / num_samples));
   frequent_keys<K> found;

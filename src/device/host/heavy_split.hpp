@@ -18,6 +18,12 @@
 
 namespace spansort::device::host {
 
+/// Returns whether the others that a split left may have frequent keys of their own. Where the sample was a chance, or
+/// keys were made to deceive it, each look would set few keys apart.
+[[nodiscard]] constexpr bool is_worth_another_look(std::uint64_t num_keys, std::uint64_t num_light) noexcept {
+  return 4 * (num_keys - num_light) >= num_keys;
+}
+
 template <class K, class V, class Order>
 class heavy_splitter {
  public:
@@ -28,7 +34,8 @@ class heavy_splitter {
       : order_(order), codec_(codec), spare_(spare), num_spare_(num_spare) {}
 
   /// Sorts `from` into `result`, which is `from` itself or does not overlap it. A call of sort_light(from, to, n, used)
-  /// sorts n others, which `to` is or does not overlap, and leaves the first `used` of the spare values as they are.
+  /// sorts the n others into `to`, which is `from` itself or does not overlap it, and leaves the first `used` of the
+  /// spare values as they are.
   /// Returns false, with nothing written, where the frequent keys are not worth it or find no room.
   template <class SortLight>
   [[nodiscard]] bool sort(split from, split result, std::uint64_t num_keys, const frequent_keys<K>& frequent,
@@ -59,7 +66,7 @@ class heavy_splitter {
   }
 
  private:
-  /// Takes as many keys as find room, least first.
+  /// Takes the most frequent keys, as many as find room, and puts them in key order.
   bool take(const frequent_keys<K>& frequent, const K* keys, std::uint64_t num_keys) {
     count_ = static_cast<unsigned>(std::min<std::uint64_t>(frequent.count, num_spare_ / num_keys));
     if (3 * frequent.mass(count_) < frequent.num_samples) return false;

@@ -56,7 +56,10 @@ class host_queue final : public queue, public holding_queue, public outbox_carri
   void record(event& e) override;
   void wait(event& e) override;
   void synchronize() override;
-  void set_monitor(monitor* m) override { watch_ = m; }
+  void set_monitor(monitor* m) override {
+    watch_ = m;
+    team_.heed(m == nullptr ? nullptr : &m->abandon_requested);
+  }
   [[nodiscard]] std::vector<work_interval> take_intervals() override;
   [[nodiscard]] bool hold() noexcept override { return worker_.hold(); }
   void release() noexcept override { worker_.release(); }

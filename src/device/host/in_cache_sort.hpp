@@ -117,7 +117,11 @@ class in_cache_sorter {
                 const std::uint64_t kept_before = kept_bytes_;
                 kept_bytes_ += base::round_up(num_used * sizeof(V), std::uint64_t{64});
                 kept_bytes_ = std::min(kept_bytes_, combining_bytes);
-                sort(light, to, num_light, bits);
+                if (is_worth_another_look(num_keys, num_light)) {
+                  sort(light, to, num_light, bits);
+                } else {
+                  sort_light(light, to, num_light, bits);
+                }
                 kept_bytes_ = kept_before;
               });
   }
@@ -153,14 +157,7 @@ class in_cache_sorter {
     }
   }
 
-  [[nodiscard]] vector_sort_scratch<K> vector_scratch() const {
-    return {reinterpret_cast<K*>(thread_.records[0].get()),
-            reinterpret_cast<K*>(thread_.records[1].get()),
-            max_local_bytes / sizeof(K),
-            max_local_bytes / sizeof(K),
-            thread_.digit_counts.get(),
-            (std::uint64_t{1} << max_digit_bits) * max_local_digits};
-  }
+  [[nodiscard]] vector_sort_scratch<K> vector_scratch() const { return vector_scratch_in<K>(thread_); }
 
   static void copy(split from, split result, std::uint64_t num_keys) {
     if (from.keys == result.keys) return;

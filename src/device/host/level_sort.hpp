@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "base/math.hpp"
+#include "device/host/count_values.hpp"
 #include "device/host/merge_alone.hpp"
 #include "device/host/partition_records.hpp"
 #include "device/host/sort_call.hpp"
@@ -90,14 +92,26 @@ class level_sorter {
 
   /// Returns whether keys that differ in so many low bits are written by their counts.
   [[nodiscard]] static bool can_fill(std::uint64_t num_keys, unsigned differing_end) {
-    constexpr unsigned widest = 16;
-    return differing_end <= widest && num_keys >= (std::uint64_t{4} << differing_end);
+    return differing_end <= most_value_bits && num_keys >= (std::uint64_t{4} << differing_end);
   }
 
  private:
   using in_cache = typename call::in_cache;
   static constexpr std::uint64_t record_bytes = call::record_bytes;
   static constexpr bool keys_alone = call::keys_alone;
+
+  /// Returns where the keys of each value of the low `bits` bits end, from the level's counts where those are values'.
+  [[nodiscard]] std::vector<std::uint64_t> count_ends(const K* keys, std::uint64_t num_keys,
+                                                      const level_counts<K>& level, unsigned bits) {
+    if (!level.digit.is_chosen_by_rank() && level.digit.shift() == 0) {
+      std::vector<std::uint64_t> ends = counts_of_buckets(level);
+      std::partial_sum(ends.begin(), ends.end(), ends.begin());
+      return ends;
+    }
+    const bool are_few = num_keys >> 32 == 0;
+    const auto count = are_few ? count_value_ends<std::uint32_t, K, Order> : count_value_ends<std::uint64_t, K, Order>;
+    return count(call_.team, call_.order, keys, call_.cut(num_keys), bits);
+  }
 
   void partition(split source, split alternate, std::uint64_t num_keys, const level_counts<K>& level,
                  const std::vector<std::uint64_t>& positions, bool can_stop) {
@@ -155,23 +169,6 @@ class level_sorter {
       call_.hand_over(result + b.begin, b.count);
     }
     sort_each(alternate, source, result, buckets.small, buckets.num_small_keys);
-  }
-
-  /// Returns where the keys of each value of the low `bits` bits end in the sorted whole.
-  std::vector<std::uint64_t> count_ends(const K* keys, std::uint64_t num_keys, level_counts<K>& level, unsigned bits) {
-    const std::uint64_t num_values = std::uint64_t{1} << bits;
-    if (level.digit.is_chosen_by_rank() || level.digit.shift() != 0) {
-      level_digit<K> whole;
-      whole.bits = bit_digit<K>({0, bits});
-      level = call_.counter().count_digit(keys, num_keys, whole, bits, bits, false);
-    }
-    std::vector<std::uint64_t> ends(num_values, 0);
-    std::uint64_t end = 0;
-    for (std::uint64_t value = 0; value < num_values; ++value) {
-      for (std::uint64_t p = 0; p < level.pieces.size(); ++p) end += level.counts[p * num_values + value];
-      ends[value] = end;
-    }
-    return ends;
   }
 
   /// Returns whether one thread may take a large bucket while the others have as much to do: quicksort finds bounds in

@@ -53,7 +53,10 @@ void run_partition(const execution& with, const partition_request& request, cons
     const split_records<K, V> source = split<K, V>(request.source);
     const bit_digit<K> digit(request.digit);
     const std::uint64_t num_buckets = digit.num_buckets();
-    const piece_list pieces = cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
+    // One piece need not be counted: the caller says where its buckets begin.
+    const piece_list pieces = with.team.num_threads() == 1
+                                  ? piece_list{request.num_keys, 1}
+                                  : cut_into_pieces(request.num_keys, with.team.num_threads(), with.limits.piece_keys);
     // [piece][bucket]: first how many, then where.
     std::vector<std::uint64_t> counts(pieces.size() * num_buckets, 0);
     if (pieces.size() > 1) {

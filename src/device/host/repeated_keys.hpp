@@ -44,7 +44,7 @@ class repeated_keys_sorter {
     found.sample_is_ordered =
         std::is_sorted(sample.begin(), sample.end()) || std::is_sorted(sample.begin(), sample.end(), std::greater<>());
     std::vector<K> sorted = sample;
-    std::sort(sorted.begin(), sorted.end());
+    sort_sample(team_, sorted);
     found.has_heavy =
         repeated_share(std::span<const K>(sorted), heavy_values<K>::fewest_in_sample) > limits_.heavy_share;
     return found;
@@ -98,7 +98,7 @@ class repeated_keys_sorter {
   /// Empty when a larger sample shows that too little repeats often enough.
   [[nodiscard]] heavy_values<K> choose_heavy(const K* keys, std::uint64_t num_keys) const {
     std::vector<K> sample = sample_encoded(order_, keys, num_keys, std::min<std::uint64_t>(num_keys / 32, 4096));
-    std::sort(sample.begin(), sample.end());
+    sort_sample(team_, sample);
     if (repeated_share(std::span<const K>(sample), heavy_values<K>::fewest_in_sample) <= limits_.heavy_share)
       sample.clear();
     return {order_, std::span<const K>(sample)};

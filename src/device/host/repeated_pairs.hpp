@@ -14,8 +14,8 @@
 
 namespace spansort::device::host {
 
-/// Returns whether a look for keys that repeat is worth its time. Of some hundreds of keys two values are found, which
-/// repeat in four comparisons but for one time in sixteen. Fewer keys repeat in two of them.
+/// Returns whether a look for keys that repeat is worth its time. Below a thousand keys four comparisons decide: keys
+/// of two values are alike in at least one of them fifteen times in sixteen. Below 256 keys two have to be alike.
 template <class K>
 [[nodiscard]] bool may_repeat(const K* keys, std::uint64_t num_keys) {
   constexpr std::uint64_t fewest_keys = 96;

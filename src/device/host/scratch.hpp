@@ -25,10 +25,12 @@ inline constexpr std::uint64_t combining_bytes = std::uint64_t{1} << 19;
 /// A bucket of up to this many bytes is sorted by one thread in its scratch (sort_limits may lower it).
 inline constexpr std::uint64_t max_local_bytes = std::uint64_t{1} << 21;
 
-/// A partition into classes takes this much for each thread, for blocks that end up not full (class_partition.hpp), and
-/// for those that are lost where arrays begin and end.
+/// A partition into classes takes up to this much for each thread, for blocks that end up not full
+/// (class_partition.hpp), and for those that are lost where arrays begin and end.
 inline constexpr std::uint64_t lost_block_bytes = std::uint64_t{1} << 15;
 inline constexpr std::uint64_t spare_block_bytes = (std::uint64_t{4} << 20) + lost_block_bytes;
+/// A thread that had less for blocks that are not full would have blocks of a few lines.
+inline constexpr std::uint64_t least_spare_block_bytes = std::uint64_t{1} << 15;
 
 namespace detail {
 struct free_deleter {

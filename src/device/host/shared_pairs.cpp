@@ -82,7 +82,8 @@ void sort_with(const shared_call& call) {
       .segments = {{0, call.num_keys, {0, key_bits}}},
   };
   keys::with_width(call.shape.codec.width_bytes(), [&]<class K>() {
-    run_local_sort<K>(execution{call.team, {}, nullptr}, request);
+    const sort_limits limits{.word_inline_keys = most_pairs_alone(call.team.num_threads())};
+    run_local_sort<K>(execution{call.team, limits, nullptr}, request);
   });
 }
 
@@ -193,6 +194,16 @@ bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, s
                          {shared.memory(), shared.memory() + keys_bytes},
                          num_keys};
   if (!sort_tail(call)) sort_with(call);
+  return true;
+}
+
+bool sort_shared_keys(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
+  kept_team& shared = process_wide();
+  const std::unique_lock lock(shared.in_use, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  workers& team =
+      shared.prepare(std::min(num_threads, most_shared_pairs_threads), pages(num_keys * codec.width_bytes()));
+  sort_with({team, {codec, 0}, {keys, nullptr}, {shared.memory(), nullptr}, num_keys});
   return true;
 }
 

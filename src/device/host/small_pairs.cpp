@@ -82,8 +82,10 @@ bool sort_repeated(const keys::codec_of<K>& codec, split_records<K, V> records, 
   return sort_repeated_pairs<K, V, Order>(
       codec, records, num_keys, scratch,
       [&](split light, split to, std::uint64_t num_light, in_cache_sorter<K, V, Order>& sorter) {
-        if (value_bytes_of < V >> 8 || num_light > most_network_pairs || !has_vector_sort()) {
-          return sorter.sort(light, to, num_light, {0, sizeof(K) * 8});
+        constexpr keys::bit_range all{0, sizeof(K) * 8};
+        if (num_light > most_network_pairs || (value_bytes_of<V>) > 8 || !has_vector_sort()) {
+          if (is_worth_another_look(num_keys, num_light)) return sorter.sort(light, to, num_light, all);
+          return sorter.sort_light(light, to, num_light, all);
         }
         for (std::uint64_t i = 0; i < num_light; ++i) to.put(i, light.get(i));
         if (num_light > 1) sort_few<K, V, Order>(codec, to, num_light);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "device/host/partition_records.hpp"
 #include "device/host/records.hpp"
 #include "device/host/sort_limits.hpp"
+#include "device/host/sorted_sample.hpp"
 #include "device/host/workers.hpp"
 #include "keys/digit.hpp"
 
@@ -44,9 +46,12 @@ class piece_list {
 
 [[nodiscard]] inline piece_list cut_into_pieces(std::uint64_t num_keys, unsigned num_threads,
                                                 std::uint64_t piece_keys) {
-  // Four a thread, so that a late thread costs a quarter of its share; one thread needs no more than one.
+  // Four a thread, so that a late thread costs a quarter of its share; one thread needs no more than one. A sort stops
+  // between two pieces, so that none is much larger than this many of the smallest, some tens of milliseconds.
+  constexpr std::uint64_t smallest_in_largest = 256;
   const std::uint64_t most = num_threads == 1 ? 1 : std::uint64_t{num_threads} * 4;
-  return {num_keys, std::clamp<std::uint64_t>(num_keys / piece_keys, 1, most)};
+  const std::uint64_t least = std::max<std::uint64_t>(1, num_keys / (smallest_in_largest * piece_keys));
+  return {num_keys, std::max(least, std::clamp<std::uint64_t>(num_keys / piece_keys, 1, most))};
 }
 
 /// Counts of one digit, piece by piece.
@@ -60,19 +65,6 @@ struct level_counts {
 
   [[nodiscard]] std::uint64_t* of_piece(std::uint64_t i) noexcept { return counts.data() + i * digit.num_buckets(); }
 };
-
-/// Returns up to `num_samples` <= 65536 encoded keys spread over the input, in input order.
-template <class K, class Order>
-[[nodiscard]] std::vector<K> sample_encoded(const Order& order, const K* keys, std::uint64_t num_keys,
-                                            std::uint64_t num_samples) {
-  num_samples = std::min(num_keys, num_samples);
-  std::vector<K> sample(num_samples);
-  for (std::uint64_t i = 0; i < num_samples; ++i) {
-    // Integer arithmetic that cannot wrap: i < 65536.
-    sample[i] = order.encode(keys[num_keys / num_samples * i + num_keys % num_samples * i / num_samples]);
-  }
-  return sample;
-}
 
 /// How wide a level's digit may be.
 struct digit_widths {
@@ -129,7 +121,7 @@ class level_counter {
   [[nodiscard]] level_counts<K> count(const K* keys, std::uint64_t num_keys, keys::bit_range bits, unsigned depth) {
     const bool look = depth == 1;
     std::vector<K> sample = sample_encoded(order_, keys, num_keys, 1024);
-    std::sort(sample.begin(), sample.end());
+    sort_sample(team_, sample);
     const auto sample_end = static_cast<unsigned>(std::bit_width(static_cast<K>(sample.front() ^ sample.back())));
     const unsigned guess = std::clamp(sample_end, bits.begin, bits.end);
     level_digit<K> digit = choose_level_digit(sample, widths_for(num_keys), bits.begin, guess);
@@ -194,7 +186,7 @@ class level_counter {
       constexpr std::uint64_t worth_a_tree = 16;  // in the sample: fewer may be chance
       if (fullest < worth_a_tree || fullest * (num_keys / sorted_sample.size()) <= most_keys) return;
       std::vector<K> sample = sample_encoded(order_, keys, num_keys, 4096);
-      std::sort(sample.begin(), sample.end());
+      sort_sample(team_, sample);
       // Caches hold the words of as many pairs, and each bit is a step down the tree for each key.
       const std::uint64_t wanted = std::max<std::uint64_t>(num_keys / (most_keys / 8), 8 * team_.num_threads());
       digit.splitter_bits = std::min(static_cast<unsigned>(std::bit_width(wanted)), widths_for(num_keys).window);
@@ -219,16 +211,30 @@ class level_counter {
   sort_limits limits_;
 };
 
+/// Returns how many keys fall into each bucket. Rows are read one after the other, for the counts of one bucket lie far
+/// apart, in other threads' caches.
+template <class K>
+[[nodiscard]] std::vector<std::uint64_t> counts_of_buckets(const level_counts<K>& level) {
+  const std::uint64_t num_buckets = level.digit.num_buckets();
+  std::vector<std::uint64_t> sums(num_buckets, 0);
+  for (std::uint64_t p = 0; p < level.pieces.size(); ++p) {
+    const std::uint64_t* const row = level.counts.data() + p * num_buckets;
+    for (std::uint64_t b = 0; b < num_buckets; ++b) sums[b] += row[b];
+  }
+  return sums;
+}
+
 /// Returns where each piece's part of each bucket starts, when buckets lie one after the other: [piece][bucket].
 template <class K>
 [[nodiscard]] std::vector<std::uint64_t> positions_of(const level_counts<K>& level) {
-  const std::uint64_t num_buckets = level.digit.num_buckets();
+  std::vector<std::uint64_t> next = counts_of_buckets(level);
+  std::exclusive_scan(next.begin(), next.end(), next.begin(), std::uint64_t{0});
   std::vector<std::uint64_t> positions(level.counts.size());
-  std::uint64_t position = 0;
-  for (std::uint64_t b = 0; b < num_buckets; ++b) {
-    for (std::uint64_t p = 0; p < level.pieces.size(); ++p) {
-      positions[p * num_buckets + b] = position;
-      position += level.counts[p * num_buckets + b];
+  for (std::uint64_t p = 0; p < level.pieces.size(); ++p) {
+    const std::uint64_t row = p * next.size();
+    for (std::uint64_t b = 0; b < next.size(); ++b) {
+      positions[row + b] = next[b];
+      next[b] += level.counts[row + b];
     }
   }
   return positions;

@@ -7,11 +7,9 @@
 
 #include "base/record_flow.hpp"
 #include "device/device.hpp"
+#include "device/host/stop_requested.hpp"
 
 namespace spansort::device::host {
-
-/// Thrown inside a queue when the monitor asks to stop before the source was overwritten.
-struct stop_requested {};
 
 class sort_watch {
  public:

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "device/host/class_blocks.hpp"
+#include "device/host/scratch.hpp"
 #include "keys/codec.hpp"
 
 namespace spansort::device::host {
@@ -24,6 +25,17 @@ struct vector_sort_scratch {
   std::uint32_t* cursors = nullptr;
   std::uint64_t num_cursors = 0;
 };
+
+/// Returns the arrays that a worker's scratch has for it.
+template <class K>
+[[nodiscard]] vector_sort_scratch<K> vector_scratch_in(const worker_scratch& scratch) noexcept {
+  return {reinterpret_cast<K*>(scratch.records[0].get()),
+          reinterpret_cast<K*>(scratch.records[1].get()),
+          max_local_bytes / sizeof(K),
+          max_local_bytes / sizeof(K),
+          scratch.digit_counts.get(),
+          (std::uint64_t{1} << max_digit_bits) * max_local_digits};
+}
 
 /// The second array holds all slots of as many keys as fit the first when it has so many times its room.
 inline constexpr std::uint64_t vector_sort_spread = 4;

@@ -9,7 +9,9 @@
 
 // Assertions of the headers would call into libhwy.
 #define HWY_IS_DEBUG_BUILD 0
-#if defined(__x86_64__)
+#if defined(SPANSORT_NARROW_VECTORS)
+#define HWY_DISABLED_TARGETS (~(HWY_AVX2 | HWY_EMU128 | HWY_SCALAR))
+#elif defined(__x86_64__)
 // Instruction sets beyond these gain nothing here.
 #define HWY_DISABLED_TARGETS (~(HWY_AVX3 | HWY_AVX2 | HWY_SSE4 | HWY_SSE2 | HWY_EMU128 | HWY_SCALAR))
 #else

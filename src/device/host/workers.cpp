@@ -40,12 +40,16 @@ void workers::prepare_scratch() {
 void workers::release_scratch() noexcept {
   for (std::unique_ptr<worker_scratch>& s : scratch_) s.reset();
   spare_blocks_.reset();
-  has_spare_blocks_ = false;
+  spare_bytes_ = 0;
 }
 
-std::byte* workers::spare_blocks() {
-  if (spare_blocks_ == nullptr) spare_blocks_ = make_aligned<std::byte>(num_threads_ * spare_block_bytes);
-  has_spare_blocks_ = true;
+std::byte* workers::spare_blocks(std::uint64_t size_bytes) {
+  if (size_bytes > spare_bytes_) {
+    spare_blocks_.reset();
+    spare_bytes_ = 0;
+    spare_blocks_ = make_aligned<std::byte>(num_threads_ * size_bytes);
+    spare_bytes_ = size_bytes;
+  }
   return spare_blocks_.get();
 }
 

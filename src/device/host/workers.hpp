@@ -20,6 +20,7 @@
 #include "base/shares.hpp"
 #include "device/host/parked_threads.hpp"
 #include "device/host/scratch.hpp"
+#include "device/host/stop_requested.hpp"
 #include "device/host/topology.hpp"
 
 namespace spansort::device::host {
@@ -40,16 +41,21 @@ class workers {
   /// Allocates the scratch of every slot, before any work that uses it. Throws std::bad_alloc.
   void prepare_scratch();
   void release_scratch() noexcept;
-  /// Returns num_threads() * spare_block_bytes that are kept until the scratch is released. Throws std::bad_alloc.
-  [[nodiscard]] std::byte* spare_blocks();
+  /// Returns num_threads() * size_bytes that are kept until more is wanted or the scratch is released. Throws
+  /// std::bad_alloc.
+  [[nodiscard]] std::byte* spare_blocks(std::uint64_t size_bytes);
   /// Bytes of scratch that are held, or will be once prepared.
   [[nodiscard]] std::uint64_t scratch_bytes() const noexcept {
-    return num_threads_ * (worker_scratch::size_bytes + (has_spare_blocks_.load() ? spare_block_bytes : 0));
+    return num_threads_ * (worker_scratch::size_bytes + spare_bytes_.load());
   }
 
-  /// Calls task(i, scratch), or task(i) where that is what it takes, for i in [0, num_tasks), in any order, on all
-  /// threads; returns when all are done. Tasks that take no scratch need none to be prepared. Throws what a task throws
-  /// and nothing else: what threads have no memory to share, the calling thread does alone.
+  /// Has tasks left undone from now on where `stop` is set: for_each() throws stop_requested then. Null: never.
+  void heed(const std::atomic<bool>* stop) noexcept { stop_.store(stop, std::memory_order_relaxed); }
+
+  /// Calls task(i, scratch, thread), or task(i, scratch) or task(i) where that is what it takes, for i in
+  /// [0, num_tasks), in any order, on all threads, 0 <= thread < num_threads(); returns when all are done. Tasks that
+  /// take no scratch need none to be prepared. Throws what a task throws and stop_requested as heed() says: what
+  /// threads have no memory to share, the calling thread does alone.
   template <class Task>
   void for_each(std::uint64_t num_tasks, const Task& task) {
     if (num_tasks == 0) return;
@@ -70,7 +76,15 @@ class workers {
 
   template <class Task>
   void run_here(std::uint64_t num_tasks, const Task& task) {
-    for (std::uint64_t i = 0; i < num_tasks; ++i) run_task(task, i, 0);
+    for (std::uint64_t i = 0; i < num_tasks; ++i) {
+      stop_if_asked();
+      run_task(task, i, 0);
+    }
+  }
+
+  void stop_if_asked() const {
+    const std::atomic<bool>* const stop = stop_.load(std::memory_order_relaxed);
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw stop_requested{};
   }
 
   /// Tasks that the caller and other threads take one after the other: each from a share of neighbouring ones that is
@@ -111,6 +125,7 @@ class workers {
         for (std::uint64_t s = 0; s < num_shares; ++s) {
           share& own = shares[(thread + s) % num_shares];
           for (std::uint64_t i = own.next++; i < own.end && !has_failed; i = own.next++) {
+            team.stop_if_asked();
             team.run_task(task, i, thread);
           }
         }
@@ -142,6 +157,8 @@ class workers {
   void run_task(const Task& task, std::uint64_t i, std::size_t thread) {
     if constexpr (std::is_invocable_v<const Task&, std::uint64_t>) {
       task(i);
+    } else if constexpr (std::is_invocable_v<const Task&, std::uint64_t, worker_scratch&, std::size_t>) {
+      task(i, *scratch_[thread], thread);
     } else {
       task(i, *scratch_[thread]);
     }
@@ -151,9 +168,10 @@ class workers {
   tbb::task_arena arena_;
   std::unique_ptr<pin_to_node> pin_;
   parked_threads* helpers_ = nullptr;
+  std::atomic<const std::atomic<bool>*> stop_{nullptr};
   std::vector<std::unique_ptr<worker_scratch>> scratch_;
-  aligned_array<std::byte> spare_blocks_;  ///< null until wanted
-  std::atomic<bool> has_spare_blocks_{false};
+  aligned_array<std::byte> spare_blocks_;      ///< null until wanted
+  std::atomic<std::uint64_t> spare_bytes_{0};  ///< of each thread
 };
 
 }  // namespace spansort::device::host

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// This file says what a sort of a file over all node ranks would do, before it is done.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <system_error>
+
+#include "base/math.hpp"
+#include "base/shares.hpp"
+#include "base/threads.hpp"
+#include "files/external/spill_store.hpp"
+#include "mpi/plan_parts.hpp"
+#include "mpi/shared_output.hpp"
+#include "mpi/sort_in_parts.hpp"
+#include "sort/sorter_memory.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::mpi {
+namespace {
+
+/// A size of 0 may be true or unknown; reading tells.
+bool is_empty_file(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::is_regular_file(path, unknown) &&
+         std::ifstream(path).peek() == std::ifstream::traits_type::eof();
+}
+
+/// Returns what runs of `num_elements` take in temporary files: whole blocks.
+std::uint64_t bytes_of_runs(const external::spill_plan& spill, std::uint64_t num_elements) {
+  const std::uint64_t num_whole = num_elements / spill.chunk_elements;
+  const std::uint64_t rest = num_elements % spill.chunk_elements;
+  const std::uint64_t num_blocks = num_whole * base::ceil_div(spill.chunk_elements, spill.block_elements) +
+                                   base::ceil_div(rest, spill.block_elements);
+  return num_blocks * spill.block_bytes;
+}
+
+}  // namespace
+
+std::unique_ptr<files::element_kind> open_input_of_parts(const parts_request& request) {
+  auto elements = files::open_elements(request.input, request.output, request.file, request.outcome);
+  if (!elements->num_elements() && !is_empty_file(request.input)) {
+    throw invalid_argument(
+        fmt::format("{}: over MPI only regular files are read, in parts; this is a stream", request.input));
+  }
+  return elements;
+}
+
+unsigned threads_of_parts(const session::state& session) {
+  if (session.given.threads != 0) return session.given.threads;
+  return std::max(base::num_processors() / session.num_sharing, 1U);
+}
+
+cluster_file_plan sum_of_plans(session::state& session, cluster_file_plan mine) {
+  transport::communicator& group = *session.group;
+  const std::uint64_t to_sum[] = {mine.here.num_runs, mine.here.spilled_bytes, mine.read_bytes, mine.sent_bytes};
+  const std::vector<std::uint64_t> sums = group.all_reduce_sum(to_sum);
+  mine.num_node_ranks = group.num_nodes();
+  mine.num_runs = sums[0];
+  mine.spilled_bytes = sums[1];
+  mine.read_bytes = sums[2];
+  mine.sent_bytes = sums[3];
+  mine.most_memory_bytes = std::ranges::max(group.all_gather({&mine.here.memory_bytes, 1}));
+  return mine;
+}
+
+cluster_file_plan plan_sort_in_parts(session::state& session, const parts_request& request) {
+  require_same_request(session, request.input, request.output, request.file);
+  const std::uint64_t num_ranks = session.group->num_nodes();
+  cluster_file_plan plan;
+  session.together("planning", [&] {
+    const file_options& file = request.file;
+    const auto elements = open_input_of_parts(request);
+    const files::output_target target = find_shared_output(request.output);
+    plan.num_elements = elements->num_elements().value_or(0);
+    const std::uint64_t count = base::share_size(plan.num_elements, num_ranks, session.group->node_rank());
+    const sort_options options{.devices = session.devices.is_auto ? device_list("cpu") : session.given.devices,
+                               .threads = threads_of_parts(session)};
+    const auto order = elements->make_order(file.direction, sorting::for_counted_sorts(options));
+    const std::uint64_t ceiling_bytes = ceiling_of_parts(session);
+    const external::spill_plan spill = plan_parts(session, request.input, *order, count, ceiling_bytes);
+    const std::uint64_t width = order->element_bytes();
+    const std::uint64_t once_bytes = bytes_of_runs(spill, count);
+    const std::uint64_t spilled_bytes = file.unique ? 2 * once_bytes : once_bytes;
+    plan.here = {.num_elements = count,
+                 .element_bytes = width,
+                 .ceiling_bytes = ceiling_bytes,
+                 .memory_bytes = spill.memory_bytes,
+                 .chunk_elements = spill.chunk_elements,
+                 .num_runs = base::ceil_div(count, spill.chunk_elements),
+                 .block_bytes = spill.block_bytes,
+                 .spilled_bytes = spilled_bytes,
+                 .temporary_bytes = spilled_bytes,
+                 .output_bytes = elements->output_bytes(plan.num_elements),
+                 .folders = file.temporary_directories.empty() ? external::default_temporary_folders()
+                                                               : file.temporary_directories};
+    // Asks for as much as the sort will, whose blocks are rounded up.
+    external::require_spill_space(plan.here.folders, (file.unique ? 2 : 1) * count * width, "", 0);
+    // Indices are made, not read. Records are read whole, though their keys alone go with the indices.
+    const std::optional<key_type> type = elements->type();
+    const std::uint64_t read_width = type ? size_bytes(*type) : elements->record_bytes();
+    plan.read_bytes = count * read_width + plan.here.spilled_bytes;
+    plan.sent_bytes = count * width / num_ranks * (num_ranks - 1);
+  });
+  session.require_same({{"number of elements", std::to_string(plan.num_elements)},
+                        {"element bytes", std::to_string(plan.here.element_bytes)}});
+  return sum_of_plans(session, std::move(plan));
+}
+
+}  // namespace spansort::mpi
