@@ -97,7 +97,8 @@ TEST(AbandonedTest, IsThrownOnFromEveryCall) {
         } catch (const abandoned&) {
           ++num_abandoned;
           EXPECT_EQ(caller.num_calls, caller.allowed + 1) << "it was asked again";
-          EXPECT_TRUE(caller.last_fraction == 1 || !pairs.are_sorted()) << "it went on to its end";
+          // The first call comes before all work; during later ones other threads may have come to the end.
+          EXPECT_TRUE(caller.allowed > 0 || !pairs.are_sorted()) << "it went on to its end";
         }
       }
       EXPECT_GE(num_abandoned, 2U) << devices;

@@ -3,6 +3,7 @@
 // dispatch at run time.
 #include "device/host/heavy_filter.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "device/host/vector_targets.hpp"
@@ -52,7 +53,8 @@ HWY_INLINE __m512i compress(std::uint64_t, unsigned mask, __m512i x) {
   return _mm512_maskz_compress_epi64(static_cast<__mmask8>(mask), x);
 }
 
-/// Filters whole vectors; returns how many keys that were. Cells of the group's keys go through memory to the counters.
+/// Filters whole vectors; returns how many keys that were. Cells reach the counters by way of an array, a step after they
+/// were found: where the compiler may take them out of the vector at once, Zen 4 spends 3.0 ns a key instead of 1.4.
 template <class K>
 HWY_INLINE std::uint64_t filter_heavy_vectors(const K* HWY_RESTRICT cells, const K* HWY_RESTRICT keys,
                                               std::uint64_t num_keys, K* HWY_RESTRICT light, std::uint64_t& num_light,
@@ -60,20 +62,25 @@ HWY_INLINE std::uint64_t filter_heavy_vectors(const K* HWY_RESTRICT cells, const
   using values = heavy_values<K>;
   const hn::ScalableTag<K> d;
   constexpr unsigned lanes = 64 / sizeof(K);
+  constexpr std::uint64_t step = 8 * lanes;
   const auto lane = hn::And(hn::Iota(d, 0), hn::Set(d, values::num_lanes - 1));
   const auto no_cell = hn::Iota(d, values::num_cells * values::num_lanes);
-  HWY_ALIGN K counted[lanes];
-  std::uint64_t i = 0;
-  for (; i + lanes <= num_keys; i += lanes) {
-    const auto x = hn::LoadU(d, keys + i);
-    const hn::Vec<hn::ScalableTag<K>> cell{cells_of(x.raw, K{values::multiplier}, values::cell_bits)};
-    const auto is_light = hn::Ne(x, hn::Vec<hn::ScalableTag<K>>{gather(cells, cell.raw)});
-    _mm512_storeu_si512(light + num_light, compress(K{0}, is_light.raw, x.raw));
-    num_light += static_cast<std::uint64_t>(_mm_popcnt_u32(is_light.raw));
-    hn::Store(hn::IfThenElse(is_light, no_cell, hn::Add(hn::Add(cell, cell), lane)), d, counted);
-    for (unsigned j = 0; j < lanes; ++j) ++counters[counted[j]];
+  HWY_ALIGN K counted[step];
+  const std::uint64_t end = num_keys / lanes * lanes;
+  for (std::uint64_t i = 0; i < end;) {
+    const std::uint64_t count = std::min(step, end - i);
+    for (std::uint64_t j = 0; j < count; j += lanes) {
+      const auto x = hn::LoadU(d, keys + i + j);
+      const hn::Vec<hn::ScalableTag<K>> cell{cells_of(x.raw, K{values::multiplier}, values::cell_bits)};
+      const auto is_light = hn::Ne(x, hn::Vec<hn::ScalableTag<K>>{gather(cells, cell.raw)});
+      _mm512_storeu_si512(light + num_light, compress(K{0}, is_light.raw, x.raw));
+      num_light += static_cast<std::uint64_t>(_mm_popcnt_u32(is_light.raw));
+      hn::Store(hn::IfThenElse(is_light, no_cell, hn::Add(hn::Add(cell, cell), lane)), d, counted + j);
+    }
+    for (std::uint64_t j = 0; j < count; ++j) ++counters[counted[j]];
+    i += count;
   }
-  return i;
+  return end;
 }
 #else
 template <class K>

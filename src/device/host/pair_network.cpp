@@ -155,85 +155,175 @@ void order_few(const void* any_codec, const void* any_keys, void* indices, std::
 /// Doubles can stand for words of so many bits.
 constexpr unsigned pair_word_bits = 62;
 
-/// Writes words in the bits that vectors compare; returns whether they hold whole keys.
+/// Returns whether keys are in order, mostly by a look at the first few.
 template <class K, bool folds>
-HWY_INLINE bool write_words(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys,
-                            std::int64_t* HWY_RESTRICT words) {
-  constexpr std::uint64_t bias = std::uint64_t{1} << 63;
-  const auto encode = [&](std::uint64_t i) __attribute__((always_inline)) {
-    return codec.encode_bits(folds ? codec.fold(keys[i]) : keys[i]);
-  };
-  K least = 0;
-  unsigned dropped_bits = 0;
-  if constexpr (sizeof(K) == 8) {
-    K greatest = least = encode(0);
+HWY_INLINE bool keys_ascend(const row_codec<K, folds>& codec, const keys::codec_of<K>& c, const K* keys,
+                            std::uint64_t num_keys) {
+  if (num_keys <= word_lanes) {
     for (std::uint64_t i = 1; i < num_keys; ++i) {
-      const K encoded = encode(i);
-      words[i] = static_cast<std::int64_t>(encoded);
-      least = std::min(least, encoded);
-      greatest = std::max(greatest, encoded);
+      if (c.encode(keys[i - 1]) > c.encode(keys[i])) return false;
     }
-    words[0] = static_cast<std::int64_t>(encode(0));
-    const auto key_bits = static_cast<unsigned>(std::bit_width(static_cast<K>(greatest - least)));
-    dropped_bits = std::max(key_bits + pair_position_bits, pair_word_bits) - pair_word_bits;
-    for (std::uint64_t i = 0; i < num_keys; ++i) {
-      const std::uint64_t above = (static_cast<std::uint64_t>(words[i]) - least) >> dropped_bits;
-      words[i] = static_cast<std::int64_t>(((above << pair_position_bits) | i) ^ bias);
+    return true;
+  }
+  const beside_words<K> d;
+  const hn::RebindToSigned<decltype(d)> compared;
+  const auto top = hn::Set(d, static_cast<lane_type<K>>(sizeof(K) == 8 ? 0 : K{1} << (sizeof(K) * 8 - 1)));
+  const auto load = [&](std::uint64_t i) HWY_ATTR {
+    const auto encoded = codec.encode(hn::LoadU(d, reinterpret_cast<const lane_type<K>*>(keys + i)));
+    return hn::BitCast(compared, hn::Xor(encoded, top));
+  };
+  for (std::uint64_t i = 1;; i += word_lanes) {
+    i = std::min(i, num_keys - word_lanes);
+    if (!hn::AllFalse(compared, hn::Lt(load(i), load(i - 1)))) return false;
+    if (i + word_lanes == num_keys) return true;
+  }
+}
+
+/// Writes words in the bits that vectors compare; returns whether they hold whole keys. There is room for a vector
+/// behind the last word.
+template <class K, bool folds>
+HWY_INLINE bool write_words(const row_codec<K, folds>& codec, const keys::codec_of<K>& c, const K* HWY_RESTRICT keys,
+                            std::uint64_t num_keys, std::int64_t* HWY_RESTRICT words) {
+  const word_tag d;
+  const beside_words<K> of_keys;
+  constexpr auto lowest = hwy::LowestValue<std::int64_t>();
+  const std::uint64_t in_vectors = num_keys / word_lanes * word_lanes;
+  auto positions = hn::Iota(d, 0);
+  const auto next_positions = hn::Set(d, static_cast<std::int64_t>(word_lanes));
+  const auto load = [&](std::uint64_t i) HWY_ATTR {
+    return codec.encode(hn::LoadU(of_keys, reinterpret_cast<const lane_type<K>*>(keys + i)));
+  };
+  const auto encode = [&](std::uint64_t i) HWY_ATTR { return c.encode_bits(folds ? c.fold(keys[i]) : keys[i]); };
+  if constexpr (sizeof(K) == 4) {
+    const auto bias = hn::Set(d, lowest);
+    for (std::uint64_t i = 0; i < in_vectors; i += word_lanes) {
+      const word_vector wide{_mm256_cvtepu32_epi64(load(i).raw)};
+      const auto word = hn::Or(hn::ShiftLeft<pair_position_bits>(wide), positions);
+      hn::StoreU(hn::Xor(word, bias), d, words + i);
+      positions = hn::Add(positions, next_positions);
     }
+    for (std::uint64_t i = in_vectors; i < num_keys; ++i) {
+      words[i] = static_cast<std::int64_t>((std::uint64_t{encode(i)} << pair_position_bits) | i) ^ lowest;
+    }
+    return true;
+  } else {
+    auto lows = hn::Set(d, hwy::HighestValue<std::int64_t>());
+    auto highs = hn::Set(d, lowest);
+    for (std::uint64_t i = 0; i < in_vectors; i += word_lanes) {
+      const auto encoded = load(i);
+      lows = hn::Min(lows, encoded);
+      highs = hn::Max(highs, encoded);
+      hn::StoreU(encoded, d, words + i);
+    }
+    HWY_ALIGN std::int64_t bounds[2 * word_lanes];
+    hn::Store(lows, d, bounds);
+    hn::Store(highs, d, bounds + word_lanes);
+    std::int64_t least = *std::min_element(bounds, bounds + word_lanes);
+    std::int64_t greatest = *std::max_element(bounds + word_lanes, bounds + 2 * word_lanes);
+    for (std::uint64_t i = in_vectors; i < num_keys; ++i) {
+      words[i] = static_cast<std::int64_t>(encode(i)) ^ lowest;
+      least = std::min(least, words[i]);
+      greatest = std::max(greatest, words[i]);
+    }
+    const auto key_bits =
+        static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(greatest) - static_cast<std::uint64_t>(least)));
+    const unsigned dropped_bits = std::max(key_bits + pair_position_bits, pair_word_bits) - pair_word_bits;
+    const auto leasts = hn::Set(d, least);
+    const auto bias = hn::Set(d, lowest);
+    const hn::RebindToUnsigned<word_tag> bits;
+    for (std::uint64_t i = 0; i < num_keys; i += word_lanes) {
+      const auto distance = hn::BitCast(bits, hn::Sub(hn::LoadU(d, words + i), leasts));
+      const auto above = hn::BitCast(d, hn::ShiftRightSame(distance, static_cast<int>(dropped_bits)));
+      const auto word = hn::Or(hn::ShiftLeft<pair_position_bits>(above), positions);
+      hn::StoreU(hn::Xor(word, bias), d, words + i);
+      positions = hn::Add(positions, next_positions);
+    }
+    return dropped_bits == 0;
+  }
+}
+
+/// What the network says of a few keys: words of encoded keys above positions, sorted, and what is left to do.
+struct sorted_words {
+  HWY_ALIGN std::uint64_t words[most_network_pairs];
+  pair_order order = pair_order::moved;
+
+  HWY_INLINE std::uint64_t position(std::uint64_t i) const {
+    return words[i] & static_cast<std::uint64_t>(pair_position_mask);
+  }
+};
+
+template <class K, bool folds>
+HWY_INLINE void sort_as_words(const keys::codec_of<K>& c, const K* keys, std::uint64_t num_keys, sorted_words& sorted) {
+  const row_codec<K, folds> codec(c);
+  if (keys_ascend<K, folds>(codec, c, keys, num_keys)) {
+    sorted.order = pair_order::in_order;
+    return;
+  }
+  HWY_ALIGN std::int64_t words[most_network_pairs + 8];
+  const bool are_whole = write_words<K, folds>(codec, c, keys, num_keys, words);
+  constexpr auto least = hwy::LowestValue<std::int64_t>();
+  finisher<std::uint64_t, true>(keys::codec_of<std::uint64_t>{}, sorted.words + most_network_pairs)
+      .sort(words, num_keys, sorted.words, least, least + (std::int64_t{1} << pair_word_bits));
+  if (are_whole) return;
+  std::uint64_t ties = 0;
+  for (std::uint64_t i = 0; i + 1 < num_keys; ++i) {
+    ties += (sorted.words[i] ^ sorted.words[i + 1]) >> pair_position_bits == 0 ? 1 : 0;
+  }
+  if (ties != 0) sorted.order = pair_order::may_tie;
+}
+
+/// Moves the elements to their places. They are copied by vectors and read one by one: the other way round, a vector
+/// would wait for the stores of its parts.
+template <class W>
+HWY_INLINE void move_to(const sorted_words& sorted, void* array, std::uint64_t num_keys) {
+  const hn::ScalableTag<std::uint8_t> d;
+  constexpr std::uint64_t vector_bytes = hn::MaxLanes(d);
+  HWY_ALIGN std::uint8_t copied[most_network_pairs * sizeof(W)];
+  const auto* const bytes = static_cast<const std::uint8_t*>(array);
+  const std::uint64_t end = std::min(num_keys, most_network_pairs) * sizeof(W);
+  std::uint64_t i = 0;
+  for (; i + vector_bytes <= end; i += vector_bytes) hn::Store(hn::LoadU(d, bytes + i), d, copied + i);
+  for (; i < end; i += sizeof(W)) std::memcpy(copied + i, bytes + i, sizeof(W));
+  for (std::uint64_t j = 0; j < num_keys; ++j) store_word<W>(array, j, load_word<W>(copied, sorted.position(j)));
+}
+
+/// Writes the keys in order: words of 32-bit keys hold them whole, unless ties were folded.
+template <class K, bool folds>
+HWY_INLINE void move_keys(keys::codec_of<K> codec, const sorted_words& sorted, K* HWY_RESTRICT keys,
+                          std::uint64_t num_keys) {
+  if constexpr (sizeof(K) == 8 || folds) {
+    move_to<K>(sorted, keys, num_keys);
   } else {
     for (std::uint64_t i = 0; i < num_keys; ++i) {
-      words[i] = static_cast<std::int64_t>(((std::uint64_t{encode(i)} << pair_position_bits) | i) ^ bias);
+      keys[i] = codec.decode(static_cast<K>(sorted.words[i] >> pair_position_bits));
     }
   }
-  return dropped_bits == 0;
-}
-
-/// Writes positions of keys; returns whether some may be out of order.
-template <class K, bool folds>
-bool write_positions(keys::codec_of<K> codec, const K* keys, std::uint64_t num_keys,
-                     std::uint32_t* HWY_RESTRICT positions) {
-  HWY_ALIGN std::int64_t words[most_network_pairs + 8] = {};
-  HWY_ALIGN std::uint64_t sorted[most_network_pairs];
-  const bool are_whole = write_words<K, folds>(codec, keys, num_keys, words);
-  constexpr auto least = hwy::LowestValue<std::int64_t>();
-  finisher<std::uint64_t, true>(keys::codec_of<std::uint64_t>{}, sorted + most_network_pairs)
-      .sort(words, num_keys, sorted, least, least + (std::int64_t{1} << pair_word_bits));
-  for (std::uint64_t i = 0; i < num_keys; ++i) {
-    positions[i] = static_cast<std::uint32_t>(sorted[i]) & static_cast<std::uint32_t>(pair_position_mask);
-  }
-  std::uint64_t ties = 0;
-  for (std::uint64_t i = 0; !are_whole && i + 1 < num_keys; ++i) {
-    ties += (sorted[i] ^ sorted[i + 1]) >> pair_position_bits == 0 ? 1 : 0;
-  }
-  return ties != 0;
-}
-
-template <class W>
-void move_to(const std::uint32_t* positions, void* array, std::uint64_t num_keys) {
-  W moved[most_network_pairs];
-  for (std::uint64_t i = 0; i < num_keys; ++i) moved[i] = load_word<W>(array, positions[i]);
-  std::memcpy(array, moved, num_keys * sizeof(W));
 }
 
 template <class K, class W, bool folds>
 void sort_few(const void* any_codec, void* any_keys, void* values, std::uint64_t num_keys) {
   const auto& codec = *static_cast<const keys::codec_of<K>*>(any_codec);
   K* const keys = static_cast<K*>(any_keys);
-  std::uint32_t positions[most_network_pairs];
-  const bool may_tie = write_positions<K, folds>(codec, keys, num_keys, positions);
-  move_to<W>(positions, values, num_keys);
-  move_to<K>(positions, keys, num_keys);
-  if (may_tie) insert_pairs<K, W>(codec, keys, values, num_keys);
+  sorted_words sorted;
+  sort_as_words<K, folds>(codec, keys, num_keys, sorted);
+  if (sorted.order == pair_order::in_order) return;
+  move_to<W>(sorted, values, num_keys);
+  move_keys<K, folds>(codec, sorted, keys, num_keys);
+  if (sorted.order == pair_order::may_tie) insert_pairs<K, W>(codec, keys, values, num_keys);
 }
 
 template <class K, class W, bool folds>
 void order_few(const void* any_codec, const void* any_keys, void* indices, std::uint64_t num_keys) {
   const auto& codec = *static_cast<const keys::codec_of<K>*>(any_codec);
   const K* const keys = static_cast<const K*>(any_keys);
-  std::uint32_t positions[most_network_pairs];
-  const bool may_tie = write_positions<K, folds>(codec, keys, num_keys, positions);
-  for (std::uint64_t i = 0; i < num_keys; ++i) store_word<W>(indices, i, positions[i]);
-  if (may_tie) insert_positions<K, W>(codec, keys, indices, num_keys);
+  sorted_words sorted;
+  sort_as_words<K, folds>(codec, keys, num_keys, sorted);
+  if (sorted.order == pair_order::in_order) {
+    for (std::uint64_t i = 0; i < num_keys; ++i) store_word<W>(indices, i, static_cast<W>(i));
+    return;
+  }
+  for (std::uint64_t i = 0; i < num_keys; ++i) store_word<W>(indices, i, static_cast<W>(sorted.position(i)));
+  if (sorted.order == pair_order::may_tie) insert_positions<K, W>(codec, keys, indices, num_keys);
 }
 
 #endif
