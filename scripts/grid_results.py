@@ -70,7 +70,8 @@ class Run:
     def title(self):
         threads = self.meta["num_threads"]
         forced = "" if self.meta.get("vectors_forced", "") == "" else " (forced)"
-        return f"{self.meta['devices'][0]['model']}, {threads} thread{'s' * (threads > 1)}, {self.meta['vector_target']}{forced}"
+        model = f"{self.meta['devices'][0]['model']} ({self.machine})"
+        return f"{model}, {threads} thread{'s' * (threads > 1)}, {self.meta['vector_target']}{forced}"
 
     def captions(self):
         lines = []
@@ -113,5 +114,5 @@ def runs(results, clock="wall"):
         meta = document["meta"]
         found.setdefault((path.parent.name, meta["num_threads"], meta["vector_target"]), []).append(document)
     for documents in found.values():
-        documents.sort(key=lambda document: (document["meta"]["date"], str(document["path"])))
+        documents.sort(key=lambda document: (document["meta"]["date"], document["path"].stem))
     return [Run(machine, documents, clock) for (machine, _, _), documents in sorted(found.items())]

@@ -117,6 +117,11 @@ class PageTest(unittest.TestCase):
             red, green, blue = (int(color[at:at + 2], 16) for at in (1, 3, 5))
             self.assertGreater(red, max(green, blue) + 60, color)
 
+    def test_of_files_of_a_day_the_last_name_counts(self):
+        self.write("cpu-grid.json", document(case(64, 1.0, 1.0, result("a", 0.5))))
+        self.write("cpu-grid-again.json", document(case(64, 1.0, 1.0, result("a", 2.0))))
+        self.assertEqual(self.row(), [1, 0, 0, 0, 1, 0, 0, 0])
+
     def test_wrong_results_of_ours_are_refused(self):
         wrong = case(16, 1.0, 1.0, result("a", 2.0))
         wrong["results"][0]["verified"] = False
