@@ -117,7 +117,9 @@ void run_context::watch_queues(std::string_view phase, double fraction, std::uin
     std::this_thread::sleep_for(poll_interval);
     if (std::chrono::steady_clock::now() < next_report) continue;
     const auto done = static_cast<double>(monitor_.work_done.load(std::memory_order_relaxed) - work_before);
-    const double part = std::min(1.0, done / static_cast<double>(std::max<std::uint64_t>(work, 1)));
+    // Work is counted a little before it ends: nobody is told that all is done while a queue is not idle.
+    constexpr double most_of_running_work = 0.999;
+    const double part = std::min(most_of_running_work, done / static_cast<double>(std::max<std::uint64_t>(work, 1)));
     report_progress(phase, fraction_before + (fraction - fraction_before) * part);
     next_report += progress_interval;
   }

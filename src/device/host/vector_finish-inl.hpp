@@ -114,6 +114,7 @@ class finisher {
       if (num_keys > fewest_numbers && compares_numbers() && sort_raw_numbers(keys, num_keys, result)) return;
     }
     if (num_keys <= 16 * lanes) return sort_few<key_form<K, identity>>(from, num_keys, result);
+    if constexpr (sizeof(K) == 8) return sort_as<32, key_form<K, identity>>(from, num_keys, result);
     HWY_ALIGN T encoded[network_size<K>()];
     const full_tag<K> d;
     const lane_codec<K, identity, full_tag<K>> codec(d, codec_);
