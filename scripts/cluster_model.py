@@ -21,7 +21,8 @@ from mpi_results import LSD, RMG, Results, result_of
 
 PAIR_BYTES, COUNT_BYTES = 16, 8
 NODES = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096]
-MOST_PLANNED = 256  # the planner itself and every message up to here; beyond it what they do on average
+MOST_PLANNED = 1024  # the planner itself up to here; beyond it what it does on average
+MOST_SIMULATED = 256  # every message of the exchange up to here; beyond it a formula
 WEAK_LOG2, STRONG_LOG2 = 28, 36
 # A node is assumed: what one core was measured to do, times cores, but no more than memory gives.
 CORES, MEMORY_BYTES_PER_S = 64, 300e9
@@ -95,12 +96,11 @@ def expected_passes(num_nodes, part_pairs, is_balanced):
             borders *= max(0.0, 1 - 2 * EPSILON * part_pairs / bucket_pairs)  # the others are within the slack
         if borders == 0 or (examined and bucket_pairs < 1):
             break
-        slices = num_nodes * -math.expm1(-bucket_pairs / num_nodes)
         digit = min(bits, 64 - examined)
         keys = min(total, borders * bucket_pairs)
         num_buckets += borders * (2**digit * -math.expm1(-bucket_pairs / 2**digit) - 1)
         passes.append({"num_refinements": round(borders), "digit_bits": digit,
-                       "gathered_counts": round(borders * slices * 2**digit),
+                       "summed_counts": round(borders) * 2**digit,
                        "num_buckets": round(num_buckets), "keys_partitioned": round(keys),
                        "most_keys_partitioned_of_a_node": round(keys / num_nodes)})
         examined += digit
@@ -112,12 +112,13 @@ def num_buckets_with_border(num_nodes, num_buckets):
 
 
 def run_plans(program, cases, folder):
-    """{(nodes, log2 of a part, sizes): plan}, with matrices."""
+    """{(nodes, log2 of a part, sizes): plan}, with matrices where messages are simulated."""
     found = {}
     for num_nodes, log2_part, sizes in cases:
         path = pathlib.Path(folder) / "plan.json"
+        matrix = ["--matrix"] if num_nodes <= MOST_SIMULATED else []
         subprocess.run([program, "--nodes", str(num_nodes), "--log2-parts", str(log2_part), "--sizes", sizes,
-                        "--matrix", "--json", str(path)], check=True)
+                        *matrix, "--json", str(path)], check=True)
         document = json.loads(path.read_text())
         found[num_nodes, log2_part, sizes] = document["cases"][0]
     return found
@@ -129,10 +130,9 @@ def rounds(num_nodes):
     return math.ceil(math.log2(num_nodes))
 
 
-def gather_s(network, num_nodes, gathered_bytes):
-    """All to all nodes by recursive doubling: every node receives everything but its own."""
-    received = gathered_bytes * (num_nodes - 1) / num_nodes
-    return rounds(num_nodes) * network.latency_s + received / network.link_bytes_per_s
+def tell_s(network, num_nodes, told_bytes):
+    """As much from each node to each other one, in messages of their own."""
+    return (num_nodes - 1) * max(network.latency_s, told_bytes / network.link_bytes_per_s)
 
 
 def sum_s(network, num_nodes, summed_bytes):
@@ -171,7 +171,9 @@ def rmg_s(machine, network, num_nodes, plan, part_pairs, exchange):
         local += machine.stream_s("histogram", keys * 8)
         # A later pass partitions out of the first one's buffer and copies back.
         local += machine.stream_s("partition", keys * PAIR_BYTES * 2 * (2 if number else 1))
-        index += gather_s(network, num_nodes, one["gathered_counts"] * COUNT_BYTES)
+        summed = one["summed_counts"] * COUNT_BYTES
+        index += sum_s(network, num_nodes, summed) + scan_s(network, num_nodes, summed)
+    index += tell_s(network, num_nodes, plan["most_buckets_of_a_node"] * COUNT_BYTES)
     return {"local": local, "planner": plan["planner_ms"] / 1e3, "index": index, "exchange": exchange}
 
 
@@ -188,8 +190,8 @@ def lsd_s(machine, network, num_nodes, part_pairs, exchange, radix_bits=16):
 
 
 def fixed_rmg_s(machine, network, num_nodes, part_pairs, exchange):
-    """The remedy: only borders of parts are looked for, their counts summed instead of gathered. Keys are partitioned
-    once, by the borders found, and what each node sends each other one is told in one small exchange."""
+    """The remedy: only borders of parts are looked for. Keys are partitioned once, by the borders found, and
+    what each node sends each other one is told in one small exchange."""
     passes = math.ceil(math.log2(max(2, num_nodes * part_pairs)) / SPARSE_BITS)
     counts = (num_nodes - 1) * 2**SPARSE_BITS * COUNT_BYTES
     index = passes * sum_s(network, num_nodes, counts) + scan_s(network, num_nodes, num_nodes * COUNT_BYTES / 2)
@@ -207,30 +209,38 @@ def simulated_exchange(plan, network):
     return {"seconds": seconds, "blocking_seconds": blocked, "num_messages": num_messages}
 
 
-def cells_of(num_nodes, passes):
-    """Counts that the planner works on: every bucket of every pass has one for each node."""
-    return num_nodes * sum(one["num_buckets"] for one in passes)
+def cells_of(passes):
+    """What a node's planner works on: every bucket of every pass."""
+    return sum(one["num_buckets"] for one in passes)
+
+
+def expected_buckets_of_a_node(num_nodes, passes):
+    """In each pass those that come of the buckets at both ends of its part."""
+    at_borders = sum(2 * 2**one["digit_bits"] * min(1.0, one["num_refinements"] / num_nodes) for one in passes)
+    return round(min(passes[-1]["num_buckets"], at_borders))
 
 
 def plan_of(num_nodes, part_pairs, sizes, planned, ms_of_a_cell):
     """Facts of a plan: from the planner where it was run, on average where not."""
     passes = expected_passes(num_nodes, part_pairs, sizes == "balanced")
-    found = {"is_planned": planned is not None, "expected_gathered_bytes": gathered_bytes(passes)}
+    found = {"is_planned": planned is not None, "expected_summed_bytes": summed_bytes(passes),
+             "most_buckets_of_a_node": expected_buckets_of_a_node(num_nodes, passes)}
     if planned:
         if planned["radix_bits"] != radix_bits_of(num_nodes):
             sys.exit(f"{num_nodes} nodes: the sort takes {planned['radix_bits']} bits, radix_bits_of() says otherwise")
         passes = planned["passes"]
         found["num_transfers"] = planned["num_transfers"]
+        found["most_buckets_of_a_node"] = planned["most_buckets_of_a_node"]
     found["passes"] = passes
-    found["gathered_bytes"] = gathered_bytes(passes)
+    found["summed_bytes"] = summed_bytes(passes)
     found["partitioned_times"] = sum(one["keys_partitioned"] for one in passes) / (num_nodes * part_pairs)
-    found["planner_cells"] = cells_of(num_nodes, passes)
+    found["planner_cells"] = cells_of(passes)
     found["planner_ms"] = planned["planner_ms"] if planned else ms_of_a_cell * found["planner_cells"]
     return found
 
 
-def gathered_bytes(passes):
-    return sum(one["gathered_counts"] for one in passes) * COUNT_BYTES
+def summed_bytes(passes):
+    return sum(one["summed_counts"] for one in passes) * COUNT_BYTES
 
 
 def compute_case(machine, what, plans, ms_of_a_cell):
@@ -242,7 +252,7 @@ def compute_case(machine, what, plans, ms_of_a_cell):
     for name, network in NETWORKS.items():
         exchange = exchange_s(network, num_nodes, part_pairs)
         one = {"exchange_by_formula_s": exchange}
-        if planned["as given"]:
+        if planned["as given"] and num_nodes <= MOST_SIMULATED:
             one["exchange_simulated"] = simulated_exchange(planned["as given"], network)
             exchange = one["exchange_simulated"]["seconds"]
         for sizes in SIZES:
@@ -256,8 +266,8 @@ def compute_case(machine, what, plans, ms_of_a_cell):
 def planner_ms_of_a_cell(plans, sizes):
     """Of the largest plan that was made."""
     largest = max((plan for key, plan in plans.items() if key[2] == sizes),
-                  key=lambda plan: cells_of(plan["num_nodes"], plan["passes"]))
-    return largest["planner_ms"] / cells_of(largest["num_nodes"], largest["passes"])
+                  key=lambda plan: cells_of(plan["passes"]))
+    return largest["planner_ms"] / cells_of(largest["passes"])
 
 
 def compute(results, program, nodes):
@@ -275,7 +285,7 @@ def compute(results, program, nodes):
             "commit": results.meta["commit"], "device": results.meta["device"], "rates_of_a_core": rates,
             "cores": CORES,
             "memory_bytes_per_s": MEMORY_BYTES_PER_S, "latency_s": LATENCY_S, "group_nodes": GROUP_NODES,
-            "most_planned": MOST_PLANNED,
+            "most_planned": MOST_PLANNED, "most_simulated": MOST_SIMULATED,
             "planner_ns_of_a_cell": {sizes: ms * 1e6 for sizes, ms in ms_of_a_cell.items()}}
     return {"meta": meta, "cases": cases}
 

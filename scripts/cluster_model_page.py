@@ -70,8 +70,8 @@ def plan_rows(document):
         for sizes in SIZES:
             plan = case["plans"][sizes]
             rows.append([case["num_nodes"], sizes, case["radix_bits"], len(plan["passes"]),
-                         f"{plan['partitioned_times']:.2f}", bytes_text(plan["gathered_bytes"]),
-                         bytes_text(plan["expected_gathered_bytes"]), f"{plan['planner_cells'] / 1e6:.1f}",
+                         f"{plan['partitioned_times']:.2f}", bytes_text(plan["summed_bytes"]),
+                         bytes_text(plan["expected_summed_bytes"]), f"{plan['planner_cells'] / 1e3:.0f}",
                          seconds_text(plan["planner_ms"] / 1e3) + ("" if plan["is_planned"] else " (extrapolated)")])
     return rows
 
@@ -98,8 +98,8 @@ def tables(document, path):
              f"{rates['histogram'] / 1e9:.1f} GB/s, partition {rates['partition'] / 1e9:.1f} GB/s read plus written, "
              f"local sort {rates['sorted_pairs'] / 1e6:.0f} million pairs a second. All below is computed "
              f"from them (`{path}`)."]
-    header = ["nodes", "sizes", "digit bits", "passes", "times a key is partitioned", "counts to each node",
-              "by formula", "million cells", "planner"]
+    header = ["nodes", "sizes", "digit bits", "passes", "times a key is partitioned", "counts summed",
+              "by formula", "thousand buckets", "planner"]
     title = f"Plans of `distributed_rmg`, {count_text(1 << WEAK_LOG2)} pairs a node:"
     parts.append("\n".join([title, "", *markdown(header, plan_rows(document))]))
     header = ["nodes", "pairs a node", "rmg: local", "planner", "index", "exchange", "rmg", "rmg, balanced",

@@ -22,6 +22,7 @@ struct cluster_sort {
   std::vector<std::uint64_t> source_counts;          ///< records that each rank of all processes begins with
   std::vector<std::uint64_t> target_counts;  ///< that each ends with, exactly; empty: balanced, within the plan's slack
   device::partition_advice advice;           ///< suits every device
+  bool wants_whole_plan = false;             ///< some process's report does: all of them make the plan of all ranks
   device::records result = {};               ///< host memory of this process where the sorted records go
 
   [[nodiscard]] unsigned first_rank() const noexcept { return first_ranks[process]; }

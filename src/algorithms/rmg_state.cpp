@@ -24,7 +24,7 @@ rmg_state::rmg_state(run_context& run, const problem& sort, const rmg_extras& ex
       place_(make_input_place(run, sort)),
       others_(make_rmg_others(run, sort)),
       params_(plan_parameters(sort, run.ranks(), run.options(), extras)),
-      planner_(params_),
+      planner_(others_->make_planner(params_)),
       pending_(planner_.pending()),
       round_sizes_(exchange_rounds(sort, run.ranks(), run.options(), params_)),
       buffers_(run.num_ranks()) {
@@ -69,7 +69,6 @@ void rmg_state::count_pending() {
   } else {
     count_slices();
   }
-  share_counts();
 }
 
 void rmg_state::count_pieces() {
@@ -112,14 +111,6 @@ void rmg_state::count_slices() {
   run_.finish_phase("histogram", fraction_after_partitioning * 0.9, num_keys);
 }
 
-void rmg_state::share_counts() {
-  std::vector<slice_counts> slices;
-  for_each_slice([&](const plan::refinement&, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
-    slices.push_back({slice.rank, &counts});
-  });
-  others_->share_counts(slices);
-}
-
 device::input_shape rmg_state::whole_shape() const {
   using enum device::input_shape;
   // Reversing would turn values of equal keys around: with values no two keys of a reversed input are equal.
@@ -155,7 +146,7 @@ bool rmg_state::finish_if_ordered() {
 }
 
 void rmg_state::plan_pass() {
-  planner_.add_pass(histograms_);
+  others_->add_pass(planner_, histograms_);
   if (is_first_pass()) layout_ = lay_out(params_, planner_.buckets(), round_sizes_);
 }
 
@@ -221,7 +212,7 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
 }
 
 void rmg_state::make_plan() {
-  plan_ = std::move(planner_).finish();
+  plan_ = others_->finish(std::move(planner_));
   rounds_ = plan_rounds(plan_, layout_, round_sizes_);
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
     buffers_[r].owned = place_->owned(output_share(r), buffers_[r].chunk);

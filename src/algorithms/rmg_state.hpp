@@ -55,11 +55,11 @@ class rmg_state {
 
   /// Section 3: chunks of equal size, in pieces that are counted as they arrive.
   void scatter_input();
-  /// Section 3.1: every rank counts the pass's digit in its slices of the spanning buckets; processes tell each other.
+  /// Section 3.1: every rank counts the pass's digit in its slices of the spanning buckets.
   void count_pending();
   /// Returns whether the first count found an input in order, which is then finished. Only where the extras ask for it.
   [[nodiscard]] bool finish_if_ordered();
-  /// Section 3.1: says who owns which of the counted buckets.
+  /// Section 3.1: says who owns which of the counted buckets; processes tell each other what they have counted.
   void plan_pass();
   /// Section 3.1: every rank reorders those slices; skipped where one bucket holds a whole slice. After the last pass
   /// there is a plan of what travels in which round, and what is sorted.
@@ -116,8 +116,6 @@ class rmg_state {
     std::vector<device::sort_segment> segments = {};
   };
 
-  using slice_histograms = std::vector<std::vector<std::vector<std::uint64_t>>>;  // [bucket][slice][digit]
-
   /// The number of one of this process's ranks in the plan.
   [[nodiscard]] unsigned planned(unsigned rank) const noexcept { return first_rank_ + rank; }
   [[nodiscard]] bool is_mine(unsigned planned_rank) const noexcept {
@@ -125,7 +123,7 @@ class rmg_state {
   }
   [[nodiscard]] share input_share(unsigned rank) const noexcept;
   [[nodiscard]] share output_share(unsigned rank) const noexcept;
-  /// Calls f(bucket, slice, its counts) for all slices of pending buckets.
+  /// Calls f(bucket, slice, its counts) for all slices of pending buckets that the planner knows.
   template <class F>
   void for_each_slice(F&& f) {
     for (std::size_t i = 0; i < pending_.size(); ++i) {
@@ -133,7 +131,6 @@ class rmg_state {
       for (std::size_t j = 0; j < bucket.slices.size(); ++j) f(bucket, bucket.slices[j], histograms_[i][j]);
     }
   }
-  void share_counts();
   void count_pieces();
   void count_slices();
   void make_plan();
@@ -179,7 +176,7 @@ class rmg_state {
   plan::sort_plan plan_;
   plan::round_plan rounds_;
   std::vector<rank_buffers> buffers_;
-  slice_histograms histograms_;  ///< of pending buckets; other processes' slices among them
+  slice_histograms histograms_;  ///< of pending buckets; other processes' slices among them where the plan is whole
   std::vector<piece> pieces_;    ///< of all chunks, in order
   std::optional<rank_exchange> exchange_;
   std::vector<std::vector<device::event*>>

@@ -79,6 +79,7 @@ struct introduction {
   std::uint64_t segment_keys = 0;
   std::uint64_t radix_bits = 0;
   std::uint64_t most_radix_bits = 0;
+  std::uint64_t wants_plan = 0;
 };
 constexpr std::size_t numbers_of_introduction = sizeof(introduction) / sizeof(std::uint64_t);
 
@@ -204,8 +205,10 @@ algorithms::cluster_sort session::state::meet(const device::record_shape& shape,
                                               bool is_balanced) {
   group->set_phase("sizes");
   const device::partition_advice mine = algorithms::advice_of_all(ranks, shape);
-  const std::array<std::uint64_t, numbers_of_introduction> numbers{ranks.size(), num_keys, mine.segment_keys,
-                                                                   mine.radix_bits, mine.most_radix_bits};
+  const std::array<std::uint64_t, numbers_of_introduction> numbers{
+      ranks.size(),         num_keys,
+      mine.segment_keys,    mine.radix_bits,
+      mine.most_radix_bits, given.report != nullptr && given.report->wants_plan};
   const std::vector<std::uint64_t> all = group->all_gather(numbers);
 
   algorithms::cluster_sort others;
@@ -216,9 +219,10 @@ algorithms::cluster_sort session::state::meet(const device::record_shape& shape,
   std::vector<std::uint64_t> sizes;
   bool have_as_many_devices = true;
   for (std::size_t at = 0; at < all.size(); at += numbers_of_introduction) {
-    const introduction its{all[at], all[at + 1], all[at + 2], all[at + 3], all[at + 4]};
+    const introduction its{all[at], all[at + 1], all[at + 2], all[at + 3], all[at + 4], all[at + 5]};
     others.first_ranks.push_back(others.first_ranks.back() + static_cast<unsigned>(its.num_devices));
     sizes.push_back(its.num_keys);
+    others.wants_whole_plan = others.wants_whole_plan || its.wants_plan != 0;
     have_as_many_devices = have_as_many_devices && its.num_devices == all[0];
     others.advice.segment_keys = std::min(others.advice.segment_keys, its.segment_keys);
     others.advice.radix_bits = std::min(others.advice.radix_bits, static_cast<unsigned>(its.radix_bits));

@@ -24,13 +24,13 @@ std::vector<std::uint64_t> find_rank_begins(const parameters& params, const std:
   return ends;
 }
 
-/// The transfers of one source rank; the positions written to ascend.
+/// The transfers of one source rank, to `first_destination` or behind; the positions written to ascend.
 class transfer_writer {
  public:
-  transfer_writer(const std::vector<std::uint64_t>& rank_begins, unsigned source_rank)
-      : rank_begins_(rank_begins), source_rank_(source_rank) {}
+  transfer_writer(const std::vector<std::uint64_t>& rank_begins, unsigned source_rank, unsigned first_destination = 0)
+      : rank_begins_(rank_begins), source_rank_(source_rank), destination_(first_destination) {}
 
-  /// The next `count` keys of the chunk go to `position` of the sorted whole, which may lie in several ranks.
+  /// The next `count` keys of the source go to `position` of the sorted whole, which may lie in several ranks.
   void write(std::uint64_t position, std::uint64_t count) {
     while (count != 0) {
       while (rank_begins_[destination_ + 1] <= position) ++destination_;
@@ -43,6 +43,7 @@ class transfer_writer {
   }
 
   [[nodiscard]] const std::vector<transfer>& transfers() const { return transfers_; }
+  [[nodiscard]] std::vector<transfer> take() && { return std::move(transfers_); }
 
  private:
   void append(const transfer& next) {
@@ -59,40 +60,114 @@ class transfer_writer {
 
   const std::vector<std::uint64_t>& rank_begins_;
   unsigned source_rank_;
+  unsigned destination_;
   std::vector<transfer> transfers_;
-  unsigned destination_ = 0;
   std::uint64_t offset_ = 0;
 };
 
-std::vector<transfer> list_transfers(const parameters& params, const std::vector<bucket>& buckets,
-                                     const std::vector<std::uint64_t>& rank_begins) {
+/// The transfers of each of `sources`, whose slices the buckets have.
+std::vector<std::vector<transfer>> list_outgoing(rank_group sources, std::span<const bucket> buckets,
+                                                 const std::vector<std::uint64_t>& rank_begins) {
   std::vector<transfer_writer> writers;
-  for (unsigned rank = 0; rank < params.num_ranks; ++rank) writers.emplace_back(rank_begins, rank);
+  for (unsigned rank = sources.first; rank < sources.end(); ++rank) writers.emplace_back(rank_begins, rank);
   for (const bucket& b : buckets) {
-    std::uint64_t position = b.begin;
-    for (unsigned rank = 0; rank < params.num_ranks; ++rank) {
-      writers[rank].write(position, b.slice_counts[rank]);
-      position += b.slice_counts[rank];
+    std::uint64_t position = b.begin + b.count_before;
+    for (unsigned i = 0; i < sources.count; ++i) {
+      writers[i].write(position, b.slice_counts[i]);
+      position += b.slice_counts[i];
     }
   }
-
-  std::vector<transfer> transfers;
-  std::size_t num_transfers = 0;
-  for (const transfer_writer& writer : writers) num_transfers += writer.transfers().size();
-  transfers.reserve(num_transfers);
-  for (const transfer_writer& writer : writers) {
-    transfers.insert(transfers.end(), writer.transfers().begin(), writer.transfers().end());
-  }
+  std::vector<std::vector<transfer>> transfers;
+  for (transfer_writer& writer : writers) transfers.push_back(std::move(writer).take());
   return transfers;
+}
+
+/// Says what comes to `receivers` from each rank. A source's offsets count from the first key that comes from there.
+class incoming_lister {
+ public:
+  /// `buckets` are all that receivers hold keys of.
+  incoming_lister(rank_group receivers, std::span<const bucket> buckets, const std::vector<std::uint64_t>& rank_begins)
+      : receivers_(receivers), rank_begins_(rank_begins) {
+    for (const bucket& b : buckets) positions_.push_back(b.begin);
+  }
+
+  /// The transfers of the next source rank, which has so many keys in each bucket.
+  [[nodiscard]] std::vector<transfer> list_next(std::span<const std::uint64_t> counts) {
+    transfer_writer writer(rank_begins_, source_rank_++, receivers_.first);
+    const std::uint64_t first = rank_begins_[receivers_.first];
+    const std::uint64_t last = rank_begins_[receivers_.end()];
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const std::uint64_t begin = std::max(first, positions_[i]);
+      positions_[i] += counts[i];
+      const std::uint64_t end = std::min(last, positions_[i]);
+      if (begin < end) writer.write(begin, end - begin);
+    }
+    return std::move(writer).take();
+  }
+
+ private:
+  rank_group receivers_;
+  const std::vector<std::uint64_t>& rank_begins_;
+  std::vector<std::uint64_t> positions_;  ///< in the sorted whole, of the next source's keys of each bucket
+  unsigned source_rank_ = 0;
+};
+
+std::vector<transfer> joined(const std::vector<std::vector<transfer>>& lists) {
+  std::size_t num_transfers = 0;
+  for (const std::vector<transfer>& list : lists) num_transfers += list.size();
+  std::vector<transfer> all;
+  all.reserve(num_transfers);
+  for (const std::vector<transfer>& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
 }
 
 }  // namespace
 
+std::span<const bucket> planner::buckets_of(rank_group receivers) const {
+  SPANSORT_ASSERT(pending_.empty());
+  // Ranks that hold buckets ascend.
+  const auto ends_before = [&](const bucket& b) { return b.last_rank < receivers.first; };
+  const auto begins_before = [&](const bucket& b) { return b.first_rank < receivers.end(); };
+  const auto first = std::ranges::partition_point(buckets_, ends_before);
+  return {first, std::partition_point(first, buckets_.end(), begins_before)};
+}
+
+std::vector<std::uint64_t> planner::counts_for(rank_group receivers) const {
+  const std::span<const bucket> buckets = buckets_of(receivers);
+  std::vector<std::uint64_t> counts;
+  counts.reserve(own_.count * buckets.size());
+  for (unsigned i = 0; i < own_.count; ++i) {
+    for (const bucket& b : buckets) counts.push_back(b.slice_counts[i]);
+  }
+  return counts;
+}
+
+/// Lists them by source rank. A planner that knows all ranks needs no incoming counts.
+std::vector<transfer> planner::list_transfers(std::span<const std::uint64_t> incoming_counts) const {
+  std::vector<std::vector<transfer>> outgoing = list_outgoing(own_, buckets_, plan_.rank_begins);
+  if (knows_all()) return joined(outgoing);
+  const std::span<const bucket> buckets = buckets_of(own_);
+  SPANSORT_ASSERT(incoming_counts.size() == params_.num_ranks * buckets.size());
+  incoming_lister incoming(own_, buckets, plan_.rank_begins);
+  std::vector<std::vector<transfer>> lists;
+  for (unsigned rank = 0; rank < params_.num_ranks; ++rank) {
+    std::vector<transfer> from_rank =
+        incoming.list_next(incoming_counts.subspan(rank * buckets.size(), buckets.size()));
+    lists.push_back(own_.contains(rank) ? std::move(outgoing[rank - own_.first]) : std::move(from_rank));
+  }
+  return joined(lists);
+}
+
 sort_plan planner::finish() && {
+  SPANSORT_ASSERT(knows_all());
+  return std::move(*this).finish({});
+}
+
+sort_plan planner::finish(std::span<const std::uint64_t> incoming_counts) && {
   SPANSORT_ASSERT(pending_.empty());
   plan_.rank_begins = find_rank_begins(params_, buckets_);
-  plan_.transfers = list_transfers(params_, buckets_, plan_.rank_begins);
-  plan_.local_sorts = fuse_buckets(params_, buckets_, plan_.rank_begins);
+  plan_.transfers = list_transfers(incoming_counts);
+  plan_.local_sorts = fuse_buckets(params_, buckets_of(own_), plan_.rank_begins, own_);
   return std::move(plan_);
 }
 

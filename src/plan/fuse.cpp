@@ -55,11 +55,12 @@ class fuser {
 }  // namespace
 
 std::vector<local_sort> fuse_buckets(const parameters& params, std::span<const bucket> buckets,
-                                     std::span<const std::uint64_t> rank_begins) {
+                                     std::span<const std::uint64_t> rank_begins, rank_group ranks) {
   fuser fused(params);
   for (const bucket& b : buckets) {
     const std::uint64_t end = b.begin + b.count;
-    for (unsigned rank = b.first_rank; rank <= b.last_rank; ++rank) {
+    const unsigned last_rank = std::min(b.last_rank, ranks.end() - 1);
+    for (unsigned rank = std::max(b.first_rank, ranks.first); rank <= last_rank; ++rank) {
       const std::uint64_t piece_begin = std::max(b.begin, rank_begins[rank]);
       const std::uint64_t piece_end = std::min(end, rank_begins[rank + 1]);
       if (piece_begin < piece_end) fused.add(b, rank, piece_begin - rank_begins[rank], piece_end - piece_begin);

@@ -5,6 +5,7 @@
 #include "plan/planner.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -19,6 +20,8 @@ struct rank_range {
   unsigned first = 0;
   unsigned last = 0;
 };
+
+using histograms_of_slices = std::vector<std::vector<std::uint64_t>>;  // [slice][digit]
 
 /// Returns where a chunk or part begins. Without counts all of them are equal.
 std::uint64_t begin_of(const parameters& p, const std::vector<std::uint64_t>& counts, unsigned rank) noexcept {
@@ -83,27 +86,35 @@ rank_range trim(const bucket& b, rank_range touched, const std::vector<std::uint
   return {head_fits ? second : touched.first, tail_fits ? second_last : touched.last};
 }
 
-/// The non-empty children of a refined bucket, appended in order.
-void append_children(const refinement& parent, const std::vector<std::vector<std::uint64_t>>& histograms,
-                     const parameters& p, unsigned pass, std::vector<bucket>& out) {
-  const std::uint64_t num_children = parent.digit.num_buckets();
+/// Throws internal_error unless the histograms are those of the slices.
+void check_histograms(const refinement& parent, const histograms_of_slices& histograms) {
   SPANSORT_ASSERT(histograms.size() == parent.slices.size());
   for (std::size_t i = 0; i < histograms.size(); ++i) {
-    SPANSORT_ASSERT(histograms[i].size() == num_children);
+    SPANSORT_ASSERT(histograms[i].size() == parent.digit.num_buckets());
     const auto sum = std::accumulate(histograms[i].begin(), histograms[i].end(), std::uint64_t{0});
     SPANSORT_ASSERT(sum == parent.slices[i].count);
   }
-  for (std::uint64_t digit = 0; digit < num_children; ++digit) {
-    std::uint64_t count = 0;
-    for (const auto& histogram : histograms) count += histogram[digit];
-    if (count == 0) continue;
+}
+
+/// The sums of one pending bucket: a count for each digit value.
+struct bucket_sums {
+  std::span<const std::uint64_t> before;
+  std::span<const std::uint64_t> all;
+};
+
+/// The non-empty children of a refined bucket, appended in order.
+void append_children(const refinement& parent, const histograms_of_slices& histograms, const bucket_sums& sums,
+                     rank_group known, unsigned pass, std::vector<bucket>& out) {
+  for (std::uint64_t digit = 0; digit < sums.all.size(); ++digit) {
+    if (sums.all[digit] == 0) continue;
     bucket& child = out.emplace_back();
     child.prefix = parent.prefix.child(digit, parent.digit.bits);
     child.pass = pass;
-    child.count = count;
-    child.slice_counts.resize(p.num_ranks);
+    child.count = sums.all[digit];
+    child.count_before = sums.before[digit];
+    child.slice_counts.resize(known.count);
     for (std::size_t i = 0; i < histograms.size(); ++i) {
-      child.slice_counts[parent.slices[i].rank] = histograms[i][digit];
+      child.slice_counts[parent.slices[i].rank - known.first] = histograms[i][digit];
     }
   }
 }
@@ -132,24 +143,54 @@ double sort_plan::imbalance() const {
   return static_cast<double>(largest) * params.num_ranks / static_cast<double>(params.num_keys);
 }
 
-planner::planner(const parameters& params) : params_(params) {
+planner::planner(const parameters& params) : planner(params, {0, params.num_ranks}) {}
+
+planner::planner(const parameters& params, rank_group own) : params_(params), own_(own) {
   check_parameters(params_);
+  SPANSORT_ASSERT(own_.count >= 1 && own_.first < params_.num_ranks && own_.count <= params_.num_ranks - own_.first);
   plan_.params = params_;
+  plan_.ranks = own_;
   for (unsigned rank = 0; rank <= params_.num_ranks; ++rank) part_bounds_.push_back(target_begin(params_, rank));
   if (params_.num_keys == 0) return;
 
   bucket root;
   root.count = params_.num_keys;
-  for (unsigned rank = 0; rank < params_.num_ranks; ++rank) root.slice_counts.push_back(source_count(params_, rank));
+  root.count_before = source_begin(params_, own_.first);
+  for (unsigned rank = own_.first; rank < own_.end(); ++rank) root.slice_counts.push_back(source_count(params_, rank));
   root.last_rank = params_.num_ranks - 1;
   buckets_.push_back(std::move(root));
   collect_pending();
 }
 
-void planner::add_pass(std::span<const std::vector<std::vector<std::uint64_t>>> histograms) {
+std::vector<std::uint64_t> planner::sum(pass_histograms histograms) const {
+  SPANSORT_ASSERT(histograms.size() == pending_.size());
+  if (pending_.empty()) return {};
+  const std::uint64_t num_children = pending_.front().digit.num_buckets();
+  std::vector<std::uint64_t> sums(pending_.size() * num_children);
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    check_histograms(pending_[i], histograms[i]);
+    const std::span of_bucket = std::span(sums).subspan(i * num_children, num_children);
+    for (const auto& histogram : histograms[i]) {
+      std::ranges::transform(of_bucket, histogram, of_bucket.begin(), std::plus<>());
+    }
+  }
+  return sums;
+}
+
+void planner::add_pass(pass_histograms histograms) {
+  SPANSORT_ASSERT(knows_all());
+  pass_sums sums;
+  sums.all = sum(histograms);
+  sums.before.resize(sums.all.size());
+  add_pass(histograms, sums);
+}
+
+void planner::add_pass(pass_histograms histograms, const pass_sums& sums) {
   SPANSORT_ASSERT(!pending_.empty());
   SPANSORT_ASSERT(histograms.size() == pending_.size());
   const keys::digit_position digit = pending_.front().digit;
+  const std::uint64_t num_children = digit.num_buckets();
+  SPANSORT_ASSERT(sums.all.size() == pending_.size() * num_children && sums.before.size() == sums.all.size());
   const auto pass = base::checked_cast<unsigned>(plan_.passes.size() + 1);
 
   std::vector<bucket> refined;
@@ -159,14 +200,17 @@ void planner::add_pass(std::span<const std::vector<std::vector<std::uint64_t>>> 
       refined.push_back(std::move(b));
       continue;
     }
-    append_children(pending_[next], histograms[next], params_, pass, refined);
+    const bucket_sums of_bucket{std::span(sums.before).subspan(next * num_children, num_children),
+                                std::span(sums.all).subspan(next * num_children, num_children)};
+    append_children(pending_[next], histograms[next], of_bucket, own_, pass, refined);
     ++next;
   }
   SPANSORT_ASSERT(next == pending_.size());
   buckets_ = std::move(refined);
 
   assign_ranks();
-  plan_.passes.push_back({pass, {digit.shift, digit.shift + digit.bits}, buckets_});
+  plan_.passes.push_back({pass, {digit.shift, digit.shift + digit.bits}, {}});
+  if (knows_all()) plan_.passes.back().buckets = buckets_;
   collect_pending();
 }
 
@@ -192,7 +236,7 @@ void planner::assign_ranks() {
 void planner::collect_pending() {
   pending_.clear();
   const bool is_root = plan_.passes.empty();
-  std::vector<std::uint64_t> offsets(params_.num_ranks);  // chunks are kept in bucket order
+  std::vector<std::uint64_t> offsets(own_.count);  // chunks are kept in bucket order
   for (const bucket& b : buckets_) {
     const unsigned bits_left = params_.key_bits - b.prefix.bit_count;
     const bool is_large = params_.refine_keys != 0 && b.count > params_.refine_keys;
@@ -201,10 +245,10 @@ void planner::collect_pending() {
       const unsigned digit_bits = std::min(params_.radix_bits, bits_left);
       pending_.push_back({b.prefix, {bits_left - digit_bits, digit_bits}, {}});
     }
-    for (unsigned rank = 0; rank < params_.num_ranks; ++rank) {
-      const std::uint64_t count = b.slice_counts[rank];
-      if (refine && count != 0) pending_.back().slices.push_back({rank, offsets[rank], count});
-      offsets[rank] += count;
+    for (unsigned i = 0; i < own_.count; ++i) {
+      const std::uint64_t count = b.slice_counts[i];
+      if (refine && count != 0) pending_.back().slices.push_back({own_.first + i, offsets[i], count});
+      offsets[i] += count;
     }
   }
   plan_.num_spanning_buckets += pending_.size();

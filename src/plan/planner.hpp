@@ -6,6 +6,13 @@
 //       sort_plan plan = std::move(p).finish();
 //
 // The root bucket (empty prefix, all keys) is the first pending refinement, so the first pass is no special case.
+//
+// One of several processes needs the slices of its own ranks alone. Who owns a bucket follows from sums over all ranks,
+// and where this process's keys of it go from a sum over the ranks before:
+//
+//       planner p(parameters, own_ranks);
+//       while (!p.pending().empty()) p.add_pass(histograms, {sums over earlier ranks, over all} of p.sum(histograms));
+//       sort_plan plan = std::move(p).finish(what all ranks have in p.buckets_of(own_ranks));
 #pragma once
 
 #include <cstdint>
@@ -50,6 +57,15 @@ struct parameters {
 /// Slack at each end of a part, in keys: a bound between ranks is at most this far from target_begin.
 [[nodiscard]] std::uint64_t epsilon_keys(const parameters& p) noexcept;
 
+/// Neighbouring ranks, such as those of one process.
+struct rank_group {
+  unsigned first = 0;
+  unsigned count = 0;
+
+  [[nodiscard]] unsigned end() const noexcept { return first + count; }
+  [[nodiscard]] bool contains(unsigned rank) const noexcept { return rank >= first && rank < end(); }
+};
+
 /// A bucket's part in one rank's chunk. Offsets count from the start of that chunk, which is kept in bucket order.
 struct slice {
   unsigned rank = 0;
@@ -62,7 +78,7 @@ struct slice {
 struct refinement {
   keys::prefix prefix;
   keys::digit_position digit;
-  std::vector<slice> slices;  ///< non-empty ones, by rank
+  std::vector<slice> slices;  ///< non-empty ones of the ranks that the planner knows, by rank
 };
 
 /// All keys of a prefix.
@@ -71,7 +87,8 @@ struct bucket {
   unsigned pass = 0;        ///< number of passes that made it, 1 or more
   std::uint64_t begin = 0;  ///< position of its first key in the sorted whole
   std::uint64_t count = 0;
-  std::vector<std::uint64_t> slice_counts;  ///< by rank
+  std::uint64_t count_before = 0;           ///< of these, keys of ranks before those that the planner knows
+  std::vector<std::uint64_t> slice_counts;  ///< by rank, of those that the planner knows
   unsigned first_rank = 0;                  ///< ranks that would hold it, slack used; equal: it has one owner
   unsigned last_rank = 0;
   [[nodiscard]] bool spans() const noexcept { return first_rank != last_rank; }
@@ -80,8 +97,15 @@ struct bucket {
 /// What one pass left behind: all buckets in order. For drawing and for the bounds of the paper.
 struct pass_view {
   unsigned pass = 0;
-  keys::bit_range bits;  ///< examined in this pass
-  std::vector<bucket> buckets;
+  keys::bit_range bits;         ///< examined in this pass
+  std::vector<bucket> buckets;  ///< none where the planner does not know all ranks
+};
+
+/// Sums of a pass's histograms over ranks: a count for each digit value of each pending bucket, one bucket after the
+/// other.
+struct pass_sums {
+  std::vector<std::uint64_t> before;  ///< over the ranks before those that the planner knows
+  std::vector<std::uint64_t> all;     ///< over all ranks
 };
 
 /// Neighbouring buckets of one rank that are sorted together.
@@ -96,6 +120,9 @@ struct local_sort {
 
 struct sort_plan {
   parameters params;
+  /// The ranks whose transfers, from them and to them, and local sorts are listed. In a transfer from another rank the
+  /// source offset counts from the first key that comes from there to one of these.
+  rank_group ranks;
   std::vector<pass_view> passes;           ///< one a pass; the last one's buckets are the final ones
   std::vector<std::uint64_t> rank_begins;  ///< num_ranks + 1 positions in the sorted whole
   std::vector<transfer> transfers;         ///< by source rank, then source offset
@@ -103,6 +130,8 @@ struct sort_plan {
   /// Refined ones, root included, over all passes (paper, section 3.2: s); with refine_keys large ones too.
   std::uint64_t num_spanning_buckets = 0;
 
+  /// Returns whether it lists what all ranks do.
+  [[nodiscard]] bool is_whole() const noexcept { return ranks.count == params.num_ranks; }
   [[nodiscard]] std::uint64_t rank_count(unsigned rank) const { return rank_begins[rank + 1] - rank_begins[rank]; }
   /// Largest rank over average, also where the parts are uneven on purpose; 1 for no keys.
   [[nodiscard]] double imbalance() const;
@@ -110,7 +139,11 @@ struct sort_plan {
 
 class planner {
  public:
+  /// This planner knows the slices of all ranks.
   explicit planner(const parameters& params);
+  /// This one knows those of `own` ranks only, and plans what these send and get: its work and memory grow with what
+  /// they hold, not with the number of ranks.
+  planner(const parameters& params, rank_group own);
 
   [[nodiscard]] const parameters& params() const noexcept { return params_; }
 
@@ -121,23 +154,45 @@ class planner {
   [[nodiscard]] const std::vector<refinement>& pending() const noexcept { return pending_; }
 
   /// `histograms[i][j]`: counts of pending()[i].digit in pending()[i].slices[j]; 2^bits of them, summing to its count.
-  /// References into pending() do not outlive the call.
-  void add_pass(std::span<const std::vector<std::vector<std::uint64_t>>> histograms);
+  using pass_histograms = std::span<const std::vector<std::vector<std::uint64_t>>>;
 
-  /// Only when nothing is pending.
+  /// Returns the sums of the histograms over the ranks that the planner knows, laid out as those in pass_sums.
+  [[nodiscard]] std::vector<std::uint64_t> sum(pass_histograms histograms) const;
+
+  /// Ends a pass of a planner that knows all ranks. References into pending() do not outlive the call.
+  void add_pass(pass_histograms histograms);
+  /// Ends a pass of any planner: `sums` say what the other ranks have counted.
+  void add_pass(pass_histograms histograms, const pass_sums& sums);
+
+  /// Returns the neighbouring buckets of which some rank of the group holds keys. Only when nothing is pending.
+  [[nodiscard]] std::span<const bucket> buckets_of(rank_group receivers) const;
+
+  /// Returns the keys that each rank that the planner knows has in buckets_of(receivers): rank by rank, of each a count
+  /// a bucket.
+  [[nodiscard]] std::vector<std::uint64_t> counts_for(rank_group receivers) const;
+
+  /// Makes the plan of a planner that knows all ranks. Only when nothing is pending.
   [[nodiscard]] sort_plan finish() &&;
+  /// Makes the plan of any planner, from the counts_for() its ranks that the planners of all ranks return, in the order
+  /// of ranks.
+  [[nodiscard]] sort_plan finish(std::span<const std::uint64_t> incoming_counts) &&;
 
  private:
+  [[nodiscard]] bool knows_all() const noexcept { return own_.count == params_.num_ranks; }
   void assign_ranks();
   void collect_pending();
+  [[nodiscard]] std::vector<transfer> list_transfers(std::span<const std::uint64_t> incoming_counts) const;
 
   parameters params_;
+  rank_group own_;                          ///< whose slices it knows
   std::vector<std::uint64_t> part_bounds_;  ///< num_ranks + 1
   std::vector<bucket> buckets_;             ///< all keys, in order; none is empty
   std::vector<refinement> pending_;
   sort_plan plan_;
 };
 
+/// The plan that these three take is whole.
+///
 /// Throws internal_error naming the first property that does not hold: every key moves exactly once, destinations are
 /// contiguous and in order, no overlap, ranks within slack, local sorts cover everything and know enough bits.
 void verify(const sort_plan& plan);

@@ -44,11 +44,20 @@ exchanged routed_exchange::execute(const device::record_shape& shape, std::span<
   if (endpoints.empty()) return {};
   const auto is_here = [&](unsigned rank) { return rank >= endpoints.front().rank && rank <= endpoints.back().rank; };
   std::vector<std::vector<plan::transfer>> by_transport(transports_.size());
+  // Transfers between the same two ranks follow each other in a plan: their route is looked for once.
+  const plan::transfer* routed = nullptr;
+  std::size_t chosen = 0;
   for (const plan::transfer& t : transfers) {
     if (t.count == 0 || (!is_here(t.source_rank) && !is_here(t.destination_rank))) continue;
-    const exchange* const chosen = route_of(t.source_rank, t.destination_rank).transport;
-    SPANSORT_ASSERT(chosen != nullptr);
-    by_transport[static_cast<std::size_t>(std::ranges::find(transports_, chosen) - transports_.begin())].push_back(t);
+    const bool goes_along =
+        routed != nullptr && t.source_rank == routed->source_rank && t.destination_rank == routed->destination_rank;
+    if (!goes_along) {
+      const exchange* const transport = route_of(t.source_rank, t.destination_rank).transport;
+      SPANSORT_ASSERT(transport != nullptr);
+      chosen = static_cast<std::size_t>(std::ranges::find(transports_, transport) - transports_.begin());
+      routed = &t;
+    }
+    by_transport[chosen].push_back(t);
   }
   exchanged sum;
   for (std::size_t i = 0; i < transports_.size(); ++i) {

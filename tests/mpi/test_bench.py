@@ -113,7 +113,7 @@ class Benchmark(unittest.TestCase):
             for sizes, plan in case["plans"].items():
                 what = f"{case['scaling']} {case['num_nodes']} {sizes}"
                 self.assertTrue(plan["is_planned"], what)
-                self.assertLess(abs(plan["expected_gathered_bytes"] / plan["gathered_bytes"] - 1), 0.5, what)
+                self.assertLess(abs(plan["expected_summed_bytes"] / plan["summed_bytes"] - 1), 0.5, what)
                 self.assertGreaterEqual(plan["partitioned_times"], 1.0, what)
         self.assertIn("| 16 | as given |", cluster_model_page.tables(document, "cluster-model.json"))
 

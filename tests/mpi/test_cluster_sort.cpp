@@ -2,11 +2,13 @@
 // Sorts over node ranks give the bytes of one machine: every type, distribution and algorithm, parts of any sizes.
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/test_hooks.hpp"
 #include "keys/codec.hpp"
 #include "mpi/cluster_case.hpp"
+#include "spansort/report.hpp"
 
 namespace spansort::test {
 namespace {
@@ -133,6 +135,31 @@ TEST(cluster_sort_devices, SeveralOnEachNodeRank) {
       expect_balanced<std::uint64_t>(session, {distribution_kind::zipf, 1.0}, spread::rising);
     }
   }
+}
+
+TEST(cluster_sort_devices, OneReportThatWantsThePlan) {
+  if (world_size() == 1) GTEST_SKIP() << "a node rank that is alone plans nothing";
+  std::vector<std::uint64_t> exchanged_bytes;
+  for (const bool wants_plan : {false, true}) {
+    sort_report report;
+    report.wants_plan = wants_plan && world_rank() == 0;
+    mpi::options options = small_world("distributed_rmg");
+    options.devices = "host:2";
+    options.report = &report;
+    mpi::session session(MPI_COMM_WORLD, options);
+    spread_input input({key_type::u32, {distribution_kind::entropy, 3}, 9000, spread::rising, 4});
+    session.sort_pairs(input.span(), input.values.data(), 4);
+    EXPECT_EQ(input.diagnose(), "");
+    exchanged_bytes.push_back(report.exchanged_bytes);
+    ASSERT_EQ(report.plan_json.empty(), !report.wants_plan);
+    if (!report.wants_plan) continue;
+    const nlohmann::json plan = nlohmann::json::parse(report.plan_json);
+    EXPECT_EQ(plan["parameters"]["num_ranks"], 2 * world_size());
+    std::uint64_t num_keys = 0;
+    for (const nlohmann::json& t : plan["transfers"]) num_keys += t["count"].get<std::uint64_t>();
+    EXPECT_EQ(num_keys, input.total());
+  }
+  EXPECT_EQ(exchanged_bytes[0], exchanged_bytes[1]);
 }
 
 TEST(cluster_sort_devices, SampleSortOnDevicesWithMemoryOfTheirOwn) {
