@@ -38,6 +38,7 @@ class race_runner {
   [[nodiscard]] std::vector<lane> lanes_of(const case_spec& spec, const std::vector<candidate>& candidates) const;
   void race_in_turns(std::vector<lane>& lanes);
   void race_alone(lane& of);
+  [[nodiscard]] unsigned most_repeats() const;
   [[nodiscard]] bool wants_turn(const lane& of, double best_peer_ms) const;
   void take_turn(lane& of, double best_peer_ms);
   void verify(lane& of);

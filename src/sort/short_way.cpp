@@ -59,6 +59,20 @@ bool share_pairs(std::uint64_t bytes, std::uint64_t needed_bytes, unsigned threa
   return is_done;
 }
 
+/// Sorts keys that one thread looks at, and that others help to sort where they are not settled by that.
+void sort_small_on_threads(const keys::key_codec& codec, const key_span& keys, bool can_share, unsigned threads) {
+  using namespace device::host;
+  const std::uint64_t key_bytes = size_bytes(keys.type);
+  const std::uint64_t bytes = keys.num_keys * key_bytes;
+  if (!can_share || key_bytes < 4 || bytes <= most_alone_bytes) return sort_small(codec, keys.data, keys.num_keys);
+  const std::uint64_t num_shares = bytes / bytes_of_small_share;
+  const auto num_threads = static_cast<unsigned>(std::min<std::uint64_t>(base::resolve_threads(threads), num_shares));
+  if (num_threads == 1) return sort_small(codec, keys.data, keys.num_keys);
+  const bool leaves_repeated = bytes > most_counted_alone_bytes;
+  if (settle_small(codec, keys.data, keys.num_keys, leaves_repeated)) return;
+  sort_others_shared(codec, keys.data, keys.num_keys, num_threads, leaves_repeated);
+}
+
 keys::key_codec stable_codec(key_type type, direction d) {
   return {type, keys::is_descending(d), keys::tie_rule::by_input_order};
 }
@@ -74,21 +88,31 @@ bool allow_short_way(const sort_options& options) {
 
 bool sort_short(const key_span& keys, direction d, unsigned threads) {
   using namespace device::host;
-  constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_shared_bytes(1, 4));  // of any type
+  constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_settled_bytes);  // of any type
   if (keys.num_keys > most_keys) return false;
   if (sort_smallest(keys.type, keys.data, keys.num_keys, d)) return true;
   check_keys(keys);
   const std::uint64_t bytes = keys.num_keys * size_bytes(keys.type);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
+  const bool can_share = has_shared_sort(size_bytes(keys.type));
   if (bytes <= most_small_bytes) {
-    with_scratch([&] { sort_small(codec, keys.data, keys.num_keys); });
+    with_scratch([&] { sort_small_on_threads(codec, keys, can_share, threads); });
     return true;
   }
-  if (!has_shared_sort(size_bytes(keys.type))) return false;
+  if (!can_share || bytes > most_settled_bytes) return false;
   const unsigned num_threads = base::resolve_threads(threads);
-  if (bytes > most_shared_bytes(num_threads, size_bytes(keys.type))) return false;
-  with_scratch([&] { sort_shared(codec, keys.data, keys.num_keys, num_threads); }, shared_sort_bytes(num_threads));
-  return true;
+  const bool is_middle = bytes <= most_shared_bytes(num_threads, size_bytes(keys.type));
+  bool is_sorted = true;
+  with_scratch(
+      [&] {
+        if (is_middle) {
+          sort_shared(codec, keys.data, keys.num_keys, num_threads);
+        } else {
+          is_sorted = settle_shared(codec, keys.data, keys.num_keys, num_threads);
+        }
+      },
+      shared_sort_bytes(num_threads));
+  return is_sorted;
 }
 
 bool sort_middle(const key_span& keys, direction d, unsigned threads) {

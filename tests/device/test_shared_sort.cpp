@@ -13,6 +13,7 @@
 
 #include "device/host/parked_threads.hpp"
 #include "device/host/shared_sort.hpp"
+#include "device/host/small_sort.hpp"
 #include "device/host/vector_sort.hpp"
 #include "support/environment.hpp"
 
@@ -45,12 +46,30 @@ std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64&
     if (kind == 14) keys[num_keys - 1 - num_keys / 3] = 5;
     return keys;
   }
-  if (kind == 5 && num_keys > 3) std::sort(keys.begin(), keys.end() - 3);
-  if (kind == 7) keys[num_keys - 1] = 5;  // the only one that no sample meets
+  if (kind == 5 && num_keys > 3) std::sort(keys.begin(), keys.end() - 3);  // a short tail
+  if (kind == 7) keys[num_keys - 1] = 5;                                   // the only one that no sample meets
   if (kind >= 9) std::sort(keys.begin(), keys.end());
   if (kind == 10) std::reverse(keys.begin(), keys.end());
   if (kind == 11) std::swap(keys[num_keys / 2], keys[num_keys - 1]);
   return keys;
+}
+
+/// What sort_shared() is made of, and its shorter ways: those that settle some keys and leave others as they are.
+template <class K>
+void expect_shorter_ways_sort(const keys::key_codec& codec, const std::vector<K>& given, const std::vector<K>& expected,
+                              unsigned num_threads) {
+  std::vector<K> keys = given;
+  const bool is_settled = settle_shared(codec, keys.data(), keys.size(), num_threads);
+  EXPECT_TRUE(keys == (is_settled ? expected : given)) << "settled on " << num_threads << " threads: " << is_settled;
+  if (sizeof(K) < 4 || !has_vector_sort()) return;
+  for (const bool leaves_repeated : {false, true}) {
+    keys = given;
+    const bool was_small = settle_small(codec, keys.data(), keys.size(), leaves_repeated);
+    EXPECT_TRUE(keys == (was_small ? expected : given)) << "settled by one thread: " << was_small;
+    keys = given;
+    sort_others_shared(codec, keys.data(), keys.size(), num_threads, leaves_repeated);
+    EXPECT_TRUE(keys == expected) << "as others, on " << num_threads << " threads";
+  }
 }
 
 template <class K>
@@ -58,12 +77,14 @@ void expect_sorts(key_type type, std::uint64_t num_keys, unsigned num_threads, u
   const keys::key_codec codec{.type = type, .descending = kind % 2 == 1};
   const auto of_width = codec.of<K>();
   std::vector<K> keys = make_keys<K>(num_keys, kind, random);
+  const std::vector<K> given = keys;
   std::vector<K> expected = keys;
   std::sort(expected.begin(), expected.end(),
             [&](K left, K right) { return of_width.encode(left) < of_width.encode(right); });
   sort_shared(codec, keys.data(), num_keys, num_threads);
   EXPECT_TRUE(keys == expected) << num_keys << " keys of kind " << kind << " on " << num_threads << " threads, seed "
                                 << test::base_seed();
+  if (kind % 2 == num_threads % 2) expect_shorter_ways_sort(codec, given, expected, num_threads);
 }
 
 /// Returns whether it is the turn of what stands at `place` among `count`: under a sanitizer one at a time has it,

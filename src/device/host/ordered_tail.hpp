@@ -24,14 +24,19 @@ template <class K>
   return order.ascending || order.strictly_descending;
 }
 
+/// Returns whether it pays to sort so few keys behind others that are in order by themselves.
+[[nodiscard]] constexpr bool is_short_tail(std::uint64_t num_tail, std::uint64_t num_keys) noexcept {
+  constexpr std::uint64_t keys_of_tail = 24;  // a key of the tail takes as long as so many others
+  return num_tail <= num_keys / keys_of_tail;
+}
+
 /// Returns how many keys ascend from the first on, where these are nearly all; else 0. The first ones do.
 template <class K>
 [[nodiscard]] std::uint64_t ordered_front(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
   constexpr std::uint64_t fewest_keys = 128;
-  constexpr std::uint64_t keys_of_tail = 24;  // a key of the tail takes as long as so many others
   if (num_keys < fewest_keys) return 0;
   const std::uint64_t front = std::min(find_descent(codec, keys, num_keys) + 1, num_keys);
-  return num_keys - front <= num_keys / keys_of_tail ? front : 0;
+  return is_short_tail(num_keys - front, num_keys) ? front : 0;
 }
 
 /// Returns how many of `num_keys` sorted keys are not above an encoded one; these are mostly nearly all of them.

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/math.hpp"
 #include "device/host/count_few.hpp"
 #include "device/host/key_sample.hpp"
 #include "device/host/ordered_keys.hpp"
@@ -26,10 +27,11 @@ std::uint64_t gather_others_shared(const shared_space& space, K* keys, std::uint
                                    std::span<const K> values, std::uint64_t* counts) {
   if (space.num_threads() == 1) return gather_others(keys, num_keys, values, counts);
   std::array<std::atomic<std::uint64_t>, most_heavy_values> shared_counts = {};
-  std::vector<std::uint64_t> others_of((num_keys + shared_piece_keys - 1) / shared_piece_keys);
+  const std::uint64_t piece_keys = shared_piece_keys(space, num_keys);
+  std::vector<std::uint64_t> others_of(base::ceil_div(num_keys, piece_keys));
   for_shared_pieces(space, num_keys, [&](std::uint64_t begin, std::uint64_t end, unsigned) {
     std::array<std::uint64_t, most_heavy_values> of_piece = {};
-    others_of[begin / shared_piece_keys] = gather_others(keys + begin, end - begin, values, of_piece.data());
+    others_of[begin / piece_keys] = gather_others(keys + begin, end - begin, values, of_piece.data());
     for (unsigned v = 0; v < values.size(); ++v) shared_counts[v].fetch_add(of_piece[v], std::memory_order_relaxed);
     return true;
   });
@@ -37,7 +39,7 @@ std::uint64_t gather_others_shared(const shared_space& space, K* keys, std::uint
   // Others of each piece, the last one first, move up to those behind it.
   std::uint64_t others_begin = num_keys;
   for (std::uint64_t piece = others_of.size(); piece-- > 0;) {
-    const std::uint64_t begin = std::min((piece + 1) * shared_piece_keys, num_keys) - others_of[piece];
+    const std::uint64_t begin = std::min((piece + 1) * piece_keys, num_keys) - others_of[piece];
     others_begin -= others_of[piece];
     std::memmove(keys + others_begin, keys + begin, others_of[piece] * sizeof(K));
     const std::uint64_t left_end = std::min(begin + others_of[piece], others_begin);

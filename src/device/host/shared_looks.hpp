@@ -9,52 +9,90 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/math.hpp"
 #include "device/host/few_values.hpp"
+#include "device/host/ordered_tail.hpp"
 #include "device/host/shared_space.hpp"
 #include "device/host/vector_kernels.hpp"
+#include "device/host/vector_sort.hpp"
 
 namespace spansort::device::host {
 
-/// Keys of a piece: all but the last of an array are as many.
-inline constexpr std::uint64_t shared_piece_keys = std::uint64_t{1} << 16;
+/// Returns the keys of a piece: some for each thread, as long as they are worth being taken. All but the last of an array
+/// are as many.
+[[nodiscard]] inline std::uint64_t shared_piece_keys(const shared_space& space, std::uint64_t num_keys) {
+  constexpr std::uint64_t fewest = std::uint64_t{1} << 13;
+  constexpr std::uint64_t most = std::uint64_t{1} << 16;
+  return std::clamp(base::round_up(num_keys / (4 * space.num_threads()), fewest), fewest, most);
+}
 
 /// Calls work(begin, end, thread) for pieces of 0 .. num_keys, on all threads, as long as it returns true. Returns
 /// whether it did to the end.
 template <class Work>
 bool for_shared_pieces(const shared_space& space, std::uint64_t num_keys, const Work& work) {
+  const std::uint64_t piece_keys = shared_piece_keys(space, num_keys);
   std::atomic<std::uint64_t> next{0};
   std::atomic<bool> goes_on = true;
   space.run([&](unsigned thread) {
-    for (std::uint64_t begin = next.fetch_add(shared_piece_keys);
-         begin < num_keys && goes_on.load(std::memory_order_relaxed); begin = next.fetch_add(shared_piece_keys)) {
-      if (!work(begin, std::min(begin + shared_piece_keys, num_keys), thread))
-        goes_on.store(false, std::memory_order_relaxed);
+    for (std::uint64_t begin = next.fetch_add(piece_keys); begin < num_keys && goes_on.load(std::memory_order_relaxed);
+         begin = next.fetch_add(piece_keys)) {
+      if (!work(begin, std::min(begin + piece_keys, num_keys), thread)) goes_on.store(false, std::memory_order_relaxed);
     }
   });
   return goes_on;
 }
 
-/// Leaves sorted keys, and reverses those that lie the other way round. Returns whether they were either.
+/// Lowers a number that threads share to `value` where it is greater.
+inline void lower_to(std::atomic<std::uint64_t>& number, std::uint64_t value) {
+  std::uint64_t before = number.load(std::memory_order_relaxed);
+  while (value < before && !number.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
+  }
+}
+
+/// Sorts keys of which the first `front` ascend. Returns false, with nothing written, where the others are not a short
+/// tail, which one thread sorts in its scratch.
+template <class K>
+bool sort_tail_shared(const shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t front,
+                      std::uint64_t num_keys) {
+  const std::uint64_t num_tail = num_keys - front;
+  const vector_sort_scratch<K> scratch = space.template scratch_of<K>(0);
+  if (!is_short_tail(num_tail, num_keys) || num_tail > scratch.num_keys) return false;
+  vector_sort(codec, keys + front, keys + front, num_tail, scratch);
+  merge_tail<K, no_value>(bijective_order<K>(codec), {keys, nullptr}, front, num_keys, {scratch.first, nullptr});
+  return true;
+}
+
+/// Leaves sorted keys, and reverses those that lie the other way round; sorts keys that ascend but for a short tail.
+/// Returns false, with nothing written, where they lie otherwise.
 template <class K>
 bool finish_ordered_shared(const shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
-  constexpr std::uint64_t first_look = 33;
-  if (num_keys < 2 || !scan_order(codec, keys, std::min(num_keys, first_look)).any()) return false;
-  std::atomic<bool> ascends = true;
-  std::atomic<bool> descends = true;
-  const bool is_ordered = for_shared_pieces(space, num_keys - 1, [&](std::uint64_t begin, std::uint64_t end, unsigned) {
+  const order_flags first = look_at_first(codec, keys, num_keys);
+  if (num_keys < 2 || !first.any()) return false;
+  // Where the first piece begins that does not ascend, or does not descend. All before have been looked at.
+  std::atomic<std::uint64_t> descent = first.ascending ? num_keys : 0;
+  std::atomic<std::uint64_t> ascent = first.descending ? num_keys : 0;
+  for_shared_pieces(space, num_keys - 1, [&](std::uint64_t begin, std::uint64_t end, unsigned) {
+    if (begin > descent.load(std::memory_order_relaxed) && begin > ascent.load(std::memory_order_relaxed)) return true;
     const order_flags order = scan_order(codec, keys + begin, end - begin + 1);
-    if (!order.ascending) ascends.store(false, std::memory_order_relaxed);
-    if (!order.descending) descends.store(false, std::memory_order_relaxed);
-    return ascends.load(std::memory_order_relaxed) || descends.load(std::memory_order_relaxed);
+    if (!order.ascending) lower_to(descent, begin);
+    if (!order.descending) lower_to(ascent, begin);
+    return true;
   });
-  if (!is_ordered || (!ascends && !descends)) return false;
-  if (!ascends) {
+  if (descent == num_keys) return true;
+  if (ascent == num_keys) {
     for_shared_pieces(space, num_keys / 2, [&](std::uint64_t begin, std::uint64_t end, unsigned) {
       std::swap_ranges(keys + begin, keys + end, std::reverse_iterator(keys + (num_keys - begin)));
       return true;
     });
+    return true;
   }
-  return true;
+  if constexpr (sizeof(K) >= 4) {
+    if (!first.ascending) return false;
+    const std::uint64_t begin = descent;
+    const std::uint64_t front = begin + find_descent(codec, keys + begin, num_keys - begin) + 1;
+    return sort_tail_shared(space, codec, keys, front, num_keys);
+  }
+  return false;
 }
 
 /// Writes keys of a few distinct values by their counts. Returns false, with nothing written, where there are others.

@@ -33,10 +33,7 @@ class kept_team {
   workers& prepare(unsigned num_threads, std::uint64_t memory_bytes) {
     if (team_ == nullptr || team_->num_threads() != num_threads) {
       team_.reset();
-      // oneTBB's workers serve more threads, for waking these one by one takes long.
-      constexpr unsigned most_parked = 2;
-      team_ = num_threads <= most_parked ? std::make_unique<workers>(num_threads, helpers_)
-                                         : std::make_unique<workers>(num_threads, -1);
+      team_ = std::make_unique<workers>(num_threads, helpers_);
     }
     team_->prepare_scratch();
     if (memory_bytes > memory_bytes_) {

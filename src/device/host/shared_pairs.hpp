@@ -11,9 +11,9 @@
 namespace spansort::device::host {
 
 /// Most bytes of keys and values. The process keeps as many, and the scratch of the threads.
-inline constexpr std::uint64_t most_shared_pairs_bytes = std::uint64_t{1} << 24;
+inline constexpr std::uint64_t most_shared_pairs_bytes = std::uint64_t{1} << 25;
 /// Each has scratch of its own.
-inline constexpr unsigned most_shared_pairs_threads = 8;
+inline constexpr unsigned most_shared_pairs_threads = 16;
 
 /// Returns up to how many pairs a thread sorts alone in less time than it shares them: 16 threads took 0.21 ms for 2^17
 /// u32(u32) and one of them 0.23 for 2^16; two threads have 2^16 sorted by one.

@@ -31,24 +31,44 @@ kept_space& process_wide() {
   return *one;
 }
 
+/// Sorts keys of values that repeat often. Returns false, with nothing written, where they are others.
 template <class K>
-void sort_with(shared_space& space, const keys::key_codec& codec, K* keys, std::uint64_t num_keys,
-               unsigned num_threads) {
-  space.prepare(num_threads);
-  const keys::codec_of<K> of_width = codec.of<K>();
-  if (finish_ordered_shared(space, of_width, keys, num_keys)) return;
-  if constexpr (sizeof(K) >= 2) {
-    if (sort_few_values_shared(space, of_width, keys, num_keys)) return;
-  }
+bool sort_repeated_shared(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  // Heavy values come before narrow keys: a counter that is added to many times in a row waits for itself.
+  return sort_heavy_values_shared(space, codec, keys, num_keys) || sort_narrow_shared(space, codec, keys, num_keys) ||
+         sort_many_values_shared(space, codec, keys, num_keys);
+}
+
+/// Sorts keys that are in order, but for a tail, or of a few values. Returns false, with nothing written, where they
+/// are others.
+template <class K>
+bool settle_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  if (finish_ordered_shared(space, codec, keys, num_keys)) return true;
+  if constexpr (sizeof(K) >= 2) return sort_few_values_shared(space, codec, keys, num_keys);
+  return false;
+}
+
+template <class K>
+void sort_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  if (settle_with(space, codec, keys, num_keys)) return;
   if constexpr (sizeof(K) >= 4) {
-    // Heavy values come before narrow keys: a counter that is added to many times in a row waits for itself.
-    if (sort_heavy_values_shared(space, of_width, keys, num_keys)) return;
-    if (sort_narrow_shared(space, of_width, keys, num_keys)) return;
-    if (sort_many_values_shared(space, of_width, keys, num_keys)) return;
-    shared_sorter<K>(of_width, space, num_keys).sort(keys, num_keys);
+    if (sort_repeated_shared(space, codec, keys, num_keys)) return;
+    shared_sorter<K>(codec, space, num_keys).sort(keys, num_keys);
   } else {
-    sort_by_counters(space, of_width, keys, num_keys);
+    sort_by_counters(space, codec, keys, num_keys);
   }
+}
+
+/// Returns sort(space, codec, keys) for the width of the keys, in the space of the process or one of its own.
+template <class Sort>
+auto with_space(const keys::key_codec& codec, void* keys, unsigned num_threads, const Sort& sort) {
+  kept_space& shared = process_wide();
+  const std::unique_lock lock(shared.in_use, std::try_to_lock);
+  shared_space own;
+  shared_space& space = lock.owns_lock() ? shared.kept : own;
+  space.prepare(lock.owns_lock() ? std::min(num_threads, most_shared_threads) : 1);
+  return keys::with_width(codec.width_bytes(),
+                          [&]<class K>() { return sort(space, codec.of<K>(), static_cast<K*>(keys)); });
 }
 
 }  // namespace
@@ -58,13 +78,28 @@ bool has_shared_sort(std::uint64_t key_bytes) { return key_bytes < 4 || has_vect
 std::uint64_t shared_sort_bytes(unsigned num_threads) { return shared_space::size_bytes(num_threads); }
 
 void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
-  kept_space& shared = process_wide();
-  const std::unique_lock lock(shared.in_use, std::try_to_lock);
-  shared_space own;
-  shared_space& space = lock.owns_lock() ? shared.kept : own;
-  const unsigned threads = lock.owns_lock() ? std::min(num_threads, most_shared_threads) : 1;
-  keys::with_width(codec.width_bytes(),
-                   [&]<class K>() { sort_with(space, codec, static_cast<K*>(keys), num_keys, threads); });
+  with_space(codec, keys, num_threads, [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
+    sort_with(space, of_width, first, num_keys);
+  });
+}
+
+void sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads,
+                        bool may_repeat) {
+  with_space(codec, keys, num_threads, [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
+    if constexpr (sizeof(K) >= 4) {
+      if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return;
+      shared_sorter<K>(of_width, space, num_keys).sort(first, num_keys);
+    }
+  });
+}
+
+bool settle_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
+  return with_space(codec, keys, num_threads,
+                    [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
+                      if (settle_with(space, of_width, first, num_keys)) return true;
+                      if constexpr (sizeof(K) >= 4) return sort_repeated_shared(space, of_width, first, num_keys);
+                      return false;
+                    });
 }
 
 }  // namespace spansort::device::host

@@ -10,13 +10,22 @@
 
 namespace spansort::device::host {
 
+/// Fewer bytes of keys are sorted by one thread sooner than others come.
+inline constexpr std::uint64_t most_alone_bytes = std::uint64_t{1} << 16;
+/// And so many are worth a thread.
+inline constexpr std::uint64_t bytes_of_small_share = std::uint64_t{1} << 14;
+/// Values that repeat are counted by one thread in fewer bytes of keys.
+inline constexpr std::uint64_t most_counted_alone_bytes = std::uint64_t{1} << 18;
+/// More bytes of keys are not even looked at by settle_shared().
+inline constexpr std::uint64_t most_settled_bytes = std::uint64_t{1} << 25;
+
 /// Most bytes of keys: beyond, a partition into classes is faster, or one by several threads than the first splits by
 /// one. One and two threads of an AMD Zen 5 have been measured, ms here and by classes on two: 2^22 u64 12 and 9; 2^23
 /// u32 11 and 13, keys that crowd 4 to 12 and 8 to 15; 2^24 u32 27 and 21 with workspace that is there, 28 and 32
 /// without. More threads would have waited longer. Keys of 8 and 16 bits are counted, by up to four threads.
 [[nodiscard]] constexpr std::uint64_t most_shared_bytes(unsigned num_threads, std::uint64_t key_bytes) noexcept {
   if (key_bytes < 4) return std::uint64_t{num_threads > 2 ? 8U : 32U} << 20;
-  if (num_threads > 2) return std::uint64_t{1} << 20;
+  if (num_threads > 2) return std::uint64_t{1} << 21;
   return std::uint64_t{key_bytes == 4 ? 32U : 24U} << 20;
 }
 
@@ -26,6 +35,16 @@ namespace spansort::device::host {
 /// Sorts any number of keys by `codec`, which folds no ties, on `num_threads` threads; of 8 or 16 bits fewer than 2^32.
 /// Throws std::bad_alloc with the keys untouched.
 void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads);
+
+/// Does so to keys of 32 or 64 bits that are neither in order nor of a few values, or of heavy or many ones that repeat,
+/// unless they may.
+void sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads,
+                        bool may_repeat);
+
+/// Sorts keys that one read and one write settle: those in order, but for a short tail, and those of values that repeat
+/// often. Returns false, with nothing written, where a look says that they are others. All else is as with sort_shared().
+[[nodiscard]] bool settle_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
+                                 unsigned num_threads);
 
 /// Bytes that a sort of any number of keys takes, and that the process keeps for the next one.
 [[nodiscard]] std::uint64_t shared_sort_bytes(unsigned num_threads);

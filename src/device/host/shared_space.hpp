@@ -15,7 +15,7 @@
 namespace spansort::device::host {
 
 /// More threads would wait for the splits.
-inline constexpr unsigned most_shared_threads = 4;
+inline constexpr unsigned most_shared_threads = 8;
 
 class shared_space {
  public:

@@ -88,19 +88,24 @@ bool sort_tail(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, 
   return true;
 }
 
+/// Sorts keys that lie in order, but for a short tail, and those of a few values; of heavy or many values unless others
+/// will look for these. Returns false, with nothing written, where they are others.
+template <class K>
+bool settle_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, bool leaves_repeated,
+                       const vector_sort_scratch<K>& scratch) {
+  constexpr std::uint64_t worth_a_look = 256;  // the order of fewer costs about what their sort costs
+  if (num_keys <= worth_a_look) return false;
+  if (finish_ordered(codec, keys, num_keys) || sort_tail(codec, keys, num_keys, scratch)) return true;
+  few_counts<K> found;
+  if (sort_few_values(codec, keys, num_keys, found)) return true;
+  return !leaves_repeated &&
+         (sort_heavy_values(codec, keys, num_keys, found, scratch) || sort_many_values(codec, keys, num_keys, scratch));
+}
+
 template <class K>
 void sort_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
-  constexpr std::uint64_t worth_a_look = 256;  // the order of fewer costs about what their sort costs
   const vector_sort_scratch<K> scratch = kept.arrays(keys, num_keys);
-  if (num_keys > worth_a_look && finish_ordered(codec, keys, num_keys)) return;
-  if (num_keys > worth_a_look && sort_tail(codec, keys, num_keys, scratch)) return;
-  if (num_keys > worth_a_look) {
-    few_counts<K> found;
-    if (sort_few_values(codec, keys, num_keys, found)) return;
-    if (sort_heavy_values(codec, keys, num_keys, found, scratch)) return;
-    if (sort_many_values(codec, keys, num_keys, scratch)) return;
-  }
-  vector_sort(codec, keys, keys, num_keys, scratch);
+  if (!settle_in_vectors(codec, keys, num_keys, false, scratch)) vector_sort(codec, keys, keys, num_keys, scratch);
 }
 
 /// Writes keys of 8 bits by their counts.
@@ -207,6 +212,17 @@ void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys
       return sort_narrow(of_width, static_cast<K*>(keys), num_keys);
     }
     sort_by_digits(of_width, static_cast<K*>(keys), num_keys);
+  });
+}
+
+bool settle_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, bool leaves_repeated) {
+  return keys::with_width(codec.width_bytes(), [&]<class K>() {
+    if constexpr (sizeof(K) >= 4) {
+      K* const first = static_cast<K*>(keys);
+      return settle_in_vectors(codec.of<K>(), first, num_keys, leaves_repeated, kept.arrays(first, num_keys));
+    } else {
+      return false;
+    }
   });
 }
 

@@ -167,7 +167,8 @@ class level_counter {
  private:
   static constexpr bool has_values = value_bytes_of<V> != 0;
 
-  /// Takes a tree of splitters where the digit leaves pairs crowded in a bucket that no thread's cache holds.
+  /// Takes a tree of splitters where the digit leaves pairs crowded in a bucket that no thread's cache holds, or that
+  /// one thread would sort while the others wait.
   void prefer_splitters(const K* keys, std::uint64_t num_keys, const std::vector<K>& sorted_sample,
                         level_digit<K>& digit) const {
     if constexpr (has_values && sizeof(K) >= 4) {
@@ -183,8 +184,11 @@ class level_counter {
         }
       });
       const std::uint64_t most_keys = 8 * limits_.bucket_bytes / sizeof(packed_record<K, V>);
+      // Of a bucket that is more than a thread's share and a half all others wait for the end.
+      const std::uint64_t most_of_thread = num_keys / 2 * 3 / team_.num_threads();
       constexpr std::uint64_t worth_a_tree = 16;  // in the sample: fewer may be chance
-      if (fullest < worth_a_tree || fullest * (num_keys / sorted_sample.size()) <= most_keys) return;
+      const std::uint64_t in_fullest = fullest * (num_keys / sorted_sample.size());
+      if (fullest < worth_a_tree || in_fullest <= std::min(most_keys, most_of_thread)) return;
       std::vector<K> sample = sample_encoded(order_, keys, num_keys, 4096);
       sort_sample(team_, sample);
       // Caches hold the words of as many pairs, and each bit is a step down the tree for each key.

@@ -3,6 +3,7 @@
 // dispatch at run time.
 #include "device/host/vector_kernels.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "device/host/vector_targets.hpp"
@@ -19,8 +20,11 @@ namespace spansort::device::host::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// What encoding does to keys: nothing, a few operations on bits, or that once ties are folded.
+enum class coding { none, plain, folding };
+
 /// codec_of<K>::encode() on vectors.
-template <class K, bool folds>
+template <class K, coding how>
 struct vector_codec {
   using D = hn::ScalableTag<K>;
   using V = hn::Vec<D>;
@@ -36,7 +40,8 @@ struct vector_codec {
 
   HWY_INLINE V load_encoded(const K* p) const {
     V x = hn::LoadU(d, p);
-    if constexpr (folds) {
+    if constexpr (how == coding::none) return x;
+    if constexpr (how == coding::folding) {
       const V magnitude = hn::And(x, magnitude_mask);
       x = hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(d)), x);
       x = hn::IfThenElse(hn::Gt(magnitude, infinity), magnitude_mask, x);
@@ -47,26 +52,48 @@ struct vector_codec {
   }
 };
 
-template <class K, bool folds>
-order_flags scan_order_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys) {
-  const vector_codec<K, folds> vc(codec);
-  using M = hn::Mask<typename vector_codec<K, folds>::D>;
+/// Vectors of neighbours that are compared before anybody looks at the result.
+constexpr std::uint64_t block_vectors = 16;
+
+/// Compares vectors of neighbours as far as `so_far` leaves a question: of keys that are known to rise somewhere one
+/// comparison says whether they ascend.
+template <class K, coding how>
+HWY_INLINE order_flags scan_block(const vector_codec<K, how>& vc, const K* HWY_RESTRICT keys, std::uint64_t num_vectors,
+                                  order_flags so_far) {
   const auto d = vc.d;
+  using M = hn::Mask<typename vector_codec<K, how>::D>;
   const std::uint64_t lanes = hn::Lanes(d);
-  M descent = hn::FirstN(d, 0);
-  M ascent = descent;
-  M not_descent = descent;
-  std::uint64_t i = 0;
-  for (; i + lanes < num_keys; i += lanes) {
-    const auto left = vc.load_encoded(keys + i);
-    const auto right = vc.load_encoded(keys + i + 1);
-    const M falls = hn::Lt(right, left);
-    descent = hn::Or(descent, falls);
-    not_descent = hn::Or(not_descent, hn::Not(falls));
-    ascent = hn::Or(ascent, hn::Lt(left, right));
+  const K* const end = keys + num_vectors * lanes;
+  M falls = hn::FirstN(d, 0);
+  if (!so_far.descending) {
+    for (; keys < end; keys += lanes) falls = hn::Or(falls, hn::Lt(vc.load_encoded(keys + 1), vc.load_encoded(keys)));
+    return {hn::AllFalse(d, falls), false, false};
   }
-  order_flags flags{hn::AllFalse(d, descent), hn::AllFalse(d, ascent), hn::AllFalse(d, not_descent)};
-  for (; i + 1 < num_keys; ++i) {
+  M rises = falls;
+  M not_falls = falls;
+  for (; keys < end; keys += lanes) {
+    const auto left = vc.load_encoded(keys);
+    const auto right = vc.load_encoded(keys + 1);
+    const M fall = hn::Lt(right, left);
+    falls = hn::Or(falls, fall);
+    not_falls = hn::Or(not_falls, hn::Not(fall));
+    rises = hn::Or(rises, hn::Lt(left, right));
+  }
+  return {hn::AllFalse(d, falls), hn::AllFalse(d, rises), hn::AllFalse(d, not_falls)};
+}
+
+template <class K, coding how>
+order_flags scan_order_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys) {
+  const vector_codec<K, how> vc(codec);
+  const std::uint64_t lanes = hn::Lanes(vc.d);
+  order_flags flags;
+  std::uint64_t i = 0;
+  while (i + lanes < num_keys && flags.any()) {
+    const std::uint64_t num_vectors = std::min(block_vectors, (num_keys - i - 1) / lanes);
+    flags &= scan_block(vc, keys + i, num_vectors, flags);
+    i += num_vectors * lanes;
+  }
+  for (; i + 1 < num_keys && flags.any(); ++i) {
     const K left = codec.encode(keys[i]);
     const K right = codec.encode(keys[i + 1]);
     flags &= order_flags{left <= right, right <= left, right < left};
@@ -74,12 +101,15 @@ order_flags scan_order_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT 
   return flags;
 }
 
-template <class K, bool folds>
+template <class K, coding how>
 std::uint64_t find_descent_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys) {
-  const vector_codec<K, folds> vc(codec);
+  const vector_codec<K, how> vc(codec);
   const auto d = vc.d;
   const std::uint64_t lanes = hn::Lanes(d);
+  const std::uint64_t block = block_vectors * lanes;
+  constexpr order_flags rises_somewhere{true, false, false};
   std::uint64_t i = 0;
+  while (i + block < num_keys && scan_block(vc, keys + i, block_vectors, rises_somewhere).ascending) i += block;
   for (; i + lanes < num_keys; i += lanes) {
     const auto falls = hn::Lt(vc.load_encoded(keys + i + 1), vc.load_encoded(keys + i));
     const std::intptr_t first = hn::FindFirstTrue(d, falls);
@@ -91,10 +121,10 @@ std::uint64_t find_descent_as(const keys::codec_of<K>& codec, const K* HWY_RESTR
   return num_keys;
 }
 
-template <class K, bool folds>
+template <class K, coding how>
 K differing_bits_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys) {
   if (num_keys == 0) return 0;
-  const vector_codec<K, folds> vc(codec);
+  const vector_codec<K, how> vc(codec);
   const auto d = vc.d;
   const std::uint64_t lanes = hn::Lanes(d);
   const K first_encoded = codec.encode(keys[0]);
@@ -112,22 +142,36 @@ K differing_bits_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, 
   return result;
 }
 
+template <class K>
+coding coding_of(const keys::codec_of<K>& codec) {
+  if (codec.is_identity()) return coding::none;
+  return codec.folds_ties ? coding::folding : coding::plain;
+}
+
 // A choice at run time is one between plain functions.
-#define SPANSORT_VECTOR_KERNELS(K, SUFFIX)                                                            \
-  order_flags scan_order_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {          \
-    return c.folds_ties ? scan_order_as<K, true>(c, k, n) : scan_order_as<K, false>(c, k, n);         \
-  }                                                                                                   \
-  std::uint64_t find_descent_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {      \
-    return c.folds_ties ? find_descent_as<K, true>(c, k, n) : find_descent_as<K, false>(c, k, n);     \
-  }                                                                                                   \
-  K differing_bits_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {                \
-    return c.folds_ties ? differing_bits_as<K, true>(c, k, n) : differing_bits_as<K, false>(c, k, n); \
+#define SPANSORT_CHOOSE_CODING(FUNCTION, K)                             \
+  switch (coding_of(c)) {                                               \
+    case coding::none: return FUNCTION<K, coding::none>(c, k, n);       \
+    case coding::plain: return FUNCTION<K, coding::plain>(c, k, n);     \
+    case coding::folding: return FUNCTION<K, coding::folding>(c, k, n); \
+  }                                                                     \
+  return FUNCTION<K, coding::folding>(c, k, n)
+#define SPANSORT_VECTOR_KERNELS(K, SUFFIX)                                                       \
+  order_flags scan_order_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {     \
+    SPANSORT_CHOOSE_CODING(scan_order_as, K);                                                    \
+  }                                                                                              \
+  std::uint64_t find_descent_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) { \
+    SPANSORT_CHOOSE_CODING(find_descent_as, K);                                                  \
+  }                                                                                              \
+  K differing_bits_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {           \
+    SPANSORT_CHOOSE_CODING(differing_bits_as, K);                                                \
   }
 SPANSORT_VECTOR_KERNELS(std::uint8_t, u8)
 SPANSORT_VECTOR_KERNELS(std::uint16_t, u16)
 SPANSORT_VECTOR_KERNELS(std::uint32_t, u32)
 SPANSORT_VECTOR_KERNELS(std::uint64_t, u64)
 #undef SPANSORT_VECTOR_KERNELS
+#undef SPANSORT_CHOOSE_CODING
 
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 
