@@ -20,8 +20,8 @@ constexpr const char* of_figures =
     "contender is verified; what several figures show is measured once";
 constexpr const char* of_the_grid =
     "least of runs_ms; contenders take turns, but for those marked alone; the first result that counts of each "
-    "contender "
-    "is verified; a peer that is far behind has one run";
+    "contender is verified; a peer that is far behind has one run, and short runs are repeated up to four times as "
+    "often";
 
 }  // namespace
 

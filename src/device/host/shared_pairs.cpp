@@ -2,6 +2,7 @@
 #include "device/host/shared_pairs.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "device/host/primitives.hpp"
 #include "device/host/record_dispatch.hpp"
 #include "device/host/scratch.hpp"
+#include "device/host/shared_looks.hpp"
 #include "device/host/small_pairs.hpp"
 #include "device/host/sort_level.hpp"
 #include "device/host/workers.hpp"
@@ -95,6 +97,22 @@ void count_up(workers& team, const piece_list& pieces, V* indices, std::uint64_t
   });
 }
 
+/// ordered_front() on all threads.
+template <class K>
+std::uint64_t ordered_front_shared(workers& team, const keys::codec_of<K>& codec, const piece_list& pieces,
+                                   const K* keys, std::uint64_t num_keys) {
+  std::atomic<std::uint64_t> descent = num_keys;  // the first key that is above its right neighbour
+  team.for_each(pieces.size(), [&](std::uint64_t p) {
+    const piece part = pieces[p];
+    if (part.begin > descent.load(std::memory_order_relaxed)) return;
+    const std::uint64_t with_neighbour = std::min(part.count + 1, num_keys - part.begin);
+    const std::uint64_t found = find_descent(codec, keys + part.begin, with_neighbour);
+    if (found < with_neighbour) lower_to(descent, part.begin + found);
+  });
+  const std::uint64_t front = std::min(descent + 1, num_keys);
+  return is_short_tail(num_keys - front, num_keys) ? front : 0;
+}
+
 /// Sorts a copy of the keys, and their positions with them. Those of narrow keys travel as 32 bits, to move
 /// fewer bytes.
 template <class K, class V>
@@ -131,7 +149,7 @@ void argsort_with(const shared_call& call, const K* keys, V* indices) {
   const order_flags order =
       is_settled(first) ? find_order(call.team, codec, pieces, keys) : order_flags{false, false, false};
   if (is_settled(order)) return count_up(call.team, pieces, indices, call.num_keys, !order.ascending);
-  const std::uint64_t front = first.ascending ? ordered_front(codec, keys, call.num_keys) : 0;
+  const std::uint64_t front = first.ascending ? ordered_front_shared(call.team, codec, pieces, keys, call.num_keys) : 0;
   const std::uint64_t num_tail = call.num_keys - front;
   if (front != 0 && num_tail <= most_small_pairs) {
     auto* const tail = static_cast<V*>(call.alternate.values);
@@ -156,7 +174,8 @@ bool sort_tail(const shared_call& call) {
       } else {
         const auto records = split<K, V>(call.source);
         if (!look_at_first(codec, records.keys, call.num_keys).ascending) return false;
-        const std::uint64_t front = ordered_front(codec, records.keys, call.num_keys);
+        const piece_list pieces = cut_into_pieces(call.num_keys, call.team.num_threads(), sort_limits{}.piece_keys);
+        const std::uint64_t front = ordered_front_shared(call.team, codec, pieces, records.keys, call.num_keys);
         const std::uint64_t num_tail = call.num_keys - front;
         if (front == 0 || num_tail > most_small_pairs) return false;
         const auto tail = records + front;
