@@ -13,8 +13,8 @@ namespace spansort::soak {
 
 enum class fault : std::uint8_t {
   none,
-  cancel,     ///< the progress callback stops the call at its n-th time
-  callback,   ///< the progress callback throws then
+  cancel,      ///< the progress callback stops the call at its n-th time
+  callback,    ///< the progress callback throws then
   workspace,   ///< the n-th allocation of workspace is refused
   memory,      ///< the process's n-th allocation fails, or all from it on
   file_size,   ///< files may have n bytes at most
