@@ -361,6 +361,7 @@ unsigned session::num_nodes() const noexcept { return state_->group->num_nodes()
 bool session::all_know_of_failure() const noexcept { return state_->all_know_of_failure; }
 
 void session::sort(key_span keys, direction d) {
+  const call_scope scope(*state_);
   state_->together("checking arguments", [&] { sorting::check_keys(keys); });
   state_->sort(keys, nullptr, 0, d, false, [&](std::uint64_t) { return device::records{keys.data, nullptr}; });
 }
@@ -371,6 +372,7 @@ void session::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes,
 
 void session::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values,
                          direction d) {
+  const call_scope scope(*state_);
   state_->together("checking arguments", [&] {
     sorting::check_keys(keys);
     detail::require_same_count(keys.num_keys, num_values, "values");
@@ -381,6 +383,7 @@ void session::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes,
 
 std::uint64_t session::sort_balanced(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t num_values,
                                      direction d, const std::function<arrays(std::uint64_t)>& make_room) {
+  const call_scope scope(*state_);
   state_->together("checking arguments", [&] {
     sorting::check_keys(keys);
     if (value_bytes == 0) return;
@@ -407,6 +410,7 @@ void session::state::argsort(const const_key_span& keys, std::uint64_t* indices,
 }
 
 void session::argsort(const_key_span keys, std::uint64_t* indices, direction d) {
+  const call_scope scope(*state_);
   state& s = *state_;
   device::buffer copy;
   s.together("checking arguments", [&] {
@@ -418,6 +422,7 @@ void session::argsort(const_key_span keys, std::uint64_t* indices, direction d) 
 }
 
 std::vector<std::uint64_t> session::argsort(const_key_span keys, direction d) {
+  const call_scope scope(*state_);
   std::vector<std::uint64_t> indices;
   state_->together("taking memory", [&] { indices.resize(keys.num_keys); });
   argsort(keys, indices.data(), d);

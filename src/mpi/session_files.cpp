@@ -210,6 +210,7 @@ void corrupt(std::span<std::byte> result) {
 }  // namespace
 
 file_result session::sort_file(const std::string& input, const std::string& output, const file_options& file) {
+  const call_scope scope(*state_);
   state& s = *state_;
   transport::communicator& group = *s.group;
   const bool descending = keys::is_descending(file.direction);
@@ -231,6 +232,7 @@ file_result session::sort_file(const std::string& input, const std::string& outp
 }
 
 file_result session::argsort_file(const std::string& input, const std::string& output, const file_options& file) {
+  const call_scope scope(*state_);
   state& s = *state_;
   transport::node_group& group = *s.group;
   const bool descending = keys::is_descending(file.direction);
@@ -264,6 +266,7 @@ file_result session::argsort_file(const std::string& input, const std::string& o
 
 cluster_file_plan session::plan_sort_file(const std::string& input, const std::string& output,
                                           const file_options& file) {
+  const call_scope scope(*state_);
   state& s = *state_;
   require_available(s, file);
   if (!is_of_records(file)) {
@@ -275,6 +278,7 @@ cluster_file_plan session::plan_sort_file(const std::string& input, const std::s
 
 cluster_file_plan session::plan_argsort_file(const std::string& input, const std::string& output,
                                              const file_options& file) {
+  const call_scope scope(*state_);
   state& s = *state_;
   require_available(s, file);
   if (!is_of_records(file)) {

@@ -19,6 +19,7 @@
 namespace spansort::mpi {
 
 key_file session::read_share(const std::string& input, std::optional<key_type> type) {
+  const call_scope scope(*state_);
   state& s = *state_;
   s.require_same({{"input", input}, {"type", type ? std::string(name(*type)) : "of the file"}});
   std::optional<key_file> share;
@@ -27,6 +28,7 @@ key_file session::read_share(const std::string& input, std::optional<key_type> t
 }
 
 std::vector<std::uint64_t> session::histogram(const_key_span keys, std::span<const double> edges) {
+  const call_scope scope(*state_);
   state& s = *state_;
   std::string edge_bits;
   for (const double edge : edges) edge_bits += fmt::format("{:x} ", std::bit_cast<std::uint64_t>(edge));
@@ -38,6 +40,7 @@ std::vector<std::uint64_t> session::histogram(const_key_span keys, std::span<con
 
 std::uint64_t session::write_outliers(const std::string& output, const const_key_span keys, const summary& box,
                                       const temporary_file_callback& on_temporary) {
+  const call_scope scope(*state_);
   state& s = *state_;
   s.require_same({{"operation", "write_outliers"},
                   {"output", output},

@@ -117,4 +117,22 @@ struct session::state {
   bool all_know_of_failure = false;
 };
 
+/// Lives while a call of the session's runs. Where that leaves by an exception that not all node ranks know of, the
+/// others, who may wait for this one, are told at once: memory may end anywhere, between what all do together too.
+class call_scope {
+ public:
+  explicit call_scope(session::state& s) noexcept : state_(s) { state_.all_know_of_failure = false; }
+  ~call_scope() {
+    if (std::uncaught_exceptions() > exceptions_before_ && !state_.all_know_of_failure) {
+      state_.group->announce_failure("it left by an exception");
+    }
+  }
+  call_scope(const call_scope&) = delete;
+  call_scope& operator=(const call_scope&) = delete;
+
+ private:
+  session::state& state_;
+  int exceptions_before_ = std::uncaught_exceptions();
+};
+
 }  // namespace spansort::mpi

@@ -51,6 +51,7 @@ std::vector<std::byte> first_keys(session::state& s, const const_key_span& keys,
 }  // namespace
 
 bool session::is_sorted(const_key_span keys, direction d) {
+  const call_scope scope(*state_);
   state& s = *state_;
   s.together("checking arguments", [&] { sorting::check_keys(keys); });
   s.require_same({{"operation", "is_sorted"},
@@ -63,6 +64,7 @@ bool session::is_sorted(const_key_span keys, direction d) {
 }
 
 key_rank session::rank_of(const_key_span keys, const void* value) {
+  const call_scope scope(*state_);
   std::uint64_t bits = 0;
   state_->together("checking arguments", [&] {
     if (value == nullptr) throw invalid_argument("rank_of: null pointer for the value");
@@ -75,15 +77,18 @@ key_rank session::rank_of(const_key_span keys, const void* value) {
 }
 
 std::vector<std::byte> session::top_k(const_key_span keys, std::uint64_t k, const top_options& options) {
+  const call_scope scope(*state_);
   return first_keys(*state_, keys, k, true, options);
 }
 
 std::vector<std::byte> session::bottom_k(const_key_span keys, std::uint64_t k, const top_options& options) {
+  const call_scope scope(*state_);
   return first_keys(*state_, keys, k, false, options);
 }
 
 std::vector<double> session::quantiles(const_key_span keys, std::span<const double> q,
                                        const quantile_options& options) {
+  const call_scope scope(*state_);
   std::string all_q;
   for (const double each : q) all_q += exactly(each) + " ";
   const auto opened = open_keys(*state_, keys,
@@ -97,6 +102,7 @@ std::vector<double> session::quantiles(const_key_span keys, std::span<const doub
 }
 
 summary session::summarize(const_key_span keys, const summary_options& options) {
+  const call_scope scope(*state_);
   state_->agreed([&] { statistics::require_valid(options.whiskers); });
   const auto opened = open_keys(*state_, keys,
                                 {{"operation", "summarize"},

@@ -56,7 +56,8 @@ class array_job : public job {
     switch (end) {
       case ending::done: return arrays_.diagnose_done();
       case ending::callback_threw: return arrays_.diagnose_done().empty() ? "" : arrays_.diagnose_untouched();
-      case ending::bad_alloc: return arrays_.diagnose_red_zones();  // sort.hpp promises no more
+      case ending::bad_alloc:  // sort.hpp promises no more
+      case ending::lost: return arrays_.diagnose_red_zones();
       default: return arrays_.diagnose_untouched();
     }
   }

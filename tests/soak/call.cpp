@@ -5,8 +5,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "memory/failing_memory.hpp"
@@ -40,6 +42,24 @@ std::uint64_t draw_place(drawing& from, unsigned most_bits) {
   return (std::uint64_t{1} << bits) + from.random.below(std::uint64_t{1} << bits);
 }
 
+/// A list of GPUs, which may name one several times, an algorithm, and a world of some size.
+test::engine draw_gpu_engine(drawing& from) {
+  static constexpr const char* lists[] = {"gpu", "gpu:0", "gpu:0,0", "gpu:0,0,0"};
+  static constexpr const char* algorithms[] = {"auto", "rmg", "out_of_core", "het_merge"};
+  static constexpr test::test_tuning worlds[] = {
+      {.radix_bits = 3, .fuse_threshold = 0, .copy_piece_bytes = 16384},
+      {.radix_bits = 3, .fuse_threshold = 0, .copy_piece_bytes = 16384, .exchange_through_host = true},
+      {.radix_bits = 4, .fuse_threshold = 0, .copy_piece_bytes = 16384, .round_keys = 1500},
+      {.radix_bits = 2, .fuse_threshold = 0, .copy_piece_bytes = 65536, .packing = base::key_packing::always},
+      {.device_chunk_keys = 977},
+      {.buckets = base::gpu_buckets::always},
+      {.buckets = base::gpu_buckets::where_even, .small_sort = base::gpu_small_sort::none},
+      {.small_sort = base::gpu_small_sort::none}};
+  test::engine drawn{lists[from.random.below(4)], algorithms[from.random.below(4)]};
+  if (from.one_in(2)) drawn.tuning = worlds[from.random.below(std::size(worlds))];
+  return drawn;
+}
+
 }  // namespace
 
 call::call(const operation& what, drawing& from, bool is_alone) {
@@ -51,12 +71,11 @@ call::call(const operation& what, drawing& from, bool is_alone) {
 
 void call::draw_engine(const operation& what, drawing& from) {
   static constexpr const char* hosts[] = {"auto", "cpu", "host:1", "host:2", "host:3", "host:5"};
-  static constexpr const char* gpus[] = {"gpu", "gpu:0", "gpu:0,0", "gpu:0,0,0"};
   if (!what.has_devices) {
     engine_ = {hosts[from.random.below(6)], "auto"};
-  } else if (from.has_gpu && from.one_in(3)) {
-    static constexpr const char* algorithms[] = {"auto", "rmg", "out_of_core", "het_merge"};
-    engine_ = {gpus[from.random.below(4)], algorithms[from.random.below(4)]};
+  } else if (from.has_gpu && from.one_in(2)) {
+    engine_ = draw_gpu_engine(from);
+    is_on_gpus_ = true;
   } else if (from.one_in(3)) {
     engine_ = {hosts[from.random.below(6)], "auto"};
   } else {
@@ -67,20 +86,34 @@ void call::draw_engine(const operation& what, drawing& from) {
   }
 }
 
-void call::draw_fault(const operation& what, drawing& from, bool is_alone) {
-  if (from.one_in(10)) options_.memory_limit_bytes = draw_place(from, 26);
-  if (from.one_in(2) || what.is_process) return;
+std::vector<fault> call::possible_faults(const operation& what, const drawing& from, bool is_alone) const {
   std::vector<fault> possible;
   if (what.has_progress) possible.insert(possible.end(), {fault::cancel, fault::callback});
   if (what.has_devices) possible.push_back(fault::workspace);
-  if (is_alone && test::can_fail_memory()) possible.push_back(fault::memory);
+  // What a GPU's driver does where its own small allocations fail is not ours.
+  const bool has_driver = from.has_gpu && (is_on_gpus_ || engine_.devices == "auto");
+  if (is_alone && test::can_fail_memory() && !has_driver) possible.push_back(fault::memory);
   if (is_alone && what.writes_files) possible.push_back(fault::file_size);
+  if (is_on_gpus_) possible.insert(possible.end(), 2, fault::device_call);
+  return possible;
+}
+
+void call::draw_fault(const operation& what, drawing& from, bool is_alone) {
+  if (from.one_in(10)) options_.memory_limit_bytes = draw_place(from, 26);
+  if (from.one_in(2) || what.is_process) return;
+  const std::vector<fault> possible = possible_faults(what, from, is_alone);
   if (possible.empty()) return;
   fault_ = possible[from.random.below(possible.size())];
-  static constexpr unsigned most_bits[] = {0, 6, 6, 4, 11, 20};
+  static constexpr unsigned most_bits[] = {0, 6, 6, 4, 11, 20, 11};
   at_ = draw_place(from, most_bits[static_cast<int>(fault_)]);
   is_lasting_ = from.one_in(3);
   if (fault_ == fault::workspace) options_.world.fail_allocation_at = at_;
+  if (fault_ == fault::device_call) {
+    // Errors from which a process's GPUs recover: an unknown one, and memory of the runtime that is refused.
+    constexpr int out_of_device_memory = 2;
+    options_.world.fail_device_call_at = at_;
+    options_.world.fail_device_call_with = from.one_in(2) ? out_of_device_memory : 0;
+  }
 }
 
 std::string call::describe() const {
@@ -91,13 +124,15 @@ std::string call::describe() const {
                                            ", callback throws at call {}",
                                            ", workspace {} fails",
                                            ", allocation {} fails",
-                                           ", files of {} bytes at most"};
+                                           ", files of {} bytes at most",
+                                           ", call {} to the GPUs' runtime fails"};
   text += fmt::format(fmt::runtime(faults[static_cast<int>(fault_)]), at_);
   return is_lasting_ && fault_ == fault::memory ? text + " and all behind it" : text;
 }
 
 bool call::may_run_out() const {
-  return options_.memory_limit_bytes != 0 || fault_ == fault::workspace || fault_ == fault::memory;
+  return options_.memory_limit_bytes != 0 || fault_ == fault::workspace || fault_ == fault::memory ||
+         fault_ == fault::device_call;
 }
 
 ending call::run(job& j) {
@@ -114,9 +149,12 @@ ending call::run(job& j) {
   } catch (const io_error&) {
     if (fault_ == fault::file_size) return ending::io_failed;
     throw;
-  } catch (const device_error&) {
-    if (fault_ == fault::memory) return ending::no_device;
-    throw;
+  } catch (const device_error& failure) {
+    const bool may_fail = fault_ == fault::memory || (is_on_gpus_ && may_run_out());
+    if (!may_fail) throw;
+    const bool is_lost = std::string_view(failure.what()).find("neither input nor result") != std::string_view::npos;
+    if (is_lost && !is_on_gpus_) throw;  // on the CPU arrays are never lost
+    return is_lost ? ending::lost : ending::no_device;
   } catch (const std::bad_alloc&) {
     if (fault_ == fault::memory) return ending::bad_alloc;
     throw;

@@ -138,7 +138,7 @@ case_result run_case(const settings& s, std::uint64_t number) {
   if (plant != planted::nothing) plant_fault(s);
   case_result result;
   for (std::uint64_t i = 0; i < num_jobs; ++i) {
-    result.outcomes[result.num_jobs++] = {slots[i].what->name, slots[i].end};
+    result.outcomes[result.num_jobs++] = {slots[i].what->name, slots[i].end, slots[i].how->is_on_gpus()};
     if (result.failure.empty()) result.failure = slots[i].failure;
     std::filesystem::remove_all(fmt::format("{}/{}", s.folder, i));
   }

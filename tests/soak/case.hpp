@@ -32,6 +32,7 @@ struct settings {
 struct outcome {
   std::string_view operation;
   ending end = ending::done;
+  bool is_on_gpus = false;
 };
 
 /// The result of at most four jobs. It has no memory of its own where all was right, which would look like a leak.

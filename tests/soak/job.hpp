@@ -23,11 +23,12 @@ enum class ending : std::uint8_t {
   callback_threw,
   out_of_memory,
   bad_alloc,
-  no_device,  ///< a thread of a device could not start
+  no_device,  ///< a thread of a device could not start, or a call to a GPU's runtime failed
+  lost,       ///< the same while the result was being written, as the exception says: only GPUs may
   io_failed,
   killed
 };
-inline constexpr std::size_t num_endings = 8;
+inline constexpr std::size_t num_endings = 9;
 [[nodiscard]] std::string_view name(ending e);
 
 /// What the jobs of a case are drawn from.

@@ -33,8 +33,9 @@ constexpr const char* help_text =
 
 Draws calls of the library and of the command: operations, types, distributions, sizes, devices, algorithms, options,
 limits on memory, several at a time, and faults: allocations that fail, progress callbacks that cancel or throw, files
-that may not grow, commands that are killed. What a call leaves is held against an oracle; allocations, descriptors,
-threads and files must come back to where they were. Ends with counts and `N failed`; status 1 where any did.
+that may not grow, commands that are killed, and where there are GPUs calls to their runtime. What a call leaves is held
+against an oracle; allocations, descriptors, threads and files must come back to where they were. Ends with counts, of
+calls on GPUs under names with `@gpu`, and `N failed`; status 1 where any did.
 
   --hours H, --minutes M, --seconds S   how long (default: one minute, where --cases is not given)
   --cases N      no more than so many cases
@@ -42,7 +43,7 @@ threads and files must come back to where they were. Ends with counts and `N fai
   --workers W    processes at once (default: one a processor, two at least)
   --keys K       most keys of one call (default 2000000; /8 where several calls run at once)
   --folder DIR   where files are sorted, on the disk or tmpfs that is to be tried (default: $TMPDIR, else /tmp)
-  --command PATH the `spansort` to call (default: that of the same build; `none` for none)
+  --command PATH the `spansort` to call (default: that of the same build or bundle; `none` for none)
   --from N       the first case (default 0)
   --case SEED:N  run one case again, as a line of a failed run says
 )";
@@ -163,10 +164,14 @@ int run_one_case(const arguments& all) {
 }
 
 /// Finds out what this machine has.
-void find_devices(settings& setup) {
+void find_devices(settings& setup, const std::string& program) {
   const std::vector<spansort::device_description> devices = spansort::list_devices();
   setup.has_gpu = std::ranges::any_of(devices, [](const auto& each) { return each.name.starts_with("gpu:"); });
-  if (setup.command.empty()) setup.command = SPANSORT_SOAK_COMMAND;
+  if (setup.command.empty()) {
+    // A bundle has both programs in folders beside each other, wherever it has been unpacked.
+    const std::filesystem::path in_bundle = std::filesystem::path(program).parent_path() / "../bin/spansort";
+    setup.command = std::filesystem::exists(SPANSORT_SOAK_COMMAND) ? SPANSORT_SOAK_COMMAND : in_bundle.string();
+  }
   if (!std::filesystem::exists(setup.command)) setup.command.clear();
 }
 
@@ -180,7 +185,7 @@ int run(int argc, char** argv) {
   ::signal(SIGXFSZ, SIG_IGN);
   const folder_scope folder(all.setup.folder);
   all.setup.folder = folder.path();
-  if (all.is_worker || all.is_one_case) find_devices(all.setup);
+  if (all.is_worker || all.is_one_case) find_devices(all.setup, all.plan.program);
   if (all.is_one_case) return run_one_case(all);
   if (all.is_worker) {
     return run_worker(all.setup, {.first = all.plan.first,

@@ -32,8 +32,8 @@ std::span<const operation> operations() {
 }
 
 std::string_view name(ending e) {
-  static constexpr std::string_view names[num_endings] = {"done",      "cancelled", "threw",     "out of memory",
-                                                          "bad_alloc", "no device", "I/O error", "killed"};
+  static constexpr std::string_view names[num_endings] = {
+      "done", "cancelled", "threw", "out of memory", "bad_alloc", "no device", "lost", "I/O error", "killed"};
   return names[static_cast<std::size_t>(e)];
 }
 

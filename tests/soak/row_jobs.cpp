@@ -39,7 +39,7 @@ class records_job : public job {
 
   std::string check(ending end) override {
     const std::string outside = records_.corruption();
-    if (!outside.empty() || end == ending::bad_alloc) return outside;
+    if (!outside.empty() || end == ending::bad_alloc || end == ending::lost) return outside;
     const std::string not_done = test::diagnose_bytes("record", sorted_, records_.bytes(), format_.record_bytes);
     if (end == ending::done || (end == ending::callback_threw && not_done.empty())) return not_done;
     return test::diagnose_bytes("untouched record", input_, records_.bytes(), format_.record_bytes);

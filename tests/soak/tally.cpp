@@ -21,11 +21,11 @@ void tally::count_case(const std::string& words) {
 }
 
 void tally::print_table() const {
-  fmt::print("{:<14}{:>10}", "operation", "calls");
+  fmt::print("{:<18}{:>10}", "operation", "calls");
   for (std::size_t i = 0; i < num_endings; ++i) fmt::print("{:>15}", name(static_cast<ending>(i)));
   fmt::print("\n");
   for (const auto& [operation, counts] : endings_) {
-    fmt::print("{:<14}{:>10}", operation, std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+    fmt::print("{:<18}{:>10}", operation, std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
     for (const std::uint64_t count : counts) fmt::print("{:>15}", count);
     fmt::print("\n");
   }

@@ -14,7 +14,8 @@ void tell_outcomes(const case_result& result) {
   std::fputs("end", stdout);
   for (std::size_t i = 0; i < result.num_jobs; ++i) {
     const outcome& each = result.outcomes[i];
-    std::printf(" %.*s:%d", static_cast<int>(each.operation.size()), each.operation.data(), static_cast<int>(each.end));
+    std::printf(" %.*s%s:%d", static_cast<int>(each.operation.size()), each.operation.data(),
+                each.is_on_gpus ? "@gpu" : "", static_cast<int>(each.end));
   }
   std::fputs("\n", stdout);
 }

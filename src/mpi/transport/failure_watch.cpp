@@ -13,6 +13,7 @@
 #include <charconv>
 #include <csignal>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "mpi/transport/rendezvous.hpp"
@@ -112,6 +113,7 @@ class failure_watch::impl {
   void look_for_silence();
   void send_heartbeats();
   void fail(node_failure failure);
+  void say_goodbye() noexcept;
   [[nodiscard]] bool is_done() const;
   [[nodiscard]] clock::time_point next_deadline() const;
 
@@ -120,7 +122,7 @@ class failure_watch::impl {
   mutable std::mutex mutex_;
   std::atomic<bool> has_failed_ = false;
   std::optional<node_failure> failure_;
-  bool is_own_failure_ = false;
+  bool is_own_failure_ = false;  ///< without `failure_`, too, where memory for that was refused
   std::string phase_;
   std::vector<peer> peers_;
   clock::time_point last_look_;
@@ -144,13 +146,21 @@ void failure_watch::impl::start(std::vector<node_link> links) {
 
 void failure_watch::impl::serve() {
   std::unique_lock lock(mutex_);
-  while (!is_done()) {
-    wait_for_news(lock);
-    look_for_silence();
-    if (clock::now() >= next_heartbeat_) send_heartbeats();
+  try {
+    while (!is_done()) {
+      wait_for_news(lock);
+      look_for_silence();
+      if (clock::now() >= next_heartbeat_) send_heartbeats();
+    }
+  } catch (const std::bad_alloc&) {
+    // This node rank cannot watch any more. The others see its connections close.
+    is_own_failure_ = true;
+    if (!failure_) failure_ = node_failure{node_rank_, {}, "memory ended"};  // too short to need any
+    has_failed_.store(true, std::memory_order_release);
   }
-  const std::optional<node_failure> known = failure_;
-  const bool is_news = known && !is_own_failure_;
+  // Once there is a failure it stays the same.
+  const node_failure* const known = failure_ ? &*failure_ : nullptr;
+  const bool is_news = known != nullptr && !is_own_failure_;
   const bool has_told = node_rank_ == 0 || !is_news;
   // No other thread uses the connections from here on.
   lock.unlock();
@@ -171,7 +181,7 @@ void failure_watch::impl::end_connections(bool has_told) noexcept {
 
 /// A failure ends the watch. A clean end of node rank 0 waits for the others, which hear of failures through it.
 bool failure_watch::impl::is_done() const {
-  if (failure_) return true;
+  if (failure_ || is_own_failure_) return true;
   const auto has_left = [](const peer& other) { return !other.link.connection.is_open(); };
   return is_leaving_ && (node_rank_ != 0 || std::ranges::all_of(peers_, has_left));
 }
@@ -263,8 +273,9 @@ void failure_watch::impl::announce(std::string_view reason) {
   const std::lock_guard lock(mutex_);
   if (failure_ || is_leaving_) return;
   is_own_failure_ = true;
-  fail({node_rank_, phase_, std::string(reason.substr(0, max_reason_bytes))});
+  // Where memory ends below, the others see the connection close without a goodbye.
   wake();
+  fail({node_rank_, phase_, std::string(reason.substr(0, max_reason_bytes))});
 }
 
 void failure_watch::impl::wake() noexcept {
@@ -272,12 +283,19 @@ void failure_watch::impl::wake() noexcept {
   if (wake_.is_open()) static_cast<void>(::write(wake_.get(), &one, sizeof one) == 0);
 }
 
+/// Without memory there is none, and the others see the connection close.
+void failure_watch::impl::say_goodbye() noexcept {
+  try {
+    for (peer& other : peers_) other.link.connection.send(frame_kind::goodbye, "");
+  } catch (const std::bad_alloc&) {
+    is_own_failure_ = true;
+  }
+}
+
 void failure_watch::impl::leave() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (!is_leaving_ && !failure_ && node_rank_ != 0) {
-      for (peer& other : peers_) other.link.connection.send(frame_kind::goodbye, "");
-    }
+    if (!is_leaving_ && !failure_ && !is_own_failure_ && node_rank_ != 0) say_goodbye();
     is_leaving_ = true;
     wake();
   }

@@ -5,8 +5,10 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "mpi/transport/failure_watch.hpp"
@@ -43,6 +45,8 @@ struct node_group::state {
   std::function<void(std::string_view phase)> on_phase;
   int exceptions_before = 0;
   std::unique_ptr<failure_watch> watch;
+  /// Until the watch stands nobody tells of a node rank that is lost: whoever waits longer than this gives up.
+  std::optional<std::chrono::steady_clock::time_point> meeting_deadline;
 };
 
 }  // namespace spansort::transport

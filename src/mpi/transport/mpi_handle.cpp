@@ -50,7 +50,7 @@ std::vector<node_link> meet(node_group& group, std::chrono::milliseconds limit, 
   std::optional<rendezvous_host> host;
   try {
     if (group.node_rank() == 0) host.emplace(is_one_host);
-  } catch (const io_error& failure) {
+  } catch (const std::exception& failure) {
     problem = failure.what();
   }
   const std::vector<std::string> points = group.all_gather_strings(host ? host->point().to_text() : "");
@@ -59,7 +59,7 @@ std::vector<node_link> meet(node_group& group, std::chrono::milliseconds limit, 
   try {
     if (host) return host->accept_nodes(group.num_nodes(), limit);
     links.push_back(connect_to_host(rendezvous_point::from_text(points.front()), group.node_rank(), limit));
-  } catch (const io_error& failure) {
+  } catch (const std::exception& failure) {
     problem = failure.what();
   }
   return links;
@@ -67,6 +67,8 @@ std::vector<node_link> meet(node_group& group, std::chrono::milliseconds limit, 
 
 void start_watch(node_group& group, std::chrono::milliseconds limit) {
   if (group.num_nodes() == 1) return;
+  // All have come this far: the communicator was duplicated by all.
+  group.internals().meeting_deadline = std::chrono::steady_clock::now() + limit + limit;
   std::string problem;
   std::vector<node_link> links = meet(group, limit, problem);
   // All stop when one cannot connect.
@@ -75,6 +77,7 @@ void start_watch(node_group& group, std::chrono::milliseconds limit) {
     if (!problems[r].empty()) throw cluster_failure(problems[r], static_cast<int>(r), "connecting");
   }
   group.watch().start(std::move(links));
+  group.internals().meeting_deadline.reset();
 }
 
 }  // namespace
@@ -124,6 +127,9 @@ void node_group::state::wait(MPI_Request& request, std::string_view call) {
     int done = 0;
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
     if (done != 0) return;
+    if (meeting_deadline && std::chrono::steady_clock::now() > *meeting_deadline) {
+      throw cluster_failure(fmt::format("the node ranks have not met: {} does not end", call), -1, "connecting");
+    }
     waiting.pause();
   }
 }

@@ -58,6 +58,8 @@ void watch_link::send(frame_kind kind, std::string_view payload) {
   if (kind == frame_kind::heartbeat && unsent_.size() > most_unsent_bytes) return;
   payload = payload.substr(0, max_payload_bytes);
   const auto size = static_cast<std::uint32_t>(payload.size());
+  // A message is there whole or, where memory ends, not at all.
+  unsent_.reserve(unsent_.size() + header_bytes + payload.size());
   unsent_.push_back(static_cast<char>(kind));
   unsent_.append(reinterpret_cast<const char*>(&size), sizeof size);
   unsent_.append(payload);
