@@ -21,7 +21,7 @@ if(PROJECT_IS_TOP_LEVEL)
     if(SPANSORT_CCACHE)
       # Paths below the checkout count as relative ones, so that another checkout finds the objects of this one.
       set(SPANSORT_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
-        CCACHE_NOHASHDIR=true "${SPANSORT_CCACHE}")
+        CCACHE_NOHASHDIR=true CCACHE_DEPEND=true "${SPANSORT_CCACHE}")
       set(CMAKE_CXX_COMPILER_LAUNCHER "${SPANSORT_COMPILER_LAUNCHER}")
     endif()
   endif()
