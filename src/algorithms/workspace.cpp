@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t array_alignment_bytes = 4096;
 
 /// An allocation smaller than this costs less than asking what is available.
-constexpr std::uint64_t worth_asking_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t worth_a_limit_bytes = std::uint64_t{64} << 20;
 
 std::uint64_t keys_bytes(const device::record_shape& shape, std::uint64_t num_records) {
   return base::round_up(num_records * shape.codec.width_bytes(), array_alignment_bytes);
@@ -84,7 +84,7 @@ std::optional<shortage> find_shortage(const std::vector<rank>& ranks, const devi
     if (wanted > held) of_memory.bytes += wanted - held;
   }
   for (const auto& [memory, needed] : demands) {
-    if (needed.bytes < worth_asking_bytes) continue;
+    if (needed.bytes < worth_a_limit_bytes) continue;
     const bool is_host = memory == device::host_memory;
     const std::uint64_t available = is_host ? base::available_memory_bytes() : needed.device->available_bytes();
     if (needed.bytes <= available) continue;
@@ -206,7 +206,7 @@ bool fits_devices(const std::vector<rank>& ranks, const device::record_shape& sh
     const rank& r = ranks[i];
     const std::uint64_t needed = wished_bytes(r, i, shape, wishes);
     if (limit_bytes == 0 && r.device->shares_host_memory()) continue;
-    if (limit_bytes == 0 && needed < held_device_bytes(r) + worth_asking_bytes) continue;
+    if (limit_bytes == 0 && needed < held_device_bytes(r) + worth_a_limit_bytes) continue;
     if (needed > device_room_bytes(ranks, r, limit_bytes)) return false;
   }
   return true;

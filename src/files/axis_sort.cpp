@@ -13,6 +13,7 @@
 #include "base/threads.hpp"
 #include "files/element_sinks.hpp"
 #include "files/external/stage_clock.hpp"
+#include "files/index_bytes.hpp"
 #include "files/io/key_writer.hpp"
 #include "files/note_stage.hpp"
 #include "files/row_blocks.hpp"
@@ -26,7 +27,6 @@
 namespace spansort::files {
 namespace {
 
-constexpr std::uint64_t index_bytes = sizeof(std::uint64_t);
 /// Keys are read, sorted and written by so many bytes at a time, where there is memory for it.
 constexpr std::uint64_t usual_block_bytes = std::uint64_t{64} << 20;
 

@@ -18,7 +18,7 @@ namespace spansort {
 namespace {
 
 /// Read, then checked, at a time: enough for all processors, and little memory.
-constexpr std::uint64_t chunk_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t records_chunk_bytes = std::uint64_t{16} << 20;
 
 constexpr std::uint32_t most_shown_bytes = 16;
 
@@ -49,7 +49,7 @@ file_check files::check_records(external::element_source& source, const record_f
   const auto order = files::make_record_order(format, options.direction, {});
   const std::uint64_t record_bytes = order->element_bytes();
   const std::uint64_t num_at_once =
-      std::min(chunk_bytes / record_bytes, source.num_elements().value_or(chunk_bytes) + 1);
+      std::min(records_chunk_bytes / record_bytes, source.num_elements().value_or(records_chunk_bytes) + 1);
   const external::elements_check found = base::with_threads(options.threads, [&] {
     return external::check_elements(source, record_bytes, num_at_once, external::check_of(*order, options.unique));
   });

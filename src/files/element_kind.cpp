@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "files/index_bytes.hpp"
 #include "files/index_order.hpp"
 #include "files/indexed_records.hpp"
 #include "files/io/key_reader.hpp"
@@ -17,8 +18,6 @@
 
 namespace spansort::files {
 namespace {
-
-constexpr std::uint64_t index_bytes = sizeof(std::uint64_t);
 
 /// This base is what all kinds of elements that are made of keys share.
 class kind_of_keys : public element_kind {

@@ -18,7 +18,7 @@ namespace spansort {
 namespace {
 
 /// Made, then written, at a time: enough for all processors, and little memory.
-constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t generated_piece_bytes = std::uint64_t{16} << 20;
 
 /// No file is longer, and no count of bytes below overflows.
 void require_possible(const std::string& output, key_type type, std::uint64_t num_keys) {
@@ -43,7 +43,7 @@ void generate_file(const std::string& output, key_type type, std::uint64_t num_k
   const auto sink = files::make_key_sink(
       target, layout, {.keeps_page_cache = files::fits_page_cache(num_bytes), .on_temporary = on_temporary});
   sink->expect(num_keys);
-  const std::uint64_t piece_keys = std::min(num_keys, piece_bytes / size_bytes(type));
+  const std::uint64_t piece_keys = std::min(num_keys, generated_piece_bytes / size_bytes(type));
   base::byte_buffer piece(piece_keys * size_bytes(type));
   files::shown_progress shown(on_progress);
   shown.begin("write", 0, 1);

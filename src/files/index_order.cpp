@@ -8,6 +8,7 @@
 #include "base/assert.hpp"
 #include "base/for_blocks.hpp"
 #include "files/element_scan.hpp"
+#include "files/index_bytes.hpp"
 #include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
 #include "sort/flowing_calls.hpp"
@@ -17,8 +18,6 @@
 
 namespace spansort::files {
 namespace {
-
-constexpr std::uint64_t index_bytes = sizeof(std::uint64_t);
 
 std::uint64_t index_of(const std::byte* element) noexcept {
   std::uint64_t index;
@@ -120,9 +119,9 @@ class order_of_indices final : public external::element_order {
   sorter sorter_;
 };
 
-class index_source final : public external::element_source {
+class key_index_source final : public external::element_source {
  public:
-  index_source(key_reader reader, std::shared_ptr<loaded_keys> keys, source_options options)
+  key_index_source(key_reader reader, std::shared_ptr<loaded_keys> keys, source_options options)
       : reader_(std::move(reader)), keys_(std::move(keys)), options_(std::move(options)) {
     SPANSORT_ASSERT(reader_.num_keys());
   }
@@ -157,7 +156,7 @@ std::unique_ptr<external::element_order> make_index_order(std::shared_ptr<const 
 
 std::unique_ptr<external::element_source> make_index_source(key_reader reader, std::shared_ptr<loaded_keys> keys,
                                                             source_options options) {
-  return std::make_unique<index_source>(std::move(reader), std::move(keys), std::move(options));
+  return std::make_unique<key_index_source>(std::move(reader), std::move(keys), std::move(options));
 }
 
 }  // namespace spansort::files

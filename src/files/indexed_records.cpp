@@ -9,12 +9,12 @@
 
 #include "base/byte_buffer.hpp"
 #include "base/for_blocks.hpp"
+#include "files/index_bytes.hpp"
 
 namespace spansort::files {
 namespace {
 
-constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
-constexpr std::uint64_t index_bytes = sizeof(std::uint64_t);
+constexpr std::uint64_t reread_piece_bytes = std::uint64_t{1} << 20;
 
 class indexed_record_source final : public external::element_source {
  public:
@@ -25,7 +25,7 @@ class indexed_record_source final : public external::element_source {
   [[nodiscard]] std::optional<std::uint64_t> num_elements() const override { return records_->num_elements(); }
 
   [[nodiscard]] std::uint64_t read(std::byte* elements, std::uint64_t most) override {
-    const std::uint64_t piece_records = std::max<std::uint64_t>(piece_bytes / format_.record_bytes, 1);
+    const std::uint64_t piece_records = std::max<std::uint64_t>(reread_piece_bytes / format_.record_bytes, 1);
     piece_.make_room(std::min(piece_records, std::max<std::uint64_t>(most, 1)) * format_.record_bytes);
     std::uint64_t count = 0;
     while (count < most) {

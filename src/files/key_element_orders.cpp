@@ -6,6 +6,7 @@
 #include "base/byte_buffer.hpp"
 #include "base/for_blocks.hpp"
 #include "files/element_scan.hpp"
+#include "files/index_bytes.hpp"
 #include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
 #include "sort/flowing_calls.hpp"
@@ -15,8 +16,6 @@
 
 namespace spansort::files {
 namespace {
-
-constexpr std::uint64_t index_bytes = sizeof(std::uint64_t);
 
 template <class T>
 T load(const std::byte* from) {

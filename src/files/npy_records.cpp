@@ -40,7 +40,7 @@ std::string names_of(const npy_dtype& whole) {
   std::string names;
   for (const npy_field& field : whole.fields) {
     if (names.size() > 200) return names + " ...";
-    names += (names.empty() ? "" : " ") + quoted(field.name);
+    names += (names.empty() ? "" : " ") + files::quoted(field.name);
   }
   return names;
 }
@@ -58,7 +58,7 @@ class order_builder {
     const auto field = find_field(array_.dtype, key.name, 0);
     if (!field) {
       throw invalid_argument(
-          fmt::format("{}: has no field {}; its fields: {}", file_, quoted(key.name), names_of(array_.dtype)));
+          fmt::format("{}: has no field {}; its fields: {}", file_, files::quoted(key.name), names_of(array_.dtype)));
     }
     add_part(*field, key.descending, key.name);
   }
@@ -104,7 +104,7 @@ class order_builder {
   }
 
   [[noreturn]] void refuse(const std::string& name, std::string_view why) const {
-    throw invalid_argument(fmt::format("{}: field {} cannot be sorted by: {}", file_, quoted(name), why));
+    throw invalid_argument(fmt::format("{}: field {} cannot be sorted by: {}", file_, files::quoted(name), why));
   }
 
   /// A part that is a key already decides nothing a second time.

@@ -14,7 +14,7 @@
 namespace spansort::files {
 namespace {
 
-constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t spooled_piece_bytes = std::uint64_t{4} << 20;
 
 [[noreturn]] void throw_unwritable(const std::string& folder, int code) {
   const char* const advice =
@@ -29,12 +29,12 @@ constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20;
 spooled_stream::spooled_stream(const std::vector<std::string>& folders, shown_progress& shown)
     : file_(external::open_temporary_file(folders.front())) {
   input_file input("-");
-  base::byte_buffer piece(piece_bytes);
+  base::byte_buffer piece(spooled_piece_bytes);
   while (true) {
     const std::size_t num_read = input.read(piece.bytes(), shown.transfer());
     const transfer_result done = write_fully(file_.get(), piece.bytes().first(num_read));
     if (done.error_code != 0) throw_unwritable(folders.front(), done.error_code);
-    if (num_read < piece_bytes) return;
+    if (num_read < spooled_piece_bytes) return;
   }
 }
 

@@ -36,7 +36,7 @@ namespace {
 /// what threads keep for the next small sort.
 constexpr std::uint64_t unplanned_bytes = std::uint64_t{16} << 20;
 /// Bytes of elements that are gathered, and of indices that are read, at a time.
-constexpr std::uint64_t piece_bytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t taken_piece_bytes = std::uint64_t{8} << 20;
 /// Elements of a file that lie no further apart are read together.
 constexpr std::uint64_t widest_gap_bytes = std::uint64_t{16} << 10;
 constexpr std::uint64_t window_bytes = std::uint64_t{1} << 20;
@@ -196,7 +196,8 @@ memory_plan plan_memory(const files::row_file& data, const take_file_options& op
       options.memory_limit_bytes != 0 ? options.memory_limit_bytes : own + base::available_memory_bytes() / 2;
   const std::uint64_t free = ceiling > own ? ceiling - own : 0;
   const std::uint64_t row_bytes = data.row_bytes();
-  const std::uint64_t small_piece = std::max<std::uint64_t>(piece_bytes / std::max<std::uint64_t>(row_bytes, 8), 1);
+  const std::uint64_t small_piece =
+      std::max<std::uint64_t>(taken_piece_bytes / std::max<std::uint64_t>(row_bytes, 8), 1);
   const std::uint64_t for_piece = small_piece * (row_bytes + sizeof(std::uint64_t));
   if (!data.num_rows() || (*data.num_rows() <= free / row_bytes && *data.num_rows() * row_bytes + for_piece <= free)) {
     return {true, small_piece};

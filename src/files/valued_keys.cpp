@@ -19,7 +19,7 @@
 namespace spansort::files {
 namespace {
 
-constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t valued_piece_bytes = std::uint64_t{1} << 20;
 
 /// An element is the first part, then the second one.
 struct part_widths {
@@ -28,7 +28,7 @@ struct part_widths {
 
   [[nodiscard]] std::uint64_t whole() const noexcept { return first + second; }
   [[nodiscard]] std::uint64_t piece_elements() const noexcept {
-    return std::max<std::uint64_t>(piece_bytes / whole(), 1);
+    return std::max<std::uint64_t>(valued_piece_bytes / whole(), 1);
   }
 };
 

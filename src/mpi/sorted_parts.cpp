@@ -55,7 +55,7 @@ part_begin find_begin(transport::communicator& group, const const_key_span& keys
 }
 
 /// Returns the sum over all node ranks.
-multiset_checksum sum_over(transport::communicator& group, const multiset_checksum& mine) {
+multiset_checksum checksum_over(transport::communicator& group, const multiset_checksum& mine) {
   const std::vector<std::uint64_t> all = group.all_gather(mine.words);
   multiset_checksum sum;
   for (std::size_t i = 0; i < all.size(); i += 2) sum = sum + multiset_checksum{{all[i], all[i + 1]}};
@@ -75,7 +75,7 @@ std::string find_fault(transport::communicator& group, const const_key_span& sor
                        const multiset_checksum& before) {
   group.set_phase("verifying");
   const check_result here = check(sorted_keys, {.direction = keys::direction_of(descending)});
-  const bool has_same_keys = sum_over(group, here.checksum) == sum_over(group, before);
+  const bool has_same_keys = checksum_over(group, here.checksum) == checksum_over(group, before);
   const part_begin begin = find_begin(group, sorted_keys, descending);
   if (!has_same_keys) return "the sorted keys are not the keys that were read";
   if (begin.first && begin.predecessor && *begin.predecessor > *begin.first)

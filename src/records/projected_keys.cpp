@@ -12,7 +12,7 @@
 namespace spansort::records {
 namespace {
 
-constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
+constexpr std::uint64_t step_bytes = sizeof(std::uint64_t);
 
 /// Elements whose keys are read at a time: few enough for the first cache.
 constexpr std::uint64_t block_elements = 512;
@@ -30,7 +30,7 @@ record_format format_of(std::span<const detail::projected_key> keys) {
 
 /// Makes room at the low end of a word for `num_bytes` more.
 std::uint64_t shifted(std::uint64_t word, std::uint64_t num_bytes) {
-  return num_bytes == word_bytes ? 0 : word << (8 * num_bytes);
+  return num_bytes == step_bytes ? 0 : word << (8 * num_bytes);
 }
 
 /// Bytes as the number that memcmp would compare.
@@ -66,17 +66,17 @@ std::uint64_t projected_keys::word(std::uint64_t index, std::uint64_t step) cons
   std::array<std::byte, most_record_keys * most_record_key_bytes> record;
   for (std::size_t k = 0; k < keys_.size(); ++k) {
     const record_key& field = format_.keys[k];
-    const bool is_in_word = field.offset < key_offset + word_bytes && key_offset < field.offset + field.size_bytes;
+    const bool is_in_word = field.offset < key_offset + step_bytes && key_offset < field.offset + field.size_bytes;
     if (is_in_word) keys_[k].read(keys_[k].context, index, index + 1, record.data() + field.offset);
   }
   return codec_.word(record.data(), key_offset);
 }
 
 std::optional<std::uint64_t> projected_keys::next_step(std::uint64_t /*index*/, std::uint64_t step) const {
-  return is_last(step) ? std::nullopt : std::optional(step + word_bytes);
+  return is_last(step) ? std::nullopt : std::optional(step + step_bytes);
 }
 
-bool projected_keys::is_last(std::uint64_t step) const noexcept { return step + word_bytes >= key_bytes(); }
+bool projected_keys::is_last(std::uint64_t step) const noexcept { return step + step_bytes >= key_bytes(); }
 
 key_type projected_keys::word_type() const noexcept {
   if (key_bytes() == 1) return key_type::u8;
@@ -102,7 +102,7 @@ void projected_keys::write_block(std::uint64_t begin, std::uint64_t end, void* w
 }
 
 void projected_keys::append_key(std::size_t key, std::uint64_t begin, std::span<std::uint64_t> words) const {
-  alignas(std::uint64_t) std::array<std::byte, block_elements * word_bytes> values;
+  alignas(std::uint64_t) std::array<std::byte, block_elements * step_bytes> values;
   keys_[key].read(keys_[key].context, begin, begin + words.size(), values.data());
   const record_key& field = format_.keys[key];
   if (!field.type) return append_bytes(field, values.data(), words);

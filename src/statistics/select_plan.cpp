@@ -83,7 +83,7 @@ class ordered_sample {
 };
 
 /// `count` times `part` in `whole`, roughly.
-std::uint64_t scaled(std::uint64_t count, std::uint64_t part, std::uint64_t whole) {
+std::uint64_t in_proportion(std::uint64_t count, std::uint64_t part, std::uint64_t whole) {
   return static_cast<std::uint64_t>(static_cast<double>(count) *
                                     (static_cast<double>(part) / static_cast<double>(whole)));
 }
@@ -144,7 +144,8 @@ read_plan plan_by_sample(const key_sample& sample, std::span<const target> targe
 std::vector<std::uint64_t> places_of(std::span<const target> targets, std::uint64_t num_sampled,
                                      std::uint64_t num_keys) {
   std::vector<std::uint64_t> places;
-  for (const target& t : targets) places.push_back(std::min(num_sampled - 1, scaled(num_sampled, t.rank, num_keys)));
+  for (const target& t : targets)
+    places.push_back(std::min(num_sampled - 1, in_proportion(num_sampled, t.rank, num_keys)));
   return places;
 }
 
@@ -180,7 +181,7 @@ read_plan plan_by_brackets(std::span<const device::rank_bracket> brackets, std::
     plan.collect(low, high);
     expected_places += 2 * (b.reach + b.margin());
   }
-  const std::uint64_t expected = scaled(num_keys, expected_places, num_sampled);
+  const std::uint64_t expected = in_proportion(num_keys, expected_places, num_sampled);
   return plan.finish(std::min(num_keys / 2, expected + expected / 4));
 }
 

@@ -24,7 +24,7 @@ namespace spansort::files {
 namespace {
 
 constexpr int max_name_attempts = 100;
-constexpr std::size_t piece_bytes = std::size_t{8} << 20;
+constexpr std::size_t write_bytes = std::size_t{8} << 20;
 
 // Hidden, short (any output name has room beside it) and not to be guessed.
 std::string random_name() {
@@ -95,8 +95,8 @@ void atomic_file::open_named() {
 }
 
 void atomic_file::write(std::span<const std::byte> bytes, const transfer_progress& progress) {
-  for (std::size_t at = 0; at < bytes.size(); at += piece_bytes) {
-    const transfer_result done = write_fully(file_.get(), bytes.subspan(at, std::min(piece_bytes, bytes.size() - at)));
+  for (std::size_t at = 0; at < bytes.size(); at += write_bytes) {
+    const transfer_result done = write_fully(file_.get(), bytes.subspan(at, std::min(write_bytes, bytes.size() - at)));
     bytes_written_ += done.num_bytes;
     if (done.error_code != 0) fail("write", done.error_code);
     start_writeback();
@@ -109,7 +109,7 @@ bool atomic_file::take_room() noexcept {
   if (target_.is_stream || begin >= size_bytes_) return false;
   struct statfs system {};
   if (::fstatfs(file_.get(), &system) != 0 || system.f_type != TMPFS_MAGIC) return false;
-  const std::uint64_t count = std::min<std::uint64_t>(4 * piece_bytes, size_bytes_ - begin);
+  const std::uint64_t count = std::min<std::uint64_t>(4 * write_bytes, size_bytes_ - begin);
   if (::fallocate(file_.get(), 0, static_cast<off_t>(begin), static_cast<off_t>(count)) != 0) return false;
   bytes_taken_ = begin + count;
   return bytes_taken_ < size_bytes_;

@@ -15,7 +15,7 @@ namespace spansort::files {
 namespace {
 
 /// The disk is told of so many bytes at a time. The writer waits for those that it told one time earlier.
-constexpr std::uint64_t window_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t drop_bytes = std::uint64_t{16} << 20;
 
 }  // namespace
 
@@ -35,12 +35,12 @@ void file_part::fail(const char* action, int code) const {
 void file_part::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const std::span<const std::byte> piece =
-        drops_pages_ && bytes.size() > window_bytes ? bytes.first(window_bytes) : bytes;
+        drops_pages_ && bytes.size() > drop_bytes ? bytes.first(drop_bytes) : bytes;
     const transfer_result done = write_fully(file_.get(), piece);
     if (done.error_code != 0) fail("write", done.error_code);
     end_bytes_ += piece.size();
     bytes = bytes.subspan(piece.size());
-    if (drops_pages_ && end_bytes_ - started_bytes_ >= window_bytes) drop_pages_behind();
+    if (drops_pages_ && end_bytes_ - started_bytes_ >= drop_bytes) drop_pages_behind();
   }
 }
 

@@ -158,7 +158,7 @@ bool wait_for(int fd, short events, clock::time_point deadline) {
   }
 }
 
-bool send_whole(int fd, std::span<const unsigned char> message) {
+bool send_fully(int fd, std::span<const unsigned char> message) {
   return ::send(fd, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
          static_cast<ssize_t>(message.size());
 }
@@ -184,7 +184,7 @@ std::string greet(int fd, const job_secret& secret, unsigned node_rank, clock::t
   const std::optional<meeting_place> place = called_place(fd);
   if (!hosts || !place) return something_else;
   const greeting_facts facts{*hosts, random_nonce(), node_rank, *place};
-  if (!send_whole(fd, make_hello(secret, facts))) return "connected, but turned away";
+  if (!send_fully(fd, make_hello(secret, facts))) return "connected, but turned away";
   welcome_message welcome;
   if (std::string problem = receive_whole(fd, welcome, deadline); !problem.empty()) return problem;
   return is_welcome(welcome, secret, facts) ? "" : something_else;
