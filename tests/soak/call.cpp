@@ -88,13 +88,16 @@ void call::draw_engine(const operation& what, drawing& from) {
 
 std::vector<fault> call::possible_faults(const operation& what, const drawing& from, bool is_alone) const {
   std::vector<fault> possible;
-  if (what.has_progress) possible.insert(possible.end(), {fault::cancel, fault::callback});
+  if (what.has_progress) {
+    possible.push_back(fault::cancel);
+    possible.push_back(fault::callback);
+  }
   if (what.has_devices) possible.push_back(fault::workspace);
   // What a GPU's driver does where its own small allocations fail is not ours.
   const bool has_driver = from.has_gpu && (is_on_gpus_ || engine_.devices == "auto");
   if (is_alone && test::can_fail_memory() && !has_driver) possible.push_back(fault::memory);
   if (is_alone && what.writes_files) possible.push_back(fault::file_size);
-  if (is_on_gpus_) possible.insert(possible.end(), 2, fault::device_call);
+  if (is_on_gpus_) possible.resize(possible.size() + 2, fault::device_call);
   return possible;
 }
 
