@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How wide the indices are that elements carry with them while they are sorted, whatever is written of them.
+// This header says how wide the indices are that elements carry with them while they are sorted, whatever is written of
+// them.
 #pragma once
 
 #include <cstdint>

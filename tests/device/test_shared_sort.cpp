@@ -54,7 +54,7 @@ std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64&
   return keys;
 }
 
-/// What sort_shared() is made of, and its shorter ways: those that settle some keys and leave others as they are.
+/// Tries the shorter ways beside sort_shared(): those that settle some keys and leave others as they are.
 template <class K>
 void expect_shorter_ways_sort(const keys::key_codec& codec, const std::vector<K>& given, const std::vector<K>& expected,
                               unsigned num_threads) {

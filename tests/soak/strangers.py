@@ -263,7 +263,8 @@ def strangers(arguments):
         if sum_["jobs"]:
             print(f"  {'over a virtual interface' if is_on_network else 'on the loopback'}: {sum_['jobs']} jobs, "
                   f"{sum_['calls']} calls of strangers with {sum_['bytes'] / 1e6:.0f} MB, {sum_['replays']} of them "
-                  f"with a rank's own greeting; the port was open for {sum_['open_ms'] / sum_['jobs']:.0f} ms on average, "
+                  f"with a rank's own greeting; the port was open for "
+                  f"{sum_['open_ms'] / sum_['jobs']:.0f} ms on average, "
                   f"node rank 0 grew by {sum_['grown'] >> 10} KiB at most")
     print(f"{arguments.count} jobs, {num_failed} failed", flush=True)
     return num_failed != 0

@@ -131,11 +131,11 @@ class cuda_device final : public device, public exchanging_device {
     cudaPointerAttributes attributes{};
     static_cast<void>(cudaPointerGetAttributes(&attributes, data));
     if (attributes.type == cudaMemoryTypeHost) {
-      static_cast<void>(cudaFreeHost(data));
+      forget_failure(cudaFreeHost(data));
     } else if (options_.memory != nullptr) {
       options_.memory->deallocate(options_.ordinal, data, size_bytes);
     } else {
-      static_cast<void>(cudaFree(data));
+      forget_failure(cudaFree(data));
     }
   }
 

@@ -47,6 +47,12 @@ inline void check_done(cudaError_t status, const char* call) {
 /// Clean-up goes without, for it goes on whatever fails.
 #define SPANSORT_CUDA(...) ::spansort::device::cuda::run_checked([&] { return __VA_ARGS__; }, #__VA_ARGS__)
 
+/// Forgets the failure of a call that only gives something back: left pending, it would be taken for an error of the
+/// caller's before the next call, which would then be refused.
+inline void forget_failure(cudaError_t status) noexcept {
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
 // ---- Errors that outlive the call
 
 /// Returns what was said when an error of the runtime made GPUs unusable until the process ends; null as long as none

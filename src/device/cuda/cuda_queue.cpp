@@ -47,8 +47,8 @@ cuda_queue::~cuda_queue() {
   worker_.drain();
   // The side streams may not have been joined after a failure.
   sorter_.wait();
-  if (second_stream_ != nullptr) static_cast<void>(cudaStreamSynchronize(second_stream_.get()));
-  static_cast<void>(cudaStreamSynchronize(stream_.get()));
+  if (second_stream_ != nullptr) forget_failure(cudaStreamSynchronize(second_stream_.get()));
+  forget_failure(cudaStreamSynchronize(stream_.get()));
 }
 
 void cuda_queue::push_always(std::function<void()> body) {

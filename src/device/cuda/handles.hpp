@@ -13,16 +13,16 @@
 namespace spansort::device::cuda {
 
 struct stream_deleter {
-  void operator()(cudaStream_t stream) const noexcept { static_cast<void>(cudaStreamDestroy(stream)); }
+  void operator()(cudaStream_t stream) const noexcept { forget_failure(cudaStreamDestroy(stream)); }
 };
 struct event_deleter {
-  void operator()(cudaEvent_t event) const noexcept { static_cast<void>(cudaEventDestroy(event)); }
+  void operator()(cudaEvent_t event) const noexcept { forget_failure(cudaEventDestroy(event)); }
 };
 struct device_memory_deleter {
-  void operator()(void* memory) const noexcept { static_cast<void>(cudaFree(memory)); }
+  void operator()(void* memory) const noexcept { forget_failure(cudaFree(memory)); }
 };
 struct pinned_memory_deleter {
-  void operator()(void* memory) const noexcept { static_cast<void>(cudaFreeHost(memory)); }
+  void operator()(void* memory) const noexcept { forget_failure(cudaFreeHost(memory)); }
 };
 using stream_handle = std::unique_ptr<CUstream_st, stream_deleter>;
 using event_handle = std::unique_ptr<CUevent_st, event_deleter>;

@@ -18,8 +18,8 @@
 
 namespace spansort::device::host {
 
-/// Returns the keys of a piece: some for each thread, as long as they are worth being taken. All but the last of an array
-/// are as many.
+/// Returns the keys of a piece: some for each thread, as long as they are worth being taken. All but the last of an
+/// array are as many.
 [[nodiscard]] inline std::uint64_t shared_piece_keys(const shared_space& space, std::uint64_t num_keys) {
   constexpr std::uint64_t fewest = std::uint64_t{1} << 13;
   constexpr std::uint64_t most = std::uint64_t{1} << 16;

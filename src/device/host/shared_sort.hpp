@@ -12,7 +12,7 @@ namespace spansort::device::host {
 
 /// Fewer bytes of keys are sorted by one thread sooner than others come.
 inline constexpr std::uint64_t most_alone_bytes = std::uint64_t{1} << 16;
-/// And so many are worth a thread.
+/// Above that a thread is worth its while for as many.
 inline constexpr std::uint64_t bytes_of_small_share = std::uint64_t{1} << 14;
 /// Values that repeat are counted by one thread in fewer bytes of keys.
 inline constexpr std::uint64_t most_counted_alone_bytes = std::uint64_t{1} << 18;
@@ -22,7 +22,8 @@ inline constexpr std::uint64_t most_settled_bytes = std::uint64_t{1} << 25;
 /// Most bytes of keys: beyond, a partition into classes is faster, or one by several threads than the first splits by
 /// one. One and two threads of an AMD Zen 5 have been measured, ms here and by classes on two: 2^22 u64 12 and 9; 2^23
 /// u32 11 and 13, keys that crowd 4 to 12 and 8 to 15; 2^24 u32 27 and 21 with workspace that is there, 28 and 32
-/// without. More threads would have waited longer. Keys of 8 and 16 bits are counted, by up to four threads.
+/// without. On 16 threads of a Xeon 2^20 u32 took as long as by counts, 2^22 u32 and 2^20 u64 half as long again. Keys
+/// of 8 and 16 bits are counted.
 [[nodiscard]] constexpr std::uint64_t most_shared_bytes(unsigned num_threads, std::uint64_t key_bytes) noexcept {
   if (key_bytes < 4) return std::uint64_t{num_threads > 2 ? 8U : 32U} << 20;
   if (num_threads > 2) return std::uint64_t{1} << 21;
@@ -36,13 +37,14 @@ inline constexpr std::uint64_t most_settled_bytes = std::uint64_t{1} << 25;
 /// Throws std::bad_alloc with the keys untouched.
 void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads);
 
-/// Does so to keys of 32 or 64 bits that are neither in order nor of a few values, or of heavy or many ones that repeat,
-/// unless they may.
+/// Does so to keys of 32 or 64 bits that are neither in order nor of a few values, and that repeat no value often
+/// unless they `may_repeat`.
 void sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads,
                         bool may_repeat);
 
 /// Sorts keys that one read and one write settle: those in order, but for a short tail, and those of values that repeat
-/// often. Returns false, with nothing written, where a look says that they are others. All else is as with sort_shared().
+/// often. Returns false, with nothing written, where a look says that they are others. All else is as with
+/// sort_shared().
 [[nodiscard]] bool settle_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                  unsigned num_threads);
 

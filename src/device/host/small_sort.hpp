@@ -28,8 +28,8 @@ struct worker_scratch;
 void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys);
 
 /// Does so to keys in order, but for a short tail, and to those of values that repeat: of a few values alone where it
-/// leaves others to the caller. Returns false, with nothing written, where they are others. Keys have 32 or 64 bits, and
-/// the machine a vector sort.
+/// `leaves_repeated` ones to the caller. Returns false, with nothing written, where they are others. Keys have 32 or 64
+/// bits, and the machine a vector sort.
 [[nodiscard]] bool settle_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, bool leaves_repeated);
 
 /// Sorts each segment of the range by itself, as sort_small() does, but leaves those of more than `most_keys` keys as

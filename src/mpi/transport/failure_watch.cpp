@@ -283,7 +283,7 @@ void failure_watch::impl::wake() noexcept {
   if (wake_.is_open()) static_cast<void>(::write(wake_.get(), &one, sizeof one) == 0);
 }
 
-/// Without memory there is none, and the others see the connection close.
+/// Tells all others that this rank ends well. They see the connection close where there is no memory for that.
 void failure_watch::impl::say_goodbye() noexcept {
   try {
     for (peer& other : peers_) other.link.connection.send(frame_kind::goodbye, "");

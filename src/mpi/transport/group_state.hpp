@@ -45,7 +45,7 @@ struct node_group::state {
   std::function<void(std::string_view phase)> on_phase;
   int exceptions_before = 0;
   std::unique_ptr<failure_watch> watch;
-  /// Until the watch stands nobody tells of a node rank that is lost: whoever waits longer than this gives up.
+  /// A rank that waits for the meeting longer than this gives up: nobody tells of a lost one before the watch stands.
   std::optional<std::chrono::steady_clock::time_point> meeting_deadline;
 };
 

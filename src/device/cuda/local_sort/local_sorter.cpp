@@ -157,8 +157,8 @@ void local_sorter::wait() noexcept {
   is_forked_ = false;
   is_open_ = false;
   open_places_.clear();
-  static_cast<void>(cudaStreamSynchronize(end_.stream.get()));
-  for (const lane& l : lanes_) static_cast<void>(cudaStreamSynchronize(l.stream.get()));
+  forget_failure(cudaStreamSynchronize(end_.stream.get()));
+  for (const lane& l : lanes_) forget_failure(cudaStreamSynchronize(l.stream.get()));
 }
 
 }  // namespace spansort::device::cuda
