@@ -10,14 +10,15 @@
 //   index) copies the keys: n * k more.
 // Keys alone of up to 512 KiB, up to 65,536 pairs (on four threads and more 49,152) with values of 4, 8 or 16 bytes and
 // argsorts of as many keys, with default options or on the CPU without report, progress and limits on memory, are
-// sorted by the calling thread, which keeps its scratch for the next such call until it ends: of keys alone 5 times the
-// keys, as a power of two, 3 MiB at most; 6 MiB for the others. Such an argsort allocates no copy of the keys.
+// sorted by the calling thread, keys alone of 32 and 64 bits above 64 KiB with the help of others. It keeps its scratch
+// for the next such call until it ends: of keys alone 5 times the keys, as a power of two, 3 MiB at most; 6 MiB for the
+// others. Such an argsort allocates no copy of the keys.
 // Keys of 32 bits alone, so sorted, up to 32 MiB, and of 64 bits up to 24 MiB (2 MiB on more than two threads), and of
-// 8 and 16 bits up to 32 MiB (8 MiB on more than two threads) are sorted in place, those of 32 and 64 bits from 64 KiB
-// on by threads that stay ready; so are keys of up to 32 MiB in order or of values that repeat. They take 1.3 MiB a
-// thread, eight at most, which the process keeps for the next such call.
+// 8 and 16 bits up to 32 MiB (8 MiB on more than two threads) are sorted in place; so are keys of 32 and 64 bits up to
+// 32 MiB in order or of values that repeat. The threads that help stay ready, and take 1.3 MiB each, the calling one
+// too, eight at most, which the process keeps for the next such call.
 // Pairs, argsorts (keys and indices), and other keys alone that free functions sort, of up to 32 MiB take n * (k + v),
-// argsorts n * k more, and 6 MiB a thread, 16 at most; the process keeps those, too.
+// argsorts n * k and keys alone n * k / 4 more, and 6 MiB a thread, 16 at most; the process keeps those, too.
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
 // (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of
 // fewer the more devices), of 64 MiB where that is more, of less where the device has room for less only; at least

@@ -12,6 +12,7 @@
 #include "device/host/small_pairs.hpp"
 #include "device/host/small_sort.hpp"
 #include "sort/arguments.hpp"
+#include "sort/gpu_devices.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/sort.hpp"
 
@@ -52,7 +53,10 @@ bool may_share_pairs(std::uint64_t num_keys, unsigned threads) {
 /// Calls sort(num_threads), which says whether it has sorted, unless there is too much.
 template <class Sort>
 bool share_pairs(std::uint64_t bytes, std::uint64_t needed_bytes, unsigned threads, const Sort& sort) {
+  // GPUs that have been started may be faster from here on, which is for the devices' choice.
+  constexpr std::uint64_t most_beside_gpus = std::uint64_t{1} << 24;
   if (bytes > device::host::most_shared_pairs_bytes) return false;
+  if (bytes > most_beside_gpus && gpus_are_started()) return false;
   const unsigned num_threads = base::resolve_threads(threads);
   bool is_done = false;
   with_scratch([&] { is_done = sort(num_threads); }, device::host::shared_pairs_bytes(needed_bytes, num_threads));
@@ -70,7 +74,8 @@ void sort_small_on_threads(const keys::key_codec& codec, const key_span& keys, b
   if (num_threads == 1) return sort_small(codec, keys.data, keys.num_keys);
   const bool leaves_repeated = bytes > most_counted_alone_bytes;
   if (settle_small(codec, keys.data, keys.num_keys, leaves_repeated)) return;
-  sort_others_shared(codec, keys.data, keys.num_keys, num_threads, leaves_repeated);
+  if (sort_others_shared(codec, keys.data, keys.num_keys, num_threads, leaves_repeated)) return;
+  sort_small(codec, keys.data, keys.num_keys);
 }
 
 keys::key_codec stable_codec(key_type type, direction d) {

@@ -13,7 +13,8 @@ namespace spansort::sorting {
 [[nodiscard]] bool allow_short_way(const sort_options& options);
 
 /// Sorts small arrays on the calling thread, and middle ones with the help of others, `threads` in all as the option
-/// says, after the checks that every sort makes. Returns false, with nothing done, where there are too many keys.
+/// says, after the checks that every sort makes. Returns false, with nothing done, where there are too many keys, or so
+/// many that only those in order or of values that repeat are sorted here, and these are others.
 bool sort_short(const key_span& keys, direction d, unsigned threads);
 /// Sorts what is too much for sort_short() in memory that the process keeps, for a call without a sorter: opening a
 /// device for it would take longer than the sort. Returns false, with nothing done, where there are too many keys, and

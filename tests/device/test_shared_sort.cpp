@@ -67,7 +67,7 @@ void expect_shorter_ways_sort(const keys::key_codec& codec, const std::vector<K>
     const bool was_small = settle_small(codec, keys.data(), keys.size(), leaves_repeated);
     EXPECT_TRUE(keys == (was_small ? expected : given)) << "settled by one thread: " << was_small;
     keys = given;
-    sort_others_shared(codec, keys.data(), keys.size(), num_threads, leaves_repeated);
+    EXPECT_TRUE(sort_others_shared(codec, keys.data(), keys.size(), num_threads, leaves_repeated));
     EXPECT_TRUE(keys == expected) << "as others, on " << num_threads << " threads";
   }
 }

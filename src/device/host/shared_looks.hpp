@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that threads need not sort: those that lie in order, or in reverse, and those of a few values. Each thread reads
-// and writes pieces of the array.
+// Keys that threads need not sort: those that lie in order but for a short tail, or in reverse, and those of a few
+// values. Each thread reads and writes pieces of the array.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace spansort::device::host {
 
-/// Returns the keys of a piece: some for each thread, as long as they are worth being taken. All but the last of an
-/// array are as many.
+/// Returns the keys of a piece: there are some pieces for each thread, as long as they are worth being taken. All but
+/// the last of an array are as long.
 [[nodiscard]] inline std::uint64_t shared_piece_keys(const shared_space& space, std::uint64_t num_keys) {
   constexpr std::uint64_t fewest = std::uint64_t{1} << 13;
   constexpr std::uint64_t most = std::uint64_t{1} << 16;

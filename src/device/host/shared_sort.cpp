@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 
+#include "base/assert.hpp"
 #include "device/host/many_values.hpp"
 #include "device/host/narrow_counts.hpp"
 #include "device/host/parked_threads.hpp"
@@ -59,47 +61,67 @@ void sort_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std
   }
 }
 
-/// Returns sort(space, codec, keys) for the width of the keys, in the space of the process or one of its own.
+/// Returns sort(space, codec, keys) for the width of the keys.
 template <class Sort>
-auto with_space(const keys::key_codec& codec, void* keys, unsigned num_threads, const Sort& sort) {
-  kept_space& shared = process_wide();
-  const std::unique_lock lock(shared.in_use, std::try_to_lock);
-  shared_space own;
-  shared_space& space = lock.owns_lock() ? shared.kept : own;
-  space.prepare(lock.owns_lock() ? std::min(num_threads, most_shared_threads) : 1);
+auto call_with(shared_space& space, const keys::key_codec& codec, void* keys, const Sort& sort) {
   return keys::with_width(codec.width_bytes(),
                           [&]<class K>() { return sort(space, codec.of<K>(), static_cast<K*>(keys)); });
+}
+
+/// Does so with the space that the process keeps. Returns false, with nothing done, while another thread uses it, or
+/// where there is no memory for it.
+template <class Sort>
+bool with_kept_space(const keys::key_codec& codec, void* keys, unsigned num_threads, const Sort& sort) {
+  kept_space& shared = process_wide();
+  const std::unique_lock lock(shared.in_use, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  try {
+    shared.kept.prepare(std::min(num_threads, most_shared_threads));
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return call_with(shared.kept, codec, keys, sort);
 }
 
 }  // namespace
 
 bool has_shared_sort(std::uint64_t key_bytes) { return key_bytes < 4 || has_vector_sort(); }
 
-std::uint64_t shared_sort_bytes(unsigned num_threads) { return shared_space::size_bytes(num_threads); }
-
-void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
-  with_space(codec, keys, num_threads, [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
-    sort_with(space, of_width, first, num_keys);
-  });
+std::uint64_t shared_sort_bytes(unsigned num_threads) {
+  return shared_space::size_bytes(std::min(num_threads, most_shared_threads));
 }
 
-void sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads,
+void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
+  const auto sort = [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
+    sort_with(space, of_width, first, num_keys);
+    return true;
+  };
+  if (with_kept_space(codec, keys, num_threads, sort)) return;
+  shared_space own;
+  own.prepare(1);
+  static_cast<void>(call_with(own, codec, keys, sort));
+}
+
+bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads,
                         bool may_repeat) {
-  with_space(codec, keys, num_threads, [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
-    if constexpr (sizeof(K) >= 4) {
-      if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return;
-      shared_sorter<K>(of_width, space, num_keys).sort(first, num_keys);
-    }
-  });
+  SPANSORT_ASSERT(codec.width_bytes() >= 4);
+  return with_kept_space(codec, keys, num_threads,
+                         [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
+                           if constexpr (sizeof(K) >= 4) {
+                             if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return true;
+                             shared_sorter<K>(of_width, space, num_keys).sort(first, num_keys);
+                           }
+                           return true;
+                         });
 }
 
 bool settle_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
-  return with_space(codec, keys, num_threads,
-                    [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
-                      if (settle_with(space, of_width, first, num_keys)) return true;
-                      if constexpr (sizeof(K) >= 4) return sort_repeated_shared(space, of_width, first, num_keys);
-                      return false;
-                    });
+  return with_kept_space(codec, keys, num_threads,
+                         [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
+                           if (settle_with(space, of_width, first, num_keys)) return true;
+                           if constexpr (sizeof(K) >= 4) return sort_repeated_shared(space, of_width, first, num_keys);
+                           return false;
+                         });
 }
 
 }  // namespace spansort::device::host

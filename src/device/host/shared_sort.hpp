@@ -10,9 +10,9 @@
 
 namespace spansort::device::host {
 
-/// Fewer bytes of keys are sorted by one thread sooner than others come.
+/// As many bytes of keys, and fewer, are sorted by one thread sooner than others come.
 inline constexpr std::uint64_t most_alone_bytes = std::uint64_t{1} << 16;
-/// Above that a thread is worth its while for as many.
+/// Of more than that one thread takes part for each so many bytes.
 inline constexpr std::uint64_t bytes_of_small_share = std::uint64_t{1} << 14;
 /// Values that repeat are counted by one thread in fewer bytes of keys.
 inline constexpr std::uint64_t most_counted_alone_bytes = std::uint64_t{1} << 18;
@@ -38,13 +38,14 @@ inline constexpr std::uint64_t most_settled_bytes = std::uint64_t{1} << 25;
 void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads);
 
 /// Does so to keys of 32 or 64 bits that are neither in order nor of a few values, and that repeat no value often
-/// unless they `may_repeat`.
-void sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads,
-                        bool may_repeat);
+/// unless they `may_repeat`. Returns false, with nothing written, while another thread uses the memory that the process
+/// keeps, or where there is none.
+[[nodiscard]] bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
+                                      unsigned num_threads, bool may_repeat);
 
 /// Sorts keys that one read and one write settle: those in order, but for a short tail, and those of values that repeat
-/// often. Returns false, with nothing written, where a look says that they are others. All else is as with
-/// sort_shared().
+/// often. Returns false, with nothing written, where a look says that they are others, and where
+/// sort_others_shared() does.
 [[nodiscard]] bool settle_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                  unsigned num_threads);
 

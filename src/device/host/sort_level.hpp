@@ -175,12 +175,17 @@ class level_counter {
       std::uint64_t fullest = 0;
       std::uint64_t in_bucket = 0;
       std::size_t last = 0;
+      K first_in_bucket = 0;
       digit.template visit<false>([&](const auto& d) {
         for (const K encoded : sorted_sample) {
           const std::size_t bucket = d.of(encoded);
-          in_bucket = bucket == last ? in_bucket + 1 : 1;
+          if (bucket != last || in_bucket == 0) {
+            in_bucket = 0;
+            first_in_bucket = encoded;
+          }
           last = bucket;
-          fullest = std::max(fullest, in_bucket);
+          ++in_bucket;
+          if (encoded != first_in_bucket) fullest = std::max(fullest, in_bucket);  // equal keys no splitter parts
         }
       });
       const std::uint64_t most_keys = 8 * limits_.bucket_bytes / sizeof(packed_record<K, V>);
