@@ -10,9 +10,9 @@
 
 namespace spansort::device::host {
 
-/// As many bytes of keys, and fewer, are sorted by one thread sooner than others come.
+/// One thread sorts up to so many bytes of keys sooner than others come.
 inline constexpr std::uint64_t most_alone_bytes = std::uint64_t{1} << 16;
-/// Of more than that one thread takes part for each so many bytes.
+/// One thread takes part for each so many bytes of more than that.
 inline constexpr std::uint64_t bytes_of_small_share = std::uint64_t{1} << 14;
 /// Values that repeat are counted by one thread in fewer bytes of keys.
 inline constexpr std::uint64_t most_counted_alone_bytes = std::uint64_t{1} << 18;
