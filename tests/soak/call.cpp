@@ -93,7 +93,7 @@ std::vector<fault> call::possible_faults(const operation& what, const drawing& f
     possible.push_back(fault::callback);
   }
   if (what.has_devices) possible.push_back(fault::workspace);
-  // What a GPU's driver does where its own small allocations fail is not ours.
+  // A GPU's driver does what it likes where its own small allocations fail.
   const bool has_driver = from.has_gpu && (is_on_gpus_ || engine_.devices == "auto");
   if (is_alone && test::can_fail_memory() && !has_driver) possible.push_back(fault::memory);
   if (is_alone && what.writes_files) possible.push_back(fault::file_size);

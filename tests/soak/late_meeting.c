@@ -63,7 +63,7 @@ static long now_ms(void) {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// Whoever waits for the file finds it whole.
+// The file is whole for those who wait for it.
 static void tell(const char* name, const void* bytes, size_t size) {
   char path[4096];
   char whole[4096];

@@ -60,7 +60,7 @@ std::string meet(bool is_one_host) {
   } catch (const spansort::io_error& failure) {
     problem = failure.what();
   }
-  // Whoever still calls hears that nobody answers.
+  // A client that still calls hears that nobody answers.
   host.reset();
   try {
     const node_link link = caller.get();

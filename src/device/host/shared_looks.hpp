@@ -68,7 +68,7 @@ template <class K>
 bool finish_ordered_shared(const shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   const order_flags first = look_at_first(codec, keys, num_keys);
   if (num_keys < 2 || !first.any()) return false;
-  // Where the first piece begins that does not ascend, or does not descend. All before have been looked at.
+  // These tell where the first piece begins that does not ascend, or descend. All pieces before have been looked at.
   std::atomic<std::uint64_t> descent = first.ascending ? num_keys : 0;
   std::atomic<std::uint64_t> ascent = first.descending ? num_keys : 0;
   for_shared_pieces(space, num_keys - 1, [&](std::uint64_t begin, std::uint64_t end, unsigned) {

@@ -189,7 +189,7 @@ class level_counter {
         }
       });
       const std::uint64_t most_keys = 8 * limits_.bucket_bytes / sizeof(packed_record<K, V>);
-      // Of a bucket that is more than a thread's share and a half all others wait for the end.
+      // All other threads would wait for the one that sorts more than its share and a half.
       const std::uint64_t most_of_thread = num_keys / 2 * 3 / team_.num_threads();
       constexpr std::uint64_t worth_a_tree = 16;  // in the sample: fewer may be chance
       const std::uint64_t in_fullest = fullest * (num_keys / sorted_sample.size());

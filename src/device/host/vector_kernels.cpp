@@ -20,7 +20,7 @@ namespace spansort::device::host::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// What encoding does to keys: nothing, a few operations on bits, or that once ties are folded.
+/// Encoding leaves keys as they are, takes a few operations on bits, or folds ties first.
 enum class coding { none, plain, folding };
 
 /// codec_of<K>::encode() on vectors.

@@ -273,7 +273,7 @@ void failure_watch::impl::announce(std::string_view reason) {
   const std::lock_guard lock(mutex_);
   if (failure_ || is_leaving_) return;
   is_own_failure_ = true;
-  // Where memory ends below, the others see the connection close without a goodbye.
+  // The others see the connection close without a goodbye where memory ends below.
   wake();
   fail({node_rank_, phase_, std::string(reason.substr(0, max_reason_bytes))});
 }

@@ -83,7 +83,7 @@ struct rank_of_all {
   unsigned count = 1;
 };
 
-/// What one rank has, before a call and after it where that is right.
+/// Keeps what one rank has, before a call and after it where that is right.
 struct arrays {
   std::vector<key> keys;
   std::vector<std::uint64_t> values;
