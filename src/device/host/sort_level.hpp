@@ -197,7 +197,7 @@ class level_counter {
       std::vector<K> sample = sample_encoded(order_, keys, num_keys, 4096);
       sort_sample(team_, sample);
       // Caches hold the words of as many pairs, and each bit is a step down the tree for each key: four times as many
-      // buckets took 10 to 40 % longer from 2^22 pairs on (two threads of a Zen 4).
+      // buckets took 10 to 50 % longer from 2^22 pairs on (two threads of a Zen 4).
       const std::uint64_t wanted = std::max<std::uint64_t>(num_keys / (most_keys / 2), 8 * team_.num_threads());
       digit.splitter_bits = std::min(static_cast<unsigned>(std::bit_width(wanted)), widths_for(num_keys).window);
       digit.splitter_tree = make_splitter_tree(sample, digit.splitter_bits);
