@@ -12,12 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "device/host/scratch.hpp"
 #include "files/key_element_orders.hpp"
 #include "files/record_order.hpp"
 #include "keys/codec.hpp"
 #include "record_case.hpp"
 #include "records/record_sorter.hpp"
-#include "device/host/scratch.hpp"
 #include "sort/sorter_memory.hpp"
 #include "support/engines.hpp"
 #include "support/oracle.hpp"
