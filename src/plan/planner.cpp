@@ -43,7 +43,7 @@ std::uint64_t largest_of(const parameters& p, const std::vector<std::uint64_t>& 
   return *std::max_element(counts.begin(), counts.end());
 }
 
-/// Returns where each rank's part begins, and the end of all: one sum over the ranks, where one for each rank would grow
+/// Returns where each rank's part begins, and the end of all, from one sum over the ranks: one for each rank would grow
 /// with their square.
 std::vector<std::uint64_t> bounds_of_parts(const parameters& p) {
   std::vector<std::uint64_t> bounds{0};
