@@ -6,8 +6,8 @@ of a given bandwidth and latency, two ranks on the first, one on each other. Eve
 loses a host as a rank of it enters a phase, drawn at random, which runs on, cut off.
 
 A job that is left alone fails that does not end with status 0 and the right output, or that is faster than its wires
-can be. One whose host is cut off fails unless each rank, on both sides, ends with status 7 in the limit, mpirun with the
-same, and the old output is whole with nothing beside it.
+can be. One whose host is cut off fails unless each rank, on both sides, ends with status 7 in the limit, mpirun with
+the same, and the old output is whole with nothing beside it.
 """
 import argparse
 import contextlib
@@ -43,7 +43,7 @@ OURS = "spansort: "
 
 
 def watch(folder, cut, command):
-    """Runs `command`, a rank; has `cut` run when it stops, and goes on. Records its host and its end, and ends as it."""
+    """Runs `command`, a rank; has `cut` run when it stops, and goes on. Records its host and end, and ends as it."""
     # mpirun's signal is for the command. A handler, unlike SIG_IGN, is not inherited by it.
     signal.signal(signal.SIGTERM, lambda *_: None)
     pid = os.spawnv(os.P_NOWAIT, command[0], command)
@@ -135,7 +135,8 @@ class Job:
             return f"no rank entered the phase; {about}"
         if output != "old" and not (output == "new" and self.cut_off[1] == LAST_PHASE) or left:
             return f"the output is {output}, left behind: {left}; {about}"
-        if status != 7 or [self.ranks.get(rank, {}).get("status") for rank in range(len(HOST_OF))] != [7] * len(HOST_OF):
+        statuses = [self.ranks.get(rank, {}).get("status") for rank in range(len(HOST_OF))]
+        if status != 7 or statuses != [7] * len(HOST_OF):
             return about
         if self.slowest_s() > SILENCE_S + ANSWER_S:
             return f"{self.slowest_s()} s after the cut; {about}"
@@ -163,7 +164,8 @@ def run_jobs(arguments, folder, hosts):
         about = f"{kind.name}, host {HOST_OF[cut_off[0]]} cut off by node rank {cut_off[0]} in '{cut_off[1]}'"
         if wrong:
             num_failed += 1
-            print(f"failed: job {number} of seed {arguments.seed}, {about if is_cut else kind.name}: {wrong}", flush=True)
+            print(f"failed: job {number} of seed {arguments.seed}, {about if is_cut else kind.name}: {wrong}",
+                  flush=True)
         elif is_cut:
             cut_s.append(job.slowest_s())
         else:
@@ -173,8 +175,8 @@ def run_jobs(arguments, folder, hosts):
     if whole_ms:
         print(f"  {len(whole_ms)} sorts of {arguments.megabytes} MiB in {min(whole_ms):.0f} to {max(whole_ms):.0f} ms")
     if cut_s:
-        print(f"  {len(cut_s)} jobs whose host was cut off: all ranks had ended with status 7 after {min(cut_s):.1f} to "
-              f"{max(cut_s):.1f} s, with a limit of {SILENCE_S} s on silence")
+        print(f"  {len(cut_s)} jobs whose host was cut off: all ranks had ended with status 7 after {min(cut_s):.1f} "
+              f"to {max(cut_s):.1f} s, with a limit of {SILENCE_S} s on silence")
     print(f"{arguments.count} jobs, {num_cut} of them cut, {num_failed} failed", flush=True)
     return num_failed != 0
 

@@ -41,7 +41,7 @@ def open_tap(name):
 
 
 def carry_frames(latency_ms, taps):
-    """Carries frames between the first and the second of `taps`, the third and the fourth, until standard input ends."""
+    """Carries frames between the first two of `taps`, the third and the fourth, until standard input ends."""
     other_end = {tap: taps[i ^ 1] for i, tap in enumerate(taps)}
     on_the_way = collections.deque()
     ready = selectors.DefaultSelector()
