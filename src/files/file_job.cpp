@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/available_memory.hpp"
+#include "base/threads.hpp"
 #include "files/external/spill_store.hpp"
 #include "sort/open_devices.hpp"
 #include "sort/sorter_memory.hpp"
@@ -114,6 +115,9 @@ file_job make_file_job(const std::string& input, const std::string& output, cons
   // A GPU's runtime alone would take hundreds of megabytes of what is left.
   const sorting::device_set devices = sorting::resolve_devices(options.devices);
   if (devices.is_auto) job.options.devices = "cpu";
+  const unsigned num_threads = base::resolve_threads(options.threads);
+  const unsigned num_below = sorting::threads_below(job.ceiling_bytes, num_threads);
+  if (num_below < num_threads) job.options.threads = num_below;
   const bool wants_indices = operation == file_operation::argsort;
   job.elements =
       open_elements(input, output, file, wants_indices ? element_outcome::indices : element_outcome::elements);

@@ -82,6 +82,7 @@ std::string_view local_sort_of(const base::test_hooks& hooks) {
   switch (hooks.small_sort) {
     case base::gpu_small_sort::block: return "block_sort";
     case base::gpu_small_sort::grid: return "grid_sort";
+    case base::gpu_small_sort::count: return "counting_sort";
     case base::gpu_small_sort::none: return "onesweep";
     case base::gpu_small_sort::by_size: break;
   }

@@ -64,6 +64,11 @@ base::memory_formula sorter_memory(const sort_options& options, std::uint64_t ke
   return memory;
 }
 
+unsigned threads_below(std::uint64_t ceiling_bytes, unsigned threads) {
+  const std::uint64_t most = ceiling_bytes / 2 / device::host::worker_scratch::size_bytes;
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(threads, 1, std::max<std::uint64_t>(most, 1)));
+}
+
 sort_options for_counted_sorts(const sort_options& options) {
   sort_options counted = options;
   counted.memory_limit_bytes = 0;

@@ -15,6 +15,10 @@ namespace spansort::sorting {
 [[nodiscard]] base::memory_formula sorter_memory(const sort_options& options, std::uint64_t key_bytes,
                                                  std::uint64_t value_bytes);
 
+/// Returns how many of `threads` threads a sort below a ceiling should have: as many as leave half of it to the data,
+/// and one at least. The scratch of all processors of a large machine would not fit below a low ceiling.
+[[nodiscard]] unsigned threads_below(std::uint64_t ceiling_bytes, unsigned threads);
+
 /// Returns the options without ceiling, report and progress, for orders of elements, whose memory is counted by those
 /// that use them.
 [[nodiscard]] sort_options for_counted_sorts(const sort_options& options);

@@ -33,7 +33,28 @@ TEST(local_sort_table_test, WithoutAWishTheNumberOfRecordsDecides) {
     EXPECT_EQ(chosen("nothing of the table", shape_of(key_type::f64, value_bytes, keys::tie_rule::by_input_order)),
               "onesweep");
   }
-  EXPECT_EQ(local_sort_scratch_bytes(""), 0u);
+}
+
+TEST(local_sort_table_test, NarrowKeysAloneAreCounted) {
+  const auto name_for = [](key_type type, unsigned value_bytes, std::uint64_t num_keys, bool is_only_segment) {
+    const keys::tie_rule ties = value_bytes == 0 ? keys::tie_rule::by_bits : keys::tie_rule::by_input_order;
+    return choose_local_sort("", shape_of(type, value_bytes, ties), num_keys, {9, 0}, is_only_segment).name;
+  };
+  for (const std::uint64_t num_keys : {std::uint64_t{2}, std::uint64_t{1} << 19, std::uint64_t{1} << 28}) {
+    EXPECT_EQ(name_for(key_type::i8, 0, num_keys, true), "counting_sort");
+    EXPECT_EQ(name_for(key_type::i8, 0, num_keys, false), "counting_sort");
+    EXPECT_NE(name_for(key_type::i8, 4, num_keys, true), "counting_sort");
+    EXPECT_NE(name_for(key_type::f16, 0, num_keys, false), "counting_sort");
+  }
+  EXPECT_EQ(name_for(key_type::f16, 0, std::uint64_t{1} << 28, true), "counting_sort");
+  EXPECT_EQ(name_for(key_type::u16, 0, 1000, true), "block_sort");
+  EXPECT_EQ(name_for(key_type::u8, 0, 100'000, true), "grid_sort");
+  // Places are counted in 32 bits.
+  EXPECT_EQ(name_for(key_type::u8, 0, std::uint64_t{1} << 32, true), "onesweep");
+  EXPECT_EQ(name_for(key_type::u16, 0, std::uint64_t{1} << 32, true), "onesweep");
+  EXPECT_EQ(local_sort_scratch_bytes(""), std::uint64_t{256} << 10);
+  EXPECT_EQ(local_sort_scratch_bytes("counting_sort"), std::uint64_t{256} << 10);
+  EXPECT_EQ(local_sort_scratch_bytes("block_sort"), 0u);
 }
 
 TEST(local_sort_table_test, AWishIsGrantedWhereItCanBe) {

@@ -91,12 +91,12 @@ TEST_P(gpu_small_sort_test, NoticesTheShapeOfItsInput) {
 }
 
 std::string name_of(const testing::TestParamInfo<gpu_small_sort>& info) {
-  constexpr const char* names[] = {"by_size", "block", "grid", "none"};
+  constexpr const char* names[] = {"by_size", "block", "grid", "count", "none"};
   return names[static_cast<std::size_t>(info.param)];
 }
 INSTANTIATE_TEST_SUITE_P(All, gpu_small_sort_test,
                          testing::Values(gpu_small_sort::by_size, gpu_small_sort::block, gpu_small_sort::grid,
-                                         gpu_small_sort::none),
+                                         gpu_small_sort::count, gpu_small_sort::none),
                          name_of);
 
 // ---- What the launchers are asked for
@@ -111,6 +111,7 @@ struct range_case {
   keys::bit_range bits;
   bool result_in_alternate = false;
   std::uint64_t spread = ~std::uint64_t{0};  ///< bits that keys may have
+  unsigned first[2] = {0, 0};                ///< of each array's elements: how many lie before its records
 };
 
 /// Sorts by a range of bits on the GPU and on the host; returns whether they agree byte for byte. Keys agree above the
@@ -141,27 +142,31 @@ bool agrees(const char* algorithm, const range_case& c, std::mt19937_64& random)
   std::iota(order.begin(), order.end(), 0U);
   std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return (encoded[i] & ~above) >> c.bits.begin; });
 
-  const gpu_memory memory[] = {take_gpu_memory(in.size()), take_gpu_memory(in.size()),
+  const std::uint64_t before[] = {c.first[0] * key_bytes, c.first[1] * key_bytes};
+  const gpu_memory memory[] = {take_gpu_memory(before[0] + in.size()), take_gpu_memory(before[1] + in.size()),
                                take_gpu_memory(values.size() + 16), take_gpu_memory(values.size() + 16),
                                take_gpu_memory(kernel_workspace::size_bytes)};
-  cudaMemcpy(memory[0].get(), in.data(), in.size(), cudaMemcpyHostToDevice);
+  void* const keys_of[] = {static_cast<std::byte*>(memory[0].get()) + before[0],
+                           static_cast<std::byte*>(memory[1].get()) + before[1]};
+  cudaMemcpy(keys_of[0], in.data(), in.size(), cudaMemcpyHostToDevice);
   cudaMemcpy(memory[2].get(), values.data(), values.size(), cudaMemcpyHostToDevice);
   launch_site site = make_launch_site(nullptr);
   site.memory = kernel_workspace::in(memory[4].get());
   const segment_sort segment{.shape = shape,
-                             .source = {memory[0].get(), memory[2].get()},
-                             .alternate = {memory[1].get(), memory[3].get()},
+                             .source = {keys_of[0], memory[2].get()},
+                             .alternate = {keys_of[1], memory[3].get()},
                              .count = c.n,
                              .bits = c.bits,
                              .result_in_alternate = c.result_in_alternate};
   const local_sort_algorithm& chosen = choose_local_sort(algorithm, shape, c.n, site.code);
   EXPECT_EQ(chosen.name, algorithm);
-  static_cast<void>(enqueue_segment(chosen, site, segment, nullptr, order_check::skipped));
+  const gpu_memory scratch = take_gpu_memory(chosen.scratch_bytes + 16);
+  static_cast<void>(enqueue_segment(chosen, site, segment, scratch.get(), order_check::skipped));
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   std::vector<std::byte> out(in.size());
   std::vector<std::byte> out_values(values.size());
   const unsigned side = c.result_in_alternate ? 1 : 0;
-  cudaMemcpy(out.data(), memory[side].get(), out.size(), cudaMemcpyDeviceToHost);
+  cudaMemcpy(out.data(), keys_of[side], out.size(), cudaMemcpyDeviceToHost);
   cudaMemcpy(out_values.data(), memory[2 + side].get(), out_values.size(), cudaMemcpyDeviceToHost);
   for (std::uint64_t i = 0; i < c.n; ++i) {
     if (std::memcmp(out.data() + i * key_bytes, in.data() + order[i] * key_bytes, key_bytes) != 0) return false;
@@ -199,6 +204,31 @@ TEST_F(gpu_small_sort_ranges_test, AreSortedAsTheHostSortsThem) {
           << c.bits.begin << " to " << c.bits.end << (c.descending ? ", descending" : "") << ", spread " << c.spread
           << ", round " << round << ", seed " << seed_for(17);
     }
+  }
+}
+
+/// Keys of one and two bytes, wherever they begin and end among the vectors of 16 bytes, and of few and many values.
+TEST_F(gpu_small_sort_ranges_test, NarrowKeysAreCounted) {
+  std::mt19937_64 random(seed_for(18));
+  constexpr key_type types[] = {key_type::u8,  key_type::i8,  key_type::u16,
+                                key_type::i16, key_type::f16, key_type::bf16};
+  constexpr std::uint64_t sizes[] = {100, 5'000, 70'000, 1'500'000};
+  for (unsigned round = 0; round < 120; ++round) {
+    range_case c;
+    c.type = types[random() % std::size(types)];
+    c.descending = random() % 2 == 0;
+    c.n = 2 + random() % sizes[round % 4];
+    for (unsigned& first : c.first) first = static_cast<unsigned>(random() % 17);
+    c.result_in_alternate = random() % 2 == 0;
+    const auto width = static_cast<unsigned>(8 * size_bytes(c.type));
+    c.bits.begin = random() % 4 == 0 ? static_cast<unsigned>(random() % width) : 0;
+    c.bits.end =
+        random() % 2 == 0 ? width : c.bits.begin + 1 + static_cast<unsigned>(random() % (width - c.bits.begin));
+    if (random() % 2 == 0) c.spread = random() & random();
+    ASSERT_TRUE(agrees("counting_sort", c, random))
+        << c.n << " " << name(c.type) << ", behind " << c.first[0] << " and " << c.first[1] << ", bits " << c.bits.begin
+        << " to " << c.bits.end << (c.descending ? ", descending" : "") << ", spread " << c.spread << ", round "
+        << round << ", seed " << seed_for(18);
   }
 }
 

@@ -2,11 +2,14 @@
 #include "memory/failing_memory.hpp"
 
 #include <dlfcn.h>
+#include <sys/prctl.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
+#include <string_view>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 #define SPANSORT_COUNTS_MEMORY 0
@@ -34,8 +37,15 @@ class exempt_scope {
   exempt_scope& operator=(const exempt_scope&) = delete;
 };
 
+/// A GPU's driver has threads of its own, and is of no more use to the process once it has run out of memory.
+bool is_of_a_driver() noexcept {
+  std::array<char, 16> name{};
+  ::prctl(PR_GET_NAME, name.data());
+  return std::string_view(name.data()).starts_with("cuda");
+}
+
 bool fails() noexcept {
-  if (num_allowed.load(std::memory_order_relaxed) < 0 || is_exempt) return false;
+  if (num_allowed.load(std::memory_order_relaxed) < 0 || is_exempt || is_of_a_driver()) return false;
   if (num_allowed.fetch_sub(1) > 0) return false;
   num_allowed.store(lasts.load() ? 0 : -1);
   is_any_failed.store(true);

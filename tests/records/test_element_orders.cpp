@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/host/scratch.hpp"
 #include "files/key_element_orders.hpp"
 #include "files/record_order.hpp"
 #include "keys/codec.hpp"
@@ -257,6 +258,17 @@ TEST(ElementOrder, SorterMemoryIsABound) {
       }
     }
   }
+}
+
+TEST(ElementOrder, ThreadsBelowACeilingLeaveHalfOfIt) {
+  constexpr std::uint64_t ceiling_bytes = std::uint64_t{33} << 20;
+  const unsigned num_threads = sorting::threads_below(ceiling_bytes, 16);
+  EXPECT_GE(num_threads, 2U);
+  EXPECT_LE(num_threads * device::host::worker_scratch::size_bytes, ceiling_bytes / 2);
+  EXPECT_GT((num_threads + 1) * device::host::worker_scratch::size_bytes, ceiling_bytes / 2);
+  EXPECT_EQ(sorting::threads_below(ceiling_bytes, 1), 1U);
+  EXPECT_EQ(sorting::threads_below(1, 16), 1U);
+  EXPECT_EQ(sorting::threads_below(std::uint64_t{1} << 40, 16), 16U);
 }
 
 TEST(ElementOrder, SorterMemoryIsABoundForEveryAlgorithm) {

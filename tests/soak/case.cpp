@@ -154,7 +154,8 @@ case_result run_watched_case(const settings& s, std::uint64_t number) {
   case_result result = run_case(s, number);
   resources before = begin;
   resources after = held_now(begin.threads);
-  constexpr int num_repeats = 5;
+  // Each of many threads may come to need memory that it keeps, in a run of its own.
+  const int num_repeats = 5 + static_cast<int>(std::thread::hardware_concurrency());
   for (int i = 0; i < num_repeats && result.failure.empty() && !growth(before, after).empty(); ++i) {
     before = after;
     result.failure = run_case(s, number).failure;

@@ -145,7 +145,7 @@ class supervisor {
     const std::optional<resources> begin = read_held(words);
     const std::optional<resources> end = read_held(words);
     if (!begin || !end) return;
-    fmt::print("held after the first cases: {}; at the end: {}\n", to_string(*begin), to_string(*end));
+    fmt::print("held after the first quarter: {}; at the end: {}\n", to_string(*begin), to_string(*end));
     const std::string grown = excess(*begin, *end);
     if (grown.empty()) return;
     counts_.count_failure();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 namespace spansort::soak {
 namespace {
@@ -40,7 +41,11 @@ int run_worker(const settings& s, const worker_share& share) {
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-  resources held = held_after_trim();
+  const auto is_beginning = [&](std::uint64_t number, std::uint64_t num_done) {
+    if (num_done <= num_first_cases) return true;
+    return seconds() < share.seconds / 4 && number - share.first < (share.end - share.first) / 4;
+  };
+  std::optional<resources> held;
   std::uint64_t num_done = 0;
   for (std::uint64_t number = share.first; number < share.end && seconds() < share.seconds; number += share.step) {
     std::printf("begin %llu\n", static_cast<unsigned long long>(number));
@@ -49,10 +54,10 @@ int run_worker(const settings& s, const worker_share& share) {
     if (!result.failure.empty()) tell_failure(number, result.failure);
     tell_outcomes(result);
     std::fflush(stdout);
-    if (++num_done <= num_first_cases) held = held_after_trim();
+    if (!held && !is_beginning(number, ++num_done)) held = held_after_trim();
   }
   std::fputs("held", stdout);
-  tell_held(held);
+  tell_held(held.value_or(held_after_trim()));
   tell_held(held_after_trim());
   std::fputs("\n", stdout);
   std::fflush(stdout);

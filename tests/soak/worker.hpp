@@ -4,7 +4,7 @@
 //   begin 17                 the case that runs from now on
 //   end sort:0 top_k:0       how its jobs ended
 //   failed 17 what is wrong
-//   held A B C D E F G H     allocations, descriptors, threads and bytes, after the first cases and at the end
+//   held A B C D E F G H     allocations, descriptors, threads and bytes, after the first quarter and at the end
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ struct worker_share {
   double seconds = 0;     ///< no case begins later
 };
 
-/// The bounds within which a worker comes back to what it held after its first cases: memory and threads that the
-/// library keeps for the next call (sort.hpp) are taken late by some of them.
+/// The bounds within which a worker comes back to what it held after the first quarter of its time or cases, and so many
+/// cases at least: memory and threads that the library keeps for the next call (sort.hpp), and kernels that a GPU's
+/// runtime loads when they are first used, are taken late by some of them.
 inline constexpr std::uint64_t num_first_cases = 300;
 inline constexpr resources allowed_growth{
     .allocations = 2000, .descriptors = 0, .threads = 24, .resident_bytes = std::int64_t{192} << 20};

@@ -191,8 +191,9 @@ void cuda_queue::bracket_now(const bracket_request& request) {
                           .alternate = {sample.spare, nullptr},
                           .count = num_sampled,
                           .bits = {0, request.codec.key_bits()}};
-  const local_sort_algorithm& algorithm = choose_local_sort("", sort.shape, sort.count, site.code);
-  SPANSORT_ASSERT(algorithm.scratch_bytes == 0);
+  const local_sort_algorithm& best = choose_local_sort("", sort.shape, sort.count, site.code);
+  // The queue's scratch is that of the local sort that its device prefers.
+  const local_sort_algorithm& algorithm = best.scratch_bytes == 0 ? best : onesweep_sort;
   enqueue_segment(algorithm, site, sort, nullptr, order_check::skipped);
   launch_pick_brackets<K>(site, request, sample);
   const std::uint64_t num_bytes = request.places.size() * sizeof(rank_bracket);

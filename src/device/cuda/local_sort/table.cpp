@@ -13,14 +13,15 @@
 
 namespace spansort::device::cuda {
 
-extern const local_sort_algorithm block_sort, grid_sort, cub_sort, published_onesweep, lsd_reduce_then_scan,
-    satish_radix, satish_merge, msd_hybrid;
+extern const local_sort_algorithm narrow_counting_sort, wide_counting_sort, block_sort, grid_sort, cub_sort,
+    published_onesweep, lsd_reduce_then_scan, satish_radix, satish_merge, msd_hybrid;
 
 namespace {
 
 /// The order is that of preference where nobody asks for one by name. A new algorithm is a file and its name in these
 /// lines.
-constexpr std::array<const local_sort_algorithm*, 4> table{&block_sort, &grid_sort, &onesweep_sort, &cub_sort};
+constexpr std::array<const local_sort_algorithm*, 6> table{
+    &narrow_counting_sort, &wide_counting_sort, &block_sort, &grid_sort, &onesweep_sort, &cub_sort};
 
 /// Those that callers may ask for by name. They sort every shape.
 constexpr std::array published{&published_onesweep, &lsd_reduce_then_scan, &satish_radix, &satish_merge, &msd_hybrid};
@@ -55,8 +56,13 @@ small_sort_request small_request_of(const segment_sort& segment) {
 }
 
 std::uint64_t local_sort_scratch_bytes(std::string_view preferred) {
-  const auto found = std::ranges::find(table, preferred, &local_sort_algorithm::name);
-  return found == table.end() ? 0 : (*found)->scratch_bytes;
+  std::uint64_t most_bytes = 0;
+  for (const local_sort_algorithm* const candidate : table) {
+    // Without a wish all are candidates up to the one that sorts whatever there is.
+    if (preferred.empty() || candidate->name == preferred) most_bytes = std::max(most_bytes, candidate->scratch_bytes);
+    if (preferred.empty() && candidate == &onesweep_sort) break;
+  }
+  return most_bytes;
 }
 
 const local_sort_algorithm* find_local_sort(std::string_view name) {
