@@ -127,6 +127,8 @@ int run_file_operation(const sort_arguments& arguments, const file_operation& op
 
 /// Adds flags of sort and argsort on one machine: of files larger than memory.
 void add_part_flags(CLI::App& command, sort_arguments& arguments);
+/// Reads --head; nothing where it is not given. Throws invalid_argument.
+[[nodiscard]] std::optional<std::uint64_t> parse_head(const std::string& text);
 
 /// plan_sort_file or plan_argsort_file.
 using plan_operation = spansort::file_plan (*)(const std::string& input, const std::string& output,

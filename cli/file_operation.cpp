@@ -26,11 +26,6 @@
 namespace cli {
 namespace {
 
-std::optional<std::uint64_t> parse_head(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  return parse_count("--head", text);
-}
-
 /// Returns the memory of the smallest device that `devices`, a device list, may mean.
 std::uint64_t device_memory_bytes(std::string_view devices) {
   std::uint64_t least_gpu = 0;

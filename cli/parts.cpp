@@ -56,6 +56,11 @@ void add_part_flags(CLI::App& command, sort_arguments& arguments) {
   command.add_flag("--dry-run", arguments.dry_run, "Print the plan: memory, runs, merges, bytes spilled; sort nothing");
 }
 
+std::optional<std::uint64_t> parse_head(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return parse_count("--head", text);
+}
+
 file_operation or_plan(const sort_arguments& arguments, file_operation operation, plan_operation plan) {
   if (!arguments.dry_run) return operation;
   return [plan](const std::string& input, const std::string& output, const spansort::file_options& file,

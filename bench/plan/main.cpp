@@ -242,7 +242,7 @@ std::vector<counts> traffic_of(const plan::sort_plan& made) {
 class planned_node {
  public:
   planned_node(const plan::parameters& p, unsigned node, std::uint64_t seed)
-      : node_(node), nodes_(p, seed), planner_(p, {node, 1}) {}
+      : node_(node), nodes_(p, seed), planner_(make_planner(p)) {}
 
   [[nodiscard]] json make_passes(plan::planner* whole) {
     json passes = json::array();
@@ -284,16 +284,21 @@ class planned_node {
   [[nodiscard]] double planner_ms() const { return planner_ms_; }
 
  private:
+  [[nodiscard]] plan::planner make_planner(const plan::parameters& p) {
+    std::optional<plan::planner> made;
+    time([&] { made.emplace(p, plan::rank_group{node_, 1}); });
+    return *std::move(made);
+  }
   void time(const std::function<void()>& f) {
     const double begin_ms = cpu_ms();
     f();
     planner_ms_ += cpu_ms() - begin_ms;
   }
 
+  double planner_ms_ = 0;
   unsigned node_;
   simulated_nodes nodes_;
   plan::planner planner_;
-  double planner_ms_ = 0;
 };
 
 json run_case(unsigned num_nodes, unsigned log2_part, const std::string& sizes, const settings& s) {

@@ -39,7 +39,6 @@ void refuse_local_flags(const sort_arguments& arguments) {
     bool is_given;
   };
   const local_flag flags[] = {{"--axis", !arguments.records.axis.empty()},
-                              {"--head", !arguments.head.empty()},
                               {"--device-memory", !arguments.device_memory.empty()},
                               {"--trace", !arguments.trace.empty()},
                               {"--summary", !arguments.summary.empty()},
@@ -155,6 +154,7 @@ std::vector<agreed_setting> settings_of(const cluster_sort_arguments& arguments,
           {"--key", fmt::format("{}", fmt::join(sort.records.keys, ","))},
           {"-r", yes_or_no(sort.descending)},
           {"-u", yes_or_no(sort.unique)},
+          {"--head", sort.head},
           {"--algorithm", sort.algorithm},
           {"--radix-bits", arguments.radix_bits},
           {"--verify", yes_or_no(sort.verify)},
@@ -176,6 +176,7 @@ cluster_request make_request(const std::shared_ptr<cluster_sort_arguments>& argu
                                     .records = parse_record_flags(sort.records, sort.type),
                                     .array = parse_array_flags(sort.records),
                                     .temporary_directories = sort.temporary_directories,
+                                    .head = parse_head(sort.head),
                                     .type = parse_type_flag(sort.type),
                                     .unique = sort.unique,
                                     .verify = sort.verify,
@@ -206,7 +207,7 @@ void describe_flags(CLI::App& command) {
           "$TMPDIR or /tmp");
   command.get_option("--report")
       ->description("Write phases, bytes, balance of node rank 0 as JSON; - is standard output");
-  for (const char* const name : {"--device-memory", "--axis", "--head", "--trace", "--progress", "--no-mpi"}) {
+  for (const char* const name : {"--device-memory", "--axis", "--trace", "--progress", "--no-mpi"}) {
     command.get_option(name)->group("");
   }
 }

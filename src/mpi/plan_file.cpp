@@ -12,6 +12,7 @@
 #include "base/shares.hpp"
 #include "base/threads.hpp"
 #include "files/external/spill_store.hpp"
+#include "mpi/external/cluster_sort_in_parts.hpp"
 #include "mpi/plan_parts.hpp"
 #include "mpi/shared_output.hpp"
 #include "mpi/sort_in_parts.hpp"
@@ -28,13 +29,14 @@ bool is_empty_file(const std::string& path) {
          std::ifstream(path).peek() == std::ifstream::traits_type::eof();
 }
 
-/// Returns what runs of `num_elements` take in temporary files: whole blocks.
-std::uint64_t bytes_of_runs(const external::spill_plan& spill, std::uint64_t num_elements) {
+/// Returns what runs of `num_elements` take in temporary files, of each no more than `head`: whole blocks.
+std::uint64_t bytes_of_runs(const external::spill_plan& spill, std::uint64_t num_elements, std::uint64_t head) {
   const std::uint64_t num_whole = num_elements / spill.chunk_elements;
   const std::uint64_t rest = num_elements % spill.chunk_elements;
-  const std::uint64_t num_blocks = num_whole * base::ceil_div(spill.chunk_elements, spill.block_elements) +
-                                   base::ceil_div(rest, spill.block_elements);
-  return num_blocks * spill.block_bytes;
+  const auto num_blocks = [&](std::uint64_t num_sorted) {
+    return base::ceil_div(std::min(num_sorted, head), spill.block_elements);
+  };
+  return (num_whole * num_blocks(spill.chunk_elements) + num_blocks(rest)) * spill.block_bytes;
 }
 
 }  // namespace
@@ -82,7 +84,11 @@ cluster_file_plan plan_sort_in_parts(session::state& session, const parts_reques
     const std::uint64_t ceiling_bytes = ceiling_of_parts(session);
     const external::spill_plan spill = plan_parts(session, request.input, *order, count, ceiling_bytes);
     const std::uint64_t width = order->element_bytes();
-    const std::uint64_t once_bytes = bytes_of_runs(spill, count);
+    const std::uint64_t once_bytes = bytes_of_runs(spill, count, head_of_runs(file));
+    // Those that are read back and sent: of a head, this node rank has a share.
+    const bool merges_all = file.unique || head_of_runs(file) >= plan.num_elements;
+    const std::uint64_t num_merged = merges_all ? num_spilled(spill, count, file)
+                                                : base::share_size(*file.head, num_ranks, session.group->node_rank());
     const std::uint64_t spilled_bytes = file.unique ? 2 * once_bytes : once_bytes;
     plan.here = {.num_elements = count,
                  .element_bytes = width,
@@ -93,16 +99,17 @@ cluster_file_plan plan_sort_in_parts(session::state& session, const parts_reques
                  .block_bytes = spill.block_bytes,
                  .spilled_bytes = spilled_bytes,
                  .temporary_bytes = spilled_bytes,
-                 .output_bytes = elements->output_bytes(plan.num_elements),
+                 .output_bytes = elements->output_bytes(std::min(plan.num_elements, file.head.value_or(no_head))),
                  .folders = file.temporary_directories.empty() ? external::default_temporary_folders()
                                                                : file.temporary_directories};
     // Asks for as much as the sort will, whose blocks are rounded up.
-    external::require_spill_space(plan.here.folders, (file.unique ? 2 : 1) * count * width, "", 0);
+    external::require_spill_space(plan.here.folders, (file.unique ? 2 : 1) * num_spilled(spill, count, file) * width,
+                                  "", 0);
     // Indices are made, not read. Records are read whole, though their keys alone go with the indices.
     const std::optional<key_type> type = elements->type();
     const std::uint64_t read_width = type ? size_bytes(*type) : elements->record_bytes();
-    plan.read_bytes = count * read_width + plan.here.spilled_bytes;
-    plan.sent_bytes = count * width / num_ranks * (num_ranks - 1);
+    plan.read_bytes = count * read_width + (merges_all ? spilled_bytes : num_merged * width);
+    plan.sent_bytes = num_merged * width / num_ranks * (num_ranks - 1);
   });
   session.require_same({{"number of elements", std::to_string(plan.num_elements)},
                         {"element bytes", std::to_string(plan.here.element_bytes)}});

@@ -93,6 +93,7 @@ class shared_files {
   /// `part`: this node rank's of the result, in native byte order, which may be swapped.
   std::uint64_t write(std::span<std::byte> part) {
     const auto begin = clock::now();
+    if (file_.head) part = part.first(num_of_head(part.size() / width()) * width());
     const std::uint64_t num_elements = write_shared_output(session_, to_, part);
     add_phase("write", begin, part.size());
     report_.finish();
@@ -110,12 +111,13 @@ class shared_files {
     const std::uint64_t element_bytes = key_bytes + (is_of_indices ? sizeof(std::uint64_t) : 0);
     files::key_layout output = to_.layout;
     if (is_of_indices) output.type = key_type::i64;
+    const std::uint64_t num_keys_out = std::min(num_keys_, file_.head.value_or(num_keys_));
     cluster_file_plan plan{.here = {.num_elements = count,
                                     .element_bytes = element_bytes,
                                     .ceiling_bytes = limit_bytes(),
                                     .memory_bytes = count * bytes_per_key(to_.layout.type),
                                     .chunk_elements = count,
-                                    .output_bytes = files::file_bytes(output, num_keys_)},
+                                    .output_bytes = files::file_bytes(output, num_keys_out)},
                            .num_elements = num_keys_,
                            .read_bytes = count * key_bytes,
                            .sent_bytes = count * element_bytes / num_ranks * (num_ranks - 1)};
@@ -129,6 +131,16 @@ class shared_files {
   [[nodiscard]] std::uint64_t num_keys_here() const {
     return base::share_size(num_keys_, session_.group->num_nodes(), session_.group->node_rank());
   }
+  [[nodiscard]] std::uint64_t width() const { return size_bytes(to_.layout.type); }
+
+  /// Collective. Returns how many of this node rank's elements are among the head of all.
+  [[nodiscard]] std::uint64_t num_of_head(std::uint64_t num_here) const {
+    const std::vector<std::uint64_t> counts = session_.group->all_gather({&num_here, 1});
+    std::uint64_t num_left = *file_.head;
+    for (unsigned r = 0; r < session_.group->node_rank(); ++r) num_left -= std::min(num_left, counts[r]);
+    return std::min(num_left, num_here);
+  }
+
   [[nodiscard]] bool has_room(key_type type) const {
     const std::uint64_t in_tests = session_.sort_settings.hooks.file_chunk_elements;
     if (in_tests != 0 && num_keys_here() > in_tests) return false;
@@ -166,7 +178,6 @@ void require_available(session::state& session, const file_options& file) {
   };
   const local_option options[] = {{"array", file.array.axis || file.array.flattens},
                                   {"values", file.values.has_value()},
-                                  {"head", file.head.has_value()},
                                   {"index_type", file.index_type != key_type::i64},
                                   {"on_sorted", static_cast<bool>(file.on_sorted)}};
   session.together("checking arguments", [&] {

@@ -80,8 +80,9 @@ class sort_of_parts {
                           .threads = threads(),
                           .sums_elements = request_.file.verify,
                           .drops_duplicates = request_.file.unique && !request_.file.verify,
+                          .head = head_of_runs(request_.file),
                           .limits = session_.limits()};
-    const std::uint64_t bytes = count() * order_->element_bytes();
+    const std::uint64_t bytes = num_spilled(options.plan, count(), request_.file) * order_->element_bytes();
     // The elements that are left of equal ones are spilled once more.
     external::require_spill_space(folders_, request_.file.unique ? 2 * bytes : bytes, "", 0);
     const auto together = [this](std::string_view phase, const std::function<void()>& f) {
@@ -91,20 +92,26 @@ class sort_of_parts {
     sort_ = std::make_unique<cluster_sort_in_parts>(*session_.group, together, *order_, std::move(options));
   }
 
+  [[nodiscard]] std::uint64_t head() const { return request_.file.head.value_or(no_head); }
+
   std::uint64_t write_all() {
     const std::uint64_t width = form_.element_bytes;
-    const std::uint64_t num_all = sort_->num_elements();
+    const std::uint64_t num_all = std::min(sort_->num_elements(), head());
+    const std::uint64_t first = std::min(sort_->first_of_part(), num_all);
+    std::uint64_t num_left = std::min(sort_->size_of_part(), num_all - first);
     part_checks checks(*order_, request_.file.verify);
     const std::string header = form_.header(num_all);
     shared_output_file output(session_, target_, header, header.size() + num_all * width, request_.file.sync,
                               request_.file.on_temporary);
-    session_.together("making the output", [&] { output.open_part(sort_->first_of_part() * width, true); });
+    session_.together("making the output", [&] { output.open_part(first * width, true); });
     in_phase("merge", count(), [&] {
       sort_->merge([&](std::byte* elements, std::uint64_t count) {
         corrupt(elements, count);
         checks.add(elements, count);
-        form_.convert(elements, count);
-        output.write({elements, count * width});
+        const std::uint64_t num_written = std::min(count, num_left);
+        form_.convert(elements, num_written);
+        output.write({elements, num_written * width});
+        num_left -= num_written;
       });
     });
     verify(checks);
@@ -143,13 +150,16 @@ class sort_of_parts {
       if (i < session_.group->node_rank()) num_before += counts[i];
       num_all += counts[i];
     }
+    num_all = std::min(num_all, head());
+    const std::uint64_t first = std::min(num_before, num_all);
+    const std::uint64_t num_copied = std::min(num_kept, num_all - first);
     const std::string header = form_.header(num_all);
     shared_output_file output(session_, target_, header, header.size() + num_all * width, request_.file.sync,
                               request_.file.on_temporary);
-    in_phase("copy", num_kept, [&] {
+    in_phase("copy", num_copied, [&] {
       session_.together("writing", [&] {
-        output.open_part(num_before * width, true);
-        if (!runs.empty()) copy(*runs.front(), drops_first, output);
+        output.open_part(first * width, true);
+        if (num_copied != 0) copy(*runs.front(), drops_first ? 1 : 0, num_copied, output);
         output.finish_part();
       });
     });
@@ -157,20 +167,20 @@ class sort_of_parts {
     return num_all;
   }
 
-  void copy(external::sorted_run& run, bool drops_first, shared_output_file& output) const {
+  void copy(external::sorted_run& run, std::uint64_t first, std::uint64_t count, shared_output_file& output) const {
     external::aligned_bytes buffer(plan_.batch_bytes);
     std::vector<std::byte> elements(buffer.bytes().size() / plan_.block_bytes * plan_.block_elements *
                                     order_->element_bytes());
-    const std::uint64_t num_blocks = base::ceil_div(run.num_elements(), plan_.block_elements);
+    const std::uint64_t num_blocks = base::ceil_div(first + count, plan_.block_elements);
     for (std::uint64_t block = 0; block < num_blocks;) {
       const std::uint64_t num = std::min(run.readable_blocks(block), num_blocks - block);
       const std::uint64_t begin = block * plan_.block_elements;
-      const std::uint64_t skipped = block == 0 && drops_first ? 1 : 0;
-      const std::uint64_t num_read = std::min(num * plan_.block_elements, run.num_elements() - begin);
+      const std::uint64_t num_skipped = block == 0 ? first : 0;
+      const std::uint64_t num_written = std::min(num * plan_.block_elements, first + count - begin) - num_skipped;
       run.read(block, num, elements.data(), buffer.bytes());
-      std::byte* const first = elements.data() + skipped * order_->element_bytes();
-      form_.convert(first, num_read - skipped);
-      output.write({first, (num_read - skipped) * form_.element_bytes});
+      std::byte* const written = elements.data() + num_skipped * order_->element_bytes();
+      form_.convert(written, num_written);
+      output.write({written, num_written * form_.element_bytes});
       block += num;
     }
   }
@@ -278,7 +288,19 @@ void require_same_request(session::state& session, const std::string& input, con
                         {"fields", text_of(file.array.fields)},
                         {"index_type", std::string(name(file.index_type))},
                         {"unique", file.unique ? "yes" : "no"},
+                        {"head", file.head ? std::to_string(*file.head) : "none"},
                         {"verify", file.verify ? "yes" : "no"}});
+}
+
+std::uint64_t head_of_runs(const file_options& file) noexcept {
+  return file.verify ? no_head : file.head.value_or(no_head);
+}
+
+std::uint64_t num_spilled(const external::spill_plan& spill, std::uint64_t num_elements,
+                          const file_options& file) noexcept {
+  const std::uint64_t head = head_of_runs(file);
+  return num_elements / spill.chunk_elements * std::min(spill.chunk_elements, head) +
+         std::min(num_elements % spill.chunk_elements, head);
 }
 
 file_result sort_in_parts(session::state& session, const parts_request& request) {

@@ -2,11 +2,13 @@
 // A file that the memory of all node ranks does not hold, sorted by all of them through temporary files.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "files/element_kind.hpp"
+#include "files/external/spill_plan.hpp"
 #include "mpi/session_state.hpp"
 #include "spansort/files.hpp"
 
@@ -25,6 +27,13 @@ struct parts_request {
 /// another.
 void require_same_request(session::state& session, const std::string& input, const std::string& output,
                           const file_options& file);
+
+/// Returns how many of a run's elements are wanted: all, or a head. Verification compares what all elements are.
+[[nodiscard]] std::uint64_t head_of_runs(const file_options& file) noexcept;
+
+/// Returns how many of `num_elements` are spilled, in runs as planned.
+[[nodiscard]] std::uint64_t num_spilled(const external::spill_plan& spill, std::uint64_t num_elements,
+                                        const file_options& file) noexcept;
 
 /// Collective. Opens the input, as a regular file of elements. Throws invalid_argument for a stream.
 [[nodiscard]] std::unique_ptr<files::element_kind> open_input_of_parts(const parts_request& request);

@@ -12,15 +12,16 @@ namespace spansort::plan {
 
 namespace {
 
-/// Position in the sorted whole at which each rank's part begins.
-std::vector<std::uint64_t> find_rank_begins(const parameters& params, const std::vector<bucket>& buckets) {
-  std::vector<std::uint64_t> ends(params.num_ranks + 1);  // ends[rank + 1]; shifted so that it becomes the begins
+/// Position in the sorted whole at which each rank's part begins, slack used. `part_bounds` are those without.
+std::vector<std::uint64_t> find_rank_begins(const std::vector<bucket>& buckets,
+                                            const std::vector<std::uint64_t>& part_bounds) {
+  std::vector<std::uint64_t> ends(part_bounds.size());  // ends[rank + 1]; shifted so that it becomes the begins
   for (const bucket& b : buckets) {
-    for (unsigned rank = b.first_rank; rank < b.last_rank; ++rank) ends[rank + 1] = target_begin(params, rank + 1);
+    for (unsigned rank = b.first_rank; rank < b.last_rank; ++rank) ends[rank + 1] = part_bounds[rank + 1];
     ends[b.last_rank + 1] = b.begin + b.count;
   }
   // A rank that got nothing ends where its predecessor does.
-  for (unsigned rank = 0; rank < params.num_ranks; ++rank) ends[rank + 1] = std::max(ends[rank + 1], ends[rank]);
+  for (std::size_t i = 1; i < ends.size(); ++i) ends[i] = std::max(ends[i], ends[i - 1]);
   return ends;
 }
 
@@ -165,7 +166,7 @@ sort_plan planner::finish() && {
 
 sort_plan planner::finish(std::span<const std::uint64_t> incoming_counts) && {
   SPANSORT_ASSERT(pending_.empty());
-  plan_.rank_begins = find_rank_begins(params_, buckets_);
+  plan_.rank_begins = find_rank_begins(buckets_, part_bounds_);
   plan_.transfers = list_transfers(incoming_counts);
   plan_.local_sorts = fuse_buckets(params_, buckets_of(own_), plan_.rank_begins, own_);
   return std::move(plan_);

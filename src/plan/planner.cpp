@@ -43,6 +43,14 @@ std::uint64_t largest_of(const parameters& p, const std::vector<std::uint64_t>& 
   return *std::max_element(counts.begin(), counts.end());
 }
 
+/// Returns where each rank's part begins, and the end of all, from one sum over the ranks: one for each rank would grow
+/// with their square.
+std::vector<std::uint64_t> bounds_of_parts(const parameters& p) {
+  std::vector<std::uint64_t> bounds{0};
+  for (unsigned rank = 0; rank < p.num_ranks; ++rank) bounds.push_back(bounds.back() + target_count(p, rank));
+  return bounds;
+}
+
 /// One count a rank, summing to num_keys without a wrap; or none.
 bool are_sizes(const std::vector<std::uint64_t>& counts, const parameters& p) {
   if (counts.empty()) return true;
@@ -150,7 +158,7 @@ planner::planner(const parameters& params, rank_group own) : params_(params), ow
   SPANSORT_ASSERT(own_.count >= 1 && own_.first < params_.num_ranks && own_.count <= params_.num_ranks - own_.first);
   plan_.params = params_;
   plan_.ranks = own_;
-  for (unsigned rank = 0; rank <= params_.num_ranks; ++rank) part_bounds_.push_back(target_begin(params_, rank));
+  part_bounds_ = bounds_of_parts(params_);
   if (params_.num_keys == 0) return;
 
   bucket root;

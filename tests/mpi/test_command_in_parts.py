@@ -96,6 +96,26 @@ class SameBytes(ClusterTest):
         self.run_ok(*sort, "2000,16,2", ":", *sort, "150,7,2", ":", *sort, "60,4,2", num_ranks=1)
         self.assertEqual(self.read("y.npy"), self.read("z.npy"))
 
+    def test_head(self):
+        num_keys = 4_009
+        source = self.save("x.npy", (self.keys("u32", num_keys) % 1_500).astype("<i4"))
+        records = ["--record", "4", "--key", "1:3"]
+        raw = self.write("x.bin", self.rng.integers(0, 3, (num_keys, 4), "u1").tobytes())
+        ways = [([], WORLD), (["-u"], WORLD), ([], ()), (["-r", "--verify"], WORLD), ([], NARROW),
+                (["-u", "--verify"], ()), ([], WORLD), (["-u"], ())]
+        # Nothing, within a block and a run, where the part of a node rank ends, all and more.
+        for number, count in enumerate((17, 0, 1, 699, 1_337, 2_672, num_keys, 10**6)):
+            flags, world = ways[number]
+            with self.subTest(count=count, flags=flags, world=world):
+                head = ["--head", str(count)]
+                local = [*head, *(flag for flag in flags if flag != "--verify")]
+                self.check("sort", source, *head, *flags, local=local, num_ranks=2 + number % 3, world=world)
+        for count, world in (("40", WORLD), ("3000", ())):
+            self.check("argsort", source, "--head", count, local=["--head", count], world=world)
+        form = [*records, "--head", "900"]
+        self.check("sort", raw, *form, local=form, name="y.bin", world=WORLD)
+        self.check("sort", raw, *form[:-1], "20", "-u", local=[*form[:-1], "20", "-u"], name="y.bin", world=WORLD)
+
     def test_files(self):
         keys = self.keys("u32", 5_003)
         raw = self.write("x.raw", keys.tobytes())
@@ -160,6 +180,26 @@ class Plan(ClusterTest):
                 self.assertTrue(plan["sent"].startswith(f"{self.text(6_000 * width * 2 / 3)} "), plan["sent"])
                 self.assertTrue(plan["output"].endswith(f"y.bin, up to {self.text(6_000 * out_width)}"), plan["output"])
 
+    def test_of_a_head(self):
+        count, num_keys = 300, 6_000
+        sort = ["sort", "--mpi", self.save("x.npy", self.keys("u64", num_keys)), "-o", self.path("y.npy"), "--head",
+                str(count), "-T", self.folder]
+        plan = self.lines(self.run_ok(*sort, "--dry-run", *WORLD))
+        self.run_ok(*sort, "--report", self.path("r.json"), *WORLD)
+        report = json.loads(self.read("r.json"))
+        spilled = report["spilled_bytes"]  # of node rank 0: a head of each run
+        self.assertRegex(plan["spill"], f"^{self.text(3 * spilled)} written and read back, {self.text(spilled)} by ")
+        self.assertTrue(plan["sent"].startswith(f"{self.text(count * 8 * 2 / 3)} "), plan["sent"])
+        self.assertLess(report["exchanged_bytes"], count * 8)
+        size = os.path.getsize(self.path("y.npy"))
+        self.assertEqual(size, 128 + count * 8)
+        self.assertTrue(plan["output"].endswith(f"y.npy, up to {self.text(size)}"), plan["output"])
+        without = self.lines(self.run_ok(*sort[:-4], *sort[-2:], "--dry-run", *WORLD))
+        self.assertEqual(without["runs"], plan["runs"])
+        self.assertNotEqual(without["spill"], plan["spill"])
+        in_memory = self.lines(self.run_ok(*sort, "--dry-run"))
+        self.assertEqual(in_memory["output"], plan["output"])
+
     def test_of_what_fits(self):
         count, header = 3_000, 128
         argsort = ["argsort", "--mpi", self.save("x.npy", self.keys("u32", count)), "-o", self.path("y.npy")]
@@ -212,7 +252,9 @@ class Refused(ClusterTest):
 
     def test_usage(self):
         sort = ["sort", "--mpi", self.save("small.npy", self.keys("u32", 100)), "-o", self.output]
-        self.refused(2, ["--head", "not available over MPI"], *sort, "--head", "3")
+        self.refused(2, ["--head"], *sort, "--head", "-3")
+        self.refused(2, ["node rank 1 has --head 4 where node rank 0 has --head 3"], *sort, "--head", "3", ":", *sort,
+                     "--head", "4", num_ranks=1)
         self.refused(2, ["--axis", "not available over MPI"], *sort, "--axis", "0")
 
     def test_memory_that_is_too_little(self):

@@ -3,6 +3,7 @@
 // outliers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <functional>
@@ -85,12 +86,23 @@ TEST(session_files, VerifiedResultsSaySo) {
   }
 }
 
+TEST(session_files, HeadEndsTheResult) {
+  for (const file_call call : file_calls) {
+    for (const std::uint64_t head : {0U, 7U, 1000U, 5000U}) {
+      const shared_file file(1000);
+      mpi::session all(MPI_COMM_WORLD);
+      const file_result result = (all.*call)(file.path, file.path, {.head = head});
+      EXPECT_EQ(result.num_keys_in, 1000U);
+      EXPECT_EQ(result.num_keys_out, std::min<std::uint64_t>(head, 1000));
+    }
+  }
+}
+
 TEST(session_files, WhatOneMachineAloneDoesIsRefused) {
   const shared_file file(10);
   mpi::session all(MPI_COMM_WORLD);
-  const std::array<file_options, 5> refused{file_options{.array = {.axis = 0}},
+  const std::array<file_options, 4> refused{file_options{.array = {.axis = 0}},
                                             {.array = {.flattens = true}},
-                                            {.head = 3},
                                             {.index_type = key_type::u32},
                                             {.on_sorted = [](const_key_span) {}}};
   for (const file_call call : file_calls) {

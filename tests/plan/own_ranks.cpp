@@ -31,15 +31,32 @@ std::vector<rank_group> random_groups(generator& random, unsigned num_ranks) {
   return groups;
 }
 
-pass_histograms random_histograms(generator& random, const std::vector<refinement>& pending) {
+/// Returns the counts by digit value of so many keys.
+using histogram_of = std::function<counts(std::uint64_t num_keys, std::uint64_t num_buckets)>;
+
+pass_histograms make_histograms(const histogram_of& make, const std::vector<refinement>& pending) {
   pass_histograms histograms;
   for (const refinement& r : pending) {
     auto& of_refinement = histograms.emplace_back();
-    for (const slice& part : r.slices) {
-      of_refinement.push_back(random_histogram(random, part.count, r.digit.num_buckets()));
-    }
+    for (const slice& part : r.slices) of_refinement.push_back(make(part.count, r.digit.num_buckets()));
   }
   return histograms;
+}
+
+histogram_of random_ones(generator& random) {
+  return [&random](std::uint64_t num_keys, std::uint64_t num_buckets) {
+    return random_histogram(random, num_keys, num_buckets);
+  };
+}
+
+/// Returns that of keys which are equal but for a few of each slice, which have the greatest digit.
+histogram_of almost_equal_ones(std::uint64_t num_others) {
+  return [num_others](std::uint64_t num_keys, std::uint64_t num_buckets) {
+    counts histogram(num_buckets);
+    histogram[num_buckets - 1] = std::min(num_keys, num_others);
+    histogram[num_buckets / 2] += num_keys - std::min(num_keys, num_others);
+    return histogram;
+  };
 }
 
 /// Plans of the same counts: that of all ranks, and those of groups of ranks.
@@ -49,9 +66,9 @@ class planners {
     for (const rank_group& group : groups_) own_.emplace_back(params, group);
   }
 
-  void add_passes(generator& random) {
+  void add_passes(const histogram_of& make) {
     while (!whole_.pending().empty()) {
-      add_pass(random_histograms(random, whole_.pending()));
+      add_pass(make_histograms(make, whole_.pending()));
       if (testing::Test::HasFatalFailure()) return;
     }
   }
@@ -146,6 +163,20 @@ void expect_part_of(const sort_plan& own, const sort_plan& whole) {
   ASSERT_EQ(own.local_sorts, local_sorts_of(whole, own.ranks));
 }
 
+void expect_parts_of_the_whole(const parameters& p, const std::vector<rank_group>& groups, const histogram_of& make) {
+  planners made(p, groups);
+  ASSERT_NO_FATAL_FAILURE(made.add_passes(make));
+  const sort_plan whole = made.finish_whole();
+  ASSERT_NO_THROW(verify(whole));
+  for (const sort_plan& own : made.finish_own()) ASSERT_NO_FATAL_FAILURE(expect_part_of(own, whole));
+}
+
+std::vector<rank_group> single_ranks(unsigned num_ranks) {
+  std::vector<rank_group> groups;
+  for (unsigned rank = 0; rank < num_ranks; ++rank) groups.push_back({rank, 1});
+  return groups;
+}
+
 TEST(PlanOfOwnRanks, IsThePartOfTheWholePlan) {
   for_each_seed(3000, [](generator& random) {
     parameters p = random_parameters(random, pick(random, 0, 1) == 0 ? 5000 : std::uint64_t{1} << 45);
@@ -153,12 +184,37 @@ TEST(PlanOfOwnRanks, IsThePartOfTheWholePlan) {
     if (p.radix_bits > 8) p.key_bits = std::min(p.key_bits, 32U);  // keeps the number of buckets small
     give_random_sizes(random, p);
     if (pick(random, 0, 2) == 0) p.refine_keys = pick(random, 1, p.num_keys / 2 + 1);
-    planners made(p, random_groups(random, p.num_ranks));
-    ASSERT_NO_FATAL_FAILURE(made.add_passes(random));
-    const sort_plan whole = made.finish_whole();
-    ASSERT_NO_THROW(verify(whole));
-    for (const sort_plan& own : made.finish_own()) ASSERT_NO_FATAL_FAILURE(expect_part_of(own, whole));
+    expect_parts_of_the_whole(p, random_groups(random, p.num_ranks), random_ones(random));
   });
+}
+
+TEST(PlanOfOwnRanks, IsThePartOfThatOfManyRanks) {
+  for_each_seed(20, [](generator& random) {
+    parameters p = random_parameters(random, std::uint64_t{1} << 45);
+    p.num_ranks = static_cast<unsigned>(pick(random, 17, 200));
+    p.radix_bits = static_cast<unsigned>(pick(random, 1, 4));
+    p.key_bits = std::min(p.key_bits, 16U);
+    give_random_sizes(random, p);
+    expect_parts_of_the_whole(p, single_ranks(p.num_ranks), random_ones(random));
+  });
+}
+
+TEST(PlanOfOwnRanks, IsThePartOfThatOfEqualKeys) {
+  for (const unsigned num_ranks : {1U, 2U, 7U, 64U, 300U}) {
+    for (const std::uint64_t num_others : {0U, 1U, 3U}) {
+      SCOPED_TRACE(testing::Message() << num_ranks << " ranks, " << num_others << " other keys in each digit");
+      parameters p;
+      p.num_ranks = num_ranks;
+      p.key_bits = 12;
+      p.radix_bits = 4;
+      for (unsigned rank = 0; rank < num_ranks; ++rank) {  // every third is empty
+        p.source_counts.push_back(rank % 3 == 1 ? 0 : 100 + rank);
+        p.num_keys += p.source_counts.back();
+      }
+      p.target_counts.assign(p.source_counts.rbegin(), p.source_counts.rend());
+      expect_parts_of_the_whole(p, single_ranks(num_ranks), almost_equal_ones(num_others));
+    }
+  }
 }
 
 TEST(PlanOfOwnRanks, HoldsNothingOfOtherRanks) {
@@ -168,10 +224,8 @@ TEST(PlanOfOwnRanks, HoldsNothingOfOtherRanks) {
   p.num_ranks = 64;
   p.radix_bits = 4;
   p.epsilon = 0;
-  std::vector<rank_group> groups;
-  for (unsigned rank = 0; rank < p.num_ranks; ++rank) groups.push_back({rank, 1});
-  planners made(p, groups);
-  made.add_passes(random);
+  planners made(p, single_ranks(p.num_ranks));
+  made.add_passes(random_ones(random));
   const std::size_t num_transfers = made.finish_whole().transfers.size();
   for (const sort_plan& own : made.finish_own()) {
     for (const pass_view& view : own.passes) EXPECT_TRUE(view.buckets.empty());

@@ -24,20 +24,13 @@ import tempfile
 import time
 
 import commands
+import network
 
 LONGEST_S = 120
 MOST_GROWTH = 1 << 20
 NUM_RANKS = 3
 HERE = pathlib.Path(__file__).resolve()
-NAMES = [f"spansort-{os.getpid()}-{side}" for side in "ab"]
-ADDRESSES = ["10.254.77.1", "10.254.77.2"]
 HEARTBEATS = b"\2\0\0\0\0" * 20000
-# A launcher for mpirun: it is given a host and a command, and has each host be a namespace.
-AGENT = """#!/bin/sh
-while [ "${1#-}" != "$1" ]; do shift; done
-host=$1; shift
-exec ip netns exec "$host" unshare --uts sh -c "hostname $host; $*"
-"""
 
 
 # ---- strangers
@@ -136,53 +129,31 @@ def be_stranger(kind, folder, address):
 
 # ---- jobs
 
-class Networks:
-    """Two network namespaces with a virtual interface between them."""
-
-    def __init__(self):
-        self.is_there = False
-        try:
-            for name in NAMES:
-                self.ip("netns", "add", name)
-            self.ip("link", "add", "side-a", "netns", NAMES[0], "type", "veth", "peer", "name", "side-b", "netns",
-                    NAMES[1])
-            for name, device, address in zip(NAMES, ("side-a", "side-b"), ADDRESSES):
-                self.ip("-n", name, "address", "add", address + "/24", "dev", device)
-                for each in (device, "lo"):
-                    self.ip("-n", name, "link", "set", each, "up")
-            self.is_there = True
-        except (OSError, subprocess.CalledProcessError) as failure:
-            print(f"on the loopback alone, for there is no virtual interface: {failure}", flush=True)
-
-    @staticmethod
-    def ip(*words):
-        subprocess.run(["ip", *words], check=True, stderr=subprocess.DEVNULL)
-
-    def close(self):
-        for name in NAMES:
-            subprocess.run(["ip", "netns", "delete", name], check=False, stderr=subprocess.DEVNULL)
+def make_hosts():
+    """Two of them, or None where this process cannot."""
+    try:
+        return network.Hosts(2)
+    except (OSError, subprocess.CalledProcessError) as failure:
+        print(f"on the loopback alone, for there is no virtual interface: {failure}", flush=True)
+        return None
 
 
-def launch(folder, is_on_network, late_ms):
-    """mpirun with what has it run on one host, or on two."""
+def launch(folder, hosts, late_ms):
+    """mpirun with what has it run on this host, or on two."""
     ours = ["-x", f"LD_PRELOAD={folder.parent / 'late_meeting.so'}", "-x", f"SPANSORT_MEETING={folder}",
             "-x", f"SPANSORT_MEETING_MS={late_ms}"]
     if "SPANSORT_MEETING_GROWS" in os.environ:
         ours += ["-x", "SPANSORT_MEETING_GROWS"]
-    if not is_on_network:
+    if hosts is None:
         return ["mpirun", "--oversubscribe", "-n", str(NUM_RANKS), *ours]
-    network = ADDRESSES[0] + "/24"
-    return ["ip", "netns", "exec", NAMES[0], "unshare", "--uts", "sh", "-c", f"hostname {NAMES[0]}; exec \"$@\"", "sh",
-            "mpirun", "--mca", "plm_rsh_agent", str(folder.parent / "agent"), "--mca", "oob_tcp_if_include", network,
-            "--mca", "btl_tcp_if_include", network, "--mca", "btl", "self,vader,tcp", "--host",
-            f"{NAMES[0]}:1,{NAMES[1]}:{NUM_RANKS - 1}", "-n", str(NUM_RANKS), *ours]
+    return [*hosts.mpirun(folder.parent, [1, NUM_RANKS - 1]), *ours]
 
 
-def start_strangers(folder, is_on_network, each):
+def start_strangers(folder, hosts, each):
     """Processes, `each` of every kind."""
     places = [([], "127.0.0.1")]
-    if is_on_network:
-        places = [(["ip", "netns", "exec", NAMES[1]], ADDRESSES[0]), (["ip", "netns", "exec", NAMES[0]], "127.0.0.1")]
+    if hosts is not None:
+        places = [(hosts.inside(1), hosts.addresses[0]), (hosts.inside(0), "127.0.0.1")]
     started = []
     for number, kind in enumerate(each * KINDS):
         prefix, address = places[number // 3 % len(places)]
@@ -191,15 +162,15 @@ def start_strangers(folder, is_on_network, each):
     return started
 
 
-def run_job(world, folder, is_on_network, each, late_ms):
-    """Returns what is wrong, "" for nothing, and counts."""
+def run_job(world, folder, hosts, each, late_ms):
+    """Returns what is wrong, "" for nothing, and counts. `hosts`: None for the loopback."""
     folder.mkdir()
     kind = commands.Kind("over MPI", ["sort", "--mpi", *commands.KEYS])
     world.prepare(kind)
     environment = {name: text for name, text in commands.ENVIRONMENT.items()
-                   if not (is_on_network and name.startswith("OMPI_MCA_btl"))}
-    strangers = start_strangers(folder, is_on_network, each)
-    job = subprocess.Popen([*launch(folder, is_on_network, late_ms), commands.BIN, *kind.verb, world.kept("keys"), "-o",
+                   if hosts is None or not name.startswith("OMPI_MCA_btl")}
+    strangers = start_strangers(folder, hosts, each)
+    job = subprocess.Popen([*launch(folder, hosts, late_ms), commands.BIN, *kind.verb, world.kept("keys"), "-o",
                             world.target], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                            stderr=subprocess.PIPE, start_new_session=True)
     try:
@@ -231,7 +202,7 @@ def run_job(world, folder, is_on_network, each, late_ms):
 
 def strangers(arguments):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="spansort-strangers-"))
-    networks = Networks()
+    hosts = make_hosts()
     sums = {False: {"jobs": 0, "calls": 0, "bytes": 0, "replays": 0, "grown": 0, "open_ms": 0}}
     sums[True] = dict(sums[False])
     num_failed = 0
@@ -240,11 +211,10 @@ def strangers(arguments):
         world.expected(commands.Kind("expected", ["sort"]))
         subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o", folder / "late_meeting.so",
                         HERE.with_name("late_meeting.c"), "-ldl"], check=True)
-        (folder / "agent").write_text(AGENT)
-        (folder / "agent").chmod(0o755)
         for number in range(arguments.count):
-            is_on_network = networks.is_there and number % 2 == 1
-            wrong, counts = run_job(world, folder / "job", is_on_network, arguments.each, arguments.late_ms)
+            is_on_network = hosts is not None and number % 2 == 1
+            wrong, counts = run_job(world, folder / "job", hosts if is_on_network else None, arguments.each,
+                                    arguments.late_ms)
             where = "over a virtual interface" if is_on_network else "on the loopback"
             if wrong:
                 num_failed += 1
@@ -257,7 +227,8 @@ def strangers(arguments):
             shutil.rmtree(folder / "before", ignore_errors=True)
             (folder / "job").rename(folder / "before")
     finally:
-        networks.close()
+        if hosts is not None:
+            hosts.close()
         shutil.rmtree(folder, ignore_errors=True)
     for is_on_network, sum_ in sums.items():
         if sum_["jobs"]:

@@ -43,6 +43,7 @@ void cluster_sort_in_parts::make_runs(external::element_source& source) {
       group_.check();
       order_.sort(c.bytes.data(), c.count);
       if (options_.drops_duplicates) c.count = order_.remove_duplicates(nullptr, c.bytes.data(), c.count);
+      c.count = std::min(c.count, options_.head);
     };
     const auto drain = [&](external::element_chunk& c) {
       writer.append(c.bytes.data(), c.count);
@@ -63,6 +64,9 @@ void cluster_sort_in_parts::learn_sizes() {
   const std::vector<std::uint64_t> all = group_.all_gather(mine);
   num_elements_ = 0;
   for (std::size_t i = 0; i < all.size(); i += 2) num_elements_ += all[i];
+  // Elements of several runs may be equal: how many it takes for a head of different ones is not known.
+  merges_all_ = options_.drops_duplicates || num_elements_ <= options_.head;
+  if (!merges_all_) num_elements_ = options_.head;
   const unsigned num_nodes = group_.num_nodes();
   part_begins_.clear();
   num_rounds_ = 0;
@@ -82,10 +86,11 @@ run_cut cluster_sort_in_parts::everything() const {
 /// Returns where the part of each node rank begins, and the end of all.
 std::vector<run_cut> cluster_sort_in_parts::cuts_at_begin(run_cutter& cutter) const {
   const cut_bounds unknown{run_cut(runs_.size()), everything()};
-  const std::span<const std::uint64_t> between = std::span(part_begins_).subspan(1, part_begins_.size() - 2);
-  std::vector<run_cut> cuts = cutter.find(between, std::vector<cut_bounds>(between.size(), unknown));
+  const std::size_t num_unknown = part_begins_.size() - (merges_all_ ? 2 : 1);
+  const std::span<const std::uint64_t> sought = std::span(part_begins_).subspan(1, num_unknown);
+  std::vector<run_cut> cuts = cutter.find(sought, std::vector<cut_bounds>(sought.size(), unknown));
   cuts.insert(cuts.begin(), unknown.low);
-  cuts.push_back(unknown.high);
+  if (merges_all_) cuts.push_back(unknown.high);
   return cuts;
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,18 @@
 
 namespace spansort::mpi {
 
+/// The head of a sort whose whole result is wanted.
+inline constexpr std::uint64_t no_head = std::numeric_limits<std::uint64_t>::max();
+
 struct parts_options {
   external::spill_plan plan;         ///< may differ from node rank to node rank, as may the next two
   std::vector<std::string> folders;  ///< for temporary files
   unsigned threads = 0;              ///< that sort and verify
   bool sums_elements = false;        ///< the checksum of the input is wanted
   bool drops_duplicates = false;     ///< of elements that are equal in a run, the first alone is spilled
+  /// Only so many of the sorted whole are wanted, from its begin on. Of a run, no more are spilled, and no more are
+  /// merged, unless duplicates are still to be dropped then.
+  std::uint64_t head = no_head;
   transport::exchange_limits limits;
 };
 
@@ -54,7 +61,7 @@ class cluster_sort_in_parts {
   /// throw, cluster_failure on the others.
   void make_runs(external::element_source& source);
 
-  /// Elements that have been spilled by all.
+  /// Elements that will be merged: those that have been spilled by all, or the head of them.
   [[nodiscard]] std::uint64_t num_elements() const noexcept { return num_elements_; }
   /// Returns which of them, in sorted order, this node rank gets: parts are equal.
   [[nodiscard]] std::uint64_t first_of_part() const noexcept { return part_begins_[group_.node_rank()]; }
@@ -83,6 +90,7 @@ class cluster_sort_in_parts {
   std::vector<external::element_chunk> chunks_;
   external::run_list runs_;
   std::uint64_t num_elements_ = 0;
+  bool merges_all_ = true;  ///< that have been spilled
   std::uint64_t num_rounds_ = 0;
   std::vector<std::uint64_t> part_begins_;  ///< by node rank, and the end
   parts_result result_;
