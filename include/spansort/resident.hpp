@@ -75,11 +75,13 @@ class resident_sorter {
   /// Writes the stable order of all keys. `indices` are as many arrays as shards: array i lies in the memory of device
   /// i, and has room for as many indices of 4 or 8 bytes as shard i has keys. Afterwards the arrays, one after the
   /// other, name the keys' places among the keys of all shards, which count from 0 in shard 0. Keys are not changed.
-  /// Blocks. Workspace: for n keys of k bytes with indices of v bytes n * (2 * k + v) on their devices, and 34 MiB a
-  /// GPU; on one GPU without report, progress and limits on memory what enqueue.hpp states, and for keys of 8 bytes,
-  /// from 512 MiB on with their indices, 1.5 bytes a record besides where there is room. Limits on memory count the copy
-  /// of the keys. Throws invalid_argument, out_of_memory, device_error and cancelled; the contents of the indices are
-  /// then unspecified.
+  /// Blocks.
+  /// Workspace: for n keys of k bytes with indices of v bytes n * (2 * k + v) on their devices, and 34 MiB a GPU; on
+  /// one GPU without report, progress and limits on memory what enqueue.hpp states, and for keys of 8 bytes, from
+  /// 512 MiB on with their indices, 1.5 bytes a record besides where there is room. Limits on memory count the copy of
+  /// the keys.
+  /// Throws invalid_argument, out_of_memory, device_error and cancelled; the contents of the indices are then
+  /// unspecified.
   void argsort(const_sharded_keys keys, std::span<void* const> indices, std::uint64_t index_bytes,
                direction d = direction::ascending);
   /// Returns whether all keys are in order, shard after shard: in value order, -0.0 equal to +0.0, NaN keys last and
