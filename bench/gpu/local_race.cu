@@ -124,11 +124,15 @@ std::vector<double> run_enqueued(const race_track<K, V>& track, spansort::key_ty
   }
 }
 
-template <class K, class V>
-std::vector<double> run_called(const race_track<K, V>& track, spansort::key_type type, const record_array& work) {
+spansort::resident_sorter sorter_of_current_device() {
   int ordinal = 0;
   cuda::check(cudaGetDevice(&ordinal), "cudaGetDevice");
-  spansort::resident_sorter sorter({.devices = spansort::device_list::gpus({ordinal})});
+  return spansort::resident_sorter({.devices = spansort::device_list::gpus({ordinal})});
+}
+
+template <class K, class V>
+std::vector<double> run_called(const race_track<K, V>& track, spansort::key_type type, const record_array& work) {
+  spansort::resident_sorter sorter = sorter_of_current_device();
   return track.time(work, [&] {
     spansort::shard shard{
         .keys = work.keys.get(), .values = work.values.get(), .num_keys = track.num_keys(), .stream = track.stream()};
@@ -145,15 +149,33 @@ std::vector<double> run_ours(const race_track<K, V>& track, spansort::key_type t
   return track.door() == race_door::enqueued ? run_enqueued(track, type, work) : run_called(track, type, work);
 }
 
-/// Leaves the indices in `work`.
 template <class K>
-std::vector<double> run_our_argsort(const race_track<K, std::uint32_t>& track, spansort::key_type type,
-                                    const record_array& work) {
+std::vector<double> run_enqueued_argsort(const race_track<K, std::uint32_t>& track, spansort::key_type type,
+                                         const record_array& work) {
   constexpr std::uint64_t index_bytes = sizeof(std::uint32_t);
   const workspace taken(spansort::enqueue_argsort_bytes(type, track.num_keys(), index_bytes));
   const spansort::const_key_span keys{type, track.input(), track.num_keys()};
   return track.time(
       work, [&] { spansort::enqueue_argsort(keys, work.values.get(), index_bytes, taken.given, track.stream()); });
+}
+
+template <class K>
+std::vector<double> run_called_argsort(const race_track<K, std::uint32_t>& track, spansort::key_type type,
+                                       const record_array& work) {
+  spansort::resident_sorter sorter = sorter_of_current_device();
+  // A shard has one pointer for keys that are written and for keys that are only read, as here.
+  const spansort::shard shard{
+      .keys = const_cast<void*>(track.input()), .num_keys = track.num_keys(), .stream = track.stream()};
+  void* const indices = work.values.get();
+  return track.time(work, [&] { sorter.argsort({type, std::span(&shard, 1)}, {&indices, 1}, sizeof(std::uint32_t)); });
+}
+
+/// Leaves the indices in `work`.
+template <class K>
+std::vector<double> run_our_argsort(const race_track<K, std::uint32_t>& track, spansort::key_type type,
+                                    const record_array& work) {
+  return track.door() == race_door::enqueued ? run_enqueued_argsort(track, type, work)
+                                             : run_called_argsort(track, type, work);
 }
 
 /// CUB has no argsort: its users write the positions and sort pairs, from and to arrays of their own. Leaves the

@@ -13,7 +13,7 @@ namespace bench {
 /// The side that races CUB.
 enum class race_door : std::uint8_t {
   enqueued,  ///< enqueue_sort() and its kin, between CUDA events; CUB likewise
-  call       ///< resident_sorter, or for argsorts the enqueueing call and a wait, by the host's clock; CUB with a wait
+  call       ///< resident_sorter, which blocks, by the host's clock; CUB with a wait
 };
 
 struct race_request {

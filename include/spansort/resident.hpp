@@ -72,6 +72,18 @@ class resident_sorter {
   /// Sorts pairs as sort() sorts keys, stable, with values of 4, 8 or 16 bytes.
   void sort_pairs(sharded_keys keys, std::uint64_t value_bytes, direction d = direction::ascending,
                   shard_sizes sizes = shard_sizes::as_given);
+  /// Writes the stable order of all keys. `indices` are as many arrays as shards: array i lies in the memory of device
+  /// i, and has room for as many indices of 4 or 8 bytes as shard i has keys. Afterwards the arrays, one after the
+  /// other, name the keys' places among the keys of all shards, which count from 0 in shard 0. Keys are not changed.
+  /// Blocks.
+  /// Workspace: for n keys of k bytes with indices of v bytes n * (2 * k + v) on their devices, and 34 MiB a GPU; on
+  /// one GPU without report, progress and limits on memory what enqueue.hpp states, and for keys of 8 bytes, from
+  /// 512 MiB on with their indices, 1.5 bytes a record besides where there is room. Limits on memory count the copy of
+  /// the keys.
+  /// Throws invalid_argument, out_of_memory, device_error and cancelled; the contents of the indices are then
+  /// unspecified.
+  void argsort(const_sharded_keys keys, std::span<void* const> indices, std::uint64_t index_bytes,
+               direction d = direction::ascending);
   /// Returns whether all keys are in order, shard after shard: in value order, -0.0 equal to +0.0, NaN keys last and
   /// equal. One read by all devices, which begins when what is on the shards' streams is done. Blocks. Takes 34 MiB a
   /// GPU. Throws invalid_argument, device_error and out_of_memory.
@@ -89,12 +101,19 @@ class resident_sorter {
 void sort(sharded_keys keys, direction d, const sort_options& options, shard_sizes sizes = shard_sizes::as_given);
 void sort(sharded_keys keys, const sort_options& options, shard_sizes sizes = shard_sizes::as_given);
 
-/// Sorts pairs of shards as resident_sorter::sort_pairs() does. There is no argsort of shards: the caller who writes
-/// indices into `values` gets them back in the order of the keys.
+/// Sorts pairs of shards as resident_sorter::sort_pairs() does.
 void sort_pairs(sharded_keys keys, std::uint64_t value_bytes, direction d, const sort_options& options,
                 shard_sizes sizes = shard_sizes::as_given);
 void sort_pairs(sharded_keys keys, std::uint64_t value_bytes, const sort_options& options,
                 shard_sizes sizes = shard_sizes::as_given);
+
+/// Writes the stable order of shards as resident_sorter::argsort() does, with devices opened for this call.
+///     void* const order[] = {order0, order1};  // memory of GPU 0 and of GPU 1
+///     spansort::argsort({spansort::key_type::f32, shards}, order, sizeof(std::uint32_t), {.devices = "gpu:0,1"});
+void argsort(const_sharded_keys keys, std::span<void* const> indices, std::uint64_t index_bytes, direction d,
+             const sort_options& options);
+void argsort(const_sharded_keys keys, std::span<void* const> indices, std::uint64_t index_bytes,
+             const sort_options& options);
 
 /// Returns whether shards are in order as resident_sorter::is_sorted() does, with devices opened for this call.
 [[nodiscard]] bool is_sorted(const_sharded_keys keys, direction d, const sort_options& options);

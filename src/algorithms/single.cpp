@@ -18,6 +18,7 @@ namespace {
 constexpr unsigned alternate_slot = 0;
 constexpr unsigned data_slot = 1;
 constexpr unsigned scratch_slot = 2;
+static_assert(scratch_slot < callers_slot);
 
 bool is_in_place(const rank& only, const problem& sort) {
   return sort.is_resident() || only.device->shares_host_memory();
@@ -74,8 +75,10 @@ std::vector<slot_request> workspace_on_one(const std::vector<rank>& ranks, const
   wishes.push_back({.rank = 0, .slot = scratch_slot, .num_records = records_holding(sort.shape, offer.scratch_bytes)});
   // The device's own choice sorts without, and so takes it only where nobody is short of memory for it.
   const bool is_needed = !local_sort.empty();
+  std::vector<slot_request> all = wishes;
+  all.insert(all.end(), sort.callers_wishes.begin(), sort.callers_wishes.end());
   const bool has_room =
-      options.memory_limit_bytes == 0 && fits_devices(ranks, sort.shape, wishes, options.device_memory_bytes);
+      options.memory_limit_bytes == 0 && fits_devices(ranks, sort.shape, all, options.device_memory_bytes);
   if (!is_needed && !has_room) wishes.pop_back();
   return wishes;
 }

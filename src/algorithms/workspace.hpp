@@ -10,6 +10,9 @@
 
 namespace spansort::algorithms {
 
+/// Drivers use slots below this one and leave it to those who call them.
+inline constexpr unsigned callers_slot = 3;
+
 /// A driver's wish: room for `num_records` records in slot `slot` of a rank.
 struct slot_request {
   unsigned rank = 0;

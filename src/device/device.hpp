@@ -123,6 +123,14 @@ struct swap_mirrored_request {
   std::uint64_t num_records = 0;
 };
 
+/// Writes first, first + 1, ... as integers of 4 or 8 bytes: the values that an argsort begins with.
+struct positions_request {
+  void* positions = nullptr;
+  unsigned index_bytes = 0;
+  std::uint64_t count = 0;
+  std::uint64_t first = 0;
+};
+
 /// Splitters that one interval_request takes at most.
 inline constexpr unsigned max_splitters = 63;
 
@@ -259,6 +267,7 @@ class queue {
   /// Sorts segments. A local sort that is named has been offered.
   virtual void local_sort(const local_sort_request& request) = 0;
   virtual void swap_mirrored(const swap_mirrored_request& request) = 0;
+  virtual void write_positions(const positions_request& request) = 0;
   virtual void merge(const merge_request& request) = 0;
 
   /// Later work starts after what is on `stream` now: a stream of the device's runtime that is not this library's.

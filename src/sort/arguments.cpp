@@ -59,13 +59,17 @@ void check_values(const const_key_span& keys, const void* values, std::uint64_t 
   require_no_overlap(keys, values, keys.num_keys * value_bytes, "values");
 }
 
-void check_indices(const const_key_span& keys, const void* indices, std::uint64_t index_bytes) {
+void check_index_width(std::uint64_t num_keys, std::uint64_t index_bytes) {
   if (index_bytes != 4 && index_bytes != 8) {
     throw invalid_argument(fmt::format("indices: expected 4 or 8 bytes each, found {}", index_bytes));
   }
-  if (index_bytes == 4 && keys.num_keys > (std::uint64_t{1} << 32)) {
-    throw invalid_argument(fmt::format("{} keys need 64-bit indices", keys.num_keys));
+  if (index_bytes == 4 && num_keys > (std::uint64_t{1} << 32)) {
+    throw invalid_argument(fmt::format("{} keys need 64-bit indices", num_keys));
   }
+}
+
+void check_indices(const const_key_span& keys, const void* indices, std::uint64_t index_bytes) {
+  check_index_width(keys.num_keys, index_bytes);
   require_memory(indices, keys.num_keys, "indices");
   require_addressable(keys.num_keys, index_bytes, "indices");
   require_no_overlap(keys, indices, keys.num_keys * index_bytes, "indices");

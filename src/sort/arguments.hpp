@@ -16,6 +16,8 @@ namespace spansort::sorting {
 void check_keys(const const_key_span& keys);
 /// Values are at least one byte each, not null unless empty, and do not overlap the keys.
 void check_values(const const_key_span& keys, const void* values, std::uint64_t value_bytes);
+/// Index width 4 or 8, wide enough for the count.
+void check_index_width(std::uint64_t num_keys, std::uint64_t index_bytes);
 /// Index width 4 or 8, wide enough for the count, no overlap with the keys.
 void check_indices(const const_key_span& keys, const void* indices, std::uint64_t index_bytes);
 /// Radix widths from 1 to `most_radix_bits`, or 0 for those that the devices advise; fractions from 0 to 1.

@@ -85,9 +85,21 @@ void run_gpu_sort(int ordinal, const gpu_sort& sort, const device::records& data
   device::cuda::wait_for(stream_of(stream));
 }
 
+void run_gpu_argsort(int ordinal, const gpu_sort& sort, const void* keys, void* indices, void* workspace,
+                     void* stream) {
+  const device::cuda::device_guard guard(ordinal);
+  enqueue_gpu_argsort(sort, keys, indices, workspace, stream);
+  device::cuda::wait_for(stream_of(stream));
+}
+
 std::uint64_t gpu_sort_bytes_on(int ordinal, const gpu_sort& sort) {
   const device::cuda::device_guard guard(ordinal);
   return gpu_sort_bytes(sort);
+}
+
+std::uint64_t gpu_argsort_bytes_on(int ordinal, const gpu_sort& sort) {
+  const device::cuda::device_guard guard(ordinal);
+  return gpu_argsort_bytes(sort);
 }
 #else
 std::uint64_t gpu_sort_bytes(const gpu_sort&) { throw device_error(why_no_gpu()); }
@@ -104,7 +116,9 @@ void enqueue_gpu_segments_argsort(const gpu_segments_sort&, const void*, void*, 
 }
 void require_gpu_memory(const void*, const char*) { throw device_error(why_no_gpu()); }
 void run_gpu_sort(int, const gpu_sort&, const device::records&, void*, void*) { throw device_error(why_no_gpu()); }
+void run_gpu_argsort(int, const gpu_sort&, const void*, void*, void*, void*) { throw device_error(why_no_gpu()); }
 std::uint64_t gpu_sort_bytes_on(int, const gpu_sort&) { throw device_error(why_no_gpu()); }
+std::uint64_t gpu_argsort_bytes_on(int, const gpu_sort&) { throw device_error(why_no_gpu()); }
 #endif
 
 }  // namespace spansort::sorting

@@ -51,7 +51,10 @@ void require_gpu_memory(const void* memory, const char* what);
 
 /// Sorts on GPU `ordinal`, which need not be current, and blocks until `stream` of it is done.
 void run_gpu_sort(int ordinal, const gpu_sort& sort, const device::records& data, void* workspace, void* stream);
-/// Returns gpu_sort_bytes() on GPU `ordinal`.
+/// Writes the stable order of `keys` likewise.
+void run_gpu_argsort(int ordinal, const gpu_sort& sort, const void* keys, void* indices, void* workspace, void* stream);
+/// These return gpu_sort_bytes() and gpu_argsort_bytes() on GPU `ordinal`.
 [[nodiscard]] std::uint64_t gpu_sort_bytes_on(int ordinal, const gpu_sort& sort);
+[[nodiscard]] std::uint64_t gpu_argsort_bytes_on(int ordinal, const gpu_sort& sort);
 
 }  // namespace spansort::sorting

@@ -86,7 +86,11 @@ void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank
   {
     algorithms::run_context context(ranks, options, report);
     context.begin(problem);
-    run_telling_state([&] { run_driver(chosen, context, problem); }, [&] { return context.output_has_begun(); });
+    const auto work = [&] {
+      if (what.make_records) what.make_records();
+      run_driver(chosen, context, problem);
+    };
+    run_telling_state(work, [&] { return context.output_has_begun(); });
     if (place_values) place_values(context.stop_rule());
     context.finish();  // last: here an exception of the progress callback surfaces
   }

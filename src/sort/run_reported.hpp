@@ -18,6 +18,8 @@ struct operation {
   std::string_view name;            ///< "sort", "sort_pairs" ...
   std::uint64_t scratch_bytes = 0;  ///< taken beside the driver's workspace
   std::string devices_picked = {};  ///< why these devices, where nobody named them
+  /// Queues what makes the records that the algorithm sorts, before its own work. Empty: they are there.
+  std::function<void()> make_records = {};
 };
 
 /// Runs `work`. What it throws of devices and memory says then what it means for the caller's arrays.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "sort/arguments.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::sorting {
@@ -35,18 +36,9 @@ void check_memory(const device::device& device, const void* memory, std::uint64_
   }
 }
 
-}  // namespace
-
-device_set named_devices(const device_list& list) {
-  const device_set devices = resolve_devices(list);
-  if (devices.is_auto) throw invalid_argument("shards need their devices by name, as gpu:0,1; found 'auto'");
-  return devices;
-}
-
-std::uint64_t capacity_of(const shard& s) { return s.capacity == 0 ? s.num_keys : s.capacity; }
-
-void check_shards(const std::vector<algorithms::rank>& ranks, const device::record_shape& shape,
-                  std::span<const shard> shards) {
+/// `values` names these in messages.
+void check_records(const std::vector<algorithms::rank>& ranks, const device::record_shape& shape,
+                   std::span<const shard> shards, const char* values) {
   if (shards.size() != ranks.size()) {
     throw invalid_argument(fmt::format("{} shards for {} devices: expected one a device", shards.size(), ranks.size()));
   }
@@ -64,7 +56,7 @@ void check_shards(const std::vector<algorithms::rank>& ranks, const device::reco
     check_memory(*ranks[i].device, s.keys, shape.codec.width_bytes(), i, "keys");
     ranges.push_back(range_of(s.keys, capacity * shape.codec.width_bytes()));
     if (shape.value_bytes == 0) continue;
-    check_memory(*ranks[i].device, s.values, shape.value_bytes, i, "values");
+    check_memory(*ranks[i].device, s.values, shape.value_bytes, i, values);
     ranges.push_back(range_of(s.values, capacity * shape.value_bytes));
   }
   for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -74,10 +66,47 @@ void check_shards(const std::vector<algorithms::rank>& ranks, const device::reco
   }
 }
 
+std::vector<shard> without_capacity(const const_sharded_keys& keys) {
+  std::vector<shard> shards(keys.shards.begin(), keys.shards.end());
+  for (shard& s : shards) s.capacity = 0;
+  return shards;
+}
+
+}  // namespace
+
+device_set named_devices(const device_list& list) {
+  const device_set devices = resolve_devices(list);
+  if (devices.is_auto) throw invalid_argument("shards need their devices by name, as gpu:0,1; found 'auto'");
+  return devices;
+}
+
+std::uint64_t capacity_of(const shard& s) { return s.capacity == 0 ? s.num_keys : s.capacity; }
+
+void check_shards(const std::vector<algorithms::rank>& ranks, const device::record_shape& shape,
+                  std::span<const shard> shards) {
+  check_records(ranks, shape, shards, "values");
+}
+
 void check_keys_of_shards(const std::vector<algorithms::rank>& ranks, const const_sharded_keys& keys) {
-  std::vector<shard> keys_alone(keys.shards.begin(), keys.shards.end());
-  for (shard& s : keys_alone) s.capacity = 0;
-  check_shards(ranks, {{keys.type, false, keys::tie_rule::by_bits}, 0}, keys_alone);
+  check_shards(ranks, {{keys.type, false, keys::tie_rule::by_bits}, 0}, without_capacity(keys));
+}
+
+std::vector<shard> argsort_shards(const std::vector<algorithms::rank>& ranks, const const_sharded_keys& keys,
+                                  std::span<void* const> indices, std::uint64_t index_bytes) {
+  if (indices.size() != keys.shards.size()) {
+    throw invalid_argument(
+        fmt::format("{} arrays of indices for {} shards: expected one a shard", indices.size(), keys.shards.size()));
+  }
+  std::vector<shard> shards = without_capacity(keys);
+  std::uint64_t num_keys = 0;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    shards[i].values = indices[i];
+    num_keys += shards[i].num_keys;
+  }
+  check_index_width(num_keys, index_bytes);
+  const device::record_shape shape{{keys.type, false, keys::tie_rule::by_bits}, static_cast<unsigned>(index_bytes)};
+  check_records(ranks, shape, shards, "indices");
+  return shards;
 }
 
 }  // namespace spansort::sorting

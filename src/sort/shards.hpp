@@ -25,4 +25,10 @@ void check_shards(const std::vector<algorithms::rank>& ranks, const device::reco
 /// Checks shards whose keys are only read: their values and their capacity are of no interest.
 void check_keys_of_shards(const std::vector<algorithms::rank>& ranks, const const_sharded_keys& keys);
 
+/// Returns shards of an argsort: their values are the indices, and there is room for as many as there are keys. Checks
+/// them, and that the indices can name all places.
+[[nodiscard]] std::vector<shard> argsort_shards(const std::vector<algorithms::rank>& ranks,
+                                                const const_sharded_keys& keys, std::span<void* const> indices,
+                                                std::uint64_t index_bytes);
+
 }  // namespace spansort::sorting

@@ -11,6 +11,7 @@
 #include "device/cuda/kernels/block_sums.hpp"
 #include "device/cuda/kernels/few_intervals.hpp"
 #include "device/cuda/kernels/merge.hpp"
+#include "device/cuda/kernels/positions.hpp"
 #include "device/cuda/kernels/sample.hpp"
 #include "device/steady_clock.hpp"
 #include "keys/dispatch.hpp"
@@ -300,6 +301,14 @@ void cuda_queue::swap_mirrored(const swap_mirrored_request& request) {
   push_timed("reverse", 2 * request.num_records, [this, request] {
     keys::with_width(request.shape.codec.width_bytes(), [&]<class K>() { launch_swap_mirrored<K>(site_, request); });
     return 4 * request.num_records * request.shape.bytes();
+  });
+}
+
+void cuda_queue::write_positions(const positions_request& request) {
+  if (request.count == 0) return;
+  push_timed("positions", 0, [this, request] {
+    launch_write_positions(site_, request.positions, request.index_bytes, request.count, request.first);
+    return request.count * request.index_bytes;
   });
 }
 

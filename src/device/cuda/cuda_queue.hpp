@@ -48,6 +48,7 @@ class cuda_queue final : public queue, public rank_sampler, public loose_partiti
   void partition_in_any_order(const partition_request& request) override;
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;
+  void write_positions(const positions_request& request) override;
   void merge(const merge_request& request) override;
   void prepare_to_pack(unsigned threads) override;
   void carry_next(outbox& from, const keys::key_codec& codec, copy_form form) override;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <optional>
 
 #include "base/said_of_done.hpp"
@@ -37,6 +38,17 @@ void partition_alone(const partition_request& request, records* destinations) no
     if (value_bytes != 0) std::memcpy(to.values, values + i * value_bytes, value_bytes);
     to = advance(request.shape, to, 1);
   }
+}
+
+template <class Index>
+void write_positions_on(const execution& with, const positions_request& request) {
+  constexpr std::uint64_t piece = copy_piece_bytes / sizeof(Index);
+  auto* const positions = static_cast<Index*>(request.positions);
+  with.team.for_each(base::ceil_div(request.count, piece), [&](std::uint64_t i) {
+    const std::uint64_t begin = i * piece;
+    const std::uint64_t end = std::min(request.count, begin + piece);
+    std::iota(positions + begin, positions + end, static_cast<Index>(request.first + begin));
+  });
 }
 
 /// Returns what a stopped sort throws, or std::bad_alloc where no memory is left for that.
@@ -230,6 +242,18 @@ void host_queue::swap_mirrored(const swap_mirrored_request& request) {
   push_timed("reverse", 2 * request.num_records, [request](const execution& with) {
     keys::with_width(request.shape.codec.width_bytes(), [&]<class K>() { run_swap_mirrored<K>(with, request); });
     return 4 * request.num_records * request.shape.bytes();
+  });
+}
+
+void host_queue::write_positions(const positions_request& request) {
+  if (request.count == 0) return;
+  push_timed("positions", 0, [request](const execution& with) {
+    if (request.index_bytes == sizeof(std::uint32_t)) {
+      write_positions_on<std::uint32_t>(with, request);
+    } else {
+      write_positions_on<std::uint64_t>(with, request);
+    }
+    return request.count * request.index_bytes;
   });
 }
 

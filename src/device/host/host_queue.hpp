@@ -46,6 +46,7 @@ class host_queue final : public queue, public holding_queue, public outbox_carri
   void partition(const partition_request& request) override;
   void local_sort(const local_sort_request& request) override;
   void swap_mirrored(const swap_mirrored_request& request) override;
+  void write_positions(const positions_request& request) override;
   void merge(const merge_request& request) override;
   void prepare_to_pack(unsigned threads) override { unpacking_threads_ = threads; }
   /// Keys are packed and unpacked by the queue's thread: a stand-in for devices that have a link.

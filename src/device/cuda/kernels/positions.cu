@@ -9,10 +9,10 @@ namespace spansort::device::cuda {
 namespace {
 
 template <class Index>
-__global__ void write_positions_kernel(Index* positions, std::uint64_t count) {
+__global__ void write_positions_kernel(Index* positions, std::uint64_t count, std::uint64_t first) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    positions[i] = static_cast<Index>(i);
+    positions[i] = static_cast<Index>(first + i);
   }
 }
 
@@ -45,15 +45,19 @@ void launch_ordered_positions(const launch_site& site, const order_action* decis
   check_done(cudaGetLastError(), "write_ordered_positions_kernel");
 }
 
-void launch_write_positions(const launch_site& site, void* positions, unsigned index_bytes, std::uint64_t count) {
+void launch_write_positions(const launch_site& site, void* positions, unsigned index_bytes, std::uint64_t count,
+                            std::uint64_t first) {
   if (count == 0) return;
   SPANSORT_ASSERT(index_bytes == 4 || index_bytes == 8);
   const striding_policy policy = rearrange_policy_of(site.family()).sizes;
   const unsigned blocks = policy.num_blocks(count, site.num_multiprocessors);
+  const auto launch = [&]<class Index>(Index* to) {
+    write_positions_kernel<<<blocks, policy.threads, 0, site.stream>>>(to, count, first);
+  };
   if (index_bytes == 4) {
-    write_positions_kernel<<<blocks, policy.threads, 0, site.stream>>>(static_cast<std::uint32_t*>(positions), count);
+    launch(static_cast<std::uint32_t*>(positions));
   } else {
-    write_positions_kernel<<<blocks, policy.threads, 0, site.stream>>>(static_cast<std::uint64_t*>(positions), count);
+    launch(static_cast<std::uint64_t*>(positions));
   }
   check_done(cudaGetLastError(), "write_positions_kernel");
 }
