@@ -21,9 +21,9 @@ struct worker_share {
   double seconds = 0;     ///< no case begins later
 };
 
-/// The bounds within which a worker comes back to what it held after the first quarter of its time or cases, and so many
-/// cases at least: memory and threads that the library keeps for the next call (sort.hpp), and kernels that a GPU's
-/// runtime loads when they are first used, are taken late by some of them.
+/// The bounds within which a worker comes back to what it held after the first quarter of its time or cases, and so
+/// many cases at least: memory and threads that the library keeps for the next call (sort.hpp), and kernels that a
+/// GPU's runtime loads when they are first used, are taken late by some of them.
 inline constexpr std::uint64_t num_first_cases = 300;
 inline constexpr resources allowed_growth{
     .allocations = 2000, .descriptors = 0, .threads = 24, .resident_bytes = std::int64_t{192} << 20};
