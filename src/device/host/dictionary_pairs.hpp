@@ -128,7 +128,7 @@ class dictionary_pairs_sorter {
   bool choose(const K* keys, std::uint64_t num_keys) {
     typename dictionary::first_look seen;
     team_.for_each(1, [&](std::uint64_t, worker_scratch& scratch) {
-      seen = dictionary::look(order_, keys, num_keys, vector_scratch_in<K>(scratch));
+      seen = dictionary::look(order_, keys, num_keys, vector_scratch_in<K>(scratch), team_.num_threads());
     });
     if (!seen.is_worth_a_sample) return false;
     if (seen.is_ordered && find_order(team_, codec_, pieces_, keys).any()) return false;
@@ -136,7 +136,7 @@ class dictionary_pairs_sorter {
     dictionary::sample_into(sample.data(), sample.size(), order_, keys, num_keys);
     sort_sample(team_, sample);
     keys_ = std::make_unique<dictionary>();
-    return keys_->take(codec_, sample.data(), sample.size(), num_keys);
+    return keys_->take(codec_, sample.data(), sample.size(), num_keys, team_.num_threads());
   }
 
   /// Vectors write more than there is, which belongs to others.

@@ -64,12 +64,12 @@ class dictionary_sorter {
 
   bool choose(const K* keys, std::uint64_t num_keys) {
     const vector_sort_scratch<K> scratch = vector_scratch_in<K>(scratch_);
-    if (!dictionary::look(order_, keys, num_keys, scratch).is_worth_a_sample) return false;
+    if (!dictionary::look(order_, keys, num_keys, scratch, 1).is_worth_a_sample) return false;
     K* const sample = reinterpret_cast<K*>(scratch_.words.get());
     const std::uint64_t num_sampled = dictionary::num_samples(num_keys);
     dictionary::sample_into(sample, num_sampled, order_, keys, num_keys);
     vector_sort(keys::codec_of<K>(), sample, sample, num_sampled, scratch);
-    return room().keys.take(codec_, sample, num_sampled, num_keys);
+    return room().keys.take(codec_, sample, num_sampled, num_keys, 1);
   }
 
   template <class SortLight>

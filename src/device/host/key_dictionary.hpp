@@ -14,6 +14,7 @@
 #include "device/host/dictionary_kernels.hpp"
 #include "device/host/heavy_pairs.hpp"
 #include "device/host/records.hpp"
+#include "device/host/scratch.hpp"
 #include "device/host/vector_sort.hpp"
 
 namespace spansort::device::host {
@@ -38,7 +39,7 @@ class key_dictionary {
   /// sample is likely to miss little: what the small one missed shrinks the faster the more keys it has met twice.
   template <class Order>
   [[nodiscard]] static first_look look(const Order& order, const K* keys, std::uint64_t num_keys,
-                                       const vector_sort_scratch<K>& scratch) {
+                                       const vector_sort_scratch<K>& scratch, unsigned num_threads) {
     constexpr std::uint64_t fewest_looks = 128;
     constexpr std::uint64_t most_looks = 512;
     constexpr std::uint64_t fewest_alike = 2;
@@ -56,7 +57,7 @@ class key_dictionary {
     const double shrinks = 2 * static_cast<double>(counts.twice) / once;
     const double times = static_cast<double>(num_samples(num_keys)) / most_looks - 1;
     const double missed = once / most_looks * std::exp(-times * shrinks);
-    found.is_worth_a_sample = missed * static_cast<double>(wanted_part(num_keys)) <= 1;
+    found.is_worth_a_sample = missed * static_cast<double>(wanted_part(num_keys, num_threads)) <= 1;
     return found;
   }
 
@@ -73,17 +74,17 @@ class key_dictionary {
   }
 
   /// Takes the keys that a sorted, encoded sample of `num_keys` has met twice, and those that it has met once where they
-  /// are likely to be some pairs each. Returns false where these hold less than half of the input, or five sixths of a
-  /// small one, by an estimate of what the sample missed (Good and Turing's). Keys that may tie with other bits, zeros
+  /// are likely to be some pairs each. Returns false where these hold too little of the input, half of it or less at any
+  /// rate, by an estimate of what the sample missed (Good and Turing's). Keys that may tie with other bits, zeros
   /// and NaNs, are never taken.
   [[nodiscard]] bool take(const keys::codec_of<K>& codec, const K* sample, std::uint64_t num_sampled,
-                          std::uint64_t num_keys) {
+                          std::uint64_t num_keys, unsigned num_threads) {
     constexpr std::uint64_t fewest_pairs = 8;  // of a key met once: a class of its own costs as much as their sort
     const sample_counts found = count_runs(sample, num_sampled);
     const bool takes_once =
         found.different < most_key_classes && 2 * found.twice * (num_keys / num_sampled) >= fewest_pairs * found.once;
     const std::uint64_t missed = takes_once ? found.once : found.once + 2 * found.twice;
-    if (wanted_part(num_keys) * missed > num_sampled) return false;
+    if (wanted_part(num_keys, num_threads) * missed > num_sampled) return false;
     cells_.fill(other);
     num_classes_ = 1;
     keys_[other] = 0;
@@ -112,9 +113,12 @@ class key_dictionary {
   }
 
  private:
-  /// One part of so many may be missed.
-  [[nodiscard]] static constexpr std::uint64_t wanted_part(std::uint64_t num_keys) noexcept {
-    return num_keys < std::uint64_t{1} << 16 ? 6 : 2;
+  /// One part of so many may be missed: a sixth and a tenth of small inputs, which a vain sample costs most, and no more
+  /// of large ones than the threads sort as words.
+  [[nodiscard]] static constexpr std::uint64_t wanted_part(std::uint64_t num_keys, unsigned num_threads) noexcept {
+    if (num_keys < std::uint64_t{1} << 15) return 6;
+    if (num_keys < std::uint64_t{1} << 16) return 10;
+    return std::max<std::uint64_t>(2, num_keys / (2 * max_words * num_threads));
   }
 
   /// Different keys of a sample, and how many of these it has met once and twice.
