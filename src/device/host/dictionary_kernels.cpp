@@ -32,7 +32,7 @@ void find_classes_of(const std::uint16_t* HWY_RESTRICT cells, const K* HWY_RESTR
   }
 }
 
-/// What is left is written behind what has been read, so that it may stay in the same array.
+/// Writes what is left behind what has been read, so that it may stay in the same array.
 template <class K>
 std::uint64_t gather_one_by_one(const std::uint16_t* classes, const K* keys, std::uint64_t num_keys, K* to) {
   std::uint64_t count = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pairs cost whose keys a dictionary holds (key_dictionary.hpp): a look into a table for each key, a count, and a
-// move of its value. Counts and moves go on in both halves of the pairs at once, with counters and places of their own:
+// Pairs whose keys a dictionary holds (key_dictionary.hpp) cost a look into a table for each key, a count, and a move
+// of its value. Counts and moves go on in both halves of the pairs at once, with counters and places of their own:
 // of two equal keys in a row the second waits for what the first has stored.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace spansort::device::host {
 inline constexpr unsigned most_key_classes = 2048;
 inline constexpr unsigned class_cell_bits = 13;
 
-/// Where keys have their cells.
+/// Returns the cell of a key.
 template <class K>
 [[nodiscard]] constexpr std::size_t class_cell_of(K key) noexcept {
   constexpr K multiplier = sizeof(K) == 4 ? static_cast<K>(0x9E3779B1U) : static_cast<K>(0x9E3779B97F4A7C15U);
@@ -88,7 +88,7 @@ struct class_halves {
     second[c] += distance;
   }
 
-  /// Where a class other than 0 begins, and how many its pairs are, once these have been moved.
+  /// Return where a class other than 0 begins, and how many its pairs are, once these have been moved.
   [[nodiscard]] std::uint32_t begin_of_moved(unsigned c) const noexcept { return c == 1 ? 0 : second[c - 1]; }
   [[nodiscard]] std::uint32_t count_of_moved(unsigned c) const noexcept { return second[c] - begin_of_moved(c); }
 };

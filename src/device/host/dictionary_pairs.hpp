@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs whose keys are mostly those of a dictionary (key_dictionary.hpp) on all threads of a team, with a pair of arrays
-// beside those of the records: values are counted and moved by class, and only the other pairs are sorted.
+// Pairs whose keys are mostly those of a dictionary (key_dictionary.hpp) on all threads of a team, with a pair of
+// arrays beside those of the records: values are counted and moved by class, and only the other pairs are sorted.
 #pragma once
 
 #include <algorithm>
@@ -54,8 +54,9 @@ class dictionary_pairs_sorter {
     return 2 * at.light <= num_keys;
   }
 
-  /// Moves what has been counted to `to`, whose keys are what count() took beside: first the values of the classes, each
-  /// piece's side by side, then the other pairs. Returns how many others there are. Where it throws it has moved nothing.
+  /// Moves what has been counted to `to`, whose keys are what count() took beside: first the values of the classes,
+  /// each piece's side by side, then the other pairs. Returns how many others there are. Where it throws it has moved
+  /// nothing.
   std::uint64_t move(split from, split to) {
     ends_.resize(keys_->num_classes());
     const piece_begin all = begins_.back();

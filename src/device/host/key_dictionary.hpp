@@ -27,7 +27,7 @@ class key_dictionary {
   static constexpr std::uint16_t other = 0;
   /// Keys that a sample has at most.
   static constexpr std::uint64_t most_samples = 4096;
-  /// Of fewer keys a sample would take its share of the time.
+  /// A sample of fewer keys would take its share of the time.
   static constexpr std::uint64_t fewest_keys = std::uint64_t{1} << 14;
 
   /// A look at some keys.
@@ -73,10 +73,10 @@ class key_dictionary {
     for (std::uint64_t i = 0; i < num_sampled; ++i) sample[i] = order.encode(sampled(i));
   }
 
-  /// Takes the keys that a sorted, encoded sample of `num_keys` has met twice, and those that it has met once where they
-  /// are likely to be some pairs each. Returns false where these hold too little of the input, half of it or less at any
-  /// rate, by an estimate of what the sample missed (Good and Turing's). Keys that may tie with other bits, zeros
-  /// and NaNs, are never taken.
+  /// Takes the keys that a sorted, encoded sample of `num_keys` has met twice, and those that it has met once where
+  /// they are likely to be some pairs each. Returns false where these hold too little of the input, half of it or less
+  /// at any rate, by an estimate of what the sample missed (Good and Turing's). Keys that may tie with other bits,
+  /// zeros and NaNs, are never taken.
   [[nodiscard]] bool take(const keys::codec_of<K>& codec, const K* sample, std::uint64_t num_sampled,
                           std::uint64_t num_keys, unsigned num_threads) {
     constexpr std::uint64_t fewest_pairs = 8;  // of a key met once: a class of its own costs as much as their sort
@@ -113,8 +113,8 @@ class key_dictionary {
   }
 
  private:
-  /// One part of so many may be missed: a sixth and a tenth of small inputs, which a vain sample costs most, and no more
-  /// of large ones than the threads sort as words.
+  /// One part of so many may be missed: a sixth and a tenth of small inputs, which a vain sample costs most, and no
+  /// more of large ones than the threads sort as words.
   [[nodiscard]] static constexpr std::uint64_t wanted_part(std::uint64_t num_keys, unsigned num_threads) noexcept {
     if (num_keys < std::uint64_t{1} << 15) return 6;
     if (num_keys < std::uint64_t{1} << 16) return 10;
