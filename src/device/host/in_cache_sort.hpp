@@ -143,7 +143,8 @@ class in_cache_sorter {
   static constexpr std::uint64_t insertion_keys = 32;
 
   /// Values of the keys that repeat wait in memory for combined lines.
-  [[nodiscard]] bool sort_by_dictionary(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
+  [[nodiscard, gnu::noinline]] bool sort_by_dictionary(split from, split result, std::uint64_t num_keys,
+                                                       keys::bit_range bits) {
     auto* const spare = reinterpret_cast<V*>(thread_.combining.get() + kept_bytes_);
     const std::uint64_t num_spare = (combining_bytes - kept_bytes_) / sizeof(V);
     return dictionary_sorter<K, V, Order>(order_, codec_, thread_, spare, num_spare)

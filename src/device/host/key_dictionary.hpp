@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 
 #include "device/host/dictionary_kernels.hpp"
 #include "device/host/heavy_pairs.hpp"
@@ -35,21 +34,15 @@ class key_dictionary {
     bool is_worth_a_sample = false;
     bool is_ordered = false;  ///< these keys ascend or descend: the whole input may
   };
-  /// Looks at 128 keys, and at 512 where two of these are equal, as of 1,000 values eight are. Returns whether a whole
+  /// Looks at 128 keys, and at 512 where three of these are alike, as of 1,000 values eight are. Returns whether a whole
   /// sample is likely to miss little: what the small one missed shrinks the faster the more keys it has met twice.
   template <class Order>
   [[nodiscard]] static first_look look(const Order& order, const K* keys, std::uint64_t num_keys,
                                        const vector_sort_scratch<K>& scratch, unsigned num_threads) {
-    constexpr std::uint64_t fewest_looks = 128;
     constexpr std::uint64_t most_looks = 512;
-    constexpr std::uint64_t fewest_alike = 2;
-    std::array<K, most_looks> seen;
-    sample_into(seen.data(), fewest_looks, order, keys, num_keys);
     first_look found;
-    const auto end = seen.begin() + fewest_looks;
-    found.is_ordered = std::is_sorted(seen.begin(), end) || std::is_sorted(seen.begin(), end, std::greater<>());
-    vector_sort(keys::codec_of<K>(), seen.data(), seen.data(), fewest_looks, scratch);
-    if (fewest_looks - count_runs(seen.data(), fewest_looks).different < fewest_alike) return found;
+    if (!may_repeat(order, keys, num_keys, found)) return found;
+    std::array<K, most_looks> seen;
     sample_into(seen.data(), most_looks, order, keys, num_keys);
     vector_sort(keys::codec_of<K>(), seen.data(), seen.data(), most_looks, scratch);
     const sample_counts counts = count_runs(seen.data(), most_looks);
@@ -119,6 +112,30 @@ class key_dictionary {
     if (num_keys < std::uint64_t{1} << 15) return 6;
     if (num_keys < std::uint64_t{1} << 16) return 10;
     return std::max<std::uint64_t>(2, num_keys / (2 * max_words * num_threads));
+  }
+
+  /// Looks at 128 keys by a table of bits: the code of a network would push that of the sort out of its cache.
+  template <class Order>
+  [[nodiscard]] static bool may_repeat(const Order& order, const K* keys, std::uint64_t num_keys, first_look& found) {
+    constexpr std::uint64_t num_looks = 128;
+    constexpr std::uint64_t fewest_alike = 3;
+    std::array<std::uint64_t, (std::size_t{1} << class_cell_bits) / 64> met = {};
+    const key_sampler<K> sampled(keys, num_keys, num_looks);
+    bool ascending = true;
+    bool descending = true;
+    std::uint64_t alike = 0;
+    K last = order.encode(sampled(0));
+    for (std::uint64_t i = 0; i < num_looks; ++i) {
+      const K encoded = order.encode(sampled(i));
+      ascending = ascending & (last <= encoded);
+      descending = descending & (last >= encoded);
+      last = encoded;
+      const std::size_t cell = class_cell_of(encoded);
+      alike += met[cell / 64] >> cell % 64 & 1;
+      met[cell / 64] |= std::uint64_t{1} << cell % 64;
+    }
+    found.is_ordered = ascending || descending;
+    return alike >= fewest_alike;
   }
 
   /// Different keys of a sample, and how many of these it has met once and twice.

@@ -285,7 +285,8 @@ class parallel_sorter {
   }
 
   /// Pairs whose keys are mostly those of a dictionary, in place: moves the values of these, and sorts the others.
-  bool sort_by_dictionary(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+  [[gnu::noinline]] bool sort_by_dictionary(split source, split alternate, split result, std::uint64_t num_keys,
+                                            keys::bit_range bits) {
     if constexpr (!keys_alone && sizeof(K) >= 4) {
       if (bits.begin != 0 || source.keys != result.keys || alternate.keys == source.keys) return false;
       dictionary_pairs_sorter<K, V, Order> sorter(call_.team, call_.order, call_.codec, call_.limits);
