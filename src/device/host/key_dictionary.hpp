@@ -35,7 +35,8 @@ class key_dictionary {
     bool is_ordered = false;  ///< these keys ascend or descend: the whole input may
   };
   /// Looks at 128 keys, and at 512 where three of these are alike, as of 1,000 values eight are. Returns whether a
-  /// whole sample is likely to miss little: what the small one missed shrinks the faster the more keys it has met twice.
+  /// whole sample is likely to miss little: what the small one missed shrinks the faster the more keys it has met
+  /// twice.
   template <class Order>
   [[nodiscard]] static first_look look(const Order& order, const K* keys, std::uint64_t num_keys,
                                        const vector_sort_scratch<K>& scratch, unsigned num_threads) {
