@@ -14,6 +14,7 @@
 
 #include "base/math.hpp"
 #include "device/host/class_table.hpp"
+#include "device/host/dictionary_sort.hpp"
 #include "device/host/heavy_pairs.hpp"
 #include "device/host/heavy_sample.hpp"
 #include "device/host/heavy_split.hpp"
@@ -132,7 +133,28 @@ class in_cache_sorter {
       if (bits.begin == 0 && num_keys >= class_table<K, V, Order>::fewest_keys) {
         auto* const spare = reinterpret_cast<V*>(thread_.records[0].get());
         if (class_table<K, V, Order>(order_).sort(from, result, num_keys, spare)) return;
+        if (sort_by_dictionary(from, result, num_keys, bits)) return;
       }
+    }
+    sort_different(from, result, num_keys, bits);
+  }
+
+ private:
+  static constexpr std::uint64_t insertion_keys = 32;
+
+  /// Values of the keys that repeat wait in memory for combined lines.
+  [[nodiscard, gnu::noinline]] bool sort_by_dictionary(split from, split result, std::uint64_t num_keys,
+                                                       keys::bit_range bits) {
+    auto* const spare = reinterpret_cast<V*>(thread_.combining.get() + kept_bytes_);
+    const std::uint64_t num_spare = (combining_bytes - kept_bytes_) / sizeof(V);
+    return dictionary_sorter<K, V, Order>(order_, codec_, thread_, spare, num_spare)
+        .sort(from, result, num_keys,
+              [&](split light, split to, std::uint64_t num_light) { sort_different(light, to, num_light, bits); });
+  }
+
+  /// Sorts records without a look for keys that repeat.
+  void sort_different(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if constexpr (value_bytes_of<V> != 0 && sizeof(K) >= 4) {
       word_sorter<K, V, Order> words(order_, codec_, thread_, stream_);
       if (sorts_as_words(num_keys, bits) && words.sort(from, result, num_keys)) return;
     }
@@ -147,9 +169,6 @@ class in_cache_sorter {
     write_result(sorted, result, num_keys);
     if (leaves_ties) sort_large_ties(result, num_keys, {begin, digits.shift});
   }
-
- private:
-  static constexpr std::uint64_t insertion_keys = 32;
 
   void sort_in_vectors(split from, split result, std::uint64_t num_keys) {
     if constexpr (value_bytes_of<V> == 0 && sizeof(K) >= 4) {

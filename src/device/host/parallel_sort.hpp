@@ -12,6 +12,7 @@
 
 #include "base/record_flow.hpp"
 #include "device/host/class_sort.hpp"
+#include "device/host/dictionary_pairs.hpp"
 #include "device/host/few_pairs.hpp"
 #include "device/host/level_sort.hpp"
 #include "device/host/sort_call.hpp"
@@ -109,6 +110,7 @@ class parallel_sorter {
   void choose_way(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if (sort_few_pairs(source, alternate, result, num_keys, bits)) return;
     if (sort_heavy_pairs(source, alternate, result, num_keys, bits)) return;
+    if (sort_by_dictionary(source, alternate, result, num_keys, bits)) return;
     const repeats<K> seen = look_for_repeats(source, num_keys, bits);
     if (seen.few.count != 0 && !seen.sample_is_ordered && sort_few(source, result, num_keys, seen.few)) return;
     if (num_keys <= in_cache::max_keys && call_.team.num_threads() == 1 && call_.limits.vector_alone_keys != 0 &&
@@ -272,17 +274,7 @@ class parallel_sorter {
       if (call_.can_stop) call_.watch.stop_if_asked();
       const std::uint64_t num_light = sorter.move(source, alternate, num_keys);
       if (call_.can_stop) call_.watch.stop_if_asked();
-      // The others overwrite the source, and are not in their places when they are sorted.
-      const sort_watch watch = std::exchange(call_.watch, call_.watch.without_flow());
-      const bool could_stop = std::exchange(call_.can_stop, false);
-      if (num_light > (call_.team.num_threads() == 1 ? call_.local_keys() : call_.limits.inline_keys)) {
-        sort_large(alternate, source, alternate, num_light, bits);
-      } else if (num_light != 0) {
-        const sort_segment light{0, num_light, bits};
-        levels_.sort_each(alternate, source, alternate, {&light, 1}, num_light);
-      }
-      call_.watch = watch;
-      call_.can_stop = could_stop;
+      sort_moved(alternate, source, num_light, bits);
       sorter.write(alternate, num_light, result, num_keys);
       call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
       call_.add_moves(num_keys, 4);
@@ -290,6 +282,43 @@ class parallel_sorter {
       return true;
     }
     return false;
+  }
+
+  /// Pairs whose keys are mostly those of a dictionary, in place: moves the values of these, and sorts the others.
+  [[gnu::noinline]] bool sort_by_dictionary(split source, split alternate, split result, std::uint64_t num_keys,
+                                            keys::bit_range bits) {
+    if constexpr (!keys_alone && sizeof(K) >= 4) {
+      if (bits.begin != 0 || source.keys != result.keys || alternate.keys == source.keys) return false;
+      dictionary_pairs_sorter<K, V, Order> sorter(call_.team, call_.order, call_.codec, call_.limits);
+      if (!sorter.count(source.keys, num_keys, alternate.keys)) return false;
+      call_.outcome.bytes_moved += num_keys * sizeof(K);
+      if (call_.can_stop) call_.watch.stop_if_asked();
+      const std::uint64_t num_light = sorter.move(source, alternate);
+      if (call_.can_stop) call_.watch.stop_if_asked();
+      const std::uint64_t num_heavy = num_keys - num_light;
+      sort_moved(alternate + num_heavy, source + num_heavy, num_light, bits);
+      sorter.write(alternate, result, num_keys);
+      call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
+      call_.add_moves(num_keys, 4);
+      call_.watch.advance(num_heavy);
+      return true;
+    }
+    return false;
+  }
+
+  /// Sorts pairs that have been moved, where they are. They overwrite `other`, the source, and are not in their places
+  /// when they are sorted.
+  void sort_moved(split moved, split other, std::uint64_t num_keys, keys::bit_range bits) {
+    const sort_watch watch = std::exchange(call_.watch, call_.watch.without_flow());
+    const bool could_stop = std::exchange(call_.can_stop, false);
+    if (num_keys > (call_.team.num_threads() == 1 ? call_.local_keys() : call_.limits.inline_keys)) {
+      sort_large(moved, other, moved, num_keys, bits);
+    } else if (num_keys != 0) {
+      const sort_segment all{0, num_keys, bits};
+      levels_.sort_each(moved, other, moved, {&all, 1}, num_keys);
+    }
+    call_.watch = watch;
+    call_.can_stop = could_stop;
   }
 
   /// Counts the heavy values, sorts the other keys, and writes both.

@@ -78,16 +78,24 @@ void place_hashed(const K* HWY_RESTRICT keys, const V* values, std::uint64_t num
                   class_places<V>& places) {
   const class_hash<K> class_of(wanted);
   if (!class_of.was_found()) return place_one_by_one(keys, values, num_keys, wanted, places);
+  // The first half goes up from where the values of each key begin, and the second one down from where they end: of two
+  // equal keys in a row one waits for what the other has stored.
   V* nexts[most_few_values];
+  V* ends[most_few_values];
   std::copy(places.next.begin(), places.next.end(), nexts);
-  std::uint64_t i = 0;
-  for (; i + 8 <= num_keys; i += 8) {
-    std::size_t classes[8];
-    for (unsigned j = 0; j < 8; ++j) classes[j] = class_of(keys[i + j]);
-    for (unsigned j = 0; j < 8; ++j) *nexts[classes[j]]++ = values[i + j];
+  std::copy(places.end.begin(), places.end.end(), ends);
+  std::uint64_t begin = 0;
+  std::uint64_t end = num_keys;
+  for (; begin + 4 <= end; begin += 2, end -= 2) {
+    const std::size_t up[] = {class_of(keys[begin]), class_of(keys[begin + 1])};
+    const std::size_t down[] = {class_of(keys[end - 1]), class_of(keys[end - 2])};
+    *nexts[up[0]]++ = values[begin];
+    *--ends[down[0]] = values[end - 1];
+    *nexts[up[1]]++ = values[begin + 1];
+    *--ends[down[1]] = values[end - 2];
   }
-  for (; i < num_keys; ++i) *nexts[class_of(keys[i])]++ = values[i];
-  std::copy(nexts, nexts + most_few_values, places.next.begin());
+  for (; begin < end; ++begin) *nexts[class_of(keys[begin])]++ = values[begin];
+  std::copy(places.end.begin(), places.end.end(), places.next.begin());
 }
 
 /// The compiler's own vectors serve.

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// A dictionary of up to some thousand keys that hold all or most of an input of pairs. A sorted sample tells them, and
+// a hash table with one cell for each says which of them a key is, if any: the values of each are then moved once, to
+// where they belong, and only the other pairs are sorted.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "device/host/dictionary_kernels.hpp"
+#include "device/host/heavy_pairs.hpp"
+#include "device/host/records.hpp"
+#include "device/host/scratch.hpp"
+#include "device/host/vector_sort.hpp"
+
+namespace spansort::device::host {
+
+/// Its memory is cleared where keys are taken in, and not before.
+template <class K>
+class key_dictionary {
+ public:
+  /// The class of a key that is none of the dictionary's.
+  static constexpr std::uint16_t other = 0;
+  /// Keys that a sample has at most.
+  static constexpr std::uint64_t most_samples = 4096;
+  /// A sample of fewer keys would take its share of the time.
+  static constexpr std::uint64_t fewest_keys = std::uint64_t{1} << 14;
+
+  /// A look at some keys.
+  struct first_look {
+    bool is_worth_a_sample = false;
+    bool is_ordered = false;  ///< these keys ascend or descend: the whole input may
+  };
+  /// Looks at 128 keys, and at 512 where three of these are alike, as of 1,000 values eight are. Returns whether a
+  /// whole sample is likely to miss little: what the small one missed shrinks the faster the more keys it has met
+  /// twice.
+  template <class Order>
+  [[nodiscard]] static first_look look(const Order& order, const K* keys, std::uint64_t num_keys,
+                                       const vector_sort_scratch<K>& scratch, unsigned num_threads) {
+    constexpr std::uint64_t most_looks = 512;
+    first_look found;
+    if (!may_repeat(order, keys, num_keys, found)) return found;
+    std::array<K, most_looks> seen;
+    sample_into(seen.data(), most_looks, order, keys, num_keys);
+    vector_sort(keys::codec_of<K>(), seen.data(), seen.data(), most_looks, scratch);
+    const sample_counts counts = count_runs(seen.data(), most_looks);
+    const auto once = static_cast<double>(std::max<std::uint64_t>(counts.once, 1));
+    const double shrinks = 2 * static_cast<double>(counts.twice) / once;
+    const double times = static_cast<double>(num_samples(num_keys)) / most_looks - 1;
+    const double missed = once / most_looks * std::exp(-times * shrinks);
+    found.is_worth_a_sample = missed * static_cast<double>(wanted_part(num_keys, num_threads)) <= 1;
+    return found;
+  }
+
+  /// Returns how many keys are to be sampled.
+  [[nodiscard]] static std::uint64_t num_samples(std::uint64_t num_keys) {
+    return std::min(num_keys / 8, most_samples);
+  }
+  /// Encodes keys spread over an input.
+  template <class Order>
+  static void sample_into(K* sample, std::uint64_t num_sampled, const Order& order, const K* keys,
+                          std::uint64_t num_keys) {
+    const key_sampler<K> sampled(keys, num_keys, num_sampled);
+    for (std::uint64_t i = 0; i < num_sampled; ++i) sample[i] = order.encode(sampled(i));
+  }
+
+  /// Takes the keys that a sorted, encoded sample of `num_keys` has met twice, and those that it has met once where
+  /// they are likely to be some pairs each. Returns false where these hold too little of the input, half of it or less
+  /// at any rate, by an estimate of what the sample missed (Good and Turing's). Keys that may tie with other bits,
+  /// zeros and NaNs, are never taken.
+  [[nodiscard]] bool take(const keys::codec_of<K>& codec, const K* sample, std::uint64_t num_sampled,
+                          std::uint64_t num_keys, unsigned num_threads) {
+    constexpr std::uint64_t fewest_pairs = 8;  // of a key met once: a class of its own costs as much as their sort
+    const sample_counts found = count_runs(sample, num_sampled);
+    const bool takes_once =
+        found.different < most_key_classes && 2 * found.twice * (num_keys / num_sampled) >= fewest_pairs * found.once;
+    const std::uint64_t missed = takes_once ? found.once : found.once + 2 * found.twice;
+    if (wanted_part(num_keys, num_threads) * missed > num_sampled) return false;
+    cells_.fill(other);
+    num_classes_ = 1;
+    keys_[other] = 0;
+    std::array<std::uint16_t, most_key_classes> sampled_times;
+    for (std::uint64_t i = 0; i < num_sampled && num_classes_ < most_key_classes;) {
+      const std::uint64_t begin = i;
+      while (i < num_sampled && sample[i] == sample[begin]) ++i;
+      const std::uint64_t count = i - begin;
+      const K key = codec.decode(sample[begin]);
+      if ((!takes_once && count == 1) || (codec.folds_ties && may_tie(codec, key))) continue;
+      std::uint16_t& cell = cells_[class_cell_of(key)];
+      if (cell != other && sampled_times[cell] >= count) continue;
+      // A key that loses its cell keeps its class, which no key will be of any more.
+      sampled_times[num_classes_] = static_cast<std::uint16_t>(count);
+      keys_[num_classes_] = key;
+      cell = static_cast<std::uint16_t>(num_classes_++);
+    }
+    return num_classes_ > 1;
+  }
+
+  /// Classes ascend as their keys do, behind that of the others.
+  [[nodiscard]] unsigned num_classes() const noexcept { return num_classes_; }
+  [[nodiscard]] K key_of(unsigned c) const noexcept { return keys_[c]; }
+  void find(const K* keys, std::uint64_t num_keys, std::uint16_t* classes) const {
+    find_classes(cells_.data(), keys_.data(), keys, num_keys, classes);
+  }
+
+ private:
+  /// One part of so many may be missed: a sixth and a tenth of small inputs, which a vain sample costs most, and no
+  /// more of large ones than the threads sort as words.
+  [[nodiscard]] static constexpr std::uint64_t wanted_part(std::uint64_t num_keys, unsigned num_threads) noexcept {
+    if (num_keys < std::uint64_t{1} << 15) return 6;
+    if (num_keys < std::uint64_t{1} << 16) return 10;
+    return std::max<std::uint64_t>(2, num_keys / (2 * max_words * num_threads));
+  }
+
+  /// Looks at 128 keys by a table of bits: the code of a network would push that of the sort out of its cache.
+  template <class Order>
+  [[nodiscard]] static bool may_repeat(const Order& order, const K* keys, std::uint64_t num_keys, first_look& found) {
+    constexpr std::uint64_t num_looks = 128;
+    constexpr std::uint64_t fewest_alike = 3;
+    std::array<std::uint64_t, (std::size_t{1} << class_cell_bits) / 64> met = {};
+    const key_sampler<K> sampled(keys, num_keys, num_looks);
+    bool ascending = true;
+    bool descending = true;
+    std::uint64_t alike = 0;
+    K last = order.encode(sampled(0));
+    for (std::uint64_t i = 0; i < num_looks; ++i) {
+      const K encoded = order.encode(sampled(i));
+      ascending = ascending & (last <= encoded);
+      descending = descending & (last >= encoded);
+      last = encoded;
+      const std::size_t cell = class_cell_of(encoded);
+      alike += met[cell / 64] >> cell % 64 & 1;
+      met[cell / 64] |= std::uint64_t{1} << cell % 64;
+    }
+    found.is_ordered = ascending || descending;
+    return alike >= fewest_alike;
+  }
+
+  /// Different keys of a sample, and how many of these it has met once and twice.
+  struct sample_counts {
+    std::uint64_t different = 1;
+    std::uint64_t once = 0;
+    std::uint64_t twice = 0;
+  };
+
+  [[nodiscard]] static bool may_tie(const keys::codec_of<K>& codec, K key) noexcept {
+    const K magnitude = static_cast<K>(key & codec.magnitude_mask);
+    return magnitude == 0 || magnitude > codec.infinity;
+  }
+  /// Counts without a branch on the keys, of which every other one would be mispredicted. The last three are as good as
+  /// any.
+  [[nodiscard]] static sample_counts count_runs(const K* sample, std::uint64_t num_sampled) noexcept {
+    sample_counts found;
+    for (std::uint64_t i = 0; i + 3 < num_sampled; ++i) {
+      const std::uint64_t begins = sample[i] != sample[i + 1] ? 1 : 0;
+      const std::uint64_t once = sample[i + 1] != sample[i + 2] ? 1 : 0;
+      const std::uint64_t twice = sample[i + 2] != sample[i + 3] ? 1 : 0;
+      found.different += begins;
+      found.once += begins & once;
+      found.twice += begins & (once ^ 1) & twice;
+    }
+    return found;
+  }
+
+  unsigned num_classes_ = 0;
+  std::array<std::uint16_t, std::size_t{1} << class_cell_bits> cells_;
+  std::array<K, most_key_classes> keys_;  ///< as their bits lie in memory
+};
+
+/// Returns how many of `num_keys` sorted keys are lower than an encoded one. Few are, so that steps double.
+template <class K, class Order>
+[[nodiscard]] std::uint64_t count_lower(const Order& order, const K* keys, std::uint64_t num_keys, K encoded) {
+  std::uint64_t step = 1;
+  while (step <= num_keys && order.encode(keys[step - 1]) < encoded) step *= 2;
+  const K* const begin = keys + step / 2;
+  const K* const end = keys + std::min(step - 1, num_keys);
+  const K* const found =
+      std::lower_bound(begin, end, encoded, [&](K key, K wanted) { return order.encode(key) < wanted; });
+  return static_cast<std::uint64_t>(found - keys);
+}
+
+}  // namespace spansort::device::host
