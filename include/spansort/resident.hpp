@@ -77,9 +77,9 @@ class resident_sorter {
   /// other, name the keys' places among the keys of all shards, which count from 0 in shard 0. Keys are not changed.
   /// Blocks.
   /// Workspace: for n keys of k bytes with indices of v bytes n * (2 * k + v) on their devices, and 34 MiB a GPU; on
-  /// one GPU without report, progress and limits on memory what enqueue.hpp states, and for keys of 8 bytes, from
-  /// 512 MiB on with their indices, 1.5 bytes a record besides where there is room. Limits on memory count the copy of
-  /// the keys.
+  /// one GPU without report, progress and limits on memory what enqueue.hpp states. For keys of 8 bytes on one GPU,
+  /// from 512 MiB on with their indices, 1.5 bytes a record besides where there is room and no limit on memory. Such
+  /// limits count the copy of the keys.
   /// Throws invalid_argument, out_of_memory, device_error and cancelled; the contents of the indices are then
   /// unspecified.
   void argsort(const_sharded_keys keys, std::span<void* const> indices, std::uint64_t index_bytes,

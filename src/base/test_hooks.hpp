@@ -13,8 +13,8 @@ namespace spansort::base {
 /// any size that have, all, or none.
 enum class gpu_buckets : std::uint8_t { by_size, where_even, always, never };
 
-/// This says how a GPU sorts records that are few enough for it, or keys that are narrow enough: by the way that pays for
-/// their number, in one block, by blocks that meet, by counting them, or as if they were many.
+/// This says how a GPU sorts records that are few enough for it, or keys that are narrow enough: by the way that pays
+/// for their number, in one block, by blocks that meet, by counting them, or as if they were many.
 enum class gpu_small_sort : std::uint8_t { by_size, block, grid, count, none };
 
 /// This says whether sorted keys that leave a device's own memory are packed: where that pays, never, or always.

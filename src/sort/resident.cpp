@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "algorithms/registry.hpp"
 #include "algorithms/rmg_state.hpp"
 #include "base/math.hpp"
@@ -62,7 +64,7 @@ struct resident_sorter::state {
   /// Takes the workspace that `bytes_of(sort)` names, with memory for buckets where there is room, and calls
   /// `run(sort)`, which begins to overwrite the caller's arrays.
   template <class BytesOf, class Run>
-  void run_short(sorting::gpu_sort sort, void* stream, const BytesOf& bytes_of, const Run& run);
+  void run_short(std::string_view name, sorting::gpu_sort sort, void* stream, const BytesOf& bytes_of, const Run& run);
   /// Chooses how the problem is sorted, and takes the workspace for it.
   [[nodiscard]] algorithms::choice reserve(const algorithms::problem& problem);
   /// Sorts what has been reserved for, once the shards' streams have done their work so far.
@@ -93,7 +95,8 @@ void resident_sorter::state::reserve_short(std::uint64_t size_bytes, void* strea
 }
 
 template <class BytesOf, class Run>
-void resident_sorter::state::run_short(sorting::gpu_sort sort, void* stream, const BytesOf& bytes_of, const Run& run) {
+void resident_sorter::state::run_short(std::string_view name, sorting::gpu_sort sort, void* stream,
+                                       const BytesOf& bytes_of, const Run& run) {
   bool has_begun = false;
   const auto work = [&] {
     try {
@@ -106,13 +109,14 @@ void resident_sorter::state::run_short(sorting::gpu_sort sort, void* stream, con
     has_begun = true;
     run(sort);
   };
-  sorting::run_telling_state(work, [&] { return has_begun; });
+  sorting::run_telling_state(
+      work, [&] { return has_begun; }, name);
 }
 
 void resident_sorter::state::sort_short(const device::record_shape& shape, const shard& only) {
   const int gpu = devices.gpus[0];
   run_short(
-      {.shape = shape, .num_records = only.num_keys, .may_wait = true, .hooks = options.hooks}, only.stream,
+      "sort", {.shape = shape, .num_records = only.num_keys, .may_wait = true, .hooks = options.hooks}, only.stream,
       [&](const sorting::gpu_sort& sort) { return sorting::gpu_sort_bytes_on(gpu, sort); },
       [&](const sorting::gpu_sort& sort) {
         sorting::run_gpu_sort(gpu, sort, {only.keys, only.values}, short_workspace.data(), only.stream);
@@ -122,7 +126,7 @@ void resident_sorter::state::sort_short(const device::record_shape& shape, const
 void resident_sorter::state::argsort_short(const device::record_shape& shape, const shard& only) {
   const int gpu = devices.gpus[0];
   run_short(
-      {.shape = shape, .num_records = only.num_keys, .may_wait = true, .hooks = options.hooks}, only.stream,
+      "argsort", {.shape = shape, .num_records = only.num_keys, .may_wait = true, .hooks = options.hooks}, only.stream,
       [&](const sorting::gpu_sort& sort) { return sorting::gpu_argsort_bytes_on(gpu, sort); },
       [&](const sorting::gpu_sort& sort) {
         sorting::run_gpu_argsort(gpu, sort, only.keys, only.values, short_workspace.data(), only.stream);

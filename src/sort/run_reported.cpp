@@ -14,11 +14,14 @@
 namespace spansort::sorting {
 namespace {
 
-/// Returns what a failure means for the caller's arrays.
-std::string with_state(const error& failure, bool output_has_begun) {
-  return std::string(failure.what()) + (output_has_begun
-                                            ? "; the result was being written: the data is neither input nor result"
-                                            : "; the input is untouched");
+/// Returns what a failure means for the caller's arrays. An argsort only reads the keys.
+std::string with_state(const error& failure, bool output_has_begun, std::string_view operation_name) {
+  const std::string what = failure.what();
+  if (!output_has_begun) return what + "; the input is untouched";
+  if (operation_name == "argsort") {
+    return what + "; the result was being written: the indices are neither input nor result, the keys are untouched";
+  }
+  return what + "; the result was being written: the data is neither input nor result";
 }
 
 /// Returns why this algorithm sorted, and what it found the input to be where that made it faster.
@@ -53,19 +56,20 @@ void run_driver(const algorithms::choice& chosen, algorithms::run_context& conte
 
 }  // namespace
 
-void run_telling_state(const std::function<void()>& work, const std::function<bool()>& output_has_begun) {
+void run_telling_state(const std::function<void()>& work, const std::function<bool()>& output_has_begun,
+                       std::string_view operation_name) {
   try {
     work();
   } catch (const device_memory_error& failure) {
-    throw device_memory_error(with_state(failure, output_has_begun()), failure.device());
+    throw device_memory_error(with_state(failure, output_has_begun(), operation_name), failure.device());
   } catch (const device_lost& failure) {
-    throw device_lost(with_state(failure, output_has_begun()), failure.device());
+    throw device_lost(with_state(failure, output_has_begun(), operation_name), failure.device());
   } catch (const device_error& failure) {
-    throw device_error(with_state(failure, output_has_begun()), failure.device());
+    throw device_error(with_state(failure, output_has_begun(), operation_name), failure.device());
   } catch (const out_of_memory& failure) {
     if (!output_has_begun()) throw;
     // out_of_memory promises that nothing has been touched.
-    throw device_error(with_state(failure, true), failure.device());
+    throw device_error(with_state(failure, true, operation_name), failure.device());
   }
 }
 
@@ -90,7 +94,8 @@ void run_reported(const algorithms::choice& chosen, std::vector<algorithms::rank
       if (what.make_records) what.make_records();
       run_driver(chosen, context, problem);
     };
-    run_telling_state(work, [&] { return context.output_has_begun(); });
+    run_telling_state(
+        work, [&] { return context.output_has_begun(); }, what.name);
     if (place_values) place_values(context.stop_rule());
     context.finish();  // last: here an exception of the progress callback surfaces
   }

@@ -23,7 +23,8 @@ struct operation {
 };
 
 /// Runs `work`. What it throws of devices and memory says then what it means for the caller's arrays.
-void run_telling_state(const std::function<void()>& work, const std::function<bool()>& output_has_begun);
+void run_telling_state(const std::function<void()>& work, const std::function<bool()>& output_has_begun,
+                       std::string_view operation_name = "sort");
 
 /// Sorts by the algorithm chosen, whose workspace has been reserved. `place_values`, where given, moves what did not
 /// travel with the keys, and asks by the rule given whether it goes on; the sort is complete only then.

@@ -15,8 +15,8 @@ namespace spansort::sorting {
 [[nodiscard]] base::memory_formula sorter_memory(const sort_options& options, std::uint64_t key_bytes,
                                                  std::uint64_t value_bytes);
 
-/// Returns how many of `threads` threads a sort below a ceiling should have: as many as leave half of it to the data,
-/// and one at least. The scratch of all processors of a large machine would not fit below a low ceiling.
+/// Returns how many of `threads` threads a sort below a ceiling should have: as many as take at most half of it for
+/// their scratch, and one at least. The scratch of all processors of a large machine would not fit below a low one.
 [[nodiscard]] unsigned threads_below(std::uint64_t ceiling_bytes, unsigned threads);
 
 /// Returns the options without ceiling, report and progress, for orders of elements, whose memory is counted by those

@@ -116,6 +116,8 @@ class Job:
         places = [self.ranks.get(rank, {}).get("host") for rank in range(len(HOST_OF))]
         if places != [self.hosts.names[host] for host in HOST_OF]:
             return f"ranks were on {places}"
+        if not self.report:
+            return "there is no report"
         if self.report["elapsed_ms"] < self.least_ms():
             return f"it took {self.report['elapsed_ms']} ms, and the wires at least {self.least_ms()}"
         return ""
@@ -191,12 +193,15 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="spansort-hosts-"))
+    network.end_by_exception()
     try:
-        with contextlib.closing(network.Hosts(len(NUM_RANKS), arguments.megabits, arguments.latency_ms)) as hosts:
+        try:
+            hosts = network.Hosts(len(NUM_RANKS), arguments.megabits, arguments.latency_ms)
+        except (OSError, subprocess.CalledProcessError) as failure:
+            print(f"no hosts can be made here: {failure}")
+            return 2
+        with contextlib.closing(hosts):
             return run_jobs(arguments, folder, hosts)
-    except (OSError, subprocess.CalledProcessError) as failure:
-        print(f"no hosts can be made here: {failure}")
-        return 2
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -10,6 +10,7 @@ import fcntl
 import os
 import pathlib
 import selectors
+import signal
 import struct
 import subprocess
 import sys
@@ -67,6 +68,11 @@ def carry_frames(latency_ms, taps):
 
 def ip(*words):
     subprocess.run(["ip", *map(str, words)], check=True, stderr=subprocess.DEVNULL)
+
+
+def end_by_exception():
+    """Has SIGTERM end this process by SystemExit, so that what it has made is taken away."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 class Hosts:

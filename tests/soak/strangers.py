@@ -247,6 +247,7 @@ def main():
     parser.add_argument("--each", type=int, default=1, help="strangers of each of six kinds at once; 0: none")
     parser.add_argument("--late-ms", type=int, default=500, help="by how much a rank is later than the one before it")
     parser.add_argument("--megabytes", type=int, default=1, help="of the input")
+    network.end_by_exception()
     return strangers(parser.parse_args())
 
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include "soak/tally.hpp"
@@ -31,7 +32,8 @@ std::optional<resources> read_held(std::istringstream& words) {
 /// "" or what has grown beyond its bound.
 std::string excess(const resources& begin, const resources& end) {
   std::string text;
-  if (end.allocations > begin.allocations + allowed_growth.allocations) text += " allocations";
+  const std::int64_t for_threads = allocations_of_a_thread * std::int64_t{std::thread::hardware_concurrency()};
+  if (end.allocations > begin.allocations + allowed_growth.allocations + for_threads) text += " allocations";
   if (end.descriptors > begin.descriptors + allowed_growth.descriptors) text += " descriptors";
   if (end.threads > begin.threads + allowed_growth.threads) text += " threads";
   if (end.resident_bytes > begin.resident_bytes + allowed_growth.resident_bytes) text += " memory";

@@ -26,7 +26,7 @@ __device__ __forceinline__ unsigned misplaced_keys(const K* keys) {
   return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(keys) % sizeof(key_vector<K>) / sizeof(K));
 }
 
-/// Adds the sum of the lanes below to each lane's `x`; all lanes of a warp call it.
+/// Returns the sum of `x` over this lane and those below it. All lanes of a warp call it.
 __device__ __forceinline__ std::uint32_t inclusive_warp_sum(std::uint32_t x) {
   const unsigned lane = threadIdx.x % 32;
   for (unsigned distance = 1; distance != 32; distance *= 2) {
@@ -95,8 +95,9 @@ class range_counters {
   unsigned first_;
 };
 
-/// Adds to `counts`, which are zeroed before. Neighbouring blocks take the ranges of the same keys, so that all but one
-/// of them find these in the second cache.
+/// Blocks of counting_threads, as many as there is room for at once, with counting_shared_bytes() of dynamic shared
+/// memory; one read of the keys for each range. Adds to `counts`, which are zeroed before. Neighbouring blocks take the
+/// ranges of the same keys, so that all but one of them find these in the second cache.
 template <class K, class Order>
 __global__ void __launch_bounds__(counting_threads)
     count_values_kernel(Order order, __grid_constant__ const counting_request<K> request) {
@@ -235,7 +236,8 @@ __device__ __forceinline__ void write_tile(const Order& order, const placed_valu
   }
 }
 
-/// Keys of one byte: each block adds the 256 counts up.
+/// A block for each tile of filling_threads * filling_vectors vectors; one write of the keys. Keys of one byte: each
+/// block adds the 256 counts up.
 template <class Order>
 __global__ void __launch_bounds__(filling_threads)
     write_values_kernel(Order order, __grid_constant__ const counting_request<std::uint8_t> request) {

@@ -43,9 +43,9 @@ inline constexpr std::uint64_t most_block_counting_keys = std::uint64_t{counting
 inline constexpr std::string_view counting_provenance = "race with the sorts of few records on an H100 with CUDA 13.0";
 
 /// Returns the number of keys from which on counting is faster than the sorts of few records, and than onesweep.
-/// Measured on an H100, us of a call that waits, by counting and by the better of the others: 2^19 u8 22 to 28 and 24 to
-/// 26, 2^20 26 and 28; 2^20 u16 51 and 38, and 75 and 42 of the AND of four words; 2^24 102 and 176, and 159 and 202;
-/// 2^28 502 and 1,916, and 893 and 2,139; 2^28 u8 264 and 1,011.
+/// Measured on an H100, us of a call that waits, by counting and by the better of the others: 2^19 u8 22 to 28 and 24
+/// to 26, 2^20 26 and 28; 2^20 u16 51 and 38, and 75 and 42 of the AND of four words; 2^24 102 and 176, and 159 and
+/// 202; 2^28 502 and 1,916, and 893 and 2,139; 2^28 u8 264 and 1,011.
 [[nodiscard]] constexpr std::uint64_t least_counted_keys(unsigned key_bytes) noexcept {
   return std::uint64_t{1} << (key_bytes == 1 ? 19 : 23);
 }

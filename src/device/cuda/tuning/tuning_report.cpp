@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device/cuda/tuning/copy_policies.hpp"
+#include "device/cuda/tuning/counting_sort_policy.hpp"
 #include "device/cuda/tuning/few_intervals_policy.hpp"
 #include "device/cuda/tuning/merge_policy.hpp"
 #include "device/cuda/tuning/partition_policy.hpp"
@@ -109,6 +110,11 @@ std::vector<tuning_line> describe(compute_capability code) {
                            counted(shape.finish_items, "in the finish"),
                        small_sorts_provenance});
     }
+  }
+  for (const unsigned key_bytes : {1U, 2U}) {
+    lines.push_back({"counting sort, keys of " + counted(key_bytes, key_bytes == 1 ? "byte" : "bytes"),
+                     counted(counting_threads, "threads, ") + counted(num_value_ranges(family, key_bytes), "ranges"),
+                     counting_provenance});
   }
   for (const unsigned value_bytes : {0U, 4U, 8U}) {
     lines.push_back(line("reduce-then-scan sort, keys of 4 bytes, values of " + counted(value_bytes, "bytes"),
