@@ -88,6 +88,26 @@ void plan_parts(file_job& job, std::optional<std::uint64_t> num_elements) {
   }
 }
 
+namespace {
+
+/// Makes the order, and plans unless files are merged. The scratch of all threads of a large machine does not fit below
+/// a low ceiling: fewer sort then.
+void plan_with_threads(file_job& job) {
+  const unsigned all = base::resolve_threads(job.options.threads);
+  for (unsigned num_threads = sorting::threads_below(job.ceiling_bytes, all);; num_threads /= 2) {
+    if (num_threads < all) job.options.threads = num_threads;
+    job.order = job.elements->make_order(job.direction, sorting::for_counted_sorts(job.options));
+    if (job.operation == file_operation::merge) return;
+    try {
+      return plan_parts(job, job.num_elements);
+    } catch (const out_of_memory&) {
+      if (num_threads == 1) throw;
+    }
+  }
+}
+
+}  // namespace
+
 std::string_view name(file_operation operation) noexcept {
   switch (operation) {
     case file_operation::sort: return "sort";
@@ -115,16 +135,12 @@ file_job make_file_job(const std::string& input, const std::string& output, cons
   // A GPU's runtime alone would take hundreds of megabytes of what is left.
   const sorting::device_set devices = sorting::resolve_devices(options.devices);
   if (devices.is_auto) job.options.devices = "cpu";
-  const unsigned num_threads = base::resolve_threads(options.threads);
-  const unsigned num_below = sorting::threads_below(job.ceiling_bytes, num_threads);
-  if (num_below < num_threads) job.options.threads = num_below;
   const bool wants_indices = operation == file_operation::argsort;
   job.elements =
       open_elements(input, output, file, wants_indices ? element_outcome::indices : element_outcome::elements);
   job.num_elements = job.elements->num_elements();
-  job.order = job.elements->make_order(job.direction, sorting::for_counted_sorts(job.options));
+  plan_with_threads(job);
   if (operation == file_operation::merge) return job;
-  plan_parts(job, job.num_elements);
   job.is_head_sort = is_head_sort(job, file);
   job.is_held_whole =
       job.elements->type() && job.num_elements && job.plan.num_runs == 0 && !file.head && !has_test_world(job.hooks);

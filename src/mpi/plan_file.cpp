@@ -51,9 +51,8 @@ std::unique_ptr<files::element_kind> open_input_of_parts(const parts_request& re
 }
 
 unsigned threads_of_parts(const session::state& session) {
-  const unsigned wanted = session.given.threads != 0 ? base::resolve_threads(session.given.threads)
-                                                     : base::num_processors() / session.num_sharing;
-  return sorting::threads_below(ceiling_of_parts(session), wanted);
+  if (session.given.threads != 0) return session.given.threads;
+  return std::max(base::num_processors() / session.num_sharing, 1U);
 }
 
 cluster_file_plan sum_of_plans(session::state& session, cluster_file_plan mine) {

@@ -47,7 +47,8 @@ void run_driver(const algorithms::choice& chosen, algorithms::run_context& conte
     chosen.algorithm->run(context, problem);
   } catch (const std::bad_alloc&) {
     if (finish_what_has_begun(context, problem)) return;
-    if (!context.output_has_begun()) throw;
+    // Records that flow are the library's own: nothing of the caller's is lost.
+    if (!context.output_has_begun() || problem.flow != nullptr) throw;
     throw device_error("no memory for the rest of the sort");
   } catch (const device_error&) {
     if (!std::ranges::all_of(context.ranks(), is_host) || !finish_what_has_begun(context, problem)) throw;
