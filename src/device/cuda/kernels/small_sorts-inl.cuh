@@ -151,6 +151,14 @@ void launch_block_sort(const launch_site& site, const small_sort_request& reques
   job.looks_for_order = true;
   job.may_reverse = request.shape.value_bytes == 0 && request.bits.begin == 0;
   job.seen = site.memory.order;
+  if (request.argsort_keys != nullptr) {
+    // Places are all that is asked for.
+    job.keys = static_cast<const K*>(request.argsort_keys);
+    job.values = nullptr;
+    job.to_keys = nullptr;
+    job.value_bytes = 0;
+    job.index_bytes = request.shape.value_bytes;
+  }
   const keys::codec_of<K> codec = request.shape.codec.template of<K>();
   if (request.shape.value_bytes == 0) {
     with_small_order<K, false>(codec, [&](const auto& order) { run_block_sort<0, K, false>(site, order, job); });

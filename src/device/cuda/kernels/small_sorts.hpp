@@ -15,6 +15,8 @@ struct small_sort_request {
   std::uint32_t num_keys = 0;
   keys::bit_range bits;  ///< all keys agree above them
   unsigned result_side = 0;
+  /// As in segment_sort, for the sort in one block alone.
+  const void* argsort_keys = nullptr;
 };
 
 /// Puts a sort of up to most_block_sort_keys records on the site's stream. The second array is clobbered only where the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Few records are sorted by one block in one launch, with one read and one write of each (kernels/chip_sort.cuh). The
-// block looks for order itself.
+// block looks for order itself. An argsort reads the keys where they are and writes the places alone.
 #include "device/cuda/kernels/small_sorts.hpp"
 #include "device/cuda/local_sort/local_sort.hpp"
 #include "device/cuda/tuning/small_sorts_limits.hpp"
@@ -29,6 +29,7 @@ sort_cost cost(const segment_sort& segment) { return {1, 2 * segment.count * seg
 extern const local_sort_algorithm block_sort;
 constexpr local_sort_algorithm block_sort{.name = "block_sort",
                                           .label = "local sort",
+                                          .makes_positions = true,
                                           .sees_order = true,
                                           .runs_side_by_side = true,
                                           .can_sort = can_sort,

@@ -52,7 +52,8 @@ small_sort_request small_request_of(const segment_sort& segment) {
           .sides = {segment.source, segment.alternate},
           .num_keys = static_cast<std::uint32_t>(segment.count),
           .bits = segment.bits,
-          .result_side = segment.result_in_alternate ? 1U : 0U};
+          .result_side = segment.result_in_alternate ? 1U : 0U,
+          .argsort_keys = segment.argsort_keys};
 }
 
 std::uint64_t local_sort_scratch_bytes(std::string_view preferred) {
