@@ -28,7 +28,7 @@ inline constexpr std::uint64_t num_first_cases = 300;
 inline constexpr resources allowed_growth{
     .allocations = 2000, .descriptors = 0, .threads = 24, .resident_bytes = std::int64_t{192} << 20};
 
-/// So many more for each processor: oneTBB keeps memory for tasks in each of its threads.
+/// Each processor adds to what a worker may hold: oneTBB keeps memory for tasks in each of its threads.
 inline constexpr std::int64_t allocations_of_a_thread = 64;
 
 /// Runs the share. Returns the exit status of the process.

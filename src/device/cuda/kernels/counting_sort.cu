@@ -173,7 +173,7 @@ __device__ __forceinline__ unsigned last_at_most(const std::uint32_t* places, un
   return low;
 }
 
-/// The same of the places of all values of two bytes, by all lanes of a warp together.
+/// Returns the same of the places of all values of two bytes. All lanes of a warp call it together.
 __device__ __forceinline__ unsigned last_at_most_of_all(const std::uint32_t* places, std::uint32_t place) {
   unsigned low = 0;
 #pragma unroll
