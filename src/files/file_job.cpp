@@ -70,9 +70,20 @@ std::uint64_t file_job::temporary_bytes() const {
   return num_spills > 1 ? 2 * (plan.spilled_bytes / num_spills) : plan.spilled_bytes;
 }
 
+namespace {
+
+/// Returns what the ceiling leaves beside the process itself, which takes `own_bytes`.
+std::uint64_t memory_beside(const file_job& job, std::uint64_t own_bytes) {
+  return job.ceiling_bytes > own_bytes ? job.ceiling_bytes - own_bytes : 0;
+}
+
+std::uint64_t own_memory_bytes() { return base::resident_memory_bytes() + unplanned_bytes; }
+
+}  // namespace
+
 void plan_parts(file_job& job, std::optional<std::uint64_t> num_elements) {
-  const std::uint64_t own = base::resident_memory_bytes() + unplanned_bytes;
-  const std::uint64_t for_elements = job.ceiling_bytes > own ? job.ceiling_bytes - own : 0;
+  const std::uint64_t own = own_memory_bytes();
+  const std::uint64_t for_elements = memory_beside(job, own);
   try {
     job.plan = external::make_spill_plan(demand_of(job, num_elements, for_elements));
     job.plan.memory_bytes += own;
@@ -94,7 +105,8 @@ namespace {
 /// a low ceiling: fewer sort then.
 void plan_with_threads(file_job& job) {
   const unsigned all = base::resolve_threads(job.options.threads);
-  for (unsigned num_threads = sorting::threads_below(job.ceiling_bytes, all);; num_threads /= 2) {
+  const std::uint64_t memory_bytes = memory_beside(job, own_memory_bytes());
+  for (unsigned num_threads = sorting::threads_below(memory_bytes, all);; num_threads /= 2) {
     if (num_threads < all) job.options.threads = num_threads;
     job.order = job.elements->make_order(job.direction, sorting::for_counted_sorts(job.options));
     if (job.operation == file_operation::merge) return;
