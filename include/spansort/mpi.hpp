@@ -252,7 +252,7 @@ class session {
   /// then one on all memory of the process, half of what is free by default. Of file_options `direction`, `records`,
   /// the fields of `array`, `temporary_directories`, `head`, `type`, `unique`, `verify`, `sync` and `on_temporary` are
   /// for here; invalid_argument is thrown where another is given. (`on_sorted` wants all keys, which no node rank has.)
-  /// Of a `head` that is sorted in parts and not verified, no more is spilled of any run, and no more is sent unless
+  /// A `head` that is sorted in parts and not verified has no more spilled of any run, and no more is sent unless
   /// it is `unique`.
   file_result sort_file(const std::string& input, const std::string& output, const file_options& file = {});
   /// The stable order of a file's keys likewise, as argsort_file() writes it. Verification fetches the keys at the

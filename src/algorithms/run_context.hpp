@@ -46,7 +46,7 @@ struct problem {
   const cluster_sort* others = nullptr;
   /// The flow of records that come and go while they are sorted; null: they are there, and stay.
   base::record_flow* flow = nullptr;
-  /// What the caller reserves in `callers_slot` beside the driver's workspace.
+  /// The caller reserves this in `callers_slot` beside the driver's workspace.
   std::vector<slot_request> callers_wishes = {};
   /// Nobody wants the arrays of a sort that is cancelled: it can be cancelled to its end.
   bool is_disposable = false;

@@ -18,7 +18,7 @@ class argsort_of_shards {
   argsort_of_shards(const std::string& devices, const oracle& expected, const std::vector<std::uint64_t>& sizes,
                     std::uint64_t index_bytes);
 
-  // What a test may spoil before the call.
+  // A test may spoil these before the call.
   std::vector<shard> shards;
   std::vector<void*> indices;
   std::uint64_t index_bytes;

@@ -105,13 +105,13 @@ class dictionary_pairs_sorter {
   static constexpr std::uint64_t most_keys = std::uint64_t{1} << 31;  // places have 32 bits
   static_assert(2 * sizeof(std::uint16_t) <= sizeof(K), "classes and half of the keys find room in as many keys");
 
-  /// Where the moved values of a piece's classes begin, and its other pairs among all others.
+  /// These say where the moved values of a piece's classes begin, and its other pairs among all others.
   struct piece_begin {
     std::uint64_t heavy = 0;
     std::uint64_t light = 0;
   };
 
-  /// Where a class ends in the result, and the others that are lower among all others.
+  /// These say where a class ends in the result, and the others that are lower among all others.
   struct class_end {
     std::uint64_t all = 0;
     std::uint64_t light = 0;
