@@ -85,7 +85,7 @@ cluster_file_plan plan_sort_in_parts(session::state& session, const parts_reques
     const external::spill_plan spill = plan_parts(session, request.input, *order, count, ceiling_bytes);
     const std::uint64_t width = order->element_bytes();
     const std::uint64_t once_bytes = bytes_of_runs(spill, count, head_of_runs(file));
-    // Those that are read back and sent: of a head, this node rank has a share.
+    // This node rank reads so many back and sends them: of a head it has a share.
     const bool merges_all = file.unique || head_of_runs(file) >= plan.num_elements;
     const std::uint64_t num_merged = merges_all ? num_spilled(spill, count, file)
                                                 : base::share_size(*file.head, num_ranks, session.group->node_rank());
