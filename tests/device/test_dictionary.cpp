@@ -61,7 +61,7 @@ void sort_stably(const keys::codec_of<K>& codec, split_records<K, V> from, split
     sorted.values.push_back(from.values[i]);
   }
   std::copy_n(sorted.keys.data(), n, to.keys);
-  std::memcpy(static_cast<void*>(to.values), sorted.values.data(), n * sizeof(V));
+  std::copy_n(sorted.values.data(), n, to.values);
 }
 
 template <class K, class V>
@@ -95,7 +95,7 @@ bool sorts_on_threads(const keys::codec_of<K>& codec, const std::vector<K>& keys
   pairs<K, V> from = number<K, V>(keys);
   pairs<K, V> expected = from;
   pairs<K, V> beside = number<K, V>(std::vector<K>(n));
-  auto* const kept = new parked_threads;  // helpers are never joined
+  static auto* const kept = new parked_threads;  // helpers are never joined
   workers team(num_threads, *kept);
   team.prepare_scratch();
   dictionary_pairs_sorter<K, V, Order> sorter(team, Order(codec), codec, sort_limits{.piece_keys = 2048});
