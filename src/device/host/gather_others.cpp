@@ -14,7 +14,7 @@
 //
 #include <hwy/highway.h>
 
-#include "device/host/vector_quicksort-inl.hpp"
+#include "device/host/majority_key-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace spansort::device::host::HWY_NAMESPACE {
@@ -22,23 +22,6 @@ namespace spansort::device::host::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-
-/// Stores the lanes of the mask together, and whatever behind them. Returns how many they are.
-template <class D, class V>
-HWY_INLINE std::uint64_t store_lanes_of(D d, V x, hn::Mask<D> mask, hn::TFromD<D>* to) {
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (sizeof(*to) == 4) {
-    hn::StoreU(V{_mm512_maskz_compress_epi32(mask.raw, x.raw)}, d, to);
-  } else {
-    hn::StoreU(V{_mm512_maskz_compress_epi64(mask.raw, x.raw)}, d, to);
-  }
-  return hn::CountTrue(d, mask);
-#else
-  std::uint64_t count = 0;
-  hn::StoreU(lower_first(d, x, mask, count), d, to);
-  return count;
-#endif
-}
 
 /// Counts `values`, but for the first where that is not wanted, in whole vectors, as few as the counters of lanes take,
 /// and stores the other keys together. Returns how many these are.

@@ -17,6 +17,7 @@
 #include <hwy/highway.h>
 
 #include "device/host/narrow_quicksort-inl.hpp"
+#include "device/host/smallest_network-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace spansort::device::host::HWY_NAMESPACE {
@@ -48,13 +49,18 @@ void sort_16(const codec_of_16& codec, std::uint16_t* keys, std::uint64_t num_ke
   sort_16_as<false, compresses>(codec, keys, num_keys, first, second);
 }
 
-/// Returns the function that this processor runs best.
-auto choose_sort_16() {
+/// Returns the first of two functions where this processor compresses lanes of 16 bits.
+template <class Function>
+auto choose_16([[maybe_unused]] Function for_compresses, Function other) {
 #if HWY_TARGET == HWY_AVX3
-  if (__builtin_cpu_supports("avx512vbmi2")) return &sort_16<true>;
+  if (__builtin_cpu_supports("avx512vbmi2")) return for_compresses;
 #endif
-  return &sort_16<false>;
+  return other;
 }
+// AVX2 has no such lanes.
+inline constexpr bool may_compress = HWY_TARGET == HWY_AVX3;
+
+auto choose_sort_16() { return choose_16(&sort_16<may_compress>, &sort_16<false>); }
 
 using half_tag = hn::Rebind<std::uint8_t, full_tag<std::uint16_t>>;
 using half_vector = hn::Vec<half_tag>;
@@ -107,9 +113,15 @@ void sort_8(const void* any_codec, void* any_keys, std::uint64_t num_keys) {
 }
 
 network_sort network_sort_8(bool) { return {network_size<std::uint16_t>(), &sort_8}; }
+
+template <bool identity>
+network_sort network_sort_16_as() {
+  using K = std::uint16_t;
+  return {network_size<K>(),
+          choose_16(&sort_by_network<K, identity, may_compress>, &sort_by_network<K, identity, false>)};
+}
 network_sort network_sort_16(bool is_identity) {
-  return {network_size<std::uint16_t>(),
-          is_identity ? &sort_by_network<std::uint16_t, true> : &sort_by_network<std::uint16_t, false>};
+  return is_identity ? network_sort_16_as<true>() : network_sort_16_as<false>();
 }
 
 #else  // other vectors are too narrow

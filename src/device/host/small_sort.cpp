@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "device/host/in_cache_sort.hpp"
+#include "device/host/majority_key.hpp"
 #include "device/host/many_values.hpp"
 #include "device/host/narrow_sort.hpp"
 #include "device/host/network_sort.hpp"
@@ -88,14 +89,18 @@ bool sort_tail(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, 
   return true;
 }
 
-/// Sorts keys that lie in order, but for a short tail, and those of a few values; of heavy or many values unless others
-/// will look for these. Returns false, with nothing written, where they are others.
+/// Sorts keys that lie in order, but for a short tail, and those of a few values; of a majority, heavy or many values
+/// unless others will look for these. Returns false, with nothing written, where they are others.
 template <class K>
 bool settle_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, bool leaves_repeated,
                        const vector_sort_scratch<K>& scratch) {
   constexpr std::uint64_t worth_a_look = 256;  // the order of fewer costs about what their sort costs
+  if (num_keys > worth_a_look && (finish_ordered(codec, keys, num_keys) || sort_tail(codec, keys, num_keys, scratch))) {
+    return true;
+  }
+  const auto sort_first = [&](std::uint64_t count) { vector_sort(codec, keys, keys, count, scratch); };
+  if (!leaves_repeated && sort_majority(codec, keys, num_keys, sort_first)) return true;
   if (num_keys <= worth_a_look) return false;
-  if (finish_ordered(codec, keys, num_keys) || sort_tail(codec, keys, num_keys, scratch)) return true;
   few_counts<K> found;
   if (sort_few_values(codec, keys, num_keys, found)) return true;
   return !leaves_repeated &&
@@ -129,8 +134,12 @@ void sort_by_counts(const keys::codec_of<std::uint8_t>& codec, std::uint8_t* key
 
 void sort_narrow(const keys::codec_of<std::uint16_t>& codec, std::uint16_t* keys, std::uint64_t num_keys) {
   const vector_sort_scratch<std::uint16_t> scratch = kept.arrays(keys, num_keys);
-  if (finish_ordered(codec, keys, num_keys) || sort_few_values(codec, keys, num_keys)) return;
-  narrow_sort(codec, keys, num_keys, scratch.first, scratch.second);
+  const auto sort_first = [&](std::uint64_t count) { narrow_sort(codec, keys, count, scratch.first, scratch.second); };
+  if (finish_ordered(codec, keys, num_keys) || sort_majority(codec, keys, num_keys, sort_first) ||
+      sort_few_values(codec, keys, num_keys)) {
+    return;
+  }
+  sort_first(num_keys);
 }
 
 void sort_narrow(const keys::codec_of<std::uint8_t>& codec, std::uint8_t* keys, std::uint64_t num_keys) {

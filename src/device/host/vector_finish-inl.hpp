@@ -281,13 +281,6 @@ class finisher {
   K* result_end_;
 };
 
-/// The function of network_sort (network_sort.hpp) for keys of 16 bits and more.
-template <class K, bool identity>
-void sort_by_network(const void* codec, void* keys, std::uint64_t num_keys) {
-  K* const all = static_cast<K*>(keys);
-  finisher<K, identity>(*static_cast<const keys::codec_of<K>*>(codec), all + num_keys).sort_raw(all, num_keys, all);
-}
-
 #endif
 
 }  // namespace spansort::device::host::HWY_NAMESPACE

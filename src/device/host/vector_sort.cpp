@@ -19,6 +19,7 @@
 //
 #include <hwy/highway.h>
 
+#include "device/host/smallest_network-inl.hpp"
 #include "device/host/vector_finish-inl.hpp"
 #include "device/host/vector_quicksort-inl.hpp"
 #include "device/host/vector_split-inl.hpp"
