@@ -67,9 +67,13 @@ class sorter {
   /// Sorts keys of a run-time type. Same promises as the free function.
   void sort(key_span keys, direction d = direction::ascending) { sort_keys(keys.type, keys.data, keys.num_keys, d); }
   /// Sorts keys and moves `keys.num_keys` values of `value_bytes` bytes along. Stable.
-  void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d = direction::ascending);
+  void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d = direction::ascending) {
+    sort_records(keys.type, keys.data, values, keys.num_keys, value_bytes, d);
+  }
   /// Writes the stable permutation that sorts keys: indices of `index_bytes` 4 or 8. Keys are not changed.
-  void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d = direction::ascending);
+  void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d = direction::ascending) {
+    order_keys(keys.type, keys.data, indices, keys.num_keys, index_bytes, d);
+  }
 
   template <in_place_key_range R>
   void sort(R&& keys, direction d = direction::ascending) {
@@ -88,7 +92,12 @@ class sorter {
  private:
   friend struct sorting::flowing_calls;
   struct state;
+  // Arguments that fit registers: a key_span would be copied, which takes as long as to sort 16 keys.
   void sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d);
+  void sort_records(key_type type, void* keys, void* values, std::uint64_t num_keys, std::uint64_t value_bytes,
+                    direction d);
+  void order_keys(key_type type, const void* keys, void* indices, std::uint64_t num_keys, std::uint64_t index_bytes,
+                  direction d);
   std::unique_ptr<state> state_;
 };
 
@@ -98,14 +107,17 @@ void require_same_count(std::uint64_t num_keys, std::uint64_t num_others, const 
 /// Throws invalid_argument unless every position of `num_keys` keys is at most `largest_index`.
 void require_index_range(std::uint64_t num_keys, std::uint64_t largest_index);
 bool is_sorted(const_key_span keys, direction d);
-/// Arguments that fit registers: a key_span would be copied, which takes as long as to sort 16 keys.
+// Arguments that fit registers, as those of a sorter.
 void sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d);
-void sort_keys(key_span keys, direction d, const sort_options& options);
-void sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d);
-void sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d, const sort_options& options);
-void order_keys(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d);
-void order_keys(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d,
-                const sort_options& options);
+void sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d, const sort_options& options);
+void sort_records(key_type type, void* keys, void* values, std::uint64_t num_keys, std::uint64_t value_bytes,
+                  direction d);
+void sort_records(key_type type, void* keys, void* values, std::uint64_t num_keys, std::uint64_t value_bytes,
+                  direction d, const sort_options& options);
+void order_keys(key_type type, const void* keys, void* indices, std::uint64_t num_keys, std::uint64_t index_bytes,
+                direction d);
+void order_keys(key_type type, const void* keys, void* indices, std::uint64_t num_keys, std::uint64_t index_bytes,
+                direction d, const sort_options& options);
 
 /// The arrays of a call as ranges of bytes, after the checks that ranges allow.
 template <class R, class S>
@@ -149,11 +161,12 @@ void sorter::argsort(R&& keys, S&& indices, direction d) {
 /// gives the same bytes. Throws invalid_argument, device_error, out_of_memory, cancelled.
 template <in_place_key_range R>
 void sort(R&& keys, direction d, const sort_options& options) {
-  detail::sort_keys(as_key_span(std::span(keys)), d, options);
+  detail::sort_keys(key_traits<std::ranges::range_value_t<R>>::type, std::ranges::data(keys), std::ranges::size(keys),
+                    d, options);
 }
 template <in_place_key_range R>
 void sort(R&& keys, const sort_options& options) {
-  detail::sort_keys(as_key_span(std::span(keys)), direction::ascending, options);
+  spansort::sort(keys, direction::ascending, options);
 }
 template <in_place_key_range R>
 void sort(R&& keys, direction d = direction::ascending) {
@@ -166,7 +179,7 @@ void sort(R&& keys, direction d = direction::ascending) {
 template <in_place_key_range R, in_place_value_range S>
 void sort_pairs(R&& keys, S&& values, direction d, const sort_options& options) {
   const detail::record_arrays all(keys, values);
-  detail::sort_records(all.keys, all.values, all.value_bytes, d, options);
+  detail::sort_records(all.keys.type, all.keys.data, all.values, all.keys.num_keys, all.value_bytes, d, options);
 }
 template <in_place_key_range R, in_place_value_range S>
 void sort_pairs(R&& keys, S&& values, const sort_options& options) {
@@ -175,7 +188,7 @@ void sort_pairs(R&& keys, S&& values, const sort_options& options) {
 template <in_place_key_range R, in_place_value_range S>
 void sort_pairs(R&& keys, S&& values, direction d = direction::ascending) {
   const detail::record_arrays all(keys, values);
-  detail::sort_records(all.keys, all.values, all.value_bytes, d);
+  detail::sort_records(all.keys.type, all.keys.data, all.values, all.keys.num_keys, all.value_bytes, d);
 }
 
 /// Writes into `indices` the stable order of `keys`: keys[indices[0]] is the first. Keys are not changed. 32-bit
@@ -183,7 +196,7 @@ void sort_pairs(R&& keys, S&& values, direction d = direction::ascending) {
 template <key_range R, in_place_index_range S>
 void argsort(R&& keys, S&& indices, direction d, const sort_options& options) {
   const detail::index_arrays all(keys, indices);
-  detail::order_keys(all.keys, all.indices, all.index_bytes, d, options);
+  detail::order_keys(all.keys.type, all.keys.data, all.indices, all.keys.num_keys, all.index_bytes, d, options);
 }
 template <key_range R, in_place_index_range S>
 void argsort(R&& keys, S&& indices, const sort_options& options) {
@@ -192,7 +205,7 @@ void argsort(R&& keys, S&& indices, const sort_options& options) {
 template <key_range R, in_place_index_range S>
 void argsort(R&& keys, S&& indices, direction d = direction::ascending) {
   const detail::index_arrays all(keys, indices);
-  detail::order_keys(all.keys, all.indices, all.index_bytes, d);
+  detail::order_keys(all.keys.type, all.keys.data, all.indices, all.keys.num_keys, all.index_bytes, d);
 }
 
 /// Returns the stable order of `keys` as 64-bit indices. Throws as sort_pairs().
@@ -216,8 +229,10 @@ template <key_range R>
 
 // These overloads take keys whose type is known at run time.
 
-inline void sort(key_span keys, direction d, const sort_options& options) { detail::sort_keys(keys, d, options); }
-inline void sort(key_span keys, const sort_options& options) { detail::sort_keys(keys, direction::ascending, options); }
+inline void sort(key_span keys, direction d, const sort_options& options) {
+  detail::sort_keys(keys.type, keys.data, keys.num_keys, d, options);
+}
+inline void sort(key_span keys, const sort_options& options) { spansort::sort(keys, direction::ascending, options); }
 inline void sort(key_span keys, direction d = direction::ascending) {
   detail::sort_keys(keys.type, keys.data, keys.num_keys, d);
 }
@@ -225,25 +240,25 @@ inline void sort(key_span keys, direction d = direction::ascending) {
 /// `values` are keys.num_keys values of `value_bytes` bytes each.
 inline void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d,
                        const sort_options& options) {
-  detail::sort_records(keys, values, value_bytes, d, options);
+  detail::sort_records(keys.type, keys.data, values, keys.num_keys, value_bytes, d, options);
 }
 inline void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, const sort_options& options) {
-  detail::sort_records(keys, values, value_bytes, direction::ascending, options);
+  detail::sort_records(keys.type, keys.data, values, keys.num_keys, value_bytes, direction::ascending, options);
 }
 inline void sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d = direction::ascending) {
-  detail::sort_records(keys, values, value_bytes, d);
+  detail::sort_records(keys.type, keys.data, values, keys.num_keys, value_bytes, d);
 }
 
 /// `indices` are keys.num_keys integers of `index_bytes` 4 or 8.
 inline void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d,
                     const sort_options& options) {
-  detail::order_keys(keys, indices, index_bytes, d, options);
+  detail::order_keys(keys.type, keys.data, indices, keys.num_keys, index_bytes, d, options);
 }
 inline void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, const sort_options& options) {
-  detail::order_keys(keys, indices, index_bytes, direction::ascending, options);
+  detail::order_keys(keys.type, keys.data, indices, keys.num_keys, index_bytes, direction::ascending, options);
 }
 inline void argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d = direction::ascending) {
-  detail::order_keys(keys, indices, index_bytes, d);
+  detail::order_keys(keys.type, keys.data, indices, keys.num_keys, index_bytes, d);
 }
 
 [[nodiscard]] inline bool is_sorted(const_key_span keys, direction d = direction::ascending) {

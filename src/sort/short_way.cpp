@@ -130,7 +130,7 @@ bool sort_middle(const key_span& keys, direction d, unsigned threads) {
   });
 }
 
-bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads) {
+bool sort_pairs_short(const key_span& keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads) {
   if (device::host::sort_smallest_pairs(keys.type, keys.data, values, value_bytes, keys.num_keys, d)) return true;
   const bool travels = value_bytes == 4 || value_bytes == 8 || value_bytes == device::host::widest_small_value;
   if (!travels || keys.num_keys > most_short_pairs) return false;
@@ -150,7 +150,8 @@ bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, di
   return true;
 }
 
-bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d, unsigned threads) {
+bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d,
+                   unsigned threads) {
   if (device::host::argsort_smallest(keys.type, keys.data, indices, index_bytes, keys.num_keys, d)) return true;
   if (keys.num_keys > most_short_pairs) return false;
   check_keys(keys);
@@ -171,10 +172,29 @@ bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes
 
 namespace {
 
-/// Sorts by default options. A function of its own keeps its registers out of the way of the smallest arrays.
-[[gnu::noinline]] void sort_larger(const key_span& keys, direction d) {
-  if (!base::has_test_hooks() && (sort_short(keys, d, 0) || sort_middle(keys, d, 0))) return;
-  sorter().sort(keys, d);
+/// Those of calls that name none.
+const sort_options& usual_options() {
+  static const sort_options usual;
+  return usual;
+}
+
+// These sort what is not the smallest. Functions of their own keep their registers out of the way of that.
+
+[[gnu::noinline]] void sort_larger(const key_span& keys, direction d, const sort_options& options, bool is_short) {
+  if (is_short && (sort_short(keys, d, options.threads) || sort_middle(keys, d, options.threads))) return;
+  sorter(options).sort(keys, d);
+}
+
+[[gnu::noinline]] void sort_larger_pairs(const key_span& keys, void* values, std::uint64_t value_bytes, direction d,
+                                         const sort_options& options, bool is_short) {
+  if (is_short && sort_pairs_short(keys, values, value_bytes, d, options.threads)) return;
+  sorter(options).sort_pairs(keys, values, value_bytes, d);
+}
+
+[[gnu::noinline]] void order_larger(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d,
+                                    const sort_options& options, bool is_short) {
+  if (is_short && argsort_short(keys, indices, index_bytes, d, options.threads)) return;
+  sorter(options).argsort(keys, indices, index_bytes, d);
 }
 
 }  // namespace
@@ -182,43 +202,43 @@ namespace {
 
 void detail::sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d) {
   if (!base::has_test_hooks() && device::host::sort_smallest(type, keys, num_keys, d)) return;
-  sorting::sort_larger({type, keys, num_keys}, d);
+  sorting::sort_larger({type, keys, num_keys}, d, sorting::usual_options(), !base::has_test_hooks());
 }
 
-void detail::sort_keys(key_span keys, direction d, const sort_options& options) {
-  if (!base::has_test_hooks() && sorting::allow_short_way(options) &&
-      (sorting::sort_short(keys, d, options.threads) || sorting::sort_middle(keys, d, options.threads))) {
+void detail::sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d, const sort_options& options) {
+  const bool is_short = !base::has_test_hooks() && sorting::allow_short_way(options);
+  if (is_short && device::host::sort_smallest(type, keys, num_keys, d)) return;
+  sorting::sort_larger({type, keys, num_keys}, d, options, is_short);
+}
+
+void detail::sort_records(key_type type, void* keys, void* values, std::uint64_t num_keys, std::uint64_t value_bytes,
+                          direction d) {
+  if (!base::has_test_hooks() && device::host::sort_smallest_pairs(type, keys, values, value_bytes, num_keys, d)) {
     return;
   }
-  sorter(options).sort(keys, d);
+  sorting::sort_larger_pairs({type, keys, num_keys}, values, value_bytes, d, sorting::usual_options(),
+                             !base::has_test_hooks());
 }
 
-void detail::sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d) {
-  if (!base::has_test_hooks() && sorting::sort_pairs_short(keys, values, value_bytes, d, 0)) return;
-  sorter().sort_pairs(keys, values, value_bytes, d);
+void detail::sort_records(key_type type, void* keys, void* values, std::uint64_t num_keys, std::uint64_t value_bytes,
+                          direction d, const sort_options& options) {
+  const bool is_short = !base::has_test_hooks() && sorting::allow_short_way(options);
+  if (is_short && device::host::sort_smallest_pairs(type, keys, values, value_bytes, num_keys, d)) return;
+  sorting::sort_larger_pairs({type, keys, num_keys}, values, value_bytes, d, options, is_short);
 }
 
-void detail::sort_records(key_span keys, void* values, std::uint64_t value_bytes, direction d,
-                          const sort_options& options) {
-  if (!base::has_test_hooks() && sorting::allow_short_way(options) &&
-      sorting::sort_pairs_short(keys, values, value_bytes, d, options.threads)) {
-    return;
-  }
-  sorter(options).sort_pairs(keys, values, value_bytes, d);
+void detail::order_keys(key_type type, const void* keys, void* indices, std::uint64_t num_keys,
+                        std::uint64_t index_bytes, direction d) {
+  if (!base::has_test_hooks() && device::host::argsort_smallest(type, keys, indices, index_bytes, num_keys, d)) return;
+  sorting::order_larger({type, keys, num_keys}, indices, index_bytes, d, sorting::usual_options(),
+                        !base::has_test_hooks());
 }
 
-void detail::order_keys(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d) {
-  if (!base::has_test_hooks() && sorting::argsort_short(keys, indices, index_bytes, d, 0)) return;
-  sorter().argsort(keys, indices, index_bytes, d);
-}
-
-void detail::order_keys(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d,
-                        const sort_options& options) {
-  if (!base::has_test_hooks() && sorting::allow_short_way(options) &&
-      sorting::argsort_short(keys, indices, index_bytes, d, options.threads)) {
-    return;
-  }
-  sorter(options).argsort(keys, indices, index_bytes, d);
+void detail::order_keys(key_type type, const void* keys, void* indices, std::uint64_t num_keys,
+                        std::uint64_t index_bytes, direction d, const sort_options& options) {
+  const bool is_short = !base::has_test_hooks() && sorting::allow_short_way(options);
+  if (is_short && device::host::argsort_smallest(type, keys, indices, index_bytes, num_keys, d)) return;
+  sorting::order_larger({type, keys, num_keys}, indices, index_bytes, d, options, is_short);
 }
 
 }  // namespace spansort

@@ -22,7 +22,7 @@ bool sort_short(const key_span& keys, direction d, unsigned threads);
 bool sort_middle(const key_span& keys, direction d, unsigned threads);
 /// Does what sort_short() does to pairs; returns false also for values of other than 4, 8 and 16 bytes, and while
 /// another thread has the memory for middle arrays.
-bool sort_pairs_short(key_span keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads);
-bool argsort_short(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d, unsigned threads);
+bool sort_pairs_short(const key_span& keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads);
+bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d, unsigned threads);
 
 }  // namespace spansort::sorting

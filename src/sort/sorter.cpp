@@ -6,6 +6,7 @@
 #include "base/call_watch.hpp"
 #include "base/threads.hpp"
 #include "device/copy_parallel.hpp"
+#include "device/host/small_pairs.hpp"
 #include "device/host/small_sort.hpp"
 #include "sort/arguments.hpp"
 #include "sort/choose_devices.hpp"
@@ -218,7 +219,13 @@ void sorter::state::sort(key_span keys, direction d, base::record_flow* flow) {
   });
 }
 
-void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, direction d) {
+void sorter::sort_records(key_type type, void* keys_data, void* values, std::uint64_t num_keys,
+                          std::uint64_t value_bytes, direction d) {
+  if (state_->allows_short_way &&
+      device::host::sort_smallest_pairs(type, keys_data, values, value_bytes, num_keys, d)) {
+    return;
+  }
+  const key_span keys{type, keys_data, num_keys};
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
   const unsigned value_bytes_to_move =
       value_bytes > 16 ? sizeof(std::uint64_t) : sorting::travelling_width(value_bytes);
@@ -243,7 +250,12 @@ void sorter::sort_pairs(key_span keys, void* values, std::uint64_t value_bytes, 
   });
 }
 
-void sorter::argsort(const_key_span keys, void* indices, std::uint64_t index_bytes, direction d) {
+void sorter::order_keys(key_type type, const void* keys_data, void* indices, std::uint64_t num_keys,
+                        std::uint64_t index_bytes, direction d) {
+  if (state_->allows_short_way && device::host::argsort_smallest(type, keys_data, indices, index_bytes, num_keys, d)) {
+    return;
+  }
+  const const_key_span keys{type, keys_data, num_keys};
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
   const auto sort = [&] { return sorting::argsort_short(keys, indices, index_bytes, d, state_->options.threads); };
   if (!state_->take_short_way({codec, static_cast<unsigned>(index_bytes)}, keys.num_keys, sort)) {
