@@ -90,7 +90,7 @@ TYPED_TEST(majority_key_test, DropsWhatItHasSeen) {
     for (std::size_t i = 0; i < num_keys; ++i) keys[i] = i % 4 != 3 ? majority : static_cast<K>(this->random_());
     std::vector<K> rest = keys;
     K found = 0;
-    const std::uint64_t num_others = drop_majority(rest.data(), num_keys, found, 8);
+    const std::uint64_t num_others = drop_majority(rest.data(), num_keys, found);
     ASSERT_EQ(found, majority);
     std::vector<K> others;
     std::copy_if(keys.begin(), keys.end(), std::back_inserter(others), [&](K key) { return key != majority; });
@@ -105,11 +105,11 @@ TYPED_TEST(majority_key_test, LeavesThreeValuesAndNoMajority) {
   K found = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<K>(i % 10 == 0 ? 5 : 9);
   std::vector<K> before = keys;
-  EXPECT_EQ(drop_majority(keys.data(), keys.size(), found, 5), keys.size());
+  EXPECT_EQ(drop_majority(keys.data(), keys.size(), found), keys.size());
   EXPECT_EQ(keys, before);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<K>(i);
   before = keys;
-  EXPECT_EQ(drop_majority(keys.data(), keys.size(), found, 5), keys.size());
+  EXPECT_EQ(drop_majority(keys.data(), keys.size(), found), keys.size());
   EXPECT_EQ(keys, before);
 }
 

@@ -164,8 +164,8 @@ bool count_few_as(const K* HWY_RESTRICT keys, std::uint64_t num_keys, few_counts
   constexpr std::uint64_t most_tile_keys = 16384 / sizeof(K);
   constexpr unsigned most_added = 4;
   constexpr std::uint64_t large_keys = 8192;  // beside which a vain try costs little
-  // Quicksort takes fewer keys of many values in half a nanosecond each.
-  const bool is_small = num_keys < (sizeof(K) == 4 ? 1024 : 2048);
+  // Quicksort takes fewer keys of many values in half a nanosecond each, where vectors are wide.
+  const bool is_small = num_keys < (HWY_TARGET == HWY_AVX2 ? 512 : sizeof(K) == 4 ? 1024 : 2048);
   if (!(is_small ? may_hold_two_values(keys, num_keys) : may_hold_few_values(keys, num_keys))) return false;
   if (!key_sample<K>(keys, num_keys).take_values(num_keys < large_keys ? 2 : 4, sizeof(K) >= 4 && !is_small, found))
     return false;

@@ -13,19 +13,11 @@
 
 namespace spansort::device::host {
 
-/// Looks at some of `num_keys` keys. Where one value is `fewest` sixteenths of these, moves the others to the front and
+/// Looks at some of `num_keys` keys. Where one value is most of them, or so much that it pays, moves the others to the front and
 /// sets `majority` to that value; what lies behind them is of no value then. Returns how many the others are, and
 /// num_keys where nothing was done, as for keys of three values or fewer, which others count. The machine has a vector sort; K has 16, 32 or 64 bits.
 template <class K>
-[[nodiscard]] std::uint64_t drop_majority(K* keys, std::uint64_t num_keys, K& majority, std::uint64_t fewest);
-
-/// Returns how many sixteenths of a sample one value must be, lest others are faster: several values set aside at once
-/// (count_few.hpp) where keys are many, or a quicksort. Keys of 16 bits move in next to no time.
-template <class K>
-constexpr std::uint64_t fewest_of_majority(std::uint64_t num_keys) {
-  if (sizeof(K) == 2) return 4;
-  return num_keys < 4096 ? 5 : 11;
-}
+[[nodiscard]] std::uint64_t drop_majority(K* keys, std::uint64_t num_keys, K& majority);
 
 /// Writes the run of that value between the others, which lie sorted at the front.
 template <class K>
@@ -45,7 +37,7 @@ bool sort_majority(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_ke
   constexpr std::uint64_t fewest = 128;  // fewer are sorted in about the time that the look and the moves take
   if (num_keys < fewest) return false;
   K majority = 0;
-  const std::uint64_t num_others = drop_majority(keys, num_keys, majority, fewest_of_majority<K>(num_keys));
+  const std::uint64_t num_others = drop_majority(keys, num_keys, majority);
   if (num_others == num_keys) return false;
   // A sample that deceived is not asked again.
   const bool is_sorted = num_others < num_keys / 8 * 7 && sort_majority(codec, keys, num_others, sort);

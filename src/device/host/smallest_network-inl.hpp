@@ -34,7 +34,7 @@ HWY_NOINLINE void sort_around(const majority_key<K, compresses>& majority, const
   // A sample that deceived is not asked again.
   if (num_others > most_without_majority<K> / 4 && num_others < num_keys / 8 * 7) {
     const majority_key<K, compresses> next(keys, num_others);
-    if (next.share() >= fewest_of_majority<K>(num_others)) {
+    if (next.is_likely()) {
       sort_around<K, identity, compresses>(next, codec, keys, num_others);
       return put_majority_back(codec, keys, num_others, num_keys, majority.value());
     }
@@ -49,8 +49,7 @@ void sort_by_network(const void* any_codec, void* any_keys, std::uint64_t num_ke
   K* const keys = static_cast<K*>(any_keys);
   if (num_keys > most_without_majority<K>) {
     const majority_key<K, compresses> majority(keys, num_keys);
-    if (majority.share() >= fewest_of_majority<K>(num_keys))
-      return sort_around<K, identity, compresses>(majority, codec, keys, num_keys);
+    if (majority.is_likely()) return sort_around<K, identity, compresses>(majority, codec, keys, num_keys);
   }
   finisher<K, identity>(codec, keys + num_keys).sort_raw(keys, num_keys, keys);
 }
