@@ -103,7 +103,7 @@ class sort_of_parts {
     const std::string header = form_.header(num_all);
     shared_output_file output(session_, target_, header, header.size() + num_all * width, request_.file.sync,
                               request_.file.on_temporary);
-    session_.together("making the output", [&] { output.open_part(first * width, true); });
+    session_.together("making the output", [&] { open_part(output, first, num_left); });
     in_phase("merge", count(), [&] {
       sort_->merge([&](std::byte* elements, std::uint64_t count) {
         corrupt(elements, count);
@@ -118,6 +118,12 @@ class sort_of_parts {
     session_.together("writing", [&] { output.finish_part(); });
     output.commit();
     return num_all;
+  }
+
+  /// Runs are not written any more: one of the buffers for that is now for the output.
+  void open_part(shared_output_file& output, std::uint64_t first, std::uint64_t count) const {
+    output.open_part(first * form_.element_bytes);
+    output.pass_by_page_cache(count * form_.element_bytes, plan_.batch_bytes);
   }
 
   /// Spills what is left of equal elements: how many those are is known when all have been merged.
@@ -158,7 +164,7 @@ class sort_of_parts {
                               request_.file.on_temporary);
     in_phase("copy", num_copied, [&] {
       session_.together("writing", [&] {
-        output.open_part(first * width, true);
+        open_part(output, first, num_copied);
         if (num_copied != 0) copy(*runs.front(), drops_first ? 1 : 0, num_copied, output);
         output.finish_part();
       });
