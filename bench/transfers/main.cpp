@@ -105,8 +105,7 @@ int run(int argc, char** argv) {
   struct stat status {};
   ::fstat(in.get(), &status);
   const auto nodes = static_cast<std::uint64_t>(num_nodes);
-  const std::uint64_t share =
-      static_cast<std::uint64_t>(status.st_size) / nodes / alignment_bytes * alignment_bytes;
+  const std::uint64_t share = static_cast<std::uint64_t>(status.st_size) / nodes / alignment_bytes * alignment_bytes;
   const std::uint64_t first = share * static_cast<std::uint64_t>(node_rank);
   const open_file spilled(folder, O_TMPFILE | O_RDWR);
   if (::fallocate(spilled.get(), 0, 0, static_cast<off_t>(share)) != 0) throw std::runtime_error("no space");
@@ -133,8 +132,8 @@ int run(int argc, char** argv) {
   const double exchanging =
       seconds_of([&] { exchange(node_rank, num_nodes, share / nodes, sent.get(), received.get()); });
   if (node_rank == 0) {
-    fmt::print(R"({{"read": {:.3f}, "spill": {:.3f}, "read_back": {:.3f}, "write": {:.3f}, "exchange": {:.3f}}})", reading,
-               spilling, reading_back, writing, exchanging);
+    fmt::print(R"({{"read": {:.3f}, "spill": {:.3f}, "read_back": {:.3f}, "write": {:.3f}, "exchange": {:.3f}}})",
+               reading, spilling, reading_back, writing, exchanging);
     fmt::print("\n");
   }
   return 0;

@@ -177,17 +177,15 @@ class sort_of_parts {
     external::aligned_bytes buffer(plan_.batch_bytes);
     std::vector<std::byte> elements(buffer.bytes().size() / plan_.block_bytes * plan_.block_elements *
                                     order_->element_bytes());
-    const std::uint64_t num_blocks = base::ceil_div(first + count, plan_.block_elements);
-    for (std::uint64_t block = 0; block < num_blocks;) {
-      const std::uint64_t num = std::min(run.readable_blocks(block), num_blocks - block);
-      const std::uint64_t begin = block * plan_.block_elements;
-      const std::uint64_t num_skipped = block == 0 ? first : 0;
-      const std::uint64_t num_written = std::min(num * plan_.block_elements, first + count - begin) - num_skipped;
-      run.read(block, num, elements.data(), buffer.bytes());
-      std::byte* const written = elements.data() + num_skipped * order_->element_bytes();
-      form_.convert(written, num_written);
-      output.write({written, num_written * form_.element_bytes});
-      block += num;
+    const std::uint64_t end = first + count;
+    for (std::uint64_t next = first; next < end;) {
+      const std::uint64_t block = next / plan_.block_elements;
+      const std::uint64_t readable = (block + run.readable_blocks(block)) * plan_.block_elements;
+      const std::uint64_t num_read = std::min(readable, end) - next;
+      run.read(next, num_read, elements.data(), buffer.bytes());
+      form_.convert(elements.data(), num_read);
+      output.write({elements.data(), num_read * form_.element_bytes});
+      next += num_read;
     }
   }
 

@@ -26,9 +26,9 @@ class sorted_run {
   [[nodiscard]] virtual std::span<const std::byte> first_key(std::uint64_t block) const noexcept = 0;
   /// Blocks that one call of read() may ask for, from `block` on.
   [[nodiscard]] virtual std::uint64_t readable_blocks(std::uint64_t block) const noexcept = 0;
-  /// Reads the elements of `num_blocks` blocks to `elements`. `buffer` is of a batch's size. Any number of threads.
-  virtual void read(std::uint64_t block, std::uint64_t num_blocks, std::byte* elements,
-                    std::span<std::byte> buffer) = 0;
+  /// Reads `count` elements, one at least, from the one numbered `first` on, whose blocks one call may ask for.
+  /// `buffer` is of a batch's size. Any number of threads.
+  virtual void read(std::uint64_t first, std::uint64_t count, std::byte* elements, std::span<std::byte> buffer) = 0;
   /// Its blocks are not needed any more.
   virtual void discard() noexcept {}
 };

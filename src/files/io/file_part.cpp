@@ -55,8 +55,7 @@ void file_part::pass_by_page_cache(std::uint64_t part_bytes, std::uint64_t buffe
   held_.reset(static_cast<std::byte*>(std::aligned_alloc(page_bytes, most_held_)));
   if (held_ == nullptr) throw out_of_memory("out of memory for writing a file", most_held_, 0);
   // Parts that lengthen the file would wait for each other. A refusal costs speed alone.
-  static_cast<void>(
-      ::fallocate(file_.get(), 0, static_cast<off_t>(end_bytes_), static_cast<off_t>(part_bytes)));
+  static_cast<void>(::fallocate(file_.get(), 0, static_cast<off_t>(end_bytes_), static_cast<off_t>(part_bytes)));
 }
 
 void file_part::write(std::span<const std::byte> bytes) {

@@ -57,7 +57,7 @@ class file_part {
   std::uint64_t started_bytes_;  ///< up to where the disk has been told of pages
   bool drops_pages_ = false;
   std::unique_ptr<std::byte, releaser> held_;  ///< from the begin of a page of the file on, up to the end
-  std::uint64_t held_at_ = 0;  ///< in the file
+  std::uint64_t held_at_ = 0;                  ///< in the file
   std::size_t num_held_ = 0;
   std::size_t most_held_ = 0;
 };

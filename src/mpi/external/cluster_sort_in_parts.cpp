@@ -127,18 +127,24 @@ void cluster_sort_in_parts::merge(const std::function<void(std::byte* elements, 
   begins.pop_back();
 
   background_call finishing;
-  for (std::uint64_t round = 0; round < num_rounds_; ++round) {
+  range_cuts cuts{std::move(begins), {}};
+  const auto expect_round = [&](std::uint64_t round) {
     group_.set_phase("finding splitters");
-    range_cuts cuts{std::move(begins), {}};
     cuts.ends = cuts_behind(round, cuts.begins, ends, cutter);
+    exchange.expect(cuts);
+    cuts.begins = std::move(cuts.ends);
+  };
+  if (num_rounds_ != 0) expect_round(0);
+  for (std::uint64_t round = 0; round < num_rounds_; ++round) {
+    // Cuts take many short messages, which are waited for while this round's elements are read.
+    if (round + 1 < num_rounds_) expect_round(round + 1);
     external::element_chunk& range = chunks_[round % 2];
     try {
-      range.count = exchange.receive(cuts, range.bytes.data());
+      range.count = exchange.receive(range.bytes.data());
     } catch (...) {
       may_be_written_to_ = exchange.is_under_way();
       throw;
     }
-    begins = std::move(cuts.ends);
     together_("sorting ranges", [&] { finishing.wait(); });
     finishing.start([&, this] {
       base::with_threads(options_.threads, [&] {
