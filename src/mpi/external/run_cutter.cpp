@@ -54,7 +54,7 @@ run_cutter::run_cutter(transport::communicator& group, const together_call& toge
       block_elements_(plan.block_elements),
       most_blocks_(std::max<std::uint64_t>(plan.chunk_elements / (2 * plan.block_elements), 1)),
       num_proposed_(base::ceil_div(most_pivots, std::size_t{group.num_nodes()})),
-      buffer_(plan.batch_bytes),
+      pool_(plan.block_bytes),
       key_(order.key_bytes()) {}
 
 std::vector<run_cut> run_cutter::find(std::span<const std::uint64_t> targets, std::vector<cut_bounds> bounds) {
@@ -84,15 +84,25 @@ void run_cutter::find_group(std::span<const std::uint64_t> targets, std::span<cu
   blocks_.clear();
 }
 
+/// Reads blocks that are about to be looked at side by side: a disk takes as long for one as for several.
+void run_cutter::read_blocks(std::vector<block_name> names) {
+  std::erase_if(names, [&](const block_name& name) { return blocks_.contains(name); });
+  if (blocks_.size() + names.size() > most_blocks_) blocks_.clear();
+  std::vector<std::vector<std::byte>> read(names.size());
+  pool_.run(names.size(), [&](std::uint64_t i, std::span<std::byte> buffer) {
+    const auto [run, block] = names[i];
+    const std::uint64_t first = block * block_elements_;
+    const std::uint64_t count = std::min(block_elements_, runs_[run]->num_elements() - first);
+    read[i].resize(count * order_.element_bytes());
+    runs_[run]->read(first, count, read[i].data(), buffer);
+  });
+  for (std::size_t i = 0; i < names.size(); ++i) blocks_.emplace(names[i], std::move(read[i]));
+}
+
 const std::vector<std::byte>& run_cutter::block_of(std::size_t run, std::uint64_t block) {
-  const std::pair<std::size_t, std::uint64_t> name(run, block);
-  if (const auto found = blocks_.find(name); found != blocks_.end()) return found->second;
-  if (blocks_.size() >= most_blocks_) blocks_.clear();
-  const std::uint64_t first = block * block_elements_;
-  const std::uint64_t count = std::min(block_elements_, runs_[run]->num_elements() - first);
-  std::vector<std::byte> elements(count * order_.element_bytes());
-  runs_[run]->read(first, count, elements.data(), buffer_.bytes());
-  return blocks_.emplace(name, std::move(elements)).first->second;
+  const block_name name(run, block);
+  if (!blocks_.contains(name)) read_blocks({name});
+  return blocks_.find(name)->second;
 }
 
 std::span<const std::byte> run_cutter::key_at(std::size_t run, std::uint64_t position) {
@@ -188,6 +198,12 @@ std::vector<run_cutter::pivot> run_cutter::propose(const cut_bounds& bounds, boo
     if (bounds.high[run] != bounds.low[run]) add_candidates(bounds, run, false, candidates);
   }
   if (candidates.empty()) {
+    if (reads_all) {
+      std::vector<block_name> names;
+      for (std::size_t run = 0; run < runs_.size(); ++run)
+        if (bounds.high[run] != bounds.low[run]) names.emplace_back(run, bounds.low[run] / block_elements_);
+      read_blocks(std::move(names));
+    }
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       if (bounds.high[run] != bounds.low[run] && (reads_all || run == longest))
         add_candidates(bounds, run, true, candidates);
@@ -271,7 +287,8 @@ void run_cutter::narrow(std::span<const std::uint64_t> targets, const std::vecto
 }
 
 /// Returns pivots of which blocks do not tell on which side the cut is, and for which they are to be read: all, where
-/// all node ranks know the cut up to a block of each run, else the middle one of a cut, as others need other blocks.
+/// all node ranks know the cut up to a block of each run. Before, others would be read than those that the cut lies in,
+/// and it is one of them, where no other pivot brings the cut nearer.
 std::vector<run_cutter::question*> run_cutter::choose_open(std::span<question> questions,
                                                            std::span<const std::uint64_t> targets) {
   std::vector<question*> chosen;
@@ -284,7 +301,8 @@ std::vector<run_cutter::question*> run_cutter::choose_open(std::span<question> q
       are_in_blocks = are_in_blocks && q.asked->is_in_block;
       if (q.sum.low < q.sum.high && q.sum.low <= targets[cut] && targets[cut] <= q.sum.high) open.push_back(&q);
     }
-    if (!are_in_blocks && !open.empty()) open = {open[open.size() / 2]};
+    if (!are_in_blocks && open.size() < end - first) continue;
+    if (!are_in_blocks) open = {open[open.size() / 2]};
     chosen.insert(chosen.end(), open.begin(), open.end());
   }
   return chosen;

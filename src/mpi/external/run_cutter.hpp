@@ -68,6 +68,8 @@ class run_cutter {
   };
 
   [[nodiscard]] std::span<const std::byte> key_at(std::size_t run, std::uint64_t position);
+  using block_name = std::pair<std::size_t, std::uint64_t>;  ///< a run, and its block
+  void read_blocks(std::vector<block_name> names);
   [[nodiscard]] const std::vector<std::byte>& block_of(std::size_t run, std::uint64_t block);
   [[nodiscard]] bool is_before(std::span<const std::byte> key, std::size_t run, std::uint64_t position,
                                const pivot& p) const;
@@ -101,8 +103,8 @@ class run_cutter {
   std::uint64_t block_elements_;
   std::uint64_t most_blocks_;
   std::size_t num_proposed_;  ///< pivots a cut, by this node rank
-  external::aligned_bytes buffer_;
-  std::map<std::pair<std::size_t, std::uint64_t>, std::vector<std::byte>> blocks_;  ///< that have been read
+  external::io_pool pool_;
+  std::map<block_name, std::vector<std::byte>> blocks_;  ///< that have been read
   std::vector<std::byte> key_;
 };
 
