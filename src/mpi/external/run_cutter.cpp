@@ -17,6 +17,8 @@ int compare(std::span<const std::byte> a, std::span<const std::byte> b) {
 
 /// The pivots of a cut at a time, of all node ranks: more would take fewer rounds of messages, but more counting.
 constexpr std::size_t most_pivots = 16;
+/// Those that a node rank proposes at least: where it is the only one that does not know yet, they bring it on.
+constexpr std::size_t least_proposed = 4;
 
 }  // namespace
 
@@ -26,8 +28,10 @@ bool run_cutter::pivot::comes_before(const pivot& other) const {
   return std::tie(node_rank, run, position) < std::tie(other.node_rank, other.run, other.position);
 }
 
-/// Returns up to `most` of the sorted candidates, so that about as much of what they stand for lies between each two.
-std::vector<run_cutter::pivot> run_cutter::spread(std::vector<pivot> candidates, std::size_t most) {
+/// Returns up to `most` of the sorted candidates, so that about as much of what they stand for lies between each two,
+/// and `first_eighths` eighths of that before the first.
+std::vector<run_cutter::pivot> run_cutter::spread(std::vector<pivot> candidates, std::size_t most,
+                                                  unsigned first_eighths) {
   if (candidates.size() <= most) return candidates;
   std::uint64_t total = 0;
   for (const pivot& p : candidates) total += p.weight;
@@ -35,10 +39,10 @@ std::vector<run_cutter::pivot> run_cutter::spread(std::vector<pivot> candidates,
   std::uint64_t upto = 0;
   for (pivot& p : candidates) {
     upto += p.weight;
-    // The i-th one is the first with (2 i + 1) of 2 `most` parts up to it.
-    const std::uint64_t num_due = (2 * upto * most + total) / (2 * total);
+    // The i-th one is the first with i + first_eighths / 8 of `most` parts up to it.
+    const std::uint64_t num_due = (8 * upto * most + (8 - first_eighths) * total) / (8 * total);
     if (num_due <= chosen.size()) continue;
-    p.weight = total / most;
+    p.weight = base::ceil_div(total, std::uint64_t{most});
     chosen.push_back(std::move(p));
   }
   return chosen;
@@ -53,7 +57,8 @@ run_cutter::run_cutter(transport::communicator& group, const together_call& toge
       runs_(runs),
       block_elements_(plan.block_elements),
       most_blocks_(std::max<std::uint64_t>(plan.chunk_elements / (2 * plan.block_elements), 1)),
-      num_proposed_(base::ceil_div(most_pivots, std::size_t{group.num_nodes()})),
+      num_proposed_(std::max(base::ceil_div(most_pivots, std::size_t{group.num_nodes()}), least_proposed)),
+      first_eighths_(1 + 2 * (group.node_rank() % 4)),
       pool_(plan.block_bytes),
       key_(order.key_bytes()) {}
 
@@ -174,7 +179,7 @@ void run_cutter::add_candidates(const cut_bounds& bounds, std::size_t run, bool 
   const std::uint64_t high = bounds.high[run];
   std::optional<std::uint64_t> last;
   for (std::size_t i = 0; i < num_proposed_; ++i) {
-    const std::uint64_t position = low + (high - low) * (2 * i + 1) / (2 * num_proposed_);
+    const std::uint64_t position = low + (high - low) * (8 * i + first_eighths_) / (8 * num_proposed_);
     const std::optional<std::uint64_t> next = in_blocks ? position : block_start_near(position, low, high);
     if (!next || next == last) continue;
     last = next;
@@ -210,7 +215,7 @@ std::vector<run_cutter::pivot> run_cutter::propose(const cut_bounds& bounds, boo
     }
   }
   std::ranges::sort(candidates, [](const pivot& a, const pivot& b) { return a.comes_before(b); });
-  return spread(std::move(candidates), num_proposed_);
+  return spread(std::move(candidates), num_proposed_, first_eighths_);
 }
 
 /// A failure of this node rank's own, if there is one, becomes that of all.
@@ -259,7 +264,7 @@ std::vector<std::vector<run_cutter::pivot>> run_cutter::agree_on_pivots(std::spa
       }
     }
     std::ranges::sort(proposals, [](const pivot& a, const pivot& b) { return a.comes_before(b); });
-    chosen[i] = spread(std::move(proposals), most_pivots);
+    chosen[i] = spread(std::move(proposals), most_pivots, 4);
   }
   return chosen;
 }
@@ -288,21 +293,28 @@ void run_cutter::narrow(std::span<const std::uint64_t> targets, const std::vecto
 
 /// Returns pivots of which blocks do not tell on which side the cut is, and for which they are to be read: all, where
 /// all node ranks know the cut up to a block of each run. Before, others would be read than those that the cut lies in,
-/// and it is one of them, where no other pivot brings the cut nearer.
+/// and it is the one that seems nearest to it, once most pivots are open.
 std::vector<run_cutter::question*> run_cutter::choose_open(std::span<question> questions,
                                                            std::span<const std::uint64_t> targets) {
   std::vector<question*> chosen;
   for (std::size_t first = 0, end = 0; first < questions.size(); first = end) {
     const std::size_t cut = questions[first].cut;
+    const std::uint64_t target = targets[cut];
     std::vector<question*> open;
     bool are_in_blocks = true;
     for (end = first; end < questions.size() && questions[end].cut == cut; ++end) {
       question& q = questions[end];
       are_in_blocks = are_in_blocks && q.asked->is_in_block;
-      if (q.sum.low < q.sum.high && q.sum.low <= targets[cut] && targets[cut] <= q.sum.high) open.push_back(&q);
+      if (q.sum.low < q.sum.high && q.sum.low <= target && target <= q.sum.high) open.push_back(&q);
     }
-    if (!are_in_blocks && open.size() < end - first) continue;
-    if (!are_in_blocks) open = {open[open.size() / 2]};
+    if (!are_in_blocks) {
+      if (open.size() <= (end - first) / 2) continue;
+      const auto distance = [&](const question* q) {
+        const std::uint64_t middle = q->sum.low + (q->sum.high - q->sum.low) / 2;
+        return middle < target ? target - middle : middle - target;
+      };
+      open = {*std::ranges::min_element(open, {}, distance)};
+    }
     chosen.insert(chosen.end(), open.begin(), open.end());
   }
   return chosen;

@@ -60,7 +60,7 @@ class run_cutter {
     bool is_in_block = false;  ///< its node rank knows the cut up to a block of each run
     [[nodiscard]] bool comes_before(const pivot& other) const;
   };
-  static std::vector<pivot> spread(std::vector<pivot> candidates, std::size_t most);
+  static std::vector<pivot> spread(std::vector<pivot> candidates, std::size_t most, unsigned first_eighths);
   /// The least and the greatest number of a run's elements that may come before a pivot.
   struct bracket {
     std::uint64_t low = 0;
@@ -103,6 +103,7 @@ class run_cutter {
   std::uint64_t block_elements_;
   std::uint64_t most_blocks_;
   std::size_t num_proposed_;  ///< pivots a cut, by this node rank
+  unsigned first_eighths_;  ///< of the way from one to the next where the first lies: others propose what lies between
   external::io_pool pool_;
   std::map<block_name, std::vector<std::byte>> blocks_;  ///< that have been read
   std::vector<std::byte> key_;
