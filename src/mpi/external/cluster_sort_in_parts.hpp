@@ -78,9 +78,13 @@ class cluster_sort_in_parts {
  private:
   void learn_sizes();
   [[nodiscard]] std::vector<run_cut> cuts_at_begin(run_cutter& cutter) const;
-  [[nodiscard]] std::vector<run_cut> cuts_behind(std::uint64_t round, const std::vector<run_cut>& begins,
-                                                 const std::vector<run_cut>& ends, run_cutter& cutter) const;
-  [[nodiscard]] std::uint64_t end_of_range(unsigned node_rank, std::uint64_t round) const;
+  /// Places in all runs, one for each node rank, and how many elements come before each.
+  struct places {
+    std::vector<run_cut> cuts;
+    std::vector<std::uint64_t> ranks;
+  };
+  [[nodiscard]] places ends_of_ranges(std::uint64_t round, const places& begins, const places& ends,
+                                      run_cutter& cutter) const;
   [[nodiscard]] run_cut everything() const;
 
   transport::node_group& group_;
@@ -93,6 +97,7 @@ class cluster_sort_in_parts {
   bool merges_all_ = true;  ///< that have been spilled
   std::uint64_t num_rounds_ = 0;
   std::vector<std::uint64_t> part_begins_;  ///< by node rank, and the end
+  std::vector<std::uint64_t> slacks_;       ///< by node rank: elements by which a range may be longer at either end
   parts_result result_;
   bool may_be_written_to_ = false;  ///< by MPI, for an exchange has failed
 };

@@ -11,6 +11,8 @@
 namespace spansort::mpi {
 namespace {
 
+std::uint64_t distance(std::uint64_t a, std::uint64_t b) { return a < b ? b - a : a - b; }
+
 int compare(std::span<const std::byte> a, std::span<const std::byte> b) {
   return std::memcmp(a.data(), b.data(), a.size());
 }
@@ -62,11 +64,12 @@ run_cutter::run_cutter(transport::communicator& group, const together_call& toge
       pool_(plan.block_bytes),
       key_(order.key_bytes()) {}
 
-std::vector<run_cut> run_cutter::find(std::span<const std::uint64_t> targets, std::vector<cut_bounds> bounds) {
+std::vector<run_cut> run_cutter::find(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
+                                      std::vector<cut_bounds> bounds) {
   const std::size_t group_size = agree_on_group_size();
   for (std::size_t first = 0; first < targets.size(); first += group_size) {
     const std::size_t count = std::min(group_size, targets.size() - first);
-    find_group(targets.subspan(first, count), std::span(bounds).subspan(first, count));
+    find_group(targets.subspan(first, count), slacks.subspan(first, count), std::span(bounds).subspan(first, count));
   }
   std::vector<run_cut> cuts;
   for (cut_bounds& b : bounds) cuts.push_back(std::move(b.low));
@@ -80,11 +83,12 @@ std::size_t run_cutter::agree_on_group_size() {
   return std::ranges::min(group_.all_gather({&mine, 1}));
 }
 
-void run_cutter::find_group(std::span<const std::uint64_t> targets, std::span<cut_bounds> bounds) {
+void run_cutter::find_group(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
+                            std::span<cut_bounds> bounds) {
   while (true) {
     const std::vector<std::vector<pivot>> pivots = agree_on_pivots(bounds);
     if (std::ranges::all_of(pivots, [](const std::vector<pivot>& p) { return p.empty(); })) break;
-    narrow(targets, pivots, bounds);
+    narrow(targets, slacks, pivots, bounds);
   }
   blocks_.clear();
 }
@@ -269,8 +273,8 @@ std::vector<std::vector<run_cutter::pivot>> run_cutter::agree_on_pivots(std::spa
   return chosen;
 }
 
-void run_cutter::narrow(std::span<const std::uint64_t> targets, const std::vector<std::vector<pivot>>& pivots,
-                        std::span<cut_bounds> bounds) {
+void run_cutter::narrow(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
+                        const std::vector<std::vector<pivot>>& pivots, std::span<cut_bounds> bounds) {
   std::vector<question> questions;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     for (const pivot& p : pivots[i]) questions.push_back({.cut = i, .asked = &p});
@@ -288,7 +292,27 @@ void run_cutter::narrow(std::span<const std::uint64_t> targets, const std::vecto
   sums = group_.all_reduce_sum(sums);
   for (std::size_t i = 0; i < questions.size(); ++i) questions[i].sum = {sums[2 * i], sums[2 * i + 1]};
   count_open(choose_open(questions, targets));
-  for (const question& q : questions) narrow(bounds[q.cut], q, targets[q.cut]);
+  for (auto first = questions.begin(); first != questions.end();) {
+    const std::size_t cut = first->cut;
+    const auto end = std::find_if(first, questions.end(), [&](const question& q) { return q.cut != cut; });
+    const std::span<const question> of_cut(first, end);
+    if (const question* const near = find_near(of_cut, targets[cut], slacks[cut])) {
+      for (std::size_t run = 0; run < runs_.size(); ++run)
+        bounds[cut].low[run] = bounds[cut].high[run] = near->found[run].low;
+    } else {
+      for (const question& q : of_cut) narrow(bounds[cut], q, targets[cut]);
+    }
+    first = end;
+  }
+}
+
+/// Returns the pivot before which the cut may be made, if there is one.
+const run_cutter::question* run_cutter::find_near(std::span<const question> of_cut, std::uint64_t target,
+                                                  std::uint64_t slack) {
+  for (const question& q : of_cut) {
+    if (q.sum.low == q.sum.high && distance(q.sum.low, target) <= slack) return &q;
+  }
+  return nullptr;
 }
 
 /// Returns pivots of which blocks do not tell on which side the cut is, and for which they are to be read: all, where
@@ -309,11 +333,8 @@ std::vector<run_cutter::question*> run_cutter::choose_open(std::span<question> q
     }
     if (!are_in_blocks) {
       if (open.size() <= (end - first) / 2) continue;
-      const auto distance = [&](const question* q) {
-        const std::uint64_t middle = q->sum.low + (q->sum.high - q->sum.low) / 2;
-        return middle < target ? target - middle : middle - target;
-      };
-      open = {*std::ranges::min_element(open, {}, distance)};
+      open = {*std::ranges::min_element(
+          open, {}, [&](const question* q) { return distance(q->sum.low + (q->sum.high - q->sum.low) / 2, target); })};
     }
     chosen.insert(chosen.end(), open.begin(), open.end());
   }
@@ -346,14 +367,14 @@ void run_cutter::count_open(std::span<question* const> open) {
 /// A pivot that is still open says nothing.
 void run_cutter::narrow(cut_bounds& bounds, const question& answered, std::uint64_t target) const {
   const pivot& p = *answered.asked;
-  const bracket& sum = answered.sum;
-  const bool is_the_cut = sum.low == target && sum.high == target;
   for (std::size_t run = 0; run < runs_.size(); ++run) {
-    const bool is_of_pivot = p.node_rank == group_.node_rank() && p.run == run;
     const bracket& found = answered.found[run];
-    if (is_the_cut || sum.high < target)
-      bounds.low[run] = std::max(bounds.low[run], found.low + (is_of_pivot && !is_the_cut ? 1 : 0));
-    if (is_the_cut || sum.low > target) bounds.high[run] = std::min(bounds.high[run], found.high);
+    if (answered.sum.high < target) {
+      const bool is_of_pivot = p.node_rank == group_.node_rank() && p.run == run;
+      bounds.low[run] = std::max(bounds.low[run], found.low + (is_of_pivot ? 1 : 0));
+    } else if (answered.sum.low > target) {
+      bounds.high[run] = std::min(bounds.high[run], found.high);
+    }
     SPANSORT_ASSERT(bounds.low[run] <= bounds.high[run]);
   }
 }

@@ -44,10 +44,12 @@ class run_cutter {
   run_cutter(transport::communicator& group, const together_call& together, const external::element_order& order,
              const external::run_list& runs, const external::spill_plan& plan);
 
-  /// Collective. Returns where the merge of all runs is cut before its element `targets[i]`, of which `bounds[i]` is
-  /// known. As many targets on all node ranks, and the same. It seeks as many at a time as have a block of every run in
+  /// Collective. Returns where the merge of all runs is cut before its element `targets[i]`, or one that is at most
+  /// `slacks[i]` elements away from it, of which `bounds[i]` is known. As many targets and slacks on all node ranks, and
+  /// the same. A slack of some blocks of all runs saves most of the rounds, and of what is read. It seeks as many at a time as have a block of every run in
   /// memory on all of them. Throws what reading runs throws, cluster_failure on the others.
-  [[nodiscard]] std::vector<run_cut> find(std::span<const std::uint64_t> targets, std::vector<cut_bounds> bounds);
+  [[nodiscard]] std::vector<run_cut> find(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
+                                          std::vector<cut_bounds> bounds);
 
  private:
   /// An element that others are compared with.
@@ -81,7 +83,8 @@ class run_cutter {
   [[nodiscard]] std::vector<pivot> propose(const cut_bounds& bounds, bool reads_all);
   [[nodiscard]] std::vector<std::vector<pivot>> agree_on_pivots(std::span<const cut_bounds> bounds);
   [[nodiscard]] std::size_t agree_on_group_size();
-  void find_group(std::span<const std::uint64_t> targets, std::span<cut_bounds> bounds);
+  void find_group(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
+                  std::span<cut_bounds> bounds);
   /// A pivot of one of the cuts that are sought, and what is known of it.
   struct question {
     std::size_t cut = 0;
@@ -89,10 +92,11 @@ class run_cutter {
     std::vector<bracket> found = {};  ///< by run of this node rank
     bracket sum = {};                 ///< of all node ranks
   };
-  void narrow(std::span<const std::uint64_t> targets, const std::vector<std::vector<pivot>>& pivots,
-              std::span<cut_bounds> bounds);
+  void narrow(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
+              const std::vector<std::vector<pivot>>& pivots, std::span<cut_bounds> bounds);
   static std::vector<question*> choose_open(std::span<question> questions, std::span<const std::uint64_t> targets);
   void count_open(std::span<question* const> open);
+  static const question* find_near(std::span<const question> of_cut, std::uint64_t target, std::uint64_t slack);
   void narrow(cut_bounds& bounds, const question& answered, std::uint64_t target) const;
   void share(const std::exception_ptr& failure, bool has_any_failed);
 
