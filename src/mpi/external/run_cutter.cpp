@@ -93,9 +93,13 @@ void run_cutter::find_group(std::span<const std::uint64_t> targets, std::span<co
   blocks_.clear();
 }
 
-/// Reads blocks that are about to be looked at side by side: a disk takes as long for one as for several.
+/// Reads blocks that are about to be looked at side by side, if there is memory for all of them: a disk takes as long
+/// for one as for several.
 void run_cutter::read_blocks(std::vector<block_name> names) {
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   std::erase_if(names, [&](const block_name& name) { return blocks_.contains(name); });
+  if (names.size() > most_blocks_) return;
   if (blocks_.size() + names.size() > most_blocks_) blocks_.clear();
   std::vector<std::vector<std::byte>> read(names.size());
   pool_.run(names.size(), [&](std::uint64_t i, std::span<std::byte> buffer) {
@@ -207,12 +211,11 @@ std::vector<run_cutter::pivot> run_cutter::propose(const cut_bounds& bounds, boo
     if (bounds.high[run] != bounds.low[run]) add_candidates(bounds, run, false, candidates);
   }
   if (candidates.empty()) {
-    if (reads_all) {
-      std::vector<block_name> names;
-      for (std::size_t run = 0; run < runs_.size(); ++run)
-        if (bounds.high[run] != bounds.low[run]) names.emplace_back(run, bounds.low[run] / block_elements_);
-      read_blocks(std::move(names));
+    std::vector<block_name> names;
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      if (bounds.high[run] != bounds.low[run]) names.emplace_back(run, bounds.low[run] / block_elements_);
     }
+    if (reads_all) read_blocks(std::move(names));
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       if (bounds.high[run] != bounds.low[run] && (reads_all || run == longest))
         add_candidates(bounds, run, true, candidates);
@@ -348,6 +351,13 @@ void run_cutter::count_open(std::span<question* const> open) {
   std::vector<std::uint64_t> exact(1 + open.size());
   std::exception_ptr failure;
   try {
+    std::vector<block_name> names;
+    for (const question* const q : open) {
+      for (std::size_t run = 0; run < runs_.size(); ++run) {
+        if (q->found[run].low != q->found[run].high) names.emplace_back(run, q->found[run].low / block_elements_);
+      }
+    }
+    read_blocks(std::move(names));
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       for (std::size_t i = 0; i < open.size(); ++i) {
         bracket& found = open[i]->found[run];
