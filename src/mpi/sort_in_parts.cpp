@@ -105,14 +105,15 @@ class sort_of_parts {
                               request_.file.on_temporary);
     session_.together("making the output", [&] { open_part(output, first, num_left); });
     in_phase("merge", count(), [&] {
-      sort_->merge([&](std::byte* elements, std::uint64_t count) {
+      const auto take = [&](std::byte* elements, std::uint64_t count) {
         corrupt(elements, count);
         checks.add(elements, count);
         const std::uint64_t num_written = std::min(count, num_left);
         form_.convert(elements, num_written);
         output.write({elements, num_written * width});
         num_left -= num_written;
-      });
+      };
+      sort_->merge(take, {header.size() + first * width, width});
     });
     verify(checks);
     session_.together("writing", [&] { output.finish_part(); });

@@ -133,9 +133,18 @@ void run_writer::write_blocks(const std::byte* elements, std::uint64_t count) {
   const std::uint64_t num_blocks = base::ceil_div(count, block_elements_);
   const std::uint64_t stored_at = current_->extend(num_blocks, count);
   const std::uint64_t batch_blocks = store_->blocks_of_a_batch();
+  const bool lies_as_on_disk = store_->block_bytes() == block_elements_ * width && count % block_elements_ == 0 &&
+                               reinterpret_cast<std::uintptr_t>(elements) % direct_alignment_bytes == 0;
   const auto write_batch = [&](std::uint64_t batch, std::span<std::byte> buffer) {
     const std::uint64_t first = batch * batch_blocks;
     const std::uint64_t end = std::min(first + batch_blocks, num_blocks);
+    if (lies_as_on_disk) {
+      const std::uint64_t block_bytes = store_->block_bytes();
+      for (std::uint64_t block = first; block < end; ++block)
+        order_.write_key(elements + block * block_bytes, current_->new_key(block));
+      store_->write(stored_at + first, {elements + first * block_bytes, (end - first) * block_bytes});
+      return;
+    }
     for (std::uint64_t block = first; block < end; ++block) {
       const std::byte* const from = elements + block * block_elements_ * width;
       const std::uint64_t size = std::min(block_elements_, count - block * block_elements_) * width;

@@ -45,7 +45,8 @@ class run_writer {
              std::uint64_t expected_bytes);
   ~run_writer();
 
-  /// Appends sorted elements to the current run. What is over after whole blocks waits for more.
+  /// Appends sorted elements to the current run. What is over after whole blocks waits for more. Elements that begin at
+  /// a multiple of direct_alignment_bytes may be written without a copy.
   void append(const std::byte* elements, std::uint64_t count);
   /// The next append() begins another run.
   void finish_run();

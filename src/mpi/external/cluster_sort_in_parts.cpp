@@ -15,16 +15,24 @@ namespace spansort::mpi {
 namespace {
 
 constexpr std::size_t num_chunks = 3;
+constexpr std::uint64_t page_bytes = external::direct_alignment_bytes;
 /// A range ends where it is found soon: it may be so much of a chunk longer, or shorter, at either end.
 constexpr std::uint64_t slacks_of_a_chunk = 64;
+
+/// Returns the first begin of a page in a chunk's memory.
+std::byte* first_page(external::element_chunk& c) {
+  const auto address = reinterpret_cast<std::uintptr_t>(c.bytes.data());
+  return c.bytes.data() + (base::round_up(std::uint64_t{address}, page_bytes) - address);
+}
 
 }  // namespace
 
 cluster_sort_in_parts::cluster_sort_in_parts(transport::node_group& group, together_call together,
                                              external::element_order& order, parts_options options)
     : group_(group), together_(std::move(together)), order_(order), options_(std::move(options)), chunks_(num_chunks) {
+  // They begin at a page, or so far behind it as a range begins in the output.
   for (external::element_chunk& c : chunks_)
-    c.bytes = base::byte_buffer(options_.plan.chunk_elements * order_.element_bytes());
+    c.bytes = base::byte_buffer(options_.plan.chunk_elements * order_.element_bytes() + 2 * page_bytes);
 }
 
 cluster_sort_in_parts::~cluster_sort_in_parts() {
@@ -36,19 +44,19 @@ void cluster_sort_in_parts::make_runs(external::element_source& source) {
     const std::uint64_t expected_bytes = source.num_elements().value_or(0) * order_.element_bytes();
     external::run_writer writer(order_, options_.plan, options_.folders, expected_bytes);
     const auto fill = [&](external::element_chunk& c) {
-      c.count = source.read(c.bytes.data(), options_.plan.chunk_elements);
-      if (options_.sums_elements) result_.checksum = result_.checksum + order_.checksum(c.bytes.data(), c.count);
+      c.count = source.read(first_page(c), options_.plan.chunk_elements);
+      if (options_.sums_elements) result_.checksum = result_.checksum + order_.checksum(first_page(c), c.count);
       result_.num_read += c.count;
       return c.count != 0;
     };
     const auto work = [&](external::element_chunk& c) {
       group_.check();
-      order_.sort(c.bytes.data(), c.count);
-      if (options_.drops_duplicates) c.count = order_.remove_duplicates(nullptr, c.bytes.data(), c.count);
+      order_.sort(first_page(c), c.count);
+      if (options_.drops_duplicates) c.count = order_.remove_duplicates(nullptr, first_page(c), c.count);
       c.count = std::min(c.count, options_.head);
     };
     const auto drain = [&](external::element_chunk& c) {
-      writer.append(c.bytes.data(), c.count);
+      writer.append(first_page(c), c.count);
       writer.finish_run();
     };
     external::run_pipeline(chunks_, {fill, work, drain});
@@ -124,7 +132,8 @@ cluster_sort_in_parts::places cluster_sort_in_parts::ends_of_ranges(std::uint64_
   return found;
 }
 
-void cluster_sort_in_parts::merge(const std::function<void(std::byte* elements, std::uint64_t count)>& take) {
+void cluster_sort_in_parts::merge(const std::function<void(std::byte* elements, std::uint64_t count)>& take,
+                                  const file_place& place) {
   run_cutter cutter(group_, together_, order_, runs_, options_.plan);
   range_exchange exchange(group_, together_, order_, runs_, options_.plan, chunks_[2].bytes.bytes(), options_.limits);
   group_.set_phase("finding splitters");
@@ -133,6 +142,7 @@ void cluster_sort_in_parts::merge(const std::function<void(std::byte* elements, 
   const places ends{{parts.begin() + 1, parts.end()}, {part_begins_.begin() + 1, part_begins_.end()}};
 
   background_call finishing;
+  std::uint64_t num_merged = 0;
   const auto expect_round = [&](std::uint64_t round) {
     group_.set_phase("finding splitters");
     places next = ends_of_ranges(round, begins, ends, cutter);
@@ -144,17 +154,19 @@ void cluster_sort_in_parts::merge(const std::function<void(std::byte* elements, 
     // Cuts take many short messages, which are waited for while this round's elements are read.
     if (round + 1 < num_rounds_) expect_round(round + 1);
     external::element_chunk& range = chunks_[round % 2];
+    std::byte* const elements = first_page(range) + (place.first_byte + num_merged * place.element_bytes) % page_bytes;
     try {
-      range.count = exchange.receive(range.bytes.data());
+      range.count = exchange.receive(elements);
     } catch (...) {
       may_be_written_to_ = exchange.is_under_way();
       throw;
     }
+    num_merged += range.count;
     together_("sorting ranges", [&] { finishing.wait(); });
-    finishing.start([&, this] {
+    finishing.start([&, this, elements] {
       base::with_threads(options_.threads, [&] {
-        order_.sort(range.bytes.data(), range.count);
-        take(range.bytes.data(), range.count);
+        order_.sort(elements, range.count);
+        take(elements, range.count);
       });
     });
   }

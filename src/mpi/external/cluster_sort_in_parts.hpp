@@ -38,6 +38,12 @@ struct parts_options {
   transport::exchange_limits limits;
 };
 
+/// Where in a file elements are written: the i-th of a node rank's part `i * element_bytes` behind the first.
+struct file_place {
+  std::uint64_t first_byte = 0;
+  std::uint64_t element_bytes = 0;
+};
+
 /// The work that one node rank has done.
 struct parts_result {
   std::uint64_t num_read = 0;
@@ -70,8 +76,10 @@ class cluster_sort_in_parts {
   }
 
   /// Collective. Sorts this node rank's part, range by range, and gives each to `take`, on one thread at a time, which
-  /// may overwrite it. Throws what that throws, and what reading throws, cluster_failure on the others.
-  void merge(const std::function<void(std::byte* elements, std::uint64_t count)>& take);
+  /// may overwrite it. Elements lie in pages of memory as they do in those of the file at `place`, so that they need not
+  /// be copied to be written past the page cache. Throws what `take` throws, and what reading throws, cluster_failure on
+  /// the others.
+  void merge(const std::function<void(std::byte* elements, std::uint64_t count)>& take, const file_place& place = {});
 
   [[nodiscard]] const parts_result& result() const noexcept { return result_; }
 
