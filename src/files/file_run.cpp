@@ -50,11 +50,9 @@ class file_run final : public external::sorted_run {
     return std::min(batch_blocks_, num_blocks() - block);
   }
 
-  /// Reads blocks and compares their last element with the one behind, where there is one: blocks are in order with
-  /// each other, too.
-  void read(std::uint64_t block, std::uint64_t num_blocks, std::byte* elements, std::span<std::byte>) override {
-    const std::uint64_t first = block * block_elements_;
-    const std::uint64_t count = std::min(num_blocks * block_elements_, file_.num_elements - first);
+  /// Compares the last element with the one behind, where there is one: what one call reads is in order with what
+  /// another does, too.
+  void read(std::uint64_t first, std::uint64_t count, std::byte* elements, std::span<std::byte>) override {
     const opened_file opened = open();
     require_unchanged(opened.state);
     read_elements(opened.descriptor.get(), first, count, elements);

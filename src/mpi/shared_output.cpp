@@ -76,7 +76,7 @@ std::uint64_t write_shared_output(session::state& session, const shared_output& 
 
   shared_output_file file(session, output.target, header, whole_bytes, output.is_synced, output.on_temporary);
   session.together("writing", [&] {
-    file.open_part(place.num_before * width, false);
+    file.open_part(place.num_before * width);
     file.write(part);
     file.finish_part();
   });
@@ -103,9 +103,8 @@ shared_output_file::shared_output_file(session::state& session, const files::out
 
 shared_output_file::~shared_output_file() = default;
 
-void shared_output_file::open_part(std::uint64_t offset, bool is_long) {
+void shared_output_file::open_part(std::uint64_t offset) {
   part_.emplace(files::shared_file{path_, target_, whole_bytes_, is_synced_}, header_.size() + offset);
-  if (is_long) part_->drop_written_pages();
 }
 
 void shared_output_file::commit() {

@@ -38,9 +38,12 @@ class shared_output_file {
                      std::uint64_t whole_bytes, bool is_synced, const temporary_file_callback& on_temporary);
   ~shared_output_file();
 
-  /// This node rank's part begins so many bytes behind the header. `is_long`: it would fill the page cache. Throws
-  /// io_error, as the next two do.
-  void open_part(std::uint64_t offset, bool is_long);
+  /// This node rank's part begins so many bytes behind the header. Throws io_error, as the next three do.
+  void open_part(std::uint64_t offset);
+  /// The part would fill the page cache: file_part says how it is written then. Throws out_of_memory.
+  void pass_by_page_cache(std::uint64_t part_bytes, std::uint64_t buffer_bytes) {
+    part_->pass_by_page_cache(part_bytes, buffer_bytes);
+  }
   void write(std::span<const std::byte> bytes) { part_->write(bytes); }
   /// The part is on the disk, if it is to be.
   void finish_part() { part_->finish(); }

@@ -103,21 +103,28 @@ class sort_of_parts {
     const std::string header = form_.header(num_all);
     shared_output_file output(session_, target_, header, header.size() + num_all * width, request_.file.sync,
                               request_.file.on_temporary);
-    session_.together("making the output", [&] { output.open_part(first * width, true); });
+    session_.together("making the output", [&] { open_part(output, first, num_left); });
     in_phase("merge", count(), [&] {
-      sort_->merge([&](std::byte* elements, std::uint64_t count) {
+      const auto take = [&](std::byte* elements, std::uint64_t count) {
         corrupt(elements, count);
         checks.add(elements, count);
         const std::uint64_t num_written = std::min(count, num_left);
         form_.convert(elements, num_written);
         output.write({elements, num_written * width});
         num_left -= num_written;
-      });
+      };
+      sort_->merge(take, {header.size() + first * width, width});
     });
     verify(checks);
     session_.together("writing", [&] { output.finish_part(); });
     output.commit();
     return num_all;
+  }
+
+  /// Runs are not written any more: one of the buffers for that is now for the output.
+  void open_part(shared_output_file& output, std::uint64_t first, std::uint64_t count) const {
+    output.open_part(first * form_.element_bytes);
+    output.pass_by_page_cache(count * form_.element_bytes, plan_.batch_bytes);
   }
 
   /// Spills what is left of equal elements: how many those are is known when all have been merged.
@@ -158,7 +165,7 @@ class sort_of_parts {
                               request_.file.on_temporary);
     in_phase("copy", num_copied, [&] {
       session_.together("writing", [&] {
-        output.open_part(first * width, true);
+        open_part(output, first, num_copied);
         if (num_copied != 0) copy(*runs.front(), drops_first ? 1 : 0, num_copied, output);
         output.finish_part();
       });
@@ -171,17 +178,15 @@ class sort_of_parts {
     external::aligned_bytes buffer(plan_.batch_bytes);
     std::vector<std::byte> elements(buffer.bytes().size() / plan_.block_bytes * plan_.block_elements *
                                     order_->element_bytes());
-    const std::uint64_t num_blocks = base::ceil_div(first + count, plan_.block_elements);
-    for (std::uint64_t block = 0; block < num_blocks;) {
-      const std::uint64_t num = std::min(run.readable_blocks(block), num_blocks - block);
-      const std::uint64_t begin = block * plan_.block_elements;
-      const std::uint64_t num_skipped = block == 0 ? first : 0;
-      const std::uint64_t num_written = std::min(num * plan_.block_elements, first + count - begin) - num_skipped;
-      run.read(block, num, elements.data(), buffer.bytes());
-      std::byte* const written = elements.data() + num_skipped * order_->element_bytes();
-      form_.convert(written, num_written);
-      output.write({written, num_written * form_.element_bytes});
-      block += num;
+    const std::uint64_t end = first + count;
+    for (std::uint64_t next = first; next < end;) {
+      const std::uint64_t block = next / plan_.block_elements;
+      const std::uint64_t readable = (block + run.readable_blocks(block)) * plan_.block_elements;
+      const std::uint64_t num_read = std::min(readable, end) - next;
+      run.read(next, num_read, elements.data(), buffer.bytes());
+      form_.convert(elements.data(), num_read);
+      output.write({elements.data(), num_read * form_.element_bytes});
+      next += num_read;
     }
   }
 

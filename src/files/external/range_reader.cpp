@@ -84,8 +84,7 @@ std::optional<range_reader::bound> range_reader::choose_blocks() {
 void range_reader::load(element_chunk& into) {
   struct request {
     cursor* from = nullptr;
-    std::uint64_t block = 0;
-    std::uint64_t num_blocks = 0;
+    std::uint64_t first = 0;
     std::uint64_t num_elements = 0;
     std::byte* to = nullptr;
   };
@@ -102,7 +101,7 @@ void range_reader::load(element_chunk& into) {
       const std::uint64_t num_blocks = std::min(c.run->readable_blocks(block), c.next_block - block);
       const std::uint64_t first = block * block_elements_;
       const std::uint64_t count = std::min(num_blocks * block_elements_, c.run->num_elements() - first);
-      requests.push_back({&c, block, num_blocks, count, to});
+      requests.push_back({&c, first, count, to});
       block += num_blocks;
       to += count * width;
     }
@@ -111,7 +110,7 @@ void range_reader::load(element_chunk& into) {
   std::mutex mutex;
   pool_.run(requests.size(), [&](std::uint64_t i, std::span<std::byte> buffer) {
     const request& r = requests[i];
-    r.from->run->read(r.block, r.num_blocks, r.to, buffer);
+    r.from->run->read(r.first, r.num_elements, r.to, buffer);
     if (!sums_elements_) return;
     const multiset_checksum sum = order_.checksum(r.to, r.num_elements);
     const std::lock_guard lock(mutex);

@@ -32,15 +32,20 @@ class spilled_run final : public sorted_run {
     return std::min(to_batch_end, e.first_block + e.num_blocks - block);
   }
 
-  void read(std::uint64_t block, std::uint64_t num_blocks, std::byte* elements, std::span<std::byte> buffer) override {
-    const extent& e = extent_of(block);
-    const std::span<std::byte> bytes = buffer.first(num_blocks * store_->block_bytes());
-    store_->read(e.stored_at + (block - e.first_block), bytes);
-    for (std::uint64_t i = 0; i < num_blocks; ++i) {
-      const std::uint64_t first = (block + i) * block_elements_;
-      const std::uint64_t count = std::min(block_elements_, num_elements_ - first);
-      std::memcpy(elements, bytes.data() + i * store_->block_bytes(), count * element_bytes_);
-      elements += count * element_bytes_;
+  void read(std::uint64_t first, std::uint64_t count, std::byte* elements, std::span<std::byte> buffer) override {
+    const std::uint64_t first_block = first / block_elements_;
+    const std::uint64_t end_block = base::ceil_div(first + count, block_elements_);
+    const extent& e = extent_of(first_block);
+    const std::span<std::byte> bytes = buffer.first((end_block - first_block) * store_->block_bytes());
+    store_->read(e.stored_at + (first_block - e.first_block), bytes);
+    for (std::uint64_t at = first, end = first + count; at < end;) {
+      const std::uint64_t block = at / block_elements_;
+      const std::uint64_t in_block = at % block_elements_;
+      const std::uint64_t num_copied = std::min(block_elements_ - in_block, end - at);
+      std::memcpy(elements, bytes.data() + (block - first_block) * store_->block_bytes() + in_block * element_bytes_,
+                  num_copied * element_bytes_);
+      elements += num_copied * element_bytes_;
+      at += num_copied;
     }
   }
 
@@ -128,9 +133,18 @@ void run_writer::write_blocks(const std::byte* elements, std::uint64_t count) {
   const std::uint64_t num_blocks = base::ceil_div(count, block_elements_);
   const std::uint64_t stored_at = current_->extend(num_blocks, count);
   const std::uint64_t batch_blocks = store_->blocks_of_a_batch();
+  const bool lies_as_on_disk = store_->block_bytes() == block_elements_ * width && count % block_elements_ == 0 &&
+                               reinterpret_cast<std::uintptr_t>(elements) % direct_alignment_bytes == 0;
   const auto write_batch = [&](std::uint64_t batch, std::span<std::byte> buffer) {
     const std::uint64_t first = batch * batch_blocks;
     const std::uint64_t end = std::min(first + batch_blocks, num_blocks);
+    if (lies_as_on_disk) {
+      const std::uint64_t block_bytes = store_->block_bytes();
+      for (std::uint64_t block = first; block < end; ++block)
+        order_.write_key(elements + block * block_bytes, current_->new_key(block));
+      store_->write(stored_at + first, {elements + first * block_bytes, (end - first) * block_bytes});
+      return;
+    }
     for (std::uint64_t block = first; block < end; ++block) {
       const std::byte* const from = elements + block * block_elements_ * width;
       const std::uint64_t size = std::min(block_elements_, count - block * block_elements_) * width;

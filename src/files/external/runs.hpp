@@ -26,9 +26,9 @@ class sorted_run {
   [[nodiscard]] virtual std::span<const std::byte> first_key(std::uint64_t block) const noexcept = 0;
   /// Blocks that one call of read() may ask for, from `block` on.
   [[nodiscard]] virtual std::uint64_t readable_blocks(std::uint64_t block) const noexcept = 0;
-  /// Reads the elements of `num_blocks` blocks to `elements`. `buffer` is of a batch's size. Any number of threads.
-  virtual void read(std::uint64_t block, std::uint64_t num_blocks, std::byte* elements,
-                    std::span<std::byte> buffer) = 0;
+  /// Reads `count` elements, one at least, from the one numbered `first` on, whose blocks one call may ask for.
+  /// `buffer` is of a batch's size. Any number of threads.
+  virtual void read(std::uint64_t first, std::uint64_t count, std::byte* elements, std::span<std::byte> buffer) = 0;
   /// Its blocks are not needed any more.
   virtual void discard() noexcept {}
 };
@@ -45,7 +45,8 @@ class run_writer {
              std::uint64_t expected_bytes);
   ~run_writer();
 
-  /// Appends sorted elements to the current run. What is over after whole blocks waits for more.
+  /// Appends sorted elements to the current run. What is over after whole blocks waits for more. Elements that begin at
+  /// a multiple of direct_alignment_bytes may be written without a copy.
   void append(const std::byte* elements, std::uint64_t count);
   /// The next append() begins another run.
   void finish_run();

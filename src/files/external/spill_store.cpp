@@ -25,7 +25,21 @@ spill_place spill_store::place_of(std::uint64_t block) const noexcept {
 std::uint64_t spill_store::append(std::uint64_t num_blocks) {
   const std::uint64_t first = base::round_up(std::uint64_t{checksums_.size()}, blocks_of_a_batch());
   checksums_.resize(first + num_blocks);
+  // What is written by one call waits for no other.
+  if (num_blocks > blocks_of_a_batch()) allocate(first, first + num_blocks);
   return first;
+}
+
+void spill_store::allocate(std::uint64_t first_block, std::uint64_t end_block) noexcept {
+  const std::uint64_t num_files = files_.num_files();
+  const std::uint64_t first_batch = first_block / blocks_of_a_batch();
+  const std::uint64_t last_batch = (end_block - 1) / blocks_of_a_batch();
+  for (std::uint64_t batch = first_batch; batch <= last_batch && batch < first_batch + num_files; ++batch) {
+    const std::uint64_t last_of_file = last_batch - (last_batch - batch) % num_files;
+    const spill_place begin = place_of(batch * blocks_of_a_batch());
+    const spill_place last = place_of(std::min((last_of_file + 1) * blocks_of_a_batch(), end_block) - 1);
+    files_.allocate(begin, last.offset + sizes_.block_bytes - begin.offset);
+  }
 }
 
 void spill_store::write(std::uint64_t first_block, std::span<const std::byte> bytes) {

@@ -44,6 +44,7 @@ class spill_store {
 
  private:
   [[nodiscard]] spill_place place_of(std::uint64_t block) const noexcept;
+  void allocate(std::uint64_t first_block, std::uint64_t end_block) noexcept;
 
   block_sizes sizes_;
   spill_files files_;

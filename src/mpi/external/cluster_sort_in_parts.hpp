@@ -38,6 +38,12 @@ struct parts_options {
   transport::exchange_limits limits;
 };
 
+/// Where in a file elements are written: the i-th of a node rank's part `i * element_bytes` behind the first.
+struct file_place {
+  std::uint64_t first_byte = 0;
+  std::uint64_t element_bytes = 0;
+};
+
 /// The work that one node rank has done.
 struct parts_result {
   std::uint64_t num_read = 0;
@@ -70,17 +76,23 @@ class cluster_sort_in_parts {
   }
 
   /// Collective. Sorts this node rank's part, range by range, and gives each to `take`, on one thread at a time, which
-  /// may overwrite it. Throws what that throws, and what reading throws, cluster_failure on the others.
-  void merge(const std::function<void(std::byte* elements, std::uint64_t count)>& take);
+  /// may overwrite it. Elements lie in pages of memory as they do in those of the file at `place`, so that they need not
+  /// be copied to be written past the page cache. Throws what `take` throws, and what reading throws, cluster_failure on
+  /// the others.
+  void merge(const std::function<void(std::byte* elements, std::uint64_t count)>& take, const file_place& place = {});
 
   [[nodiscard]] const parts_result& result() const noexcept { return result_; }
 
  private:
   void learn_sizes();
   [[nodiscard]] std::vector<run_cut> cuts_at_begin(run_cutter& cutter) const;
-  [[nodiscard]] std::vector<run_cut> cuts_behind(std::uint64_t round, const std::vector<run_cut>& begins,
-                                                 const std::vector<run_cut>& ends, run_cutter& cutter) const;
-  [[nodiscard]] std::uint64_t end_of_range(unsigned node_rank, std::uint64_t round) const;
+  /// Places in all runs, one for each node rank, and how many elements come before each.
+  struct places {
+    std::vector<run_cut> cuts;
+    std::vector<std::uint64_t> ranks;
+  };
+  [[nodiscard]] places ends_of_ranges(std::uint64_t round, const places& begins, const places& ends,
+                                      run_cutter& cutter) const;
   [[nodiscard]] run_cut everything() const;
 
   transport::node_group& group_;
@@ -93,6 +105,7 @@ class cluster_sort_in_parts {
   bool merges_all_ = true;  ///< that have been spilled
   std::uint64_t num_rounds_ = 0;
   std::vector<std::uint64_t> part_begins_;  ///< by node rank, and the end
+  std::vector<std::uint64_t> slacks_;       ///< by node rank: elements by which a range may be longer at either end
   parts_result result_;
   bool may_be_written_to_ = false;  ///< by MPI, for an exchange has failed
 };

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,9 +35,12 @@ class range_exchange {
                  const external::run_list& runs, const external::spill_plan& plan, std::span<std::byte> send_memory,
                  const transport::exchange_limits& limits);
 
-  /// Collective. Brings this node rank's range to `into`, in which it has room. Returns its elements. Throws what
+  /// Says which range receive() brings after those that it has been told of, one at most: it is read as soon as a send
+  /// buffer is free.
+  void expect(range_cuts cuts);
+  /// Collective. Brings this node rank's next range to `into`, in which it has room. Returns its elements. Throws what
   /// reading runs throws, cluster_failure on the others.
-  std::uint64_t receive(const range_cuts& cuts, std::byte* into);
+  std::uint64_t receive(std::byte* into);
   /// Returns whether a message has failed: MPI may still write to the range, or read the buffers.
   [[nodiscard]] bool is_under_way() const noexcept { return is_under_way_; }
   /// Returns the bytes that this node rank has sent to others.
@@ -61,10 +65,12 @@ class range_exchange {
     std::byte* to = nullptr;
   };
 
-  [[nodiscard]] std::uint64_t num_for(const range_cuts& cuts, unsigned peer) const;
-  void fill(send_buffer& b, const range_cuts& cuts, cursor& next);
+  [[nodiscard]] std::uint64_t num_for(unsigned peer) const;
+  void begin_range();
+  void begin_filling();
+  void send(const send_buffer& full, std::vector<std::byte*>& places);
+  void fill(send_buffer& b);
   void read(const std::vector<request>& requests);
-  void add_reads(const request& whole, std::vector<request>& reads) const;
 
   transport::node_group& group_;
   const together_call& together_;
@@ -75,6 +81,11 @@ class range_exchange {
   transport::exchange_limits limits_;
   external::io_pool pool_;
   std::array<send_buffer, 2> buffers_;
+  unsigned filled_ = 1;               ///< the buffer that was filled last, or is now
+  range_cuts cuts_;                   ///< of the range that is read
+  cursor next_;                       ///< in it
+  std::optional<range_cuts> behind_;  ///< the range after it
+  bool is_reading_ = false;           ///< for a step that has not been made yet
   std::uint64_t sent_bytes_ = 0;
   bool is_under_way_ = false;
   background_call reading_;  ///< ends before the buffers go
