@@ -43,11 +43,11 @@ void with_scratch(const Work& work, std::uint64_t needed_bytes = device::host::m
 /// More do not fit most_shared_pairs_bytes, whatever their type.
 constexpr std::uint64_t most_short_pairs = device::host::most_shared_pairs_bytes / 5;
 
-/// Returns whether there are more pairs than one thread sorts in less time. Nobody asks how many threads there are for
-/// fewer.
+/// Returns whether there are more pairs than one thread sorts in less time, or in its scratch. Nobody asks how many
+/// threads there are for fewer.
 bool may_share_pairs(std::uint64_t num_keys, unsigned threads) {
-  using device::host::most_pairs_alone;
-  return num_keys > most_pairs_alone(base::most_threads) && num_keys > most_pairs_alone(base::resolve_threads(threads));
+  using namespace device::host;
+  return num_keys > most_small_pairs || (num_keys > most_pairs_alone && base::resolve_threads(threads) > 1);
 }
 
 /// Calls sort(num_threads), which says whether it has sorted, unless there is too much.

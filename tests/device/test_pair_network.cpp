@@ -20,7 +20,7 @@
 namespace spansort::device::host {
 namespace {
 
-constexpr unsigned num_kinds = 9;
+constexpr unsigned num_kinds = 11;
 
 template <class K>
 std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, const keys::codec_of<K>& codec,
@@ -40,6 +40,8 @@ std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, const keys::code
   const auto is_lower = [&](K left, K right) { return codec.encode(left) < codec.encode(right); };
   if (kind >= 7) std::stable_sort(keys.begin(), keys.end(), is_lower);
   if (kind == 8) std::swap(keys[num_keys / 2], keys[num_keys - 1]);
+  if (kind >= 9) std::reverse(keys.begin(), keys.end());
+  if (kind == 10) keys[num_keys / 2] = keys[num_keys / 2 - 1];  // descend, and two tie
   return keys;
 }
 

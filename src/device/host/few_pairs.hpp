@@ -44,28 +44,30 @@ template <class K, class Order>
   return few;
 }
 
-/// Sorts in place on the calling thread; `spare` has room for all values. Returns false, with nothing written, where
-/// there are other keys.
+/// Sorts `from` into `result`, which is `from` itself or does not overlap it, on the calling thread; `spare` has room
+/// for all values. Returns false, with nothing written, where there are other keys.
 template <class K, class V, class Order>
-[[nodiscard]] bool sort_few_pairs(const Order& order, split_records<K, V> records, std::uint64_t num_keys, V* spare) {
+[[nodiscard]] bool sort_few_pairs(const Order& order, split_records<K, V> from, split_records<K, V> result,
+                                  std::uint64_t num_keys, V* spare) {
   std::array<std::uint64_t, most_few_values> counts = {};
-  const few_values<K> few = count_classes(order, records.keys, num_keys, counts);
+  const few_values<K> few = count_classes(order, from.keys, num_keys, counts);
   if (few.count == 0) return false;
+  const bool in_place = from.keys == result.keys;
   // Values of the first key may move down where they are.
-  const std::uint64_t num_in_place = few.count <= most_placed_at_once<K, V> ? counts[0] : 0;
+  const std::uint64_t num_kept = in_place && few.count <= most_placed_at_once<K, V> ? counts[0] : 0;
   class_places<V> places;
-  V* next = spare;
+  V* next = in_place ? spare : result.values;
   for (unsigned v = 0; v < few.count; ++v) {
-    const bool is_in_place = v == 0 && num_in_place != 0;
-    places.next[v] = is_in_place ? records.values : next;
+    const bool is_kept = v == 0 && num_kept != 0;
+    places.next[v] = is_kept ? result.values : next;
     places.end[v] = places.next[v] + counts[v];
-    if (!is_in_place) next = places.end[v];
+    if (!is_kept) next = places.end[v];
   }
-  place_values(records.keys, records.values, num_keys, few.span(), places);
-  std::memcpy(static_cast<void*>(records.values + num_in_place), spare, (num_keys - num_in_place) * sizeof(V));
+  place_values(from.keys, from.values, num_keys, few.span(), places);
+  if (in_place) std::memcpy(static_cast<void*>(result.values + num_kept), spare, (num_keys - num_kept) * sizeof(V));
   for (unsigned v = 0; v < few.count; ++v) {
-    fill_keys(records.keys, counts[v], few.keys[v], false);
-    records.keys += counts[v];
+    fill_keys(result.keys, counts[v], few.keys[v], false);
+    result.keys += counts[v];
   }
   return true;
 }

@@ -67,10 +67,11 @@ class key_sampler {
  public:
   key_sampler(const K* keys, std::uint64_t num_keys, std::uint64_t num_samples)
       : keys_(keys), stride_(num_keys / num_samples) {}
-  [[nodiscard]] K operator()(std::uint64_t i) const noexcept {
+  [[nodiscard]] K operator()(std::uint64_t i) const noexcept { return keys_[place_of(i)]; }
+  [[nodiscard]] std::uint64_t place_of(std::uint64_t i) const noexcept {
     // A multiplicative hash moves the sample off the beat of regular inputs.
     const std::uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15U >> 32;
-    return keys_[i * stride_ + (hash * stride_ >> 32)];
+    return i * stride_ + (hash * stride_ >> 32);
   }
 
  private:

@@ -78,6 +78,13 @@ HWY_INLINE pair_order order_rows(const keys::codec_of<K>& c, const K* keys, std:
   const row_codec<K, folds> codec(c);
   load_encoded(codec, keys, num_keys, v);
   if (rows_ascend(v)) return pair_order::in_order;
+  if (rows_descend(v, num_keys)) {
+    const word_vector last = hn::Set(word_tag(), static_cast<std::int64_t>(num_keys - 1));
+    for (unsigned r = 0; r < rows; ++r) {
+      v[r] = hn::Sub(last, hn::Iota(word_tag(), static_cast<std::int64_t>(r * word_lanes)));
+    }
+    return pair_order::moved;
+  }
   unsigned shift = pair_position_bits;
   word_vector encoded[rows];
   if constexpr (sizeof(K) == 8) {

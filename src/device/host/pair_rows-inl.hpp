@@ -39,9 +39,9 @@ template <class K>
 using beside_words = hn::CappedTag<lane_type<K>, word_lanes>;
 
 /// codec_of<K>::encode() on vectors.
-template <class K, bool folds>
+template <class K, bool folds, class Tag = beside_words<K>>
 struct row_codec {
-  using D = beside_words<K>;
+  using D = Tag;
   using V = hn::Vec<D>;
   lane_codec<K, false, D> lanes;
   V magnitude_mask, infinity;
@@ -86,6 +86,17 @@ HWY_INLINE bool rows_ascend(const word_vector (&v)[rows]) {
   const __m512i greatest = _mm512_set1_epi64(hwy::HighestValue<std::int64_t>());
   descends |= _mm512_cmpgt_epi64_mask(v[rows - 1].raw, _mm512_alignr_epi64(greatest, v[rows - 1].raw, 1));
   return descends == 0;
+}
+
+/// Returns whether the keys strictly descend. The first row tells so of nearly all others.
+template <unsigned rows>
+HWY_INLINE bool rows_descend(const word_vector (&v)[rows], std::uint64_t num_keys) {
+  for (unsigned r = 0; r < rows; ++r) {
+    const __m512i next = v[std::min(r + 1, rows - 1)].raw;
+    const __mmask8 falls = _mm512_cmpgt_epi64_mask(v[r].raw, _mm512_alignr_epi64(next, v[r].raw, 1));
+    if ((lanes_of_row(num_keys - 1, r) & ~falls) != 0) return false;
+  }
+  return true;
 }
 
 /// Loads a row of keys, and zeros behind the last. Masked instructions that reach pages without memory are slow even

@@ -4,6 +4,7 @@
 // mostly did not come at all to tasks of a thread that was busy itself (2021.8, two threads).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -30,11 +31,18 @@ class parked_threads {
   void close() noexcept;
 
  private:
+  /// So many are kept away from the processor of whoever gives work; of more threads some come in any case.
+  static constexpr unsigned most_kept_away = 3;
+
   void stay(unsigned number);
   void wait_for_more_than(std::uint32_t seen) const;
+  void keep_away_from_caller() noexcept;
 
   unsigned num_threads_ = 0;
-  work work_;  ///< written while closed and nobody is inside
+  std::array<std::atomic<int>, most_kept_away> thread_ids_ = {};  ///< the system's; 0 until a thread has begun
+  int kept_away_from_ = -1;                                       ///< the processor on which none of them may run
+  int process_ = 0;                                               ///< whose threads these are
+  work work_;                                                     ///< written while closed and nobody is inside
   std::atomic<bool> is_open_ = false;
   std::atomic<unsigned> num_inside_ = 0;
   std::atomic<std::uint32_t> num_works_ = 0;

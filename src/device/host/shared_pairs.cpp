@@ -17,6 +17,7 @@
 #include "device/host/primitives.hpp"
 #include "device/host/record_dispatch.hpp"
 #include "device/host/scratch.hpp"
+#include "device/host/selected_parts.hpp"
 #include "device/host/shared_looks.hpp"
 #include "device/host/small_pairs.hpp"
 #include "device/host/sort_level.hpp"
@@ -63,14 +64,36 @@ kept_team& process_wide() {
   return *one;
 }
 
-/// Records of the caller or of the memory, and those beside them.
+/// Returns up to how many pairs one of so few threads sorts alone where they are not sorted in parts.
+std::uint64_t most_alone(unsigned num_threads) {
+  constexpr unsigned many_threads = 4;
+  return num_threads < many_threads ? most_small_pairs : most_pairs_alone;
+}
+
+/// Records of the caller or of the memory, and those beside them, which have room for what the plan says, too.
 struct shared_call {
   workers& team;
   record_shape shape;
   records source;
   records alternate;
   std::uint64_t num_keys = 0;
+  part_plan plan = {};
 };
+
+/// Sorts pairs of `from` into the source in parts; null values stand for positions. Returns false, with nothing
+/// written to the source, where they are sorted some other way.
+bool sort_in_parts(const shared_call& call, const records& from) {
+  if (call.plan.num_parts == 0) return false;
+  return keys::with_width(call.shape.codec.width_bytes(), [&]<class K>() {
+    return with_value(call.shape.value_bytes, [&]<class V>() {
+      if constexpr (sizeof(K) >= 4 && (value_bytes_of<V> == 4 || value_bytes_of<V> == 8)) {
+        return part_sorter<K, V>(call.team, call.shape.codec, call.plan)
+            .sort(split<K, V>(from), split<K, V>(call.source), split<K, V>(call.alternate), call.num_keys);
+      }
+      return false;
+    });
+  });
+}
 
 void sort_with(const shared_call& call) {
   const unsigned key_bits = call.shape.codec.key_bits();
@@ -81,7 +104,7 @@ void sort_with(const shared_call& call) {
       .segments = {{0, call.num_keys, {0, key_bits}}},
   };
   keys::with_width(call.shape.codec.width_bytes(), [&]<class K>() {
-    const sort_limits limits{.word_inline_keys = most_pairs_alone(call.team.num_threads())};
+    const sort_limits limits{.word_inline_keys = most_alone(call.team.num_threads())};
     run_local_sort<K>(execution{call.team, limits, nullptr}, request);
   });
 }
@@ -127,12 +150,17 @@ void sort_copy(const shared_call& call, const piece_list& pieces, const K* keys,
     sorted.source.values = positions;
     sorted.alternate.values = positions + call.num_keys;
   }
-  auto* const copy = static_cast<K*>(call.source.keys);
-  call.team.for_each(pieces.size(), [&](std::uint64_t p) {
-    std::memcpy(copy + pieces[p].begin, keys + pieces[p].begin, pieces[p].count * sizeof(K));
-  });
-  count_up(call.team, pieces, positions, call.num_keys, false);
-  sort_with(sorted);
+  if (!sort_in_parts(sorted, {const_cast<K*>(keys), nullptr})) {
+    if (call.num_keys <= most_alone(call.team.num_threads())) {
+      return argsort_small(call.shape.codec, keys, indices, sizeof(V), call.num_keys);
+    }
+    auto* const copy = static_cast<K*>(call.source.keys);
+    call.team.for_each(pieces.size(), [&](std::uint64_t p) {
+      std::memcpy(copy + pieces[p].begin, keys + pieces[p].begin, pieces[p].count * sizeof(K));
+    });
+    count_up(call.team, pieces, positions, call.num_keys, false);
+    sort_with(sorted);
+  }
   if constexpr (narrows) {
     call.team.for_each(pieces.size(), [&](std::uint64_t p) {
       const std::uint64_t end = pieces[p].begin + pieces[p].count;
@@ -187,13 +215,25 @@ bool sort_tail(const shared_call& call) {
   });
 }
 
+/// Returns whether the keys are in an order that leaves nothing to sort.
+bool is_in_order(const shared_call& call) {
+  return keys::with_width(call.shape.codec.width_bytes(), [&]<class K>() {
+    const auto* const keys = static_cast<const K*>(call.source.keys);
+    const auto codec = call.shape.codec.of<K>();
+    if (!is_settled(look_at_first(codec, keys, call.num_keys))) return false;
+    const piece_list pieces = cut_into_pieces(call.num_keys, call.team.num_threads(), sort_limits{}.piece_keys);
+    return is_settled(find_order(call.team, codec, pieces, keys));
+  });
+}
+
 /// Bytes of an array that ends on a page.
 std::uint64_t pages(std::uint64_t size_bytes) { return base::round_up(size_bytes, page_bytes); }
 
 }  // namespace
 
 std::uint64_t shared_pairs_bytes(std::uint64_t data_bytes, unsigned num_threads) {
-  return data_bytes + 3 * page_bytes + std::min(num_threads, most_shared_pairs_threads) * worker_scratch::size_bytes;
+  return data_bytes + data_bytes / 4 + 3 * page_bytes +
+         std::min(num_threads, most_shared_pairs_threads) * worker_scratch::size_bytes;
 }
 
 bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
@@ -201,15 +241,21 @@ bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, s
   kept_team& shared = process_wide();
   const std::unique_lock lock(shared.in_use, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  const std::uint64_t keys_bytes = pages(num_keys * codec.width_bytes());
+  const part_plan plan = plan_parts(codec.width_bytes(), value_bytes, num_keys, num_threads);
+  const std::uint64_t num_spare = std::max(num_keys, plan.num_spare());
+  const std::uint64_t keys_bytes = pages(num_spare * codec.width_bytes());
   workers& team =
-      shared.prepare(std::min(num_threads, most_shared_pairs_threads), keys_bytes + pages(num_keys * value_bytes));
-  const shared_call call{team,
-                         {codec, static_cast<unsigned>(value_bytes)},
-                         {keys, values},
-                         {shared.memory(), shared.memory() + keys_bytes},
-                         num_keys};
-  if (!sort_tail(call)) sort_with(call);
+      shared.prepare(std::min(num_threads, most_shared_pairs_threads), keys_bytes + pages(num_spare * value_bytes));
+  const shared_call call{team,           {codec, static_cast<unsigned>(value_bytes)},
+                         {keys, values}, {shared.memory(), shared.memory() + keys_bytes},
+                         num_keys,       plan};
+  if (sort_tail(call)) return true;
+  if (!is_in_order(call) && sort_in_parts(call, call.source)) return true;
+  if (num_keys <= most_alone(team.num_threads())) {
+    sort_small_pairs(codec, keys, values, value_bytes, num_keys);
+  } else {
+    sort_with(call);
+  }
   return true;
 }
 
@@ -228,15 +274,18 @@ bool argsort_shared(const keys::key_codec& codec, const void* keys, void* indice
   kept_team& shared = process_wide();
   const std::unique_lock lock(shared.in_use, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  const std::uint64_t keys_bytes = pages(num_keys * codec.width_bytes());
+  const part_plan plan = plan_parts(codec.width_bytes(), index_bytes, num_keys, num_threads);
+  const std::uint64_t num_spare = std::max(num_keys, plan.num_spare());
+  const std::uint64_t keys_bytes = pages(num_spare * codec.width_bytes());
   workers& team =
-      shared.prepare(std::min(num_threads, most_shared_pairs_threads), 2 * keys_bytes + pages(num_keys * index_bytes));
+      shared.prepare(std::min(num_threads, most_shared_pairs_threads), 2 * keys_bytes + pages(num_spare * index_bytes));
   std::byte* const memory = shared.memory();
   const shared_call call{team,
                          {codec, static_cast<unsigned>(index_bytes)},
                          {memory + keys_bytes, indices},
                          {memory, memory + 2 * keys_bytes},
-                         num_keys};
+                         num_keys,
+                         plan};
   keys::with_width(codec.width_bytes(), [&]<class K>() {
     with_value(static_cast<unsigned>(index_bytes), [&]<class V>() {
       if constexpr (value_bytes_of<V> == 4 || value_bytes_of<V> == 8) {

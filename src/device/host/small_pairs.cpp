@@ -73,14 +73,15 @@ bool finish_ordered(const keys::codec_of<K>& codec, split_records<K, V> records,
 }
 
 constexpr std::uint64_t most_inserted = 8;
-/// Sorts pairs whose keys repeat. Returns false, with nothing written, where others are too many.
+/// Sorts pairs whose keys repeat into `result`, which is `from` itself or does not overlap it. Returns false, with
+/// nothing written, where others are too many.
 template <class K, class V, class Order>
-bool sort_repeated(const keys::codec_of<K>& codec, split_records<K, V> records, std::uint64_t num_keys,
-                   worker_scratch& scratch) {
+bool sort_repeated(const keys::codec_of<K>& codec, split_records<K, V> from, split_records<K, V> result,
+                   std::uint64_t num_keys, worker_scratch& scratch) {
   using split = split_records<K, V>;
-  if (!may_repeat(records.keys, num_keys)) return false;
+  if (!may_repeat(from.keys, num_keys)) return false;
   return sort_repeated_pairs<K, V, Order>(
-      codec, records, num_keys, scratch,
+      codec, from, result, num_keys, scratch,
       [&](split light, split to, std::uint64_t num_light, in_cache_sorter<K, V, Order>& sorter) {
         constexpr keys::bit_range all{0, sizeof(K) * 8};
         if (num_light > most_network_pairs || (value_bytes_of<V>) > 8 || !has_vector_sort()) {
@@ -111,7 +112,7 @@ void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, 
     return merge_tail(order, records, front, num_keys, spare);
   }
   if constexpr (sizeof(K) >= 4) {
-    if (sort_repeated<K, V, Order>(codec, records, num_keys, scratch)) return;
+    if (sort_repeated<K, V, Order>(codec, records, records, num_keys, scratch)) return;
   }
   in_cache_sorter<K, V, Order>(order, codec, scratch, false).sort_light(records, records, num_keys, {0, sizeof(K) * 8});
 }
@@ -253,6 +254,25 @@ void sort_small_pairs(const keys::key_codec& codec, void* keys, void* values, st
     with_value_and_order<K>(shape, of_width, [&]<class V, class Order>() {
       if constexpr (value_bytes_of<V> != 0) {
         sort_pairs_as<K, V, Order>(of_width, {static_cast<K*>(keys), static_cast<V*>(values)}, num_keys);
+      }
+    });
+  });
+}
+
+void sort_small_pairs_into(const keys::key_codec& codec, records from, records result, std::uint64_t value_bytes,
+                           std::uint64_t num_keys, worker_scratch& scratch) {
+  const record_shape shape{codec, static_cast<unsigned>(value_bytes)};
+  keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const keys::codec_of<K> of_width = codec.of<K>();
+    with_value_and_order<K>(shape, of_width, [&]<class V, class Order>() {
+      if constexpr (value_bytes_of<V> != 0) {
+        const auto source = split<K, V>(from);
+        const auto sorted = split<K, V>(result);
+        if constexpr (sizeof(K) >= 4) {
+          if (sort_repeated<K, V, Order>(of_width, source, sorted, num_keys, scratch)) return;
+        }
+        in_cache_sorter<K, V, Order>(Order(of_width), of_width, scratch, false)
+            .sort_light(source, sorted, num_keys, {0, sizeof(K) * 8});
       }
     });
   });

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "device/host/records.hpp"
+#include "device/host/scratch.hpp"
 #include "device/segment_bounds.hpp"
 #include "keys/codec.hpp"
 #include "spansort/types.hpp"
@@ -27,6 +29,11 @@ inline constexpr std::uint64_t widest_small_value = 16;
 /// Throws std::bad_alloc with both untouched.
 void sort_small_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
                       std::uint64_t num_keys);
+
+/// Sorts pairs, up to in_cache_keys of their widths, into `result`, which is `from` itself or does not overlap it.
+/// Takes nothing for granted of their order.
+void sort_small_pairs_into(const keys::key_codec& codec, records from, records result, std::uint64_t value_bytes,
+                           std::uint64_t num_keys, worker_scratch& scratch);
 
 /// Writes the stable order of `num_keys` keys, up to most_small_pairs, as indices of 4 or 8 bytes. Throws
 /// std::bad_alloc.

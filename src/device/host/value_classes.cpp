@@ -355,6 +355,8 @@ void split_pairs_of(split_records<K, V> from, std::uint64_t num_keys, std::span<
 template <class K, class V>
 void place_values_of(const K* keys, const V* values, std::uint64_t num_keys, std::span<const K> wanted,
                      class_places<V>& places) {
+  // The values of one key may begin where all of them do: these must not be moved from both ends.
+  if (wanted.size() <= most_placed_at_once<K, V>) return place_one_by_one(keys, values, num_keys, wanted, places);
   place_hashed(keys, values, num_keys, wanted, places);
 }
 

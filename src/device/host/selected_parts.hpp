@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs of which a few threads sort a part of the sorted order each. Each thread reads all keys and takes out the pairs
+// of its part (select_pairs.hpp), which a sample bounds, and then sorts these into their place. Of equal keys the
+// earlier ones may be of one part and the later ones of the next, so that parts are as large as the sample says,
+// whatever keys repeat. Nobody counts or waits but between the two steps.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "device/host/heavy_pairs.hpp"
+#include "device/host/heavy_sample.hpp"
+#include "device/host/records.hpp"
+#include "device/host/scratch.hpp"
+#include "device/host/select_pairs.hpp"
+#include "device/host/shared_pairs.hpp"
+#include "device/host/small_pairs.hpp"
+#include "device/host/vector_sort.hpp"
+#include "device/host/workers.hpp"
+
+namespace spansort::device::host {
+
+/// How an input is cut into parts, and the memory for what has been taken out.
+struct part_plan {
+  std::uint64_t num_parts = 0;  ///< 0: it is sorted some other way
+  std::uint64_t room = 0;       ///< for pairs of each part, and behind these for the spare ones
+
+  /// Pairs that all parts have room for.
+  [[nodiscard]] std::uint64_t num_spare() const noexcept { return num_parts * (room + spare_selected_pairs); }
+};
+
+/// Most parts: threads read all keys for each of theirs.
+inline constexpr std::uint64_t most_selected_parts = 6;
+
+/// Returns the plan for pairs of these widths. More threads than a few find exact buckets sooner than each of them
+/// reads all keys.
+[[nodiscard]] inline part_plan plan_parts(std::uint64_t key_bytes, std::uint64_t value_bytes, std::uint64_t num_keys,
+                                          unsigned num_threads) {
+  constexpr unsigned most_threads = 3;
+  constexpr unsigned most_parts_of_thread = 2;
+  static_assert(most_threads * most_parts_of_thread <= most_selected_parts);
+  if (key_bytes < 4 || (value_bytes != 4 && value_bytes != 8) || !has_vector_sort()) return {};
+  if (num_threads < 2 || num_threads > most_threads || num_keys <= most_pairs_alone) return {};
+  const std::uint64_t most_keys = std::min(max_local_bytes / (key_bytes + value_bytes), max_words);
+  for (unsigned parts_of_thread = 1; parts_of_thread <= most_parts_of_thread; ++parts_of_thread) {
+    const std::uint64_t num_parts = std::uint64_t{parts_of_thread} * num_threads;
+    const std::uint64_t room = num_keys / num_parts / 4 * 5;
+    if (room <= most_keys) return {num_parts, room};
+  }
+  return {};
+}
+
+template <class K, class V>
+class part_sorter {
+ public:
+  using split = split_records<K, V>;
+
+  part_sorter(workers& team, const keys::key_codec& codec, const part_plan& plan)
+      : team_(team), codec_(codec), of_width_(codec.of<K>()), plan_(plan) {}
+
+  /// Sorts `from` into `result`, which may be the same; null values stand for positions. `spare` has room as the plan
+  /// says. Returns false, with nothing written to the result, where a few keys are all or much, which one thread moves
+  /// in the time that another takes to come, and where the sample was misleading.
+  [[nodiscard]] bool sort(split from, split result, split spare, std::uint64_t num_keys) {
+    if (sample_frequent(from.keys, num_keys).are_heavy() || !find_bounds(from.keys, num_keys)) return false;
+    std::array<std::uint64_t, most_selected_parts> counts = {};
+    team_.for_each(plan_.num_parts, [&](std::uint64_t p) { counts[p] = select(from, num_keys, p, part_of(spare, p)); });
+    std::uint64_t num_selected = 0;
+    for (const std::uint64_t count : counts) {
+      if (count > plan_.room) return false;
+      num_selected += count;
+    }
+    SPANSORT_ASSERT(num_selected == num_keys);
+    team_.for_each(plan_.num_parts, [&](std::uint64_t p, worker_scratch& scratch) {
+      split to = result;
+      for (std::uint64_t before = 0; before < p; ++before) to = to + counts[before];
+      const split part = part_of(spare, p);
+      sort_small_pairs_into(codec_, {part.keys, part.values}, {to.keys, to.values}, sizeof(V), counts[p], scratch);
+    });
+    return true;
+  }
+
+ private:
+  /// The first pair of a part: no other is lower, and no equal one stands before it.
+  struct part_begin {
+    K key = 0;  ///< encoded
+    std::uint64_t position = 0;
+  };
+
+  [[nodiscard]] split part_of(split spare, std::uint64_t p) const noexcept {
+    return spare + p * (plan_.room + spare_selected_pairs);
+  }
+
+  /// Returns false where the sample has a few keys only.
+  [[nodiscard]] bool find_bounds(const K* keys, std::uint64_t num_keys) {
+    constexpr std::uint64_t most_samples = 1024;
+    constexpr std::uint64_t few_keys = 32;
+    const std::uint64_t num_samples = std::clamp<std::uint64_t>(num_keys / 64, 128, most_samples);
+    const key_sampler<K> sampled(keys, num_keys, num_samples);
+    std::array<K, most_samples> sample;
+    std::array<K, most_samples> sorted;
+    for (std::uint64_t i = 0; i < num_samples; ++i) sample[i] = of_width_.encode(sampled(i));
+    team_.for_each(1, [&](std::uint64_t, worker_scratch& scratch) {
+      vector_sort(keys::codec_of<K>(), sample.data(), sorted.data(), num_samples, vector_scratch_in<K>(scratch));
+    });
+    std::uint64_t num_different = 1;
+    for (std::uint64_t i = 1; i < num_samples; ++i) num_different += sorted[i] != sorted[i - 1] ? 1 : 0;
+    if (num_different <= few_keys) return false;
+    for (std::uint64_t p = 1; p < plan_.num_parts; ++p) {
+      const K* const lowest = sorted.data();
+      const K* const at = lowest + p * num_samples / plan_.num_parts;
+      const K* const first = std::lower_bound(lowest, at, *at);
+      std::uint64_t i = 0;
+      for (auto left = at - first;; ++i) {
+        if (sample[i] == *at && left-- == 0) break;
+      }
+      begins_[p] = {*at, sampled.place_of(i)};
+    }
+    return true;
+  }
+
+  /// Takes the pairs of a part out. Returns more than there is room for where they are too many.
+  std::uint64_t select(split from, std::uint64_t num_keys, std::uint64_t p, split to) const {
+    const bool is_first = p == 0;
+    const bool is_last = p + 1 == plan_.num_parts;
+    const part_begin begin = is_first ? part_begin{} : begins_[p];
+    const part_begin end = is_last ? part_begin{} : begins_[p + 1];
+    std::array<std::uint64_t, 4> cuts = {0, begin.position, end.position, num_keys};
+    if (cuts[1] > cuts[2]) std::swap(cuts[1], cuts[2]);
+    std::uint64_t count = 0;
+    for (unsigned c = 0; c < 3 && count <= plan_.room; ++c) {
+      const std::uint64_t at = cuts[c];
+      if (at == cuts[c + 1]) continue;
+      key_interval<K> wanted{0, std::numeric_limits<K>::max()};
+      // Equal keys before the begin are the last part's, those from the end on the next one's.
+      if (!is_first) {
+        if (at < begin.position && begin.key == wanted.greatest) continue;
+        wanted.least = static_cast<K>(begin.key + (at < begin.position ? 1 : 0));
+      }
+      if (!is_last) {
+        if (at >= end.position && end.key == 0) continue;
+        wanted.greatest = static_cast<K>(end.key - (at >= end.position ? 1 : 0));
+      }
+      if (wanted.least > wanted.greatest) continue;
+      split here = from;
+      here.keys += at;
+      if (from.values != nullptr) here.values += at;
+      count += select_pairs<K, V>(of_width_, here, cuts[c + 1] - at, at, wanted, to + count, plan_.room - count);
+    }
+    return count;
+  }
+
+  workers& team_;
+  keys::key_codec codec_;
+  keys::codec_of<K> of_width_;
+  part_plan plan_;
+  std::array<part_begin, most_selected_parts> begins_ = {};
+};
+
+}  // namespace spansort::device::host

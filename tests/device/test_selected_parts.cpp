@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs that a few threads sort in parts of the sorted order: the kernel that takes a part out, against a plain loop
+// and to the last place that it may write to, and sorts of all kinds of keys on two and three threads, among them keys
+// of which the sample sees nothing, so that a part finds no room.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "device/host/heavy_pairs.hpp"
+#include "device/host/select_pairs.hpp"
+#include "device/host/selected_parts.hpp"
+#include "device/host/shared_pairs.hpp"
+#include "support/environment.hpp"
+
+namespace spansort::device::host {
+namespace {
+
+template <class V>
+std::uint64_t number_of(const V& value) {
+  std::uint64_t number = 0;
+  std::memcpy(&number, &value, sizeof value);
+  return number;
+}
+
+template <class K, class V>
+void expect_selected(const keys::key_codec& key_codec, std::uint64_t num_keys, bool are_positions,
+                     std::mt19937_64& random) {
+  const keys::codec_of<K> codec = key_codec.of<K>();
+  constexpr std::uint64_t first = 1000;
+  constexpr std::uint64_t untouched = 0x7777777777777777U;
+  std::vector<K> keys(num_keys);
+  std::vector<V> values(num_keys);
+  for (std::uint64_t i = 0; i < num_keys; ++i) {
+    keys[i] = random() % 4 == 0 ? static_cast<K>(random() % 3 << (sizeof(K) * 8 - 2)) : static_cast<K>(random());
+    values[i].word = static_cast<decltype(V::word)>(3 * i);
+  }
+  const K bounds[] = {static_cast<K>(random()), static_cast<K>(random())};
+  const key_interval<K> wanted{std::min(bounds[0], bounds[1]), std::max(bounds[0], bounds[1])};
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t i = 0; i < num_keys; ++i) {
+    const K encoded = codec.encode(keys[i]);
+    if (encoded >= wanted.least && encoded <= wanted.greatest) expected.push_back(i);
+  }
+  const V* const from_values = are_positions ? nullptr : values.data();
+  for (const std::uint64_t room : {expected.size(), expected.size() / 2}) {
+    constexpr std::uint64_t behind = 4;
+    std::vector<K> to_keys(room + spare_selected_pairs + behind, static_cast<K>(untouched));
+    std::vector<V> to_values(to_keys.size());
+    std::memset(to_values.data(), 0x77, to_values.size() * sizeof(V));
+    const std::uint64_t count = select_pairs<K, V>(codec, {keys.data(), const_cast<V*>(from_values)}, num_keys, first,
+                                                   wanted, {to_keys.data(), to_values.data()}, room);
+    for (std::uint64_t i = room + spare_selected_pairs; i < to_keys.size(); ++i) {
+      ASSERT_EQ(to_keys[i], static_cast<K>(untouched));
+      ASSERT_EQ(number_of(to_values[i]), untouched >> (64 - 8 * sizeof(V)));
+    }
+    if (room < expected.size()) {
+      ASSERT_GT(count, room);
+    } else {
+      ASSERT_EQ(count, room);
+    }
+    for (std::uint64_t i = 0; i < room; ++i) {
+      ASSERT_EQ(to_keys[i], keys[expected[i]]) << i;
+      ASSERT_EQ(number_of(to_values[i]), are_positions ? first + expected[i] : number_of(values[expected[i]])) << i;
+    }
+  }
+}
+
+TEST(SelectPairs, TakesThePairsOfAnIntervalInInputOrder) {
+  std::mt19937_64 random(test::base_seed());
+  for (const bool descending : {false, true}) {
+    for (const bool are_positions : {false, true}) {
+      for (const std::uint64_t num_keys : {0, 1, 7, 8, 15, 16, 17, 100, 1000, 1001, 5003}) {
+        for (const key_type type : {key_type::u32, key_type::i32, key_type::f32}) {
+          const keys::key_codec codec{type, descending, keys::tie_rule::by_input_order};
+          expect_selected<std::uint32_t, value4>(codec, num_keys, are_positions, random);
+          expect_selected<std::uint32_t, value8>(codec, num_keys, are_positions, random);
+        }
+        for (const key_type type : {key_type::u64, key_type::i64, key_type::f64}) {
+          const keys::key_codec codec{type, descending, keys::tie_rule::by_input_order};
+          expect_selected<std::uint64_t, value4>(codec, num_keys, are_positions, random);
+          expect_selected<std::uint64_t, value8>(codec, num_keys, are_positions, random);
+        }
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+constexpr unsigned num_kinds = 9;
+
+template <class K>
+std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64& random) {
+  constexpr unsigned width = sizeof(K) * 8;
+  std::vector<K> keys(num_keys);
+  for (std::uint64_t i = 0; i < num_keys; ++i) {
+    K key = static_cast<K>(random());
+    if (kind == 1) key &= static_cast<K>(random() & random() & random());
+    if (kind == 2) key = static_cast<K>(key % 50 << (width - 6));
+    if (kind == 3) key = static_cast<K>(i % (num_keys / 7) << (width - 16));        // sorted pieces
+    if (kind == 4) key = static_cast<K>(i < num_keys / 2 ? key | 1U : key << 1);    // the median's copies lie apart
+    if (kind == 5) key = key % 4 == 0 ? key : static_cast<K>(K{1} << (width - 1));  // a key that is most, or zeros
+    if (kind == 6) key = static_cast<K>(~(key & 0xFFF));                            // many NaNs, and the highest keys
+    if (kind == 7) key = static_cast<K>(key % 100);                                 // the lowest
+    if (kind == 8) key = static_cast<K>(key | K{1} << (width - 2));
+    keys[i] = key;
+  }
+  if (kind == 8) {  // all that the sample sees is lower, and of many values
+    const std::uint64_t num_samples = std::clamp<std::uint64_t>(num_keys / 64, 128, 1024);
+    const key_sampler<K> sampled(keys.data(), num_keys, num_samples);
+    for (std::uint64_t i = 0; i < num_samples; ++i) keys[sampled.place_of(i)] = static_cast<K>(i * 7 % 100);
+  }
+  return keys;
+}
+
+template <class K, class V>
+void expect_sorted(key_type type, std::uint64_t num_keys, unsigned num_threads, unsigned kind,
+                   std::mt19937_64& random) {
+  SCOPED_TRACE(std::to_string(num_keys) + " keys of type " + std::to_string(static_cast<int>(type)) + " and kind " +
+               std::to_string(kind) + " with values of " + std::to_string(sizeof(V)) + " bytes on " +
+               std::to_string(num_threads) + " threads");
+  const keys::key_codec codec{type, kind % 2 == 1, keys::tie_rule::by_input_order};
+  const auto of_width = codec.of<K>();
+  const std::vector<K> given = make_keys<K>(num_keys, kind, random);
+  std::vector<std::uint32_t> order(num_keys);
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
+    return of_width.encode(given[left]) < of_width.encode(given[right]);
+  });
+  std::vector<K> keys = given;
+  std::vector<V> values(num_keys);
+  for (std::uint64_t i = 0; i < num_keys; ++i) values[i].word = static_cast<decltype(V::word)>(i);
+  ASSERT_TRUE(sort_shared_pairs(codec, keys.data(), values.data(), sizeof(V), num_keys, num_threads));
+  std::vector<V> indices(num_keys);
+  ASSERT_TRUE(argsort_shared(codec, given.data(), indices.data(), sizeof(V), num_keys, num_threads));
+  for (std::uint64_t i = 0; i < num_keys; ++i) {
+    ASSERT_EQ(keys[i], given[order[i]]) << "key " << i;
+    ASSERT_EQ(number_of(values[i]), order[i]) << "value " << i;
+    ASSERT_EQ(number_of(indices[i]), order[i]) << "index " << i;
+  }
+}
+
+TEST(SelectedParts, AreSortedStably) {
+  std::mt19937_64 random(test::base_seed());
+  std::vector<std::uint64_t> sizes{most_pairs_alone + 1, 65'536, 100'003};
+  if (!test::is_small_scale()) sizes.insert(sizes.end(), {104'857, 210'000, 262'144, 400'001});
+  for (const std::uint64_t num_keys : sizes) {
+    for (unsigned kind = 0; kind < num_kinds; ++kind) {
+      const unsigned num_threads = 2 + (kind + static_cast<unsigned>(num_keys)) % 2;
+      expect_sorted<std::uint32_t, value4>(key_type::u32, num_keys, num_threads, kind, random);
+      expect_sorted<std::uint32_t, value8>(key_type::f32, num_keys, num_threads, kind, random);
+      expect_sorted<std::uint64_t, value4>(key_type::i64, num_keys, num_threads, kind, random);
+      expect_sorted<std::uint64_t, value8>(key_type::f64, num_keys, num_threads, kind, random);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(SelectedParts, AreSortedWhereTheCallerIsBoundToOneProcessor) {
+  ::cpu_set_t before;
+  if (::sched_getaffinity(0, sizeof before, &before) != 0) GTEST_SKIP() << "this system does not tell";
+  ::cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(::sched_getcpu(), &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  std::mt19937_64 random(test::base_seed());
+  for (unsigned round = 0; round < 3; ++round) {
+    expect_sorted<std::uint32_t, value4>(key_type::u32, 100'000, 2, 0, random);
+  }
+  EXPECT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+  expect_sorted<std::uint32_t, value4>(key_type::u32, 100'000, 2, 0, random);
+}
+
+}  // namespace
+}  // namespace spansort::device::host
