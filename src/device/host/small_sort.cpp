@@ -100,6 +100,7 @@ bool settle_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t nu
   }
   const auto sort_first = [&](std::uint64_t count) { vector_sort(codec, keys, keys, count, scratch); };
   if (!leaves_repeated && sort_majority(codec, keys, num_keys, sort_first)) return true;
+  if (num_keys < heavy_sample_keys) return false;
   few_counts<K> found;
   if (sort_few_values(codec, keys, num_keys, found)) return true;
   return !leaves_repeated &&
