@@ -277,9 +277,9 @@ std::vector<std::vector<run_cutter::pivot>> run_cutter::agree_on_pivots(std::spa
   return chosen;
 }
 
-/// What is known of a cut by now is taken from different pivots and no cut itself. Places of a pivot that are kept
-/// within that may be none either, unless they are as many as the target: where others will do, they are those of the
-/// pivot itself.
+/// The bounds that are known by now are taken from different pivots, and are no cuts themselves. Places of a pivot that
+/// are kept within them may be none either, unless they are as many as the target: where others will do, they are those
+/// of the pivot itself.
 void run_cutter::narrow(const sought_cuts& sought, const std::vector<std::vector<pivot>>& pivots,
                         std::span<cut_bounds> bounds) {
   std::vector<question> questions;

@@ -45,9 +45,10 @@ class run_cutter {
              const external::run_list& runs, const external::spill_plan& plan);
 
   /// Collective. Returns where the merge of all runs is cut before its element `targets[i]`, or one that is at most
-  /// `slacks[i]` elements away from it, of which `bounds[i]` is known. As many targets and slacks on all node ranks, and
-  /// the same. A slack of some blocks of all runs saves most of the rounds, and of what is read. It seeks as many at a time as have a block of every run in
-  /// memory on all of them. Throws what reading runs throws, cluster_failure on the others.
+  /// `slacks[i]` elements away from it, of which `bounds[i]` is known. As many targets and slacks on all node ranks,
+  /// and the same. A slack of some blocks of all runs saves most of the rounds, and of what is read. It seeks as many
+  /// at a time as have a block of every run in memory on all of them. Throws what reading runs throws, cluster_failure
+  /// on the others.
   [[nodiscard]] std::vector<run_cut> find(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
                                           std::vector<cut_bounds> bounds);
 
