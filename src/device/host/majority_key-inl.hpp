@@ -127,8 +127,8 @@ class majority_key {
   }
 
   /// Returns whether one value is so much of the sample that it is worth being set aside. Otherwise others are faster:
-  /// several values at once (count_few.hpp) where keys are many, or a quicksort. Keys that the processor compresses 32 at
-  /// a time move in next to no time.
+  /// several values at once (count_few.hpp) where keys are many, or a quicksort. Keys that the processor compresses 32
+  /// at a time move in next to no time.
   [[nodiscard]] bool is_likely() const noexcept {
     const std::uint64_t few_keys = sizeof(K) == 2 ? (compresses ? 4 : 8) : 5;
     return share_ >= (sizeof(K) != 2 && num_keys_ >= 4096 ? 11 : few_keys);

@@ -13,9 +13,10 @@
 
 namespace spansort::device::host {
 
-/// Looks at some of `num_keys` keys. Where one value is most of them, or so much that it pays, moves the others to the front and
-/// sets `majority` to that value; what lies behind them is of no value then. Returns how many the others are, and
-/// num_keys where nothing was done, as for keys of three values or fewer, which others count. The machine has a vector sort; K has 16, 32 or 64 bits.
+/// Looks at some of `num_keys` keys. Where one value is most of them, or so much that it pays, moves the others to the
+/// front and sets `majority` to that value; what lies behind them is of no value then. Returns how many the others are,
+/// and num_keys where nothing was done, as for keys of three values or fewer, which others count. The machine has a
+/// vector sort; K has 16, 32 or 64 bits.
 template <class K>
 [[nodiscard]] std::uint64_t drop_majority(K* keys, std::uint64_t num_keys, K& majority);
 
@@ -30,8 +31,8 @@ void put_majority_back(const keys::codec_of<K>& codec, K* keys, std::uint64_t nu
   fill_keys(above, num_keys - num_others, majority, false);
 }
 
-/// Sorts keys of which one value is most, and what is left likewise; `sort` sorts the first so many keys. Returns false,
-/// with nothing done, where there seems to be no such value.
+/// Sorts keys of which one value is most, and what is left likewise; `sort` sorts the first so many keys. Returns
+/// false, with nothing done, where there seems to be no such value.
 template <class K, class Sort>
 bool sort_majority(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, const Sort& sort) {
   constexpr std::uint64_t fewest = 128;  // fewer are sorted in about the time that the look and the moves take

@@ -34,8 +34,8 @@ void parked_threads::open(work given) {
 }
 
 /// A virtual machine's processors look busy to Linux while they are halted, so that it wakes a thread on the processor
-/// of the one who wakes it, where it waits for that one's time slice to end: on two processors helpers came after 2.6 ms
-/// where both had slept for 5 ms, and after 60 us since they may not run there.
+/// of the one who wakes it, where it waits for that one's time slice to end: on two processors helpers came after
+/// 2.6 ms where both had slept for 5 ms, and after 60 us since they may not run there.
 void parked_threads::keep_away_from_caller() noexcept {
   const int processor = ::sched_getcpu();
   if (num_threads_ > most_kept_away || processor < 0 || processor == kept_away_from_) return;

@@ -31,7 +31,7 @@ class parked_threads {
   void close() noexcept;
 
  private:
-  /// So many are kept away from the processor of whoever gives work; of more threads some come in any case.
+  /// The most threads that are kept away from the processor of whoever gives work; of more some come in any case.
   static constexpr unsigned most_kept_away = 3;
 
   void stay(unsigned number);

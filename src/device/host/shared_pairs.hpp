@@ -15,7 +15,7 @@ inline constexpr std::uint64_t most_shared_pairs_bytes = std::uint64_t{1} << 25;
 /// Each has scratch of its own.
 inline constexpr unsigned most_shared_pairs_threads = 16;
 
-/// So many pairs a thread sorts alone in less time than it shares them: 16 threads took 0.21 ms for 2^17 u32(u32) and
+/// The most pairs that a thread sorts alone in less time than it shares them: 16 threads took 0.21 ms for 2^17 u32(u32) and
 /// one of them 0.23 for 2^16; two took 0.15 for 2^16 and one 0.24, and for 2^15 the second one comes too late.
 inline constexpr std::uint64_t most_pairs_alone = std::uint64_t{3} << 14;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function of network_sort (network_sort.hpp) for keys of 16 bits and more. This header is included once for each of
-// Highway's targets.
+// The function of network_sort (network_sort.hpp) for keys of 16 bits and more. This header is included once for each
+// of Highway's targets.
 #if defined(SPANSORT_SMALLEST_NETWORK_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef SPANSORT_SMALLEST_NETWORK_INL
 #undef SPANSORT_SMALLEST_NETWORK_INL
