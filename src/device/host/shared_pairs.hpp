@@ -15,8 +15,9 @@ inline constexpr std::uint64_t most_shared_pairs_bytes = std::uint64_t{1} << 25;
 /// Each has scratch of its own.
 inline constexpr unsigned most_shared_pairs_threads = 16;
 
-/// The most pairs that a thread sorts alone in less time than it shares them: 16 threads took 0.21 ms for 2^17 u32(u32) and
-/// one of them 0.23 for 2^16; two took 0.15 for 2^16 and one 0.24, and for 2^15 the second one comes too late.
+/// The most pairs that a thread sorts alone in less time than it shares them: 16 threads took 0.21 ms for 2^17
+/// u32(u32) and one of them 0.23 for 2^16; two took 0.15 for 2^16 and one 0.24, and for 2^15 the second one comes too
+/// late.
 inline constexpr std::uint64_t most_pairs_alone = std::uint64_t{3} << 14;
 
 /// Bytes that a sort takes of which keys and values, and what an argsort copies of them, have `data_bytes`.
