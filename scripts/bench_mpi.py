@@ -27,11 +27,17 @@ def numbers(text):
     return [int(part) for part in text.split(",")]
 
 
-def parse():
+def split_arguments():
+    """Returns the arguments of this script, and those behind --, which go to the program that it measures."""
     ours, theirs = sys.argv[1:], []
     if "--" in ours:
         theirs = ours[ours.index("--") + 1:]
         ours = ours[:ours.index("--")]
+    return ours, theirs
+
+
+def parse():
+    ours, theirs = split_arguments()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--json", required=True)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from bench_mpi import ENVIRONMENT
+from bench_mpi import ENVIRONMENT, split_arguments
 
 
 def measured(command):
@@ -36,10 +36,7 @@ def drop_from_page_cache(path):
 
 
 def parse():
-    ours, theirs = sys.argv[1:], []
-    if "--" in ours:
-        theirs = ours[ours.index("--") + 1:]
-        ours = ours[:ours.index("--")]
+    ours, theirs = split_arguments()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("transfers")

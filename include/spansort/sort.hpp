@@ -92,7 +92,7 @@ class sorter {
  private:
   friend struct sorting::flowing_calls;
   struct state;
-  // Arguments that fit registers: a key_span would be copied, which takes as long as to sort 16 keys.
+  // These take arguments that fit registers: a key_span would be copied, which takes as long as to sort 16 keys.
   void sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d);
   void sort_records(key_type type, void* keys, void* values, std::uint64_t num_keys, std::uint64_t value_bytes,
                     direction d);
@@ -107,7 +107,7 @@ void require_same_count(std::uint64_t num_keys, std::uint64_t num_others, const 
 /// Throws invalid_argument unless every position of `num_keys` keys is at most `largest_index`.
 void require_index_range(std::uint64_t num_keys, std::uint64_t largest_index);
 bool is_sorted(const_key_span keys, direction d);
-// Arguments that fit registers, as those of a sorter.
+// These take arguments that fit registers, as those of a sorter do.
 void sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d);
 void sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d, const sort_options& options);
 void sort_records(key_type type, void* keys, void* values, std::uint64_t num_keys, std::uint64_t value_bytes,

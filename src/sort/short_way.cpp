@@ -95,7 +95,6 @@ bool sort_short(const key_span& keys, direction d, unsigned threads) {
   using namespace device::host;
   constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_settled_bytes);  // of any type
   if (keys.num_keys > most_keys) return false;
-  if (sort_smallest(keys.type, keys.data, keys.num_keys, d)) return true;
   check_keys(keys);
   const std::uint64_t bytes = keys.num_keys * size_bytes(keys.type);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
@@ -131,7 +130,6 @@ bool sort_middle(const key_span& keys, direction d, unsigned threads) {
 }
 
 bool sort_pairs_short(const key_span& keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads) {
-  if (device::host::sort_smallest_pairs(keys.type, keys.data, values, value_bytes, keys.num_keys, d)) return true;
   const bool travels = value_bytes == 4 || value_bytes == 8 || value_bytes == device::host::widest_small_value;
   if (!travels || keys.num_keys > most_short_pairs) return false;
   check_keys(keys);
@@ -152,7 +150,6 @@ bool sort_pairs_short(const key_span& keys, void* values, std::uint64_t value_by
 
 bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d,
                    unsigned threads) {
-  if (device::host::argsort_smallest(keys.type, keys.data, indices, index_bytes, keys.num_keys, d)) return true;
   if (keys.num_keys > most_short_pairs) return false;
   check_keys(keys);
   check_indices(keys, indices, index_bytes);
@@ -172,7 +169,7 @@ bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t inde
 
 namespace {
 
-/// Those of calls that name none.
+/// Returns the options of calls that name none.
 const sort_options& usual_options() {
   static const sort_options usual;
   return usual;

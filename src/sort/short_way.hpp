@@ -12,7 +12,8 @@ namespace spansort::sorting {
 /// algorithm open or name the CPU alone, set no ceiling on memory, and want neither report nor progress.
 [[nodiscard]] bool allow_short_way(const sort_options& options);
 
-/// Sorts small arrays on the calling thread, and middle ones with the help of others, `threads` in all as the option
+/// Sorts small arrays on the calling thread, but the smallest, which callers ask for themselves (sort_smallest() and
+/// others), and middle ones with the help of others, `threads` in all as the option
 /// says, after the checks that every sort makes. Returns false, with nothing done, where there are too many keys, or so
 /// many that only those in order or of values that repeat are sorted here, and these are others.
 bool sort_short(const key_span& keys, direction d, unsigned threads);

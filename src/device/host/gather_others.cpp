@@ -14,7 +14,7 @@
 //
 #include <hwy/highway.h>
 
-#include "device/host/majority_key-inl.hpp"
+#include "device/host/vector_split-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace spansort::device::host::HWY_NAMESPACE {

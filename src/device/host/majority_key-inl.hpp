@@ -27,24 +27,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
-/// Stores the lanes of the mask together, and whatever behind them. Returns how many they are.
-template <class D, class V>
-HWY_INLINE std::uint64_t store_lanes_of(D d, V x, hn::Mask<D> mask, hn::TFromD<D>* to) {
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (sizeof(*to) == 4) {
-    hn::StoreU(V{_mm512_maskz_compress_epi32(mask.raw, x.raw)}, d, to);
-  } else {
-    hn::StoreU(V{_mm512_maskz_compress_epi64(mask.raw, x.raw)}, d, to);
-  }
-  return hn::CountTrue(d, mask);
-#else
-  std::uint64_t count = 0;
-  hn::StoreU(lower_first(d, x, mask, count), d, to);
-  return count;
-#endif
-}
-
-/// Does so with eight lanes of 16 bits.
+/// Stores those of eight lanes of 16 bits that have a bit together, and whatever behind them. Returns how many these
+/// are.
 inline std::uint64_t store_eight_of(__m128i x, unsigned bits, std::uint16_t* to) {
   const __m128i order = _mm_load_si128(reinterpret_cast<const __m128i*>(lane_orders.of_8_pairs[bits]));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(x, order));
@@ -58,10 +42,7 @@ HWY_INLINE std::uint64_t store_others_16(hn::Vec<full_tag<std::uint16_t>> x, hn:
 #if HWY_TARGET == HWY_AVX3
   const __mmask32 others = _mm512_cmpneq_epu16_mask(x.raw, wanted.raw);
   if constexpr (compresses) {
-    __m512i together;
-    // Highway knows this instruction for a target that asks for more than all processors with it have.
-    __asm__("vpcompressw %1, %0%{%2%}%{z%}" : "=v"(together) : "v"(x.raw), "Yk"(others));
-    _mm512_storeu_si512(to, together);
+    _mm512_storeu_si512(to, compress_16(x.raw, others));
     return static_cast<std::uint64_t>(std::popcount(static_cast<unsigned>(others)));
   }
   const __m128i eights[] = {_mm512_castsi512_si128(x.raw), _mm512_extracti32x4_epi32(x.raw, 1),
@@ -99,7 +80,7 @@ class majority_key {
     const std::uint64_t middle = (num_keys - place_keys) / 2;
     const auto load = [&](std::uint64_t i) HWY_ATTR { return hn::LoadU(d, reinterpret_cast<const T*>(keys + i)); };
     const auto copies_of = [&](K key) HWY_ATTR { return hn::Set(d, static_cast<T>(key)); };
-    // Of two values in all the second candidate is nearly always the other one.
+    // The second candidate is nearly always the other value where there are two in all.
     const auto differ = hn::Ne(load(middle), copies_of(keys[0]));
     const K other = keys[middle + (hn::AllFalse(d, differ) ? 0 : first_lane(d, differ))];
     const K last = keys[num_keys - 1];

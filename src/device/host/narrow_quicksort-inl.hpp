@@ -80,8 +80,8 @@ class narrow_partition {
     greatest_low_.raw = _mm512_mask_max_epu16(greatest_low_.raw, below, greatest_low_.raw, x.raw);
     least_high_.raw = _mm512_mask_min_epu16(least_high_.raw, above, least_high_.raw, x.raw);
     if constexpr (compresses) {
-      hn::StoreU(compressed(x, below), d, low + num_low_);
-      hn::StoreU(compressed(x, above), d, keys + num_high_);
+      hn::StoreU(narrow_vector{compress_16(x.raw, below)}, d, low + num_low_);
+      hn::StoreU(narrow_vector{compress_16(x.raw, above)}, d, keys + num_high_);
       const auto num_below = static_cast<std::uint64_t>(std::popcount(static_cast<unsigned>(below)));
       num_low_ += num_below;
       num_high_ += count - num_below;
@@ -126,12 +126,6 @@ class narrow_partition {
   }
 
 #if HWY_TARGET == HWY_AVX3
-  /// Highway knows this instruction for a target that asks for more than all processors with it have.
-  static HWY_INLINE narrow_vector compressed(narrow_vector x, __mmask32 mask) {
-    narrow_vector result;
-    __asm__("vpcompressw %1, %0%{%2%}%{z%}" : "=v"(result.raw) : "v"(x.raw), "Yk"(mask));
-    return result;
-  }
 #else
   void bound_last(narrow_vector x, unsigned below, unsigned above) {
     HWY_ALIGN narrow_key keys[lanes];

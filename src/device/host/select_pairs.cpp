@@ -52,17 +52,6 @@ std::uint64_t select_one_by_one(const keys::codec_of<K>& codec, split_records<K,
 
 #if HWY_TARGET == HWY_AVX3
 
-/// The keys of a mask, in their order, at the front of a vector. A compression in registers takes two cycles, one to
-/// memory hundreds on some machines.
-template <class K>
-HWY_INLINE void put_keys(hn::Vec<full_tag<K>> keys, unsigned mask, K* to) {
-  if constexpr (sizeof(K) == 4) {
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(mask), keys.raw));
-  } else {
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(static_cast<__mmask8>(mask), keys.raw));
-  }
-}
-
 /// Eight numbers from `first` on.
 HWY_INLINE __m512i eight_positions(std::uint64_t first) {
   return _mm512_add_epi64(_mm512_set1_epi64(static_cast<long long>(first)), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
@@ -81,7 +70,8 @@ HWY_INLINE void put_eight(const value4* values, std::uint64_t position, unsigned
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_maskz_compress_epi32(static_cast<__mmask8>(mask), x));
 }
 
-/// Does the same to the values beside a vector of keys, or to their positions.
+/// Stores the values beside a vector of keys of the mask together, or their positions. A compression in registers takes
+/// two cycles, one to memory hundreds on some machines.
 template <class K, bool are_positions, class V>
 HWY_INLINE void put_values(const V* values, std::uint64_t position, unsigned mask, V* to) {
   if constexpr (sizeof(K) == 8) {
@@ -96,14 +86,6 @@ HWY_INLINE void put_values(const V* values, std::uint64_t position, unsigned mas
     put_eight<are_positions>(values + 8, position + 8, mask >> 8, to + std::popcount(mask & 0xFF));
   }
 }
-
-/// Which of a vector's keys are wanted.
-template <class K>
-struct wanted_lanes {
-  unsigned mask;
-  template <class M>
-  explicit HWY_INLINE wanted_lanes(M others) : mask(static_cast<decltype(others.raw)>(~others.raw)) {}
-};
 
 #endif
 
@@ -128,20 +110,16 @@ std::uint64_t select_vectors(const keys::codec_of<K>& c, split_records<K, V> fro
     const auto keys = hn::LoadU(d, reinterpret_cast<const T*>(from.keys + i));
     const auto encoded = codec.encode(keys);
     const auto others = hn::Or(hn::Lt(encoded, least), hn::Gt(encoded, greatest));
-#if HWY_TARGET == HWY_AVX3
-    const unsigned mask = wanted_lanes<K>(others).mask;
-    put_keys<K>(keys, mask, to.keys + count);
-    put_values<K, are_positions>(from.values + i, first + i, mask, to.values + count);
-    count += static_cast<std::uint64_t>(std::popcount(mask));
-#else
     const auto is_wanted = hn::Not(others);
+    const std::uint64_t added = store_lanes_of(d, keys, is_wanted, reinterpret_cast<T*>(to.keys + count));
+#if HWY_TARGET == HWY_AVX3
+    put_values<K, are_positions>(from.values + i, first + i, is_wanted.raw, to.values + count);
+#else
     auto values = hn::Iota(d, static_cast<T>(first + i));
     if constexpr (!are_positions) values = hn::LoadU(d, reinterpret_cast<const T*>(from.values + i));
-    std::uint64_t added = 0;
-    hn::StoreU(lower_first(d, keys, is_wanted, added), d, reinterpret_cast<T*>(to.keys + count));
-    hn::StoreU(lower_first(d, values, is_wanted, added), d, reinterpret_cast<T*>(to.values + count));
-    count += added;
+    static_cast<void>(store_lanes_of(d, values, is_wanted, reinterpret_cast<T*>(to.values + count)));
 #endif
+    count += added;
   }
   if (count > room) return count;
   split_records<K, V> rest = from;

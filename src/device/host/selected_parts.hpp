@@ -34,7 +34,7 @@ struct part_plan {
   [[nodiscard]] std::uint64_t num_spare() const noexcept { return num_parts * (room + spare_selected_pairs); }
 };
 
-/// Most parts: threads read all keys for each of theirs.
+/// There are no more parts, since threads read all keys for each of theirs.
 inline constexpr std::uint64_t most_selected_parts = 6;
 
 /// Returns the plan for pairs of these widths. More threads than a few find exact buckets sooner than each of them
@@ -124,7 +124,8 @@ class part_sorter {
     return true;
   }
 
-  /// Takes the pairs of a part out. Returns more than there is room for where they are too many.
+  /// Takes the pairs of a part out of `from`. Returns how many, and more than there is room for where they are too
+  /// many.
   std::uint64_t select(split from, std::uint64_t num_keys, std::uint64_t p, split to) const {
     const bool is_first = p == 0;
     const bool is_last = p + 1 == plan_.num_parts;

@@ -31,7 +31,7 @@ void sort_small_pairs(const keys::key_codec& codec, void* keys, void* values, st
                       std::uint64_t num_keys);
 
 /// Sorts pairs, up to in_cache_keys of their widths, into `result`, which is `from` itself or does not overlap it.
-/// Takes nothing for granted of their order.
+/// Their order is not looked at.
 void sort_small_pairs_into(const keys::key_codec& codec, records from, records result, std::uint64_t value_bytes,
                            std::uint64_t num_keys, worker_scratch& scratch);
 

@@ -52,6 +52,23 @@ HWY_INLINE V lower_first(D, V x, hn::Mask<D> mask, std::uint64_t& count) {
   if constexpr (sizeof(x.raw) == 32) return V{_mm256_permutevar8x32_epi32(x.raw, _mm256_cvtepu8_epi32(order))};
 }
 
+/// Stores the lanes of the mask together, and whatever behind them. Returns how many they are.
+template <class D, class V>
+HWY_INLINE std::uint64_t store_lanes_of(D d, V x, hn::Mask<D> mask, hn::TFromD<D>* to) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(*to) == 4) {
+    hn::StoreU(V{_mm512_maskz_compress_epi32(mask.raw, x.raw)}, d, to);
+  } else {
+    hn::StoreU(V{_mm512_maskz_compress_epi64(mask.raw, x.raw)}, d, to);
+  }
+  return hn::CountTrue(d, mask);
+#else
+  std::uint64_t count = 0;
+  hn::StoreU(lower_first(d, x, mask, count), d, to);
+  return count;
+#endif
+}
+
 /// Where the keys below a pivot end, and where the others begin.
 template <class K>
 struct split_ends {

@@ -25,7 +25,7 @@ spill_place spill_store::place_of(std::uint64_t block) const noexcept {
 std::uint64_t spill_store::append(std::uint64_t num_blocks) {
   const std::uint64_t first = base::round_up(std::uint64_t{checksums_.size()}, blocks_of_a_batch());
   checksums_.resize(first + num_blocks);
-  // What is written by one call waits for no other.
+  // One write alone waits for no other: it needs no room beforehand.
   if (num_blocks > blocks_of_a_batch()) allocate(first, first + num_blocks);
   return first;
 }

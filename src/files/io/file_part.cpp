@@ -20,7 +20,7 @@ namespace {
 
 /// The disk is told of so many bytes at a time. The writer waits for those that it told one time earlier.
 constexpr std::uint64_t drop_bytes = std::uint64_t{16} << 20;
-/// What goes past the page cache begins and ends at multiples of this, in the file and in memory.
+/// Writes past the page cache begin and end at multiples of this, in the file and in memory.
 constexpr std::uint64_t page_bytes = 4096;
 /// One call writes no more, for the system takes memory for each.
 constexpr std::uint64_t most_direct_bytes = std::uint64_t{4} << 20;

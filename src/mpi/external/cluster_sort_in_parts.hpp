@@ -38,7 +38,7 @@ struct parts_options {
   transport::exchange_limits limits;
 };
 
-/// Where in a file elements are written: the i-th of a node rank's part `i * element_bytes` behind the first.
+/// The place of elements in a file: the i-th of a node rank's part `i * element_bytes` behind the first.
 struct file_place {
   std::uint64_t first_byte = 0;
   std::uint64_t element_bytes = 0;

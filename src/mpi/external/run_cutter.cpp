@@ -19,7 +19,7 @@ int compare(std::span<const std::byte> a, std::span<const std::byte> b) {
 
 /// The pivots of a cut at a time, of all node ranks: more would take fewer rounds of messages, but more counting.
 constexpr std::size_t most_pivots = 16;
-/// Those that a node rank proposes at least: where it is the only one that does not know yet, they bring it on.
+/// A node rank proposes so many at least: they bring it on where it is the only one that does not know yet.
 constexpr std::size_t least_proposed = 4;
 
 }  // namespace
