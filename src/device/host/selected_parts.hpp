@@ -25,17 +25,24 @@
 
 namespace spansort::device::host {
 
+/// There are no more parts, since threads read all keys for each of theirs.
+inline constexpr std::uint64_t most_selected_parts = 6;
+
 /// How an input is cut into parts, and the memory for what has been taken out.
 struct part_plan {
   std::uint64_t num_parts = 0;  ///< 0: it is sorted some other way
   std::uint64_t room = 0;       ///< for pairs of each part, and behind these for the spare ones
 
-  /// Pairs that all parts have room for.
-  [[nodiscard]] std::uint64_t num_spare() const noexcept { return num_parts * (room + spare_selected_pairs); }
+  /// Pairs that all parts have room for, and as many parts as there may be have the spare ones.
+  [[nodiscard]] std::uint64_t num_spare() const noexcept {
+    return num_parts == 0 ? 0 : num_parts * room + most_selected_parts * spare_selected_pairs;
+  }
 };
 
-/// There are no more parts, since threads read all keys for each of theirs.
-inline constexpr std::uint64_t most_selected_parts = 6;
+/// A part is a quarter larger than the others' mean at most, or the sample was misleading.
+[[nodiscard]] constexpr std::uint64_t room_of_part(std::uint64_t num_keys, std::uint64_t num_parts) noexcept {
+  return num_keys / num_parts / 4 * 5;
+}
 
 /// Returns the plan for pairs of these widths. More threads than a few find exact buckets sooner than each of them
 /// reads all keys.
@@ -49,7 +56,7 @@ inline constexpr std::uint64_t most_selected_parts = 6;
   const std::uint64_t most_keys = std::min(max_local_bytes / (key_bytes + value_bytes), max_words);
   for (unsigned parts_of_thread = 1; parts_of_thread <= most_parts_of_thread; ++parts_of_thread) {
     const std::uint64_t num_parts = std::uint64_t{parts_of_thread} * num_threads;
-    const std::uint64_t room = num_keys / num_parts / 4 * 5;
+    const std::uint64_t room = room_of_part(num_keys, num_parts);
     if (room <= most_keys) return {num_parts, room};
   }
   return {};
@@ -111,6 +118,7 @@ class part_sorter {
     std::uint64_t num_different = 1;
     for (std::uint64_t i = 1; i < num_samples; ++i) num_different += sorted[i] != sorted[i - 1] ? 1 : 0;
     if (num_different <= few_keys) return false;
+    if (num_different <= num_samples / 4 * 3 && !make_room_for_dictionaries(num_keys)) return false;
     for (std::uint64_t p = 1; p < plan_.num_parts; ++p) {
       const K* const lowest = sorted.data();
       const K* const at = lowest + p * num_samples / plan_.num_parts;
@@ -120,6 +128,18 @@ class part_sorter {
         if (sample[i] == *at && left-- == 0) break;
       }
       begins_[p] = {*at, sampled.place_of(i)};
+    }
+    return true;
+  }
+
+  /// Where keys repeat, parts are as small as a thread's scratch for the values of a dictionary (dictionary_sort.hpp).
+  /// Returns false where that would be too many parts.
+  [[nodiscard]] bool make_room_for_dictionaries(std::uint64_t num_keys) {
+    constexpr std::uint64_t most_values = combining_bytes / sizeof(V);
+    while (plan_.room > most_values) {
+      plan_.num_parts += team_.num_threads();
+      if (plan_.num_parts > most_selected_parts) return false;
+      plan_.room = room_of_part(num_keys, plan_.num_parts);
     }
     return true;
   }
