@@ -19,6 +19,7 @@
 #include "device/host/sort_limits.hpp"
 #include "device/host/value_classes.hpp"
 #include "device/host/workers.hpp"
+#include "device/streaming.hpp"
 
 namespace spansort::device::host {
 
@@ -121,9 +122,11 @@ class few_pairs_sorter {
   void write(const V* values, split result, std::uint64_t num_keys, const few_values<K>& few,
              std::span<const std::uint64_t> ends) {
     if (values != result.values) {
+      const bool stream = num_keys * sizeof(V) >= limits_.stream_copies_bytes;
       team_.for_each(pieces_.size(), [&](std::uint64_t i) {
         const piece part = pieces_[i];
-        std::memcpy(static_cast<void*>(result.values + part.begin), values + part.begin, part.count * sizeof(V));
+        write_sequence(result.values + part.begin, values + part.begin, part.count * sizeof(V), stream);
+        finish_streaming();
       });
     }
     repeated_keys_sorter<K, Order>(team_, order_, limits_)

@@ -19,6 +19,7 @@
 #include "device/host/sort_limits.hpp"
 #include "device/host/value_classes.hpp"
 #include "device/host/workers.hpp"
+#include "device/streaming.hpp"
 
 namespace spansort::device::host {
 
@@ -218,14 +219,16 @@ class heavy_pairs_sorter {
       add(stretches, at, totals_[h], heavy_value, true, heavy_.keys[h]);
       heavy_value += totals_[h];
     }
+    const bool stream = num_keys * sizeof(V) >= limits_.stream_copies_bytes;
     const piece_list pieces = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
     team_.for_each(pieces.size(), [&](std::uint64_t i) {
       const std::uint64_t end = pieces[i].begin + pieces[i].count;
       for (const stretch& s : std::span(stretches.all).first(stretches.count)) {
         const std::uint64_t from = std::max(s.begin, pieces[i].begin);
         const std::uint64_t to = std::min(s.begin + s.count, end);
-        if (from < to) write_part(moved, s, from, to - from, result);
+        if (from < to) write_part(moved, s, from, to - from, result, stream);
       }
+      finish_streaming();
     });
   }
 
@@ -250,13 +253,14 @@ class heavy_pairs_sorter {
     at += count;
   }
 
-  void write_part(split moved, const stretch& s, std::uint64_t begin, std::uint64_t count, split result) const {
+  static void write_part(split moved, const stretch& s, std::uint64_t begin, std::uint64_t count, split result,
+                         bool stream) {
     const std::uint64_t source = s.source + begin - s.begin;
-    std::memcpy(static_cast<void*>(result.values + begin), moved.values + source, count * sizeof(V));
+    write_sequence(result.values + begin, moved.values + source, count * sizeof(V), stream);
     if (s.is_heavy) {
-      std::fill_n(result.keys + begin, count, s.key);
+      fill_keys(result.keys + begin, count, s.key, stream);
     } else {
-      std::memcpy(result.keys + begin, moved.keys + source, count * sizeof(K));
+      write_sequence(result.keys + begin, moved.keys + source, count * sizeof(K), stream);
     }
   }
 

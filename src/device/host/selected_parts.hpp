@@ -132,8 +132,8 @@ class part_sorter {
     return true;
   }
 
-  /// Where keys repeat, parts are as small as a thread's scratch for the values of a dictionary (dictionary_sort.hpp).
-  /// Returns false where that would be too many parts.
+  /// Makes parts so small that the values of each find room where a dictionary keeps them (dictionary_sort.hpp).
+  /// Returns false where these would be too many parts.
   [[nodiscard]] bool make_room_for_dictionaries(std::uint64_t num_keys) {
     constexpr std::uint64_t most_values = combining_bytes / sizeof(V);
     while (plan_.room > most_values) {
