@@ -26,7 +26,7 @@ NO_GPU = "CPU only"
 NO_CPU = "GPU only"
 # The files name contenders so.
 CPU_NAMES = {"Spansort": grid_results.ONE_CALL, "NumPy": "numpy", "std::sort": "std_sort", "vqsort": "vqsort"}
-CPU_MACHINE = ("zen5-2-cores", 2, "AVX-512")
+CPU_MACHINE = ("zen4-2-cores", 2, "AVX-512")
 FILE_NAMES = {"Spansort": "spansort", "NumPy": "numpy.sort", "std::sort": "std::sort"}
 
 

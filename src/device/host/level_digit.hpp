@@ -46,7 +46,7 @@ struct window_digit {
   }
 };
 
-/// Classes between splitters, which a tree in breadth-first order holds from index 1 on. Serves keys that crowd at
+/// Classes between splitters, which a tree holds as find_splitter_buckets() reads them. Serves keys that crowd at
 /// several places, whose samples are cut into equal parts: each class has about as many keys as the others, or keys of
 /// one value.
 template <class K>
@@ -68,8 +68,8 @@ struct splitter_digit {
   }
 };
 
-/// Returns the tree of 2^bits - 1 splitters that cut a sorted sample into equal parts. A value that fills a part has a
-/// class of its own.
+/// Returns the 2^bits - 1 splitters that cut a sorted sample into equal parts, as find_splitter_buckets() reads them. A
+/// value that fills a part has a class of its own.
 template <class K>
 [[nodiscard]] std::vector<K> make_splitter_tree(const std::vector<K>& sorted_sample, unsigned bits) {
   constexpr K highest = static_cast<K>(~K{0});
@@ -89,6 +89,8 @@ template <class K>
     const std::size_t in_level = node - (std::size_t{1} << depth);
     tree[node] = splitters[((2 * in_level + 1) << (bits - depth - 1)) - 1];
   }
+  tree.insert(tree.end(), splitters.begin(), splitters.end());
+  tree.push_back(highest);
   return tree;
 }
 

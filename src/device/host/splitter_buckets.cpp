@@ -52,6 +52,7 @@ struct narrow_vectors {
   static constexpr unsigned level_of_one = 4;  ///< the widest level that is one vector
   using mask = __mmask16;
   static __m512i load(const std::uint32_t* from) { return _mm512_loadu_si512(from); }
+  static __m512i all(std::uint32_t key) { return _mm512_set1_epi32(static_cast<int>(key)); }
   static mask at_least(__m512i key, __m512i node) { return _mm512_cmpge_epu32_mask(key, node); }
   static __m512i permute(__m512i i, __m512i nodes) { return _mm512_permutexvar_epi32(i, nodes); }
   static __m512i permute(__m512i i, __m512i a, __m512i b) { return _mm512_permutex2var_epi32(a, i, b); }
@@ -74,6 +75,7 @@ struct wide_vectors {
   static constexpr unsigned level_of_one = 3;
   using mask = __mmask8;
   static __m512i load(const std::uint64_t* from) { return _mm512_loadu_si512(from); }
+  static __m512i all(std::uint64_t key) { return _mm512_set1_epi64(static_cast<long long>(key)); }
   static mask at_least(__m512i key, __m512i node) { return _mm512_cmpge_epu64_mask(key, node); }
   static __m512i permute(__m512i i, __m512i nodes) { return _mm512_permutexvar_epi64(i, nodes); }
   static __m512i permute(__m512i i, __m512i a, __m512i b) { return _mm512_permutex2var_epi64(a, i, b); }
@@ -90,7 +92,7 @@ struct wide_vectors {
   }
 };
 
-/// Levels of a tree as vectors, up to the third one that does not fit one vector; below these, gathers.
+/// The first `bits` levels of a tree as vectors, up to the second one that does not fit one vector; then gathers.
 template <class K, class Vectors, unsigned depth>
 void search_vectors(const K* HWY_RESTRICT tree, unsigned bits, const K* HWY_RESTRICT encoded, std::uint64_t num_vectors,
                     std::uint16_t* HWY_RESTRICT buckets) {
@@ -127,21 +129,44 @@ void search_vectors(const K* HWY_RESTRICT tree, unsigned bits, const K* HWY_REST
   }
 }
 
+/// The last levels at once, of which `buckets` say where their splitters begin: a vector of these is compared with a
+/// key. The last of them parts two buckets of the levels above, and tells nothing more.
+template <class K, class Vectors>
+void search_leaves(const K* HWY_RESTRICT splitters, const K* HWY_RESTRICT encoded, std::uint64_t num_keys,
+                   std::uint16_t* HWY_RESTRICT buckets) {
+  constexpr auto own = static_cast<typename Vectors::mask>((1U << (Vectors::lanes - 1)) - 1);
+  for (std::uint64_t i = 0; i < num_keys; ++i) {
+    const std::uint64_t begin = buckets[i] * Vectors::lanes;
+    const auto reached = Vectors::at_least(Vectors::all(encoded[i]), Vectors::load(splitters + begin)) & own;
+    buckets[i] = static_cast<std::uint16_t>(begin + static_cast<unsigned>(_mm_popcnt_u32(reached)));
+  }
+}
+
+template <class K, class Vectors>
+void search_upper(const K* tree, unsigned bits, const K* encoded, std::uint64_t num_vectors, std::uint16_t* buckets) {
+  constexpr unsigned one = Vectors::level_of_one;
+  switch (bits) {
+    case one: return search_vectors<K, Vectors, one>(tree, bits, encoded, num_vectors, buckets);
+    case one + 1: return search_vectors<K, Vectors, one + 1>(tree, bits, encoded, num_vectors, buckets);
+    case one + 2: return search_vectors<K, Vectors, one + 2>(tree, bits, encoded, num_vectors, buckets);
+    case one + 3: return search_vectors<K, Vectors, one + 3>(tree, bits, encoded, num_vectors, buckets);
+    default: return search_vectors<K, Vectors, one + 4>(tree, bits, encoded, num_vectors, buckets);
+  }
+}
+
 template <class K>
 void find_buckets_of(const K* tree, unsigned bits, const K* encoded, std::uint64_t num_keys, std::uint16_t* buckets) {
   using vectors = std::conditional_t<sizeof(K) == 4, narrow_vectors, wide_vectors>;
   constexpr unsigned one = vectors::level_of_one;
+  constexpr unsigned most_upper_bits = one + 3;  // that need no gathers, which cost two cycles a key on Zen 4
   const std::uint64_t num_vectors = num_keys / vectors::lanes;
   const std::uint64_t done = num_vectors * vectors::lanes;
-  if (bits < one + 1) return search_keys(tree, bits, encoded, num_keys, buckets);
-  if (bits == one + 1) {
-    search_vectors<K, vectors, one + 1>(tree, bits, encoded, num_vectors, buckets);
-  } else if (bits == one + 2) {
-    search_vectors<K, vectors, one + 2>(tree, bits, encoded, num_vectors, buckets);
-  } else if (bits == one + 3) {
-    search_vectors<K, vectors, one + 3>(tree, bits, encoded, num_vectors, buckets);
+  if (bits < one) return search_keys(tree, bits, encoded, num_keys, buckets);
+  if (bits <= most_upper_bits) {
+    search_upper<K, vectors>(tree, bits, encoded, num_vectors, buckets);
   } else {
-    search_vectors<K, vectors, one + 4>(tree, bits, encoded, num_vectors, buckets);
+    search_upper<K, vectors>(tree, bits - one, encoded, num_vectors, buckets);
+    search_leaves<K, vectors>(tree + (std::size_t{1} << bits), encoded, done, buckets);
   }
   search_keys(tree, bits, encoded + done, num_keys - done, buckets + done);
 }

@@ -11,7 +11,8 @@ namespace spansort::device::host {
 inline constexpr std::uint64_t splitter_tile_keys = 1024;
 
 /// Writes the bucket of each encoded key between the 2^bits - 1 splitters of `tree`, which stand in it from index 1 on
-/// in breadth-first order; `bits` is 1 to 16. K is std::uint32_t or std::uint64_t.
+/// in breadth-first order, and from index 2^bits on in ascending order, one more behind the last; `bits` is 1 to 15. K
+/// is std::uint32_t or std::uint64_t.
 template <class K>
 void find_splitter_buckets(const K* tree, unsigned bits, const K* encoded, std::uint64_t num_keys,
                            std::uint16_t* buckets);
