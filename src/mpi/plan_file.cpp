@@ -29,14 +29,22 @@ bool is_empty_file(const std::string& path) {
          std::ifstream(path).peek() == std::ifstream::traits_type::eof();
 }
 
-/// Returns what runs of `num_elements` take in temporary files, of each no more than `head`: whole blocks.
-std::uint64_t bytes_of_runs(const external::spill_plan& spill, std::uint64_t num_elements, std::uint64_t head) {
-  const std::uint64_t num_whole = num_elements / spill.chunk_elements;
-  const std::uint64_t rest = num_elements % spill.chunk_elements;
-  const auto num_blocks = [&](std::uint64_t num_sorted) {
-    return base::ceil_div(std::min(num_sorted, head), spill.block_elements);
-  };
-  return (num_whole * num_blocks(spill.chunk_elements) + num_blocks(rest)) * spill.block_bytes;
+/// Collective. Adds what this node rank writes to its temporary files, reads back and sends. Throws io_error where
+/// there is no space for it.
+void plan_temporary_files(session::state& session, const external::spill_plan& spill, const file_options& file,
+                          cluster_file_plan& plan) {
+  const std::uint64_t num_ranks = session.group->num_nodes();
+  const unsigned rank = session.group->node_rank();
+  file_plan& here = plan.here;
+  const std::uint64_t count = base::share_size(plan.num_elements, num_ranks, rank);
+  here.spilled_bytes = here.temporary_bytes = bytes_to_spill(session, spill, count, file);
+  session.together("planning", [&] { external::require_spill_space(here.folders, here.temporary_bytes, "", 0); });
+  // Of a head this node rank reads a share back, and sends it.
+  const bool merges_all = file.unique || head_of_runs(file) >= plan.num_elements;
+  const std::uint64_t num_merged =
+      merges_all ? num_spilled(spill, count, file) : base::share_size(*file.head, num_ranks, rank);
+  plan.read_bytes += merges_all ? here.spilled_bytes : num_merged * here.element_bytes;
+  plan.sent_bytes = num_merged * here.element_bytes / num_ranks * (num_ranks - 1);
 }
 
 }  // namespace
@@ -70,10 +78,11 @@ cluster_file_plan sum_of_plans(session::state& session, cluster_file_plan mine) 
 
 cluster_file_plan plan_sort_in_parts(session::state& session, const parts_request& request) {
   require_same_request(session, request.input, request.output, request.file);
+  const file_options& file = request.file;
   const std::uint64_t num_ranks = session.group->num_nodes();
   cluster_file_plan plan;
+  external::spill_plan spill;
   session.together("planning", [&] {
-    const file_options& file = request.file;
     const auto elements = open_input_of_parts(request);
     const files::output_target target = find_shared_output(request.output);
     plan.num_elements = elements->num_elements().value_or(0);
@@ -82,37 +91,24 @@ cluster_file_plan plan_sort_in_parts(session::state& session, const parts_reques
                                .threads = threads_of_parts(session)};
     const auto order = elements->make_order(file.direction, sorting::for_counted_sorts(options));
     const std::uint64_t ceiling_bytes = ceiling_of_parts(session);
-    const external::spill_plan spill = plan_parts(session, request.input, *order, count, ceiling_bytes);
-    const std::uint64_t width = order->element_bytes();
-    const std::uint64_t once_bytes = bytes_of_runs(spill, count, head_of_runs(file));
-    // This node rank reads so many back and sends them: of a head it has a share.
-    const bool merges_all = file.unique || head_of_runs(file) >= plan.num_elements;
-    const std::uint64_t num_merged = merges_all ? num_spilled(spill, count, file)
-                                                : base::share_size(*file.head, num_ranks, session.group->node_rank());
-    const std::uint64_t spilled_bytes = file.unique ? 2 * once_bytes : once_bytes;
+    spill = plan_parts(session, request.input, *order, count, ceiling_bytes);
     plan.here = {.num_elements = count,
-                 .element_bytes = width,
+                 .element_bytes = order->element_bytes(),
                  .ceiling_bytes = ceiling_bytes,
                  .memory_bytes = spill.memory_bytes,
                  .chunk_elements = spill.chunk_elements,
                  .num_runs = base::ceil_div(count, spill.chunk_elements),
                  .block_bytes = spill.block_bytes,
-                 .spilled_bytes = spilled_bytes,
-                 .temporary_bytes = spilled_bytes,
                  .output_bytes = elements->output_bytes(std::min(plan.num_elements, file.head.value_or(no_head))),
                  .folders = file.temporary_directories.empty() ? external::default_temporary_folders()
                                                                : file.temporary_directories};
-    // Asks for as much as the sort will, whose blocks are rounded up.
-    external::require_spill_space(plan.here.folders, (file.unique ? 2 : 1) * num_spilled(spill, count, file) * width,
-                                  "", 0);
     // Indices are made, not read. Records are read whole, though their keys alone go with the indices.
     const std::optional<key_type> type = elements->type();
-    const std::uint64_t read_width = type ? size_bytes(*type) : elements->record_bytes();
-    plan.read_bytes = count * read_width + (merges_all ? spilled_bytes : num_merged * width);
-    plan.sent_bytes = num_merged * width / num_ranks * (num_ranks - 1);
+    plan.read_bytes = count * (type ? size_bytes(*type) : elements->record_bytes());
   });
   session.require_same({{"number of elements", std::to_string(plan.num_elements)},
                         {"element bytes", std::to_string(plan.here.element_bytes)}});
+  plan_temporary_files(session, spill, file, plan);
   return sum_of_plans(session, std::move(plan));
 }
 

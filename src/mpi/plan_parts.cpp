@@ -7,6 +7,7 @@
 
 #include "base/available_memory.hpp"
 #include "base/math.hpp"
+#include "mpi/external/cluster_sort_in_parts.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::mpi {
@@ -29,6 +30,16 @@ std::uint64_t block_elements(const external::spill_demand& demand, std::uint64_t
   const std::uint64_t block_bytes =
       std::max(least_bytes, base::ceil_div(num_elements * demand.element_bytes, most_blocks));
   return std::max<std::uint64_t>(block_bytes / demand.element_bytes, 1);
+}
+
+/// Returns what runs of `num_elements` take in temporary files, of each no more than `head`: whole blocks.
+std::uint64_t bytes_of_runs(const external::spill_plan& spill, std::uint64_t num_elements, std::uint64_t head) {
+  const std::uint64_t num_whole = num_elements / spill.chunk_elements;
+  const std::uint64_t rest = num_elements % spill.chunk_elements;
+  const auto num_blocks = [&](std::uint64_t num_sorted) {
+    return base::ceil_div(std::min(num_sorted, head), spill.block_elements);
+  };
+  return (num_whole * num_blocks(spill.chunk_elements) + num_blocks(rest)) * spill.block_bytes;
 }
 
 }  // namespace
@@ -63,6 +74,28 @@ external::spill_plan plan_parts(const session::state& session, const std::string
                                     ceiling_bytes, needed),
                         needed, ceiling_bytes);
   }
+}
+
+std::uint64_t head_of_runs(const file_options& file) noexcept {
+  return file.verify ? no_head : file.head.value_or(no_head);
+}
+
+std::uint64_t num_spilled(const external::spill_plan& spill, std::uint64_t num_elements,
+                          const file_options& file) noexcept {
+  const std::uint64_t head = head_of_runs(file);
+  return num_elements / spill.chunk_elements * std::min(spill.chunk_elements, head) +
+         std::min(num_elements % spill.chunk_elements, head);
+}
+
+std::uint64_t bytes_to_spill(session::state& session, const external::spill_plan& spill, std::uint64_t num_elements,
+                             const file_options& file) {
+  const std::uint64_t bytes = bytes_of_runs(spill, num_elements, head_of_runs(file));
+  if (!file.unique) return bytes;
+  // What all have spilled is dealt out in equal parts, and a node rank of little memory has many runs, a head of each.
+  const std::uint64_t mine = num_spilled(spill, num_elements, file);
+  const std::uint64_t of_all = session.group->all_reduce_sum({&mine, 1}).front();
+  const std::uint64_t part = base::ceil_div(of_all, std::uint64_t{session.group->num_nodes()});
+  return bytes + base::ceil_div(part, spill.block_elements) * spill.block_bytes;
 }
 
 }  // namespace spansort::mpi

@@ -16,6 +16,7 @@
 #include "base/byte_buffer.hpp"
 #include "files/io/key_reader.hpp"
 #include "files/io/key_writer.hpp"
+#include "mpi/part_place.hpp"
 #include "mpi/session_state.hpp"
 #include "mpi/shared_output.hpp"
 #include "mpi/sort_in_parts.hpp"
@@ -135,10 +136,8 @@ class shared_files {
 
   /// Collective. Returns how many of this node rank's elements are among the head of all.
   [[nodiscard]] std::uint64_t num_of_head(std::uint64_t num_here) const {
-    const std::vector<std::uint64_t> counts = session_.group->all_gather({&num_here, 1});
-    std::uint64_t num_left = *file_.head;
-    for (unsigned r = 0; r < session_.group->node_rank(); ++r) num_left -= std::min(num_left, counts[r]);
-    return std::min(num_left, num_here);
+    const std::uint64_t num_before = place_part(*session_.group, num_here).num_before;
+    return std::min(*file_.head - std::min(*file_.head, num_before), num_here);
   }
 
   [[nodiscard]] bool has_room(key_type type) const {

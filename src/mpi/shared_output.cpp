@@ -12,28 +12,9 @@
 #include <vector>
 
 #include "files/io/key_writer.hpp"
+#include "mpi/part_place.hpp"
 
 namespace spansort::mpi {
-namespace {
-
-/// The position of a part among those of all node ranks.
-struct part_place {
-  std::uint64_t num_before = 0;
-  std::uint64_t num_all = 0;
-};
-
-part_place place_part(transport::communicator& group, std::uint64_t num_elements) {
-  const std::vector<std::uint64_t> counts = group.all_gather({&num_elements, 1});
-  part_place place;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (i < group.node_rank()) place.num_before += counts[i];
-    place.num_all += counts[i];
-  }
-  return place;
-}
-
-}  // namespace
-
 /// A file that another node rank has made; removed unless that has given it its name.
 class shared_output_file::temporary {
  public:

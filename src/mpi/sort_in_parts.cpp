@@ -16,6 +16,7 @@
 #include "keys/codec.hpp"
 #include "mpi/external/cluster_sort_in_parts.hpp"
 #include "mpi/part_checks.hpp"
+#include "mpi/part_place.hpp"
 #include "mpi/plan_parts.hpp"
 #include "mpi/shared_output.hpp"
 #include "report/open_report.hpp"
@@ -38,7 +39,7 @@ class sort_of_parts {
     session_.together("reading", [&] { open(); });
     session_.require_same({{"number of elements", std::to_string(num_elements_)},
                            {"element bytes", std::to_string(order_->element_bytes())}});
-    session_.together("taking memory", [&] { take_memory(); });
+    take_memory();
     in_phase("sort runs", count(), [&] { sort_->make_runs(*source_); });
     const std::uint64_t num_out = request_.file.unique ? write_distinct() : write_all();
     fill_report();
@@ -74,22 +75,26 @@ class sort_of_parts {
   }
 
   void take_memory() {
-    ceiling_bytes_ = ceiling_of_parts(session_);
-    parts_options options{.plan = plan_parts(session_, request_.input, *order_, count(), ceiling_bytes_),
-                          .folders = folders_,
-                          .threads = threads(),
-                          .sums_elements = request_.file.verify,
-                          .drops_duplicates = request_.file.unique && !request_.file.verify,
-                          .head = head_of_runs(request_.file),
-                          .limits = session_.limits()};
-    const std::uint64_t bytes = num_spilled(options.plan, count(), request_.file) * order_->element_bytes();
-    // The elements that are left of equal ones are spilled once more.
-    external::require_spill_space(folders_, request_.file.unique ? 2 * bytes : bytes, "", 0);
+    session_.together("taking memory", [&] {
+      ceiling_bytes_ = ceiling_of_parts(session_);
+      plan_ = plan_parts(session_, request_.input, *order_, count(), ceiling_bytes_);
+    });
+    const std::uint64_t spilled_bytes = bytes_to_spill(session_, plan_, count(), request_.file);
     const auto together = [this](std::string_view phase, const std::function<void()>& f) {
       session_.together(phase, f);
     };
-    plan_ = options.plan;
-    sort_ = std::make_unique<cluster_sort_in_parts>(*session_.group, together, *order_, std::move(options));
+    session_.together("taking memory", [&] {
+      external::require_spill_space(folders_, spilled_bytes, "", 0);
+      sort_ = std::make_unique<cluster_sort_in_parts>(
+          *session_.group, together, *order_,
+          parts_options{.plan = plan_,
+                        .folders = folders_,
+                        .threads = threads(),
+                        .sums_elements = request_.file.verify,
+                        .drops_duplicates = request_.file.unique && !request_.file.verify,
+                        .head = head_of_runs(request_.file),
+                        .limits = session_.limits()});
+    });
   }
 
   [[nodiscard]] std::uint64_t head() const { return request_.file.head.value_or(no_head); }
@@ -150,15 +155,9 @@ class sort_of_parts {
     });
     const bool drops_first = checks.begins_as_others_end(*session_.group);
     const std::uint64_t num_kept = (runs.empty() ? 0 : runs.front()->num_elements()) - (drops_first ? 1 : 0);
-    const std::vector<std::uint64_t> counts = session_.group->all_gather({&num_kept, 1});
-    std::uint64_t num_before = 0;
-    std::uint64_t num_all = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      if (i < session_.group->node_rank()) num_before += counts[i];
-      num_all += counts[i];
-    }
-    num_all = std::min(num_all, head());
-    const std::uint64_t first = std::min(num_before, num_all);
+    const part_place place = place_part(*session_.group, num_kept);
+    const std::uint64_t num_all = std::min(place.num_all, head());
+    const std::uint64_t first = std::min(place.num_before, num_all);
     const std::uint64_t num_copied = std::min(num_kept, num_all - first);
     const std::string header = form_.header(num_all);
     shared_output_file output(session_, target_, header, header.size() + num_all * width, request_.file.sync,
@@ -295,17 +294,6 @@ void require_same_request(session::state& session, const std::string& input, con
                         {"unique", file.unique ? "yes" : "no"},
                         {"head", file.head ? std::to_string(*file.head) : "none"},
                         {"verify", file.verify ? "yes" : "no"}});
-}
-
-std::uint64_t head_of_runs(const file_options& file) noexcept {
-  return file.verify ? no_head : file.head.value_or(no_head);
-}
-
-std::uint64_t num_spilled(const external::spill_plan& spill, std::uint64_t num_elements,
-                          const file_options& file) noexcept {
-  const std::uint64_t head = head_of_runs(file);
-  return num_elements / spill.chunk_elements * std::min(spill.chunk_elements, head) +
-         std::min(num_elements % spill.chunk_elements, head);
 }
 
 file_result sort_in_parts(session::state& session, const parts_request& request) {

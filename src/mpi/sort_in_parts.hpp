@@ -28,13 +28,6 @@ struct parts_request {
 void require_same_request(session::state& session, const std::string& input, const std::string& output,
                           const file_options& file);
 
-/// Returns how many of a run's elements are wanted: all, or a head. Verification compares what all elements are.
-[[nodiscard]] std::uint64_t head_of_runs(const file_options& file) noexcept;
-
-/// Returns how many of `num_elements` are spilled, in runs as planned.
-[[nodiscard]] std::uint64_t num_spilled(const external::spill_plan& spill, std::uint64_t num_elements,
-                                        const file_options& file) noexcept;
-
 /// Collective. Opens the input, as a regular file of elements. Throws invalid_argument for a stream.
 [[nodiscard]] std::unique_ptr<files::element_kind> open_input_of_parts(const parts_request& request);
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -102,30 +103,53 @@ TEST(FailingMemoryOfCalls, StatisticsAreRightOrThrow) {
                         });
 }
 
+enum class file_verb : std::uint8_t { sort, argsort };
+
 /// A folder with an input and an old output.
 class files_case {
  public:
-  explicit files_case(std::uint64_t num_keys) : keys_(num_keys) {
-    generate(as_key_span(std::span(keys_)), {distribution_kind::uniform}, seed_for(8));
+  explicit files_case(std::uint64_t num_keys, file_verb verb = file_verb::sort) : verb_(verb) {
+    std::vector<std::uint64_t> keys(num_keys);
+    generate(as_key_span(std::span(keys)), {distribution_kind::uniform}, seed_for(8));
     std::filesystem::create_directory(folder_);
-    write(folder_ / "x.bin", as_text(keys_));
-    std::sort(keys_.begin(), keys_.end());
+    write(folder_ / "x.bin", as_text(keys));
+    std::vector<std::uint64_t> result = keys;
+    if (verb == file_verb::argsort) {
+      std::iota(result.begin(), result.end(), 0);
+      std::ranges::stable_sort(result, {}, [&](std::uint64_t i) { return keys[i]; });
+    } else {
+      std::ranges::sort(result);
+    }
+    expected_ = as_text(result);
   }
   ~files_case() { std::filesystem::remove_all(folder_); }
   files_case(const files_case&) = delete;
   files_case& operator=(const files_case&) = delete;
 
-  void prepare() { write(folder_ / "y.bin", old); }
+  void prepare() {
+    write(folder_ / "y.bin", old);
+    failure_of_device_.clear();
+  }
   void run(const sort_options& options) {
-    sort_file((folder_ / "x.bin").string(), (folder_ / "y.bin").string(),
-              {.temporary_directories = {folder_.string()}, .type = key_type::u64}, options);
+    const auto call = verb_ == file_verb::sort ? &sort_file : &argsort_file;
+    try {
+      call((folder_ / "x.bin").string(), (folder_ / "y.bin").string(),
+           {.temporary_directories = {folder_.string()}, .type = key_type::u64}, options);
+    } catch (const device_error& failure) {
+      // That a device gets no thread is its own failure.
+      const std::string what = failure.what();
+      if (what.find("memory") != std::string::npos) failure_of_device_ = what;
+      throw;
+    }
   }
   [[nodiscard]] std::string check(bool has_thrown) const {
+    // Nothing of the caller's is overwritten before the output is whole: what ended is memory, and no device.
+    if (!failure_of_device_.empty()) return "a lack of memory is told as a failure of a device: " + failure_of_device_;
     const auto num_files = std::distance(std::filesystem::directory_iterator(folder_), {});
     if (num_files != 2) return "a file is left behind";
     const std::string found = read(folder_ / "y.bin");
-    if (found == (has_thrown ? std::string(old) : as_text(keys_))) return "";
-    return has_thrown ? "the old output has changed" : "the output is not sorted";
+    if (found == (has_thrown ? std::string(old) : expected_)) return "";
+    return has_thrown ? "the old output has changed" : "the output is not the result";
   }
 
  private:
@@ -144,22 +168,44 @@ class files_case {
 
   std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("spansort-memory-" + std::to_string(::getpid()));
-  std::vector<std::uint64_t> keys_;
+  file_verb verb_;
+  std::string expected_;
+  std::string failure_of_device_;
 };
 
-TEST(FailingMemoryOfCalls, FilesAreOldOrNew) {
-  files_case files(num_elements);
-  fail_every_allocation([&] { files.prepare(); }, [&] { files.run({}); },
+void try_files(file_verb verb, const base::test_hooks& hooks, const sort_options& options = {},
+               std::uint64_t num_keys = num_elements) {
+  files_case files(num_keys, verb);
+  const base::test_hooks_scope scope(hooks);
+  fail_every_allocation([&] { files.prepare(); }, [&] { files.run(options); },
                         [&](bool has_thrown) { return files.check(has_thrown); });
+}
+
+TEST(FailingMemoryOfCalls, FilesAreOldOrNew) {
+  try_files(file_verb::sort, {});
+  try_files(file_verb::argsort, {});
+}
+
+/// A file that fits is read, sorted and written side by side. Where memory ends while its keys are in neither order,
+/// nothing of the caller's is lost, for they are the library's own.
+TEST(FailingMemoryOfCalls, FilesThatFlowAreOldOrNew) {
+  for (const char* const devices : {"cpu", "host:3"}) {
+    SCOPED_TRACE(devices);
+    const sort_options options{.devices = device_list(devices), .threads = 3};
+    // The greater number is sorted by several threads.
+    for (const std::uint64_t num_keys : {num_elements, std::uint64_t{1} << 19}) {
+      try_files(file_verb::sort, {.file_flow_bytes = 1}, options, num_keys);
+      try_files(file_verb::argsort, {.file_flow_bytes = 1}, options, num_keys);
+    }
+  }
 }
 
 /// A file is sorted in parts that are spilled and merged, few runs at a time.
 TEST(FailingMemoryOfCalls, FilesLargerThanMemoryAreOldOrNew) {
-  files_case files(num_elements);
-  const base::test_hooks_scope scope(
-      {.file_chunk_elements = num_elements / 7, .file_block_elements = 1000, .file_fan_in = 3});
-  fail_every_allocation([&] { files.prepare(); }, [&] { files.run({}); },
-                        [&](bool has_thrown) { return files.check(has_thrown); });
+  const base::test_hooks in_parts{
+      .file_chunk_elements = num_elements / 7, .file_block_elements = 1000, .file_fan_in = 3};
+  try_files(file_verb::sort, in_parts);
+  try_files(file_verb::argsort, in_parts);
 }
 
 }  // namespace

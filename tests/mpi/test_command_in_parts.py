@@ -6,8 +6,10 @@ import math
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import numpy as np
@@ -169,9 +171,10 @@ class Plan(ClusterTest):
                 plan = self.lines(self.run_ok(*sort, "--dry-run", *WORLD))
                 self.run_ok(*sort, "--report", self.path("r.json"), *WORLD)
                 spilled = json.loads(self.read("r.json"))["spilled_bytes"]  # of node rank 0
-                if unique:  # what is left of equal records is spilled again: in the plan, all of them
-                    self.assertLess(spilled, 2 * spilled_by["sort"])
-                    spilled = 2 * spilled_by["sort"]
+                if unique:  # what is left of equal records is spilled again, as one run: in the plan, all of them
+                    again = math.ceil(2_000 / 16) * 4096
+                    self.assertLess(spilled, spilled_by["sort"] + again)
+                    spilled = spilled_by["sort"] + again
                 spilled_by[command] = spilled
                 self.assertEqual(plan["input"],
                                  f"6000 elements of {width} bytes, an equal share for each of 3 node ranks")
@@ -200,6 +203,24 @@ class Plan(ClusterTest):
         in_memory = self.lines(self.run_ok(*sort, "--dry-run"))
         self.assertEqual(in_memory["output"], plan["output"])
 
+    def test_of_distinct_keys_and_memory_that_differs(self):
+        """The runs of a node rank with little memory are many, and of each a head is spilled; what is merged of all is
+        dealt out in equal parts, and spilled again. No two keys are equal, so that what is left is known before."""
+        source = self.save("x.npy", self.rng.permutation(6_000).astype("<u8"))
+        for head in ([], ["--head", "10"]):
+            plans, spilled = [], []
+            for own, other in ((WORLD, NARROW), (NARROW, WORLD)):
+                sort = ["sort", "--mpi", source, "-o", self.path("y.npy"), "-T", self.folder, "-u", *head]
+                with self.subTest(head=head, own=own):
+                    plans.append(self.lines(self.run_ok(*sort, "--dry-run", *own, ":", *sort, "--dry-run", *other,
+                                                        num_ranks=1)))
+                    sort += ["--report", self.path("r.json")]
+                    self.run_ok(*sort, *own, ":", *sort, *other, num_ranks=1)
+                    spilled.append(json.loads(self.read("r.json"))["spilled_bytes"])  # of node rank 0
+                    self.assertIn(f" read back, {self.text(spilled[-1])} by node rank 0", plans[-1]["spill"])
+            for plan in plans:
+                self.assertTrue(plan["spill"].startswith(self.text(sum(spilled)) + " "), (plan["spill"], spilled))
+
     def test_of_what_fits(self):
         count, header = 3_000, 128
         argsort = ["argsort", "--mpi", self.save("x.npy", self.keys("u32", count)), "-o", self.path("y.npy")]
@@ -221,6 +242,28 @@ class Plan(ClusterTest):
         self.assertTrue(plan["output"].endswith(f"y.npy, up to {self.text(count * 8 + header)}"))
         self.run_ok(*argsort, num_ranks=2)
         self.assertEqual(os.path.getsize(self.path("y.npy")), count * 8 + header)
+
+
+class SmallDisk(ClusterTest):
+    def setUp(self):
+        super().setUp()
+        self.disk = tempfile.mkdtemp(prefix="spansort-disk-")
+        self.addCleanup(shutil.rmtree, self.disk, ignore_errors=True)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "none", self.disk],
+                                 stderr=subprocess.PIPE, check=False)
+        if mounted.returncode != 0:
+            self.skipTest("a small tmpfs cannot be mounted: " + mounted.stderr.decode().strip())
+        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
+
+    def test_that_has_no_room_for_what_others_spill(self):
+        """Node rank 0 spills 5 blocks of its own, and then 80 of what the many runs of node rank 1 have, too."""
+        sort = ["sort", "--mpi", self.save("x.npy", self.rng.permutation(6_000).astype("<u8")), "-o",
+                self.path("y.npy"), "-u", "--head", "10"]
+        for flags in (["--dry-run"], []):
+            with self.subTest(flags=flags):
+                self.refused(4, [f"not enough space in {self.disk}: {85 * 4096} bytes are needed for temporary files"],
+                             *sort, *flags, *WORLD, "-T", self.disk, ":", *sort, *flags, *NARROW, "-T", self.folder,
+                             num_ranks=1)
 
 
 class Ceiling(ClusterTest):

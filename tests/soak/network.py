@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import os
 import pathlib
+import re
 import selectors
 import signal
 import struct
@@ -75,6 +76,30 @@ def end_by_exception():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
+def end_processes_of(name):
+    """Ends what runs in a namespace."""
+    pids = subprocess.run(["ip", "netns", "pids", name], check=False, capture_output=True, text=True).stdout
+    for pid in pids.split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), 9)
+
+
+def remove(name):
+    """Takes a namespace away, and what runs there."""
+    end_processes_of(name)
+    subprocess.run(["ip", "netns", "delete", name], check=False, stderr=subprocess.DEVNULL)
+
+
+def remove_hosts_of_ended_processes():
+    """A process that SIGKILL ended has left its hosts behind. Their names have its number. Where another process has
+    that number by now they stay until that one has ended."""
+    listed = subprocess.run(["ip", "netns", "list"], check=False, capture_output=True, text=True).stdout
+    for line in listed.splitlines():
+        ours = re.match(r"spansort-(\d+)-(switch|\d+)(?= |$)", line)
+        if ours and not os.path.exists(f"/proc/{ours[1]}"):
+            remove(ours[0])
+
+
 class Hosts:
     """Raises OSError or CalledProcessError where this process may not make them."""
 
@@ -87,6 +112,7 @@ class Hosts:
         self.switch = f"spansort-{os.getpid()}-switch"
         self.ports = [f"port-{number}" for number in range(count)]
         self.carrier = None
+        remove_hosts_of_ended_processes()
         try:
             self._make()
         except BaseException:
@@ -156,10 +182,7 @@ class Hosts:
     def end_processes(self):
         """Ends what still runs on a host, such as mpirun's daemon on one that was cut off."""
         for name in self.names:
-            pids = subprocess.run(["ip", "netns", "pids", name], check=False, capture_output=True, text=True).stdout
-            for pid in pids.split():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(pid), 9)
+            end_processes_of(name)
 
     def close(self):
         self.end_processes()
@@ -167,7 +190,7 @@ class Hosts:
             self.carrier.stdin.close()
             self.carrier.wait()
         for name in (*self.names, self.switch):
-            subprocess.run(["ip", "netns", "delete", name], check=False, stderr=subprocess.DEVNULL)
+            remove(name)
 
 
 if __name__ == "__main__" and sys.argv[1:2] == ["--wires"]:
