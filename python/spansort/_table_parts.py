@@ -151,6 +151,7 @@ def write_parts(parts: Parts, name: str, file_format: str, options: dict[str, An
         with arrow("pyarrow.parquet").ParquetWriter(name, parts.schema, **options) as writer:
             for table in _row_groups(parts, most_rows, 0 if is_given else bounds.of_part):
                 writer.write_table(table, row_group_size=most_rows)
+                del table  # for the next one is collected before the loop gives its name away
     elif file_format == "ipc":
         with pa.OSFile(name, "wb") as sink, pa.ipc.new_file(sink, parts.schema) as writer:
             for batch in parts.batches:
