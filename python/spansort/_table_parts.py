@@ -115,12 +115,18 @@ def sorted_parts(
         read = {"parquet": _batches_of_parquet, "ipc": _batches_of_ipc, "csv": _batches_of_csv}[formats[0]](path)
     source = pa.RecordBatchReader.from_batches(read.schema, read.batches)
     stream = sort_table(source, by, preset=preset, threads=threads, memory=bounds.of_sort, tmp=bounds.folders)
+    _give_back_unused()  # of the source, which has been read
     batches = pa.RecordBatchReader.from_stream(stream)
     if not is_text:
         return Parts(batches.schema, batches)
     count = len(batches.schema) - num_keys
     text = pa.schema([batches.schema.field(i) for i in range(count)])
     return Parts(text, (pa.RecordBatch.from_arrays(batch.columns[:count], schema=text) for batch in batches))
+
+
+def _give_back_unused() -> None:
+    """Give the system back what pyarrow's allocator keeps of freed memory, as much as a row group or two."""
+    arrow("pyarrow").default_memory_pool().release_unused()
 
 
 def _row_groups(parts: Parts, most_rows: int, most_bytes: int) -> Iterator[Any]:
@@ -135,9 +141,11 @@ def _row_groups(parts: Parts, most_rows: int, most_bytes: int) -> Iterator[Any]:
             waiting.append(part)
             num_rows += part.num_rows
             num_bytes += part.nbytes
+            del part
             if num_rows == most_rows or 0 < most_bytes <= num_bytes:
                 yield pa.Table.from_batches(waiting, parts.schema)
                 waiting, num_rows, num_bytes = [], 0, 0
+                _give_back_unused()
     if waiting:
         yield pa.Table.from_batches(waiting, parts.schema)
 
@@ -151,6 +159,7 @@ def write_parts(parts: Parts, name: str, file_format: str, options: dict[str, An
         with arrow("pyarrow.parquet").ParquetWriter(name, parts.schema, **options) as writer:
             for table in _row_groups(parts, most_rows, 0 if is_given else bounds.of_part):
                 writer.write_table(table, row_group_size=most_rows)
+                del table  # for the next one is collected before the loop gives its name away
     elif file_format == "ipc":
         with pa.OSFile(name, "wb") as sink, pa.ipc.new_file(sink, parts.schema) as writer:
             for batch in parts.batches:

@@ -70,7 +70,10 @@ import numpy as np, spansort
 what = sys.argv[1]
 x = np.random.default_rng(1).random(1 << 25)
 order = np.arange(len(x))[::-1].copy()
-table = spansort.Table(__import__("pyarrow").table({"x": x})) if what == "take_table" else None
+def table_of(columns):
+    return spansort.Table(__import__("pyarrow").table(columns)) if "table" in what else None
+pair = {"a": (x * 1e6).astype(np.int32), "b": (x * 1e12 % 1e6).astype(np.int32)}
+table = table_of(pair if what == "sort_table_of_keys" else {"x": x, "y": order})
 calls = {
     "sort": lambda: spansort.sort(x),
     "argsort": lambda: spansort.argsort(x),
@@ -78,6 +81,9 @@ calls = {
     "pairs": lambda: spansort.sort_pairs(x, order),
     "take": lambda: spansort.take(x, order),
     "take_table": lambda: spansort.take_table(table, order),
+    "argsort_table": lambda: spansort.argsort_table(table, "x"),
+    "sort_table": lambda: spansort.sort_table(table, "x"),
+    "sort_table_of_keys": lambda: spansort.sort_table(table, ["b", "a"]),
 }
 call = calls[what]
 def seconds_of_call():
@@ -110,9 +116,12 @@ print(sorted(parts)[len(parts) // 2])
 """
 
 
-@pytest.mark.parametrize("what", ["sort", "argsort", "rows", "pairs", "take", "take_table"])
+@pytest.mark.parametrize(
+    "what",
+    ["sort", "argsort", "rows", "pairs", "take", "take_table", "argsort_table", "sort_table", "sort_table_of_keys"],
+)
 def test_control_c(what: str) -> None:
-    if what == "take_table":
+    if "table" in what:
         pytest.importorskip("pyarrow")
     done = subprocess.run([sys.executable, "-c", INTERRUPTED, what], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

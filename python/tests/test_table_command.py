@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import pathlib
 import stat
+import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from conftest import SEED
 pa = pytest.importorskip("pyarrow")
 pc = pytest.importorskip("pyarrow.csv")
 pq = pytest.importorskip("pyarrow.parquet")
+from spansort import _table_parts  # noqa: E402
 from spansort._table_command import main  # noqa: E402
 
 
@@ -88,6 +91,28 @@ def test_parquet_in_bounded_memory(tmp_path: pathlib.Path, table: Any) -> None:
     assert bounded(path, path, "country,price:desc") == 0
     assert pq.read_table(path).equals(expected(table))
     assert sorted(os.listdir(tmp_path)) == ["o.parquet", "spill", "t.parquet"] and os.listdir(folder) == []
+
+
+def test_a_row_group_is_given_back_before_the_next_is_collected(tmp_path: pathlib.Path) -> None:
+    schema = pa.schema({"x": pa.int64()})
+    arrays: list[weakref.ref[Any]] = []
+    num_alive: list[int] = []
+
+    def batches() -> Iterator[Any]:
+        for number in range(12):
+            num_alive.append(sum(array() is not None for array in arrays))
+            values = np.full(100, number)
+            arrays.append(weakref.ref(values))
+            batch = pa.record_batch([pa.array(values)], schema=schema)  # of the memory of `values`
+            del values
+            yield batch
+            del batch
+
+    name = str(tmp_path / "o.parquet")
+    parts, bounds = _table_parts.Parts(schema, batches()), _table_parts.Bounds(1 << 20, [])
+    _table_parts.write_parts(parts, name, "parquet", {"row_group_size": 300}, bounds)
+    assert pq.ParquetFile(name).num_row_groups == 4 and len(num_alive) == 12
+    assert max(num_alive) <= 3
 
 
 def test_categories_in_bounded_memory(tmp_path: pathlib.Path, table: Any) -> None:

@@ -13,6 +13,7 @@
 #include "table/arrow_rows.hpp"
 #include "table/check_column.hpp"
 #include "table/sort_alone.hpp"
+#include "table/sort_packed.hpp"
 
 namespace spansort {
 
@@ -46,6 +47,19 @@ sort_options options_of_order(sort_options options) {
     return p.fraction == 1 || user({p.phase, order_share * p.fraction});
   };
   return options;
+}
+
+/// Sorts a table that is nothing but its keys, where its rows can be packed; the copies are told of as others are.
+std::optional<table::arrow_rows> sort_as_keys(const table::arrow_rows& rows, std::span<const arrow_key> by,
+                                              const sort_options& options, const sort_options& of_order) {
+  std::vector<table::numbered_key> keys;
+  for (const arrow_key& key : by) keys.push_back({table::column_number(*rows.schema, key.column), key.order.order});
+  return base::with_threads(options.threads, [&] {
+    const base::call_watch watch(options.on_progress, "take", order_share);
+    std::optional<table::arrow_rows> sorted = table::sort_packed(rows, keys, of_order, watch);
+    if (sorted && options.on_progress) options.on_progress({"done", 1});
+    return sorted;
+  });
 }
 
 }  // namespace
@@ -131,7 +145,11 @@ arrow_table sort_table(const arrow_table& table, std::span<const arrow_key> by, 
     std::optional<table::arrow_rows> rows = table::sort_alone(*table.state_, columns.front().order.order, options);
     if (rows) return arrow_table(std::make_shared<const arrow_table::state>(arrow_table::state{*std::move(rows)}));
   }
-  const std::vector<std::uint64_t> rows = argsort_table(columns, table.num_rows(), options_of_order(options));
+  const sort_options of_order = options_of_order(options);
+  if (auto sorted = sort_as_keys(*table.state_, by, options, of_order)) {
+    return arrow_table(std::make_shared<const arrow_table::state>(arrow_table::state{*std::move(sorted)}));
+  }
+  const std::vector<std::uint64_t> rows = argsort_table(columns, table.num_rows(), of_order);
   return base::with_threads(options.threads, [&] {
     const base::call_watch watch(options.on_progress, "take", order_share);
     arrow_table sorted(

@@ -20,10 +20,6 @@
 namespace spansort::table {
 namespace {
 
-const std::byte* values_of(const column_data& column) {
-  return static_cast<const std::byte*>(column.span.values) + column.span.first_row * column.layout.value_bytes;
-}
-
 /// Returns whether any row is null.
 bool has_nulls(const column_data& column) {
   if (column.span.validity == nullptr) return false;
@@ -68,14 +64,23 @@ bool has_ties(const column_data& column) {
 
 }  // namespace
 
+const std::byte* values_of(const column_data& column) {
+  return static_cast<const std::byte*>(column.span.values) + column.span.first_row * column.layout.value_bytes;
+}
+
+bool holds_numbers(const column_data& column) {
+  return column.layout.kind == column_kind::number && column.layout.has_order && !column.layout.is_all_null &&
+         column.dictionary == nullptr;
+}
+
+bool tells_its_bits(const column_data& column) { return !has_nulls(column) && !has_ties(column); }
+
 std::optional<arrow_rows> sort_alone(const arrow_rows& table, direction d, const sort_options& options) {
   if (table.columns.size() != 1) return std::nullopt;
   const column_data& column = table.columns.front();
-  const bool is_number = column.layout.kind == column_kind::number && column.layout.has_order &&
-                         !column.layout.is_all_null && column.dictionary == nullptr;
-  if (!is_number) return std::nullopt;
+  if (!holds_numbers(column)) return std::nullopt;
   return base::with_threads(options.threads, [&]() -> std::optional<arrow_rows> {
-    if (has_nulls(column) || has_ties(column)) return std::nullopt;
+    if (!tells_its_bits(column)) return std::nullopt;
     const std::uint64_t width = column.layout.value_bytes;
     auto buffers = std::make_shared<column_buffers>();
     buffers->values = base::byte_buffer(column.num_rows * width);
