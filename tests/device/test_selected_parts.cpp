@@ -146,10 +146,60 @@ void expect_sorted(key_type type, std::uint64_t num_keys, unsigned num_threads, 
   }
 }
 
+TEST(SelectedParts, HaveRoomHoweverManyTheyAre) {
+  for (std::uint64_t num_keys = most_pairs_alone + 1; num_keys < 600'000; ++num_keys) {
+    for (const unsigned num_threads : {2U, 3U}) {
+      part_plan plan = plan_parts(8, 8, num_keys, num_threads);
+      const std::uint64_t num_spare = plan.num_spare();
+      for (; plan.num_parts != 0 && plan.num_parts <= most_selected_parts; plan.num_parts += num_threads) {
+        ASSERT_LE(plan.num_parts * (plan.room() + spare_selected_pairs), num_spare) << num_keys;
+        ASSERT_GE(plan.num_parts * (plan.room() + 1), num_keys + num_keys / 4) << num_keys;
+      }
+    }
+  }
+}
+
+/// Keys of which more than half repeat, so that there are more parts than planned, the last of them full to the last
+/// pair for which it has room: what a sort writes behind that is another's.
+TEST(SelectedParts, OfTheLastRoomHarmNoOther) {
+  constexpr std::uint64_t num_keys = 214'152;
+  constexpr std::uint64_t num_samples = 1024;
+  const std::uint64_t room = (num_keys + num_keys / 4) / most_selected_parts;
+  std::mt19937_64 random(test::base_seed());
+  for (const std::uint64_t of_last : {room - 20, room - 8, room - 1, room, room + 1, room + 9}) {
+    std::vector<std::uint64_t> keys(num_keys, 0);
+    const key_sampler<std::uint64_t> sampled(keys.data(), num_keys, num_samples);
+    std::vector<bool> is_sampled(num_keys, false);
+    std::uint64_t num_last = 0;
+    for (std::uint64_t i = 0; i < num_samples; ++i) {
+      const std::uint64_t key = 1 + i * 379 % 512;
+      keys[sampled.place_of(i)] = key << 32;
+      is_sampled[sampled.place_of(i)] = true;
+      num_last += key >= 427 ? 1 : 0;
+    }
+    for (std::uint64_t i = 0; i < num_keys; ++i) {
+      if (is_sampled[i]) continue;
+      const bool is_last = num_last < of_last;
+      num_last += is_last ? 1 : 0;
+      keys[i] = (is_last ? 427 + random() % 85 : 1 + random() % 425) << 32 | (1 + random() % 0x7FFFFFFF);
+    }
+    std::vector<std::uint64_t> sorted = keys;
+    std::vector<value8> values(num_keys);
+    for (std::uint64_t i = 0; i < num_keys; ++i) values[i].word = num_keys + i;
+    ASSERT_TRUE(sort_shared_pairs({.type = key_type::u64}, sorted.data(), values.data(), sizeof(value8), num_keys, 2));
+    ASSERT_TRUE(std::is_sorted(sorted.begin(), sorted.end()));
+    for (std::uint64_t i = 0; i < num_keys; ++i) {
+      const std::uint64_t value = number_of(values[i]);
+      ASSERT_TRUE(value >= num_keys && value < 2 * num_keys) << of_last << ", pair " << i;
+      ASSERT_EQ(keys[value - num_keys], sorted[i]) << of_last << ", pair " << i;
+    }
+  }
+}
+
 TEST(SelectedParts, AreSortedStably) {
   std::mt19937_64 random(test::base_seed());
   std::vector<std::uint64_t> sizes{most_pairs_alone + 1, 65'536, 100'003};
-  if (!test::is_small_scale()) sizes.insert(sizes.end(), {104'857, 210'000, 262'144, 400'001});
+  if (!test::is_small_scale()) sizes.insert(sizes.end(), {104'857, 210'000, 214'152, 262'144, 400'001});
   for (const std::uint64_t num_keys : sizes) {
     for (unsigned kind = 0; kind < num_kinds; ++kind) {
       const unsigned num_threads = 2 + (kind + static_cast<unsigned>(num_keys)) % 2;

@@ -30,19 +30,16 @@ inline constexpr std::uint64_t most_selected_parts = 6;
 
 /// How an input is cut into parts, and the memory for what has been taken out.
 struct part_plan {
-  std::uint64_t num_parts = 0;  ///< 0: it is sorted some other way
-  std::uint64_t room = 0;       ///< for pairs of each part, and behind these for the spare ones
+  std::uint64_t num_parts = 0;    ///< 0: it is sorted some other way
+  std::uint64_t room_of_all = 0;  ///< for the pairs of all parts together, however many these are
 
-  /// Pairs that all parts have room for, and as many parts as there may be have the spare ones.
+  /// Returns for how many pairs a part has room; behind these it has some for the spare ones.
+  [[nodiscard]] std::uint64_t room() const noexcept { return room_of_all / num_parts; }
+  /// Returns for how many pairs there is memory, in as many parts as there may be.
   [[nodiscard]] std::uint64_t num_spare() const noexcept {
-    return num_parts == 0 ? 0 : num_parts * room + most_selected_parts * spare_selected_pairs;
+    return num_parts == 0 ? 0 : room_of_all + most_selected_parts * spare_selected_pairs;
   }
 };
-
-/// A part is a quarter larger than the others' mean at most, or the sample was misleading.
-[[nodiscard]] constexpr std::uint64_t room_of_part(std::uint64_t num_keys, std::uint64_t num_parts) noexcept {
-  return num_keys / num_parts / 4 * 5;
-}
 
 /// Returns the plan for pairs of these widths. More threads than a few find exact buckets sooner than each of them
 /// reads all keys.
@@ -55,9 +52,9 @@ struct part_plan {
   if (num_threads < 2 || num_threads > most_threads || num_keys <= most_pairs_alone) return {};
   const std::uint64_t most_keys = std::min(max_local_bytes / (key_bytes + value_bytes), max_words);
   for (unsigned parts_of_thread = 1; parts_of_thread <= most_parts_of_thread; ++parts_of_thread) {
-    const std::uint64_t num_parts = std::uint64_t{parts_of_thread} * num_threads;
-    const std::uint64_t room = room_of_part(num_keys, num_parts);
-    if (room <= most_keys) return {num_parts, room};
+    // A part that is larger by more than a quarter than their mean says that the sample was misleading.
+    const part_plan plan{std::uint64_t{parts_of_thread} * num_threads, num_keys + num_keys / 4};
+    if (plan.room() <= most_keys) return plan;
   }
   return {};
 }
@@ -79,7 +76,7 @@ class part_sorter {
     team_.for_each(plan_.num_parts, [&](std::uint64_t p) { counts[p] = select(from, num_keys, p, part_of(spare, p)); });
     std::uint64_t num_selected = 0;
     for (const std::uint64_t count : counts) {
-      if (count > plan_.room) return false;
+      if (count > plan_.room()) return false;
       num_selected += count;
     }
     SPANSORT_ASSERT(num_selected == num_keys);
@@ -100,7 +97,7 @@ class part_sorter {
   };
 
   [[nodiscard]] split part_of(split spare, std::uint64_t p) const noexcept {
-    return spare + p * (plan_.room + spare_selected_pairs);
+    return spare + p * (plan_.room() + spare_selected_pairs);
   }
 
   /// Returns false where the sample has a few keys only.
@@ -118,7 +115,7 @@ class part_sorter {
     std::uint64_t num_different = 1;
     for (std::uint64_t i = 1; i < num_samples; ++i) num_different += sorted[i] != sorted[i - 1] ? 1 : 0;
     if (num_different <= few_keys) return false;
-    if (num_different <= num_samples / 4 * 3 && !make_room_for_dictionaries(num_keys)) return false;
+    if (num_different <= num_samples / 4 * 3 && !make_room_for_dictionaries()) return false;
     for (std::uint64_t p = 1; p < plan_.num_parts; ++p) {
       const K* const lowest = sorted.data();
       const K* const at = lowest + p * num_samples / plan_.num_parts;
@@ -132,14 +129,13 @@ class part_sorter {
     return true;
   }
 
-  /// Makes parts so small that the values of each find room where a dictionary keeps them (dictionary_sort.hpp).
-  /// Returns false where these would be too many parts.
-  [[nodiscard]] bool make_room_for_dictionaries(std::uint64_t num_keys) {
+  /// Makes parts so small that the values of each find room where a dictionary keeps them (dictionary_sort.hpp), as
+  /// those of 4 bytes do anyway. Returns false where these would be too many parts.
+  [[nodiscard]] bool make_room_for_dictionaries() {
     constexpr std::uint64_t most_values = combining_bytes / sizeof(V);
-    while (plan_.room > most_values) {
+    while (plan_.room() > most_values) {
       plan_.num_parts += team_.num_threads();
       if (plan_.num_parts > most_selected_parts) return false;
-      plan_.room = room_of_part(num_keys, plan_.num_parts);
     }
     return true;
   }
@@ -154,7 +150,7 @@ class part_sorter {
     std::array<std::uint64_t, 4> cuts = {0, begin.position, end.position, num_keys};
     if (cuts[1] > cuts[2]) std::swap(cuts[1], cuts[2]);
     std::uint64_t count = 0;
-    for (unsigned c = 0; c < 3 && count <= plan_.room; ++c) {
+    for (unsigned c = 0; c < 3 && count <= plan_.room(); ++c) {
       const std::uint64_t at = cuts[c];
       if (at == cuts[c + 1]) continue;
       key_interval<K> wanted{0, std::numeric_limits<K>::max()};
@@ -171,7 +167,7 @@ class part_sorter {
       split here = from;
       here.keys += at;
       if (from.values != nullptr) here.values += at;
-      count += select_pairs<K, V>(of_width_, here, cuts[c + 1] - at, at, wanted, to + count, plan_.room - count);
+      count += select_pairs<K, V>(of_width_, here, cuts[c + 1] - at, at, wanted, to + count, plan_.room() - count);
     }
     return count;
   }

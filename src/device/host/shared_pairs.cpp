@@ -232,7 +232,7 @@ std::uint64_t pages(std::uint64_t size_bytes) { return base::round_up(size_bytes
 }  // namespace
 
 std::uint64_t shared_pairs_bytes(std::uint64_t data_bytes, unsigned num_threads) {
-  return data_bytes + data_bytes / 4 + 3 * page_bytes +
+  return data_bytes + data_bytes / 4 + 6 * page_bytes +
          std::min(num_threads, most_shared_pairs_threads) * worker_scratch::size_bytes;
 }
 
