@@ -135,7 +135,7 @@ struct arrow_key {
 /// Returns the rows in that order: argsort_table() and take(). Memory: that of both, and of the copy. Of a table that
 /// has one column, of numbers without nulls (floats: without NaN and -0.0), the values alone are sorted, in the copy;
 /// where a table has several such columns, all of them keys, and what they span takes at most 64 bits a row, rows are
-/// sorted as numbers of 4 or 8 bytes, which come on top of the copy.
+/// sorted as numbers of 4 or 8 bytes, which come on top of the copy, with the workspace of sort().
 [[nodiscard]] arrow_table sort_table(const arrow_table& table, std::span<const arrow_key> by,
                                      const sort_options& options = {});
 

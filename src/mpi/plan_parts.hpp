@@ -28,8 +28,8 @@ namespace spansort::mpi {
 [[nodiscard]] std::uint64_t num_spilled(const external::spill_plan& spill, std::uint64_t num_elements,
                                         const file_options& file) noexcept;
 
-/// Collective. Returns how many bytes this node rank will write to temporary files at most: its runs of `num_elements`,
-/// and its part of all that is left of equal elements, which is spilled once more.
+/// Collective where duplicates are dropped. Returns how many bytes this node rank will write to temporary files at
+/// most: its runs of `num_elements`, and its part of all that is left of equal elements, which is spilled once more.
 [[nodiscard]] std::uint64_t bytes_to_spill(session::state& session, const external::spill_plan& spill,
                                            std::uint64_t num_elements, const file_options& file);
 

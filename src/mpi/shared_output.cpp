@@ -15,6 +15,7 @@
 #include "mpi/part_place.hpp"
 
 namespace spansort::mpi {
+
 /// A file that another node rank has made; removed unless that has given it its name.
 class shared_output_file::temporary {
  public:

@@ -25,7 +25,7 @@
 namespace spansort::table {
 namespace {
 
-constexpr unsigned word_bits = 64;
+constexpr unsigned most_packed_bits = 64;  // of a row
 
 /// The numbers of a column as differences to the least of them, in a few bits of a word.
 struct packed_column {
@@ -95,7 +95,7 @@ std::optional<std::vector<packed_column>> pack_columns(const arrow_rows& table, 
     if (!tells_its_bits(*packed.column)) return std::nullopt;
     measure(packed, watch);
     num_bits += packed.num_bits;
-    if (num_bits > word_bits) return std::nullopt;
+    if (num_bits > most_packed_bits) return std::nullopt;
   }
   for (packed_column& packed : columns) packed.shift = num_bits -= packed.num_bits;
   return columns;
@@ -126,10 +126,7 @@ class packed_rows {
   }
 
   void sort(sort_options options) {
-    // A limit that the words took whole leaves one byte, for 0 would be none.
-    if (options.memory_limit_bytes != 0) {
-      options.memory_limit_bytes = std::max<std::uint64_t>(options.memory_limit_bytes - memory_.size(), 1);
-    }
+    if (options.memory_limit_bytes != 0) options.memory_limit_bytes -= memory_.size();  // the words took less
     sorter own(options);
     sorting::flowing_calls::dispose(own);
     own.sort(std::span(words(), num_rows_));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the tests on every rank of MPI_COMM_WORLD. Rank 0 prints as GoogleTest does, the others only what fails on them;
 // a failure on any rank is the exit status of all. All meet at the end of each test. A rank that has failed may have
-// left its test while others wait for it there: it ends the job when they do not come.
+// left its test while others wait for it there, or wait for those that have: it ends the job when they do not meet.
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -14,11 +14,13 @@
 
 namespace {
 
-/// Seconds after a failure for the others to end the test, too: long enough for the sanitizers on a loaded machine.
+/// Seconds after a failure for this rank to end the test, and then for the others: long enough for the sanitizers on a
+/// loaded machine.
+constexpr unsigned longest_test_s = 120;
 constexpr unsigned longest_wait_s = 10;
 
 extern "C" void end_job(int) {
-  constexpr std::string_view message = "A test failed on this rank, and others have not ended it: the job ends.\n";
+  constexpr std::string_view message = "A test failed on this rank, and not all ranks have ended it: the job ends.\n";
   static_cast<void>(!write(STDERR_FILENO, message.data(), message.size()));
   // The launcher ends all ranks when one leaves without a word to MPI.
   _exit(EXIT_FAILURE);
@@ -33,9 +35,10 @@ class meeting : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed() || is_limited_) return;
     is_limited_ = true;
-    alarm(longest_wait_s);
+    alarm(longest_test_s);
   }
   void OnTestEnd(const testing::TestInfo&) override {
+    if (is_limited_) alarm(longest_wait_s);
     MPI_Barrier(group_);
     alarm(0);
     is_limited_ = false;

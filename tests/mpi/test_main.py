@@ -23,14 +23,14 @@ class Main(unittest.TestCase):
         status, said = run("Rank1Leaves", "NobodyFails")
         self.assertNotEqual(status, 0, said)
         self.assertIn("rank 1: DeliberateFailure.DISABLED_Rank1Leaves: ", said)
-        self.assertIn("others have not ended it: the job ends", said)
+        self.assertIn("not all ranks have ended it: the job ends", said)
         self.assertNotIn("NobodyFails (", said)
 
     def test_others_wait_for_rank_0(self):
         status, said = run("Rank0Leaves")
         self.assertNotEqual(status, 0, said)
         self.assertIn("rank 0 leaves the test", said)
-        self.assertIn("others have not ended it: the job ends", said)
+        self.assertIn("not all ranks have ended it: the job ends", said)
 
     def test_all_go_on(self):
         """Who fails and goes on holds up nobody: the other tests are run, too."""
