@@ -12,8 +12,8 @@
 #include "base/threads.hpp"
 #include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
+#include "report/open_report.hpp"
 #include "sort/flowing_calls.hpp"
-#include "spansort/report.hpp"
 #include "spansort/sort.hpp"
 #include "table/check_column.hpp"
 
@@ -80,6 +80,7 @@ std::optional<arrow_rows> sort_alone(const arrow_rows& table, direction d, const
   const column_data& column = table.columns.front();
   if (!holds_numbers(column)) return std::nullopt;
   return base::with_threads(options.threads, [&]() -> std::optional<arrow_rows> {
+    report::open_report open(options.report, "sort_table");
     if (!tells_its_bits(column)) return std::nullopt;
     const std::uint64_t width = column.layout.value_bytes;
     auto buffers = std::make_shared<column_buffers>();
@@ -92,7 +93,7 @@ std::optional<arrow_rows> sort_alone(const arrow_rows& table, direction d, const
     sorter own(options);
     sorting::flowing_calls::dispose(own);
     own.sort(key_span{column.layout.type, sorted, column.num_rows}, d);
-    if (options.report != nullptr) options.report->operation = "sort_table";
+    open.finish();
     arrow_rows result{.schema = table.schema, .columns = {}, .num_rows = table.num_rows};
     result.columns.push_back(column_in(column.layout, column.num_rows, std::move(buffers)));
     return result;

@@ -3,19 +3,24 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <concepts>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "base/byte_buffer.hpp"
 #include "base/for_blocks.hpp"
 #include "base/math.hpp"
 #include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
+#include "report/open_report.hpp"
 #include "sort/flowing_calls.hpp"
 #include "sort/sort_observer.hpp"
 #include "spansort/report.hpp"
@@ -130,9 +135,7 @@ class packed_rows {
     sorter own(options);
     sorting::flowing_calls::dispose(own);
     own.sort(std::span(words(), num_rows_));
-    if (options.report == nullptr) return;
-    options.report->operation = "sort_table";
-    options.report->workspace_bytes += memory_.size();
+    if (options.report != nullptr) options.report->workspace_bytes += memory_.size();
   }
 
   [[nodiscard]] column_data unpack(const packed_column& packed, const base::call_watch& watch) const {
@@ -165,19 +168,32 @@ class packed_rows {
   base::byte_buffer memory_;
 };
 
+/// Calls f(), and adds it to the report as a phase that reads and writes `num_bytes`.
+template <class F>
+void in_phase(report::open_report& open, std::string_view name, std::uint64_t num_bytes, const F& f) {
+  using clock = report::open_report::clock;
+  const clock::time_point begin = clock::now();
+  f();
+  open.add_phase(name, std::chrono::duration<double, std::milli>(clock::now() - begin).count(), num_bytes);
+}
+
 template <std::unsigned_integral Word>
 arrow_rows sort_words(const arrow_rows& table, std::span<const packed_column> columns, const sort_options& options,
-                      const base::call_watch& packing, const base::call_watch& unpacking) {
+                      const base::call_watch& packing, const base::call_watch& unpacking, report::open_report& open) {
   sorting::require_memory(table.num_rows, table.num_rows * sizeof(Word), options.memory_limit_bytes);
   packed_rows<Word> rows(columns, table.num_rows);
-  rows.pack(packing);
+  std::uint64_t row_bytes = sizeof(Word);
+  for (const packed_column& packed : columns) row_bytes += packed.column->layout.value_bytes;
+  in_phase(open, "pack rows", table.num_rows * row_bytes, [&] { rows.pack(packing); });
   rows.sort(options);
   arrow_rows sorted{.schema = table.schema, .columns = {}, .num_rows = table.num_rows};
   sorted.columns.resize(table.columns.size());
-  for (const packed_column& packed : columns) {
-    const auto number = static_cast<std::size_t>(packed.column - table.columns.data());
-    sorted.columns[number] = rows.unpack(packed, unpacking);
-  }
+  in_phase(open, "unpack rows", table.num_rows * row_bytes, [&] {
+    for (const packed_column& packed : columns) {
+      const auto number = static_cast<std::size_t>(packed.column - table.columns.data());
+      sorted.columns[number] = rows.unpack(packed, unpacking);
+    }
+  });
   return sorted;
 }
 
@@ -185,13 +201,20 @@ arrow_rows sort_words(const arrow_rows& table, std::span<const packed_column> co
 
 std::optional<arrow_rows> sort_packed(const arrow_rows& table, std::span<const numbered_key> by,
                                       const sort_options& options, const base::call_watch& unpacking) {
+  report::open_report open(options.report, "sort_table");
   const base::call_watch packing(options.on_progress);
-  const std::optional<std::vector<packed_column>> columns = pack_columns(table, by, packing);
+  std::optional<std::vector<packed_column>> columns;
+  std::uint64_t num_bytes = 0;
+  for (const column_data& column : table.columns) num_bytes += table.num_rows * column.layout.value_bytes;
+  in_phase(open, "read columns", num_bytes, [&] { columns = pack_columns(table, by, packing); });
   if (!columns) return std::nullopt;
   unsigned num_bits = 0;
   for (const packed_column& packed : *columns) num_bits += packed.num_bits;
-  if (num_bits <= 32) return sort_words<std::uint32_t>(table, *columns, options, packing, unpacking);
-  return sort_words<std::uint64_t>(table, *columns, options, packing, unpacking);
+  arrow_rows sorted = num_bits <= 32 ? sort_words<std::uint32_t>(table, *columns, options, packing, unpacking, open)
+                                     : sort_words<std::uint64_t>(table, *columns, options, packing, unpacking, open);
+  if (options.report != nullptr) options.report->key_type = fmt::format("rows by {} columns", by.size());
+  open.finish();
+  return sorted;
 }
 
 }  // namespace spansort::table

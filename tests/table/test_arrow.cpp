@@ -150,6 +150,24 @@ std::unique_ptr<table_column> make_numbers(random_words& random, std::uint64_t n
   return make_column(c, num_rows, random);
 }
 
+/// A report tells of the rows, and of all that the call has done.
+void expect_report_of_packed(const sort_report& report, std::uint64_t num_rows, std::uint64_t num_keys) {
+  EXPECT_EQ(report.num_open, 0U);
+  EXPECT_EQ(report.num_keys, num_rows);
+  EXPECT_EQ(report.key_type, "rows by " + std::to_string(num_keys) + " columns");
+  std::vector<std::string> names;
+  double in_phases_ms = 0;
+  for (const phase_report& phase : report.phases) {
+    names.push_back(phase.name);
+    in_phases_ms += phase.elapsed_ms;
+  }
+  for (const char* const name : {"read columns", "pack rows", "unpack rows"}) {
+    EXPECT_EQ(std::ranges::count(names, name), 1) << name;
+  }
+  EXPECT_GT(report.phases.size(), 3U) << "the sort has phases of its own";
+  EXPECT_GE(report.elapsed_ms, in_phases_ms);
+}
+
 /// Tables all of whose columns are keys, in any order and some of them twice, are sorted as numbers where a row fits
 /// one, which the report tells, and have the same rows in any case; so have those with a column that is no key.
 TEST(Arrow, TablesOfKeysAloneAreSortedAsNumbers) {
@@ -197,6 +215,7 @@ TEST(Arrow, TablesOfKeysAloneAreSortedAsNumbers) {
     if (is_packed && has_floats) continue;  // their bits depend on what the library counts as a tie
     is_packed = is_packed && num_bits <= 64;
     EXPECT_EQ(report.operation, is_packed ? "sort_table" : "argsort_table") << "case " << i;
+    if (is_packed) expect_report_of_packed(report, num_rows, by.size());
     ++(is_packed ? num_packed : num_ordered);
   }
   EXPECT_GT(num_packed, 0U);
