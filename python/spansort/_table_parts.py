@@ -115,7 +115,7 @@ def sorted_parts(
         read = {"parquet": _batches_of_parquet, "ipc": _batches_of_ipc, "csv": _batches_of_csv}[formats[0]](path)
     source = pa.RecordBatchReader.from_batches(read.schema, read.batches)
     stream = sort_table(source, by, preset=preset, threads=threads, memory=bounds.of_sort, tmp=bounds.folders)
-    _give_back_unused()  # of the source, which has been read
+    _give_back_unused()  # which the source took, and that has been read
     batches = pa.RecordBatchReader.from_stream(stream)
     if not is_text:
         return Parts(batches.schema, batches)

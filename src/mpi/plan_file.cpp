@@ -39,7 +39,7 @@ void plan_temporary_files(session::state& session, const external::spill_plan& s
   const std::uint64_t count = base::share_size(plan.num_elements, num_ranks, rank);
   here.spilled_bytes = here.temporary_bytes = bytes_to_spill(session, spill, count, file);
   session.together("planning", [&] { external::require_spill_space(here.folders, here.temporary_bytes, "", 0); });
-  // Of a head this node rank reads a share back, and sends it.
+  // This node rank reads its share of a head back, and sends it.
   const bool merges_all = file.unique || head_of_runs(file) >= plan.num_elements;
   const std::uint64_t num_merged =
       merges_all ? num_spilled(spill, count, file) : base::share_size(*file.head, num_ranks, rank);

@@ -84,6 +84,7 @@ void measure(packed_column& packed, const base::call_watch& watch) {
 /// Returns how the columns lie in a word, in the order of the keys; none where they do not tell the rows.
 std::optional<std::vector<packed_column>> pack_columns(const arrow_rows& table, std::span<const numbered_key> by,
                                                        const base::call_watch& watch) {
+  if (table.columns.size() < 2) return std::nullopt;  // sort_alone() has looked at the only one
   std::vector<packed_column> columns;
   std::vector<bool> is_key(table.columns.size(), false);
   for (const numbered_key& key : by) {
@@ -146,7 +147,7 @@ class packed_rows {
       const auto codec = packed.codec.of<K>();
       const auto mask = static_cast<K>(base::low_mask(packed.num_bits));
       const auto least = static_cast<K>(packed.least);
-      // Of a column without bits the shift may be that of a whole word.
+      // The shift of a column without bits may be as wide as a word.
       const unsigned shift = packed.num_bits == 0 ? 0 : packed.shift;
       base::for_blocks(num_rows_, watch, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t row = begin; row < end; ++row) {

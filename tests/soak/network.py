@@ -91,8 +91,8 @@ def remove(name):
 
 
 def remove_hosts_of_ended_processes():
-    """A process that SIGKILL ended has left its hosts behind. Their names have its number. Where another process has
-    that number by now they stay until that one has ended."""
+    """Removes what processes that SIGKILL ended have left behind. Names of hosts have their process's number; where
+    another process has that number by now, they stay until that one has ended."""
     listed = subprocess.run(["ip", "netns", "list"], check=False, capture_output=True, text=True).stdout
     for line in listed.splitlines():
         ours = re.match(r"spansort-(\d+)-(switch|\d+)(?= |$)", line)

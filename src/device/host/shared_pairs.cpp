@@ -232,6 +232,7 @@ std::uint64_t pages(std::uint64_t size_bytes) { return base::round_up(size_bytes
 }  // namespace
 
 std::uint64_t shared_pairs_bytes(std::uint64_t data_bytes, unsigned num_threads) {
+  // Each of up to three arrays has spare pairs, less than a page of them, and ends on a page.
   return data_bytes + data_bytes / 4 + 6 * page_bytes +
          std::min(num_threads, most_shared_pairs_threads) * worker_scratch::size_bytes;
 }
