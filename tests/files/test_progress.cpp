@@ -118,12 +118,13 @@ TEST_F(file_progress_test, Statistics) {
   expect_told({"read"}, [&](const progress_callback& show) {
     EXPECT_EQ(summarize_file(path_, {}, {.type = key_type::u64, .on_progress = show}).maximum, num_keys - 1);
   });
-  const file_statistics_options little_memory{
-      .type = key_type::u64, .memory_limit_bytes = little(), .threads = 1, .on_progress = {}};
+  // Each call has a ceiling of its own: the memory of the process grows from call to call under a sanitizer, which
+  // holds back what was freed.
   expect_told({"read"}, [&](const progress_callback& show) {
-    file_statistics_options streamed = little_memory;
-    streamed.on_progress = show;
-    EXPECT_EQ(summarize_file(path_, {}, streamed).maximum, num_keys - 1);
+    EXPECT_EQ(summarize_file(path_, {},
+                             {.type = key_type::u64, .memory_limit_bytes = little(), .threads = 1, .on_progress = show})
+                  .maximum,
+              num_keys - 1);
   });
 }
 
