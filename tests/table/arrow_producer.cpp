@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrow_producer.hpp"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "keys/dispatch.hpp"
 #include "keys/number.hpp"
@@ -229,6 +234,44 @@ cell cell_at(const column_span& column, std::uint64_t row) {
     case column_kind::dictionary: break;
   }
   return cell_at(*column.dictionary, static_cast<std::uint64_t>(number_at(column, place).integer));
+}
+
+void expect_rows(const arrow_table& table, const arrow_source& source, const std::vector<std::uint64_t>& rows) {
+  ASSERT_EQ(table.num_rows(), rows.size());
+  ASSERT_EQ(table.num_columns(), source.columns.size());
+  for (std::uint64_t c = 0; c < table.num_columns(); ++c) {
+    const column_span column = table.column(c);
+    ASSERT_EQ(column.kind, source.columns[c]->column.values.kind);
+    for (std::uint64_t i = 0; i < rows.size(); ++i) {
+      ASSERT_TRUE(are_same(cell_at(column, i), source.columns[c]->cells[rows[i]])) << "column " << c << " row " << i;
+    }
+  }
+}
+
+column_case arrow_column_case(random_words& random) {
+  column_case c = random_column_case(random);
+  if (c.type == key_type::bf16) c.type = key_type::f16;  // Arrow has no such numbers
+  return c;
+}
+
+std::vector<std::uint64_t> all_rows(std::uint64_t num_rows) {
+  std::vector<std::uint64_t> rows(num_rows);
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+bool are_same(const cell& a, const cell& b) {
+  if (a.is_null || b.is_null) return a.is_null == b.is_null;
+  const bool same_numbers = std::isnan(a.number) ? std::isnan(b.number) : a.number == b.number;
+  return same_numbers && std::signbit(a.number) == std::signbit(b.number) && a.integer == b.integer &&
+         a.bytes == b.bytes;
+}
+
+arrow_table read(arrow_source& source) {
+  ArrowArrayStream stream = stream_of(source);
+  arrow_table table(&stream);
+  EXPECT_EQ(stream.release, nullptr);
+  return table;
 }
 
 }  // namespace spansort::test

@@ -28,5 +28,17 @@ struct arrow_source {
 
 /// The value of a row as tests see it.
 [[nodiscard]] cell cell_at(const column_span& column, std::uint64_t row);
+/// Returns whether two cells hold one value; every NaN is one value here.
+[[nodiscard]] bool are_same(const cell& a, const cell& b);
+
+/// Reads the table that the source hands out, and expects that the stream is released.
+[[nodiscard]] arrow_table read(arrow_source& source);
+
+/// Expects that the table has the rows of the source that `rows` names, in that order.
+void expect_rows(const arrow_table& table, const arrow_source& source, const std::vector<std::uint64_t>& rows);
+[[nodiscard]] std::vector<std::uint64_t> all_rows(std::uint64_t num_rows);
+
+/// A random column of a type that Arrow has.
+[[nodiscard]] column_case arrow_column_case(random_words& random);
 
 }  // namespace spansort::test

@@ -17,19 +17,6 @@ namespace {
 
 constexpr std::uint64_t little_memory = std::uint64_t{64} << 10;
 
-bool are_same(const cell& a, const cell& b) {
-  if (a.is_null || b.is_null) return a.is_null == b.is_null;
-  const bool same_numbers = std::isnan(a.number) ? std::isnan(b.number) : a.number == b.number;
-  return same_numbers && std::signbit(a.number) == std::signbit(b.number) && a.integer == b.integer &&
-         a.bytes == b.bytes;
-}
-
-column_case arrow_column_case(random_words& random) {
-  column_case c = random_column_case(random);
-  if (c.type == key_type::bf16) c.type = key_type::f16;  // Arrow has no such numbers
-  return c;
-}
-
 std::unique_ptr<table_column> arrow_column(std::uint64_t num_rows, random_words& random) {
   for (;;) {
     auto column = make_column(arrow_column_case(random), num_rows, random);
