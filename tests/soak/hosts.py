@@ -20,10 +20,10 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 import commands
+import folders
 import network
 
 NUM_RANKS = [2, 1, 1]  # of each host
@@ -192,18 +192,15 @@ def main():
     parser.add_argument("--megabytes", type=int, default=2, help="of the input")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="spansort-hosts-"))
     network.end_by_exception()
-    try:
+    with folders.run_folder("hosts") as folder:
         try:
             hosts = network.Hosts(len(NUM_RANKS), arguments.megabits, arguments.latency_ms)
         except (OSError, subprocess.CalledProcessError) as failure:
             print(f"no hosts can be made here: {failure}")
             return 2
         with contextlib.closing(hosts):
-            return run_jobs(arguments, folder, hosts)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+            return run_jobs(arguments, pathlib.Path(folder), hosts)
 
 
 if __name__ == "__main__":

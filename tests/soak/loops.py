@@ -15,14 +15,13 @@ import ctypes
 import os
 import random
 import resource
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import commands
+import folders
 
 LONGEST_S = 300
 DISKS = ("tmpfs", "ext4")
@@ -298,12 +297,9 @@ def main():
     parser.add_argument("--with-mpi", action="store_true", help="full disks for sorts over MPI, too")
     parser.add_argument("--folder", help="where the files lie; default: a temporary one")
     arguments = parser.parse_args()
-    folder = tempfile.mkdtemp(prefix="spansort-loops-", dir=arguments.folder)
-    try:
+    with folders.run_folder("loops", arguments.folder) as folder:
         world = commands.World(folder, arguments.megabytes << 20, arguments.ceiling)
         return {"kills": kills, "disks": disks, "ceilings": ceilings}[arguments.loop](world, arguments)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

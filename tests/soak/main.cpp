@@ -3,12 +3,10 @@
 // told to, and holds each against an oracle.
 #include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <limits>
@@ -18,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "soak/run_folder.hpp"
 #include "soak/supervisor.hpp"
 #include "soak/worker.hpp"
 #include "spansort/devices.hpp"
@@ -130,27 +129,6 @@ arguments read_arguments(int argc, char** argv) {
   return all;
 }
 
-/// A folder below the one that is wanted, gone with the scope.
-class folder_scope {
- public:
-  explicit folder_scope(const std::string& wanted) {
-    const std::string in = wanted.empty() ? std::filesystem::temp_directory_path().string() : wanted;
-    path_ = in + "/spansort-soak-XXXXXX";
-    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no folder can be made in " + in);
-  }
-  ~folder_scope() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  folder_scope(const folder_scope&) = delete;
-  folder_scope& operator=(const folder_scope&) = delete;
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 int run_one_case(const arguments& all) {
   settings setup = all.setup;
   setup.tells = true;
@@ -183,7 +161,7 @@ int run(int argc, char** argv) {
   }
   arguments all = read_arguments(argc, argv);
   ::signal(SIGXFSZ, SIG_IGN);
-  const folder_scope folder(all.setup.folder);
+  const run_folder folder(all.setup.folder);
   all.setup.folder = folder.path();
   if (all.is_worker || all.is_one_case) find_devices(all.setup, all.plan.program);
   if (all.is_one_case) return run_one_case(all);

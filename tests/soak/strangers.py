@@ -20,10 +20,10 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 import commands
+import folders
 import network
 
 LONGEST_S = 120
@@ -200,8 +200,7 @@ def run_job(world, folder, hosts, each, late_ms):
     return wrong, counts
 
 
-def strangers(arguments):
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="spansort-strangers-"))
+def strangers(arguments, folder):
     hosts = make_hosts()
     sums = {False: {"jobs": 0, "calls": 0, "bytes": 0, "replays": 0, "grown": 0, "open_ms": 0}}
     sums[True] = dict(sums[False])
@@ -229,7 +228,6 @@ def strangers(arguments):
     finally:
         if hosts is not None:
             hosts.close()
-        shutil.rmtree(folder, ignore_errors=True)
     for is_on_network, sum_ in sums.items():
         if sum_["jobs"]:
             print(f"  {'over a virtual interface' if is_on_network else 'on the loopback'}: {sum_['jobs']} jobs, "
@@ -248,7 +246,9 @@ def main():
     parser.add_argument("--late-ms", type=int, default=500, help="by how much a rank is later than the one before it")
     parser.add_argument("--megabytes", type=int, default=1, help="of the input")
     network.end_by_exception()
-    return strangers(parser.parse_args())
+    arguments = parser.parse_args()
+    with folders.run_folder("strangers") as folder:
+        return strangers(arguments, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -95,9 +96,11 @@ class HostsOfAProcessThatWasKilled(unittest.TestCase):
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Hosts(unittest.TestCase):
     def test_jobs(self):
+        left = tempfile.mkdtemp(prefix="spansort-hosts-0-")  # as a killed loop leaves it
         status, said = hosts("--count", 2)
         self.assertEqual(status, 0, said)
         self.assertRegex(said, r"\n2 jobs, 1 of them cut, 0 failed\n")
+        self.assertFalse(os.path.exists(left))
 
     def test_host_that_stays_is_seen(self):
         status, said = hosts("--count", 1, "--cut-every", 1, SPANSORT_HOSTS_STAY="1")

@@ -41,7 +41,9 @@ class Loops(unittest.TestCase):
         self.assert_none_failed(*loops("kills", "--count", 11, "--megabytes", 8, "--ceiling", "36M"))
 
     def test_disks(self):
+        left = tempfile.mkdtemp(prefix="spansort-loops-0-")  # as a killed loop leaves it
         self.assert_none_failed(*loops("disks", "--kind", "stream", "--sizes", 4, "--megabytes", 1, "--ceiling", "36M"))
+        self.assertFalse(os.path.exists(left))
 
     def test_ceilings(self):
         status, said = loops("ceilings", "--kind", "external", "--sizes", 1, "--megabytes", 60)

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soak for a few seconds; and every kind of fault that it is there for, planted into it: found, and found again by
 the line that it prints."""
+import contextlib
+import fcntl
 import os
+import pathlib
 import re
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 import unittest
 
 SOAK = os.environ["SPANSORT_SOAK"]
@@ -71,6 +77,63 @@ class Planted(unittest.TestCase):
         self.assertEqual((status, num_failed(said)), (1, 1), said)
         # A case may compute before it hangs, and is then found at the second look, after 2 seconds more.
         self.assertRegex(said, r"case 3 has run for \d+ seconds")
+
+
+class FoldersOfRunsThatWereKilled(unittest.TestCase):
+    def setUp(self):
+        inside = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # a killed worker may yet write
+        self.addCleanup(inside.cleanup)
+        self.inside = pathlib.Path(inside.name)
+
+    def start(self):
+        """A run of two workers, which ends with the test, and its folder, with one of each worker in it."""
+        before = set(self.inside.iterdir())
+        run = subprocess.Popen([SOAK, "--seconds", "1000", "--keys", "2000", "--workers", "2", "--command", "none",
+                                "--folder", self.inside], stdout=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(run.wait)
+        self.addCleanup(self.signal_all, run, signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            for folder in set(self.inside.iterdir()) - before:
+                if len(list(folder.iterdir())) == 2:
+                    return run, folder
+            time.sleep(0.01)
+        raise AssertionError("no folder of a run")
+
+    @staticmethod
+    def signal_all(run, number):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, number)
+
+    def run_once(self):
+        status, said = soak("--cases", "1", "--keys", "2000", "--command", "none", "--folder", str(self.inside))
+        self.assertEqual(status, 0, said)
+
+    def test_go_with_the_next_and_others_stay(self):
+        killed, left = self.start()
+        _, held = self.start()
+        self.signal_all(killed, signal.SIGSTOP)
+        killed.kill()
+        killed.wait()
+        self.run_once()
+        self.assertTrue(left.is_dir(), "its workers are there")
+        self.signal_all(killed, signal.SIGKILL)
+        folder = os.open(left, os.O_RDONLY)
+        fcntl.flock(folder, fcntl.LOCK_EX)  # until the workers have ended
+        os.close(folder)
+        self.assertTrue(left.is_dir())
+        self.run_once()
+        self.assertEqual(list(self.inside.iterdir()), [held])
+
+    def test_folders_that_are_no_run_stay(self):
+        link = self.inside / "spansort-soak-1-abcdef"
+        target = self.inside / "target"
+        target.mkdir()
+        link.symlink_to(target)
+        unlike = self.inside / "spansort-soak-abcdef"  # without the number of a process
+        unlike.mkdir()
+        self.run_once()
+        self.assertEqual(set(self.inside.iterdir()), {link, target, unlike})
 
 
 class Flags(unittest.TestCase):

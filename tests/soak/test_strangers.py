@@ -5,6 +5,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 LOOP = pathlib.Path(__file__).with_name("strangers.py")
@@ -18,11 +19,13 @@ def strangers(*arguments, **environment):
 
 class Strangers(unittest.TestCase):
     def test_jobs(self):
+        left = tempfile.mkdtemp(prefix="spansort-strangers-0-")  # as a killed loop leaves it
         status, said = strangers("--count", 2, "--late-ms", 200)
         self.assertEqual(status, 0, said)
         self.assertRegex(said, r"\n2 jobs, 0 failed\n")
         # Some have been heard, and not only turned away.
         self.assertGreater(int(re.search(r"(\d+) of them with a rank's own greeting", said).group(1)), 0, said)
+        self.assertFalse(os.path.exists(left))
 
     def test_growth_is_seen(self):
         status, said = strangers("--count", 1, "--late-ms", 50, SPANSORT_MEETING_GROWS="3000000")
