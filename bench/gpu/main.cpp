@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <regex>
 #include <spansort/errors.hpp>
 
 #include "bench/gpu/case_runner.hpp"
@@ -41,6 +42,8 @@ case_list make_cases(const settings& s) {
   const auto arrays = std::make_shared<host_arrays>(array_bytes);
   case_list cases;
   for (const std::string& suite : s.suites) add_suite(suite, s, arrays, cases);
+  const std::regex wanted(s.cases);
+  std::erase_if(cases, [&](const auto& c) { return !std::regex_search(c.name, wanted); });
   return cases;
 }
 
@@ -73,6 +76,7 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember({"sizes", "local", "host", "resident", "distributions", "breakdown", "small", "larger",
                              "random", "segments"}));
+  app.add_option("--cases", s.cases, "only those whose names have a match of this regular expression");
   app.add_option("--devices", s.devices, "ordinals of GPUs, 0,1,2,3; one may repeat; default: all")->delimiter(',');
   app.add_option("--max-gpus", s.max_gpus, "use no more GPUs of the list")->check(CLI::PositiveNumber);
   app.add_option("--keys", s.num_keys, "u32 keys of the large cases, 2e9; fewer where memory ends")
@@ -93,6 +97,9 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     return bench::run(s, bench::command_of(argc, argv));
+  } catch (const std::regex_error& e) {
+    fmt::print(stderr, "spansort_bench_gpu: --cases {}: {}\n", s.cases, e.what());
+    return 2;
   } catch (const spansort::error& e) {
     fmt::print(stderr, "spansort_bench_gpu: {}\n", e.what());
     return e.exit_status();

@@ -10,6 +10,7 @@ namespace bench {
 
 struct settings {
   std::vector<std::string> suites{"sizes", "local", "host", "resident", "distributions", "breakdown", "small"};
+  std::string cases;         ///< a regular expression: only cases whose names have a match of it
   std::vector<int> devices;  ///< ordinals of GPUs, one may repeat; none: all GPUs of the machine
   unsigned max_gpus = 64;
   double num_keys = 2e9;  ///< u32 keys of the large cases; the others move as many bytes

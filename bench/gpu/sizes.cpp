@@ -24,8 +24,8 @@ struct sizes_of_type {
   unsigned most_log2 = 28;
 };
 constexpr sizes_of_type all_sizes[] = {
-    {"u32", 30},  {"u64", 29},  {"f32"}, {"f64"}, {"u32(u32)"},     {"u32(u64)"},
-    {"u64(u32)"}, {"u64(u64)"}, {"u8"},  {"u16"}, {"argsort(f32)"}, {"argsort(u64)"},
+    {"u32", 30},  {"u64", 29},  {"f32"}, {"f64"}, {"u32(u32)"},     {"u32(u64)"},     {"u64(u32)"},
+    {"u64(u64)"}, {"f64(u64)"}, {"u8"},  {"u16"}, {"argsort(f32)"}, {"argsort(u64)"},
 };
 
 outcome measure_device(const settings& s, const char* type, unsigned log2_size) {

@@ -64,7 +64,7 @@ class resident_sorter {
   /// Sorts all keys together: afterwards shard 0 holds the smallest, in order, and so on; what lies behind num_keys in
   /// a shard is undefined. RMG sort (BTW 2023, section 3) without its copies; one device: its local sort. Blocks until
   /// the result is there. Workspace: as many records as each shard may hold before or after, and 34 MiB a GPU; on one
-  /// GPU without report, progress and limits on memory what enqueue.hpp states, and for keys of 8 bytes from 512 MiB on
+  /// GPU without report, progress and limits on memory what enqueue.hpp states, and for keys of 8 bytes from 64 MiB on
   /// 1.5 bytes a record besides where there is room.
   /// Throws invalid_argument, out_of_memory and device_error before anything is touched; device_error and cancelled
   /// also later, and then the shards' contents are lost.
@@ -78,7 +78,7 @@ class resident_sorter {
   /// Blocks.
   /// Workspace: for n keys of k bytes with indices of v bytes n * (2 * k + v) on their devices, and 34 MiB a GPU; on
   /// one GPU without report, progress and limits on memory what enqueue.hpp states. For keys of 8 bytes on one GPU,
-  /// from 512 MiB on with their indices, 1.5 bytes a record besides where there is room and no limit on memory. Such
+  /// from 64 MiB on with their indices, 1.5 bytes a record besides where there is room and no limit on memory. Such
   /// limits count the copy of the keys.
   /// Throws invalid_argument, out_of_memory, device_error and cancelled; the contents of the indices are then
   /// unspecified.

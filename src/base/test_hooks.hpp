@@ -43,7 +43,8 @@ struct test_hooks {
   std::uint64_t fail_allocation_at = 0;    ///< 1: a sorter's first workspace allocation fails, 2: the second ...
   /// 1: the first call of a sort to its GPUs' runtime fails without being made, 2: the second ...
   std::uint64_t fail_device_call_at = 0;
-  int fail_device_call_with = 0;  ///< that failure's number at the runtime; 0: its unknown error
+  int fail_device_call_with = 0;    ///< that failure's number at the runtime; 0: its unknown error
+  bool blocks_cannot_meet = false;  ///< GPUs act as those do that launch no kernels whose blocks all run at once
   gpu_buckets buckets = {};
   gpu_small_sort small_sort = {};
   key_packing packing = {};

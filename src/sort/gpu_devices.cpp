@@ -125,11 +125,12 @@ gpu_call::gpu_call(const base::test_hooks& hooks) { begin(hooks); }
 void gpu_call::begin([[maybe_unused]] const base::test_hooks& hooks) {
 #ifdef SPANSORT_HAS_CUDA
   device::cuda::require_sound_runtime();
-  if (hooks.fail_device_call_at == 0 && !hooks.corrupt_peer_probes) return;
+  if (hooks.fail_device_call_at == 0 && !hooks.corrupt_peer_probes && !hooks.blocks_cannot_meet) return;
   const int status = hooks.fail_device_call_with == 0 ? cudaErrorUnknown : hooks.fail_device_call_with;
   const device::cuda::injected_faults::settings wanted{.fail_call_at = hooks.fail_device_call_at,
                                                        .fail_with = static_cast<cudaError_t>(status),
-                                                       .corrupt_peer_probes = hooks.corrupt_peer_probes};
+                                                       .corrupt_peer_probes = hooks.corrupt_peer_probes,
+                                                       .blocks_cannot_meet = hooks.blocks_cannot_meet};
   faults_ = std::make_unique<fault_holder>(std::make_shared<device::cuda::injected_faults>(wanted));
 #endif
 }

@@ -22,18 +22,30 @@ constexpr unsigned num_lsd_passes = 8;
 TEST(even_keys_test, AreWhatChanceMakes) {
   using device::cuda::are_even;
   constexpr std::uint64_t n = std::uint64_t{1} << 28;
-  constexpr std::uint64_t samples = device::cuda::even_keys_samples;
-  EXPECT_TRUE(are_even(n, samples, 131'072, 2'080));
-  EXPECT_TRUE(are_even(n, samples, 131'072 + 4 * 362, 2'080 + 4 * 46));
-  EXPECT_FALSE(are_even(n, samples, 170'000, 2'080));            // buckets are uneven
-  EXPECT_FALSE(are_even(n, samples, 131'072, 2'048 + 16 * 32));  // 16 keys a bin
-  EXPECT_FALSE(are_even(n, samples, samples * (samples - 1) / 2, samples * (samples - 1) / 2));
-  EXPECT_TRUE(are_even(64, 64, 0, 40));
+  constexpr std::uint64_t samples = device::cuda::even_keys_sizes_of(n).samples;
+  EXPECT_TRUE(are_even(n, 131'072, 2'080));
+  EXPECT_TRUE(are_even(n, 131'072 + 4 * 362, 2'080 + 4 * 46));
+  EXPECT_FALSE(are_even(n, 170'000, 2'080));            // buckets are uneven
+  EXPECT_FALSE(are_even(n, 131'072, 2'048 + 16 * 32));  // 16 keys a bin
+  EXPECT_FALSE(are_even(n, samples * (samples - 1) / 2, samples * (samples - 1) / 2));
+  EXPECT_TRUE(are_even(64, 0, 40));
+  constexpr std::uint64_t few = std::uint64_t{1} << 22;
+  EXPECT_TRUE(are_even(few, 8'192 + 4 * 90, 640 + 4 * 25));
+  EXPECT_FALSE(are_even(few, 11'000, 640));
+  EXPECT_FALSE(are_even(few, 8'192, 512 + 16 * 128));  // 16 keys a bin
 }
 
-class gpu_bucket_sort_test : public gpu_sort_test, public testing::WithParamInterface<gpu_buckets> {
+/// All levels of so few keys are one launch, but where blocks cannot meet.
+struct bucket_case {
+  gpu_buckets buckets = {};
+  bool blocks_cannot_meet = false;
+};
+
+class gpu_bucket_sort_test : public gpu_sort_test, public testing::WithParamInterface<bucket_case> {
  protected:
-  sorter sorter_of() { return reporting_sorter({.buckets = GetParam()}); }
+  sorter sorter_of() {
+    return reporting_sorter({.blocks_cannot_meet = GetParam().blocks_cannot_meet, .buckets = GetParam().buckets});
+  }
 };
 
 TEST_P(gpu_bucket_sort_test, SortsAllTypesAndWidths) {
@@ -65,7 +77,7 @@ TEST_P(gpu_bucket_sort_test, SortsSizesAroundItsLimits) {
 TEST_P(gpu_bucket_sort_test, GoesTheWayThatIsAskedFor) {
   constexpr std::uint64_t n = 300'000;
   sorter s = sorter_of();
-  const bool by_look = GetParam() == gpu_buckets::where_even;
+  const bool by_look = GetParam().buckets == gpu_buckets::where_even;
   const auto expect_passes = [&](const char* shape, bool by_buckets) {
     ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u64, n, shape, {kind::keys, 0}, false));
     if (by_buckets) {
@@ -74,21 +86,23 @@ TEST_P(gpu_bucket_sort_test, GoesTheWayThatIsAskedFor) {
       EXPECT_EQ(report.num_passes, num_lsd_passes) << shape;
     }
   };
-  expect_passes("uniform", by_look || GetParam() == gpu_buckets::always);
+  expect_passes("uniform", by_look || GetParam().buckets == gpu_buckets::always);
   for (const char* const shape : {"zipf:1", "entropy:2", "entropy:4", "entropy:8"}) {
-    expect_passes(shape, GetParam() == gpu_buckets::always);
+    expect_passes(shape, GetParam().buckets == gpu_buckets::always);
   }
   ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u64, n, "sorted", {kind::keys, 0}, false));
   EXPECT_EQ(report.num_passes, 0U);
 }
 
-std::string name_of(const testing::TestParamInfo<gpu_buckets>& info) {
+std::string name_of(const testing::TestParamInfo<bucket_case>& info) {
   constexpr const char* names[] = {"by_size", "where_even", "always", "never"};
-  return names[static_cast<std::size_t>(info.param)];
+  return std::string(names[static_cast<std::size_t>(info.param.buckets)]) +
+         (info.param.blocks_cannot_meet ? "_level_by_level" : "");
 }
 INSTANTIATE_TEST_SUITE_P(All, gpu_bucket_sort_test,
-                         testing::Values(gpu_buckets::by_size, gpu_buckets::where_even, gpu_buckets::always,
-                                         gpu_buckets::never),
+                         testing::Values(bucket_case{gpu_buckets::by_size}, bucket_case{gpu_buckets::where_even},
+                                         bucket_case{gpu_buckets::always}, bucket_case{gpu_buckets::never},
+                                         bucket_case{gpu_buckets::always, true}),
                          name_of);
 
 class gpu_bucket_choice_test : public gpu_test {};

@@ -214,7 +214,13 @@ TEST_F(enqueue_segments_test, EveryTypeAndLength) {
   }
 }
 
-TEST_F(enqueue_segments_test, LongSegments) {
+/// Partitions of so few keys are one launch, but where blocks cannot meet.
+class enqueue_long_segments_test : public enqueue_segments_test, public testing::WithParamInterface<bool> {
+ protected:
+  base::test_hooks_scope hooks_{{.blocks_cannot_meet = GetParam()}};
+};
+
+TEST_P(enqueue_long_segments_test, EveryOrderOfKeys) {
   const segment_layout layout(all_lengths(is_small_scale() ? 100'000 : 1U << 20), 0, 0);
   for (const key_type type : {key_type::u8, key_type::u32, key_type::f32, key_type::u64}) {
     for (const distribution_kind kind :
@@ -229,7 +235,7 @@ TEST_F(enqueue_segments_test, LongSegments) {
   }
 }
 
-TEST_F(enqueue_segments_test, LengthsOfZipf) {
+TEST_P(enqueue_long_segments_test, LengthsOfZipf) {
   const segment_layout layout(zipf_lengths(is_small_scale() ? 100'000 : 1'000'000, 5'000), 3, 0);
   expect_sorted(key_type::u32, layout, {distribution_kind::uniform}, false, 0);
   expect_sorted(key_type::f32, layout, {distribution_kind::special_floats}, true, 8);
@@ -248,7 +254,7 @@ TEST_F(enqueue_segments_test, OneSegmentAndEmptyOnes) {
   expect_sorted(key_type::u32, {{}, 0, 100}, {distribution_kind::uniform}, false, 0);
 }
 
-TEST_F(enqueue_segments_test, Rows) {
+TEST_P(enqueue_long_segments_test, Rows) {
   for (const std::uint64_t length : {1U, 5U, 32U, 33U, 500U, 513U, 5'000U, 9'000U, 70'000U}) {
     const segment_layout layout(lengths_of_segments(200'000 / length, length), 0, 0);
     expect_sorted(key_type::i32, layout, {distribution_kind::uniform}, true, 0, length);
@@ -257,6 +263,11 @@ TEST_F(enqueue_segments_test, Rows) {
     if (HasFatalFailure()) return;
   }
 }
+
+std::string name_of(const testing::TestParamInfo<bool>& blocks_cannot_meet) {
+  return blocks_cannot_meet.param ? "level_by_level" : "all_levels_at_once";
+}
+INSTANTIATE_TEST_SUITE_P(All, enqueue_long_segments_test, testing::Bool(), name_of);
 
 TEST_F(enqueue_segments_test, EveryTypeOfOffsets) {
   segment_layout layout(all_lengths(9'000), 5, 1);

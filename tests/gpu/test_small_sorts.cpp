@@ -90,6 +90,18 @@ TEST_P(gpu_small_sort_test, NoticesTheShapeOfItsInput) {
   }
 }
 
+class gpu_without_meetings_test : public gpu_sort_test {};
+
+TEST_F(gpu_without_meetings_test, SortsByPasses) {
+  sorter s = reporting_sorter({.blocks_cannot_meet = true, .small_sort = gpu_small_sort::grid});
+  for (const char* const shape : {"uniform", "entropy:4"}) {
+    ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u32, 100'003, shape, {kind::keys, 0}, false));
+    EXPECT_EQ(report.num_passes, 4U);
+    ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::f64, 100'003, shape, {kind::pairs, 8}, true));
+    EXPECT_EQ(report.num_passes, 8U);
+  }
+}
+
 std::string name_of(const testing::TestParamInfo<gpu_small_sort>& info) {
   constexpr const char* names[] = {"by_size", "block", "grid", "count", "none"};
   return names[static_cast<std::size_t>(info.param)];

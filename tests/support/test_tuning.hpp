@@ -29,6 +29,7 @@ struct test_tuning {
   std::uint64_t fail_allocation_at = 0;
   std::uint64_t fail_device_call_at = 0;
   int fail_device_call_with = 0;
+  bool blocks_cannot_meet = false;
   base::gpu_buckets buckets = {};
   base::gpu_small_sort small_sort = {};
   base::key_packing packing = {};
@@ -50,6 +51,7 @@ struct test_tuning {
             .fail_allocation_at = fail_allocation_at,
             .fail_device_call_at = fail_device_call_at,
             .fail_device_call_with = fail_device_call_with,
+            .blocks_cannot_meet = blocks_cannot_meet,
             .buckets = buckets,
             .small_sort = small_sort,
             .packing = packing};

@@ -18,11 +18,13 @@ class injected_faults : public std::enable_shared_from_this<injected_faults> {
     std::uint64_t fail_call_at = 0;  ///< 1: the first call fails without being made, 2: the second ...; 0: none does
     cudaError_t fail_with = cudaErrorUnknown;
     bool corrupt_peer_probes = false;  ///< probes of links find a flipped bit, those of a GPU's own memory too
+    bool blocks_cannot_meet = false;   ///< no kernel is launched cooperatively
   };
   explicit injected_faults(const settings& wanted) noexcept
       : calls_to_fault_(wanted.fail_call_at),
         fail_with_(wanted.fail_with),
-        corrupts_peer_probes_(wanted.corrupt_peer_probes) {}
+        corrupts_peer_probes_(wanted.corrupt_peer_probes),
+        blocks_cannot_meet_(wanted.blocks_cannot_meet) {}
 
   /// Counts a call, of any thread, and returns the fault that takes its place.
   [[nodiscard]] cudaError_t count_call() noexcept;
@@ -31,11 +33,13 @@ class injected_faults : public std::enable_shared_from_this<injected_faults> {
     return calls_to_fault_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool corrupts_peer_probes() const noexcept { return corrupts_peer_probes_; }
+  [[nodiscard]] bool blocks_cannot_meet() const noexcept { return blocks_cannot_meet_; }
 
  private:
   std::atomic<std::uint64_t> calls_to_fault_;
   cudaError_t fail_with_;
   bool corrupts_peer_probes_;
+  bool blocks_cannot_meet_;
 };
 
 /// Returns the faults that are in force on the calling thread; null, as outside of tests, when there are none.

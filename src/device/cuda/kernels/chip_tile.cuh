@@ -52,23 +52,6 @@ template <class K>
   }
 }
 
-[[nodiscard]] __device__ __forceinline__ unsigned warp_min(unsigned x) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_min_sync(0xffffffffU, x);
-#else
-  for (unsigned distance = 16; distance != 0; distance /= 2) x = min(x, __shfl_xor_sync(0xffffffffU, x, distance));
-  return x;
-#endif
-}
-[[nodiscard]] __device__ __forceinline__ unsigned warp_max(unsigned x) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_max_sync(0xffffffffU, x);
-#else
-  for (unsigned distance = 16; distance != 0; distance /= 2) x = max(x, __shfl_xor_sync(0xffffffffU, x, distance));
-  return x;
-#endif
-}
-
 [[nodiscard]] __device__ __forceinline__ unsigned lowest_bit(std::uint64_t bits) {
   return static_cast<unsigned>(__ffsll(static_cast<long long>(bits)) - 1);
 }

@@ -93,6 +93,25 @@ decltype(auto) with_order(const keys::codec_of<K>& codec, F&& f) {
   return f(folded_order<K>(codec));
 }
 
+/// Returns the least number that a lane of a full warp has.
+[[nodiscard]] __device__ __forceinline__ unsigned warp_min(unsigned x) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_min_sync(0xffffffffU, x);
+#else
+  for (unsigned distance = 16; distance != 0; distance /= 2) x = min(x, __shfl_xor_sync(0xffffffffU, x, distance));
+  return x;
+#endif
+}
+/// Returns the greatest number that a lane of a full warp has.
+[[nodiscard]] __device__ __forceinline__ unsigned warp_max(unsigned x) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(0xffffffffU, x);
+#else
+  for (unsigned distance = 16; distance != 0; distance /= 2) x = max(x, __shfl_xor_sync(0xffffffffU, x, distance));
+  return x;
+#endif
+}
+
 /// Returns the sum over the 32 lanes of a full warp.
 __device__ __forceinline__ unsigned warp_sum(unsigned x) {
 #if __CUDA_ARCH__ >= 800

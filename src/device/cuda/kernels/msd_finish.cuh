@@ -21,8 +21,13 @@ class msd_finish_block {
   using shared_memory = typename sizes::shared_memory;
   static constexpr unsigned items = sizes::items;
   static constexpr unsigned bins = sizes::bins;
+  /// Keys are compared with so many neighbours on each side; threads that read from odd distances of each other find
+  /// their keys in different banks.
+  static constexpr unsigned most_distance = 6;
+  static_assert(2 * most_distance < 16, "a move has 4 bits");
+  static constexpr bool has_neighbours = Order::holds_encoded && items % 2 == 1;
 
-  __device__ __forceinline__ msd_finish_block(const Order& order, const msd_level_arguments<K, V>& arguments,
+  __device__ __forceinline__ msd_finish_block(const Order& order, const msd_arguments<K, V>& arguments,
                                               const msd_job& job, shared_memory& shared)
       : order_(order),
         shared_(shared),
@@ -39,8 +44,12 @@ class msd_finish_block {
       count_in_bins(differing);
       if (find_bin_begins()) {
         fill_bins();
-        order_within_bins();
-        store();
+        if (order_by_neighbours()) {
+          store_in_order();
+        } else {
+          order_within_bins();
+          store();
+        }
       } else {
         finish_by_rounds<K, V, Order, Threads>(order_, from_, to_, count_, differing, shared_);
       }
@@ -73,7 +82,7 @@ class msd_finish_block {
     for (unsigned i = 0; i < items; ++i) {
       if (has(i)) mine |= static_cast<K>(order_.encode(keys_[i]) ^ first);
     }
-    if (threadIdx.x == 0) shared_.differing[0] = shared_.differing[1] = shared_.comparisons = 0;
+    if (threadIdx.x == 0) shared_.differing[0] = shared_.differing[1] = shared_.comparisons = shared_.largest_bin = 0;
     shared_.bins_of_thread[threadIdx.x] = {0, 0, 0, 0};
     __syncthreads();
     const std::uint32_t low = warp_or(static_cast<std::uint32_t>(mine));
@@ -134,15 +143,21 @@ class msd_finish_block {
     const std::uint32_t words[4] = {counts.x, counts.y, counts.z, counts.w};
     unsigned sum = 0;
     unsigned comparisons = 0;
+    unsigned largest = 0;
 #pragma unroll
     for (unsigned w = 0; w < 4; ++w) {
       const unsigned low = words[w] & 0xffffU;
       const unsigned high = words[w] >> 16;
       sum += low + high;
       comparisons += low * low + high * high;
+      largest = max(largest, max(low, high));
     }
     comparisons = warp_sum(comparisons);
-    if (threadIdx.x % 32 == 0) atomicAdd(&shared_.comparisons, comparisons);
+    largest = warp_max(largest);
+    if (threadIdx.x % 32 == 0) {
+      atomicAdd(&shared_.comparisons, comparisons);
+      atomicMax(&shared_.largest_bin, largest);
+    }
     unsigned before = sum_over_block<Threads>(sum, shared_.warp_sums).before;
     std::uint32_t begins[4];
 #pragma unroll
@@ -165,6 +180,103 @@ class msd_finish_block {
       if constexpr (sizes::keeps_places) shared_.places[slot] = static_cast<std::uint16_t>(sizes::place_of(i));
     }
     __syncthreads();
+  }
+
+  /// Brings keys in order where all bins are small, and their places with them. Returns, to all threads alike, whether
+  /// that was all. It was not where keys tie and places are kept, by which ties are ordered.
+  [[nodiscard]] __device__ __forceinline__ bool order_by_neighbours() {
+    if constexpr (!has_neighbours) {
+      return false;
+    } else {
+      if (shared_.largest_bin > most_distance + 1) return false;
+      compare_neighbours();
+      move_to_positions();
+      if constexpr (sizes::keeps_places) return !has_ties();
+      return true;
+    }
+  }
+
+  /// Takes the keys of neighbouring slots, and finds the position of each. Keys of different bins are in order already,
+  /// so a key is moved by those neighbours alone that are on its wrong side, as far as the largest bin reaches. Each
+  /// two keys of a thread are compared once.
+  __device__ __forceinline__ void compare_neighbours() {
+    const unsigned reach = shared_.largest_bin - 1;
+    const unsigned first = threadIdx.x * items;
+    // Before the first key lies the least one and behind the last the greatest, which move nothing.
+    K before[most_distance];  // nearest first
+    K behind[most_distance];
+#pragma unroll
+    for (unsigned d = 0; d < most_distance; ++d) {
+      before[d] = d < reach && first > d && first < count_ ? shared_.keys[first - d - 1] : K{0};
+      behind[d] = d < reach && first + items + d < count_ ? shared_.keys[first + items + d] : static_cast<K>(~K{0});
+    }
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i)
+      keys_[i] = first + i < count_ ? shared_.keys[first + i] : static_cast<K>(~K{0});
+    // How far each key moves, plus most_distance, in 4 bits.
+    std::uint32_t moves[(items + 7) / 8];
+    const auto one_of = [](unsigned i) { return 1U << i % 8 * 4; };
+#pragma unroll
+    for (std::uint32_t& eight : moves) eight = most_distance * 0x11111111U;
+#pragma unroll
+    for (unsigned d = 1; d <= most_distance; ++d) {
+      if (d > reach) break;
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) {
+        if (i < d && keys_[i] < before[d - i - 1]) moves[i / 8] -= one_of(i);
+        const bool is_mine = i + d < items;
+        const K other = is_mine ? keys_[is_mine ? i + d : 0] : behind[is_mine ? 0 : i + d - items];
+        if (!(other < keys_[i])) continue;
+        moves[i / 8] += one_of(i);
+        if (is_mine) moves[(i + d) / 8] -= one_of(i + d);
+      }
+    }
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) {
+      positions_[i] = first + i + (moves[i / 8] >> i % 8 * 4 & 0xfU) - most_distance;
+    }
+  }
+
+  /// Puts the keys of neighbouring slots, and their places, into their positions.
+  __device__ __forceinline__ void move_to_positions() {
+    const unsigned first = threadIdx.x * items;
+    [[maybe_unused]] std::uint16_t places[items];
+    if constexpr (sizes::keeps_places) {
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) places[i] = first + i < count_ ? shared_.places[first + i] : 0;
+    }
+    __syncthreads();  // all have read theirs
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) {
+      if (first + i >= count_) continue;
+      shared_.keys[positions_[i]] = keys_[i];
+      if constexpr (sizes::keeps_places) shared_.places[positions_[i]] = places[i];
+    }
+    __syncthreads();
+  }
+
+  /// Returns, to all threads alike, whether any two keys that are in order tie.
+  [[nodiscard]] __device__ __forceinline__ bool has_ties() const {
+    bool ties = false;
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) {
+      const unsigned slot = sizes::place_of(i);
+      ties = ties || (slot + 1 < count_ && shared_.keys[slot] == shared_.keys[slot + 1]);
+    }
+    return __syncthreads_or(ties) != 0;
+  }
+
+  /// Stores what is in order in shared memory.
+  __device__ __forceinline__ void store_in_order() {
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) {
+      if (has(i)) store_global(to_.keys + sizes::place_of(i), order_.give(shared_.keys[sizes::place_of(i)]));
+    }
+    if constexpr (sizes::has_values) {
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) positions_[i] = sizes::place_of(i);
+      store_values<sizes>(shared_, static_cast<const V*>(from_.values), to_.values, count_, positions_);
+    }
   }
 
   /// Takes each slot's key, and finds its position among those of its bin.
@@ -221,7 +333,7 @@ class msd_finish_block {
 /// shared memory. One read and one write of each record; a job may end where it began.
 template <class K, class V, class Order, unsigned Threads>
 __global__ void __launch_bounds__(Threads, finish_blocks_each(Threads))
-    msd_finish_kernel(Order order, __grid_constant__ const msd_level_arguments<K, V> a, unsigned size) {
+    msd_finish_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, unsigned size) {
   using block = msd_finish_block<K, V, Order, Threads>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   if constexpr (compiles_msd_hybrid) {

@@ -7,6 +7,8 @@
 #include "base/assert.hpp"
 #include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/kernels/blocks_at_once.hpp"
+#include "device/cuda/kernels/msd_all_levels.cuh"
 #include "device/cuda/kernels/msd_finish.cuh"
 #include "device/cuda/kernels/msd_launch.hpp"
 #include "device/cuda/kernels/msd_partition.cuh"
@@ -15,54 +17,77 @@ namespace spansort::device::cuda {
 namespace {
 
 /// Launches a kernel whose blocks stay and share what there is to do.
-template <class Kernel, class... Arguments>
-void launch_staying(const launch_site& site, const char* name, Kernel* kernel, unsigned blocks, unsigned threads,
-                    unsigned shared_bytes, const Arguments&... arguments) {
-  if (shared_bytes > default_shared_bytes) {
-    SPANSORT_CUDA(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
-  }
-  kernel<<<blocks, threads, shared_bytes, site.stream>>>(arguments...);
+template <auto Kernel, class... Arguments>
+void launch_staying(const launch_site& site, const char* name, unsigned blocks, unsigned threads, unsigned shared_bytes,
+                    const Arguments&... arguments) {
+  grant_shared_memory<Kernel>(shared_bytes);
+  Kernel<<<blocks, threads, shared_bytes, site.stream>>>(arguments...);
   check_done(cudaGetLastError(), name);
 }
 
+/// No level has more tiles than this, nor more large buckets.
+struct most_of_level {
+  std::uint64_t buckets = 0;
+  std::uint64_t tiles = 0;
+
+  most_of_level(std::uint64_t num_keys, const msd_limits& limits) noexcept
+      : buckets(num_keys / limits.most_finished() + 1), tiles(num_keys / limits.tile_keys + buckets) {}
+};
+
 template <class K, class V, class Order>
-void launch_level(const launch_site& site, const Order& order, const msd_level_arguments<K, V>& a,
-                  std::uint64_t num_keys) {
+void launch_level(const launch_site& site, const Order& order, const msd_arguments<K, V>& a, const msd_level& level,
+                  const most_of_level& most) {
   constexpr msd_partition_policy policy = msd_partition_policy_of(sizeof(K), value_bytes_of<V>).sizes;
   using block = msd_partition_block<K, V, Order>;
-  // No level has more tiles than this, nor more large buckets.
-  const std::uint64_t most_buckets = num_keys / a.limits.most_finished() + 1;
-  const std::uint64_t most_tiles = num_keys / a.limits.tile_keys + most_buckets;
-  const auto blocks_of = [&](std::uint64_t most, unsigned each) {
-    return static_cast<unsigned>(std::min<std::uint64_t>(most, std::uint64_t{site.num_multiprocessors} * each));
+  const auto blocks_of = [&](std::uint64_t all, unsigned each) {
+    return static_cast<unsigned>(std::min<std::uint64_t>(all, std::uint64_t{site.num_multiprocessors} * each));
   };
   msd_histogram_kernel<K, V, Order>
-      <<<blocks_of(most_tiles, policy.histogram_blocks_each), policy.threads, 0, site.stream>>>(order, a);
+      <<<blocks_of(most.tiles, policy.histogram_blocks_each), policy.threads, 0, site.stream>>>(order, a, level);
   check_done(cudaGetLastError(), "msd_histogram_kernel");
-  msd_plan_kernel<K, V><<<blocks_of(most_buckets, 8), max_partition_buckets, 0, site.stream>>>(a);
+  msd_plan_kernel<K, V><<<blocks_of(most.buckets, 8), max_partition_buckets, 0, site.stream>>>(a, level);
   check_done(cudaGetLastError(), "msd_plan_kernel");
-  launch_staying(site, "msd_partition_kernel", msd_partition_kernel<K, V, Order>,
-                 blocks_of(most_tiles, policy.blocks_each), policy.threads, sizeof(typename block::shared_memory),
-                 order, a);
+  launch_staying<msd_partition_kernel<K, V, Order>>(site, "msd_partition_kernel",
+                                                    blocks_of(most.tiles, policy.blocks_each), policy.threads,
+                                                    sizeof(typename block::shared_memory), order, a, level);
+}
+
+/// Launches all levels at once. Returns false where blocks cannot meet.
+template <class K, class V, class Order>
+[[nodiscard]] bool launch_all_levels(const launch_site& site, const Order& order, const msd_arguments<K, V>& a,
+                                     const most_of_level& most, unsigned num_bits, bool are_ready) {
+  using block = msd_all_levels_block<K, V, Order>;
+  constexpr auto kernel = msd_all_levels_kernel<K, V, Order>;
+  constexpr unsigned shared_bytes = sizeof(typename block::shared_memory);
+  const unsigned at_once = blocks_at_once<kernel>(block::threads, shared_bytes);
+  if (at_once == 0) return false;
+  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(at_once, most.tiles));
+  Order of_kernel = order;
+  msd_arguments<K, V> given = a;
+  void* arguments[] = {&of_kernel, &given, &num_bits, &are_ready};
+  SPANSORT_CUDA(
+      cudaLaunchCooperativeKernel(kernel, dim3(blocks), dim3(block::threads), arguments, shared_bytes, site.stream));
+  return true;
 }
 
 /// Launches all levels that so many bits can take.
 template <class K, class V, class Order>
-void launch_levels(const launch_site& site, const Order& order, msd_level_arguments<K, V> a, std::uint64_t num_keys,
-                   unsigned num_bits) {
-  for (unsigned bits_left = num_bits; bits_left != 0; ++a.level) {
-    const unsigned bits = std::min(bits_left, max_partition_bits);
-    bits_left -= bits;
-    a.shift = a.bits_left = bits_left;
-    a.mask = (1U << bits) - 1;
-    launch_level<K, V>(site, order, a, num_keys);
+void launch_levels(const launch_site& site, const Order& order, const msd_arguments<K, V>& a, std::uint64_t num_keys,
+                   unsigned num_bits, bool are_ready) {
+  const most_of_level most(num_keys, a.limits);
+  const bool are_few = num_keys <= most_keys_of_one_launch;
+  if (are_few && launch_all_levels<K, V>(site, order, a, most, num_bits, are_ready)) return;
+  if (!are_ready) launch_msd_ready(site, a.memory, a.limits);
+  msd_level level = msd_level::of(0, num_bits);
+  launch_level<K, V>(site, order, a, level, most);
+  while (!level.is_last()) {
+    level = level.next();
+    launch_level<K, V>(site, order, a, level, most);
   }
 }
 
 template <unsigned Size, class K, class V, class Order>
-void launch_finish(const launch_site& site, const Order& order, const msd_level_arguments<K, V>& a,
-                   std::uint64_t num_keys) {
+void launch_finish(const launch_site& site, const Order& order, const msd_arguments<K, V>& a, std::uint64_t num_keys) {
   constexpr unsigned threads = finish_threads[Size];
   using block = msd_finish_block<K, V, Order, threads>;
   // The largest input without a job of this size, and the smallest with several.
@@ -71,14 +96,14 @@ void launch_finish(const launch_site& site, const Order& order, const msd_level_
   }
   const unsigned all = site.num_multiprocessors * finish_blocks_each(threads);
   const auto blocks = num_keys <= a.limits.most_finished() ? 1 : all;
-  launch_staying(site, "msd_finish_kernel", msd_finish_kernel<K, V, Order, threads>, blocks, threads,
-                 sizeof(typename block::shared_memory), order, a, Size);
+  launch_staying<msd_finish_kernel<K, V, Order, threads>>(site, "msd_finish_kernel", blocks, threads,
+                                                          sizeof(typename block::shared_memory), order, a, Size);
 }
 
 template <class K, class V, class Order>
 void run_msd_hybrid(const launch_site& site, const Order& order, const msd_request& request) {
   constexpr bool keeps_places = value_bytes_of<V> != 0 || !Order::holds_encoded;
-  msd_level_arguments<K, V> a;
+  msd_arguments<K, V> a;
   a.sides[0] = typed<K, V>(request.sides[0]);
   a.sides[1] = typed<K, V>(request.sides[1]);
   a.limits = msd_limits_of(sizeof(K), value_bytes_of<V>, keeps_places);
@@ -89,7 +114,7 @@ void run_msd_hybrid(const launch_site& site, const Order& order, const msd_reque
   SPANSORT_CUDA(cudaMemsetAsync(request.memory, 0, zeroed_bytes, site.stream));
   msd_begin_kernel<K, V><<<1, max_partition_buckets, 0, site.stream>>>(a, request.num_keys);
   check_done(cudaGetLastError(), "msd_begin_kernel");
-  if (!is_one_job) launch_levels<K, V>(site, order, a, request.num_keys, request.num_bits);
+  if (!is_one_job) launch_levels<K, V>(site, order, a, request.num_keys, request.num_bits, true);
   launch_finish<0, K, V>(site, order, a, request.num_keys);
   launch_finish<1, K, V>(site, order, a, request.num_keys);
   launch_finish<2, K, V>(site, order, a, request.num_keys);
@@ -102,12 +127,12 @@ void launch_msd_levels(const launch_site& site, const msd_levels_request& reques
   SPANSORT_ASSERT(has_msd_hybrid(site.family()));
   with_value(request.shape.value_bytes, [&]<class V>() {
     with_plain_order<K>(request.shape.codec.template of<K>(), [&]<class Order>(const Order& order) {
-      msd_level_arguments<K, V> a;
+      msd_arguments<K, V> a;
       a.sides[0] = typed<K, V>(request.sides[0]);
       a.sides[1] = typed<K, V>(request.sides[1]);
       a.limits = request.limits;
       a.memory = request.memory;
-      launch_levels<K, V>(site, order, a, request.num_keys, request.shape.codec.key_bits());
+      launch_levels<K, V>(site, order, a, request.num_keys, request.shape.codec.key_bits(), request.are_ready);
     });
   });
 }

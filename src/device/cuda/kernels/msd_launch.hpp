@@ -33,7 +33,12 @@ struct msd_levels_request {
   std::uint32_t num_keys = 0;  ///< no less than all large buckets have together
   msd_limits limits;
   msd_memory memory;
+  bool are_ready = false;  ///< else the buckets of the first level are only listed (launch_msd_ready())
 };
+
+/// Makes the listed buckets of the first level ready: says of each tile which bucket it is of, and zeroes counts and
+/// states.
+void launch_msd_ready(const launch_site& site, const msd_memory& memory, const msd_limits& limits);
 
 template <class K>
 void launch_msd_levels(const launch_site& site, const msd_levels_request& request);

@@ -14,26 +14,41 @@ namespace spansort::device::cuda {
 /// Kernels whose sizes the GPU has no room for are compiled empty, and are not launched.
 inline constexpr bool compiles_msd_hybrid = has_msd_hybrid(compiled_family);
 
-/// The kernels of a level are given this. `sides` are the two arrays between which records move.
+/// A level's digit.
+struct msd_level {
+  unsigned number = 0;
+  unsigned shift = 0;
+  unsigned mask = 0;
+
+  /// Returns the level whose digit is the highest of `num_bits` bits.
+  [[nodiscard]] static constexpr msd_level of(unsigned number, unsigned num_bits) noexcept {
+    const unsigned bits = num_bits < max_partition_bits ? num_bits : max_partition_bits;
+    return {number, num_bits - bits, (1U << bits) - 1};
+  }
+  [[nodiscard]] constexpr bool is_last() const noexcept { return shift == 0; }
+  [[nodiscard]] constexpr msd_level next() const noexcept { return of(number + 1, shift); }
+};
+
+/// The kernels are given this. `sides` are the two arrays between which records move.
 template <class K, class V>
-struct msd_level_arguments {
+struct msd_arguments {
   typed_records<K, V> sides[2];
   msd_memory memory;
   msd_limits limits;
-  unsigned level = 0;
-  unsigned shift = 0;
-  unsigned mask = 0;
-  unsigned bits_left = 0;    ///< below this level's digit
   unsigned result_side = 0;  ///< where finished records are wanted
 
-  [[nodiscard]] __device__ __forceinline__ const msd_bucket* buckets() const { return memory.buckets[level % 2]; }
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t num_tiles() const { return memory.control->num_tiles[level]; }
-  /// Returns the bucket that a tile is of.
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t bucket_of(std::uint32_t tile) const {
-    return memory.bucket_of_tile[level % 2][tile];
+  [[nodiscard]] __device__ __forceinline__ const msd_bucket* buckets(const msd_level& at) const {
+    return memory.buckets[at.number % 2];
   }
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t* counts_of(std::uint32_t bucket) const {
-    return memory.counts[level % 2] + std::uint64_t{bucket} * max_partition_buckets;
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t num_tiles(const msd_level& at) const {
+    return memory.control->num_tiles[at.number];
+  }
+  /// Returns the bucket that a tile is of.
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t bucket_of(const msd_level& at, std::uint32_t tile) const {
+    return memory.bucket_of_tile[at.number % 2][tile];
+  }
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t* counts_of(const msd_level& at, std::uint32_t bucket) const {
+    return memory.counts[at.number % 2] + std::uint64_t{bucket} * max_partition_buckets;
   }
 };
 
@@ -41,7 +56,7 @@ struct msd_level_arguments {
 /// max_partition_buckets threads.
 template <class K, class V>
 __global__ void __launch_bounds__(max_partition_buckets)
-    msd_begin_kernel(__grid_constant__ const msd_level_arguments<K, V> a, std::uint32_t num_keys) {
+    msd_begin_kernel(__grid_constant__ const msd_arguments<K, V> a, std::uint32_t num_keys) {
   msd_control& control = *a.memory.control;
   if (num_keys <= a.limits.most_finished()) {
     if (threadIdx.x != 0) return;
@@ -71,21 +86,21 @@ class msd_histogram_block {
   static constexpr unsigned tile_keys = policy.tile_keys();
   static constexpr std::uint32_t no_bucket = ~std::uint32_t{0};
 
-  __device__ __forceinline__ msd_histogram_block(const Order& order, const msd_level_arguments<K, V>& arguments,
-                                                 std::uint32_t* counters)
-      : order_(order), a_(arguments), counters_(counters) {}
+  __device__ __forceinline__ msd_histogram_block(const Order& order, const msd_arguments<K, V>& arguments,
+                                                 const msd_level& level, std::uint32_t* counters)
+      : order_(order), a_(arguments), at_(level), counters_(counters) {}
 
   __device__ __forceinline__ void run() {
-    const std::uint64_t num_tiles = a_.num_tiles();
+    const std::uint64_t num_tiles = a_.num_tiles(at_);
     const auto end = static_cast<std::uint32_t>(num_tiles * (blockIdx.x + 1) / gridDim.x);
     if (threadIdx.x < max_partition_buckets) counters_[threadIdx.x] = 0;
     __syncthreads();
     for (auto tile = static_cast<std::uint32_t>(num_tiles * blockIdx.x / gridDim.x); tile < end; ++tile) {
-      const std::uint32_t number = a_.bucket_of(tile);
+      const std::uint32_t number = a_.bucket_of(at_, tile);
       if (number != number_) {
         add_to_bucket();
         number_ = number;
-        bucket_ = a_.buckets()[number];
+        bucket_ = a_.buckets(at_)[number];
       }
       count(tile - bucket_.first_tile);
     }
@@ -106,7 +121,7 @@ class msd_histogram_block {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       if (i * threads + threadIdx.x < num_valid) {
-        atomicAdd(counters_ + digit_of_key(order_, mine[i], a_.shift, a_.mask), 1U);
+        atomicAdd(counters_ + digit_of_key(order_, mine[i], at_.shift, at_.mask), 1U);
       }
     }
   }
@@ -115,14 +130,15 @@ class msd_histogram_block {
     __syncthreads();
     if (threadIdx.x < max_partition_buckets) {
       const std::uint32_t count = counters_[threadIdx.x];
-      if (count != 0) atomicAdd(a_.counts_of(number_) + threadIdx.x, count);
+      if (count != 0) atomicAdd(a_.counts_of(at_, number_) + threadIdx.x, count);
       counters_[threadIdx.x] = 0;
     }
     __syncthreads();
   }
 
   const Order& order_;
-  const msd_level_arguments<K, V>& a_;
+  const msd_arguments<K, V>& a_;
+  const msd_level at_;
   std::uint32_t* counters_;
   std::uint32_t number_ = no_bucket;
   msd_bucket bucket_;
@@ -133,17 +149,19 @@ class msd_histogram_block {
 template <class K, class V, class Order>
 __global__ void __launch_bounds__(msd_histogram_block<K, V, Order>::threads,
                                   msd_histogram_block<K, V, Order>::policy.histogram_blocks_each)
-    msd_histogram_kernel(Order order, __grid_constant__ const msd_level_arguments<K, V> a) {
+    msd_histogram_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, msd_level level) {
   __shared__ std::uint32_t counters[max_partition_buckets];
-  if constexpr (compiles_msd_hybrid) msd_histogram_block<K, V, Order>(order, a, counters).run();
+  if constexpr (compiles_msd_hybrid) msd_histogram_block<K, V, Order>(order, a, level, counters).run();
 }
 
-/// One block's plan for a large bucket, with a thread for each of the buckets that it falls into.
-template <class K, class V>
+/// One block's plan for a large bucket, with a thread for each of the buckets that it falls into. Further threads have
+/// empty buckets behind them.
+template <class K, class V, unsigned Threads>
 class msd_plan_block {
  public:
-  static constexpr unsigned threads = max_partition_buckets;
+  static constexpr unsigned threads = Threads;
   static constexpr unsigned warps = threads / 32;
+  static_assert(threads >= max_partition_buckets);
 
   struct shared_memory {
     unsigned warp_sums[warps];
@@ -155,18 +173,19 @@ class msd_plan_block {
     std::uint32_t num_entries[threads];
   };
 
-  __device__ __forceinline__ msd_plan_block(const msd_level_arguments<K, V>& arguments, shared_memory& shared)
-      : a_(arguments), shared_(shared) {}
+  __device__ __forceinline__ msd_plan_block(const msd_arguments<K, V>& arguments, const msd_level& level,
+                                            shared_memory& shared)
+      : a_(arguments), at_(level), shared_(shared) {}
 
   __device__ __forceinline__ void run(std::uint32_t number) {
     place_buckets(number);
     if (threadIdx.x == 0) shared_.num_pieces = 0;
     __syncthreads();
     const bool is_large = count_ > a_.limits.most_finished();
-    if (is_large && a_.bits_left != 0) add_bucket();
-    if (is_large && a_.bits_left == 0 && side_ != a_.result_side) add_copies();
+    if (is_large && !at_.is_last()) add_bucket();
+    if (is_large && at_.is_last() && side_ != a_.result_side) add_copies();
     __syncthreads();
-    if (a_.bits_left != 0) {
+    if (!at_.is_last()) {
       write_tiles();
     } else {
       write_copies();
@@ -179,12 +198,12 @@ class msd_plan_block {
   /// Finds where each bucket begins, and which side its records will be on. A bucket that has all of them needs no
   /// move.
   __device__ __forceinline__ void place_buckets(std::uint32_t number) {
-    msd_bucket& parent = a_.memory.buckets[a_.level % 2][number];
+    msd_bucket& parent = a_.memory.buckets[at_.number % 2][number];
     const msd_bucket whole = parent;
-    std::uint32_t* const counts = a_.counts_of(number);
-    count_ = counts[threadIdx.x];
+    std::uint32_t* const counts = a_.counts_of(at_, number);
+    count_ = threadIdx.x < max_partition_buckets ? counts[threadIdx.x] : 0;
     const std::uint32_t before = sum_over_block<threads>(count_, shared_.warp_sums).before;
-    counts[threadIdx.x] = before;
+    if (threadIdx.x < max_partition_buckets) counts[threadIdx.x] = before;
     begin_ = whole.begin + before;
     before_ = before;
     const bool stays = __syncthreads_or(count_ == whole.count) != 0;
@@ -199,7 +218,7 @@ class msd_plan_block {
   /// Makes this thread's bucket one of the next level.
   __device__ __forceinline__ void add_bucket() {
     msd_control& control = *a_.memory.control;
-    const unsigned next = a_.level + 1;
+    const unsigned next = at_.number + 1;
     const std::uint32_t num_tiles = (count_ - 1) / a_.limits.tile_keys + 1;
     const std::uint32_t number = atomicAdd(&control.num_buckets[next], 1U);
     const std::uint32_t first_tile = atomicAdd(&control.num_tiles[next], num_tiles);
@@ -224,11 +243,12 @@ class msd_plan_block {
 
   /// Writes for each tile of the new buckets which one it is of, and zeroes the buckets' counts.
   __device__ __forceinline__ void write_tiles() {
-    const unsigned next = (a_.level + 1) % 2;
+    const unsigned next = (at_.number + 1) % 2;
     for (std::uint32_t piece = 0; piece < shared_.num_pieces; ++piece) {
       const std::uint32_t number = shared_.numbers[piece];
       std::uint32_t* const bucket_of_tile = a_.memory.bucket_of_tile[next] + shared_.first_entries[piece];
       for (std::uint32_t t = threadIdx.x; t < shared_.num_entries[piece]; t += threads) bucket_of_tile[t] = number;
+      if (threadIdx.x >= max_partition_buckets) continue;
       a_.memory.counts[next][std::uint64_t{number} * max_partition_buckets + threadIdx.x] = 0;
     }
   }
@@ -292,7 +312,8 @@ class msd_plan_block {
     return threads;
   }
 
-  const msd_level_arguments<K, V>& a_;
+  const msd_arguments<K, V>& a_;
+  const msd_level at_;
   shared_memory& shared_;
   std::uint32_t count_ = 0;   ///< of this thread's bucket
   std::uint32_t begin_ = 0;   ///< in the arrays
@@ -303,10 +324,11 @@ class msd_plan_block {
 /// Makes the plan of a level. Any number of blocks of max_partition_buckets threads; 5 KiB of shared memory.
 template <class K, class V>
 __global__ void __launch_bounds__(max_partition_buckets)
-    msd_plan_kernel(__grid_constant__ const msd_level_arguments<K, V> a) {
-  __shared__ typename msd_plan_block<K, V>::shared_memory shared;
-  const std::uint32_t num_buckets = a.memory.control->num_buckets[a.level];
-  for (std::uint32_t b = blockIdx.x; b < num_buckets; b += gridDim.x) msd_plan_block<K, V>(a, shared).run(b);
+    msd_plan_kernel(__grid_constant__ const msd_arguments<K, V> a, msd_level level) {
+  using block = msd_plan_block<K, V, max_partition_buckets>;
+  __shared__ typename block::shared_memory shared;
+  const std::uint32_t num_buckets = a.memory.control->num_buckets[level.number];
+  for (std::uint32_t b = blockIdx.x; b < num_buckets; b += gridDim.x) block(a, level, shared).run(b);
 }
 
 }  // namespace spansort::device::cuda

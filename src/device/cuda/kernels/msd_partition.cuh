@@ -63,21 +63,21 @@ class msd_partition_block {
   };
   static_assert(!compiles_msd_hybrid || sizeof(shared_memory) <= most_shared_bytes(kernel_family::ampere));
 
-  __device__ __forceinline__ msd_partition_block(const Order& order, const msd_level_arguments<K, V>& arguments,
-                                                 shared_memory& shared)
-      : order_(order), a_(arguments), shared_(shared) {}
+  __device__ __forceinline__ msd_partition_block(const Order& order, const msd_arguments<K, V>& arguments,
+                                                 const msd_level& level, shared_memory& shared)
+      : order_(order), a_(arguments), at_(level), shared_(shared) {}
 
   __device__ __forceinline__ void run() {
-    if (thread_ == 0) shared_.shift = a_.shift;
+    if (thread_ == 0) shared_.shift = at_.shift;
     std::uint32_t taken = take_number();
     while (true) {
       if (thread_ == 0) shared_.tile = taken;
       __syncthreads();
       tile_ = shared_.tile;
-      if (tile_ >= a_.num_tiles()) return;
+      if (tile_ >= a_.num_tiles(at_)) return;
       taken = take_number();  // the next one, for which nobody waits here
-      number_ = a_.bucket_of(tile_);
-      bucket_ = a_.buckets()[number_];
+      number_ = a_.bucket_of(at_, tile_);
+      bucket_ = a_.buckets(at_)[number_];
       if (bucket_.stays == 0) partition();
       __syncthreads();
     }
@@ -86,7 +86,7 @@ class msd_partition_block {
  private:
   [[nodiscard]] __device__ __forceinline__ std::uint32_t take_number() const {
     if (thread_ != 0) return 0;
-    return atomicAdd(&a_.memory.control->next_tile[a_.level], 1U);
+    return atomicAdd(&a_.memory.control->next_tile[at_.number], 1U);
   }
 
   __device__ __forceinline__ void partition() {
@@ -109,7 +109,7 @@ class msd_partition_block {
       find_positions();
     }
     if (thread_ < buckets) {
-      shared_.targets[thread_] = bucket_.begin + a_.counts_of(number_)[thread_] + look_back() - bucket_begin_;
+      shared_.targets[thread_] = bucket_.begin + a_.counts_of(at_, number_)[thread_] + look_back() - bucket_begin_;
     }
     __syncthreads();
     if (num_valid_ == tile_keys) {
@@ -123,14 +123,14 @@ class msd_partition_block {
     return warp_ * (32 * items) + item * 32 + lane_;
   }
   [[nodiscard]] __device__ __forceinline__ unsigned digit_of(K key, unsigned shift) const {
-    return static_cast<unsigned>(order_.encode(key) >> shift) & a_.mask;
+    return static_cast<unsigned>(order_.encode(key) >> shift) & at_.mask;
   }
 
   /// Returns the digit of this thread's item. What lies behind the bucket's end belongs to the last digit, behind all
   /// of its records.
   [[nodiscard]] __device__ __forceinline__ unsigned digit_at(unsigned item, unsigned shift) const {
     if constexpr (!Order::holds_encoded) {
-      if (position_of(item) >= num_valid_) return a_.mask;
+      if (position_of(item) >= num_valid_) return at_.mask;
     }
     return digit_of(keys_[item], shift);
   }
@@ -157,7 +157,7 @@ class msd_partition_block {
     for (unsigned b = lane_; b < buckets; b += 32) shared_.warp_offsets[warp_][b] = 0;
     __syncwarp();
 #pragma unroll
-    for (unsigned i = 0; i < items; ++i) atomicAdd(&shared_.warp_offsets[warp_][digit_at(i, a_.shift)], 1U);
+    for (unsigned i = 0; i < items; ++i) atomicAdd(&shared_.warp_offsets[warp_][digit_at(i, at_.shift)], 1U);
   }
 
   __device__ __forceinline__ void sum_over_warps() {
@@ -175,7 +175,7 @@ class msd_partition_block {
   __device__ __forceinline__ void publish_counts() const {
     if (thread_ >= buckets) return;
     const bool is_first = tile_ == bucket_.first_tile;
-    msd_tile_state::publish(state_of(tile_), msd_tile_state::of(a_.level, is_first, num_records()));
+    msd_tile_state::publish(state_of(tile_), msd_tile_state::of(at_.number, is_first, num_records()));
   }
 
   /// Finds where each digit's records begin in this tile, and where in them each warp's part begins.
@@ -200,7 +200,7 @@ class msd_partition_block {
 
   /// Returns `count_` without what was counted from behind the bucket's end.
   [[nodiscard]] __device__ __forceinline__ std::uint32_t num_records() const {
-    return thread_ == a_.mask ? count_ - (tile_keys - num_valid_) : count_;
+    return thread_ == at_.mask ? count_ - (tile_keys - num_valid_) : count_;
   }
   [[nodiscard]] __device__ __forceinline__ std::uint64_t* state_of(std::uint32_t tile) const {
     return a_.memory.tile_states + std::uint64_t{tile} * buckets + thread_;
@@ -246,7 +246,7 @@ class msd_partition_block {
       bool is_known = true;
 #pragma unroll
       for (unsigned i = 0; i < policy.look_back; ++i) {
-        is_known = is_known && msd_tile_state::is_known(states[i], a_.level);
+        is_known = is_known && msd_tile_state::is_known(states[i], at_.number);
         if (is_known && !is_done) {
           earlier += static_cast<std::uint32_t>(states[i]);
           is_done = msd_tile_state::is_inclusive(states[i]);
@@ -254,7 +254,7 @@ class msd_partition_block {
         }
       }
     }
-    msd_tile_state::publish(state_of(tile_), msd_tile_state::of(a_.level, true, earlier + num_records()));
+    msd_tile_state::publish(state_of(tile_), msd_tile_state::of(at_.number, true, earlier + num_records()));
     return earlier;
   }
 
@@ -270,7 +270,7 @@ class msd_partition_block {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       const unsigned at = i * threads + thread_;
-      const std::uint32_t target = shared_.targets[digit_of(keys_[i], a_.shift)] + at;
+      const std::uint32_t target = shared_.targets[digit_of(keys_[i], at_.shift)] + at;
       if (IsFull || at < num_valid_) {
         store_global(to.keys + target, order_.give(keys_[i]));
         if constexpr (has_values) store_global(to.values + target, values_[i]);
@@ -280,7 +280,8 @@ class msd_partition_block {
   }
 
   const Order& order_;
-  const msd_level_arguments<K, V>& a_;
+  const msd_arguments<K, V>& a_;
+  const msd_level at_;
   shared_memory& shared_;
   const unsigned thread_ = threadIdx.x;
   const unsigned warp_ = threadIdx.x / 32;
@@ -302,11 +303,11 @@ class msd_partition_block {
 template <class K, class V, class Order>
 __global__ void __launch_bounds__(msd_partition_block<K, V, Order>::threads,
                                   msd_partition_block<K, V, Order>::policy.blocks_each)
-    msd_partition_kernel(Order order, __grid_constant__ const msd_level_arguments<K, V> a) {
+    msd_partition_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, msd_level level) {
   using block = msd_partition_block<K, V, Order>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   if constexpr (compiles_msd_hybrid) {
-    block(order, a, *reinterpret_cast<typename block::shared_memory*>(shared_bytes)).run();
+    block(order, a, level, *reinterpret_cast<typename block::shared_memory*>(shared_bytes)).run();
   }
 }
 

@@ -44,6 +44,7 @@ struct msd_finish_sizes {
     unsigned warp_sums[warps];
     std::uint32_t differing[2];  ///< low and high bits in which any key differs from the first
     std::uint32_t comparisons;   ///< that ordering within the bins takes
+    std::uint32_t largest_bin;   ///< its keys
     unsigned shift;              ///< of the bins
   };
   static_assert(!compiles_msd_hybrid || sizeof(shared_memory) <= most_shared_bytes(kernel_family::ampere));

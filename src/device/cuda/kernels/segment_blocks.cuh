@@ -27,43 +27,19 @@ __global__ void segment_limit_kernel(__grid_constant__ const segment_arguments<K
   if (!has_room(a)) control.num_buckets[0] = control.num_tiles[0] = 0;
 }
 
-inline constexpr unsigned segment_begin_threads = max_partition_buckets;
-
-/// Makes long segments the large buckets of the first level: says of each tile which bucket it is of, zeroes counts and
-/// states. Any number of blocks of segment_begin_threads threads.
-template <class K>
-__global__ void __launch_bounds__(segment_begin_threads)
-    segment_begin_kernel(__grid_constant__ const segment_arguments<K> a) {
-  const msd_memory& m = a.memory.msd;
-  const std::uint32_t num_buckets = m.control->num_buckets[0];
-  if (num_buckets == 0) return;
-  const std::uint64_t num_states = std::uint64_t{m.most_tiles} * max_partition_buckets / 2;
-  auto* const states = reinterpret_cast<ulonglong2*>(m.tile_states);
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * segment_begin_threads + threadIdx.x; i < num_states;
-       i += std::uint64_t{gridDim.x} * segment_begin_threads) {
-    states[i] = {0, 0};
-  }
-  for (std::uint32_t b = blockIdx.x; b < num_buckets; b += gridDim.x) {
-    const msd_bucket bucket = m.buckets[0][b];
-    m.counts[0][std::uint64_t{b} * max_partition_buckets + threadIdx.x] = 0;
-    const std::uint32_t num_tiles = (bucket.count - 1) / a.limits.tile_keys + 1;
-    for (std::uint32_t t = threadIdx.x; t < num_tiles; t += segment_begin_threads) {
-      m.bucket_of_tile[0][bucket.first_tile + t] = b;
-    }
-  }
-}
+inline constexpr unsigned segment_positions_threads = 256;
 
 /// Writes keys and positions to where the partitions of an argsort take them from. Any number of blocks of
-/// segment_begin_threads threads. One read and one write of long segments.
+/// segment_positions_threads threads. One read and one write of long segments.
 template <class K>
-__global__ void __launch_bounds__(segment_begin_threads)
+__global__ void __launch_bounds__(segment_positions_threads)
     segment_positions_kernel(__grid_constant__ const segment_arguments<K> a, K* argsort_keys) {
   const msd_memory& m = a.memory.msd;
   for (std::uint32_t tile = blockIdx.x; tile < m.control->num_tiles[0]; tile += gridDim.x) {
     const msd_bucket bucket = m.buckets[0][m.bucket_of_tile[0][tile]];
     const std::uint32_t first = (tile - bucket.first_tile) * a.limits.tile_keys;
     const std::uint32_t count = min(bucket.count - first, a.limits.tile_keys);
-    for (std::uint32_t i = threadIdx.x; i < count; i += segment_begin_threads) {
+    for (std::uint32_t i = threadIdx.x; i < count; i += segment_positions_threads) {
       const std::uint32_t position = bucket.begin + first + i;
       argsort_keys[position] = a.keys[position];
       store_index(a.to_values, a.index_bytes, position, first + i);

@@ -7,6 +7,7 @@
 #include "base/assert.hpp"
 #include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/kernels/blocks_at_once.hpp"
 #include "device/cuda/kernels/msd_launch.hpp"
 #include "device/cuda/kernels/segment_blocks.cuh"
 #include "device/cuda/kernels/segment_threads.cuh"
@@ -24,19 +25,13 @@ struct length_range {
   [[nodiscard]] bool reaches(std::uint64_t from, std::uint64_t to) const { return least <= to && from <= most; }
 };
 
-template <class Kernel>
-void grant_segment_memory(Kernel* kernel, unsigned bytes) {
-  if (bytes <= default_shared_bytes) return;
-  SPANSORT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-}
-
 template <class K, bool KeepsPlaces>
 void launch_threads(const launch_site& site, const segment_arguments<K>& a) {
   const unsigned warp_bytes = segment_threads_warp<K, KeepsPlaces>::shared_bytes(a.value_bytes);
   unsigned threads = segment_thread_block;
   while (threads / 32 * warp_bytes > most_shared_bytes(site.family())) threads /= 2;
-  const auto kernel = segment_threads_kernel<K, KeepsPlaces>;
-  grant_segment_memory(kernel, threads / 32 * warp_bytes);
+  constexpr auto kernel = segment_threads_kernel<K, KeepsPlaces>;
+  grant_shared_memory<kernel>(most_shared_bytes(site.family()));
   const auto blocks = base::ceil_div(a.bounds.num_segments, std::uint64_t{threads});
   kernel<<<static_cast<unsigned>(blocks), threads, threads / 32 * warp_bytes, site.stream>>>(a);
   check_done(cudaGetLastError(), "segment_threads_kernel");
@@ -51,8 +46,8 @@ void launch_warps(const launch_site& site, const segment_arguments<K>& a) {
   const std::uint64_t all = std::uint64_t{site.num_multiprocessors} * blocks_each;
   const auto blocks = static_cast<unsigned>(std::min(all, base::ceil_div(most, std::uint64_t{warps})));
   if (blocks == 0) return;
-  const auto kernel = segment_warps_kernel<K, KeepsPlaces>;
-  grant_segment_memory(kernel, block_bytes);
+  constexpr auto kernel = segment_warps_kernel<K, KeepsPlaces>;
+  grant_shared_memory<kernel>(most_shared_bytes(site.family()));
   kernel<<<blocks, segment_warp_block, block_bytes, site.stream>>>(a);
   check_done(cudaGetLastError(), "segment_warps_kernel");
 }
@@ -61,10 +56,10 @@ template <unsigned Size, class K, bool KeepsPlaces, class Order>
 void launch_blocks(const launch_site& site, const Order& order, const segment_arguments<K>& a,
                    const segment_sides<K>& sides) {
   constexpr block_sort_shape shape = segment_block_shapes[Size];
-  const auto kernel = segment_blocks_kernel<K, Order, KeepsPlaces, shape.threads, shape.items>;
+  constexpr auto kernel = segment_blocks_kernel<K, Order, KeepsPlaces, shape.threads, shape.items>;
   constexpr unsigned shared_bytes =
       sizeof(typename chip_sort<K, Order, KeepsPlaces, shape.threads, shape.items>::shared_memory);
-  grant_segment_memory(kernel, shared_bytes);
+  grant_shared_memory<kernel>(shared_bytes);
   const std::uint64_t all = std::uint64_t{site.num_multiprocessors} * segment_blocks_each(shape.threads);
   const auto blocks = static_cast<unsigned>(std::min(all, a.num_keys / std::uint64_t{most_warp_keys} + 1));
   kernel<<<blocks, shape.threads, shared_bytes, site.stream>>>(order, a, sides, Size);
@@ -89,19 +84,19 @@ void launch_blocks_of_all_sizes(const launch_site& site, const Order& order, con
 /// Partitions segments that are too long for a block.
 template <class K>
 void launch_partitions(const launch_site& site, const segment_arguments<K>& a, const segmented_request& request) {
-  const unsigned blocks = 4 * site.num_multiprocessors;
-  segment_begin_kernel<K><<<blocks, segment_begin_threads, 0, site.stream>>>(a);
-  check_done(cudaGetLastError(), "segment_begin_kernel");
   if (a.index_bytes != 0) {
+    const unsigned blocks = 4 * site.num_multiprocessors;
+    launch_msd_ready(site, a.memory.msd, a.limits);
     segment_positions_kernel<K>
-        <<<blocks, segment_begin_threads, 0, site.stream>>>(a, static_cast<K*>(request.data.keys));
+        <<<blocks, segment_positions_threads, 0, site.stream>>>(a, static_cast<K*>(request.data.keys));
     check_done(cudaGetLastError(), "segment_positions_kernel");
   }
   launch_msd_levels<K>(site, {.shape = request.shape,
                               .sides = {request.data, request.alternate},
                               .num_keys = request.num_keys,
                               .limits = a.limits,
-                              .memory = a.memory.msd});
+                              .memory = a.memory.msd,
+                              .are_ready = a.index_bytes != 0});
 }
 
 template <class K, bool KeepsPlaces>

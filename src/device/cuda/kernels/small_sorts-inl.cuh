@@ -3,43 +3,17 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 
 #include "base/assert.hpp"
 #include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/block_sort.cuh"
+#include "device/cuda/kernels/blocks_at_once.hpp"
 #include "device/cuda/kernels/grid_sort.cuh"
 #include "device/cuda/kernels/small_sorts.hpp"
 
 namespace spansort::device::cuda {
 namespace {
-
-/// Something that the runtime is asked once for each device. Two threads may both ask; they get the same answer.
-class known_per_device {
- public:
-  /// Returns what `ask()` has returned on the current device, which is not negative.
-  template <class F>
-  [[nodiscard]] int of_current_device(const F& ask) {
-    int ordinal = 0;
-    SPANSORT_CUDA(cudaGetDevice(&ordinal));
-    if (static_cast<std::size_t>(ordinal) >= known_.size()) return ask();
-    std::atomic<int>& known = known_[static_cast<std::size_t>(ordinal)];
-    int answer = known.load(std::memory_order_relaxed) - 1;
-    if (answer < 0) known.store((answer = ask()) + 1, std::memory_order_relaxed);
-    return answer;
-  }
-
- private:
-  std::array<std::atomic<int>, 64> known_{};  ///< answers plus one
-};
-
-template <class Kernel>
-void grant_shared_memory(Kernel* kernel, unsigned bytes) {
-  if (bytes <= default_shared_bytes) return;
-  SPANSORT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-}
 
 /// Calls f(order) with one of two orders for `codec`: keys that are moved encoded, and keys that an encoding folds.
 template <class K, bool HasValues, class F>
@@ -60,45 +34,23 @@ void run_block_sort(const launch_site& site, const Order& order, const chip_job<
     if (job.count > shape.most_keys()) return run_block_sort<Shape + 1, K, KeepsPlaces>(site, order, job);
   }
   SPANSORT_ASSERT(job.count <= shape.most_keys());
-  const auto kernel = block_sort_kernel<K, Order, KeepsPlaces, shape.threads, shape.items>;
+  constexpr auto kernel = block_sort_kernel<K, Order, KeepsPlaces, shape.threads, shape.items>;
   constexpr unsigned shared_bytes =
       sizeof(typename chip_sort<K, Order, KeepsPlaces, shape.threads, shape.items>::shared_memory);
-  static known_per_device is_ready;
-  static_cast<void>(is_ready.of_current_device([&] {
-    grant_shared_memory(kernel, shared_bytes);
-    return 1;
-  }));
+  grant_shared_memory<kernel>(shared_bytes);
   kernel<<<1, shape.threads, shared_bytes, site.stream>>>(order, job);
   check_done(cudaGetLastError(), "block_sort_kernel");
 }
 
 // ---- By blocks that meet
 
-/// Returns how many blocks of a kernel the current device runs at once, or 0 where blocks cannot meet.
-template <class Kernel>
-[[nodiscard]] int most_blocks_at_once(Kernel* kernel, unsigned shared_bytes) {
-  int ordinal = 0;
-  int is_possible = 0;
-  int num_multiprocessors = 0;
-  int blocks_each = 0;
-  SPANSORT_CUDA(cudaGetDevice(&ordinal));
-  SPANSORT_CUDA(cudaDeviceGetAttribute(&is_possible, cudaDevAttrCooperativeLaunch, ordinal));
-  SPANSORT_CUDA(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, ordinal));
-  if (is_possible == 0) return 0;
-  grant_shared_memory(kernel, shared_bytes);
-  SPANSORT_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, grid_sort_threads, shared_bytes));
-  return std::min(num_multiprocessors * blocks_each, static_cast<int>(most_grid_sort_blocks));
-}
-
 template <unsigned Shape, class K, class V, class Order>
 [[nodiscard]] bool run_grid_sort(const launch_site& site, const Order& order, const small_sort_request& request) {
   using block = grid_sort_block<K, V, Order, Shape>;
   constexpr unsigned group_keys = grid_sort_threads * warp_striped<block::items>::group;
-  const auto kernel = grid_sort_kernel<K, V, Order, Shape>;
+  constexpr auto kernel = grid_sort_kernel<K, V, Order, Shape>;
   constexpr unsigned shared_bytes = sizeof(typename block::shared_memory);
-  static known_per_device most_blocks;
-  const auto most =
-      static_cast<unsigned>(most_blocks.of_current_device([&] { return most_blocks_at_once(kernel, shared_bytes); }));
+  const unsigned most = std::min(most_grid_sort_blocks, blocks_at_once<kernel>(grid_sort_threads, shared_bytes));
   if (most == 0) return false;
   if constexpr (Shape + 1 < num_grid_sort_shapes) {
     if (request.num_keys > std::uint64_t{most} * block::most_tile_keys) {
