@@ -89,22 +89,25 @@ def table(all_rows):
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def gpu_ratios(suite, low=0, high=math.inf):
+def gpu_ratios(machine, suite, low=0, high=math.inf):
     """The time of CUB's faster call over ours, for each case of a suite with that many keys."""
-    cases = [c for path in sorted((RESULTS / "h200x1").glob("s*s.json")) for c in load(path)["cases"]]
+    cases = [c for path in sorted((RESULTS / machine).glob("s*s.json")) for c in load(path)["cases"]]
     return [c.get("ratio_to_cub", c.get("ratio_to_better_cub")) for c in cases
             if c["suite"] == suite and low <= c["num_keys"] <= high and c["verified"]]
 
 
-def gpu_table():
-    """Cases of one GPU won, tied and lost against CUB."""
+def gpu_table(machine, segments):
+    """Cases of one GPU won, tied and lost against CUB. `segments` says how many keys the segments have together."""
+    sizes = load(RESULTS / machine / "sizes.json")
+    gpu = sizes["meta"]["device"].split()[1]
+    kinds = len({c["type"] for c in sizes["cases"] if c["suite"] == "sizes"})
     groups = [
-        ("uniform, 12 kinds of records, 2^8 to 2^18", gpu_ratios("sizes", high=2**18)),
-        ("uniform, 12 kinds of records, 2^20 to 2^30", gpu_ratios("sizes", low=2**20)),
-        ("2^28 records, even and uneven inputs", gpu_ratios("local")),
-        ("segments, equal and of zipf's lengths, rows", gpu_ratios("segments")),
+        (f"uniform, {kinds} kinds of records, 2^8 to 2^18", gpu_ratios(machine, "sizes", high=2**18)),
+        (f"uniform, {kinds} kinds of records, 2^20 to 2^30", gpu_ratios(machine, "sizes", low=2**20)),
+        ("2^28 records, even and uneven inputs", gpu_ratios(machine, "local")),
+        (f"segments, equal and of zipf's lengths, rows, {segments} keys", gpu_ratios(machine, "segments")),
     ]
-    lines = [["one H200 against CUB", "won", "tied", "lost", "least", "median"], ["---"] + ["---:"] * 5]
+    lines = [[f"one {gpu} against CUB", "won", "tied", "lost", "least", "median"], ["---"] + ["---:"] * 5]
     for name, ratios in groups:
         lost = sum(r < 1 / TIE for r in ratios)
         won = sum(r > TIE for r in ratios)
@@ -154,7 +157,8 @@ def main():
     all_rows = [row for row in rows() if row[1]["Spansort"] != UNMEASURED]
     page = REPOSITORY / "README.md"
     before, rest = page.read_text().split(BEGIN)
-    wanted = {page: f"{before}{BEGIN}\n{table(all_rows)}\n\n{gpu_table()}\n{END}{rest.split(END)[1]}", CHART: chart(all_rows)}
+    tables = "\n\n".join([table(all_rows), gpu_table("h100x1", "2^20 and 2^24"), gpu_table("h200x1", "2^24 and 2^28")])
+    wanted = {page: f"{before}{BEGIN}\n{tables}\n{END}{rest.split(END)[1]}", CHART: chart(all_rows)}
     for path, text in wanted.items():
         if "--check" not in sys.argv:
             path.write_text(text)
