@@ -55,7 +55,9 @@ void sort_travelling(const order_job& job, void* elements, std::uint64_t element
   sorter words_sorter(less_memory(job, job.options, own_bytes));
   base::byte_buffer words(own_bytes);
   job.keys.write_words(job.num_elements, words.data());
-  words_sorter.sort_pairs({job.keys.word_type(), words.data(), job.num_elements}, elements, element_bytes);
+  sorting::run_beside(own_bytes, [&] {
+    words_sorter.sort_pairs({job.keys.word_type(), words.data(), job.num_elements}, elements, element_bytes);
+  });
   if (job.options.report == nullptr) return;
   job.options.report->operation = "sort_by";
   job.options.report->key_type = job.description();
@@ -94,7 +96,8 @@ void sort_with_indices(const order_job& job, std::byte* elements, std::uint64_t 
   const std::span<Index> indices(reinterpret_cast<Index*>(index_buffer.data()), job.num_elements);
 
   const sorting::order_steps steps = observer.steps();
-  order(job, words, indices, words_sorter, observed.on_progress, steps);
+  sorting::run_beside(words_bytes + indices_bytes,
+                      [&] { order(job, words, indices, words_sorter, observed.on_progress, steps); });
   steps.on_ordered();
   const base::call_watch late(observed.on_progress, "gather", 1, base::stop_rule::when_abandoned);
   records::gather_in_place(elements, element_bytes, indices, words.data(), late);
@@ -114,8 +117,10 @@ void argsort_with(const order_job& job, void* indices) {
   sorter words_sorter(observed);
   base::byte_buffer words(words_bytes);
   const sorting::order_steps steps = observer.steps();
-  order(job, words, std::span(static_cast<Index*>(indices), job.num_elements), words_sorter, observed.on_progress,
-        steps);
+  sorting::run_beside(words_bytes, [&] {
+    order(job, words, std::span(static_cast<Index*>(indices), job.num_elements), words_sorter, observed.on_progress,
+          steps);
+  });
   steps.on_ordered();
   observer.finish({.operation = "argsort_by",
                    .elements = job.description(),

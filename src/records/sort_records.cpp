@@ -36,8 +36,10 @@ void sort_records(void* records, std::uint64_t num_records, const record_format&
   sort_options inner = observer.observed(options);
   if (inner.memory_limit_bytes != 0) inner.memory_limit_bytes -= own_bytes;
   records::record_sorter own(format, d, inner);
-  base::with_threads(options.threads,
-                     [&] { own.sort(static_cast<std::byte*>(records), num_records, observer.steps()); });
+  sorting::run_beside(own_bytes, [&] {
+    base::with_threads(options.threads,
+                       [&] { own.sort(static_cast<std::byte*>(records), num_records, observer.steps()); });
+  });
   observer.finish({.operation = "sort_records",
                    .elements = fmt::format("record of {} bytes", format.record_bytes),
                    .num_elements = num_records,

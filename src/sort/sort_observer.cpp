@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/available_memory.hpp"
@@ -89,6 +90,16 @@ void require_memory(std::uint64_t num_records, std::uint64_t needed, std::uint64
                                     num_records, needed, available),
                         needed, available);
   }
+}
+
+void rethrow_beside(const out_of_memory& failure, std::uint64_t own_bytes) {
+  // A GPU's memory is not what the call holds.
+  if (!failure.device().empty()) throw failure;
+  const auto with_own = [&](std::uint64_t bytes) {
+    return bytes + std::min(own_bytes, std::numeric_limits<std::uint64_t>::max() - bytes);
+  };
+  throw out_of_memory(fmt::format("{}, beside {} bytes that the call holds", failure.what(), own_bytes),
+                      with_own(failure.needed_bytes()), with_own(failure.available_bytes()));
 }
 
 }  // namespace spansort::sorting

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "spansort/errors.hpp"
 #include "spansort/options.hpp"
 #include "spansort/report.hpp"
 
@@ -59,5 +60,19 @@ class sort_observer {
 
 /// Throws out_of_memory where `needed` bytes are more than the limit (0: none) or than what the machine has.
 void require_memory(std::uint64_t num_records, std::uint64_t needed, std::uint64_t limit);
+
+/// Throws `failure` of a sort that is a step of a call, as the whole call's: with the `own_bytes` that the call holds
+/// besides in both of its figures, so that a caller who raises the limit to them gets further.
+[[noreturn]] void rethrow_beside(const out_of_memory& failure, std::uint64_t own_bytes);
+
+/// Calls `sort`, a step of a call that holds `own_bytes` besides, and throws as the call what it lacks memory for.
+template <class Sort>
+void run_beside(std::uint64_t own_bytes, const Sort& sort) {
+  try {
+    sort();
+  } catch (const out_of_memory& failure) {
+    rethrow_beside(failure, own_bytes);
+  }
+}
 
 }  // namespace spansort::sorting

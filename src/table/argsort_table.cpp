@@ -36,12 +36,14 @@ void order_rows(const table::row_keys& keys, std::span<Index> indices, std::uint
   sorter words_sorter(of_words);
   base::byte_buffer words(words_bytes);
   const sorting::order_steps steps = observer.steps();
-  sorting::sort_by_groups({.keys = keys,
-                           .words = {reinterpret_cast<std::uint64_t*>(words.data()), indices.size()},
-                           .words_sorter = words_sorter,
-                           .watch = base::call_watch(of_words.on_progress),
-                           .on_first_sorted = is_watched ? steps.on_first_sorted : nullptr},
-                          indices);
+  sorting::run_beside(words_bytes, [&] {
+    sorting::sort_by_groups({.keys = keys,
+                             .words = {reinterpret_cast<std::uint64_t*>(words.data()), indices.size()},
+                             .words_sorter = words_sorter,
+                             .watch = base::call_watch(of_words.on_progress),
+                             .on_first_sorted = is_watched ? steps.on_first_sorted : nullptr},
+                            indices);
+  });
   if (!is_watched) return;
   steps.on_ordered();
   observer.finish({.operation = "argsort_table",

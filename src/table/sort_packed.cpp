@@ -135,7 +135,7 @@ class packed_rows {
     if (options.memory_limit_bytes != 0) options.memory_limit_bytes -= memory_.size();  // the words took less
     sorter own(options);
     sorting::flowing_calls::dispose(own);
-    own.sort(std::span(words(), num_rows_));
+    sorting::run_beside(memory_.size(), [&] { own.sort(std::span(words(), num_rows_)); });
     if (options.report != nullptr) options.report->workspace_bytes += memory_.size();
   }
 

@@ -23,6 +23,7 @@
 #include "spansort/report.hpp"
 #include "spansort/sort_by.hpp"
 #include "support/environment.hpp"
+#include "support/raised_limit.hpp"
 
 namespace spansort::test {
 namespace {
@@ -356,7 +357,13 @@ TEST(SortBy, KeepsACeilingOnMemory) {
     const auto expected = sort({.report = &report});
     EXPECT_TRUE(same_bytes(sort({.memory_limit_bytes = report.workspace_bytes}), expected));
     EXPECT_THROW(sort({.memory_limit_bytes = 40'000 * 20}), out_of_memory);
+    expect_enough_when_raised([&](std::uint64_t limit_bytes) {
+      EXPECT_TRUE(same_bytes(sort({.memory_limit_bytes = limit_bytes}), expected));
+    });
   }
+  expect_enough_when_raised([&](std::uint64_t limit_bytes) {
+    static_cast<void>(spansort::argsort_by({.memory_limit_bytes = limit_bytes}, input, &t::name, &t::price));
+  });
 }
 
 TEST(SortBy, ReportsTheWhole) {

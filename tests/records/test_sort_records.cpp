@@ -14,6 +14,7 @@
 #include "support/engines.hpp"
 #include "support/guarded_array.hpp"
 #include "support/oracle.hpp"
+#include "support/raised_limit.hpp"
 
 namespace spansort::test {
 namespace {
@@ -131,6 +132,11 @@ TEST(SortRecords, KeepsACeilingOnMemoryAndTheRecordsWhereItCannot) {
     EXPECT_THROW(sort_records(records.data(), c.num_records, c.format, {.memory_limit_bytes = limit}), out_of_memory);
     EXPECT_EQ(records, input) << limit;
   }
+  expect_enough_when_raised([&](std::uint64_t limit_bytes) {
+    sort_records(records.data(), c.num_records, c.format, {.memory_limit_bytes = limit_bytes});
+  });
+  EXPECT_EQ(records, sorted_records(c.format, false, input));
+  records = input;
   sort_report report;
   sort_records(records.data(), c.num_records, c.format, {.report = &report});
   EXPECT_EQ(records, sorted_records(c.format, false, input));

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "spansort/spansort.hpp"
+#include "support/raised_limit.hpp"
 #include "table_case.hpp"
 
 namespace spansort::test {
@@ -213,6 +214,9 @@ TEST(ArgsortTable, KeepsACeilingOnMemoryAndReportsTheWhole) {
   EXPECT_THROW(static_cast<void>(argsort_table(by, values.size(), {.memory_limit_bytes = 100'000})), out_of_memory);
   sort_report report;
   static_cast<void>(argsort_table(by, values.size(), {.report = &report}));
+  expect_enough_when_raised([&](std::uint64_t limit_bytes) {
+    static_cast<void>(argsort_table(by, values.size(), {.memory_limit_bytes = limit_bytes}));
+  });
   EXPECT_EQ(report.operation, "argsort_table");
   EXPECT_EQ(report.num_keys, values.size());
   EXPECT_GE(report.workspace_bytes, 8 * values.size());

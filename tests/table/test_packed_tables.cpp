@@ -11,6 +11,7 @@
 #include "arrow_producer.hpp"
 #include "keys/dispatch.hpp"
 #include "spansort/spansort.hpp"
+#include "support/raised_limit.hpp"
 
 namespace spansort::test {
 namespace {
@@ -366,6 +367,9 @@ TEST(PackedTables, KeepACeilingOnMemory) {
     EXPECT_GT(report.workspace_bytes, words_bytes);
     enough = report.workspace_bytes;
     EXPECT_TRUE(is_enough(enough));
+    expect_enough_when_raised([&](std::uint64_t limit_bytes) {
+      expect_rows(sort_by_all(table, source, {.threads = 1, .memory_limit_bytes = limit_bytes}), source, order);
+    });
     for (int i = 0; i < 8; ++i) static_cast<void>(is_enough(words_bytes + random.below(enough - words_bytes)));
   }
 }
