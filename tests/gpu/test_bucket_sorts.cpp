@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,30 @@ TEST_P(gpu_bucket_sort_test, SortsSizesAroundItsLimits) {
     for (const char* const shape : {"uniform", "entropy:4", "nearly-sorted", "reverse", "zero"}) {
       ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u64, n, shape, {kind::keys, 0}, false));
       ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::i64, n, shape, {kind::pairs, 8}, true));
+    }
+  }
+}
+
+/// Bins are small, and every sixteenth key is there twice.
+TEST_P(gpu_bucket_sort_test, KeepsTheOrderOfFewTies) {
+  sorter s = sorter_of();
+  for (const std::uint64_t n : {20'011U, 600'011U}) {
+    std::vector<std::uint64_t> keys(n);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::uint64_t x = (i % (n - n / 16) + 1) * 0x9e3779b97f4a7c15ULL;
+      keys[i] = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ULL;
+    }
+    for (const direction d : {direction::ascending, direction::descending}) {
+      std::vector<std::uint64_t> order(n);
+      std::iota(order.begin(), order.end(), std::uint64_t{0});
+      std::vector<std::uint64_t> expected = order;
+      std::ranges::stable_sort(expected, [&](std::uint64_t a, std::uint64_t b) {
+        return d == direction::ascending ? keys[a] < keys[b] : keys[b] < keys[a];
+      });
+      std::vector<std::uint64_t> sorted = keys;
+      s.sort_pairs(sorted, order, d);
+      EXPECT_EQ(order, expected) << n;
+      for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(sorted[i], keys[expected[i]]) << i;
     }
   }
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_hooks.hpp"
 #include "gpu/gpu_sort_test.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/report.hpp"
@@ -59,12 +60,16 @@ TEST_P(gpu_local_sort_test, SortsSizesAroundItsTiles) {
   }
 }
 
+/// Where blocks meet and where they cannot.
 TEST_P(gpu_local_sort_test, SortsMoreTilesThanAGpuHoldsAtOnce) {
-  sorter s = sorter_of();
-  for (const std::uint64_t n : {std::uint64_t{1} << 22, (std::uint64_t{1} << 23) + 12'345}) {
-    ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::f32, n, "uniform", {kind::pairs, 8}, false));
-    ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u32, n, "entropy:4", {kind::keys, 0}, false));
-    ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::i16, n, "zipf:1", {kind::argsort, 4}, true));
+  for (const bool blocks_cannot_meet : {false, true}) {
+    const base::test_hooks_scope hooks({.blocks_cannot_meet = blocks_cannot_meet});
+    sorter s = sorter_of();
+    for (const std::uint64_t n : {std::uint64_t{1} << 22, (std::uint64_t{1} << 23) + 12'345}) {
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::f32, n, "uniform", {kind::pairs, 8}, false));
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u32, n, "entropy:4", {kind::keys, 0}, false));
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::i16, n, "zipf:1", {kind::argsort, 4}, true));
+    }
   }
 }
 

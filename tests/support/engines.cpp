@@ -157,7 +157,8 @@ std::string engine::describe() const {
        << ", .round_keys = " << tuning.round_keys << ", .exchange_through_host = " << tuning.exchange_through_host
        << ", .several_devices_keys = " << tuning.several_devices_keys
        << ", .packing = " << static_cast<int>(tuning.packing) << ", .buckets = " << static_cast<int>(tuning.buckets)
-       << ", .small_sort = " << static_cast<int>(tuning.small_sort) << "}";
+       << ", .small_sort = " << static_cast<int>(tuning.small_sort)
+       << ", .blocks_cannot_meet = " << tuning.blocks_cannot_meet << "}";
   return text.str();
 }
 

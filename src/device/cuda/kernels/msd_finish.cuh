@@ -183,7 +183,8 @@ class msd_finish_block {
   }
 
   /// Brings keys in order where all bins are small, and their places with them. Returns, to all threads alike, whether
-  /// that was all. It was not where keys tie and places are kept, by which ties are ordered.
+  /// they are: nothing is done where a bin is large or keys are not held encoded, and where places are kept keys that
+  /// tie have to be ordered by them yet.
   [[nodiscard]] __device__ __forceinline__ bool order_by_neighbours() {
     if constexpr (!has_neighbours) {
       return false;

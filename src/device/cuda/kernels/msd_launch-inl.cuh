@@ -52,7 +52,7 @@ void launch_level(const launch_site& site, const Order& order, const msd_argumen
                                                     sizeof(typename block::shared_memory), order, a, level);
 }
 
-/// Launches all levels at once. Returns false where blocks cannot meet.
+/// Launches all levels at once. Returns false where blocks cannot meet, and has done nothing then.
 template <class K, class V, class Order>
 [[nodiscard]] bool launch_all_levels(const launch_site& site, const Order& order, const msd_arguments<K, V>& a,
                                      const most_of_level& most, unsigned num_bits, bool are_ready) {
@@ -65,9 +65,17 @@ template <class K, class V, class Order>
   Order of_kernel = order;
   msd_arguments<K, V> given = a;
   void* arguments[] = {&of_kernel, &given, &num_bits, &are_ready};
-  SPANSORT_CUDA(
-      cudaLaunchCooperativeKernel(kernel, dim3(blocks), dim3(block::threads), arguments, shared_bytes, site.stream));
-  return true;
+  cudaError_t status = cudaSuccess;
+  const auto launch = [&] {
+    status =
+        cudaLaunchCooperativeKernel(kernel, dim3(blocks), dim3(block::threads), arguments, shared_bytes, site.stream);
+    return status == cudaErrorCooperativeLaunchTooLarge ? cudaSuccess : status;
+  };
+  run_checked(launch, "cudaLaunchCooperativeKernel");
+  // A stream may have fewer multiprocessors than its GPU.
+  if (status == cudaSuccess) return true;
+  forget_failure(status);
+  return false;
 }
 
 /// Launches all levels that so many bits can take.

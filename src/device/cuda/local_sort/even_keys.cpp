@@ -30,17 +30,18 @@ class mailbox_pool {
  public:
   /// Returns null where no pinned memory can be had.
   [[nodiscard]] pinned_memory take() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        pinned_memory taken = std::move(idle_.back());
-        idle_.pop_back();
-        return taken;
-      }
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) {
+      idle_.reserve(num_made_ + 1);  // so that giving back cannot fail
+      pinned_memory made = try_allocate_pinned_memory(sizeof(evenness_mailbox));
+      if (made != nullptr) ++num_made_;
+      return made;
     }
-    return try_allocate_pinned_memory(sizeof(evenness_mailbox));
+    pinned_memory taken = std::move(idle_.back());
+    idle_.pop_back();
+    return taken;
   }
-  void give_back(pinned_memory mailbox) {
+  void give_back(pinned_memory mailbox) noexcept {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(mailbox));
   }
@@ -48,6 +49,7 @@ class mailbox_pool {
  private:
   std::mutex mutex_;
   std::vector<pinned_memory> idle_;
+  std::size_t num_made_ = 0;
 };
 
 mailbox_pool& mailboxes() {
@@ -55,22 +57,50 @@ mailbox_pool& mailboxes() {
   return *pool;
 }
 
-/// Waits until the GPU has filled a mailbox, which the host sees sooner than the end of the stream's work.
-key_evenness wait_for(const evenness_mailbox* mailbox, cudaStream_t stream) {
-  constexpr unsigned looks_a_query = 256;
-  const auto& is_full = *const_cast<const volatile unsigned*>(&mailbox->is_full);
-  for (unsigned looks = 1; is_full == 0; ++looks) {
-    if (looks % looks_a_query != 0) continue;
-    // A stream that has failed fills no mailbox.
-    cudaError_t state = cudaErrorNotReady;
-    SPANSORT_CUDA((state = cudaStreamQuery(stream)) == cudaErrorNotReady ? cudaSuccess : state);
-    if (state == cudaSuccess) break;
-    std::this_thread::yield();
+/// A mailbox for one look that a stream makes.
+class mailbox_lease {
+ public:
+  explicit mailbox_lease(cudaStream_t stream) : stream_(stream), memory_(mailboxes().take()) {
+    if (memory_ != nullptr) mailbox_ = new (memory_.get()) evenness_mailbox;
   }
-  std::atomic_thread_fence(std::memory_order_acquire);
-  SPANSORT_ASSERT(is_full != 0);
-  return mailbox->seen;
-}
+  mailbox_lease(const mailbox_lease&) = delete;
+  mailbox_lease& operator=(const mailbox_lease&) = delete;
+  ~mailbox_lease() {
+    if (mailbox_ == nullptr) return;
+    // Where the look has failed, its kernel may write yet.
+    if (!is_full()) forget_failure(cudaStreamSynchronize(stream_));
+    mailboxes().give_back(std::move(memory_));
+  }
+
+  /// Returns null where no pinned memory can be had.
+  [[nodiscard]] evenness_mailbox* get() const noexcept { return mailbox_; }
+
+  /// Waits until the GPU has filled the mailbox, which the host sees sooner than the end of the stream's work.
+  [[nodiscard]] key_evenness wait() const {
+    constexpr unsigned looks_a_query = 256;
+    // How often the stream is asked is chance, and counts as one call to the runtime.
+    run_checked([] { return cudaSuccess; }, "cudaStreamQuery");
+    for (unsigned looks = 1; !is_full(); ++looks) {
+      if (looks % looks_a_query != 0) continue;
+      const cudaError_t state = cudaStreamQuery(stream_);
+      if (state == cudaSuccess) break;
+      // A stream that has failed fills no mailbox.
+      if (state != cudaErrorNotReady) check(state, "cudaStreamQuery");
+      forget_failure(state);
+      std::this_thread::yield();
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+    SPANSORT_ASSERT(is_full());
+    return mailbox_->seen;
+  }
+
+ private:
+  [[nodiscard]] bool is_full() const noexcept { return *const_cast<const volatile unsigned*>(&mailbox_->is_full) != 0; }
+
+  cudaStream_t stream_;
+  pinned_memory memory_;
+  evenness_mailbox* mailbox_ = nullptr;
+};
 
 }  // namespace
 
@@ -85,13 +115,11 @@ segment_way way_of(const launch_site& site, const segment_sort& segment) {
     return segment_way::passes;
   }
   if (segment.bucket_way == always_by_buckets) return segment_way::buckets;
-  pinned_memory taken = mailboxes().take();
-  if (taken == nullptr) return segment_way::passes;
-  auto* const mailbox = new (taken.get()) evenness_mailbox;
+  const mailbox_lease mailbox(site.stream);
+  if (mailbox.get() == nullptr) return segment_way::passes;
   launch_evenness(site, segment.shape.codec.of<std::uint64_t>(), segment.given_keys(), segment.count, segment.decision,
-                  evenness_memory::in(segment.bucket_memory), mailbox);
-  const key_evenness seen = wait_for(mailbox, site.stream);
-  mailboxes().give_back(std::move(taken));
+                  evenness_memory::in(segment.bucket_memory), mailbox.get());
+  const key_evenness seen = mailbox.wait();
   if (seen.decision != order_action::passes) return segment_way::order;
   return are_even(segment.count, seen.same_bucket, seen.same_bin) ? segment_way::buckets : segment_way::passes;
 }

@@ -26,7 +26,7 @@ inline constexpr std::string_view by_buckets_where_even = "msd_hybrid where even
 enum class segment_way : std::uint8_t { passes, buckets, order };
 
 /// Returns the way of a segment that has memory for buckets, and for which it has been looked for order. Where the keys
-/// have to be looked at, it waits for the stream.
+/// have to be looked at, it waits for the look, and so for what is before it on the stream.
 [[nodiscard]] segment_way way_of(const launch_site& site, const segment_sort& segment);
 
 }  // namespace spansort::device::cuda

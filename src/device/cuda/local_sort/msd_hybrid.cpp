@@ -7,7 +7,8 @@
 //
 // A level is a histogram of its large buckets, a plan, and a partition, which is Onesweep's: the paper's own moves
 // records by atomic additions and so is not stable, and this sort has to be. Plans are made on the device, and the host
-// waits for none. It launches all levels that a key could take; those without large buckets end at once.
+// waits for none. All levels of few records are one launch (msd_all_levels.cuh); for others it launches all that a key
+// could take, of which those without large buckets end at once.
 //
 // 2^28 uniform keys of 8 bytes take two levels, which is 64 bytes of memory traffic a key: 8 for each histogram, 16 for
 // each partition and 16 for the finish. Eight passes over digits from the lowest up take 136. Keys that agree in a

@@ -35,7 +35,7 @@ inline constexpr even_keys_sizes largest_even_keys_sizes{1U << 17, 22};
 /// Returns whether a sample is of keys that buckets sort faster. `same_bucket` and `same_bin` are pairs of sampled keys
 /// that agree in the digits of two levels, and in as many bits as number all keys, or seem to by their counter.
 /// Chance gives uniform keys pairs, too, and a counter more of them; beyond that a fifth more in a bucket is let pass,
-/// and four keys a bin.
+/// and four keys a bin (up to eight just below 2^25 keys, of which the sample is small).
 [[nodiscard]] constexpr bool are_even(std::uint64_t num_keys, std::uint64_t same_bucket,
                                       std::uint64_t same_bin) noexcept {
   const even_keys_sizes sizes = even_keys_sizes_of(num_keys);
