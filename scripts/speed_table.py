@@ -157,7 +157,7 @@ def main():
     all_rows = [row for row in rows() if row[1]["Spansort"] != UNMEASURED]
     page = REPOSITORY / "README.md"
     before, rest = page.read_text().split(BEGIN)
-    tables = "\n\n".join([table(all_rows), gpu_table("h100x1", "2^20 and 2^24"), gpu_table("h200x1", "2^24 and 2^28")])
+    tables = "\n\n".join([table(all_rows), gpu_table("h100x1", "2^20 and 2^24")])
     wanted = {page: f"{before}{BEGIN}\n{tables}\n{END}{rest.split(END)[1]}", CHART: chart(all_rows)}
     for path, text in wanted.items():
         if "--check" not in sys.argv:
