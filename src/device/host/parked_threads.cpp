@@ -13,7 +13,9 @@ namespace spansort::device::host {
 void parked_threads::start(unsigned count) noexcept {
   if (process_ != ::getpid()) {
     process_ = ::getpid();
-    for (std::atomic<int>& id : thread_ids_) id.store(0);  // a fork has left other threads to its parent
+    // A fork has left other threads to its parent, those inside of work too.
+    for (std::atomic<int>& id : thread_ids_) id.store(0);
+    num_inside_.store(0);
   }
   try {
     for (; num_threads_ < count; ++num_threads_) {
@@ -28,9 +30,8 @@ void parked_threads::start(unsigned count) noexcept {
 void parked_threads::open(work given) {
   work_ = given;
   keep_away_from_caller();
-  is_open_.store(true);
-  num_works_.fetch_add(1);
-  num_works_.notify_all();
+  turn_.store((turn_.load() + 1) | 1U);
+  turn_.notify_all();
 }
 
 /// A virtual machine's processors look busy to Linux while they are halted, so that it wakes a thread on the processor
@@ -56,28 +57,30 @@ void parked_threads::keep_away_from_caller() noexcept {
 }
 
 void parked_threads::close() noexcept {
-  is_open_.store(false);
+  turn_.store((turn_.load() | 1U) + 1);
   while (num_inside_.load() != 0) std::this_thread::yield();
 }
 
 void parked_threads::stay(unsigned number) {
   if (number <= most_kept_away) thread_ids_[number - 1].store(::gettid());
   for (std::uint32_t seen = 0;;) {
-    wait_for_more_than(seen);
-    seen = num_works_.load();
-    // Either close() sees this thread inside, or this thread sees that it is too late.
+    wait_for_other_than(seen);
+    seen = turn_.load();
+    const bool is_open = seen % 2 != 0;
+    // Either close() sees this thread inside, or this thread sees that it is too late. What it has seen open it begins
+    // once, for it waits for another turn then.
     num_inside_.fetch_add(1);
-    if (is_open_.load()) work_.run(work_.argument, number);
+    if (is_open && turn_.load() == seen) work_.run(work_.argument, number);
     num_inside_.fetch_sub(1);
   }
 }
 
-void parked_threads::wait_for_more_than(std::uint32_t seen) const {
+void parked_threads::wait_for_other_than(std::uint32_t seen) const {
   using clock = std::chrono::steady_clock;
   constexpr std::chrono::microseconds looks_out{50};  // about what it takes to wake a thread that sleeps
   const clock::time_point begin = clock::now();
-  while (num_works_.load() == seen) {
-    if (clock::now() - begin > looks_out) return num_works_.wait(seen);
+  while (turn_.load() == seen) {
+    if (clock::now() - begin > looks_out) return turn_.wait(seen);
     std::this_thread::yield();
   }
 }

@@ -35,7 +35,7 @@ class parked_threads {
   static constexpr unsigned most_kept_away = 3;
 
   void stay(unsigned number);
-  void wait_for_more_than(std::uint32_t seen) const;
+  void wait_for_other_than(std::uint32_t seen) const;
   void keep_away_from_caller() noexcept;
 
   unsigned num_threads_ = 0;
@@ -43,9 +43,8 @@ class parked_threads {
   int kept_away_from_ = -1;                                       ///< the processor on which none of them may run
   int process_ = 0;                                               ///< whose threads these are
   work work_;                                                     ///< written while closed and nobody is inside
-  std::atomic<bool> is_open_ = false;
   std::atomic<unsigned> num_inside_ = 0;
-  std::atomic<std::uint32_t> num_works_ = 0;
+  std::atomic<std::uint32_t> turn_ = 0;  ///< counts openings and closings: odd while open
 };
 
 }  // namespace spansort::device::host
