@@ -60,7 +60,7 @@ TEST_P(gpu_local_sort_test, SortsSizesAroundItsTiles) {
   }
 }
 
-/// Where blocks meet and where they cannot.
+/// GPUs whose blocks can meet and those whose blocks cannot go different ways.
 TEST_P(gpu_local_sort_test, SortsMoreTilesThanAGpuHoldsAtOnce) {
   for (const bool blocks_cannot_meet : {false, true}) {
     const base::test_hooks_scope hooks({.blocks_cannot_meet = blocks_cannot_meet});

@@ -7,7 +7,7 @@
 
 namespace spansort::device::cuda {
 
-/// What the look at the keys has seen.
+/// The look at the keys has seen this.
 struct key_evenness {
   unsigned long long same_bucket = 0;  ///< pairs of sampled keys, as are_even() takes them
   unsigned long long same_bin = 0;

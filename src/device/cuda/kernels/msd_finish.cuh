@@ -214,7 +214,7 @@ class msd_finish_block {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i)
       keys_[i] = first + i < count_ ? shared_.keys[first + i] : static_cast<K>(~K{0});
-    // How far each key moves, plus most_distance, in 4 bits.
+    // Each key has 4 bits, which hold how far it moves, plus most_distance.
     std::uint32_t moves[(items + 7) / 8];
     const auto one_of = [](unsigned i) { return 1U << i % 8 * 4; };
 #pragma unroll

@@ -67,7 +67,7 @@ class mailbox_lease {
   mailbox_lease& operator=(const mailbox_lease&) = delete;
   ~mailbox_lease() {
     if (mailbox_ == nullptr) return;
-    // Where the look has failed, its kernel may write yet.
+    // The kernel of a look that has failed may write yet.
     if (!is_full()) forget_failure(cudaStreamSynchronize(stream_));
     mailboxes().give_back(std::move(memory_));
   }

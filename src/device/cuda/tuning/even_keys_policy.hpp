@@ -10,7 +10,8 @@ namespace spansort::device::cuda {
 /// Buckets win where records weigh this much. Measured on an H200 with uniform keys, ms by buckets with the look at
 /// the keys and by passes: 2.49 and 3.38 for 2^26 u64, 1.14 and 1.70 for 2^24 u64(u64), 7.64 and 13.1 for 2^28 u64,
 /// 16.0 and 26.0 for 2^29; on an H100 0.497 and 0.611 for 2^23 u64, 0.447 and 0.610 for 2^22 u64(u64), 0.513 and 0.725
-/// for 2^22 f64(u64). A quarter of it wins, too, but there the look costs inputs that are not even more than 3 %. Of
+/// for 2^22 f64(u64). A quarter of it wins, too (0.154 and 0.219 for 2^20 f64(u64)), but the look, some 20 us, costs
+/// inputs that are not even 4 % already here, and would cost them more than 10 % there. Of
 /// 2^30 keys buckets need a third level, which loses where values come in many copies (68.5 and 52.3 for 16 of each).
 /// Wider values were not measured.
 inline constexpr std::uint64_t least_bucket_sort_bytes = std::uint64_t{1} << 26;
@@ -25,7 +26,7 @@ struct even_keys_sizes {
 };
 inline constexpr even_keys_sizes largest_even_keys_sizes{1U << 17, 22};
 
-/// Fewer counters are cleared sooner: 4 MiB instead of 16 take some 5 us less, of a sort of 400.
+/// Fewer counters are cleared sooner: 4 MiB instead of 16.
 [[nodiscard]] constexpr even_keys_sizes even_keys_sizes_of(std::uint64_t num_keys) noexcept {
   constexpr std::uint64_t many = std::uint64_t{1} << 25;
   if (num_keys >= many) return largest_even_keys_sizes;
