@@ -124,6 +124,7 @@ class copied final : public input_place {
   }
 
   device::records owned(const share&, const device::records& chunk) const override { return chunk; }
+  overwriting_queues overwritten_by() const override { return overwriting_queues::of_copies; }
   void begin_overwriting() override {}
   void finish_exchange(std::uint64_t num_keys) override {
     // In one round, what fails must not begin the output.

@@ -50,6 +50,8 @@ class input_place {
   [[nodiscard]] virtual std::vector<arrival> scatter(const share& of_input, const device::records& chunk) = 0;
   /// The device's memory for a part of the result.
   [[nodiscard]] virtual device::records owned(const share& of_result, const device::records& chunk) const = 0;
+  /// Returns the queues whose work overwrites the caller's memory.
+  [[nodiscard]] virtual overwriting_queues overwritten_by() const { return overwriting_queues::all; }
   /// Called before a chunk, or an owned part, is written to: where that is the caller's memory, cancelling is over.
   virtual void begin_overwriting() = 0;
   /// The exchange has been queued, `num_keys` records of it: all ranks wait for it, or the host does.

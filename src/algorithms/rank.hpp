@@ -34,9 +34,14 @@ struct rank {
   template <class F>
   void for_each_queue(F&& f) {
     f(*queue);
+    for_each_queue_of_copies(f);
+    if (exchanges != nullptr) f(*exchanges);
+  }
+  /// Calls f(queue) for those of copies in and out alone.
+  template <class F>
+  void for_each_queue_of_copies(F&& f) {
     if (copies != nullptr) f(*copies);
     if (copies_out != nullptr) f(*copies_out);
-    if (exchanges != nullptr) f(*exchanges);
   }
   /// Marks what is_idle() waits for.
   void record_idle() {

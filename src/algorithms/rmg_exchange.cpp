@@ -167,21 +167,26 @@ void rmg_state::exchange_and_sort() {
   const auto part_in = [&](unsigned r, const device::records& where) {
     return whole_part{where, output_share(r).count, buffers_[r].spare};
   };
-  if (goes_in_rounds()) {
-    run_.queue_as_one([&] {
-      place_->begin_overwriting();
-      for (unsigned round = 0; round < rounds_.num_rounds(); ++round) {
-        exchange_round(round);
-        sort_arrived(round);
-      }
-    });
+  if (goes_as_one()) {
+    run_.queue_as_one(
+        [&] {
+          place_->begin_overwriting();
+          for (unsigned round = 0; round < rounds_.num_rounds(); ++round) {
+            exchange_round(round);
+            if (!goes_in_rounds()) run_.join_queues();
+            sort_arrived(round);
+          }
+        },
+        place_->overwritten_by());
     return note_parts([&](unsigned r) { return part_in(r, buffers_[r].owned); });
   }
   if (sort_.others == nullptr) {
-    run_.queue_as_one([&] {
-      place_->begin_overwriting();
-      exchange_round(0);
-    });
+    run_.queue_as_one(
+        [&] {
+          place_->begin_overwriting();
+          exchange_round(0);
+        },
+        place_->overwritten_by());
   } else {  // the host takes part in the exchange, which must not be held back
     place_->begin_overwriting();
     others_->complete_sources();
@@ -190,7 +195,7 @@ void rmg_state::exchange_and_sort() {
   note_parts(
       [&](unsigned r) { return part_in(r, buffers_[r].lies_in_spare() ? buffers_[r].spare : buffers_[r].owned); });
   place_->finish_exchange(keys_between_own());
-  run_.queue_as_one([&] { sort_arrived(0); });
+  run_.queue_as_one([&] { sort_arrived(0); }, place_->overwritten_by());
   note_parts([&](unsigned r) { return part_in(r, buffers_[r].owned); });
 }
 

@@ -199,12 +199,14 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
     b.is_partitioned = true;
     return;
   }
-  run_.queue_as_one([&] {
-    place_->begin_overwriting();
-    partition();
-    queue.copy(from.keys, to.keys, slice.count * shape.codec.width_bytes(), "partition");
-    queue.copy(from.values, to.values, slice.count * shape.value_bytes, "partition");
-  });
+  run_.queue_as_one(
+      [&] {
+        place_->begin_overwriting();
+        partition();
+        queue.copy(from.keys, to.keys, slice.count * shape.codec.width_bytes(), "partition");
+        queue.copy(from.values, to.values, slice.count * shape.value_bytes, "partition");
+      },
+      place_->overwritten_by());
   note_parts([&](unsigned r) {
     const rank_buffers& of_rank = buffers_[r];
     return whole_part{of_rank.current(), source_count(params_, planned(r)), of_rank.spare};

@@ -151,6 +151,11 @@ class rmg_state {
   /// Returns whether the transfer's records arrive in the receiver's `spare`.
   [[nodiscard]] bool arrives_in_spare(const plan::transfer& t, unsigned round) const;
   [[nodiscard]] bool goes_in_rounds() const noexcept { return rounds_.num_rounds() > 1; }
+  /// Returns whether the exchange and all sorts are queued together. Parts on the devices are: between the two they
+  /// would be neither input nor result, and nobody could finish them.
+  [[nodiscard]] bool goes_as_one() const noexcept {
+    return goes_in_rounds() || (sort_.is_resident() && sort_.others == nullptr);
+  }
   /// Returns the number of rounds after which nothing unsent lies where a rank's sort of a round needs `spare`.
   [[nodiscard]] unsigned rounds_until_free(unsigned rank, unsigned round) const;
   /// Returns how much lower than in `owned` the records of a round lie in `spare`, before or while they are sorted.

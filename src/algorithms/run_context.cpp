@@ -25,36 +25,41 @@ constexpr int queue_of_the_host = 2;
 constexpr int queue_of_copies_out = 3;
 constexpr int queue_of_exchanges = 4;
 
-/// Calls f(queue) for all queues of the ranks that can hold work back; returns whether all can.
-template <class F>
-bool for_each_holding_queue(std::vector<rank>& ranks, const F& f) {
-  bool are_all = true;
-  for (rank& r : ranks) {
-    r.for_each_queue([&](device::queue& q) {
-      auto* const holding = dynamic_cast<device::holding_queue*>(&q);
-      if (holding != nullptr) f(*holding);
-      are_all = are_all && holding != nullptr;
-    });
-  }
-  return are_all;
-}
-
 }  // namespace
 
-held_queues::held_queues(std::vector<rank>& ranks) noexcept : ranks_(ranks) {
-  are_held_ = for_each_holding_queue(ranks_, [](device::holding_queue&) {}) && !ranks_.empty();
+held_queues::held_queues(std::vector<rank>& ranks, overwriting_queues which) noexcept : ranks_(ranks), which_(which) {
+  are_held_ = for_each([](device::holding_queue&) {}) && !ranks_.empty();
   if (!are_held_) return;
-  for_each_holding_queue(ranks_, [&](device::holding_queue& q) { are_held_ = q.hold() && are_held_; });
-  if (!are_held_) for_each_holding_queue(ranks_, [](device::holding_queue& q) { q.release(); });
+  for_each([&](device::holding_queue& q) { are_held_ = q.hold() && are_held_; });
+  if (!are_held_) for_each([](device::holding_queue& q) { q.release(); });
 }
 
 held_queues::~held_queues() {
-  if (are_held_) for_each_holding_queue(ranks_, [](device::holding_queue& q) { q.discard(); });
+  if (are_held_) for_each([](device::holding_queue& q) { q.discard(); });
 }
 
 void held_queues::release() noexcept {
-  if (are_held_) for_each_holding_queue(ranks_, [](device::holding_queue& q) { q.release(); });
+  if (are_held_) for_each([](device::holding_queue& q) { q.release(); });
   are_held_ = false;
+}
+
+/// Calls f(queue) for those of the queues that can hold work back; returns whether all can.
+template <class F>
+bool held_queues::for_each(const F& f) noexcept {
+  bool are_all = true;
+  const auto call = [&](device::queue& q) {
+    auto* const holding = dynamic_cast<device::holding_queue*>(&q);
+    if (holding != nullptr) f(*holding);
+    are_all = are_all && holding != nullptr;
+  };
+  for (rank& r : ranks_) {
+    if (which_ == overwriting_queues::all) {
+      r.for_each_queue(call);
+    } else {
+      r.for_each_queue_of_copies(call);
+    }
+  }
+  return are_all;
 }
 
 run_context::run_context(std::vector<rank>& ranks, const sort_settings& options, sort_report& report)

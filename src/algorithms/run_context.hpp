@@ -72,10 +72,16 @@ struct whole_part {
   device::records spare;  ///< has room for as many, and nothing that is wanted but for these records
 };
 
-/// Holds back what is queued with any of the ranks, all of it or nothing.
+/// The queues whose work overwrites the caller's arrays.
+enum class overwriting_queues : std::uint8_t {
+  all,
+  of_copies  ///< those of copies in and out; the others work in the devices' own memory, and wait for none of these
+};
+
+/// Holds back what is queued with any of the ranks, in such queues, all of it or nothing.
 class held_queues {
  public:
-  explicit held_queues(std::vector<rank>& ranks) noexcept;
+  held_queues(std::vector<rank>& ranks, overwriting_queues which) noexcept;
   /// Forgets what is still held back.
   ~held_queues();
   held_queues(const held_queues&) = delete;
@@ -85,7 +91,11 @@ class held_queues {
   void release() noexcept;
 
  private:
+  template <class F>
+  bool for_each(const F& f) noexcept;
+
   std::vector<rank>& ranks_;
+  overwriting_queues which_;
   bool are_held_ = true;
 };
 
@@ -145,6 +155,8 @@ class run_context {
 
   /// Commits to the result: from here on the caller's arrays are overwritten, and only what nobody wants is cancelled.
   void commit() noexcept { can_cancel_ = false; }
+  /// Takes commit() back: what was to overwrite the arrays has not begun, and will not.
+  void take_back_commit() noexcept { can_cancel_ = true; }
   [[nodiscard]] bool output_has_begun() const noexcept { return !can_cancel_; }
   /// Says how the caller is asked while the host itself works, as `place_values` of run_reported() does.
   [[nodiscard]] base::stop_rule stop_rule() const noexcept {
@@ -152,12 +164,13 @@ class run_context {
     return is_disposable_ ? base::stop_rule::at_once : base::stop_rule::when_abandoned;
   }
 
-  /// Calls queue_all(), which queues work that overwrites the caller's arrays, says so by commit(), and does not wait
-  /// for it. Where queues can hold work back and queue_all() throws, nothing of it has been done.
+  /// Calls queue_all(), which queues work of which that in `which` queues overwrites the caller's arrays, says so by
+  /// commit(), and does not wait for it. Where queues can hold work back and queue_all() throws, nothing has been
+  /// overwritten.
   template <class QueueAll>
-  void queue_as_one(const QueueAll& queue_all) {
+  void queue_as_one(const QueueAll& queue_all, overwriting_queues which = overwriting_queues::all) {
     const bool could_cancel = can_cancel_;
-    held_queues held(ranks_);
+    held_queues held(ranks_, which);
     try {
       queue_all();
     } catch (...) {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <new>
+
 #include "algorithms/registry.hpp"
 #include "base/math.hpp"
 #include "base/said_of_done.hpp"
@@ -61,6 +63,17 @@ std::vector<slot_request> single_workspace(const std::vector<rank>& ranks, const
   return workspace_on_one(ranks, options, sort, {});
 }
 
+/// Waits for a local sort that overwrites the input. It stops by itself where it still can; one that ran to its end is
+/// not cancelled afterwards.
+void finish_in_place(run_context& run, const problem& sort) {
+  try {
+    run.finish_phase("local sort", 1.0, 2 * sort.num_keys, cancel_point::inside_the_work);
+  } catch (const std::bad_alloc&) {
+    if (sort.is_resident()) run.take_back_commit();  // a local sort of one segment lacks memory before it begins
+    throw;
+  }
+}
+
 }  // namespace
 
 std::vector<slot_request> workspace_on_one(const std::vector<rank>& ranks, const sort_settings& options,
@@ -99,7 +112,6 @@ void sort_on_one(run_context& run, const problem& sort, std::string_view local_s
     queue.copy(data.keys, sort.data().keys, keys_bytes, "copy in");
     queue.copy(data.values, sort.data().values, values_bytes, "copy in");
   }
-  if (sort.is_resident()) run.commit();
   device::local_sort_outcome outcome;
   const std::uint64_t scratch_records = held_scratch_records(only, sort.shape, offer.scratch_bytes);
   queue.local_sort({.shape = sort.shape,
@@ -112,9 +124,9 @@ void sort_on_one(run_context& run, const problem& sort, std::string_view local_s
                     .scratch = slot_records(only, scratch_slot, sort.shape, scratch_records).keys,
                     .digit_bits = offer.most_digit_bits == 0 ? 0 : run.options().tuning.radix_bits,
                     .flow = in_place ? sort.flow : nullptr});
+  if (sort.is_resident()) run.commit();
   if (in_place) {
-    // The local sort itself stops where it still can; a sort that ran to its end is not cancelled afterwards.
-    run.finish_phase("local sort", 1.0, 2 * sort.num_keys, cancel_point::inside_the_work);
+    finish_in_place(run, sort);
   } else {
     run.finish_phase("local sort", 0.9, 2 * sort.num_keys);
     run.queue_as_one([&] {
