@@ -10,25 +10,38 @@
 
 namespace spansort::device {
 
-/// Returns as few digits of at most `widest` bits as cover `bits`, of equal width up to one bit, lowest first.
-[[nodiscard]] inline std::vector<keys::digit_position> lsd_digits(keys::bit_range bits, unsigned widest) {
+/// No sort by digits has more of them.
+inline constexpr unsigned most_lsd_digits = 64;
+
+/// Adds as few digits of at most `widest` bits as cover `bits`, of equal width up to one bit, lowest first.
+inline void add_lsd_digits(keys::bit_range bits, unsigned widest, std::vector<keys::digit_position>& digits) {
   const unsigned count = base::ceil_div(bits.size(), widest);
-  std::vector<keys::digit_position> digits;
   unsigned shift = bits.begin;
   for (unsigned i = 0; i < count; ++i) {
     const unsigned width = base::ceil_div(bits.end - shift, count - i);
     digits.push_back({shift, width});
     shift += width;
   }
-  return digits;
 }
 
-/// Returns as few digits of at most `widest` bits as cover `bits`, each of that width but the highest, lowest first.
-[[nodiscard]] inline std::vector<keys::digit_position> full_lsd_digits(keys::bit_range bits, unsigned widest) {
-  std::vector<keys::digit_position> digits;
+/// Adds as few digits of at most `widest` bits as cover `bits`, each of that width but the highest, lowest first.
+inline void add_full_lsd_digits(keys::bit_range bits, unsigned widest, std::vector<keys::digit_position>& digits) {
   for (unsigned shift = bits.begin; shift < bits.end; shift += widest) {
     digits.push_back({shift, std::min(widest, bits.end - shift)});
   }
+}
+
+/// Returns the digits that add_lsd_digits() adds.
+[[nodiscard]] inline std::vector<keys::digit_position> lsd_digits(keys::bit_range bits, unsigned widest) {
+  std::vector<keys::digit_position> digits;
+  add_lsd_digits(bits, widest, digits);
+  return digits;
+}
+
+/// Returns the digits that add_full_lsd_digits() adds.
+[[nodiscard]] inline std::vector<keys::digit_position> full_lsd_digits(keys::bit_range bits, unsigned widest) {
+  std::vector<keys::digit_position> digits;
+  add_full_lsd_digits(bits, widest, digits);
   return digits;
 }
 

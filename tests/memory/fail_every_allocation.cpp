@@ -39,8 +39,12 @@ bool fails_many() { return num_of_all() > 8; }
 
 failing_calls count_failing_calls() { return counted; }
 
+failing_allocations failing_on(const std::string& devices) {
+  return devices.starts_with("gpu") ? failing_allocations::of_new : failing_allocations::all;
+}
+
 void fail_every_allocation(const std::function<void()>& prepare, const std::function<void()>& work,
-                           const std::function<std::string(bool has_thrown)>& check) {
+                           const std::function<std::string(bool has_thrown)>& check, failing_allocations which) {
   const std::uint64_t part = std::max<std::uint64_t>(num_of_all(), 1);
   prepare();
   work();  // what the library keeps from call to call is there from now on
@@ -51,7 +55,7 @@ void fail_every_allocation(const std::function<void()>& prepare, const std::func
       prepare();
       bool has_thrown = false;
       {
-        const failing_memory_scope scope(nth, is_lasting);
+        const failing_memory_scope scope(nth, is_lasting, which);
         has_thrown = throws(work);
         has_failed = failing_memory_scope::has_failed();
       }

@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "memory/failing_memory.hpp"
+
 namespace spansort::test {
 
 /// Returns whether SPANSORT_TEST_CASES asks for more than the usual: it says how many of a call's allocations all take
@@ -15,7 +17,11 @@ namespace spansort::test {
 /// threw, and returns "" or what is wrong. What is thrown must be std::bad_alloc or one of the library's errors. Adds
 /// GoogleTest failures.
 void fail_every_allocation(const std::function<void()>& prepare, const std::function<void()>& work,
-                           const std::function<std::string(bool has_thrown)>& check);
+                           const std::function<std::string(bool has_thrown)>& check,
+                           failing_allocations which = failing_allocations::all);
+
+/// Returns the allocations that may fail in calls that use a device of such a list.
+[[nodiscard]] failing_allocations failing_on(const std::string& devices);
 
 /// Returns how many calls fail_every_allocation() has made with one failing, and how many of them have thrown.
 struct failing_calls {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
+#include <new>
 #include <string_view>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
@@ -23,6 +24,7 @@ namespace {
 std::atomic<std::int64_t> num_live{0};
 std::atomic<std::int64_t> num_allowed{-1};  ///< allocations before the first that fails; negative: none fails
 std::atomic<bool> lasts{false};
+std::atomic<bool> only_new_fails{false};
 std::atomic<bool> is_any_failed{false};
 
 #if SPANSORT_COUNTS_MEMORY
@@ -44,8 +46,10 @@ bool is_of_a_driver() noexcept {
   return std::string_view(name.data()).starts_with("cuda");
 }
 
-bool fails() noexcept {
-  if (num_allowed.load(std::memory_order_relaxed) < 0 || is_exempt || is_of_a_driver()) return false;
+/// Counts an allocation where one is to fail; `is_new`: it is made by operator new.
+bool fails(bool is_new = false) noexcept {
+  if (num_allowed.load(std::memory_order_relaxed) < 0 || is_exempt) return false;
+  if (is_new != only_new_fails.load(std::memory_order_relaxed) || is_of_a_driver()) return false;
   if (num_allowed.fetch_sub(1) > 0) return false;
   num_allowed.store(lasts.load() ? 0 : -1);
   is_any_failed.store(true);
@@ -65,8 +69,9 @@ bool can_fail_memory() noexcept { return SPANSORT_COUNTS_MEMORY != 0; }
 
 std::int64_t live_allocations() noexcept { return num_live.load(); }
 
-failing_memory_scope::failing_memory_scope(std::uint64_t nth, bool is_lasting) noexcept {
+failing_memory_scope::failing_memory_scope(std::uint64_t nth, bool is_lasting, failing_allocations which) noexcept {
   lasts.store(is_lasting);
+  only_new_fails.store(which == failing_allocations::of_new);
   is_any_failed.store(false);
   num_allowed.store(static_cast<std::int64_t>(nth) - 1);
 }
@@ -121,4 +126,18 @@ int __cxa_thread_atexit_impl(void (*destroy)(void*), void* object, void* library
   return real(destroy, object, library);
 }
 }  // extern "C"
+
+void* operator new(std::size_t size) {
+  void* const made = spansort::test::fails(true) ? nullptr : malloc(size == 0 ? 1 : size);
+  return made == nullptr ? throw std::bad_alloc() : made;
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  void* const made =
+      spansort::test::fails(true) ? nullptr : memalign(static_cast<std::size_t>(alignment), size == 0 ? 1 : size);
+  return made == nullptr ? throw std::bad_alloc() : made;
+}
+void operator delete(void* memory) noexcept { free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { free(memory); }
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// These are the program's malloc, calloc, realloc and aligned allocations: they count what is allocated and not freed,
-// and fail when they are told to. Under the sanitizers, which have their own, nothing is counted and nothing fails.
+// These are the program's malloc, calloc, realloc and aligned allocations, and its operator new: they count what is
+// allocated and not freed, and fail when they are told to. Under the sanitizers, which have their own, nothing is counted
+// and nothing fails.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,17 @@ namespace spansort::test {
 /// Returns how many allocations of the process have not been freed.
 [[nodiscard]] std::int64_t live_allocations() noexcept;
 
+/// The allocations that are counted and fail.
+enum class failing_allocations : std::uint8_t {
+  all,
+  of_new  ///< those by operator new alone, which a GPU's driver does not call: one that lacks memory refuses later calls
+};
+
 /// While the scope lives the process's `nth` allocation fails, counted from 1, and all behind it where that is lasting.
 class failing_memory_scope {
  public:
-  failing_memory_scope(std::uint64_t nth, bool is_lasting) noexcept;
+  failing_memory_scope(std::uint64_t nth, bool is_lasting,
+                       failing_allocations which = failing_allocations::all) noexcept;
   ~failing_memory_scope();
   failing_memory_scope(const failing_memory_scope&) = delete;
   failing_memory_scope& operator=(const failing_memory_scope&) = delete;

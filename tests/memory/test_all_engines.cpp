@@ -52,10 +52,11 @@ void fail_all(const engine& how, const operation& op, key_type type, std::uint64
     return arrays.diagnose_untouched();
   };
   hooked_options options = how.options();
+  const failing_allocations which = failing_on(devices_under_test(how.devices));
   if (shows_progress) options.on_progress = [](const progress&) { return true; };
   sorter kept = make_sorter(options);
   fail_every_allocation(
-      prepare, [&] { arrays.run(kept); }, check);
+      prepare, [&] { arrays.run(kept); }, check, which);
   if (fails_many()) {
     fail_every_allocation(
         prepare,
@@ -63,7 +64,7 @@ void fail_all(const engine& how, const operation& op, key_type type, std::uint64
           sorter own = make_sorter(options);
           arrays.run(own);
         },
-        check);
+        check, which);
   }
 }
 

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/assert.hpp"
 #include "base/math.hpp"
+#include "base/said_of_done.hpp"
 #include "device/cuda/injected_faults.hpp"
 #include "device/cuda/kernels/block_sums.hpp"
 #include "device/cuda/kernels/few_intervals.hpp"
@@ -24,8 +26,6 @@ input_shape shape_of(std::uint32_t seen, bool has_values) {
   const bool is_reversed = (seen & seen_ascent) == 0 && (!has_values || (seen & seen_equal) == 0);
   return is_reversed ? input_shape::reversed : input_shape::general;
 }
-
-void CUDART_CB run_delivery(void* delivery) { (*static_cast<std::function<void()>*>(delivery))(); }
 
 }  // namespace
 
@@ -90,10 +90,12 @@ void cuda_queue::run_timed(std::string_view label, std::uint64_t num_keys, monit
   site_.memory = kernel_workspace::in(scratch_.data());
   work.bytes_moved = body();
   if (is_timed) SPANSORT_CUDA(cudaEventRecord(work.end.get(), end_of_work()));
-  if (watch != nullptr && watch->wants_progress && num_keys != 0) {
-    deliver([watch, num_keys] { watch->work_done.fetch_add(num_keys, std::memory_order_relaxed); });
-  }
-  if (is_timed) timed_.push_back(std::move(work));
+  base::say_of_done([&] {
+    if (watch != nullptr && watch->wants_progress && num_keys != 0) {
+      deliver([watch, num_keys] { watch->work_done.fetch_add(num_keys, std::memory_order_relaxed); });
+    }
+    if (is_timed) timed_.push_back(std::move(work));
+  });
 }
 
 event_handle cuda_queue::take_event() {
@@ -115,12 +117,17 @@ void* cuda_queue::take_staging(std::uint64_t size_bytes) {
   return stagings_.emplace_back(std::move(made)).memory();
 }
 
-void cuda_queue::deliver(std::function<void()> delivery) {
-  deliveries_.emplace_back([received = std::exchange(received_, {}), delivery = std::move(delivery)] {
-    for (const std::function<void()>& receive : received) receive();
-    delivery();
-  });
-  SPANSORT_CUDA(cudaLaunchHostFunc(end_of_work(), run_delivery, &deliveries_.back()));
+void CUDART_CB cuda_queue::run_delivery(void* one) {
+  const auto& due = *static_cast<const delivery*>(one);
+  for (const std::function<void()>& receive : due.received) receive();
+  due.tell();
+}
+
+void cuda_queue::deliver(std::function<void()> tell) {
+  delivery& due = deliveries_.emplace_back();
+  due.received.swap(received_);
+  due.tell = std::move(tell);
+  SPANSORT_CUDA(cudaLaunchHostFunc(end_of_work(), run_delivery, &due));
 }
 
 void cuda_queue::copy_to_host(const void* source, std::uint64_t size_bytes, std::function<void(const void*)> receive) {
@@ -242,9 +249,12 @@ void cuda_queue::partition(const partition_request& request) {
 }
 
 template <class K>
-void cuda_queue::partition_in_any_order_now(const keys::codec_of<K>& codec, const partition_request& request) {
+bool cuda_queue::partition_in_any_order_now(const keys::codec_of<K>& codec, const partition_request& request) {
   const std::uint64_t num_buckets = request.digit.num_buckets();
-  auto* const targets = static_cast<bucket_target*>(take_staging(num_buckets * sizeof(bucket_target)));
+  bucket_target* targets = nullptr;
+  base::say_of_done(
+      [&] { targets = static_cast<bucket_target*>(take_staging(num_buckets * sizeof(bucket_target))); });
+  if (targets == nullptr) return false;
   for (std::uint64_t b = 0; b < num_buckets; ++b) targets[b] = {request.destinations[b].keys, nullptr};
   SPANSORT_CUDA(cudaMemcpyAsync(site_.memory.targets, targets, num_buckets * sizeof(bucket_target),
                                 cudaMemcpyHostToDevice, stream_.get()));
@@ -254,6 +264,7 @@ void cuda_queue::partition_in_any_order_now(const keys::codec_of<K>& codec, cons
                             .targets = site_.memory.targets,
                             .any_order = true};
   launch_partition_step<K>(site_, codec, 0, step);
+  return true;
 }
 
 void cuda_queue::partition_in_any_order(const partition_request& request) {
@@ -267,7 +278,8 @@ void cuda_queue::partition_in_any_order(const partition_request& request) {
              [this, request = partition_request(request), destinations = std::move(destinations)]() mutable {
                request.destinations = destinations.data();
                keys::with_width(request.shape.codec.width_bytes(), [&]<class K>() {
-                 partition_in_any_order_now<K>(request.shape.codec.template of<K>(), request);
+                 const keys::codec_of<K> codec = request.shape.codec.template of<K>();
+                 if (!partition_in_any_order_now<K>(codec, request)) launch_partition<K>(site_, codec, request);
                });
                return 2 * request.num_keys * request.shape.codec.width_bytes();
              });
@@ -279,7 +291,8 @@ void cuda_queue::local_sort(const local_sort_request& request) {
   if (num_keys == 0) return;
   // The sort is not put behind those before it that are going on.
   push([this, request, num_keys, watch = watch_] {
-    run_timed(sorter_.choose(site_, request).label, num_keys, watch, [&] { return local_sort_now(request); });
+    const auto sort = [&] { return local_sort_now(request); };
+    run_timed(sorter_.choose(site_, request).label, num_keys, watch, std::cref(sort));
   });
 }
 
@@ -288,11 +301,13 @@ std::uint64_t cuda_queue::local_sort_now(const local_sort_request& request) {
   if (request.outcome == nullptr || !request.looks_for_order) return sorted.bytes_moved;
   *request.outcome = {input_shape::general, sorted.num_passes, sorted.bytes_moved};
   if (!sorted.has_order_seen) return sorted.bytes_moved;
-  copy_to_host(site_.memory.order, sizeof(std::uint32_t),
-               [to = request.outcome, has_values = request.shape.value_bytes != 0](const void* seen) {
-                 to->shape = shape_of(*static_cast<const std::uint32_t*>(seen), has_values);
-                 if (to->shape != input_shape::general) to->num_passes = 0;
-               });
+  base::say_of_done([&] {
+    copy_to_host(site_.memory.order, sizeof(std::uint32_t),
+                 [to = request.outcome, has_values = request.shape.value_bytes != 0](const void* seen) {
+                   to->shape = shape_of(*static_cast<const std::uint32_t*>(seen), has_values);
+                   if (to->shape != input_shape::general) to->num_passes = 0;
+                 });
+  });
   return sorted.bytes_moved;
 }
 

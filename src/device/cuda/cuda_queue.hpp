@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GPU's queue: a stream, the memory that its kernels share from request to request, and a thread that feeds the
 // stream, so that copies of ordinary host memory to several GPUs run side by side and the caller waits for none.
+//
+// That thread may have begun to overwrite the caller's arrays when the process's memory ends. What it does for the
+// requests of a sort is done whole all the same: it takes memory before anything else, or does without.
 #pragma once
 
 #include <array>
@@ -30,7 +33,11 @@ namespace spansort::device::cuda {
 /// What a queue is for: any work, or copies that run beside the work of another queue.
 enum class queue_use : std::uint8_t { work, exchange };
 
-class cuda_queue final : public queue, public rank_sampler, public loose_partitioner, public outbox_carrier {
+class cuda_queue final : public queue,
+                         public rank_sampler,
+                         public loose_partitioner,
+                         public outbox_carrier,
+                         public holding_queue {
  public:
   /// `scratch` outlives the queue. Before work is queued it holds kernel_workspace::size_bytes and, behind them, what
   /// local_sort_scratch_bytes(local_sort) says. Queues of one device share it, so only one of them may be given
@@ -60,11 +67,19 @@ class cuda_queue final : public queue, public rank_sampler, public loose_partiti
   void synchronize() override;
   void set_monitor(monitor* m) override;
   [[nodiscard]] std::vector<work_interval> take_intervals() override;
+  [[nodiscard]] bool hold() noexcept override { return worker_.hold(); }
+  void release() noexcept override { worker_.release(); }
+  void discard() noexcept override { worker_.discard(); }
 
  private:
   /// The guard keeps the GPU current while members are made.
   cuda_queue(const device_guard&, int ordinal, const buffer& scratch, std::string local_sort, queue_use use);
 
+  /// What the stream calls: what has been received is taken first.
+  struct delivery {
+    std::vector<std::function<void()>> received;
+    std::function<void()> tell;
+  };
   /// Work between two events of the stream.
   struct timed_work {
     std::string_view label;
@@ -96,23 +111,29 @@ class cuda_queue final : public queue, public rank_sampler, public loose_partiti
 
   /// Returns a stream that is behind all work of the queue.
   [[nodiscard]] cudaStream_t end_of_work() { return sorter_.end_of_work(stream_.get()); }
-  /// Runs `body` between two events, and tells of its keys.
+  /// Runs `body` between two events, and tells of its keys; where there is no memory to remember these, without. A body
+  /// that is too large for a function's own memory is passed by std::cref().
   void run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch,
                  const std::function<std::uint64_t()>& body);
   /// Leaves large pieces to copy engines and takes them out of the list; returns their bytes.
   std::uint64_t copy_by_engines(std::vector<copy_piece>& pieces, std::uint64_t least_bytes);
   void copy_now(void* destination, const void* source, std::uint64_t size_bytes);
+  /// Copies little device memory to ordinary host memory without a wait. Returns false where there is no memory for it.
+  [[nodiscard]] bool try_copy_by_staging(void* destination, const void* source, std::uint64_t size_bytes);
   /// Puts the stream's later work behind `e`, once another queue's thread has recorded it.
   void wait_now(cuda_event& e);
   void carry_as_it_is(outbox& from, const keys::key_codec& codec, monitor* watch);
   void carry_packed(outbox& from, const keys::key_codec& codec, monitor* watch);
+  /// Returns false, with nothing done, where there is no memory for the list of targets.
   template <class K>
-  void partition_in_any_order_now(const keys::codec_of<K>& codec, const partition_request& request);
+  [[nodiscard]] bool partition_in_any_order_now(const keys::codec_of<K>& codec, const partition_request& request);
   template <class K>
   void bracket_now(const bracket_request& request);
   std::uint64_t local_sort_now(const local_sort_request& request);
-  /// Runs what has been received, then `delivery`, on a thread of the runtime when the stream gets there.
-  void deliver(std::function<void()> delivery);
+  static void CUDART_CB run_delivery(void* one);
+  /// Runs what has been received, then `tell`, on a thread of the runtime when the stream gets there. Throws
+  /// std::bad_alloc with nothing lost.
+  void deliver(std::function<void()> tell);
   /// Copies device memory to a staging buffer. `receive` is called with that in synchronize(), or before the next
   /// delivery: a function of the host holds the stream up for as long as a small sort takes.
   void copy_to_host(const void* source, std::uint64_t size_bytes, std::function<void(const void*)> receive);
@@ -138,8 +159,8 @@ class cuda_queue final : public queue, public rank_sampler, public loose_partiti
   std::vector<event_handle> spare_events_;
   std::vector<timed_work> timed_;
   std::vector<staging> stagings_;
-  std::deque<std::function<void()>> deliveries_;  ///< the stream runs them, so their addresses must stay
-  std::vector<std::function<void()>> received_;   ///< in synchronize(), or with the next delivery
+  std::deque<delivery> deliveries_;              ///< the stream runs them, so their addresses must stay
+  std::vector<std::function<void()>> received_;  ///< in synchronize(), or with the next delivery
   in_order_worker worker_;
 };
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -19,12 +21,20 @@ void cuda_queue::copy_now(void* destination, const void* source, std::uint64_t s
     ring_.copy_in(stream_.get(), destination, source, size_bytes);
   } else if (size_bytes >= worth_the_ring && is_pageable(destination)) {
     ring_.copy_out(stream_.get(), destination, source, size_bytes);
-  } else if (size_bytes <= most_received_bytes && is_pageable(destination)) {
-    // The driver would hold this thread up until the copy is there.
+  } else if (size_bytes > most_received_bytes || !is_pageable(destination) ||
+             !try_copy_by_staging(destination, source, size_bytes)) {
+    SPANSORT_CUDA(cudaMemcpyAsync(destination, source, size_bytes, cudaMemcpyDefault, stream_.get()));
+  }
+}
+
+// The driver would hold this thread up until the copy is there.
+bool cuda_queue::try_copy_by_staging(void* destination, const void* source, std::uint64_t size_bytes) {
+  try {
     copy_to_host(source, size_bytes,
                  [destination, size_bytes](const void* staged) { std::memcpy(destination, staged, size_bytes); });
-  } else {
-    SPANSORT_CUDA(cudaMemcpyAsync(destination, source, size_bytes, cudaMemcpyDefault, stream_.get()));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 }
 
@@ -102,11 +112,12 @@ void cuda_queue::carry_as_it_is(outbox& from, const keys::key_codec& codec, moni
   const std::optional<outgoing_keys> next = from.take();
   if (!next) return;
   wait_now(static_cast<cuda_event&>(*next->sorted));
-  run_timed("copy out", 0, watch, [&] {
+  const auto copy_keys = [&] {
     const std::uint64_t size_bytes = next->num_keys * codec.width_bytes();
     copy_now(next->destination, next->keys, size_bytes);
     return 2 * size_bytes;
-  });
+  };
+  run_timed("copy out", 0, watch, std::cref(copy_keys));
   SPANSORT_CUDA(cudaEventRecord(carried_[0].get(), stream_.get()));
   std::swap(carried_[0], carried_[1]);
 }
@@ -114,10 +125,11 @@ void cuda_queue::carry_as_it_is(outbox& from, const keys::key_codec& codec, moni
 void cuda_queue::carry_packed(outbox& from, const keys::key_codec& codec, monitor* watch) {
   if (const std::optional<outgoing_keys> next = from.take()) {
     wait_now(static_cast<cuda_event&>(*next->sorted));
-    run_timed("copy out packed", 0, watch, [&] {
+    const auto copy_packed = [&] {
       packed_ring_.copy_out(site_, codec, next->destination, next->keys, next->num_keys);
       return 2 * next->num_keys * codec.width_bytes();
-    });
+    };
+    run_timed("copy out packed", 0, watch, std::cref(copy_packed));
   }
   if (from.is_empty()) packed_ring_.finish();
 }

@@ -53,9 +53,10 @@ sort_memory lay_out(const launch_site& site, const sort_manner& manner, workspac
   return memory;
 }
 
-/// `argsort_keys`: as in segment_sort.
+/// `argsort_keys`: as in segment_sort. Throws std::bad_alloc before it puts anything on the stream.
 void enqueue_in(const launch_site& site, const sort_manner& manner, const records& data, const sort_memory& memory,
                 const void* argsort_keys = nullptr) {
+  pass_lists lists;
   launch_site own_site = site;
   own_site.memory = kernel_workspace::in(memory.of_kernels, memory.of_kernels_bytes);
   const segment_sort segment{.shape = manner.shape,
@@ -63,6 +64,7 @@ void enqueue_in(const launch_site& site, const sort_manner& manner, const record
                              .alternate = memory.alternate,
                              .count = manner.num_records,
                              .bits = {0, manner.shape.codec.key_bits()},
+                             .lists = &lists,
                              .bucket_memory = memory.of_buckets,
                              .bucket_way = manner.local_sort,
                              .argsort_keys = argsort_keys};

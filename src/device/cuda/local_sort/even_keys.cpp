@@ -57,10 +57,19 @@ mailbox_pool& mailboxes() {
   return *pool;
 }
 
+/// Returns null where no memory can be had. The sort goes on without: its keys may have been turned already.
+pinned_memory take_mailbox() {
+  try {
+    return mailboxes().take();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 /// A mailbox for one look that a stream makes.
 class mailbox_lease {
  public:
-  explicit mailbox_lease(cudaStream_t stream) : stream_(stream), memory_(mailboxes().take()) {
+  explicit mailbox_lease(cudaStream_t stream) : stream_(stream), memory_(take_mailbox()) {
     if (memory_ != nullptr) mailbox_ = new (memory_.get()) evenness_mailbox;
   }
   mailbox_lease(const mailbox_lease&) = delete;

@@ -6,10 +6,23 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "device/cuda/kernels/small_sorts.hpp"
+#include "device/lsd_digits.hpp"
 
 namespace spansort::device::cuda {
+
+/// Host memory for the lists that a sort by passes makes. Whoever may have begun to overwrite anything has it before,
+/// so that no such sort lacks memory.
+struct pass_lists {
+  pass_lists() {
+    all.reserve(most_lsd_digits);
+    together.reserve(most_lsd_digits);
+  }
+  std::vector<keys::digit_position> all;       ///< the sort's digits
+  std::vector<keys::digit_position> together;  ///< those that are counted together
+};
 
 /// One segment as an algorithm sees it. Source and alternate point at the segment's first record; both are clobbered.
 struct segment_sort {
@@ -22,6 +35,8 @@ struct segment_sort {
   unsigned digit_bits = 0;  ///< widest digit that was asked for; 0: the algorithm's own
   /// Device memory, or null. Kernels of algorithms that obey decisions do nothing unless it is order_action::passes.
   const order_action* decision = nullptr;
+  /// Lists that nobody else uses at the time; null: the algorithm makes its own before it begins.
+  pass_lists* lists = nullptr;
   /// Device memory that lets the device's own local sort go by buckets (even_keys.hpp), or null, and the way.
   void* bucket_memory = nullptr;
   std::string_view bucket_way = {};

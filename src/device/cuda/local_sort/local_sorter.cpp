@@ -2,9 +2,11 @@
 #include "device/cuda/local_sort/local_sorter.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/said_of_done.hpp"
 #include "device/cuda/local_sort/in_order.hpp"
 
 namespace spansort::device::cuda {
@@ -24,6 +26,7 @@ sort_cost cost_of(const local_sort_algorithm& algorithm, const segment_sort& seg
 
 local_sorter::local_sorter(std::string preferred)
     : preferred_(std::move(preferred)), forked_(make_cuda_event(cudaEventDisableTiming)) {
+  open_places_.reserve(places{}.size());
   for (lane& l : lanes_) l = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
   end_ = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
 }
@@ -45,8 +48,8 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
   const bool is_named = !request.algorithm.empty();
   void* const algorithm_scratch =
       is_named ? request.scratch : static_cast<char*>(scratch) + kernel_workspace::size_bytes;
-  const std::vector<place> places = places_of(request);
-  if (touch(places, open_places_)) join(site.stream);
+  const places touched = places_of(request);
+  if (touch_open(touched)) join(site.stream);
   // A segment alone goes on beside those of other requests, too, but where the order of all is looked at first.
   const bool has_company = request.segments.size() > 1 || (!request.looks_for_order && !is_named);
   const bool takes_lanes = has_company && algorithm.runs_side_by_side;
@@ -54,12 +57,11 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
   const order_check check =
       request.looks_for_order && !takes_lanes && !is_named ? order_check::made : order_check::skipped;
   enqueued all;
+  if (!takes_lanes || !have_room()) join(site.stream);
   if (takes_lanes) {
     fork(site.stream);
-  } else {
-    join(site.stream);
+    open_places_.insert(open_places_.end(), touched.begin(), touched.end());
   }
-  if (takes_lanes) open_places_.insert(open_places_.end(), places.begin(), places.end());
   for (const sort_segment& s : request.segments) {
     if (s.count == 0) continue;
     if (is_in_order(s)) {
@@ -74,6 +76,7 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
                                .bits = s.bits,
                                .result_in_alternate = request.result_in_alternate,
                                .digit_bits = request.digit_bits,
+                               .lists = &lists_,
                                .bucket_memory = is_named ? nullptr : request.scratch,
                                .bucket_way = preferred_};
     // A segment may have few records although all together have many.
@@ -81,9 +84,11 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
                                           ? algorithm
                                           : choose_local_sort(preferred_, request.shape, s.count, site.code, false);
     const local_sort_algorithm& sorting = enqueue_segment(own, own_site, segment, algorithm_scratch, check);
-    const sort_cost cost = cost_of(sorting, segment);
-    all.num_passes = std::max(all.num_passes, cost.num_passes);
-    all.bytes_moved += cost.bytes_moved;
+    base::say_of_done([&] {
+      const sort_cost cost = cost_of(sorting, segment);
+      all.num_passes = std::max(all.num_passes, cost.num_passes);
+      all.bytes_moved += cost.bytes_moved;
+    });
   }
   const bool looks = check == order_check::made && (algorithm.obeys_decisions || algorithm.sees_order);
   all.has_order_seen = looks && is_only_segment && all.num_passes != 0;
@@ -91,7 +96,7 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
 }
 
 // Values lie as the keys do, so the keys' places tell whether two requests meet.
-std::vector<local_sorter::place> local_sorter::places_of(const local_sort_request& request) {
+local_sorter::places local_sorter::places_of(const local_sort_request& request) {
   std::uint64_t begin = ~std::uint64_t{0};
   std::uint64_t end = 0;
   for (const sort_segment& s : request.segments) {
@@ -100,18 +105,28 @@ std::vector<local_sorter::place> local_sorter::places_of(const local_sort_reques
   }
   if (begin >= end) return {};
   const std::uint64_t width = request.shape.codec.width_bytes();
-  std::vector<place> places;
-  for (const void* const keys : {request.source.keys, request.alternate.keys}) {
+  const auto place_in = [&](const void* keys) {
     const auto* const first = static_cast<const char*>(keys);
-    if (first != nullptr) places.push_back({first + begin * width, first + end * width});
-  }
-  return places;
+    return first == nullptr ? place{} : place{first + begin * width, first + end * width};
+  };
+  return {place_in(request.source.keys), place_in(request.alternate.keys)};
 }
 
-bool local_sorter::touch(const std::vector<place>& some, const std::vector<place>& others) {
+bool local_sorter::touch_open(const places& some) const {
   return std::ranges::any_of(some, [&](const place& one) {
-    return std::ranges::any_of(others, [&](const place& o) { return one.begin < o.end && o.begin < one.end; });
+    return std::ranges::any_of(open_places_, [&](const place& o) { return one.begin < o.end && o.begin < one.end; });
   });
+}
+
+bool local_sorter::have_room() {
+  const std::size_t needed = open_places_.size() + places{}.size();
+  if (needed <= open_places_.capacity()) return true;
+  try {
+    open_places_.reserve(2 * needed);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 launch_site local_sorter::site_of_lane(const launch_site& site, std::size_t number, void* scratch) const {

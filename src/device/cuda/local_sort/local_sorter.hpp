@@ -28,6 +28,7 @@ class local_sorter {
   };
   /// Puts the sort behind what is on `site.stream` now, and behind earlier sorts of the same records. What else follows
   /// there must join() first. `scratch` is all of the queue's: the workspace, and behind it what the algorithm needs.
+  /// Throws std::bad_alloc only for algorithms that are asked for by name, and then before anything else.
   [[nodiscard]] enqueued enqueue(const launch_site& site, const local_sort_request& request, void* scratch);
 
   /// Puts what follows on `stream`, the sites' one, behind all sorts.
@@ -49,8 +50,12 @@ class local_sorter {
     const char* begin = nullptr;
     const char* end = nullptr;
   };
-  [[nodiscard]] static std::vector<place> places_of(const local_sort_request& request);
-  [[nodiscard]] static bool touch(const std::vector<place>& some, const std::vector<place>& others);
+  /// Those of a request's source and alternate, which may be empty.
+  using places = std::array<place, 2>;
+  [[nodiscard]] static places places_of(const local_sort_request& request);
+  [[nodiscard]] bool touch_open(const places& some) const;
+  /// Returns whether there is memory to remember a request's places.
+  [[nodiscard]] bool have_room();
 
   [[nodiscard]] launch_site site_of_lane(const launch_site& site, std::size_t number, void* scratch) const;
   /// The lanes go on after what is now on the stream.
@@ -58,12 +63,13 @@ class local_sorter {
   void put_behind_lanes(cudaStream_t stream) const;
 
   std::string preferred_;
+  pass_lists lists_;
   event_handle forked_;
   std::array<lane, num_lanes> lanes_;
   std::size_t next_lane_ = 0;
   lane end_;                        ///< end_of_work(), where that is not the sites' stream
   bool is_open_ = false;            ///< the sites' stream is not behind the lanes
-  std::vector<place> open_places_;  ///< of the requests that it is not behind
+  std::vector<place> open_places_;  ///< of the requests that it is not behind; has room for those of one at any time
   bool is_forked_ = false;          ///< since the last wait
 };
 

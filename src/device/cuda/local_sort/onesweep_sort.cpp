@@ -12,6 +12,7 @@
 // and stores the keys encoded, and its last pass stores no keys. Keys alone that need an encoding are encoded by the
 // first pass and decoded by the last one, too.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "device/cuda/cuda_error.hpp"
@@ -41,7 +42,7 @@ partition_functions<K> functions_for(unsigned digit_bits) {
 
 /// Digits of a sort that are counted together: the first and the last of them may be those of the whole sort.
 struct digit_run {
-  std::vector<keys::digit_position> digits;
+  const std::vector<keys::digit_position>& digits;
   bool begins_sort = true;
   bool ends_sort = true;
 };
@@ -139,24 +140,27 @@ class digit_passes {
 };
 
 /// Returns the digits of a sort. Others than the kernel's own may be asked for.
-std::vector<keys::digit_position> digits_of(const segment_sort& segment) {
-  if (segment.digit_bits > max_partition_bits) return full_lsd_digits(segment.bits, segment.digit_bits);
-  return lsd_digits(segment.bits, segment.digit_bits == 0 ? max_partition_bits : segment.digit_bits);
+void list_digits(const segment_sort& segment, std::vector<keys::digit_position>& digits) {
+  digits.clear();
+  if (segment.digit_bits > max_partition_bits) return add_full_lsd_digits(segment.bits, segment.digit_bits, digits);
+  add_lsd_digits(segment.bits, segment.digit_bits == 0 ? max_partition_bits : segment.digit_bits, digits);
 }
 
 /// Sorts by all digits. More of them than are counted together are taken in groups.
 template <class K>
 records sort_by_passes(const launch_site& site, const segment_sort& segment, first_pass first) {
-  const std::vector<keys::digit_position> digits = digits_of(segment);
+  std::optional<pass_lists> own;
+  pass_lists& lists = segment.lists == nullptr ? own.emplace() : *segment.lists;
+  std::vector<keys::digit_position>& digits = lists.all;
+  list_digits(segment, digits);
   const partition_functions<K> partition = functions_for<K>(segment.digit_bits);
   records from = segment.source;
   for (std::size_t begin = 0; begin < digits.size(); begin += partition.most_digits) {
     const std::size_t end = std::min<std::size_t>(digits.size(), begin + partition.most_digits);
     const records other = from.keys == segment.source.keys ? segment.alternate : segment.source;
-    const digit_run run{
-        {digits.begin() + static_cast<std::ptrdiff_t>(begin), digits.begin() + static_cast<std::ptrdiff_t>(end)},
-        begin == 0,
-        end == digits.size()};
+    lists.together.assign(digits.begin() + static_cast<std::ptrdiff_t>(begin),
+                          digits.begin() + static_cast<std::ptrdiff_t>(end));
+    const digit_run run{lists.together, begin == 0, end == digits.size()};
     from = digit_passes<K>(site, segment, partition, first, run).sort(from, other);
   }
   return from;
@@ -175,7 +179,9 @@ records enqueue_published(const launch_site& site, const segment_sort& segment, 
 }
 
 sort_cost cost(const segment_sort& segment) {
-  const std::uint64_t num_passes = digits_of(segment).size();
+  std::vector<keys::digit_position> digits;
+  list_digits(segment, digits);
+  const std::uint64_t num_passes = digits.size();
   const unsigned together = functions_for<std::uint64_t>(segment.digit_bits).most_digits;
   const std::uint64_t num_counts = base::ceil_div(num_passes, std::uint64_t{together});
   return {static_cast<unsigned>(num_passes), segment.count * (num_counts * segment.shape.codec.width_bytes() +
