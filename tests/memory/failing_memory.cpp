@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <new>
 #include <string_view>
+#include <thread>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 #define SPANSORT_COUNTS_MEMORY 0
@@ -24,7 +25,8 @@ namespace {
 std::atomic<std::int64_t> num_live{0};
 std::atomic<std::int64_t> num_allowed{-1};  ///< allocations before the first that fails; negative: none fails
 std::atomic<bool> lasts{false};
-std::atomic<bool> only_new_fails{false};
+std::atomic<failing_allocations> which_fail{failing_allocations::all};
+std::atomic<std::thread::id> thread_of_scope{};
 std::atomic<bool> is_any_failed{false};
 
 #if SPANSORT_COUNTS_MEMORY
@@ -49,7 +51,11 @@ bool is_of_a_driver() noexcept {
 /// Counts an allocation where one is to fail; `is_new`: it is made by operator new.
 bool fails(bool is_new = false) noexcept {
   if (num_allowed.load(std::memory_order_relaxed) < 0 || is_exempt) return false;
-  if (is_new != only_new_fails.load(std::memory_order_relaxed) || is_of_a_driver()) return false;
+  const failing_allocations which = which_fail.load(std::memory_order_relaxed);
+  if (is_new != (which != failing_allocations::all) || is_of_a_driver()) return false;
+  if (which == failing_allocations::of_new_elsewhere && thread_of_scope.load() == std::this_thread::get_id()) {
+    return false;
+  }
   if (num_allowed.fetch_sub(1) > 0) return false;
   num_allowed.store(lasts.load() ? 0 : -1);
   is_any_failed.store(true);
@@ -71,7 +77,8 @@ std::int64_t live_allocations() noexcept { return num_live.load(); }
 
 failing_memory_scope::failing_memory_scope(std::uint64_t nth, bool is_lasting, failing_allocations which) noexcept {
   lasts.store(is_lasting);
-  only_new_fails.store(which == failing_allocations::of_new);
+  which_fail.store(which);
+  thread_of_scope.store(std::this_thread::get_id());
   is_any_failed.store(false);
   num_allowed.store(static_cast<std::int64_t>(nth) - 1);
 }

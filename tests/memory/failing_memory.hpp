@@ -17,7 +17,8 @@ namespace spansort::test {
 /// The allocations that are counted and fail.
 enum class failing_allocations : std::uint8_t {
   all,
-  of_new  ///< those by operator new alone, which a GPU's driver does not call: one that lacks memory refuses later calls
+  of_new,  ///< those by operator new alone, which a GPU's driver does not call: one that lacks memory refuses later calls
+  of_new_elsewhere  ///< of them those of other threads than the scope's, such as those that feed a GPU
 };
 
 /// While the scope lives the process's `nth` allocation fails, counted from 1, and all behind it where that is lasting.

@@ -41,7 +41,7 @@ std::vector<engine> engines_under_test() {
 /// Sorts by a sorter that has its workspace, and by one that has none, which begins its threads and takes its memory in
 /// the call.
 void fail_all(const engine& how, const operation& op, key_type type, std::uint64_t num_keys, const distribution& d,
-              bool shows_progress = false) {
+              failing_allocations which, bool shows_progress = false) {
   SCOPED_TRACE(describe(op) + " of " + std::to_string(num_keys) + " " + std::string(name(type)) + ", " +
                how.describe());
   sort_job arrays(op, make_oracle(type, num_keys, d, seed_for(4), false));
@@ -52,7 +52,6 @@ void fail_all(const engine& how, const operation& op, key_type type, std::uint64
     return arrays.diagnose_untouched();
   };
   hooked_options options = how.options();
-  const failing_allocations which = failing_on(devices_under_test(how.devices));
   if (shows_progress) options.on_progress = [](const progress&) { return true; };
   sorter kept = make_sorter(options);
   fail_every_allocation(
@@ -66,6 +65,11 @@ void fail_all(const engine& how, const operation& op, key_type type, std::uint64
         },
         check, which);
   }
+}
+
+void fail_all(const engine& how, const operation& op, key_type type, std::uint64_t num_keys, const distribution& d,
+              bool shows_progress = false) {
+  fail_all(how, op, type, num_keys, d, failing_on(devices_under_test(how.devices)), shows_progress);
 }
 
 class FailingMemoryOfEngine : public testing::TestWithParam<std::size_t> {
@@ -114,6 +118,30 @@ TEST(FailingMemory, ArraysWhoseProgressIsShownAreSortedOrAsTheyWere) {
              {distribution_kind::entropy, 4}, true);
     if (HasFatalFailure()) return;
   }
+}
+
+/// Those threads may have begun to overwrite the arrays when they lack memory, and the calling thread does not.
+TEST(FailingMemory, ArraysAreSortedOrAsTheyWereWhereOtherThreadsLackMemory) {
+  const test_tuning apart{.radix_bits = 5,
+                          .fuse_threshold = 0,
+                          .host_inline_keys = 1,
+                          .host_bucket_bytes = 1024,
+                          .host_radix_bits = 5,
+                          .host_separate_memory = true,
+                          .copy_piece_bytes = 4096};
+  test_tuning apart_in_rounds = apart;
+  apart_in_rounds.round_keys = 50;
+  test_tuning apart_and_packed = apart;
+  apart_and_packed.packing = base::key_packing::always;
+  const unsigned long num_before = count_failing_calls().num_calls;
+  for (const test_tuning& tuning : {apart, apart_in_rounds, apart_and_packed}) {
+    for (const operation& op : {operation{operation::kind::keys, 0}, operation{operation::kind::pairs, 8}}) {
+      fail_all({"host:3", "rmg", tuning}, op, key_type::u32, 4000, {distribution_kind::uniform},
+               failing_allocations::of_new_elsewhere);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(count_failing_calls().num_calls, num_before);
 }
 
 /// Arrays that are in order but backwards are reversed, which rmg does with all devices.
