@@ -85,6 +85,7 @@ class resident_parts final : public in_place {
     return part.data;
   }
   device::records owned(const share&, const device::records& chunk) const override { return chunk; }
+  bool is_callers_memory() const override { return sort_.others == nullptr; }
 };
 
 /// The caller's host memory, and devices with memory of their own: pieces are counted while the next ones arrive, and

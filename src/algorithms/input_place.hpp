@@ -56,8 +56,8 @@ class input_place {
   virtual void begin_overwriting() = 0;
   /// The exchange has been queued, `num_keys` records of it: all ranks wait for it, or the host does.
   virtual void finish_exchange(std::uint64_t num_keys) = 0;
-  /// Returns whether chunks and owned parts are the caller's host memory, side by side: what was begun can be finished
-  /// there.
+  /// Returns whether chunks and owned parts are the caller's memory, host memory side by side or shards: what was begun
+  /// can be finished there.
   [[nodiscard]] virtual bool is_callers_memory() const { return false; }
   /// Returns whether the result must end in the owned parts; else in whichever array costs less.
   [[nodiscard]] virtual bool ends_where_owned() const = 0;

@@ -180,9 +180,9 @@ class run_context {
     held.release();
   }
 
-  /// Says where all records lie once the queues are empty: in the parts that follow, of host memory, one behind the
-  /// other, those that tie in the order of the input. Should memory end after commit(), the sort is finished from there
-  /// (sort/finish_alone.hpp); without parts it is lost.
+  /// Says where all records lie once the queues are empty: in the parts that follow, one behind the other, those that
+  /// tie in the order of the input. They are host memory, or, of shards, that of each rank's device. Should memory end
+  /// after commit(), the sort is finished from there (sort/finish_alone.hpp); without parts it is lost.
   void begin_parts() noexcept { parts_.clear(); }
   /// Adds a part, up to one a rank.
   void add_part(const whole_part& part) noexcept { parts_.push_back(part); }

@@ -2,6 +2,7 @@
 // This header says what devices and their queues may offer to sorts of several devices, besides device.hpp.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "device/device.hpp"
@@ -39,6 +40,16 @@ class holding_queue {
   virtual void release() noexcept = 0;
   /// Forgets what has been held back; events among it count as never recorded.
   virtual void discard() noexcept = 0;
+};
+
+/// A device whose memory the calling thread can copy by itself.
+class copying_device {
+ public:
+  virtual ~copying_device() = default;
+
+  /// Copies between the device's memory and host memory, and returns when that is done, false where it failed. Takes no
+  /// memory. The device's queues are empty.
+  [[nodiscard]] virtual bool copy_at_once(void* to, const void* from, std::uint64_t size_bytes) noexcept = 0;
 };
 
 }  // namespace spansort::device

@@ -8,6 +8,7 @@
 #include "device/host/merge_alone.hpp"
 #include "device/host/record_dispatch.hpp"
 #include "keys/dispatch.hpp"
+#include "sort/finish_shards.hpp"
 
 namespace spansort::sorting {
 namespace {
@@ -54,8 +55,9 @@ void sort_parts(const Order& order, split_records<K, V> whole, std::span<const a
 
 }  // namespace
 
-bool finish_alone(const algorithms::run_context& run, const algorithms::problem& problem) noexcept {
+bool finish_alone(algorithms::run_context& run, const algorithms::problem& problem) noexcept {
   if (run.parts().empty()) return false;
+  if (problem.is_resident()) return finish_shards(run, problem);
   keys::with_width(problem.shape.codec.width_bytes(), [&]<class K>() {
     const keys::codec_of<K> codec = problem.shape.codec.of<K>();
     device::host::with_value_and_order<K>(problem.shape, codec, [&]<class V, class Order>() {

@@ -17,7 +17,7 @@
 namespace spansort::device::cuda {
 namespace {
 
-class cuda_device final : public device, public exchanging_device {
+class cuda_device final : public device, public exchanging_device, public copying_device {
  public:
   explicit cuda_device(cuda_device_options options) : options_(std::move(options)) {}
 
@@ -111,6 +111,16 @@ class cuda_device final : public device, public exchanging_device {
     scratch_ = take_memory(scratch_bytes());
   }
   void release() override { scratch_ = {}; }
+  [[nodiscard]] bool copy_at_once(void* to, const void* from, std::uint64_t size_bytes) noexcept override {
+    try {
+      const device_guard guard(options_.ordinal);
+      const cudaError_t status = cudaMemcpy(to, from, size_bytes, cudaMemcpyDefault);
+      forget_failure(status);
+      return status == cudaSuccess;
+    } catch (...) {
+      return false;
+    }
+  }
 
  private:
   [[nodiscard]] buffer take_memory(std::uint64_t size_bytes, void* stream = nullptr) {

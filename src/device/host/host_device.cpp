@@ -2,8 +2,10 @@
 #include "device/host/host_device.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/available_memory.hpp"
+#include "device/exchange_work.hpp"
 #include "device/host/host_memory.hpp"
 #include "device/host/host_queue.hpp"
 #include "device/host/local_sort/local_sort.hpp"
@@ -21,7 +23,7 @@ namespace {
 /// to beat one of the two (u32, u64, f32, uniform; AMD Zen 3, two cores).
 constexpr std::uint64_t keys_worth_several = std::uint64_t{1} << 17;
 
-class host_device final : public device {
+class host_device final : public device, public copying_device {
  public:
   explicit host_device(host_device_options options)
       : options_(std::move(options)), team_(options_.num_threads, options_.numa_node) {}
@@ -86,6 +88,10 @@ class host_device final : public device {
     }
   }
   void release() override { team_.release_scratch(); }
+  [[nodiscard]] bool copy_at_once(void* to, const void* from, std::uint64_t size_bytes) noexcept override {
+    std::memcpy(to, from, size_bytes);
+    return true;
+  }
 
  private:
   void deallocate(void* data, std::uint64_t size_bytes) noexcept override { unmap_memory(data, size_bytes); }
