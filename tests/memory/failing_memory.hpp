@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // These are the program's malloc, calloc, realloc and aligned allocations, and its operator new: they count what is
-// allocated and not freed, and fail when they are told to. Under the sanitizers, which have their own, nothing is counted
-// and nothing fails.
+// allocated and not freed, and fail when they are told to. Under the sanitizers, which have their own, nothing is
+// counted and nothing fails.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,9 @@ namespace spansort::test {
 /// The allocations that are counted and fail.
 enum class failing_allocations : std::uint8_t {
   all,
-  of_new,  ///< those by operator new alone, which a GPU's driver does not call: one that lacks memory refuses later calls
-  of_new_elsewhere  ///< of them those of other threads than the scope's, such as those that feed a GPU
+  /// Those by operator new alone, which a GPU's driver does not call. One that lacks memory refuses all later calls.
+  of_new,
+  of_new_elsewhere  ///< of these those of other threads than the scope's, such as those that feed a GPU
 };
 
 /// While the scope lives the process's `nth` allocation fails, counted from 1, and all behind it where that is lasting.

@@ -252,8 +252,11 @@ template <class K>
 bool cuda_queue::partition_in_any_order_now(const keys::codec_of<K>& codec, const partition_request& request) {
   const std::uint64_t num_buckets = request.digit.num_buckets();
   bucket_target* targets = nullptr;
-  base::say_of_done([&] { targets = static_cast<bucket_target*>(take_staging(num_buckets * sizeof(bucket_target))); });
-  if (targets == nullptr) return false;
+  try {
+    targets = static_cast<bucket_target*>(take_staging(num_buckets * sizeof(bucket_target)));
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   for (std::uint64_t b = 0; b < num_buckets; ++b) targets[b] = {request.destinations[b].keys, nullptr};
   SPANSORT_CUDA(cudaMemcpyAsync(site_.memory.targets, targets, num_buckets * sizeof(bucket_target),
                                 cudaMemcpyHostToDevice, stream_.get()));

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 
 #include "device/cuda/cuda_error.hpp"
 #include "spansort/errors.hpp"
@@ -66,6 +67,8 @@ using pinned_memory = std::unique_ptr<void, pinned_memory_deleter>;
   try {
     return allocate_pinned_memory(size_bytes);
   } catch (const out_of_memory&) {
+    return nullptr;
+  } catch (const std::bad_alloc&) {  // there was no memory to say so
     return nullptr;
   }
 }

@@ -139,7 +139,7 @@ class digit_passes {
   std::uint64_t num_states_ = 0;  ///< of all passes; 0: they do not fit
 };
 
-/// Returns the digits of a sort. Others than the kernel's own may be asked for.
+/// Lists the digits of a sort. Others than the kernel's own may be asked for.
 void list_digits(const segment_sort& segment, std::vector<keys::digit_position>& digits) {
   digits.clear();
   if (segment.digit_bits > max_partition_bits) return add_full_lsd_digits(segment.bits, segment.digit_bits, digits);
