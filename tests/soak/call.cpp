@@ -62,7 +62,7 @@ test::engine draw_gpu_engine(drawing& from) {
 
 }  // namespace
 
-call::call(const operation& what, drawing& from, bool is_alone) {
+call::call(const operation& what, drawing& from, bool is_alone) : has_gpu_(from.has_gpu) {
   draw_engine(what, from);
   options_ = engine_.options();
   if (from.one_in(2)) options_.threads = 1 + static_cast<unsigned>(from.random.below(8));
@@ -86,16 +86,14 @@ void call::draw_engine(const operation& what, drawing& from) {
   }
 }
 
-std::vector<fault> call::possible_faults(const operation& what, const drawing& from, bool is_alone) const {
+std::vector<fault> call::possible_faults(const operation& what, bool is_alone) const {
   std::vector<fault> possible;
   if (what.has_progress) {
     possible.push_back(fault::cancel);
     possible.push_back(fault::callback);
   }
   if (what.has_devices) possible.push_back(fault::workspace);
-  // A GPU's driver does what it likes where its own small allocations fail.
-  const bool has_driver = from.has_gpu && (is_on_gpus_ || engine_.devices == "auto");
-  if (is_alone && test::can_fail_memory() && !has_driver) possible.push_back(fault::memory);
+  if (is_alone && test::can_fail_memory()) possible.push_back(fault::memory);
   if (is_alone && what.writes_files) possible.push_back(fault::file_size);
   if (is_on_gpus_) possible.resize(possible.size() + 2, fault::device_call);
   return possible;
@@ -104,7 +102,7 @@ std::vector<fault> call::possible_faults(const operation& what, const drawing& f
 void call::draw_fault(const operation& what, drawing& from, bool is_alone) {
   if (from.one_in(10)) options_.memory_limit_bytes = draw_place(from, 26);
   if (from.one_in(2) || what.is_process) return;
-  const std::vector<fault> possible = possible_faults(what, from, is_alone);
+  const std::vector<fault> possible = possible_faults(what, is_alone);
   if (possible.empty()) return;
   fault_ = possible[from.random.below(possible.size())];
   static constexpr unsigned most_bits[] = {0, 6, 6, 4, 11, 20, 11};
@@ -156,7 +154,8 @@ ending call::run(job& j) {
     const bool may_fail = fault_ == fault::memory || (is_on_gpus_ && may_run_out());
     if (!may_fail) throw;
     const bool is_lost = std::string_view(failure.what()).find("neither input nor result") != std::string_view::npos;
-    if (is_lost && !is_on_gpus_) throw;  // on the CPU arrays are never lost
+    // Arrays are lost where a GPU fails, and never because the library lacks memory.
+    if (is_lost && (!is_on_gpus_ || fault_ == fault::memory)) throw;
     return is_lost ? ending::lost : ending::no_device;
   } catch (const std::bad_alloc&) {
     if (fault_ == fault::memory) return ending::bad_alloc;
@@ -175,7 +174,10 @@ ending call::run_with_fault(job& j) {
     };
   }
   if (fault_ == fault::memory) {
-    const test::failing_memory_scope scope(at_, is_lasting_);
+    // A GPU's driver does what it likes where its own small allocations fail.
+    const bool may_have_driver = has_gpu_ && (is_on_gpus_ || engine_.devices == "auto");
+    const test::failing_memory_scope scope(
+        at_, is_lasting_, may_have_driver ? test::failing_allocations::of_new : test::failing_allocations::all);
     return j.run(options_);
   }
   if (fault_ == fault::file_size) {

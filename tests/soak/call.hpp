@@ -36,11 +36,12 @@ class call {
  private:
   void draw_engine(const operation& what, drawing& from);
   void draw_fault(const operation& what, drawing& from, bool is_alone);
-  [[nodiscard]] std::vector<fault> possible_faults(const operation& what, const drawing& from, bool is_alone) const;
+  [[nodiscard]] std::vector<fault> possible_faults(const operation& what, bool is_alone) const;
   [[nodiscard]] ending run_with_fault(job& j);
   [[nodiscard]] bool may_run_out() const;
 
   test::engine engine_;
+  bool has_gpu_ = false;     ///< the machine has one
   bool is_on_gpus_ = false;  ///< by its device list; `auto` may take GPUs, too
   test::hooked_options options_;
   fault fault_ = fault::none;
