@@ -66,8 +66,8 @@ class resident_sorter {
   /// the result is there. Workspace: as many records as each shard may hold before or after, and 34 MiB a GPU; on one
   /// GPU without report, progress and limits on memory what enqueue.hpp states, and for keys of 8 bytes from 64 MiB on
   /// 1.5 bytes a record besides where there is room.
-  /// Throws invalid_argument, out_of_memory and device_error before anything is touched; device_error and cancelled
-  /// also later, and then the shards' contents are lost.
+  /// Throws invalid_argument, out_of_memory, std::bad_alloc and device_error before anything is touched; device_error
+  /// and cancelled also later, and then the shards' contents are lost.
   void sort(sharded_keys keys, direction d = direction::ascending, shard_sizes sizes = shard_sizes::as_given);
   /// Sorts pairs as sort() sorts keys, stable, with values of 4, 8 or 16 bytes.
   void sort_pairs(sharded_keys keys, std::uint64_t value_bytes, direction d = direction::ascending,
