@@ -5,9 +5,9 @@
 // Memory beside the caller's arrays, n keys of k bytes with values of v bytes travelling along (0 for keys alone):
 //   n * (k + v) + 1 MiB + 6 MiB a thread; with several devices n * (k + v) * 1.01, for the default `tuning.epsilon`.
 //   Keys alone of 4 and 8 bytes: 5 MiB a thread more. Beside it some MiB of counts.
-//   On GPUs 2 * n * (k + v), 1 % more for several of them, and 34 MiB each; keys of 8
-//   bytes on one GPU (`single`) n * 3/2 more from 64 MiB on, where no limit is set and it has room. argsort (v: an
-//   index) copies the keys: n * k more.
+//   On GPUs 2 * n * (k + v), 1 % more for several of them, and 34 MiB each; on one GPU (`single`), where no limit is
+//   set and it has room, n * 3/2 more for keys of 8 bytes from 64 MiB on, and 5 MiB more for 2^27 keys of 4 bytes and
+//   more. argsort (v: an index) copies the keys: n * k more.
 // Keys alone of up to 512 KiB, up to 65,536 pairs (on four threads and more 49,152) with values of 4, 8 or 16 bytes and
 // argsorts of as many keys, with default options or on the CPU without report, progress and limits on memory, are
 // sorted by the calling thread, keys alone of 32 and 64 bits above 64 KiB with the help of others. It keeps its scratch

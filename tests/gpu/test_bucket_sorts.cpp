@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways of a GPU's own local sort of 8-byte keys, by buckets and by passes: each forced, and each chosen by a
-// look at the keys. The number of passes in the report tells which one it was.
+// The ways of a GPU's own local sort: 8-byte keys by buckets or by passes, 4-byte keys by counts behind passes over
+// their high halves or by passes. Each is forced, and each is chosen by a look at the keys. The number of passes in the
+// report tells which one it was.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/cuda/tuning/even_keys_policy.hpp"
@@ -19,6 +21,7 @@ using base::gpu_buckets;
 using kind = operation::kind;
 
 constexpr unsigned num_lsd_passes = 8;
+constexpr unsigned num_counting_passes = 3;  ///< with the finish
 
 TEST(even_keys_test, AreWhatChanceMakes) {
   using device::cuda::are_even;
@@ -34,6 +37,35 @@ TEST(even_keys_test, AreWhatChanceMakes) {
   EXPECT_TRUE(are_even(few, 8'192 + 4 * 90, 640 + 4 * 25));
   EXPECT_FALSE(are_even(few, 11'000, 640));
   EXPECT_FALSE(are_even(few, 8'192, 512 + 16 * 128));  // 16 keys a bin
+}
+
+TEST(even_keys_test, AreCountedWhereFewAreAlike) {
+  using device::cuda::are_countable;
+  constexpr std::uint64_t n = std::uint64_t{1} << 28;
+  constexpr std::uint64_t samples = device::cuda::counted_keys_sizes_of(n).samples;
+  constexpr std::uint64_t pairs = samples * (samples - 1) / 2;
+  for (const bool have_values : {false, true}) {
+    EXPECT_TRUE(are_countable(n, have_values, 131'072 + 4 * 362, 8'192 + 4 * 90));
+    EXPECT_FALSE(are_countable(n, have_values, 131'072, 8'192 + 64 * 32));  // 64 copies of each value
+    EXPECT_FALSE(are_countable(n, have_values, pairs, pairs));
+    EXPECT_TRUE(are_countable(64, have_values, 0, 0));
+  }
+  EXPECT_TRUE(are_countable(n, false, pairs / 400, 8'192));  // floats of [0, 1)
+  EXPECT_FALSE(are_countable(n, true, pairs / 400, 8'192));
+  EXPECT_TRUE(are_countable(n, false, 131'072, 8'192 + 12 * 32));
+  EXPECT_FALSE(are_countable(n, false, pairs / 1'850, 8'192 + 2'500));  // the AND of two words
+  EXPECT_FALSE(are_countable(n, true, 131'072, 8'192 + 32 * 32));
+  EXPECT_FALSE(are_countable(n, false, pairs / 100, 8'192));  // a tenth in one bucket
+}
+
+TEST(even_keys_test, SegmentsAreCountedWhereFewAreAlike) {
+  using device::cuda::is_countable_segment;
+  constexpr std::uint64_t n = 8'000'000;
+  EXPECT_TRUE(is_countable_segment(n, n / 256 + 700, 4'095 + 3 * 64));
+  EXPECT_TRUE(is_countable_segment(n, n / 64, 4'095));
+  EXPECT_FALSE(is_countable_segment(n, n / 60, 4'095));
+  EXPECT_FALSE(is_countable_segment(n, n / 256, 4'095 + 256 * 4));  // 256 copies of each value
+  EXPECT_FALSE(is_countable_segment(n, n, 8'192ULL * 8'191 / 2));
 }
 
 /// All levels of so few keys are one launch, but where blocks cannot meet.
@@ -53,7 +85,8 @@ TEST_P(gpu_bucket_sort_test, SortsAllTypesAndWidths) {
   const operation operations[] = {{kind::keys, 0},   {kind::pairs, 4},   {kind::pairs, 8},
                                   {kind::pairs, 16}, {kind::argsort, 4}, {kind::argsort, 8}};
   sorter s = sorter_of();
-  for (const key_type type : {key_type::u64, key_type::i64, key_type::f64, key_type::u32}) {
+  for (const key_type type :
+       {key_type::u64, key_type::i64, key_type::f64, key_type::u32, key_type::i32, key_type::f32}) {
     for (const bool descending : {false, true}) {
       for (const operation& op : operations) {
         for (const char* const shape : {"uniform", "zipf:1", "special-floats", "sorted", "reverse", "zero"}) {
@@ -71,6 +104,57 @@ TEST_P(gpu_bucket_sort_test, SortsSizesAroundItsLimits) {
     for (const char* const shape : {"uniform", "entropy:4", "nearly-sorted", "reverse", "zero"}) {
       ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u64, n, shape, {kind::keys, 0}, false));
       ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::i64, n, shape, {kind::pairs, 8}, true));
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u32, n, shape, {kind::keys, 0}, false));
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::i32, n, shape, {kind::pairs, 4}, true));
+    }
+  }
+}
+
+/// Where all levels cannot be one launch, passes over the high digits come first for so many keys of 8 bytes.
+TEST_P(gpu_bucket_sort_test, SortsMoreThanBucketsOfTwoLevelsHold) {
+  if (!GetParam().blocks_cannot_meet) GTEST_SKIP() << "all levels are one launch";
+  sorter s = sorter_of();
+  for (const char* const shape : {"uniform", "entropy:2", "entropy:8", "zipf:1", "special-floats", "zero"}) {
+    for (const key_type type : {key_type::u64, key_type::i64, key_type::f64}) {
+      for (const operation& op : {operation{kind::keys, 0}, operation{kind::pairs, 4}, operation{kind::pairs, 8},
+                                  operation{kind::pairs, 16}, operation{kind::argsort, 8}}) {
+        ASSERT_NO_FATAL_FAILURE(expect_sorted(s, type, 2'500'011, shape, op, type == key_type::i64));
+      }
+    }
+  }
+}
+
+/// The keys have three high halves only, so that buckets are as large as is asked for, and so many low ones.
+TEST_P(gpu_bucket_sort_test, CountsBucketsOfAllSizes) {
+  sorter s = sorter_of();
+  for (const std::uint64_t bucket :
+       {1U, 2U, 33U, 4'607U, 4'608U, 4'609U, 5'461U, 5'462U, 9'216U, 9'217U, 61'000U, 131'072U, 131'073U, 400'000U}) {
+    for (const std::uint64_t num_values : {1U, 2U, 255U, 300U, 1'500U, 20'000U, 65'536U}) {
+      const std::uint64_t n = 3 * bucket + 1;
+      std::vector<std::uint32_t> keys(n);
+      for (std::uint64_t i = 0; i < n; ++i) {
+        constexpr std::uint32_t high_halves[] = {0, 0x8001'0000, 0xffff'0000};
+        const std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
+        const std::uint64_t low = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ULL >> 32;
+        keys[i] = high_halves[i % 3] | static_cast<std::uint32_t>(low % num_values * (65'535 / num_values));
+      }
+      std::vector<std::uint32_t> order(n);
+      std::iota(order.begin(), order.end(), 0U);
+      std::vector<std::uint32_t> expected_order = order;
+      std::ranges::stable_sort(expected_order, [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
+      std::vector<std::uint32_t> expected(n);
+      for (std::uint64_t i = 0; i < n; ++i) expected[i] = keys[expected_order[i]];
+      const auto what = std::to_string(num_values) + " values in buckets of " + std::to_string(bucket);
+      std::vector<std::uint32_t> alone = keys;
+      s.sort(alone);
+      ASSERT_TRUE(alone == expected) << what;
+      std::vector<std::uint32_t> sorted = keys;
+      s.sort_pairs(sorted, order);
+      ASSERT_TRUE(sorted == expected && order == expected_order) << what;
+      std::vector<std::uint64_t> wide(n);
+      std::iota(wide.begin(), wide.end(), std::uint64_t{0});
+      s.sort_pairs(keys, wide);
+      ASSERT_TRUE(std::ranges::equal(wide, expected_order)) << what;
     }
   }
 }
@@ -78,7 +162,7 @@ TEST_P(gpu_bucket_sort_test, SortsSizesAroundItsLimits) {
 /// Bins are small, and every sixteenth key is there twice.
 TEST_P(gpu_bucket_sort_test, KeepsTheOrderOfFewTies) {
   sorter s = sorter_of();
-  for (const std::uint64_t n : {20'011U, 600'011U}) {
+  for (const std::uint64_t n : {20'011U, 600'011U, 2'500'011U}) {
     std::vector<std::uint64_t> keys(n);
     for (std::uint64_t i = 0; i < n; ++i) {
       const std::uint64_t x = (i % (n - n / 16) + 1) * 0x9e3779b97f4a7c15ULL;
@@ -110,6 +194,12 @@ TEST_P(gpu_bucket_sort_test, GoesTheWayThatIsAskedFor) {
     } else {
       EXPECT_EQ(report.num_passes, num_lsd_passes) << shape;
     }
+    // So few keys of the AND of two words have little in common.
+    if (std::string_view(shape) == "entropy:2") return;
+    for (const operation& op : {operation{kind::keys, 0}, operation{kind::pairs, 8}}) {
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u32, n, shape, op, false));
+      EXPECT_EQ(report.num_passes, by_buckets ? num_counting_passes : num_lsd_passes / 2) << shape;
+    }
   };
   expect_passes("uniform", by_look || GetParam().buckets == gpu_buckets::always);
   for (const char* const shape : {"zipf:1", "entropy:2", "entropy:4", "entropy:8"}) {
@@ -129,6 +219,58 @@ INSTANTIATE_TEST_SUITE_P(All, gpu_bucket_sort_test,
                                          bucket_case{gpu_buckets::always}, bucket_case{gpu_buckets::never},
                                          bucket_case{gpu_buckets::always, true}),
                          name_of);
+
+/// The buckets of RMG sort are segments that agree above their low 17 to 24 bits. The device itself decides whether
+/// these are counted.
+class gpu_counted_segments_test : public gpu_sort_test, public testing::WithParamInterface<gpu_buckets> {};
+
+TEST_P(gpu_counted_segments_test, SortsAllTypes) {
+  for (const unsigned radix_bits : {8U, 11U, 15U}) {
+    hooked_options options;
+    options.devices = "gpu:0,0";
+    options.algorithm = algorithm::rmg;
+    options.world = {.radix_bits = radix_bits, .fuse_threshold = 0, .buckets = GetParam()};
+    sorter s = make_sorter(options);
+    for (const key_type type : {key_type::u32, key_type::i32, key_type::f32}) {
+      for (const char* const shape :
+           {"uniform", "zipf:1", "entropy:2", "entropy:16", "special-floats", "nearly-sorted", "reverse", "zero"}) {
+        for (const std::uint64_t n : {1'000U, 300'017U}) {
+          ASSERT_NO_FATAL_FAILURE(expect_sorted(s, type, n, shape, {kind::keys, 0}, type == key_type::i32));
+        }
+      }
+    }
+  }
+}
+
+/// A few large segments: many keys of few values overrun counters of any width.
+TEST_P(gpu_counted_segments_test, SortsLargeSegments) {
+  hooked_options options;
+  options.devices = "gpu:0,0";
+  options.algorithm = algorithm::rmg;
+  options.world = {.radix_bits = 8, .buckets = GetParam()};
+  sorter s = make_sorter(options);
+  constexpr std::uint64_t n = 9'000'011;
+  for (const std::uint64_t num_values : {3U, 1'000U, 1U << 20, 1U << 30}) {
+    std::vector<std::uint32_t> keys(n);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
+      const std::uint64_t random = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ULL >> 32;
+      keys[i] = static_cast<std::uint32_t>(random % num_values * 0x9e3779b9U) >> 6 | static_cast<std::uint32_t>(i % 2)
+                                                                                         << 31;
+    }
+    std::vector<std::uint32_t> expected = keys;
+    std::ranges::sort(expected);
+    s.sort(keys);
+    ASSERT_TRUE(keys == expected) << num_values << " values";
+  }
+}
+
+std::string name_of_buckets(const testing::TestParamInfo<gpu_buckets>& info) {
+  return name_of({bucket_case{info.param}, info.index});
+}
+INSTANTIATE_TEST_SUITE_P(All, gpu_counted_segments_test,
+                         testing::Values(gpu_buckets::by_size, gpu_buckets::where_even, gpu_buckets::always),
+                         name_of_buckets);
 
 class gpu_bucket_choice_test : public gpu_test {};
 
@@ -160,6 +302,29 @@ TEST_F(gpu_bucket_choice_test, IsMadeForLargeInputs) {
   EXPECT_EQ(passes_of(1'000'000, options), num_lsd_passes);
   options.memory_limit_bytes = std::uint64_t{1} << 40;
   EXPECT_EQ(passes_of(~std::uint64_t{0}, options), num_lsd_passes);
+}
+
+/// Many keys of 4 bytes are looked at, too.
+TEST_F(gpu_bucket_choice_test, IsMadeForManyKeysOf4Bytes) {
+  constexpr std::uint64_t n = device::cuda::least_counted_records;
+  std::vector<std::uint32_t> keys(n);
+  const auto passes_of = [&](std::uint32_t num_values) {
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
+      const auto random = static_cast<std::uint32_t>((x ^ x >> 29) * 0xbf58476d1ce4e5b9ULL >> 32);
+      keys[i] = num_values == 0 ? random : random % num_values * 0x9e3779b9U;
+      sum += keys[i];
+    }
+    sort_report report;
+    sort(keys, {.devices = "gpu:0", .algorithm = algorithm::single, .report = &report});
+    EXPECT_TRUE(std::ranges::is_sorted(keys));
+    for (const std::uint32_t key : keys) sum -= key;
+    EXPECT_EQ(sum, 0U);
+    return report.num_passes;
+  };
+  EXPECT_EQ(passes_of(0), num_counting_passes);
+  EXPECT_EQ(passes_of(100'000), num_lsd_passes / 2);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST_F(gpu_resident_argsort_test, ByBucketsAndByPasses) {
        {base::gpu_buckets::always, base::gpu_buckets::where_even, base::gpu_buckets::never}) {
     const base::test_hooks_scope hooks({.buckets = buckets});
     resident_sorter s({.devices = "gpu:0"});
-    for (const key_type type : {key_type::u64, key_type::i64, key_type::f64}) {
+    for (const key_type type : {key_type::u64, key_type::i64, key_type::f64, key_type::u32, key_type::f32}) {
       for (const char* const shape : {"uniform", "zipf:1", "special-floats", "sorted", "reverse", "zero"}) {
         for (const std::uint64_t n : {63U, 64U, 20'011U, 600'011U}) {
           for (const std::uint64_t index_bytes : {4U, 8U}) {

@@ -4,8 +4,6 @@
 // together, for otherwise keys that are all alike would take turns.
 #include "device/cuda/kernels/evenness.hpp"
 
-#include <bit>
-
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/published_sorts.cuh"
 
@@ -44,19 +42,21 @@ __device__ __forceinline__ void fill(evenness_mailbox* mailbox, order_action act
 }
 
 /// A thread for each key of the sample, which has one from each of as many equal parts. No shared memory.
-template <class Order>
+template <class K, class Order>
 __global__ void __launch_bounds__(evenness_threads)
-    msd_evenness_kernel(Order order, const std::uint64_t* __restrict__ keys, std::uint64_t num_keys,
-                        even_keys_sizes sizes, unsigned bin_shift, const order_action* __restrict__ decision,
-                        evenness_memory memory, evenness_mailbox* mailbox) {
+    msd_evenness_kernel(Order order, const K* __restrict__ keys, std::uint64_t num_keys, even_keys_sizes sizes,
+                        unsigned bin_shift, const order_action* __restrict__ decision, evenness_memory memory,
+                        evenness_mailbox* mailbox) {
   const order_action action = decision == nullptr ? order_action::passes : *decision;
   const std::uint32_t number = blockIdx.x * evenness_threads + threadIdx.x;
   if (action == order_action::passes && number < sizes.samples) {
     const std::uint64_t begin = num_keys * number / sizes.samples;
     const std::uint64_t end = num_keys * (number + 1) / sizes.samples;
-    const std::uint64_t key = order.encode(order.take(keys[begin + scrambled(number) % (end - begin)]));
-    const auto bin = static_cast<unsigned>((key >> bin_shift) * 0x9e3779b97f4a7c15ULL >> (64 - sizes.bin_bits));
-    count_pairs(memory.buckets, static_cast<unsigned>(key >> (64 - even_keys_bucket_bits)), &memory.sums->same_bucket);
+    const K key = order.encode(order.take(keys[begin + scrambled(number) % (end - begin)]));
+    const std::uint64_t bin_bits = key >> bin_shift;
+    const auto bin = static_cast<unsigned>(bin_bits * 0x9e3779b97f4a7c15ULL >> (64 - sizes.bin_bits));
+    const auto bucket = static_cast<unsigned>(key >> (8 * sizeof(K) - even_keys_bucket_bits));
+    count_pairs(memory.buckets, bucket, &memory.sums->same_bucket);
     count_pairs(memory.bins, bin, &memory.sums->same_bin);
     __threadfence();
   }
@@ -66,18 +66,72 @@ __global__ void __launch_bounds__(evenness_threads)
 
 }  // namespace
 
-void launch_evenness(const launch_site& site, const keys::codec_of<std::uint64_t>& codec, const void* keys,
-                     std::uint64_t num_keys, const order_action* decision, const evenness_memory& memory,
-                     evenness_mailbox* mailbox) {
-  const even_keys_sizes sizes = even_keys_sizes_of(num_keys);
+template <class K>
+void launch_evenness(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
+                     const even_keys_sizes& sizes, unsigned bin_shift, const order_action* decision,
+                     const evenness_memory& memory, evenness_mailbox* mailbox) {
   const auto num_blocks = static_cast<unsigned>(base::ceil_div(sizes.samples, evenness_threads));
-  const auto bin_shift = static_cast<unsigned>(64 - std::bit_width(num_keys - 1));
   SPANSORT_CUDA(cudaMemsetAsync(memory.sums, 0, evenness_memory::size_bytes(sizes), site.stream));
-  with_plain_order<std::uint64_t>(codec, [&]<class Order>(const Order& order) {
-    msd_evenness_kernel<Order><<<num_blocks, evenness_threads, 0, site.stream>>>(
-        order, static_cast<const std::uint64_t*>(keys), num_keys, sizes, bin_shift, decision, memory, mailbox);
+  with_plain_order<K>(codec, [&]<class Order>(const Order& order) {
+    msd_evenness_kernel<K, Order><<<num_blocks, evenness_threads, 0, site.stream>>>(
+        order, static_cast<const K*>(keys), num_keys, sizes, bin_shift, decision, memory, mailbox);
   });
   check_done(cudaGetLastError(), "msd_evenness_kernel");
 }
+
+namespace {
+
+constexpr unsigned deciding_threads = 1024;
+
+/// One block, with a thread for each count at least.
+template <class Order>
+__global__ void __launch_bounds__(deciding_threads)
+    counting_decision_kernel(Order order, const std::uint32_t* __restrict__ keys, std::uint64_t num_keys,
+                             const std::uint64_t* __restrict__ counts, unsigned num_counts, counting_wish wish,
+                             order_action* decision) {
+  __shared__ std::uint32_t counters[segment_sample_counters];
+  __shared__ unsigned largest;
+  __shared__ unsigned pairs;
+  if (threadIdx.x == 0) largest = pairs = 0;
+  for (unsigned i = threadIdx.x; i < segment_sample_counters; i += deciding_threads) counters[i] = 0;
+  std::uint32_t sample[segment_samples / deciding_threads];
+#pragma unroll
+  for (unsigned i = 0; i < segment_samples / deciding_threads; ++i) {
+    sample[i] = keys[scrambled(i * deciding_threads + threadIdx.x) % num_keys];
+  }
+  __syncthreads();
+  if (threadIdx.x < num_counts) atomicMax(&largest, static_cast<unsigned>(counts[threadIdx.x]));
+  unsigned mine = 0;
+#pragma unroll
+  for (unsigned i = 0; i < segment_samples / deciding_threads; ++i) {
+    const std::uint32_t counter = order.encode(order.take(sample[i])) * 0x9e3779b9U >> (32 - segment_counter_bits);
+    mine += atomicAdd(&counters[counter], 1U);
+  }
+  mine = warp_sum(mine);
+  if (threadIdx.x % 32 == 0) atomicAdd(&pairs, mine);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  const bool counts_them = wish == counting_wish::always || is_countable_segment(num_keys, largest, pairs);
+  *decision = counts_them ? order_action::counts : order_action::passes;
+}
+
+}  // namespace
+
+void launch_counting_decision(const launch_site& site, const keys::codec_of<std::uint32_t>& codec, const void* keys,
+                              std::uint64_t num_keys, const std::uint64_t* counts, unsigned num_counts,
+                              counting_wish wish, order_action* decision) {
+  with_plain_order<std::uint32_t>(codec, [&]<class Order>(const Order& order) {
+    counting_decision_kernel<Order><<<1, deciding_threads, 0, site.stream>>>(
+        order, static_cast<const std::uint32_t*>(keys), num_keys, counts, num_counts, wish, decision);
+  });
+  check_done(cudaGetLastError(), "counting_decision_kernel");
+}
+
+template void launch_evenness<std::uint32_t>(const launch_site&, const keys::codec_of<std::uint32_t>&, const void*,
+                                             std::uint64_t, const even_keys_sizes&, unsigned, const order_action*,
+                                             const evenness_memory&, evenness_mailbox*);
+template void launch_evenness<std::uint64_t>(const launch_site&, const keys::codec_of<std::uint64_t>&, const void*,
+                                             std::uint64_t, const even_keys_sizes&, unsigned, const order_action*,
+                                             const evenness_memory&, evenness_mailbox*);
 
 }  // namespace spansort::device::cuda

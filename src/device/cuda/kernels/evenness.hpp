@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that looks into a sample of 8-byte keys, to tell whether the sort by buckets would have even ones.
+// The kernel that looks into a sample of keys of 4 or 8 bytes, to tell whether the sort by buckets would have even
+// ones.
 #pragma once
 
 #include "device/cuda/kernels/request.hpp"
@@ -46,10 +47,21 @@ struct evenness_memory {
   }
 };
 
-/// Clears the memory, looks at a sample and fills the mailbox. `decision` is that of the segment, in device memory. The
-/// host waits for nothing.
-void launch_evenness(const launch_site& site, const keys::codec_of<std::uint64_t>& codec, const void* keys,
-                     std::uint64_t num_keys, const order_action* decision, const evenness_memory& memory,
-                     evenness_mailbox* mailbox);
+/// Clears the memory, looks at a sample and fills the mailbox. Keys are of the same bin that agree above `bin_shift`
+/// bits. `decision` is that of the segment, in device memory. The host waits for nothing. For K of 4 and 8 bytes.
+template <class K>
+void launch_evenness(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
+                     const even_keys_sizes& sizes, unsigned bin_shift, const order_action* decision,
+                     const evenness_memory& memory, evenness_mailbox* mailbox);
+
+/// What the host wants of a decision whether keys are counted.
+enum class counting_wish : std::uint8_t { where_even, always };
+
+/// Decides on the device whether keys of 4 bytes, whose counts by one digit of `num_counts` values are known, are
+/// counted by the bits below it (order_action::counts) or sorted by passes over these: by the largest count, and by how
+/// many keys of a sample are alike. The host waits for nothing.
+void launch_counting_decision(const launch_site& site, const keys::codec_of<std::uint32_t>& codec, const void* keys,
+                              std::uint64_t num_keys, const std::uint64_t* counts, unsigned num_counts,
+                              counting_wish wish, order_action* decision);
 
 }  // namespace spansort::device::cuda

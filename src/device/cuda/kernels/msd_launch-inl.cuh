@@ -34,6 +34,14 @@ struct most_of_level {
       : buckets(num_keys / limits.most_finished() + 1), tiles(num_keys / limits.tile_keys + buckets) {}
 };
 
+template <class K, class V>
+void launch_plan(const launch_site& site, const msd_arguments<K, V>& a, const msd_level& level,
+                 const most_of_level& most) {
+  const std::uint64_t blocks = std::min(most.buckets, std::uint64_t{site.num_multiprocessors} * 8);
+  msd_plan_kernel<K, V><<<static_cast<unsigned>(blocks), max_partition_buckets, 0, site.stream>>>(a, level);
+  check_done(cudaGetLastError(), "msd_plan_kernel");
+}
+
 template <class K, class V, class Order>
 void launch_level(const launch_site& site, const Order& order, const msd_arguments<K, V>& a, const msd_level& level,
                   const most_of_level& most) {
@@ -45,8 +53,7 @@ void launch_level(const launch_site& site, const Order& order, const msd_argumen
   msd_histogram_kernel<K, V, Order>
       <<<blocks_of(most.tiles, policy.histogram_blocks_each), policy.threads, 0, site.stream>>>(order, a, level);
   check_done(cudaGetLastError(), "msd_histogram_kernel");
-  msd_plan_kernel<K, V><<<blocks_of(most.buckets, 8), max_partition_buckets, 0, site.stream>>>(a, level);
-  check_done(cudaGetLastError(), "msd_plan_kernel");
+  launch_plan<K, V>(site, a, level, most);
   launch_staying<msd_partition_kernel<K, V, Order>>(site, "msd_partition_kernel",
                                                     blocks_of(most.tiles, policy.blocks_each), policy.threads,
                                                     sizeof(typename block::shared_memory), order, a, level);
@@ -94,6 +101,23 @@ void launch_levels(const launch_site& site, const Order& order, const msd_argume
   }
 }
 
+/// Launches the levels of records that are in order by the digits of the first two.
+template <class K, class V, class Order>
+void launch_levels_in_order(const launch_site& site, const Order& order, const msd_arguments<K, V>& a,
+                            std::uint32_t num_keys) {
+  const most_of_level most(num_keys, a.limits);
+  msd_begin_in_order_kernel<K, V, Order>
+      <<<max_partition_buckets, max_partition_buckets + 32, 0, site.stream>>>(order, a, num_keys);
+  check_done(cudaGetLastError(), "msd_begin_in_order_kernel");
+  msd_level level = msd_level::of(0, 8 * sizeof(K)).next();
+  level.is_in_order = true;
+  launch_plan<K, V>(site, a, level, most);
+  while (!level.is_last()) {
+    level = level.next();
+    launch_level<K, V>(site, order, a, level, most);
+  }
+}
+
 template <unsigned Size, class K, class V, class Order>
 void launch_finish(const launch_site& site, const Order& order, const msd_arguments<K, V>& a, std::uint64_t num_keys) {
   constexpr unsigned threads = finish_threads[Size];
@@ -120,9 +144,14 @@ void run_msd_hybrid(const launch_site& site, const Order& order, const msd_reque
   const bool is_one_job = request.num_keys <= a.limits.most_finished();
   const std::uint64_t zeroed_bytes = is_one_job ? sizeof(msd_control) : a.memory.zeroed_bytes;
   SPANSORT_CUDA(cudaMemsetAsync(request.memory, 0, zeroed_bytes, site.stream));
-  msd_begin_kernel<K, V><<<1, max_partition_buckets, 0, site.stream>>>(a, request.num_keys);
-  check_done(cudaGetLastError(), "msd_begin_kernel");
-  if (!is_one_job) launch_levels<K, V>(site, order, a, request.num_keys, request.num_bits, true);
+  if (request.begins_in_order) {
+    launch_levels_in_order<K, V>(site, order, a, request.num_keys);
+  } else {
+    msd_begin_kernel<K, V><<<1, max_partition_buckets, 0, site.stream>>>(a, request.num_keys);
+    check_done(cudaGetLastError(), "msd_begin_kernel");
+  }
+  if (!is_one_job && !request.begins_in_order)
+    launch_levels<K, V>(site, order, a, request.num_keys, request.num_bits, true);
   launch_finish<0, K, V>(site, order, a, request.num_keys);
   launch_finish<1, K, V>(site, order, a, request.num_keys);
   launch_finish<2, K, V>(site, order, a, request.num_keys);

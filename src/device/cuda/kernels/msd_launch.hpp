@@ -15,6 +15,9 @@ struct msd_request {
   std::uint32_t num_keys = 0;
   unsigned num_bits = 0;  ///< of the encoded key, counted from the lowest; all keys agree above them
   unsigned result_side = 0;
+  /// The records are in order by the highest 16 bits of their keys, which have num_bits, and are more than a block
+  /// finishes.
+  bool begins_in_order = false;
   void* memory = nullptr;  ///< msd_memory_bytes() of device memory
 };
 

@@ -19,6 +19,7 @@ struct msd_level {
   unsigned number = 0;
   unsigned shift = 0;
   unsigned mask = 0;
+  bool is_in_order = false;  ///< its records lie where their digits say already
 
   /// Returns the level whose digit is the highest of `num_bits` bits.
   [[nodiscard]] static constexpr msd_level of(unsigned number, unsigned num_bits) noexcept {
@@ -73,6 +74,33 @@ __global__ void __launch_bounds__(max_partition_buckets)
     a.memory.buckets[0][0] = {0, num_keys, 0, 0, 0};
   }
   for (std::uint32_t t = threadIdx.x; t < num_tiles; t += max_partition_buckets) a.memory.bucket_of_tile[0][t] = 0;
+}
+
+/// Makes buckets of the second level of records that are in order by the digits of the first two, and counts their
+/// digits. A block for each bucket, with a thread for each digit and one for the bucket's end.
+template <class K, class V, class Order>
+__global__ void __launch_bounds__(max_partition_buckets + 32)
+    msd_begin_in_order_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, std::uint32_t num_keys) {
+  __shared__ std::uint32_t begins[max_partition_buckets + 1];
+  constexpr unsigned shift = 8 * sizeof(K) - 2 * max_partition_bits;
+  const K* const keys = a.sides[0].keys;
+  if (threadIdx.x <= max_partition_buckets) {
+    const unsigned digits = blockIdx.x * max_partition_buckets + threadIdx.x;
+    std::uint32_t begin = 0;
+    for (std::uint32_t count = num_keys; count != 0;) {
+      const std::uint32_t half = count / 2;
+      const bool is_before = order.encode(order.take(keys[begin + half])) >> shift < digits;
+      if (is_before) begin += half + 1;
+      count = is_before ? count - half - 1 : half;
+    }
+    begins[threadIdx.x] = begin;
+  }
+  __syncthreads();
+  if (threadIdx.x >= max_partition_buckets) return;
+  a.memory.counts[1][blockIdx.x * max_partition_buckets + threadIdx.x] = begins[threadIdx.x + 1] - begins[threadIdx.x];
+  if (threadIdx.x != 0) return;
+  a.memory.buckets[1][blockIdx.x] = {begins[0], begins[max_partition_buckets] - begins[0], 0, 0, 0};
+  if (blockIdx.x == 0) a.memory.control->num_buckets[1] = max_partition_buckets;
 }
 
 /// One block's part of the histogram: neighbouring tiles. Counts of one bucket's tiles are added up before they go to
@@ -207,7 +235,7 @@ class msd_plan_block {
     begin_ = whole.begin + before;
     before_ = before;
     const bool stays = __syncthreads_or(count_ == whole.count) != 0;
-    side_ = stays ? whole.side : whole.side ^ 1U;
+    side_ = stays || at_.is_in_order ? whole.side : whole.side ^ 1U;
     shared_.group_begins[threadIdx.x] = begin_;
     if (threadIdx.x == 0) {
       shared_.group_begins[threads] = whole.begin + whole.count;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The partition of the MSD hybrid sort: Onesweep's digit binning (partition.cuh) over all large buckets of a level in
-// one launch. Tiles never reach into another bucket, and the look-back of a tile ends at its bucket's first one. The
-// records' values are loaded behind the keys and go to their positions with them.
+// one launch. Tiles never reach into another bucket, and the look-back of a tile ends at its bucket's first one. Values
+// wait for their keys in the same way: they are copied over them to shared memory once the keys have been read out of
+// it, and each is found by the place that its record came from.
 //
 // The blocks stay, and take tile after tile by an atomic counter. A block waits only for tiles with lower numbers,
 // which have been taken by blocks that run, so there is always one that need not wait.
@@ -51,10 +52,18 @@ class msd_partition_block {
   static constexpr bool has_values = value_bytes_of<V> != 0;
   using value = std::conditional_t<has_values, V, char>;
   static_assert(threads >= buckets, "a thread a bucket");
+  static_assert(tile_keys <= 1U << 16, "places in a tile fit in 2 bytes");
+
+  /// Values are copied so many at once.
+  static constexpr unsigned values_a_chunk = has_values ? sizeof(copied_chunk) / sizeof(value) : 1;
 
   struct shared_memory {
-    value values[has_values ? tile_keys : 16];
-    K keys[tile_keys];
+    union {
+      alignas(sizeof(copied_chunk)) K keys[tile_keys];
+      /// They lie as far behind a multiple of 16 bytes as in the array.
+      value values[has_values ? tile_keys + values_a_chunk : 1];
+    };
+    std::uint16_t places[has_values ? tile_keys : 2];  ///< where the record of each position came from
     std::uint32_t warp_offsets[warps][buckets];
     std::uint32_t targets[buckets];  ///< minus the bucket's first position in the tile, modulo 2^32
     std::uint32_t warp_sums[buckets / 32];
@@ -94,7 +103,7 @@ class msd_partition_block {
     begin_ = bucket_.begin + first;
     num_valid_ = min(tile_keys, bucket_.count - first);
     bucket_begin_ = 0;
-    load();
+    load_keys();
     count_in_warps();
     __syncthreads();
     sum_over_warps();
@@ -135,19 +144,11 @@ class msd_partition_block {
     return digit_of(keys_[item], shift);
   }
 
-  __device__ __forceinline__ void load() {
-    const typed_records<K, V>& from = a_.sides[bucket_.side];
-    const K* const keys = from.keys + begin_;
+  __device__ __forceinline__ void load_keys() {
+    const K* const keys = a_.sides[bucket_.side].keys + begin_;
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       keys_[i] = position_of(i) < num_valid_ ? order_.take(keys[position_of(i)]) : static_cast<K>(~K{0});
-    }
-    if constexpr (has_values) {
-      const V* const values = from.values + begin_;
-#pragma unroll
-      for (unsigned i = 0; i < items; ++i) {
-        if (position_of(i) < num_valid_) values_[i] = values[position_of(i)];
-      }
     }
   }
 
@@ -206,10 +207,10 @@ class msd_partition_block {
     return a_.memory.tile_states + std::uint64_t{tile} * buckets + thread_;
   }
 
-  /// Puts this thread's item in its position in the tile.
+  /// Puts the key of this thread's item in its position in the tile. Its value will follow.
   __device__ __forceinline__ void put(unsigned item, unsigned position) {
     shared_.keys[position] = keys_[item];
-    if constexpr (has_values) shared_.values[position] = values_[item];
+    if constexpr (has_values) shared_.places[position] = static_cast<std::uint16_t>(position_of(item));
   }
 
   /// Finds the position of each item: the highest lane of those with the same digit takes positions for all of them.
@@ -262,21 +263,52 @@ class msd_partition_block {
   template <bool IsFull>
   __device__ __forceinline__ void store() {
     const typed_records<K, V>& to = a_.sides[bucket_.side ^ 1U];
+    unsigned first_value = 0;
 #pragma unroll
-    for (unsigned i = 0; i < items; ++i) {
-      keys_[i] = shared_.keys[i * threads + thread_];
-      if constexpr (has_values) values_[i] = shared_.values[i * threads + thread_];
+    for (unsigned i = 0; i < items; ++i) keys_[i] = shared_.keys[i * threads + thread_];
+    if constexpr (has_values) {
+      __syncthreads();
+      first_value = begin_values();
     }
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       const unsigned at = i * threads + thread_;
       const std::uint32_t target = shared_.targets[digit_of(keys_[i], at_.shift)] + at;
-      if (IsFull || at < num_valid_) {
-        store_global(to.keys + target, order_.give(keys_[i]));
-        if constexpr (has_values) store_global(to.values + target, values_[i]);
-      }
+      if (IsFull || at < num_valid_) store_global(to.keys + target, order_.give(keys_[i]));
       __syncwarp();
     }
+    if constexpr (has_values) {
+      wait_for_copies();
+      __syncthreads();
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) {
+        const unsigned at = i * threads + thread_;
+        const std::uint32_t target = shared_.targets[digit_of(keys_[i], at_.shift)] + at;
+        if (IsFull || at < num_valid_) {
+          store_global(to.values + target, shared_.values[first_value + shared_.places[at]]);
+        }
+        __syncwarp();
+      }
+    }
+  }
+
+  /// Begins to copy the tile's values to shared memory, in input order, and returns where the first one will be. A
+  /// bucket begins anywhere, so those before the first multiple of 16 bytes are copied one by one, as the last ones
+  /// are.
+  [[nodiscard]] __device__ __forceinline__ unsigned begin_values() {
+    const V* const values = a_.sides[bucket_.side].values + begin_;
+    const auto before =
+        static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(values) % sizeof(copied_chunk) / sizeof(V));
+    const unsigned head = min(num_valid_, before == 0 ? 0 : values_a_chunk - before);
+    const unsigned chunks = (num_valid_ - head) / values_a_chunk;
+    const unsigned tail = head + chunks * values_a_chunk;
+    value* const to = shared_.values + before;
+    auto* const chunks_to = reinterpret_cast<copied_chunk*>(to + head);
+    const auto* const chunks_from = reinterpret_cast<const copied_chunk*>(values + head);
+    for (unsigned at = thread_; at < chunks; at += threads) begin_copy(chunks_to + at, chunks_from + at);
+    if (thread_ < head) begin_copy(to + thread_, values + thread_);
+    if (tail + thread_ < num_valid_) begin_copy(to + tail + thread_, values + tail + thread_);
+    return before;
   }
 
   const Order& order_;
@@ -293,8 +325,7 @@ class msd_partition_block {
   std::uint32_t num_valid_ = 0;
   std::uint32_t count_ = 0;         ///< of digit `thread_` in this tile
   std::uint32_t bucket_begin_ = 0;  ///< in this tile
-  K keys_[items];
-  value values_[has_values ? items : 1];
+  K keys_[items];                   ///< first the keys that this thread loads, then those that it stores
 };
 
 /// Moves the records of all large buckets of the level to where their digits say, stably and to the other side. Any

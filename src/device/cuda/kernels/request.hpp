@@ -27,7 +27,8 @@ enum order_seen : std::uint32_t { seen_descent = 1, seen_ascent = 2, seen_equal 
 
 /// An action says what a local sort does with its segment. A kernel decides, and later kernels obey, so that the host
 /// need not wait.
-enum class order_action : std::uint32_t { passes, keep, reverse };
+/// `counts`: passes over the low digits are left out, and a count comes behind the others.
+enum class order_action : std::uint32_t { passes, keep, reverse, counts };
 
 /// A kernel that is given a condition works only where the decision asks for it. Without a decision it always works.
 struct order_condition {
@@ -44,7 +45,7 @@ struct kernel_workspace {
   order_action* decision = nullptr;      ///< of the running local sort
   std::uint32_t* is_hinted = nullptr;    ///< not 0: a sample of the running local sort's keys was in opposite order
   std::uint64_t* sort_counts = nullptr;  ///< [max_digits_together][max_partition_buckets], of a local sort
-  std::uint32_t* tile_counters = nullptr;  ///< [max_digits_together]: the next tile of each partition
+  std::uint32_t* tile_counters = nullptr;  ///< [max_digits_together]: the next tile of each partition; one more behind
   std::uint32_t* tile_states = nullptr;    ///< [tile_capacity][max_partition_buckets]
   std::uint64_t tile_capacity = 0;         ///< a longer input is taken in equal portions of at most so many tiles
 

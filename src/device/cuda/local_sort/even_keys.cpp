@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -11,15 +12,28 @@
 #include "base/assert.hpp"
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/handles.hpp"
+#include "device/cuda/kernels/counting_finish.hpp"
 #include "device/cuda/kernels/evenness.hpp"
 #include "device/cuda/kernels/msd_launch.hpp"
 
 namespace spansort::device::cuda {
 namespace {
 
-[[nodiscard]] bool is_candidate(std::string_view way, const record_shape& shape, std::uint64_t num_keys) {
-  constexpr std::uint64_t least_sample = 64;
-  if (way == never_by_buckets || shape.codec.width_bytes() != 8 || num_keys > most_msd_keys) return false;
+/// Fewer keys are not looked at, whatever the way.
+constexpr std::uint64_t least_sample = 64;
+
+/// Returns whether such keys may be counted by their low bits behind passes over the high ones.
+[[nodiscard]] bool may_be_counted(std::string_view way, const record_shape& shape, std::uint64_t num_keys) {
+  if (shape.codec.width_bytes() != 4 || !is_counted_width(shape.value_bytes)) return false;
+  if (way == always_by_buckets || way == by_buckets_where_even) {
+    return num_keys >= least_sample && num_keys <= most_counted_keys;
+  }
+  const std::uint64_t most = shape.value_bytes == 0 ? most_counted_keys : most_bucket_sort_keys;
+  return way.empty() && num_keys >= least_counted_records && num_keys <= most;
+}
+
+[[nodiscard]] bool may_go_by_buckets(std::string_view way, const record_shape& shape, std::uint64_t num_keys) {
+  if (shape.codec.width_bytes() != 8 || num_keys > most_msd_keys) return false;
   if (way == always_by_buckets || way == by_buckets_where_even) return num_keys >= least_sample;
   return way.empty() && shape.value_bytes <= most_bucket_value_bytes &&
          num_keys * shape.bytes() >= least_bucket_sort_bytes && num_keys <= most_bucket_sort_keys;
@@ -114,21 +128,75 @@ class mailbox_lease {
 }  // namespace
 
 std::uint64_t bucket_memory_bytes(std::string_view way, const record_shape& shape, std::uint64_t num_keys) {
-  if (!is_candidate(way, shape, num_keys)) return 0;
+  if (may_be_counted(way, shape, num_keys)) {
+    return std::max(counting_finish_memory::size_bytes, evenness_memory::size_bytes(counted_keys_sizes_of(num_keys)));
+  }
+  if (!may_go_by_buckets(way, shape, num_keys)) return 0;
   return std::max(msd_memory_bytes(shape, num_keys), evenness_memory::size_bytes(even_keys_sizes_of(num_keys)));
 }
 
+namespace {
+
+/// Looks at a sample of the segment's keys, and waits for what is seen.
+[[nodiscard]] key_evenness look_at(const launch_site& site, const segment_sort& segment, const even_keys_sizes& sizes,
+                                   unsigned bin_shift, const mailbox_lease& mailbox) {
+  const auto look = [&]<class K>() {
+    launch_evenness<K>(site, segment.shape.codec.of<K>(), segment.given_keys(), segment.count, sizes, bin_shift,
+                       segment.decision, evenness_memory::in(segment.bucket_memory), mailbox.get());
+  };
+  if (segment.shape.codec.width_bytes() == 4) {
+    look.operator()<std::uint32_t>();
+  } else {
+    look.operator()<std::uint64_t>();
+  }
+  return mailbox.wait();
+}
+
+/// Returns the way of keys that may be counted by their low bits.
+[[nodiscard]] segment_way way_of_counted(const launch_site& site, const segment_sort& segment) {
+  if (segment.bucket_way == always_by_buckets) return segment_way::counts;
+  const mailbox_lease mailbox(site.stream);
+  if (mailbox.get() == nullptr) return segment_way::passes;
+  const key_evenness seen = look_at(site, segment, counted_keys_sizes_of(segment.count), 0, mailbox);
+  if (seen.decision != order_action::passes) return segment_way::order;
+  const bool has_values = segment.shape.value_bytes != 0;
+  const bool are_few = are_countable(segment.count, has_values, seen.same_bucket, seen.same_bin);
+  return are_few ? segment_way::counts : segment_way::passes;
+}
+
+}  // namespace
+
+bool may_be_counted_by_device(const launch_site& site, const segment_sort& segment) {
+  const record_shape& shape = segment.shape;
+  const bool has_three_digits = segment.bits.begin == 0 && segment.bits.end > 2 * max_partition_bits &&
+                                segment.bits.end <= 3 * max_partition_bits;
+  if (!has_three_digits || shape.codec.width_bytes() != 4 || shape.value_bytes != 0 || !shape.codec.is_bijective() ||
+      segment.digit_bits != 0 || segment.count > most_counted_keys || !has_counting_finish(site.family())) {
+    return false;
+  }
+  if (segment.bucket_way == always_by_buckets || segment.bucket_way == by_buckets_where_even) {
+    return segment.count >= least_sample;
+  }
+  return segment.bucket_way.empty() && segment.count >= least_counted_segment &&
+         segment.count * values_a_counted_key >= std::uint64_t{1} << segment.bits.end;
+}
+
 segment_way way_of(const launch_site& site, const segment_sort& segment) {
-  const bool is_whole = segment.bits.begin == 0 && segment.bits.end == 64;
-  if (!is_whole || !has_msd_hybrid(site.family()) || !is_candidate(segment.bucket_way, segment.shape, segment.count)) {
+  const unsigned key_bits = 8 * segment.shape.codec.width_bytes();
+  const bool is_whole = segment.bits.begin == 0 && segment.bits.end == key_bits;
+  const bool loses_ties = !segment.shape.codec.is_bijective() && segment.argsort_keys == nullptr;
+  const bool is_for_counts = is_whole && !loses_ties && has_counting_finish(site.family()) &&
+                             may_be_counted(segment.bucket_way, segment.shape, segment.count);
+  if (is_for_counts) return way_of_counted(site, segment);
+  if (!is_whole || !has_msd_hybrid(site.family()) ||
+      !may_go_by_buckets(segment.bucket_way, segment.shape, segment.count)) {
     return segment_way::passes;
   }
   if (segment.bucket_way == always_by_buckets) return segment_way::buckets;
   const mailbox_lease mailbox(site.stream);
   if (mailbox.get() == nullptr) return segment_way::passes;
-  launch_evenness(site, segment.shape.codec.of<std::uint64_t>(), segment.given_keys(), segment.count, segment.decision,
-                  evenness_memory::in(segment.bucket_memory), mailbox.get());
-  const key_evenness seen = mailbox.wait();
+  const auto bin_shift = key_bits - static_cast<unsigned>(std::bit_width(segment.count - 1));
+  const key_evenness seen = look_at(site, segment, even_keys_sizes_of(segment.count), bin_shift, mailbox);
   if (seen.decision != order_action::passes) return segment_way::order;
   return are_even(segment.count, seen.same_bucket, seen.same_bin) ? segment_way::buckets : segment_way::passes;
 }

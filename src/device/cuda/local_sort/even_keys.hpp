@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's own local sort goes by buckets (msd_hybrid) where keys of 8 bytes are many and even, and by onesweep's
-// passes elsewhere. A sample tells which; the thread that feeds the stream waits for what it says, and no caller does
-// who would not wait for the sort. Deciding on the device would take no wait, but the launches of both ways: those of
-// the passes have tens of thousands of tiles each, which would all have to start to find that they are not wanted.
+// The device's own local sort goes by buckets (msd_hybrid) where keys of 8 bytes are many and even, counts the low
+// halves of keys of 4 bytes that are (onesweep_counting), and goes by onesweep's passes elsewhere. A sample tells
+// which; the thread that feeds the stream waits for what it says, and no caller does who would not wait for the sort.
+// Deciding on the device would take no wait, but the launches of both ways: those of the passes have tens of thousands
+// of tiles each, which would all have to start to find that they are not wanted.
 #pragma once
 
 #include <string_view>
@@ -11,22 +12,26 @@
 
 namespace spansort::device::cuda {
 
-/// Names of the ways, as cuda_device_options::local_sort has them for tests: every input that can be goes by buckets,
-/// none does, or inputs of all sizes are looked at. By "" those are whose size makes it pay.
+/// Names of the ways, as cuda_device_options::local_sort has them for tests: every input that can be goes by buckets or
+/// is counted, none is, or inputs of all sizes are looked at. By "" those are whose size makes it pay.
 inline constexpr std::string_view always_by_buckets = "msd_hybrid";
 inline constexpr std::string_view never_by_buckets = "onesweep";
 inline constexpr std::string_view by_buckets_where_even = "msd_hybrid where even";
 
-/// Returns the device memory that lets such records be sorted by buckets, or 0 where they never are.
+/// Returns the device memory that lets such records be sorted by buckets or be counted, or 0 where they never are.
 [[nodiscard]] std::uint64_t bucket_memory_bytes(std::string_view way, const record_shape& shape,
                                                 std::uint64_t num_keys);
 
-/// A segment goes by passes, by buckets, or, where the host has learned that it is in order or in opposite order, by
-/// neither.
-enum class segment_way : std::uint8_t { passes, buckets, order };
+/// A segment goes by passes, by buckets, by a few passes and counts, or, where the host has learned that it is in order
+/// or in opposite order, by none of these.
+enum class segment_way : std::uint8_t { passes, buckets, counts, order };
 
 /// Returns the way of a segment that has memory for buckets, and for which it has been looked for order. Where the keys
 /// have to be looked at, it waits for the look, and so for what is before it on the stream.
 [[nodiscard]] segment_way way_of(const launch_site& site, const segment_sort& segment);
+
+/// Returns whether passes over such a segment, for which has not been looked for order, may be replaced by a count of
+/// its low bits. The device looks at the keys then, and no host waits.
+[[nodiscard]] bool may_be_counted_by_device(const launch_site& site, const segment_sort& segment);
 
 }  // namespace spansort::device::cuda

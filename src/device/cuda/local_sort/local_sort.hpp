@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/cuda/kernels/evenness.hpp"
 #include "device/cuda/kernels/small_sorts.hpp"
 #include "device/lsd_digits.hpp"
 
@@ -85,6 +86,26 @@ struct local_sort_algorithm {
 
 /// Sorts whatever there is. It is the last resort, and the one for callers that have a part of the workspace alone.
 extern const local_sort_algorithm onesweep_sort;
+
+/// How keys are stored behind passes over the high digits. It matters to keys alone; those of an argsort can end
+/// encoded only, and those with values stay as they came.
+enum class keys_end : std::uint8_t { as_they_came, encoded };
+
+/// Enqueues passes over segment.bits, behind which its lower bits are to be sorted. Keys alone that agree in
+/// segment.bits come in any order. Returns where the records end.
+records enqueue_high_digits(const launch_site& site, const segment_sort& segment, keys_end end);
+
+/// Enqueues passes over the three digits of a segment of keys of 4 bytes, alone and with an encoding that loses
+/// nothing; or, where the device finds that the keys are even, the last pass alone and a count of the bits below it.
+/// Returns where the keys end, the same either way.
+records enqueue_passes_or_counts(const launch_site& site, const segment_sort& segment, counting_wish wish);
+
+/// Returns whether a sort by buckets of keys of 8 bytes is best made of msd_hybrid's levels, which are one launch then.
+[[nodiscard]] bool has_few_levels(const segment_sort& segment);
+
+/// Enqueues the sort by buckets of one that has not, behind passes over the high digits. It has memory for buckets, and
+/// keys of 8 bytes with all their bits.
+records enqueue_by_buckets(const launch_site& site, const segment_sort& segment);
 
 /// Returns the algorithm called `preferred` where it can sort such records. Without a wish that is the first of the
 /// table that can and for which it pays; a wish that cannot be granted leaves the last resort. Of those that nobody

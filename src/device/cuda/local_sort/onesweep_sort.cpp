@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/kernels/counting_finish.hpp"
+#include "device/cuda/kernels/evenness.hpp"
 #include "device/cuda/kernels/wide_partition.hpp"
 #include "device/cuda/local_sort/local_sort.hpp"
 #include "device/lsd_digits.hpp"
@@ -45,6 +47,10 @@ struct digit_run {
   const std::vector<keys::digit_position>& digits;
   bool begins_sort = true;
   bool ends_sort = true;
+  /// The device decides whether passes over all but the last of these digits are made. Keys are as they came in
+  /// between.
+  bool may_be_counted = false;
+  counting_wish wish = counting_wish::where_even;
 };
 
 /// Which keys may lose their order in the first pass.
@@ -57,7 +63,7 @@ class digit_passes {
   digit_passes(const launch_site& site, const segment_sort& segment, const partition_functions<K>& partition,
                first_pass first, const digit_run& run)
       : site_(site), segment_(segment), partition_(partition), run_(run) {
-    const bool may_lose_order = run.begins_sort && first == first_pass::any_order && segment.bits.begin == 0;
+    const bool may_lose_order = run.begins_sort && first == first_pass::any_order;
     any_order_ = may_lose_order && partition.num_buckets == max_partition_buckets &&
                  has_unordered_partition(codec_, segment.shape.value_bytes);
     num_tiles_ = partition.num_tiles(site, segment.shape.value_bytes, segment.count);
@@ -75,6 +81,9 @@ class digit_passes {
     launch_histogram<K>(site_, codec_of_source(0), first_keys, segment_.count, run_.digits.data(),
                         static_cast<unsigned>(run_.digits.size()), memory.sort_counts, segment_.decision);
     partition_.targets(site_, value_bytes, run_.digits, source, alternate);
+    if constexpr (sizeof(K) == 4) {
+      if (run_.may_be_counted) decide();
+    }
     for (std::size_t i = 0; i < run_.digits.size(); ++i) {
       partition_step step = step_of(i);
       step.source = i % 2 == 0 ? source : alternate;
@@ -86,7 +95,17 @@ class digit_passes {
     return run_.digits.size() % 2 == 0 ? source : alternate;
   }
 
+  /// The counts of the last digit.
+  [[nodiscard]] const std::uint64_t* last_counts() const {
+    return site_.memory.sort_counts + (run_.digits.size() - 1) * partition_.num_buckets;
+  }
+
  private:
+  void decide() const {
+    launch_counting_decision(site_, codec_, segment_.source.keys, segment_.count, last_counts(),
+                             run_.digits.back().num_buckets(), run_.wish, site_.memory.decision);
+  }
+
   [[nodiscard]] std::size_t num_without_states() const { return any_order_ ? 1 : 0; }
 
   [[nodiscard]] bool is_first(std::size_t i) const { return run_.begins_sort && i == 0; }
@@ -95,8 +114,8 @@ class digit_passes {
   /// Returns whether keys are encoded by the first pass and decoded by the last one. One pass alone has no use for it.
   [[nodiscard]] bool recodes() const {
     const bool has_one_pass = is_first(0) && is_last(0);
-    return !has_one_pass && segment_.shape.value_bytes == 0 && !codec_.is_identity() && !codec_.folds_ties &&
-           partition_.num_buckets == max_partition_buckets;
+    return !has_one_pass && !run_.may_be_counted && segment_.shape.value_bytes == 0 && !codec_.is_identity() &&
+           !codec_.folds_ties && partition_.num_buckets == max_partition_buckets;
   }
 
   /// Returns the codec of the keys that a pass finds.
@@ -112,6 +131,7 @@ class digit_passes {
     step.digit = run_.digits[i];
     step.targets = memory.targets + i * 2 * partition_.num_buckets;
     step.decision = segment_.decision;
+    if (run_.may_be_counted && !is_last(i)) step.decision = site_.memory.decision;
     step.tile_counter = memory.tile_counters + i;
     step.any_order = any_order_ && i == 0;
     if (recodes()) {
@@ -146,9 +166,10 @@ void list_digits(const segment_sort& segment, std::vector<keys::digit_position>&
   add_lsd_digits(segment.bits, segment.digit_bits == 0 ? max_partition_bits : segment.digit_bits, digits);
 }
 
-/// Sorts by all digits. More of them than are counted together are taken in groups.
+/// Sorts by all digits. More of them than are counted together are taken in groups. `ends_sort` says that nothing comes
+/// behind these passes.
 template <class K>
-records sort_by_passes(const launch_site& site, const segment_sort& segment, first_pass first) {
+records sort_by_passes(const launch_site& site, const segment_sort& segment, first_pass first, bool ends_sort = true) {
   std::optional<pass_lists> own;
   pass_lists& lists = segment.lists == nullptr ? own.emplace() : *segment.lists;
   std::vector<keys::digit_position>& digits = lists.all;
@@ -160,7 +181,7 @@ records sort_by_passes(const launch_site& site, const segment_sort& segment, fir
     const records other = from.keys == segment.source.keys ? segment.alternate : segment.source;
     lists.together.assign(digits.begin() + static_cast<std::ptrdiff_t>(begin),
                           digits.begin() + static_cast<std::ptrdiff_t>(end));
-    const digit_run run{lists.together, begin == 0, end == digits.size()};
+    const digit_run run{lists.together, begin == 0, ends_sort && end == digits.size()};
     from = digit_passes<K>(site, segment, partition, first, run).sort(from, other);
   }
   return from;
@@ -169,14 +190,44 @@ records sort_by_passes(const launch_site& site, const segment_sort& segment, fir
 bool can_sort(const record_shape&, std::uint64_t, compute_capability) { return true; }
 
 records enqueue(const launch_site& site, const segment_sort& segment, void*) {
+  const first_pass first = segment.bits.begin == 0 ? first_pass::any_order : first_pass::keeps_order;
   return keys::with_width(segment.shape.codec.width_bytes(),
-                          [&]<class K>() { return sort_by_passes<K>(site, segment, first_pass::any_order); });
+                          [&]<class K>() { return sort_by_passes<K>(site, segment, first); });
 }
 
 records enqueue_published(const launch_site& site, const segment_sort& segment, void*) {
   return keys::with_width(segment.shape.codec.width_bytes(),
                           [&]<class K>() { return sort_by_passes<K>(site, segment, first_pass::keeps_order); });
 }
+
+}  // namespace
+
+records enqueue_passes_or_counts(const launch_site& site, const segment_sort& segment, counting_wish wish) {
+  std::optional<pass_lists> own;
+  std::vector<keys::digit_position>& digits = (segment.lists == nullptr ? own.emplace() : *segment.lists).all;
+  list_digits(segment, digits);
+  const digit_run run{digits, true, true, true, wish};
+  const partition_functions<std::uint32_t> partition = functions_for<std::uint32_t>(0);
+  const digit_passes<std::uint32_t> passes(site, segment, partition, first_pass::any_order, run);
+  const records end = passes.sort(segment.source, segment.alternate);
+  const bool ends_in_source = end.keys == segment.source.keys;
+  counting_finish_request request;
+  request.held = end;
+  request.other = ends_in_source ? segment.alternate : segment.source;
+  request.num_keys = segment.count;
+  request.memory.next_job = site.memory.tile_counters + max_digits_together;
+  request.segment = {passes.last_counts(), digits.back(), site.memory.decision};
+  launch_counting_finish(site, segment.shape.codec.of<std::uint32_t>(), request);
+  return end;
+}
+
+records enqueue_high_digits(const launch_site& site, const segment_sort& segment, keys_end end) {
+  return keys::with_width(segment.shape.codec.width_bytes(), [&]<class K>() {
+    return sort_by_passes<K>(site, segment, first_pass::any_order, end == keys_end::as_they_came);
+  });
+}
+
+namespace {
 
 sort_cost cost(const segment_sort& segment) {
   std::vector<keys::digit_position> digits;

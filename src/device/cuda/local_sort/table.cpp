@@ -14,7 +14,7 @@
 namespace spansort::device::cuda {
 
 extern const local_sort_algorithm narrow_counting_sort, wide_counting_sort, block_sort, grid_sort, cub_sort,
-    published_onesweep, lsd_reduce_then_scan, satish_radix, satish_merge, msd_hybrid;
+    published_onesweep, onesweep_counting, lsd_reduce_then_scan, satish_radix, satish_merge, msd_hybrid;
 
 namespace {
 
@@ -100,12 +100,27 @@ const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorith
   const bool looks = check == order_check::made && algorithm.obeys_decisions;
   if (looks) segment.decision = look_for_order(site, segment);
   const segment_way way = looks && segment.bucket_memory != nullptr ? way_of(site, segment) : segment_way::passes;
-  if (way == segment_way::buckets || !algorithm.makes_positions) write_argsort_records(site, segment);
+  const bool goes_by_levels = way == segment_way::buckets && has_few_levels(segment);
+  if (goes_by_levels || !algorithm.makes_positions) write_argsort_records(site, segment);
   if (way == segment_way::buckets) {
     segment.decision = nullptr;
-    const records end = msd_hybrid.enqueue(site, segment, segment.bucket_memory);
+    const records end =
+        goes_by_levels ? msd_hybrid.enqueue(site, segment, segment.bucket_memory) : enqueue_by_buckets(site, segment);
     SPANSORT_ASSERT(end.keys == result.keys);
     return msd_hybrid;
+  }
+  if (way == segment_way::counts) {
+    segment.decision = nullptr;
+    const records end = onesweep_counting.enqueue(site, segment, segment.bucket_memory);
+    SPANSORT_ASSERT(end.keys == result.keys);
+    return onesweep_counting;
+  }
+  if (check == order_check::skipped && &algorithm == &onesweep_sort && may_be_counted_by_device(site, segment)) {
+    const bool always = segment.bucket_way == always_by_buckets;
+    const records end =
+        enqueue_passes_or_counts(site, segment, always ? counting_wish::always : counting_wish::where_even);
+    if (end.keys != result.keys) copy_where(order_action::passes, site, segment, result, end);
+    return onesweep_counting;
   }
   if (way == segment_way::passes) {
     const records end = algorithm.enqueue(site, segment, scratch);

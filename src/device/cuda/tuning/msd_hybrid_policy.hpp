@@ -24,13 +24,15 @@ struct msd_partition_policy {
   friend constexpr bool operator==(const msd_partition_policy&, const msd_partition_policy&) = default;
 };
 
-/// Records lie in shared memory with their values, so the wider they are the fewer a tile has. 77 KiB of them leave
-/// room for counters in the 99 KiB that a block may have, and two blocks fit an H100.
+/// A record takes the room of the longer one of its key and its value in shared memory, and 2 bytes for the place that
+/// a value comes from. Two blocks fit a multiprocessor, each with counters of 16 KiB for its warps and 2 KiB of others.
 [[nodiscard]] constexpr tuned<msd_partition_policy> msd_partition_policy_of(unsigned key_bytes,
                                                                             unsigned value_bytes) noexcept {
   constexpr unsigned threads = 512;
-  const unsigned fitting = (77U << 10) / threads / (key_bytes + value_bytes);
-  const unsigned most = value_bytes != 0 ? 16 : (key_bytes == 8 ? 18 : 34);
+  constexpr unsigned counters_bytes = threads / 32 * 1024 + 2048;
+  const unsigned record_bytes = std::max(key_bytes, value_bytes) + (value_bytes == 0 ? 0 : 2);
+  const unsigned fitting = ((99U << 10) - counters_bytes) / threads / record_bytes;
+  const unsigned most = value_bytes != 0 ? 26 : (key_bytes == 8 ? 18 : 34);
   return {{threads, std::min(most, fitting), 2, 2, 4}, "computed from shared memory, not measured"};
 }
 
