@@ -9,8 +9,8 @@
 
 namespace spansort::base {
 
-/// This says which local sorts of 8-byte keys go by buckets on a GPU: those that are large and have even keys, those of
-/// any size that have, all, or none.
+/// This says which local sorts on a GPU go by buckets, of 8-byte keys, or count the low bits of 4-byte keys: those that
+/// are large and have even keys, those of any size that have, all, or none.
 enum class gpu_buckets : std::uint8_t { by_size, where_even, always, never };
 
 /// This says how a GPU sorts records that are few enough for it, or keys that are narrow enough: by the way that pays
