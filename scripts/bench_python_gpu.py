@@ -1,22 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the Python package on arrays of a GPU next to PyTorch and CuPy, and writes one JSON file.
+"""Measures the Python package on arrays of a GPU next to PyTorch, CuPy and JAX, and writes one JSON file.
 
-usage: scripts/bench_python_gpu.py --json FILE [--log2-sizes 10,16,20,24,28] [--types float32]
-                                   [--operations sort,argsort]
+usage: scripts/bench_python_gpu.py --json FILE [--log2-sizes 12,16,20,24,28] [--types int32,int64,float32,float64]
+                                   [--operations sort,argsort] [--seconds 120]
 Every contender of a cell works on the same keys in turns. A run is one call between two waits for the GPU, by the wall
 clock; each library has its memory from earlier calls, as in a program that sorts more than once. What a contender
 returns is held against torch.sort(stable=True) in the first turn: keys bit for bit, stable orders index for index,
-other orders by the keys that they name. CuPy is left out where it cannot be imported.
+other orders by the keys that they name. CuPy and JAX are left out where they cannot be imported or find no GPU. Cells
+that --seconds leaves no time for are named in the file.
 """
 import argparse
 import datetime
 import json
+import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import time
+
+# The GPU is shared with the other libraries, and keys may have 64 bits. JAX reads this when it is imported.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 import spansort
 import torch
@@ -25,6 +31,13 @@ try:
     import cupy
 except ImportError:
     cupy = None
+try:
+    import jax
+
+    if jax.default_backend() != "gpu":
+        jax = None
+except (ImportError, RuntimeError):
+    jax = None
 
 
 def sorts(x):
@@ -34,6 +47,10 @@ def sorts(x):
         of_cupy = cupy.from_dlpack(x)
         yield "spansort, of cupy", lambda: spansort.sort(of_cupy), "keys"
         yield "cupy.sort", lambda: cupy.sort(of_cupy), "keys"
+    if jax:
+        of_jax = jax.dlpack.from_dlpack(x)
+        yield "spansort, of jax", lambda: spansort.sort(of_jax), "keys"
+        yield "jax.numpy.sort", lambda: jax.numpy.sort(of_jax).block_until_ready(), "keys"
 
 
 def argsorts(x):
@@ -44,6 +61,10 @@ def argsorts(x):
         of_cupy = cupy.from_dlpack(x)
         yield "spansort, of cupy", lambda: spansort.argsort(of_cupy), "stable order"
         yield "cupy.argsort", lambda: cupy.argsort(of_cupy), "order"
+    if jax:
+        of_jax = jax.dlpack.from_dlpack(x)
+        yield "spansort, of jax", lambda: spansort.argsort(of_jax), "stable order"
+        yield "jax.numpy.argsort", lambda: jax.numpy.argsort(of_jax).block_until_ready(), "stable order"
 
 
 OPERATIONS = {"sort": sorts, "argsort": argsorts}
@@ -54,9 +75,11 @@ def parse():
     parser.add_argument("--json", required=True)
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--operations", type=lambda text: text.split(","), default=list(OPERATIONS))
-    parser.add_argument("--types", type=lambda text: text.split(","), default=["float32"])
-    parser.add_argument("--log2-sizes", type=lambda text: [int(part) for part in text.split(",")], default=[10, 16, 20, 24, 28])
+    parser.add_argument("--types", type=lambda text: text.split(","), default=["int32", "int64", "float32", "float64"])
+    parser.add_argument("--log2-sizes", type=lambda text: [int(part) for part in text.split(",")], default=[12, 16, 20, 24, 28])
     parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="no cell begins after so many")
+    parser.add_argument("--slow-s", type=float, default=1, help="others than spansort that take longer run once")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if unknown := set(arguments.operations) - set(OPERATIONS):
@@ -68,10 +91,12 @@ def parse():
 
 def keys_of(dtype, count, seed):
     generator = torch.Generator(device="cuda").manual_seed(seed)
-    if getattr(torch, dtype).is_floating_point:
-        return torch.rand(count, generator=generator, device="cuda").to(getattr(torch, dtype))
-    ends = torch.iinfo(getattr(torch, dtype))
-    return torch.randint(ends.min, ends.max, (count,), generator=generator, device="cuda", dtype=getattr(torch, dtype))
+    dtype = getattr(torch, dtype)
+    if dtype.is_floating_point:
+        return torch.rand(count, generator=generator, device="cuda", dtype=dtype)
+    # Random bits make integers of any size.
+    numbers = torch.randint(-128, 128, (count * dtype.itemsize,), generator=generator, device="cuda", dtype=torch.int8)
+    return numbers.view(dtype)
 
 
 def check(name, cell, found, kind, x, expected):
@@ -80,11 +105,11 @@ def check(name, cell, found, kind, x, expected):
         keys, order = found.values, found.indices
     else:
         keys, order = (found, None) if kind == "keys" else (None, found)
-    if keys is not None and not torch.equal(torch.as_tensor(keys, device="cuda"), expected.values):
+    if keys is not None and not torch.equal(torch.from_dlpack(keys), expected.values):
         sys.exit(f"bench_python_gpu.py: {cell}: {name}: these are not the sorted keys")
     if order is None:
         return
-    order = torch.as_tensor(order, device="cuda").to(torch.int64)
+    order = torch.from_dlpack(order).to(torch.int64)
     if kind == "stable order" and not torch.equal(order, expected.indices):
         sys.exit(f"bench_python_gpu.py: {cell}: {name}: this is not the stable order")
     if not torch.equal(x[order], expected.values):
@@ -101,18 +126,29 @@ def time_of(call):
     return seconds
 
 
-def measure(cell, contenders, x, repeats):
+def measure(cell, contenders, x, arguments):
     expected = torch.sort(x, stable=True)
-    times = {}
     field = list(contenders)
     for name, call, kind in field:
         check(name, cell, call(), kind, x, expected)
     del expected
-    for _ in range(repeats + 1):  # the first turn is not counted
+    times = {name: [] for name, _, _ in field}
+    for turn in range(arguments.repeats + 1):
         for name, call, _ in field:
-            times.setdefault(name, []).append(time_of(call))
-    return [{"name": name, "runs_us": [round(1e6 * run, 2) for run in runs[1:]], "least_us": round(1e6 * min(runs[1:]), 2),
-             "median_us": round(1e6 * statistics.median(runs[1:]), 2)} for name, runs in times.items()]  # fmt: skip
+            if times[name] and times[name][0] > arguments.slow_s and not name.startswith("spansort"):
+                continue
+            run = time_of(call)
+            if turn > 0 or run > arguments.slow_s:  # the first turn warms up
+                times[name].append(run)
+    return [{"name": name, "runs_us": [round(1e6 * run, 2) for run in runs], "least_us": round(1e6 * min(runs), 2),
+             "median_us": round(1e6 * statistics.median(runs), 2)} for name, runs in times.items()]  # fmt: skip
+
+
+def give_back():
+    """Every cell begins with empty caches: those of all libraries together would not leave room for the largest keys."""
+    torch.cuda.empty_cache()
+    if cupy:
+        cupy.get_default_memory_pool().free_all_blocks()
 
 
 def driver_version():
@@ -125,11 +161,11 @@ def driver_version():
 
 def metadata(arguments):
     device = torch.cuda.get_device_properties(0)
-    peers = {"torch": torch.__version__} | ({"cupy": cupy.__version__} if cupy else {})
+    peers = {module.__name__: module.__version__ for module in (torch, cupy, jax) if module}
     return {
         "benchmark": "python-gpu", "version": spansort.__version__, "commit": arguments.commit,
         "command": " ".join(["scripts/bench_python_gpu.py", *(pathlib.Path(text).name for text in sys.argv[1:])]),
-        "date": datetime.date.today().isoformat(), "device": device.name,
+        "date": datetime.date.today().isoformat(), "device": device.name, "num_gpus": 1,
         "compute_capability": f"{device.major}.{device.minor}", "driver": driver_version(), "cuda": torch.version.cuda,
         "python": sys.version.split()[0], "peers": peers, "seed": arguments.seed, "repeats": arguments.repeats,
         "distribution": "floats uniform in [0, 1), integers uniform over their range",
@@ -139,17 +175,23 @@ def metadata(arguments):
 
 def main():
     arguments = parse()
-    document = {**metadata(arguments), "cells": []}
-    for operation in arguments.operations:
-        for dtype in arguments.types:
-            for power in arguments.log2_sizes:
-                x = keys_of(dtype, 1 << power, arguments.seed)
+    begin = time.monotonic()
+    document = {**metadata(arguments), "cells": [], "left_out": []}
+    for power in arguments.log2_sizes:
+        for operation in arguments.operations:
+            for dtype in arguments.types:
                 cell = {"operation": operation, "dtype": dtype, "num_keys": 1 << power}
-                results = measure(cell, OPERATIONS[operation](x), x, arguments.repeats)
+                if time.monotonic() - begin > arguments.seconds:
+                    document["left_out"].append(cell)
+                    continue
+                give_back()
+                x = keys_of(dtype, 1 << power, arguments.seed)
+                results = measure(cell, OPERATIONS[operation](x), x, arguments)
                 document["cells"].append({**cell, "results": results})
                 shown = ", ".join(f"{result['name']} {result['median_us']:.1f}" for result in results)
                 print(f"{operation} {dtype} 2^{power}, us: {shown}", flush=True)
                 pathlib.Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    pathlib.Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

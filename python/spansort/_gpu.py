@@ -64,14 +64,14 @@ def _keys(library: GpuLibrary, x: Any, axis: int | None, function: str) -> _Keys
     if len(shape) == 1 and axis in (-1, 0):
         return _Keys(x, shape, number)
     if axis is None:
-        return _Keys(x if len(shape) == 1 else x.reshape(-1), (math.prod(shape),), number)
+        return _Keys(x if len(shape) == 1 else library.flat(x), (math.prod(shape),), number)
     length = shape[axis_of_shape(shape, axis, function)]
     if length != math.prod(shape) and math.prod(shape) > 0:
         raise ValueError(
             f"{function}: rows of an array on a GPU are not sorted; one dimension, or axis=None, is expected, not "
             f"shape {shape}"
         )
-    return _Keys(x.reshape(-1), shape, number)
+    return _Keys(library.flat(x), shape, number)
 
 
 # The bytes of a workspace stay the same as long as the process lives.
@@ -144,7 +144,8 @@ def sort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuOpti
         return copied if len(keys.shape) == 1 else copied.reshape(keys.shape)
     _check_target(library, out, "out", keys.shape, library.dtype_name(x), x, "sort")
     if out is not x:
-        library.assign(out, x.reshape(keys.shape))
+        library.assign(out, keys.vector.reshape(keys.shape))
+    library.will_write(out)
     _run_sort(library, out.reshape(-1), keys.type, None, 0, given)
     return out
 
@@ -153,6 +154,7 @@ def sort_inplace(library: GpuLibrary, x: Any, axis: int, given: GpuOptions) -> N
     """Sort an array where it is."""
     keys = _keys(library, x, axis, "sort_inplace")
     _check_target(library, x, "x", tuple(x.shape), library.dtype_name(x), x, "sort_inplace")
+    library.will_write(x)
     _run_sort(library, keys.vector, keys.type, None, 0, given)
 
 
@@ -160,6 +162,8 @@ def _order(library: GpuLibrary, keys: _Keys, out: Any, given: GpuOptions) -> Any
     """Return the order of the keys as a vector of the library's indices."""
     count = keys.vector.shape[0]
     dtype_name = library.index_dtype_name()
+    if dtype_name == "int32" and count > 1 << 31:
+        raise ValueError(f"orders of {count} keys need int64, which this library has not (jax_enable_x64 turns it on)")
     if count in _NARROW_ORDERS and dtype_name == "int64":
         narrow = library.empty(count, "int32", keys.vector)
         _run_argsort(library, keys, narrow, 4, given)
@@ -167,6 +171,8 @@ def _order(library: GpuLibrary, keys: _Keys, out: Any, given: GpuOptions) -> Any
             return library.cast(narrow, dtype_name)
         library.assign(out, narrow)
         return out
+    if out is not None:
+        library.will_write(out)
     indices = library.empty(count, dtype_name, keys.vector) if out is None else out
     _run_argsort(library, keys, indices, 4 if dtype_name == "int32" else 8, given)
     return indices
@@ -188,6 +194,21 @@ def _row_bytes(values: Any) -> int:
     return math.prod(shape[1:]) * int(values.dtype.itemsize)
 
 
+def _memory_of(library: GpuLibrary, x: Any) -> range:
+    """Return the addresses between the first and the last byte of an array's elements."""
+    begin = library.address(x, library.stream(library.device(x)))
+    if math.prod(x.shape) == 0:
+        return range(begin, begin)
+    reaches = [(length - 1) * stride for length, stride in zip(x.shape, library.byte_strides(x))]
+    end = begin + sum(max(0, reach) for reach in reaches) + int(x.dtype.itemsize)
+    return range(begin + sum(min(0, reach) for reach in reaches), end)
+
+
+def _overlap(library: GpuLibrary, a: Any, b: Any) -> bool:
+    one, other = _memory_of(library, a), _memory_of(library, b)
+    return one.start < other.stop and other.start < one.stop
+
+
 def sort_pairs(library: GpuLibrary, x: Any, values: Any, out: Any, given: GpuOptions) -> tuple[Any, Any]:
     """Return keys sorted and values moved along, or write them to `out`."""
     if len(x.shape) != 1:
@@ -201,8 +222,11 @@ def sort_pairs(library: GpuLibrary, x: Any, values: Any, out: Any, given: GpuOpt
     if out is not None:
         _check_target(library, out[0], "out", keys.shape, library.dtype_name(x), x, "sort_pairs")
         _check_target(library, out[1], "out", tuple(values.shape), library.dtype_name(values), x, "sort_pairs")
+        if _overlap(library, out[0], out[1]):
+            raise ValueError("sort_pairs: out: keys and values overlap")
     row_bytes = _row_bytes(values)
-    if row_bytes not in _MOVED_BYTES:
+    is_aligned = out is None or row_bytes == 0 or _memory_of(library, out[1]).start % row_bytes == 0
+    if row_bytes not in _MOVED_BYTES or not is_aligned:
         order = _order(library, keys, None, given)
         sorted_keys, sorted_values = library.gather(keys.vector, order), library.gather(values, order)
         if out is None:
@@ -215,8 +239,12 @@ def sort_pairs(library: GpuLibrary, x: Any, values: Any, out: Any, given: GpuOpt
     else:
         new_keys, new_values = out
         if new_keys is not x:
+            if _overlap(library, new_keys, values):
+                values = library.copy(values)
             library.assign(new_keys, x)
         if new_values is not values:
             library.assign(new_values, values)
+        library.will_write(new_keys)
+        library.will_write(new_values)
     _run_sort(library, new_keys, keys.type, new_values, row_bytes, given)
     return new_keys, new_values

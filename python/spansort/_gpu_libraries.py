@@ -52,6 +52,13 @@ class GpuLibrary:
     def is_contiguous(self, x: Any) -> bool:
         raise NotImplementedError
 
+    def byte_strides(self, x: Any) -> tuple[int, ...]:
+        return tuple(x.strides)
+
+    def flat(self, x: Any) -> Any:
+        """Return the elements as a vector, which may be a copy."""
+        return x.reshape(-1)
+
     def contiguous(self, x: Any) -> Any:
         """Return the array, or a copy of it."""
         raise NotImplementedError
@@ -62,6 +69,9 @@ class GpuLibrary:
     def assign(self, target: Any, x: Any) -> None:
         """Copy the elements; the target is an array of the same shape and dtype."""
         raise NotImplementedError
+
+    def will_write(self, x: Any) -> None:
+        """Tell the library that an array of the caller's is about to be written to."""
 
     def empty(self, count: int, dtype_name: str, like: Any) -> Any:
         """Return new elements, on the GPU of another array."""
@@ -87,6 +97,12 @@ class _Torch(GpuLibrary):
         self._torch = torch
         self._strided = torch.strided
         self._types: dict[Any, int | None] = {}
+        self._signed = {
+            getattr(torch, f"u{name}"): getattr(torch, name)
+            for name in ("int16", "int32", "int64")
+            if hasattr(torch, f"u{name}")
+        }
+        self._increment_version = getattr(torch.autograd.graph, "increment_version", None)
         # PyTorch's own compilers call this: it gives a stream's address without an object around it.
         self._stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
@@ -119,6 +135,9 @@ class _Torch(GpuLibrary):
     def is_contiguous(self, x: Any) -> bool:
         return bool(x.is_contiguous() and not x.is_neg())
 
+    def byte_strides(self, x: Any) -> tuple[int, ...]:
+        return tuple(stride * x.element_size() for stride in x.stride())
+
     def contiguous(self, x: Any) -> Any:
         return x if self.is_contiguous(x) else x.resolve_neg().contiguous()
 
@@ -128,6 +147,11 @@ class _Torch(GpuLibrary):
     def assign(self, target: Any, x: Any) -> None:
         target.copy_(x)
 
+    def will_write(self, x: Any) -> None:
+        # A backward pass that still needs the old elements finds by this count that they are gone.
+        if self._increment_version is not None:
+            self._increment_version(x)
+
     def empty(self, count: int, dtype_name: str, like: Any) -> Any:
         return like.new_empty(count, dtype=getattr(self._torch, dtype_name))
 
@@ -135,7 +159,9 @@ class _Torch(GpuLibrary):
         return x.to(getattr(self._torch, dtype_name))
 
     def gather(self, x: Any, indices: Any) -> Any:
-        return x[indices]
+        # Not every version takes elements of its wider unsigned types by their indices.
+        signed = self._signed.get(x.dtype)
+        return x[indices] if signed is None else x.view(signed)[indices].view(x.dtype)
 
     def is_array(self, x: Any) -> bool:
         return isinstance(x, self._torch.Tensor) and bool(x.is_cuda)
@@ -175,6 +201,10 @@ class _CuPy(GpuLibrary):
 
     def is_contiguous(self, x: Any) -> bool:
         return bool(x.flags.c_contiguous)
+
+    def flat(self, x: Any) -> Any:
+        with self._on(self.device(x)):
+            return x.reshape(-1)
 
     def contiguous(self, x: Any) -> Any:
         with self._on(self.device(x)):

@@ -398,6 +398,8 @@ def sort_pairs(
         if np.may_share_memory(new_keys, new_values):
             raise ValueError("sort_pairs: out: keys and values overlap")
         if out[0] is not keys:
+            if np.may_share_memory(new_keys, value_array):
+                value_array = value_array.copy()
             new_keys[...] = key_array
         if out[1] is not values:
             new_values[...] = value_array

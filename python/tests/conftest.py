@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests share: dtypes, a reference that sorts by NumPy, and a seed that is printed."""
+"""What the tests share: dtypes, a reference that sorts by NumPy, libraries on a GPU, and a seed that is printed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import spansort
 from hypothesis import settings
+
+# JAX takes most of a GPU for itself unless it is told not to, before it is imported; here it shares the GPU with others.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 # Nothing is written beside the tests; a failure prints what replays it.
 settings.register_profile("spansort", database=None, print_blob=True, deadline=None)
@@ -89,3 +93,68 @@ def assert_same_values(a: Any, b: Any) -> None:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(SEED)
+
+
+# ---- arrays on a GPU
+
+WHY_NO_GPU = spansort.devices()["gpu"]
+HAS_GPU = WHY_NO_GPU == ""
+needs_gpu = pytest.mark.skipif(not HAS_GPU, reason=f"no GPU: {WHY_NO_GPU}")
+
+
+class Gpu:
+    """A library's arrays on GPU 0, made of NumPy's and brought back."""
+
+    def __init__(self, name: str) -> None:
+        if not HAS_GPU:
+            pytest.skip(f"no GPU: {WHY_NO_GPU}")
+        self.name = name
+        self.module: Any = pytest.importorskip(name)
+        if name == "torch" and not self.module.cuda.is_available():
+            pytest.skip("this PyTorch has no GPU")
+        if name == "jax" and self.module.default_backend() != "gpu":
+            pytest.skip("this JAX has no GPU")
+
+    def put(self, x: Any) -> Any:
+        if self.name == "torch":
+            return self.module.from_numpy(np.ascontiguousarray(x)).cuda()
+        if self.name == "cupy":
+            return self.module.asarray(x)
+        return self.module.numpy.asarray(x)
+
+    def get(self, x: Any) -> Any:
+        if self.name == "torch":
+            assert isinstance(x, self.module.Tensor) and x.is_cuda
+            return x.cpu().numpy()
+        if self.name == "cupy":
+            assert isinstance(x, self.module.ndarray)
+            return self.module.asnumpy(x)
+        assert isinstance(x, self.module.Array) and "cuda" in str(x.device).lower()
+        return np.asarray(x)
+
+    def wait(self) -> None:
+        if self.name == "torch":
+            self.module.cuda.synchronize()
+        elif self.name == "cupy":
+            self.module.cuda.Device().synchronize()
+
+    def has(self, dtype: str) -> bool:
+        return self.name != "jax" or np.dtype(dtype).itemsize < 8 or bool(self.module.config.jax_enable_x64)
+
+    def give_back(self) -> None:
+        """Give the GPU the memory back that the library keeps."""
+        if self.name == "torch":
+            self.module.cuda.synchronize()
+            self.module.cuda.empty_cache()
+        elif self.name == "cupy":
+            self.module.get_default_memory_pool().free_all_blocks()
+
+
+@pytest.fixture(params=["torch", "cupy", "jax"])
+def gpu(request: pytest.FixtureRequest) -> Gpu:
+    return Gpu(request.param)
+
+
+@pytest.fixture(params=["torch", "cupy"])
+def writeable_gpu(request: pytest.FixtureRequest) -> Gpu:
+    return Gpu(request.param)

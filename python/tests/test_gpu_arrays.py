@@ -5,72 +5,26 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
 import spansort
-from conftest import FLOATS, INTEGERS, assert_same_values, bits, random_keys, reference_order
+from conftest import (
+    FLOATS,
+    HAS_GPU,
+    INTEGERS,
+    Gpu,
+    assert_same_values,
+    bits,
+    needs_gpu,
+    random_keys,
+    reference_order,
+)
 from spansort import _core
 
-HAS_GPU = spansort.devices()["gpu"] == ""
-needs_gpu = pytest.mark.skipif(not HAS_GPU, reason=f"no GPU: {spansort.devices()['gpu']}")
-LIBRARIES = ["torch", "cupy", "jax"]
 SIZES = [0, 1, 2, 1000, 1_000_000]
 DTYPES = [*INTEGERS, *FLOATS, "bool"]
 MOST_NARROW = 1 << 20  # from here on orders are found as numbers of 32 bits
-
-
-class Gpu:
-    """A library's arrays on GPU 0, made of NumPy's and brought back."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.module: Any = pytest.importorskip(name)
-        if name == "torch" and not self.module.cuda.is_available():
-            pytest.skip("this PyTorch has no GPU")
-        if name == "jax" and self.module.default_backend() != "gpu":
-            pytest.skip("this JAX has no GPU")
-
-    def put(self, x: Any) -> Any:
-        if self.name == "torch":
-            return self.module.from_numpy(np.ascontiguousarray(x)).cuda()
-        if self.name == "cupy":
-            return self.module.asarray(x)
-        return self.module.numpy.asarray(x)
-
-    def get(self, x: Any) -> Any:
-        if self.name == "torch":
-            assert isinstance(x, self.module.Tensor) and x.is_cuda
-            return x.cpu().numpy()
-        if self.name == "cupy":
-            assert isinstance(x, self.module.ndarray)
-            return self.module.asnumpy(x)
-        assert isinstance(x, self.module.Array) and "cuda" in str(x.device).lower()
-        return np.asarray(x)
-
-    def wait(self) -> None:
-        if self.name == "torch":
-            self.module.cuda.synchronize()
-        elif self.name == "cupy":
-            self.module.cuda.Device().synchronize()
-
-    def has(self, dtype: str) -> bool:
-        return self.name != "jax" or np.dtype(dtype).itemsize < 8 or bool(self.module.config.jax_enable_x64)
-
-
-@pytest.fixture(params=LIBRARIES)
-def gpu(request: pytest.FixtureRequest) -> Gpu:
-    if not HAS_GPU:
-        pytest.skip(f"no GPU: {spansort.devices()['gpu']}")
-    return Gpu(request.param)
-
-
-@pytest.fixture(params=["torch", "cupy"])
-def writeable_gpu(request: pytest.FixtureRequest) -> Gpu:
-    if not HAS_GPU:
-        pytest.skip(f"no GPU: {spansort.devices()['gpu']}")
-    return Gpu(request.param)
 
 
 # ---- results
@@ -133,6 +87,59 @@ def test_other_layouts(writeable_gpu: Gpu, rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(bits(gpu.get(behind_the_first)), bits(spansort.sort(x[1:])))
 
 
+@pytest.mark.parametrize("size", [1, 7, 4096, 70_000])
+def test_all_layouts(writeable_gpu: Gpu, size: int, rng: np.random.Generator) -> None:
+    gpu, x = writeable_gpu, random_keys("int32", 4 * size, rng, "few")
+    host, on_gpu = x.reshape(4, size), gpu.put(x).reshape(4, size)
+    views = [lambda m: m.T, lambda m: m[:, ::2], lambda m: m[1:3], lambda m: m[:, :1], lambda m: m[2, ::3]]
+    if gpu.name == "cupy":
+        views += [lambda m: m[::-1], lambda m: m[::-2, ::-1], lambda m: m[3, ::-1]]
+    for view in views:
+        flat = view(host).reshape(-1)
+        np.testing.assert_array_equal(gpu.get(spansort.sort(view(on_gpu), axis=None)), np.sort(flat))
+        order = gpu.get(spansort.argsort(view(on_gpu), axis=None, descending=True))
+        np.testing.assert_array_equal(order, reference_order(flat, True))
+        out = gpu.put(np.zeros_like(flat))
+        assert spansort.sort(view(on_gpu), axis=None, out=out) is out
+        np.testing.assert_array_equal(gpu.get(out), np.sort(flat))
+    # Rows of values in another order than memory's, and the same ones again and again.
+    keys, values = on_gpu[0], on_gpu.T
+    found = spansort.sort_pairs(keys, values)
+    np.testing.assert_array_equal(gpu.get(found.values), host.T[reference_order(host[0])])
+    same = gpu.module.broadcast_to(on_gpu[0, :1], (size,))
+    np.testing.assert_array_equal(gpu.get(spansort.sort(same)), np.broadcast_to(host[0, :1], size))
+    assert gpu.get(spansort.argsort(same)).tolist() == list(range(size))
+    np.testing.assert_array_equal(gpu.get(on_gpu), host)
+
+
+def test_no_dimension_and_no_elements(gpu: Gpu) -> None:
+    one, none = gpu.put(np.array(3, "int32")), gpu.put(np.zeros((0, 3), "float32"))
+    assert gpu.get(spansort.sort(one, axis=None)).tolist() == [3]
+    assert gpu.get(spansort.argsort(one, axis=None)).tolist() == [0]
+    for call in [spansort.sort, spansort.argsort]:
+        with pytest.raises(IndexError, match="dimension"):
+            call(one)
+        for axis in [0, 1, -1]:
+            assert gpu.get(call(none, axis=axis)).shape == (0, 3)
+        assert gpu.get(call(none, axis=None)).shape == (0,)
+    pairs = spansort.sort_pairs(none[:, 0], none)
+    assert gpu.get(pairs.keys).shape == (0,) and gpu.get(pairs.values).shape == (0, 3)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("value_dtype", ["uint16", "float64"])
+def test_pairs_of_every_dtype(gpu: Gpu, dtype: str, value_dtype: str, rng: np.random.Generator) -> None:
+    if not gpu.has(dtype) or not gpu.has(value_dtype):
+        pytest.skip("JAX has no 64 bits unless it is told to")
+    for size in [3, 5000, 300_000]:
+        x, values = random_keys(dtype, size, rng), np.arange(size).astype(value_dtype)
+        for descending in [False, True]:
+            order = reference_order(x, descending)
+            found = spansort.sort_pairs(gpu.put(x), gpu.put(values), descending=descending)
+            np.testing.assert_array_equal(bits(gpu.get(found.keys)), bits(x[order]))
+            np.testing.assert_array_equal(gpu.get(found.values), values[order])
+
+
 def test_the_input_stays(gpu: Gpu, rng: np.random.Generator) -> None:
     x = random_keys("uint32", 10_000, rng)
     on_gpu, values = gpu.put(x), gpu.put(x[::-1])
@@ -176,77 +183,51 @@ def test_out(writeable_gpu: Gpu, size: int, rng: np.random.Generator) -> None:
         spansort.sort(gpu.put(x), out=np.zeros_like(x))
 
 
-# ---- streams
+def test_pairs_that_share_memory(writeable_gpu: Gpu, rng: np.random.Generator) -> None:
+    gpu, x = writeable_gpu, random_keys("int32", 5000, rng, "few")
+    keys, values = gpu.put(x), gpu.put(np.arange(5000, dtype="int32"))
+    found = spansort.sort_pairs(keys, values, out=(values, keys))  # each in the place of the other
+    assert found.keys is values and found.values is keys
+    np.testing.assert_array_equal(gpu.get(values), np.sort(x))
+    np.testing.assert_array_equal(gpu.get(keys), reference_order(x))
+    with pytest.raises(ValueError, match="overlap"):
+        spansort.sort_pairs(keys, values, out=(keys, keys))
+    memory = gpu.put(np.zeros(5001, "int32"))
+    with pytest.raises(ValueError, match="overlap"):
+        spansort.sort_pairs(keys, values, out=(memory[1:], memory[:-1]))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_values_that_are_not_aligned_to_their_rows(writeable_gpu: Gpu, dtype: str, rng: np.random.Generator) -> None:
+    gpu, x = writeable_gpu, random_keys("float32", 5000, rng, "few")
+    numbers = rng.integers(0, 200, 20_001).astype(dtype)
+    keys, values = gpu.put(x), gpu.put(numbers)[1:].reshape(5000, 4)
+    order = reference_order(x)
+    for found in [spansort.sort_pairs(keys, values), spansort.sort_pairs(keys, values, out=(keys, values))]:
+        np.testing.assert_array_equal(bits(gpu.get(found.keys)), bits(x[order]))
+        np.testing.assert_array_equal(gpu.get(found.values), numbers[1:].reshape(5000, 4)[order])
 
 
 @needs_gpu
-def test_streams_of_torch(rng: np.random.Generator) -> None:
-    gpu = Gpu("torch")
-    module = gpu.module
-    x = random_keys("float32", 1 << 22, rng, "few")
-    on_gpu = gpu.put(x)
-    gpu.wait()
-    stream = module.cuda.Stream()
-    with module.cuda.stream(stream):
-        module.cuda._sleep(50_000_000)  # what runs on another stream would be done long before
-        keys = on_gpu * 1
-        keys.neg_()
-        first = spansort.sort(keys)
-        second = spansort.argsort(keys)
-        third = spansort.sort_pairs(keys, second)
-    assert not stream.query()  # nobody has waited
-    stream.synchronize()
-    order = reference_order(-x)
-    assert_same_values(first.cpu().numpy(), spansort.sort(-x))  # the GPU makes NaN of bits of its own
-    np.testing.assert_array_equal(second.cpu().numpy(), order)
-    np.testing.assert_array_equal(third.values.cpu().numpy(), order[order])
+def test_a_backward_pass_finds_that_its_numbers_are_gone() -> None:
+    torch = Gpu("torch").module
+    for write in [
+        spansort.sort_inplace,
+        lambda x: spansort.sort(x, out=x),
+        lambda x: spansort.sort_pairs(x, torch.arange(8.0, device="cuda"), out=(x, torch.zeros(8, device="cuda"))),
+    ]:
+        x, weights = torch.rand(8, device="cuda"), torch.ones(8, device="cuda", requires_grad=True)
+        product = (weights * x).sum()
+        write(x)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.backward()
+    with torch.inference_mode():
+        x = torch.arange(8.0, device="cuda").flip(0)
+        spansort.sort_inplace(x)
+        assert x.tolist() == list(range(8))
 
 
-@needs_gpu
-def test_streams_of_cupy(rng: np.random.Generator) -> None:
-    gpu = Gpu("cupy")
-    x = random_keys("uint32", 1 << 22, rng)
-    on_gpu = gpu.put(x)
-    gpu.wait()
-    with gpu.module.cuda.Stream(non_blocking=True) as stream:
-        keys = on_gpu ^ 12345
-        first = spansort.sort(keys)
-        second = spansort.argsort(first[::-1])
-        spansort.sort_inplace(keys)
-    stream.synchronize()
-    expected = np.sort(x ^ 12345)
-    np.testing.assert_array_equal(gpu.get(first), expected)
-    np.testing.assert_array_equal(gpu.get(keys), expected)
-    np.testing.assert_array_equal(gpu.get(second), np.argsort(expected[::-1], kind="stable"))
-
-
-def test_calls_in_a_row(gpu: Gpu, rng: np.random.Generator) -> None:
-    """Workspace goes back to the library while the GPU still works in it, and is handed out again."""
-    arrays = [random_keys("float32", size, rng) for size in [100_000, 1_000_000, 300_000, 3_000_000] * 3]
-    found = [spansort.sort(gpu.put(x)) for x in arrays]
-    for x, ordered in zip(arrays, found):
-        np.testing.assert_array_equal(bits(gpu.get(ordered)), bits(spansort.sort(x)))
-
-
-@needs_gpu
-@pytest.mark.parametrize("size", [1000, 1 << 21])
-def test_graphs_of_torch(size: int, rng: np.random.Generator) -> None:
-    module = Gpu("torch").module
-    keys = module.zeros(size, dtype=module.float32, device="cuda")
-    spansort.sort(keys)
-    spansort.argsort(keys)
-    module.cuda.synchronize()
-    graph = module.cuda.CUDAGraph()
-    with module.cuda.graph(graph):
-        ordered = spansort.sort(keys)
-        order = spansort.argsort(keys, descending=True)
-    for _ in range(3):
-        x = random_keys("float32", size, rng, "few")
-        keys.copy_(module.from_numpy(x))
-        graph.replay()
-        module.cuda.synchronize()
-        np.testing.assert_array_equal(bits(ordered.cpu().numpy()), bits(spansort.sort(x)))
-        np.testing.assert_array_equal(order.cpu().numpy(), reference_order(x, True))
+# ---- several GPUs
 
 
 @needs_gpu
@@ -267,9 +248,31 @@ def test_a_second_gpu(rng: np.random.Generator) -> None:
     cupy = pytest.importorskip("cupy")
     with cupy.cuda.Device(1):
         on_second = cupy.asarray(x)
-    ordered = spansort.sort(on_second)
-    assert ordered.device.id == 1 and cupy.cuda.runtime.getDevice() == 0
-    np.testing.assert_array_equal(cupy.asnumpy(ordered), np.sort(x))
+    for array, wanted in [(on_second, x), (on_second[::-3], x[::-3]), (on_second.reshape(2, -1).T, x)]:
+        ordered, order = spansort.sort(array, axis=None), spansort.argsort(array, axis=None)
+        assert ordered.device.id == order.device.id == 1 and cupy.cuda.runtime.getDevice() == 0
+        np.testing.assert_array_equal(cupy.asnumpy(ordered), np.sort(wanted))
+    found = spansort.sort_pairs(on_second, on_second)
+    np.testing.assert_array_equal(cupy.asnumpy(found.values), np.sort(x))
+    spansort.sort_inplace(on_second, descending=True)
+    np.testing.assert_array_equal(cupy.asnumpy(on_second), np.sort(x)[::-1])
+    assert cupy.cuda.runtime.getDevice() == 0
+
+
+@needs_gpu
+def test_a_second_gpu_of_jax(rng: np.random.Generator) -> None:
+    jax = Gpu("jax").module
+    if len(jax.devices()) < 2:
+        pytest.skip("one GPU only")
+    x = random_keys("int32", 100_000, rng)
+    on_second = jax.device_put(x, jax.devices()[1])
+    ordered, order = spansort.sort(on_second), spansort.argsort(on_second)
+    found = spansort.sort_pairs(on_second, on_second)
+    for array in [ordered, order, *found]:
+        assert array.devices() == {jax.devices()[1]}
+    np.testing.assert_array_equal(np.asarray(ordered), np.sort(x))
+    np.testing.assert_array_equal(np.asarray(order), np.argsort(x, kind="stable"))
+    np.testing.assert_array_equal(np.asarray(found.values), np.sort(x))
 
 
 # ---- types that NumPy does not have, and what is refused

@@ -187,6 +187,58 @@ def test_pairs(host: HostLibrary, dtype: str, rng: np.random.Generator) -> None:
         _gpu.sort_pairs(host, keys.reshape(5, 100), values, None, PLAIN)
 
 
+def test_pairs_in_the_place_of_each_other(host: HostLibrary, rng: np.random.Generator) -> None:
+    x, values = random_keys("int32", 500, rng, "few"), np.arange(500, dtype="int32")
+    order = reference_order(x)
+    new_keys, new_values = values, x.copy()
+    found = _gpu.sort_pairs(host, new_values, new_keys, (new_keys, new_values), PLAIN)
+    assert found[0] is new_keys and found[1] is new_values
+    np.testing.assert_array_equal(new_keys, x[order])
+    np.testing.assert_array_equal(new_values, order)
+    memory = np.zeros(501, "int32")
+    for out in [(new_keys, new_keys), (memory[1:], memory[:-1])]:
+        with pytest.raises(ValueError, match="overlap"):
+            _gpu.sort_pairs(host, new_keys, new_values, out, PLAIN)
+    empty = np.zeros(0, "int32")
+    assert _gpu.sort_pairs(host, empty, empty, (empty, empty), PLAIN)[1] is empty
+
+
+def test_values_that_are_not_aligned_to_their_rows(host: HostLibrary, rng: np.random.Generator) -> None:
+    memory = rng.integers(0, 200, 2004, "uint8")
+    begin = (1 - memory.ctypes.data) % 4
+    x, values = random_keys("float32", 500, rng, "few"), memory[begin : begin + 2000].reshape(500, 4)
+    before, keys = values.copy(), x.copy()
+    found = _gpu.sort_pairs(host, keys, values, (keys, values), PLAIN)
+    assert found[1] is values and values.ctypes.data % 4 == 1
+    np.testing.assert_array_equal(values, before[reference_order(x)])
+    np.testing.assert_array_equal(keys, x[reference_order(x)])
+
+
+def test_the_library_is_told_what_is_written_to(host: HostLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Any] = []
+    monkeypatch.setattr(host, "will_write", written.append)
+    x, values, order = np.array([3, 1, 2]), np.array([1, 2, 3]), np.zeros(3, "int64")
+    _gpu.sort(host, x, -1, None, PLAIN)
+    _gpu.argsort(host, x, -1, None, PLAIN)
+    _gpu.sort_pairs(host, x, values, None, PLAIN)
+    assert not written
+    _gpu.argsort(host, x, -1, order, PLAIN)
+    _gpu.sort_pairs(host, x, values, (x, values), PLAIN)
+    _gpu.sort(host, x, -1, x, PLAIN)
+    _gpu.sort_inplace(host, x, -1, PLAIN)
+    assert [array.ctypes.data for array in written] == [y.ctypes.data for y in (order, x, values, x, x)]
+
+
+def test_orders_that_need_64_bits(host: HostLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "index_dtype_name", lambda: "int32")
+    assert _gpu.argsort(host, np.array([3, 1, 2]), -1, None, PLAIN).dtype == "int32"
+    many = np.broadcast_to(np.zeros(1, "uint8"), ((1 << 31) + 1,))
+    with pytest.raises(ValueError, match="int64"):
+        _gpu.argsort(host, many, -1, None, PLAIN)
+    with pytest.raises(ValueError, match="int64"):
+        _gpu.sort_pairs(host, many, np.broadcast_to(np.zeros(1, "uint8"), many.shape), None, PLAIN)
+
+
 def test_a_library_that_cannot_be_told_of_a_stream(host: HostLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[tuple[int, int]] = []
     monkeypatch.setattr(_core, "gpu_wait", lambda device, stream: waits.append((device, stream)))

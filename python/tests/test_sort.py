@@ -196,6 +196,15 @@ def test_pairs_in_place(rng: Any) -> None:
         spansort.sort_pairs(keys_, keys_, out=(keys_, keys_))
 
 
+def test_pairs_in_the_place_of_each_other(rng: Any) -> None:
+    keys_, values = rng.integers(0, 9, 1000), np.arange(1000)
+    order, expected = reference_order(keys_), np.sort(keys_)
+    result = spansort.sort_pairs(keys_, values, out=(values, keys_))
+    assert result.keys is values and result.values is keys_
+    np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(keys_, order)
+
+
 @given(
     st.integers(0, 50), st.integers(0, 60), st.sampled_from(["i4", "u4", "i8", "u8", "i2", "u1"]), st.integers(0, 2**32)
 )
