@@ -115,11 +115,12 @@ std::vector<double> run_enqueued(const race_track<K, V>& track, spansort::key_ty
   const spansort::key_span keys{type, work.keys.get(), track.num_keys()};
   if constexpr (race_track<K, V>::has_values) {
     constexpr std::uint64_t value_bytes = sizeof(V);
-    const workspace taken(spansort::enqueue_sort_pairs_bytes(type, track.num_keys(), value_bytes));
+    const workspace taken(
+        spansort::enqueue_sort_pairs_bytes(type, track.num_keys(), value_bytes, spansort::workspace_size::fastest));
     return track.time(
         work, [&] { spansort::enqueue_sort_pairs(keys, work.values.get(), value_bytes, taken.given, track.stream()); });
   } else {
-    const workspace taken(spansort::enqueue_sort_bytes(type, track.num_keys()));
+    const workspace taken(spansort::enqueue_sort_bytes(type, track.num_keys(), spansort::workspace_size::fastest));
     return track.time(work, [&] { spansort::enqueue_sort(keys, taken.given, track.stream()); });
   }
 }
@@ -153,7 +154,8 @@ template <class K>
 std::vector<double> run_enqueued_argsort(const race_track<K, std::uint32_t>& track, spansort::key_type type,
                                          const record_array& work) {
   constexpr std::uint64_t index_bytes = sizeof(std::uint32_t);
-  const workspace taken(spansort::enqueue_argsort_bytes(type, track.num_keys(), index_bytes));
+  const workspace taken(
+      spansort::enqueue_argsort_bytes(type, track.num_keys(), index_bytes, spansort::workspace_size::fastest));
   const spansort::const_key_span keys{type, track.input(), track.num_keys()};
   return track.time(
       work, [&] { spansort::enqueue_argsort(keys, work.values.get(), index_bytes, taken.given, track.stream()); });

@@ -7,6 +7,7 @@
 
 #include "base/test_hooks.hpp"
 #include "device/device.hpp"
+#include "spansort/enqueue.hpp"
 
 namespace spansort::sorting {
 
@@ -15,6 +16,7 @@ struct gpu_sort {
   device::record_shape shape;
   std::uint64_t num_records = 0;
   bool may_wait = false;  ///< the host may wait for the stream to learn how the keys are best sorted
+  workspace_size workspace = workspace_size::least;
   base::test_hooks hooks = {};
 };
 

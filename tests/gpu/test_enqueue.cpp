@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/test_hooks.hpp"
@@ -37,16 +38,17 @@ test_stream make_stream() {
 /// Arrays of one sort on GPU 0, and what they must hold afterwards.
 class enqueued_job {
  public:
-  enqueued_job(oracle expected, std::uint64_t value_bytes)
+  enqueued_job(oracle expected, std::uint64_t value_bytes, workspace_size size = workspace_size::least)
       : expected_(std::move(expected)),
         value_bytes_(value_bytes),
+        size_(size),
         keys_("gpu:0", expected_.input().size()),
         values_("gpu:0", expected_.num_keys() * value_bytes),
         workspace_("gpu:0", bytes_needed()) {}
 
   [[nodiscard]] std::uint64_t bytes_needed() const {
-    return value_bytes_ == 0 ? enqueue_sort_bytes(expected_.type(), expected_.num_keys())
-                             : enqueue_sort_pairs_bytes(expected_.type(), expected_.num_keys(), value_bytes_);
+    return value_bytes_ == 0 ? enqueue_sort_bytes(expected_.type(), expected_.num_keys(), size_)
+                             : enqueue_sort_pairs_bytes(expected_.type(), expected_.num_keys(), value_bytes_, size_);
   }
   void reset() {
     keys_.write(expected_.input());
@@ -72,6 +74,7 @@ class enqueued_job {
  private:
   oracle expected_;
   std::uint64_t value_bytes_;
+  workspace_size size_;
   shard_memory keys_;
   shard_memory values_;
   shard_memory workspace_;
@@ -85,8 +88,8 @@ class enqueue_test : public gpu_test {
   }
 
   void expect_sorted(key_type type, std::uint64_t num_keys, const distribution& d, bool descending,
-                     std::uint64_t value_bytes) {
-    enqueued_job job(make_oracle(type, num_keys, d, seed_for(num_keys), descending), value_bytes);
+                     std::uint64_t value_bytes, workspace_size size = workspace_size::least) {
+    enqueued_job job(make_oracle(type, num_keys, d, seed_for(num_keys), descending), value_bytes, size);
     job.reset();
     job.enqueue(stream.get());
     ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
@@ -95,12 +98,13 @@ class enqueue_test : public gpu_test {
   }
 
   /// Indices of 4 bytes are of a descending order, those of 8 bytes of an ascending one.
-  void expect_order(key_type type, std::uint64_t num_keys, const distribution& d, unsigned index_bytes) {
+  void expect_order(key_type type, std::uint64_t num_keys, const distribution& d, unsigned index_bytes,
+                    workspace_size workspace_wish = workspace_size::least) {
     const bool descending = index_bytes == 4;
     const oracle expected = make_oracle(type, num_keys, d, seed_for(num_keys), descending);
     shard_memory keys("gpu:0", expected.input().size());
     shard_memory indices("gpu:0", num_keys * index_bytes);
-    const std::uint64_t size = enqueue_argsort_bytes(type, num_keys, index_bytes);
+    const std::uint64_t size = enqueue_argsort_bytes(type, num_keys, index_bytes, workspace_wish);
     shard_memory workspace("gpu:0", size);
     keys.write(expected.input());
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
@@ -192,6 +196,57 @@ TEST_F(enqueue_test, GoesIntoAGraphThatIsLaunchedAgain) {
       EXPECT_EQ(cudaGraphExecDestroy(ready), cudaSuccess);
       EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
     }
+  }
+}
+
+/// The device itself decides whether keys go by passes, or by buckets or counts: for all keys that could, where the
+/// hook says so. Levels of buckets that are one launch are not among them.
+TEST_F(enqueue_test, GoesTheWayThatTheDeviceFindsBetter) {
+  for (const base::gpu_buckets buckets : {base::gpu_buckets::where_even, base::gpu_buckets::always}) {
+    const base::test_hooks_scope hooks({.blocks_cannot_meet = true, .buckets = buckets});
+    for (const char* const shape : {"uniform", "zipf:1", "entropy:4", "special-floats", "sorted", "reverse", "zero"}) {
+      const distribution d = parse_distribution(shape);
+      for (const key_type type : {key_type::u32, key_type::i32, key_type::f32}) {
+        for (const unsigned value_bytes : {0U, 4U, 8U})
+          expect_sorted(type, 200'003, d, type == key_type::i32, value_bytes);
+        expect_order(type, 200'003, d, 4);
+        expect_order(type, 200'003, d, 8);
+      }
+      for (const key_type type : {key_type::u64, key_type::f64}) {
+        for (const unsigned value_bytes : {0U, 8U}) {
+          expect_sorted(type, 2'500'011, d, type == key_type::f64, value_bytes, workspace_size::fastest);
+        }
+        expect_order(type, 2'500'011, d, 8, workspace_size::fastest);
+      }
+      if (HasFatalFailure()) FAIL() << shape;
+    }
+  }
+}
+
+/// A graph holds the kernels of both ways, and the device chooses each time that it is launched.
+TEST_F(enqueue_test, ChoosesAnewWheneverAGraphIsLaunched) {
+  const base::test_hooks_scope hooks({.blocks_cannot_meet = true, .buckets = base::gpu_buckets::where_even});
+  for (const auto& [type, num_keys] : {std::pair{key_type::u32, 200'003U}, std::pair{key_type::u64, 2'500'011U}}) {
+    const std::uint64_t bytes = enqueue_sort_bytes(type, num_keys, workspace_size::fastest);
+    shard_memory keys("gpu:0", std::uint64_t{num_keys} * size_bytes(type));
+    shard_memory workspace("gpu:0", bytes);
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t launched = nullptr;
+    ASSERT_EQ(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    enqueue_sort({type, keys.data(), num_keys}, {workspace.data(), bytes}, stream.get());
+    ASSERT_EQ(cudaStreamEndCapture(stream.get(), &graph), cudaSuccess);
+    ASSERT_EQ(cudaGraphInstantiate(&launched, graph, 0), cudaSuccess);
+    for (const char* const shape : {"uniform", "entropy:4", "sorted", "uniform", "zero", "reverse", "zipf:1"}) {
+      const oracle expected = make_oracle(type, num_keys, parse_distribution(shape), seed_for(num_keys), false);
+      keys.write(expected.input());
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+      ASSERT_EQ(cudaGraphLaunch(launched, stream.get()), cudaSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+      const std::span<const std::byte> wanted = expected.keys_alone();
+      ASSERT_EQ(diagnose_bytes("keys", wanted, keys.read(wanted.size()), size_bytes(type)), "") << shape;
+    }
+    EXPECT_EQ(cudaGraphExecDestroy(launched), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
   }
 }
 

@@ -30,7 +30,7 @@ std::uint64_t kernel_memory_bytes(const launch_site& site, const sort_manner& ma
 }
 
 /// The parts of a sort's workspace.
-struct sort_memory {
+struct sort_parts {
   records alternate;
   void* of_kernels = nullptr;
   std::uint64_t of_kernels_bytes = 0;
@@ -38,23 +38,24 @@ struct sort_memory {
   void* of_buckets = nullptr;
 };
 
-sort_memory lay_out(const launch_site& site, const sort_manner& manner, workspace_layout& parts) {
+sort_parts lay_out(const launch_site& site, const sort_manner& manner, workspace_layout& parts) {
   const record_shape& shape = manner.shape;
-  sort_memory memory;
+  sort_parts memory;
   memory.alternate.keys = parts.take(manner.num_records * shape.codec.width_bytes());
   memory.alternate.values = parts.take(manner.num_records * shape.value_bytes);
   memory.of_kernels_bytes = kernel_memory_bytes(site, manner);
   memory.of_kernels = parts.take(memory.of_kernels_bytes);
   memory.of_algorithm =
       parts.take(choose_local_sort(manner.local_sort, shape, manner.num_records, site.code).scratch_bytes);
-  if (manner.wait == host_wait::where_it_pays) {
+  const bool has_room = manner.wait == host_wait::where_it_pays || manner.memory == sort_memory::fastest;
+  if (has_room || shape.codec.width_bytes() == 4) {
     memory.of_buckets = parts.take(bucket_memory_bytes(manner.local_sort, shape, manner.num_records));
   }
   return memory;
 }
 
 /// `argsort_keys`: as in segment_sort. Throws std::bad_alloc before it puts anything on the stream.
-void enqueue_in(const launch_site& site, const sort_manner& manner, const records& data, const sort_memory& memory,
+void enqueue_in(const launch_site& site, const sort_manner& manner, const records& data, const sort_parts& memory,
                 const void* argsort_keys = nullptr) {
   pass_lists lists;
   launch_site own_site = site;
@@ -67,6 +68,7 @@ void enqueue_in(const launch_site& site, const sort_manner& manner, const record
                              .lists = &lists,
                              .bucket_memory = memory.of_buckets,
                              .bucket_way = manner.local_sort,
+                             .host_may_wait = manner.wait == host_wait::where_it_pays,
                              .argsort_keys = argsort_keys};
   const local_sort_algorithm& algorithm =
       choose_local_sort(manner.local_sort, manner.shape, manner.num_records, site.code);

@@ -17,16 +17,21 @@ namespace spansort::device::cuda {
 /// This says whether the host may wait for the stream to learn from a sample how the keys are best sorted.
 enum class host_wait : std::uint8_t { never, where_it_pays };
 
+/// How much workspace a sort has that no host waits for: `fastest` adds memory for buckets of keys of 8 bytes.
+enum class sort_memory : std::uint8_t { least, fastest };
+
 /// A sort as it is to go, of records whose place is not known yet.
 struct sort_manner {
   record_shape shape;
   std::uint64_t num_records = 0;
   host_wait wait = host_wait::never;
+  sort_memory memory = sort_memory::least;
   std::string_view local_sort = {};  ///< as in cuda_device_options
 };
 
-/// Returns the workspace that the sort takes on the current GPU: a second array, what its kernels keep, and memory for
-/// buckets where the host may wait and they pay.
+/// Returns the workspace that the sort takes on the current GPU: a second array, what its kernels keep, memory for
+/// counts where they pay, and memory for buckets where they do and either the host may wait or there is to be more
+/// memory.
 [[nodiscard]] std::uint64_t sort_workspace_bytes(const sort_manner& manner);
 /// Returns that of an argsort, whose values are the indices: it takes room for the keys besides.
 [[nodiscard]] std::uint64_t argsort_workspace_bytes(const sort_manner& manner);

@@ -39,10 +39,16 @@ __device__ __forceinline__ std::uint32_t inclusive_warp_sum(std::uint32_t x) {
   return x;
 }
 
+__device__ __forceinline__ bool is_wanted(const order_condition& when) {
+  return when.decision == nullptr || *when.decision == when.wanted;
+}
+
 /// A thread for each bucket and one more: finds the bucket's first key.
 template <class Order>
-__global__ void __launch_bounds__(128) find_begins_kernel(Order order, const key* __restrict__ keys,
-                                                          std::uint32_t num_keys, counting_finish_memory memory) {
+__global__ void __launch_bounds__(128)
+    find_begins_kernel(Order order, const key* __restrict__ keys, std::uint32_t num_keys, counting_finish_memory memory,
+                       order_condition when) {
+  if (!is_wanted(when)) return;
   const unsigned bucket = blockIdx.x * 128 + threadIdx.x;
   if (bucket == 0) *memory.next_job = 0;
   if (bucket > counted_buckets) return;
@@ -583,8 +589,7 @@ __global__ void __launch_bounds__(Threads, counting_finish_blocks_each(Threads, 
   if constexpr (has_counting_finish(compiled_family)) {
     using block = counting_finish_block<V, Order, Threads>;
     static_assert(sizeof(typename block::shared_memory) <= most_shared_bytes(kernel_family::ampere));
-    const order_action* const decision = request.segment.decision;
-    if (decision != nullptr && *decision != order_action::counts) return;
+    if (!is_wanted(request.when)) return;
     block::run(order, request, *reinterpret_cast<typename block::shared_memory*>(shared_bytes));
   }
 }
@@ -605,8 +610,8 @@ template <class V, class Order>
 void launch(const launch_site& site, const Order& order, const counting_finish_request& request) {
   if (request.segment.counts == nullptr) {
     find_begins_kernel<Order><<<counted_buckets / 128 + 1, 128, 0, site.stream>>>(
-        order, static_cast<const key*>(request.held.keys), static_cast<std::uint32_t>(request.num_keys),
-        request.memory);
+        order, static_cast<const key*>(request.held.keys), static_cast<std::uint32_t>(request.num_keys), request.memory,
+        request.when);
     check_done(cudaGetLastError(), "find_begins_kernel");
   }
   constexpr unsigned few = counting_finish_threads[0];

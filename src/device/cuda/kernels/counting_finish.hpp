@@ -27,8 +27,6 @@ struct counting_finish_memory {
 struct counted_digit {
   const std::uint64_t* counts = nullptr;  ///< device memory: the keys of each value of the digit
   keys::digit_position digit;             ///< its shift is counted_bits at most
-  /// Nothing is done where this is something else than order_action::counts.
-  const order_action* decision = nullptr;
 };
 
 /// Keys of 4 bytes, with values of 0, 4 or 8 bytes.
@@ -42,6 +40,7 @@ struct counting_finish_request {
   unsigned value_bytes = 0;
   std::uint64_t num_keys = 0;  ///< most_counted_keys at most
   counting_finish_memory memory;
+  order_condition when;
   counted_digit segment;  ///< with counts the records are a segment's, whose keys are as they came; only keys alone
 };
 

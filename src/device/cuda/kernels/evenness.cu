@@ -32,13 +32,19 @@ __device__ __forceinline__ void count_pairs(std::uint32_t* counters, unsigned in
   if (lane == 0 && sum != 0) atomicAdd(pairs, sum);
 }
 
-/// Tells the host what was seen. One thread, when all have added their pairs.
-__device__ __forceinline__ void fill(evenness_mailbox* mailbox, order_action action, evenness_sums* sums) {
-  mailbox->seen.same_bucket = atomicAdd(&sums->same_bucket, 0ULL);
-  mailbox->seen.same_bin = atomicAdd(&sums->same_bin, 0ULL);
-  mailbox->seen.decision = action;
+/// Tells the host or the device what was seen. One thread, when all have added their pairs.
+__device__ __forceinline__ void give(const evenness_answer& answer, std::uint64_t num_keys, order_action action,
+                                     evenness_sums* sums) {
+  const key_evenness seen{atomicAdd(&sums->same_bucket, 0ULL), atomicAdd(&sums->same_bin, 0ULL), action};
+  if (answer.ways != nullptr) {
+    const bool takes_other = are_even_for(answer.purpose, num_keys, seen);
+    answer.ways[0] = action != order_action::passes || !takes_other ? action : order_action::counts;
+    answer.ways[1] = action != order_action::passes || takes_other ? action : order_action::counts;
+    return;
+  }
+  answer.mailbox->seen = seen;
   __threadfence_system();
-  *static_cast<volatile unsigned*>(&mailbox->is_full) = 1;
+  *static_cast<volatile unsigned*>(&answer.mailbox->is_full) = 1;
 }
 
 /// A thread for each key of the sample, which has one from each of as many equal parts. No shared memory.
@@ -46,7 +52,7 @@ template <class K, class Order>
 __global__ void __launch_bounds__(evenness_threads)
     msd_evenness_kernel(Order order, const K* __restrict__ keys, std::uint64_t num_keys, even_keys_sizes sizes,
                         unsigned bin_shift, const order_action* __restrict__ decision, evenness_memory memory,
-                        evenness_mailbox* mailbox) {
+                        evenness_answer answer) {
   const order_action action = decision == nullptr ? order_action::passes : *decision;
   const std::uint32_t number = blockIdx.x * evenness_threads + threadIdx.x;
   if (action == order_action::passes && number < sizes.samples) {
@@ -61,7 +67,9 @@ __global__ void __launch_bounds__(evenness_threads)
     __threadfence();
   }
   __syncthreads();
-  if (threadIdx.x == 0 && atomicAdd(&memory.sums->num_done, 1U) + 1 == gridDim.x) fill(mailbox, action, memory.sums);
+  if (threadIdx.x == 0 && atomicAdd(&memory.sums->num_done, 1U) + 1 == gridDim.x) {
+    give(answer, num_keys, action, memory.sums);
+  }
 }
 
 }  // namespace
@@ -69,12 +77,12 @@ __global__ void __launch_bounds__(evenness_threads)
 template <class K>
 void launch_evenness(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
                      const even_keys_sizes& sizes, unsigned bin_shift, const order_action* decision,
-                     const evenness_memory& memory, evenness_mailbox* mailbox) {
+                     const evenness_memory& memory, const evenness_answer& answer) {
   const auto num_blocks = static_cast<unsigned>(base::ceil_div(sizes.samples, evenness_threads));
   SPANSORT_CUDA(cudaMemsetAsync(memory.sums, 0, evenness_memory::size_bytes(sizes), site.stream));
   with_plain_order<K>(codec, [&]<class Order>(const Order& order) {
     msd_evenness_kernel<K, Order><<<num_blocks, evenness_threads, 0, site.stream>>>(
-        order, static_cast<const K*>(keys), num_keys, sizes, bin_shift, decision, memory, mailbox);
+        order, static_cast<const K*>(keys), num_keys, sizes, bin_shift, decision, memory, answer);
   });
   check_done(cudaGetLastError(), "msd_evenness_kernel");
 }
@@ -129,9 +137,9 @@ void launch_counting_decision(const launch_site& site, const keys::codec_of<std:
 
 template void launch_evenness<std::uint32_t>(const launch_site&, const keys::codec_of<std::uint32_t>&, const void*,
                                              std::uint64_t, const even_keys_sizes&, unsigned, const order_action*,
-                                             const evenness_memory&, evenness_mailbox*);
+                                             const evenness_memory&, const evenness_answer&);
 template void launch_evenness<std::uint64_t>(const launch_site&, const keys::codec_of<std::uint64_t>&, const void*,
                                              std::uint64_t, const even_keys_sizes&, unsigned, const order_action*,
-                                             const evenness_memory&, evenness_mailbox*);
+                                             const evenness_memory&, const evenness_answer&);
 
 }  // namespace spansort::device::cuda

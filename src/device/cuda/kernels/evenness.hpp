@@ -15,10 +15,27 @@ struct key_evenness {
   order_action decision = order_action::passes;  ///< the segment's; unless it is passes, no pairs were counted
 };
 
+/// What keys have to be even for.
+enum class even_for : std::uint8_t { buckets, counted_keys, counted_records };
+
+/// Returns whether keys of which a look has seen this are even enough.
+[[nodiscard]] constexpr bool are_even_for(even_for purpose, std::uint64_t num_keys, const key_evenness& seen) noexcept {
+  if (purpose == even_for::buckets) return are_even(num_keys, seen.same_bucket, seen.same_bin);
+  return are_countable(num_keys, purpose == even_for::counted_records, seen.same_bucket, seen.same_bin);
+}
+
 /// Pinned memory of the host, to which the GPU writes what it has seen. Zeroed before.
 struct evenness_mailbox {
   key_evenness seen;
   unsigned is_full = 0;  ///< written last
+};
+
+/// A look says what it has seen to the host, or to the device, which takes the way whose word is order_action::passes.
+/// Neither is where the segment's decision is something else.
+struct evenness_answer {
+  evenness_mailbox* mailbox = nullptr;
+  order_action* ways = nullptr;  ///< [2], device memory: passes over all digits, and the other way
+  even_for purpose = even_for::buckets;
 };
 
 /// The pairs are added up here; all is zeroed before.
@@ -47,12 +64,12 @@ struct evenness_memory {
   }
 };
 
-/// Clears the memory, looks at a sample and fills the mailbox. Keys are of the same bin that agree above `bin_shift`
-/// bits. `decision` is that of the segment, in device memory. The host waits for nothing. For K of 4 and 8 bytes.
+/// Clears the memory, looks at a sample and answers. Keys are of the same bin that agree above `bin_shift` bits.
+/// `decision` is that of the segment, in device memory. The host waits for nothing. For K of 4 and 8 bytes.
 template <class K>
 void launch_evenness(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
                      const even_keys_sizes& sizes, unsigned bin_shift, const order_action* decision,
-                     const evenness_memory& memory, evenness_mailbox* mailbox);
+                     const evenness_memory& memory, const evenness_answer& answer);
 
 /// What the host wants of a decision whether keys are counted.
 enum class counting_wish : std::uint8_t { where_even, always };

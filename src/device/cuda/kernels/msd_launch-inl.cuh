@@ -104,10 +104,10 @@ void launch_levels(const launch_site& site, const Order& order, const msd_argume
 /// Launches the levels of records that are in order by the digits of the first two.
 template <class K, class V, class Order>
 void launch_levels_in_order(const launch_site& site, const Order& order, const msd_arguments<K, V>& a,
-                            std::uint32_t num_keys) {
+                            std::uint32_t num_keys, const order_action* decision) {
   const most_of_level most(num_keys, a.limits);
   msd_begin_in_order_kernel<K, V, Order>
-      <<<max_partition_buckets, max_partition_buckets + 32, 0, site.stream>>>(order, a, num_keys);
+      <<<max_partition_buckets, max_partition_buckets + 32, 0, site.stream>>>(order, a, num_keys, decision);
   check_done(cudaGetLastError(), "msd_begin_in_order_kernel");
   msd_level level = msd_level::of(0, 8 * sizeof(K)).next();
   level.is_in_order = true;
@@ -145,7 +145,7 @@ void run_msd_hybrid(const launch_site& site, const Order& order, const msd_reque
   const std::uint64_t zeroed_bytes = is_one_job ? sizeof(msd_control) : a.memory.zeroed_bytes;
   SPANSORT_CUDA(cudaMemsetAsync(request.memory, 0, zeroed_bytes, site.stream));
   if (request.begins_in_order) {
-    launch_levels_in_order<K, V>(site, order, a, request.num_keys);
+    launch_levels_in_order<K, V>(site, order, a, request.num_keys, request.decision);
   } else {
     msd_begin_kernel<K, V><<<1, max_partition_buckets, 0, site.stream>>>(a, request.num_keys);
     check_done(cudaGetLastError(), "msd_begin_kernel");

@@ -18,7 +18,8 @@ struct msd_request {
   /// The records are in order by the highest 16 bits of their keys, which have num_bits, and are more than a block
   /// finishes.
   bool begins_in_order = false;
-  void* memory = nullptr;  ///< msd_memory_bytes() of device memory
+  const order_action* decision = nullptr;  ///< of those in order: null, or nothing is done unless it is passes
+  void* memory = nullptr;                  ///< msd_memory_bytes() of device memory
 };
 
 /// Returns the device memory that a sort of so many records takes.

@@ -80,7 +80,10 @@ __global__ void __launch_bounds__(max_partition_buckets)
 /// digits. A block for each bucket, with a thread for each digit and one for the bucket's end.
 template <class K, class V, class Order>
 __global__ void __launch_bounds__(max_partition_buckets + 32)
-    msd_begin_in_order_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, std::uint32_t num_keys) {
+    msd_begin_in_order_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, std::uint32_t num_keys,
+                              const order_action* decision) {
+  // Without buckets there is nothing to do for the kernels behind this one.
+  if (decision != nullptr && *decision != order_action::passes) return;
   __shared__ std::uint32_t begins[max_partition_buckets + 1];
   constexpr unsigned shift = 8 * sizeof(K) - 2 * max_partition_bits;
   const K* const keys = a.sides[0].keys;

@@ -39,12 +39,13 @@ struct order_condition {
 /// Device memory that a queue's kernels work in. A queue runs its requests one after the other, so they share it. What
 /// a local sort clears before it starts lies together.
 struct kernel_workspace {
-  std::uint64_t* counts = nullptr;       ///< [counts_capacity], of histogram requests, and of looks that turn keys
-  bucket_target* targets = nullptr;      ///< [max_digits_together][2][max_partition_buckets]: of a portion and the next
-  std::uint32_t* order = nullptr;        ///< order_seen bits
-  order_action* decision = nullptr;      ///< of the running local sort
-  std::uint32_t* is_hinted = nullptr;    ///< not 0: a sample of the running local sort's keys was in opposite order
-  std::uint64_t* sort_counts = nullptr;  ///< [max_digits_together][max_partition_buckets], of a local sort
+  std::uint64_t* counts = nullptr;     ///< [counts_capacity], of histogram requests, and of looks that turn keys
+  bucket_target* targets = nullptr;    ///< [max_digits_together][2][max_partition_buckets]: of a portion and the next
+  std::uint32_t* order = nullptr;      ///< order_seen bits
+  order_action* decision = nullptr;    ///< of the running local sort
+  std::uint32_t* is_hinted = nullptr;  ///< not 0: a sample of the running local sort's keys was in opposite order
+  order_action* ways = nullptr;        ///< [2]: of two ways of the running local sort, the one that is passes is taken
+  std::uint64_t* sort_counts = nullptr;    ///< [max_digits_together][max_partition_buckets], of a local sort
   std::uint32_t* tile_counters = nullptr;  ///< [max_digits_together]: the next tile of each partition; one more behind
   std::uint32_t* tile_states = nullptr;    ///< [tile_capacity][max_partition_buckets]
   std::uint64_t tile_capacity = 0;         ///< a longer input is taken in equal portions of at most so many tiles
@@ -71,6 +72,7 @@ struct kernel_workspace {
     w.order = reinterpret_cast<std::uint32_t*>(at += targets_bytes);
     w.decision = reinterpret_cast<order_action*>(w.order + 1);
     w.is_hinted = w.order + 2;
+    w.ways = reinterpret_cast<order_action*>(w.order + 4);
     w.sort_counts = reinterpret_cast<std::uint64_t*>(at += control_bytes);
     w.tile_counters = reinterpret_cast<std::uint32_t*>(at += sort_counts_bytes);
     w.tile_states = reinterpret_cast<std::uint32_t*>(at + control_bytes);

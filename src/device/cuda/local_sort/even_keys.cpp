@@ -137,31 +137,40 @@ std::uint64_t bucket_memory_bytes(std::string_view way, const record_shape& shap
 
 namespace {
 
-/// Looks at a sample of the segment's keys, and waits for what is seen.
-[[nodiscard]] key_evenness look_at(const launch_site& site, const segment_sort& segment, const even_keys_sizes& sizes,
-                                   unsigned bin_shift, const mailbox_lease& mailbox) {
+/// Looks at a sample of the segment's keys.
+void look_at(const launch_site& site, const segment_sort& segment, even_for purpose, evenness_answer answer) {
+  const bool is_for_buckets = purpose == even_for::buckets;
+  const even_keys_sizes sizes =
+      is_for_buckets ? even_keys_sizes_of(segment.count) : counted_keys_sizes_of(segment.count);
+  const unsigned key_bits = 8 * segment.shape.codec.width_bytes();
+  const unsigned bin_shift = is_for_buckets ? key_bits - static_cast<unsigned>(std::bit_width(segment.count - 1)) : 0;
+  answer.purpose = purpose;
   const auto look = [&]<class K>() {
     launch_evenness<K>(site, segment.shape.codec.of<K>(), segment.given_keys(), segment.count, sizes, bin_shift,
-                       segment.decision, evenness_memory::in(segment.bucket_memory), mailbox.get());
+                       segment.decision, evenness_memory::in(segment.bucket_memory), answer);
   };
   if (segment.shape.codec.width_bytes() == 4) {
     look.operator()<std::uint32_t>();
   } else {
     look.operator()<std::uint64_t>();
   }
-  return mailbox.wait();
 }
 
-/// Returns the way of keys that may be counted by their low bits.
-[[nodiscard]] segment_way way_of_counted(const launch_site& site, const segment_sort& segment) {
-  if (segment.bucket_way == always_by_buckets) return segment_way::counts;
+/// Returns the way of keys that go by buckets, or are counted, where they are even for that.
+[[nodiscard]] segment_way way_of_look(const launch_site& site, const segment_sort& segment, even_for purpose) {
+  const bool is_for_buckets = purpose == even_for::buckets;
+  const segment_way other = is_for_buckets ? segment_way::buckets : segment_way::counts;
+  if (segment.bucket_way == always_by_buckets) return other;
+  if (!segment.host_may_wait) {
+    look_at(site, segment, purpose, {.ways = site.memory.ways});
+    return is_for_buckets ? segment_way::passes_or_buckets : segment_way::passes_or_counts;
+  }
   const mailbox_lease mailbox(site.stream);
   if (mailbox.get() == nullptr) return segment_way::passes;
-  const key_evenness seen = look_at(site, segment, counted_keys_sizes_of(segment.count), 0, mailbox);
+  look_at(site, segment, purpose, {.mailbox = mailbox.get()});
+  const key_evenness seen = mailbox.wait();
   if (seen.decision != order_action::passes) return segment_way::order;
-  const bool has_values = segment.shape.value_bytes != 0;
-  const bool are_few = are_countable(segment.count, has_values, seen.same_bucket, seen.same_bin);
-  return are_few ? segment_way::counts : segment_way::passes;
+  return are_even_for(purpose, segment.count, seen) ? other : segment_way::passes;
 }
 
 }  // namespace
@@ -187,18 +196,17 @@ segment_way way_of(const launch_site& site, const segment_sort& segment) {
   const bool loses_ties = !segment.shape.codec.is_bijective() && segment.argsort_keys == nullptr;
   const bool is_for_counts = is_whole && !loses_ties && has_counting_finish(site.family()) &&
                              may_be_counted(segment.bucket_way, segment.shape, segment.count);
-  if (is_for_counts) return way_of_counted(site, segment);
+  if (is_for_counts) {
+    const bool has_values = segment.shape.value_bytes != 0;
+    return way_of_look(site, segment, has_values ? even_for::counted_records : even_for::counted_keys);
+  }
   if (!is_whole || !has_msd_hybrid(site.family()) ||
       !may_go_by_buckets(segment.bucket_way, segment.shape, segment.count)) {
     return segment_way::passes;
   }
-  if (segment.bucket_way == always_by_buckets) return segment_way::buckets;
-  const mailbox_lease mailbox(site.stream);
-  if (mailbox.get() == nullptr) return segment_way::passes;
-  const auto bin_shift = key_bits - static_cast<unsigned>(std::bit_width(segment.count - 1));
-  const key_evenness seen = look_at(site, segment, even_keys_sizes_of(segment.count), bin_shift, mailbox);
-  if (seen.decision != order_action::passes) return segment_way::order;
-  return are_even(segment.count, seen.same_bucket, seen.same_bin) ? segment_way::buckets : segment_way::passes;
+  // All levels in one launch do not ask whether they are wanted.
+  if (!segment.host_may_wait && has_few_levels(segment)) return segment_way::passes;
+  return way_of_look(site, segment, even_for::buckets);
 }
 
 }  // namespace spansort::device::cuda

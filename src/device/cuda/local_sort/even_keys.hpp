@@ -24,10 +24,12 @@ inline constexpr std::string_view by_buckets_where_even = "msd_hybrid where even
 
 /// A segment goes by passes, by buckets, by a few passes and counts, or, where the host has learned that it is in order
 /// or in opposite order, by none of these.
-enum class segment_way : std::uint8_t { passes, buckets, counts, order };
+/// Where no host waits the device takes one of two ways, all of whose kernels are launched.
+enum class segment_way : std::uint8_t { passes, buckets, counts, order, passes_or_buckets, passes_or_counts };
 
 /// Returns the way of a segment that has memory for buckets, and for which it has been looked for order. Where the keys
-/// have to be looked at, it waits for the look, and so for what is before it on the stream.
+/// have to be looked at, it waits for the look, and so for what is before it on the stream; where it may not wait, the
+/// look writes the site's words for two ways.
 [[nodiscard]] segment_way way_of(const launch_site& site, const segment_sort& segment);
 
 /// Returns whether passes over such a segment, for which has not been looked for order, may be replaced by a count of

@@ -41,6 +41,7 @@ struct segment_sort {
   /// Device memory that lets the device's own local sort go by buckets (even_keys.hpp), or null, and the way.
   void* bucket_memory = nullptr;
   std::string_view bucket_way = {};
+  bool host_may_wait = true;  ///< for a look at the keys; else the device itself goes the way that it finds better
   /// Device memory that the keys of an argsort are read from, which is not changed, or null. The values are then the
   /// keys' positions, of 4 or 8 bytes, and are all that is asked for: the source is only written.
   const void* argsort_keys = nullptr;

@@ -115,6 +115,7 @@ records enqueue_by_buckets(const launch_site& site, const segment_sort& segment)
   if (!ends_in_source) std::swap(request.sides[0], request.sides[1]);
   request.result_side = ends_in_source == segment.result_in_alternate ? 1 : 0;
   request.begins_in_order = true;
+  request.decision = segment.decision;
   launch_msd_hybrid<std::uint64_t>(site, request);
   return request.sides[request.result_side];
 }

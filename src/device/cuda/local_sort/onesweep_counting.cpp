@@ -30,6 +30,7 @@ records enqueue(const launch_site& site, const segment_sort& segment, void* scra
   request.value_bytes = segment.shape.value_bytes;
   request.num_keys = segment.count;
   request.memory = counting_finish_memory::in(scratch);
+  request.when = {segment.decision, order_action::passes};
   // The passes of an argsort leave keys encoded.
   const keys::key_codec codec =
       segment.argsort_keys == nullptr ? segment.shape.codec : keys::key_codec::of_encoded(sizeof(std::uint32_t));

@@ -216,7 +216,8 @@ records enqueue_passes_or_counts(const launch_site& site, const segment_sort& se
   request.other = ends_in_source ? segment.alternate : segment.source;
   request.num_keys = segment.count;
   request.memory.next_job = site.memory.tile_counters + max_digits_together;
-  request.segment = {passes.last_counts(), digits.back(), site.memory.decision};
+  request.when = {site.memory.decision, order_action::counts};
+  request.segment = {passes.last_counts(), digits.back()};
   launch_counting_finish(site, segment.shape.codec.of<std::uint32_t>(), request);
   return end;
 }

@@ -115,6 +115,20 @@ const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorith
     SPANSORT_ASSERT(end.keys == result.keys);
     return onesweep_counting;
   }
+  if (way == segment_way::passes_or_buckets || way == segment_way::passes_or_counts) {
+    segment_sort by_passes = segment;
+    by_passes.decision = site.memory.ways;
+    const records end = algorithm.enqueue(site, by_passes, scratch);
+    if (end.keys != result.keys) copy_where(order_action::passes, site, by_passes, result, end);
+    segment_sort other = segment;
+    other.decision = site.memory.ways + 1;
+    const records other_end = way == segment_way::passes_or_buckets
+                                  ? enqueue_by_buckets(site, other)
+                                  : onesweep_counting.enqueue(site, other, segment.bucket_memory);
+    SPANSORT_ASSERT(other_end.keys == result.keys);
+    use_order(site, segment, result);
+    return algorithm;
+  }
   if (check == order_check::skipped && &algorithm == &onesweep_sort && may_be_counted_by_device(site, segment)) {
     const bool always = segment.bucket_way == always_by_buckets;
     const records end =
