@@ -177,8 +177,8 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
 
 bool may_be_counted_by_device(const launch_site& site, const segment_sort& segment) {
   const record_shape& shape = segment.shape;
-  const bool has_three_digits = segment.bits.begin == 0 && segment.bits.end > 2 * max_partition_bits &&
-                                segment.bits.end <= 3 * max_partition_bits;
+  // Segments of other bits, which narrower digits cover, have not been tried on a GPU.
+  const bool has_three_digits = segment.bits.begin == 0 && segment.bits.end == 3 * max_partition_bits;
   if (!has_three_digits || shape.codec.width_bytes() != 4 || shape.value_bytes != 0 || !shape.codec.is_bijective() ||
       segment.digit_bits != 0 || segment.count > most_counted_keys || !has_counting_finish(site.family())) {
     return false;

@@ -95,9 +95,11 @@ class digit_passes {
     return run_.digits.size() % 2 == 0 ? source : alternate;
   }
 
-  /// The counts of the last digit.
+  /// Returns the counts of the last digit. Those of a digit lie behind those of the one before.
   [[nodiscard]] const std::uint64_t* last_counts() const {
-    return site_.memory.sort_counts + (run_.digits.size() - 1) * partition_.num_buckets;
+    const std::uint64_t* counts = site_.memory.sort_counts;
+    for (std::size_t i = 0; i + 1 < run_.digits.size(); ++i) counts += run_.digits[i].num_buckets();
+    return counts;
   }
 
  private:
