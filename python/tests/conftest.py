@@ -75,6 +75,12 @@ def codes(x: Any) -> Any:
 
 def reference_order(x: Any, descending: bool = False) -> Any:
     """Return the stable order of keys of one dimension."""
+    if x.dtype.kind in "iub":
+        return np.argsort(~x if descending else x, kind="stable")
+    if x.dtype.kind == "f" or x.dtype in BFLOAT16:
+        with np.errstate(invalid="ignore"):
+            numbers = x.astype("float64")
+        return np.argsort(-numbers if descending else numbers, kind="stable")  # NumPy has NaN last
     found, is_nan = codes(x)
     if descending:
         found = np.where(is_nan, 1, -found)
@@ -117,7 +123,7 @@ class Gpu:
 
     def put(self, x: Any) -> Any:
         if self.name == "torch":
-            return self.module.from_numpy(np.ascontiguousarray(x)).cuda()
+            return self.module.from_numpy(np.asarray(x, order="C")).cuda()  # of no dimension, too
         if self.name == "cupy":
             return self.module.asarray(x)
         return self.module.numpy.asarray(x)

@@ -119,6 +119,7 @@ def test_a_gpu_that_is_full() -> None:
     text = """
 import numpy as np, spansort, torch
 x = torch.randint(-1000, 1000, (1 << 20,), dtype=torch.int32, device="cuda")
+x.to(torch.int64)  # PyTorch's own code, which widens orders, is loaded before
 host, spare, size, taken = x.cpu().numpy(), torch.empty(64 << 20, dtype=torch.uint8, device="cuda"), 1 << 34, []
 while size >= 2 << 20:
     try:
@@ -132,7 +133,9 @@ for call in [spansort.sort, spansort.argsort]:
         found = call(x).cpu().numpy()
         assert np.array_equal(found, {spansort.sort: np.sort(host)}.get(call, np.argsort(host, kind="stable")))
         outcomes.append("sorted")
-    except (MemoryError, torch.OutOfMemoryError, spansort.DeviceError) as error:
+    except (MemoryError, RuntimeError) as error:
+        # Where it cannot load code, PyTorch raises an error of its own kind, which not every version has.
+        assert isinstance(error, (MemoryError, spansort.DeviceError)) or "out of memory" in str(error)
         outcomes.append(f"{type(error).__name__}: {error}")
 print(outcomes)
 del taken
