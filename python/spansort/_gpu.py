@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from typing import Any, NamedTuple
@@ -79,10 +80,14 @@ _sort_bytes = functools.lru_cache(maxsize=1024)(_core.gpu_sort_bytes)
 _argsort_bytes = functools.lru_cache(maxsize=1024)(_core.gpu_argsort_bytes)
 
 
-def _workspace(library: GpuLibrary, needed: int, limit: int, like: Any) -> Any:
-    if limit and needed > limit:
-        raise OutOfMemoryError(f"a workspace of {needed} bytes is needed; {limit} are allowed", needed, limit)
-    return library.empty(needed, "uint8", like)
+def _workspace(library: GpuLibrary, least: int, fastest: int, limit: int, like: Any) -> tuple[Any, int]:
+    """Return a workspace and its bytes: the larger one is a wish, the smaller one is what the call takes."""
+    if limit and least > limit:
+        raise OutOfMemoryError(f"a workspace of {least} bytes is needed; {limit} are allowed", least, limit)
+    if fastest > least and not (limit and fastest > limit):
+        with contextlib.suppress(MemoryError, RuntimeError):  # the libraries' errors where their memory ends
+            return library.empty(fastest, "uint8", like), fastest
+    return library.empty(least, "uint8", like), least
 
 
 def _run_sort(library: GpuLibrary, keys: Any, type: int, values: Any, value_bytes: int, given: GpuOptions) -> None:
@@ -92,9 +97,9 @@ def _run_sort(library: GpuLibrary, keys: Any, type: int, values: Any, value_byte
         return
     device = library.device(keys)
     stream = library.stream(device)
-    needed = _sort_bytes(device, type, count, value_bytes)
-    workspace = _workspace(library, needed, given.memory, keys)
-    call = _core.GpuCall(device, stream, library.address(workspace, stream), needed)
+    least, fastest = (_sort_bytes(device, type, count, value_bytes, wish) for wish in (False, True))
+    workspace, size = _workspace(library, least, fastest, given.memory, keys)
+    call = _core.GpuCall(device, stream, library.address(workspace, stream), size)
     address_of_values = library.address(values, stream) if value_bytes else 0
     _core.gpu_sort(call, type, library.address(keys, stream), count, address_of_values, value_bytes, given.descending)
     if library.waits:
@@ -108,9 +113,9 @@ def _run_argsort(library: GpuLibrary, keys: _Keys, indices: Any, index_bytes: in
     vector = library.contiguous(keys.vector)
     device = library.device(vector)
     stream = library.stream(device)
-    needed = _argsort_bytes(device, keys.type, count, index_bytes)
-    workspace = _workspace(library, needed, given.memory, vector)
-    call = _core.GpuCall(device, stream, library.address(workspace, stream) if needed else 0, needed)
+    least, fastest = (_argsort_bytes(device, keys.type, count, index_bytes, wish) for wish in (False, True))
+    workspace, size = _workspace(library, least, fastest, given.memory, vector)
+    call = _core.GpuCall(device, stream, library.address(workspace, stream) if size else 0, size)
     address = library.address(vector, stream)
     _core.gpu_argsort(call, keys.type, address, count, library.address(indices, stream), index_bytes, given.descending)
     if library.waits:

@@ -42,17 +42,22 @@ struct gpu_call {
   }
 };
 
-std::uint64_t gpu_sort_bytes(int device, int type, std::uint64_t num_keys, std::uint64_t value_bytes) {
+spansort::workspace_size size_of(bool fastest) {
+  return fastest ? spansort::workspace_size::fastest : spansort::workspace_size::least;
+}
+
+std::uint64_t gpu_sort_bytes(int device, int type, std::uint64_t num_keys, std::uint64_t value_bytes, bool fastest) {
   const key_type key = type_of(type);
   return gpu_call{.device = device}.run([&] {
-    return value_bytes == 0 ? spansort::enqueue_sort_bytes(key, num_keys)
-                            : spansort::enqueue_sort_pairs_bytes(key, num_keys, value_bytes);
+    return value_bytes == 0 ? spansort::enqueue_sort_bytes(key, num_keys, size_of(fastest))
+                            : spansort::enqueue_sort_pairs_bytes(key, num_keys, value_bytes, size_of(fastest));
   });
 }
 
-std::uint64_t gpu_argsort_bytes(int device, int type, std::uint64_t num_keys, std::uint64_t index_bytes) {
+std::uint64_t gpu_argsort_bytes(int device, int type, std::uint64_t num_keys, std::uint64_t index_bytes, bool fastest) {
   const key_type key = type_of(type);
-  return gpu_call{.device = device}.run([&] { return spansort::enqueue_argsort_bytes(key, num_keys, index_bytes); });
+  return gpu_call{.device = device}.run(
+      [&] { return spansort::enqueue_argsort_bytes(key, num_keys, index_bytes, size_of(fastest)); });
 }
 
 void gpu_sort(const gpu_call& call, int type, std::uintptr_t keys, std::uint64_t num_keys, std::uintptr_t values,
@@ -118,9 +123,9 @@ void define_gpu(nb::module_& module) {
           },
           nb::arg("device"), nb::arg("stream"), nb::arg("workspace"), nb::arg("workspace_bytes"));
   module.def("gpu_sort_bytes", &gpu_sort_bytes, nb::arg("device"), nb::arg("type"), nb::arg("num_keys"),
-             nb::arg("value_bytes"));
+             nb::arg("value_bytes"), nb::arg("fastest") = false);
   module.def("gpu_argsort_bytes", &gpu_argsort_bytes, nb::arg("device"), nb::arg("type"), nb::arg("num_keys"),
-             nb::arg("index_bytes"));
+             nb::arg("index_bytes"), nb::arg("fastest") = false);
   module.def("gpu_sort", &gpu_sort, nb::arg("call"), nb::arg("type"), nb::arg("keys"), nb::arg("num_keys"),
              nb::arg("values"), nb::arg("value_bytes"), nb::arg("descending"));
   module.def("gpu_argsort", &gpu_argsort, nb::arg("call"), nb::arg("type"), nb::arg("keys"), nb::arg("num_keys"),

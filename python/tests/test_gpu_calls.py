@@ -104,8 +104,10 @@ def host(monkeypatch: pytest.MonkeyPatch) -> HostLibrary:
     monkeypatch.setattr(_core, "GpuCall", Call)
     monkeypatch.setattr(_core, "gpu_sort", sort_of_host)
     monkeypatch.setattr(_core, "gpu_argsort", argsort_of_host)
-    monkeypatch.setattr(_gpu, "_sort_bytes", lambda device, type, count, value_bytes: count)
-    monkeypatch.setattr(_gpu, "_argsort_bytes", lambda device, type, count, index_bytes: count if count > 1 else 0)
+    monkeypatch.setattr(_gpu, "_sort_bytes", lambda device, type, count, value_bytes, fastest: count)
+    monkeypatch.setattr(
+        _gpu, "_argsort_bytes", lambda device, type, count, index_bytes, fastest: count if count > 1 else 0
+    )
     monkeypatch.setattr(_gpu, "_NARROW_ORDERS", range(1000, 2000))
     index_sizes.clear()
     return HostLibrary()
