@@ -272,6 +272,24 @@ def test_options(host: HostLibrary) -> None:
         _gpu.sort(host, np.zeros(3, "complex64"), -1, None, PLAIN)
 
 
+@pytest.mark.parametrize(
+    ("room", "limit", "size", "asked"), [(1000, 0, 200, [200]), (150, 0, 100, [200, 100]), (1000, 150, 100, [100])]
+)
+def test_more_workspace_is_a_wish(room: int, limit: int, size: int, asked: list[int]) -> None:
+    class Small(HostLibrary):
+        def empty(self, count: int, dtype: str, like: Any) -> Any:
+            sizes.append(count)
+            if count > room:
+                raise MemoryError
+            return np.empty(count, dtype)
+
+    sizes: list[int] = []
+    workspace, given = _gpu._workspace(Small(), 100, 200, limit, None)
+    assert (given, len(workspace), sizes) == (size, size, asked)
+    with pytest.raises(spansort.OutOfMemoryError, match="100 bytes is needed; 50 are allowed"):
+        _gpu._workspace(Small(), 100, 200, 50, None)
+
+
 def test_whose_arrays_lie_on_a_gpu() -> None:
     class Exported:
         def __init__(self, device: int) -> None:
