@@ -105,7 +105,7 @@ class digit_passes {
  private:
   void decide() const {
     launch_counting_decision(site_, codec_, segment_.source.keys, segment_.count, last_counts(),
-                             run_.digits.back().num_buckets(), run_.wish, site_.memory.decision);
+                             1U << run_.digits.back().bits, run_.wish, site_.memory.decision);
   }
 
   [[nodiscard]] std::size_t num_without_states() const { return any_order_ ? 1 : 0; }
