@@ -580,10 +580,16 @@ class counting_finish_block {
   shared_memory& shared_;
 };
 
+/// GPUs that have too little shared memory for a block, for which the kernel is compiled empty, have fewer threads, too.
+template <class V, unsigned Threads>
+inline constexpr unsigned compiled_blocks_each = has_counting_finish(compiled_family)
+                                                     ? counting_finish_blocks_each(Threads, value_bytes_of<V>)
+                                                     : 1;
+
 /// Any number of blocks of `Threads` threads; sizeof(shared_memory) bytes of dynamic shared memory. One read and one
 /// write of each record.
 template <class V, class Order, unsigned Threads>
-__global__ void __launch_bounds__(Threads, counting_finish_blocks_each(Threads, value_bytes_of<V>))
+__global__ void __launch_bounds__(Threads, compiled_blocks_each<V, Threads>)
     counting_finish_kernel(Order order, __grid_constant__ const counting_finish_request request) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   if constexpr (has_counting_finish(compiled_family)) {
