@@ -80,14 +80,18 @@ _sort_bytes = functools.lru_cache(maxsize=1024)(_core.gpu_sort_bytes)
 _argsort_bytes = functools.lru_cache(maxsize=1024)(_core.gpu_argsort_bytes)
 
 
-def _workspace(library: GpuLibrary, least: int, fastest: int, limit: int, like: Any) -> tuple[Any, int]:
-    """Return a workspace and its bytes: the larger one is a wish, the smaller one is what the call takes."""
+def _workspace(
+    library: GpuLibrary, least: int, fastest: int, limit: int, like: Any, stream: int
+) -> tuple[Any, int, int]:
+    """Return a workspace, its address and its bytes: the larger one is a wish, the smaller one is what a call takes."""
     if limit and least > limit:
         raise OutOfMemoryError(f"a workspace of {least} bytes is needed; {limit} are allowed", least, limit)
     if fastest > least and not (limit and fastest > limit):
         with contextlib.suppress(MemoryError, RuntimeError):  # the libraries' errors where their memory ends
-            return library.empty(fastest, "uint8", like), fastest
-    return library.empty(least, "uint8", like), least
+            workspace = library.empty(fastest, "uint8", like)
+            return workspace, library.address(workspace, stream), fastest
+    workspace = library.empty(least, "uint8", like)
+    return workspace, library.address(workspace, stream) if least else 0, least
 
 
 def _run_sort(library: GpuLibrary, keys: Any, type: int, values: Any, value_bytes: int, given: GpuOptions) -> None:
@@ -98,8 +102,8 @@ def _run_sort(library: GpuLibrary, keys: Any, type: int, values: Any, value_byte
     device = library.device(keys)
     stream = library.stream(device)
     least, fastest = (_sort_bytes(device, type, count, value_bytes, wish) for wish in (False, True))
-    workspace, size = _workspace(library, least, fastest, given.memory, keys)
-    call = _core.GpuCall(device, stream, library.address(workspace, stream), size)
+    workspace, address, size = _workspace(library, least, fastest, given.memory, keys, stream)
+    call = _core.GpuCall(device, stream, address, size)
     address_of_values = library.address(values, stream) if value_bytes else 0
     _core.gpu_sort(call, type, library.address(keys, stream), count, address_of_values, value_bytes, given.descending)
     if library.waits:
@@ -114,10 +118,10 @@ def _run_argsort(library: GpuLibrary, keys: _Keys, indices: Any, index_bytes: in
     device = library.device(vector)
     stream = library.stream(device)
     least, fastest = (_argsort_bytes(device, keys.type, count, index_bytes, wish) for wish in (False, True))
-    workspace, size = _workspace(library, least, fastest, given.memory, vector)
-    call = _core.GpuCall(device, stream, library.address(workspace, stream) if size else 0, size)
-    address = library.address(vector, stream)
-    _core.gpu_argsort(call, keys.type, address, count, library.address(indices, stream), index_bytes, given.descending)
+    workspace, address, size = _workspace(library, least, fastest, given.memory, vector, stream)
+    call = _core.GpuCall(device, stream, address, size)
+    of_keys = library.address(vector, stream)
+    _core.gpu_argsort(call, keys.type, of_keys, count, library.address(indices, stream), index_bytes, given.descending)
     if library.waits:
         _core.gpu_wait(device, stream)
 

@@ -17,13 +17,18 @@ namespace spansort::sorting {
 #ifdef SPANSORT_HAS_CUDA
 namespace {
 
+device::cuda::sort_memory memory_of(const gpu_sort& sort) {
+  using device::cuda::sort_memory;
+  if (!sort.has_wishes) return sort_memory::none_wished;
+  return sort.workspace == workspace_size::fastest ? sort_memory::fastest : sort_memory::least;
+}
+
 device::cuda::sort_manner manner_of(const gpu_sort& sort) {
   using device::cuda::host_wait;
-  using device::cuda::sort_memory;
   return {.shape = sort.shape,
           .num_records = sort.num_records,
           .wait = sort.may_wait ? host_wait::where_it_pays : host_wait::never,
-          .memory = sort.workspace == workspace_size::fastest ? sort_memory::fastest : sort_memory::least,
+          .memory = memory_of(sort),
           .local_sort = local_sort_of(sort.hooks)};
 }
 

@@ -17,6 +17,7 @@ struct gpu_sort {
   std::uint64_t num_records = 0;
   bool may_wait = false;  ///< the host may wait for the stream to learn how the keys are best sorted
   workspace_size workspace = workspace_size::least;
+  bool has_wishes = true;  ///< else the workspace has nothing that the sort can do without
   base::test_hooks hooks = {};
 };
 

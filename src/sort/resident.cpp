@@ -61,7 +61,7 @@ struct resident_sorter::state {
  private:
   void require_fit(std::size_t num_shards) const;
   void reserve_short(std::uint64_t size_bytes, void* stream);
-  /// Takes the workspace that `bytes_of(sort)` names, with memory for buckets where there is room, and calls
+  /// Takes the workspace that `bytes_of(sort)` names, with memory for buckets or counts where there is room, and calls
   /// `run(sort)`, which begins to overwrite the caller's arrays.
   template <class BytesOf, class Run>
   void run_short(std::string_view name, sorting::gpu_sort sort, void* stream, const BytesOf& bytes_of, const Run& run);
@@ -102,8 +102,9 @@ void resident_sorter::state::run_short(std::string_view name, sorting::gpu_sort 
     try {
       reserve_short(bytes_of(sort), stream);
     } catch (const out_of_memory&) {
-      // Memory for buckets, which the wait is for, is a wish.
+      // Memory for buckets or counts, which the wait is for, is a wish.
       sort.may_wait = false;
+      sort.has_wishes = false;
       reserve_short(bytes_of(sort), stream);
     }
     has_begun = true;

@@ -45,7 +45,7 @@ TEST(even_keys_test, AreCountedWhereFewAreAlike) {
   constexpr std::uint64_t samples = device::cuda::counted_keys_sizes_of(n).samples;
   constexpr std::uint64_t pairs = samples * (samples - 1) / 2;
   for (const bool have_values : {false, true}) {
-    EXPECT_TRUE(are_countable(n, have_values, 131'072 + 4 * 362, 8'192 + 4 * 90));
+    EXPECT_TRUE(are_countable(n, have_values, 131'072 + 3 * 362, 8'192 + 4 * 90));
     EXPECT_FALSE(are_countable(n, have_values, 131'072, 8'192 + 64 * 32));  // 64 copies of each value
     EXPECT_FALSE(are_countable(n, have_values, pairs, pairs));
     EXPECT_TRUE(are_countable(64, have_values, 0, 0));

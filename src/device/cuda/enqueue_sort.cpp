@@ -9,6 +9,8 @@
 #include "device/cuda/kernels/positions.hpp"
 #include "device/cuda/local_sort/even_keys.hpp"
 #include "device/cuda/local_sort/local_sort.hpp"
+#include "device/cuda/tuning/counting_finish_policy.hpp"
+#include "device/cuda/tuning/msd_hybrid_policy.hpp"
 #include "device/cuda/workspace_layout.hpp"
 #include "keys/dispatch.hpp"
 
@@ -38,6 +40,15 @@ struct sort_parts {
   void* of_buckets = nullptr;
 };
 
+/// Returns whether the sort may go by counts or buckets, where it is large enough.
+bool takes_bucket_memory(const launch_site& site, const sort_manner& manner) {
+  if (manner.memory == sort_memory::none_wished) return false;
+  if (manner.shape.codec.width_bytes() == 4) return has_counting_finish(site.family());
+  if (manner.wait == host_wait::where_it_pays) return has_msd_hybrid(site.family());
+  return manner.memory == sort_memory::fastest && has_msd_hybrid(site.family()) &&
+         !has_few_levels(manner.shape, manner.num_records);
+}
+
 sort_parts lay_out(const launch_site& site, const sort_manner& manner, workspace_layout& parts) {
   const record_shape& shape = manner.shape;
   sort_parts memory;
@@ -47,8 +58,7 @@ sort_parts lay_out(const launch_site& site, const sort_manner& manner, workspace
   memory.of_kernels = parts.take(memory.of_kernels_bytes);
   memory.of_algorithm =
       parts.take(choose_local_sort(manner.local_sort, shape, manner.num_records, site.code).scratch_bytes);
-  const bool has_room = manner.wait == host_wait::where_it_pays || manner.memory == sort_memory::fastest;
-  if (has_room || shape.codec.width_bytes() == 4) {
+  if (takes_bucket_memory(site, manner)) {
     memory.of_buckets = parts.take(bucket_memory_bytes(manner.local_sort, shape, manner.num_records));
   }
   return memory;

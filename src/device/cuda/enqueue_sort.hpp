@@ -17,8 +17,9 @@ namespace spansort::device::cuda {
 /// This says whether the host may wait for the stream to learn from a sample how the keys are best sorted.
 enum class host_wait : std::uint8_t { never, where_it_pays };
 
-/// How much workspace a sort has that no host waits for: `fastest` adds memory for buckets of keys of 8 bytes.
-enum class sort_memory : std::uint8_t { least, fastest };
+/// How much workspace a sort has: what it cannot do without, with memory for counts of many keys of 4 bytes, or with
+/// memory for buckets of keys of 8 bytes, too.
+enum class sort_memory : std::uint8_t { none_wished, least, fastest };
 
 /// A sort as it is to go, of records whose place is not known yet.
 struct sort_manner {
@@ -29,9 +30,9 @@ struct sort_manner {
   std::string_view local_sort = {};  ///< as in cuda_device_options
 };
 
-/// Returns the workspace that the sort takes on the current GPU: a second array, what its kernels keep, memory for
-/// counts where they pay, and memory for buckets where they do and either the host may wait or there is to be more
-/// memory.
+/// Returns the workspace that the sort takes on the current GPU: a second array, what its kernels keep, and memory for
+/// counts or buckets of inputs that are large enough for them: for buckets where the host may wait or more memory is
+/// wished for, for neither where none is.
 [[nodiscard]] std::uint64_t sort_workspace_bytes(const sort_manner& manner);
 /// Returns that of an argsort, whose values are the indices: it takes room for the keys besides.
 [[nodiscard]] std::uint64_t argsort_workspace_bytes(const sort_manner& manner);

@@ -580,7 +580,7 @@ class counting_finish_block {
   shared_memory& shared_;
 };
 
-/// GPUs that have too little shared memory for a block, for which the kernel is compiled empty, have fewer threads, too.
+/// GPUs that have too little shared memory, for which the kernel is compiled empty, have fewer threads, too.
 template <class V, unsigned Threads>
 inline constexpr unsigned compiled_blocks_each = has_counting_finish(compiled_family)
                                                      ? counting_finish_blocks_each(Threads, value_bytes_of<V>)

@@ -38,7 +38,7 @@ struct counting_finish_request {
   bool to_other = false;    ///< else the result is where the records were
   bool stores_keys = true;  ///< else values alone are asked for
   unsigned value_bytes = 0;
-  std::uint64_t num_keys = 0;  ///< most_counted_keys at most
+  std::uint64_t num_keys = 0;  ///< most_counted_records at most
   counting_finish_memory memory;
   order_condition when;
   counted_digit segment;  ///< with counts the records are a segment's, whose keys are as they came; only keys alone

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that looks into a sample of keys of 4 or 8 bytes, to tell whether the sort by buckets would have even
-// ones.
+// The kernels that look into a sample of keys of 4 or 8 bytes, to tell whether they are even enough for a sort by
+// buckets or by counts.
 #pragma once
 
 #include "device/cuda/kernels/request.hpp"

@@ -26,9 +26,9 @@ constexpr std::uint64_t least_sample = 64;
 [[nodiscard]] bool may_be_counted(std::string_view way, const record_shape& shape, std::uint64_t num_keys) {
   if (shape.codec.width_bytes() != 4 || !is_counted_width(shape.value_bytes)) return false;
   if (way == always_by_buckets || way == by_buckets_where_even) {
-    return num_keys >= least_sample && num_keys <= most_counted_keys;
+    return num_keys >= least_sample && num_keys <= most_counted_records;
   }
-  const std::uint64_t most = shape.value_bytes == 0 ? most_counted_keys : most_bucket_sort_keys;
+  const std::uint64_t most = shape.value_bytes == 0 ? most_counted_records : most_bucket_sort_keys;
   return way.empty() && num_keys >= least_counted_records && num_keys <= most;
 }
 
@@ -180,14 +180,13 @@ bool may_be_counted_by_device(const launch_site& site, const segment_sort& segme
   // Segments of other bits, which narrower digits cover, have not been tried on a GPU.
   const bool has_three_digits = segment.bits.begin == 0 && segment.bits.end == 3 * max_partition_bits;
   if (!has_three_digits || shape.codec.width_bytes() != 4 || shape.value_bytes != 0 || !shape.codec.is_bijective() ||
-      segment.digit_bits != 0 || segment.count > most_counted_keys || !has_counting_finish(site.family())) {
+      segment.digit_bits != 0 || segment.count > most_counted_records || !has_counting_finish(site.family())) {
     return false;
   }
   if (segment.bucket_way == always_by_buckets || segment.bucket_way == by_buckets_where_even) {
     return segment.count >= least_sample;
   }
-  return segment.bucket_way.empty() && segment.count >= least_counted_segment &&
-         segment.count * values_a_counted_key >= std::uint64_t{1} << segment.bits.end;
+  return segment.bucket_way.empty() && segment.count >= least_counted_segment;
 }
 
 segment_way way_of(const launch_site& site, const segment_sort& segment) {
@@ -205,7 +204,7 @@ segment_way way_of(const launch_site& site, const segment_sort& segment) {
     return segment_way::passes;
   }
   // All levels in one launch do not ask whether they are wanted.
-  if (!segment.host_may_wait && has_few_levels(segment)) return segment_way::passes;
+  if (!segment.host_may_wait && has_few_levels(segment.shape, segment.count)) return segment_way::passes;
   return way_of_look(site, segment, even_for::buckets);
 }
 

@@ -2,8 +2,8 @@
 // The device's own local sort goes by buckets (msd_hybrid) where keys of 8 bytes are many and even, counts the low
 // halves of keys of 4 bytes that are (onesweep_counting), and goes by onesweep's passes elsewhere. A sample tells
 // which; the thread that feeds the stream waits for what it says, and no caller does who would not wait for the sort.
-// Deciding on the device would take no wait, but the launches of both ways: those of the passes have tens of thousands
-// of tiles each, which would all have to start to find that they are not wanted.
+// Where no host waits the device decides, and the kernels of both ways are launched: those of the passes have tens of
+// thousands of tiles each, which all have to start to find that they are not wanted.
 #pragma once
 
 #include <string_view>

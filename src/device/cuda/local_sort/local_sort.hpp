@@ -102,7 +102,7 @@ records enqueue_high_digits(const launch_site& site, const segment_sort& segment
 records enqueue_passes_or_counts(const launch_site& site, const segment_sort& segment, counting_wish wish);
 
 /// Returns whether a sort by buckets of keys of 8 bytes is best made of msd_hybrid's levels, which are one launch then.
-[[nodiscard]] bool has_few_levels(const segment_sort& segment);
+[[nodiscard]] bool has_few_levels(const record_shape& shape, std::uint64_t num_keys);
 
 /// Enqueues the sort by buckets of one that has not, behind passes over the high digits. It has memory for buckets, and
 /// keys of 8 bytes with all their bits.
@@ -132,7 +132,7 @@ records enqueue_by_buckets(const launch_site& site, const segment_sort& segment)
 enum class order_check : std::uint8_t { skipped, made };
 
 /// Sorts one segment by `algorithm` and puts the result where the segment asks for it. Returns the algorithm that sorts
-/// it: another one where the segment has memory for buckets and goes by them.
+/// it: another one where the segment goes by buckets or is counted, or where the device decides whether it is counted.
 const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site,
                                             segment_sort segment, void* scratch, order_check check);
 

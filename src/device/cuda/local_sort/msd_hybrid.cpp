@@ -91,13 +91,12 @@ std::uint64_t msd_memory_bytes(const record_shape& shape, std::uint64_t num_keys
   return std::max(bytes_for(false), bytes_for(true));
 }
 
-bool has_few_levels(const segment_sort& segment) {
-  const unsigned most_finished =
-      msd_limits_of(segment.shape.codec.width_bytes(), segment.shape.value_bytes, false).most_finished();
+bool has_few_levels(const record_shape& shape, std::uint64_t num_keys) {
+  const unsigned most_finished = msd_limits_of(shape.codec.width_bytes(), shape.value_bytes, false).most_finished();
   // There is memory for as many buckets as could be too large for a block.
-  if (segment.count <= std::uint64_t{max_partition_buckets} * most_finished) return true;
+  if (num_keys <= std::uint64_t{max_partition_buckets} * most_finished) return true;
   const auto faults = current_faults();
-  return segment.count <= most_keys_of_one_launch && (faults == nullptr || !faults->blocks_cannot_meet());
+  return num_keys <= most_keys_of_one_launch && (faults == nullptr || !faults->blocks_cannot_meet());
 }
 
 // Passes over the two highest digits, the lower one first, end where two levels do. They need one histogram, their

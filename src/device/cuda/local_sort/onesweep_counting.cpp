@@ -12,7 +12,7 @@ namespace {
 
 bool can_sort(const record_shape& shape, std::uint64_t num_keys, compute_capability code) {
   return shape.codec.width_bytes() == 4 && is_counted_width(shape.value_bytes) && shape.codec.is_bijective() &&
-         num_keys <= most_counted_keys && has_counting_finish(family_of(code));
+         num_keys <= most_counted_records && has_counting_finish(family_of(code));
 }
 
 /// `scratch` has counting_finish_memory::size_bytes.

@@ -100,7 +100,7 @@ const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorith
   const bool looks = check == order_check::made && algorithm.obeys_decisions;
   if (looks) segment.decision = look_for_order(site, segment);
   const segment_way way = looks && segment.bucket_memory != nullptr ? way_of(site, segment) : segment_way::passes;
-  const bool goes_by_levels = way == segment_way::buckets && has_few_levels(segment);
+  const bool goes_by_levels = way == segment_way::buckets && has_few_levels(segment.shape, segment.count);
   if (goes_by_levels || !algorithm.makes_positions) write_argsort_records(site, segment);
   if (way == segment_way::buckets) {
     segment.decision = nullptr;

@@ -13,8 +13,8 @@ inline constexpr unsigned counted_bits = 16;
 inline constexpr unsigned counted_values = 1U << counted_bits;
 inline constexpr unsigned counted_buckets = 1U << (32 - counted_bits);
 
-/// Positions have 32 bits, and values are held in registers.
-inline constexpr std::uint64_t most_counted_keys = (std::uint64_t{1} << 32) - 1;
+/// Positions have 32 bits, also those behind the last tile, and values are held in registers.
+inline constexpr std::uint64_t most_counted_records = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 16);
 inline constexpr unsigned most_counted_value_bytes = 8;
 [[nodiscard]] constexpr bool is_counted_width(unsigned value_bytes) noexcept {
   return value_bytes == 0 || value_bytes == 4 || value_bytes == most_counted_value_bytes;
@@ -30,7 +30,7 @@ inline constexpr unsigned counting_finish_threads[2] = {512, 1024};
 /// Keys that a thread holds of a bucket of few.
 inline constexpr unsigned counting_finish_held_keys = 9;
 /// Returns how many records, where they are even, leave buckets that blocks of so many threads hold: these have a
-/// quarter more room than the average bucket, which is 13 deviations of 2^26 records and more of larger inputs.
+/// eighth more room than the average bucket, which is 8 deviations of its size at the least.
 [[nodiscard]] constexpr std::uint64_t most_records_of_few(unsigned threads) noexcept {
   return std::uint64_t{counted_buckets} * threads * 8;
 }

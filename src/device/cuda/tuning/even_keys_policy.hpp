@@ -64,24 +64,23 @@ inline constexpr std::uint64_t least_counted_records = std::uint64_t{1} << 27;
 /// sampled keys that agree in their high half, or in all bits, or seem to by their counter. Keys alone may be uneven:
 /// no bucket has more than 7 % of them, and the value of a key no more than 16 copies on average. Floats of [0, 1) have
 /// 11 where they are 2^28; the AND of two words has 78, and buckets that overrun counters of 8 bits. Blocks hold
-/// records with values of buckets that are an eighth larger than the average: a deviation of an eighth makes a 64th
-/// more pairs, and four copies on average are let pass.
+/// records with values of buckets that are an eighth larger than the average: a deviation of a tenth makes a 96th more
+/// pairs. Four copies on average are let pass.
 [[nodiscard]] constexpr bool are_countable(std::uint64_t num_keys, bool have_values, std::uint64_t same_bucket,
                                            std::uint64_t same_value) noexcept {
   const even_keys_sizes sizes = counted_keys_sizes_of(num_keys);
   const std::uint64_t pairs = std::uint64_t{sizes.samples} * (sizes.samples - 1) / 2;
   const std::uint64_t by_chance_in_bucket = pairs >> even_keys_bucket_bits;
   const std::uint64_t by_chance_in_counter = pairs >> sizes.bin_bits;
-  const std::uint64_t most_in_bucket = have_values ? by_chance_in_bucket + by_chance_in_bucket / 64 : pairs / 200;
+  const std::uint64_t most_in_bucket = have_values ? by_chance_in_bucket + by_chance_in_bucket / 96 : pairs / 200;
   const std::uint64_t most_copies = have_values ? 4 : 16;
   constexpr std::uint64_t deviations = 50;
   return same_bucket <= most_in_bucket + deviations &&
          same_value <= by_chance_in_counter + by_chance_in_counter / 20 + most_copies * (pairs / num_keys) + deviations;
 }
 
-/// Segments of so many keys of 4 bytes are looked at by the device, where they have at least one key for 16 values.
+/// Segments of so many keys of 4 bytes are looked at by the device.
 inline constexpr std::uint64_t least_counted_segment = std::uint64_t{1} << 22;
-inline constexpr unsigned values_a_counted_key = 16;
 inline constexpr unsigned segment_samples = 8192;
 inline constexpr unsigned segment_counter_bits = 13;
 inline constexpr unsigned segment_sample_counters = 1U << segment_counter_bits;
