@@ -284,10 +284,10 @@ def test_more_workspace_is_a_wish(room: int, limit: int, size: int, asked: list[
             return np.empty(count, dtype)
 
     sizes: list[int] = []
-    workspace, _, given = _gpu._workspace(Small(), 100, 200, limit, None, 0)
+    workspace, _, given = _gpu._workspace(Small(), 100, 200, limit, None, 11)
     assert (given, len(workspace), sizes) == (size, size, asked)
     with pytest.raises(spansort.OutOfMemoryError, match="100 bytes is needed; 50 are allowed"):
-        _gpu._workspace(Small(), 100, 200, 50, None, 0)
+        _gpu._workspace(Small(), 100, 200, 50, None, 11)
 
 
 def test_whose_arrays_lie_on_a_gpu() -> None:
