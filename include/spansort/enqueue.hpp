@@ -28,9 +28,9 @@ struct gpu_workspace {
   std::uint64_t size_bytes = 0;
 };
 
-/// How much workspace is asked for. `least` is what a sort takes. With `fastest`, up to 1.5 bytes a key more for more
-/// than 2^24 keys of 8 bytes, the GPU looks at a sample of the keys and sorts even ones up to 2.5 times as fast. A sort
-/// uses what it is given.
+/// This says how much workspace is asked for. `least` is what a sort takes. With `fastest`, up to 1.5 bytes a key more
+/// for more than 2^24 keys of 8 bytes, the GPU looks at a sample of the keys and sorts even ones up to 2.5 times as
+/// fast. A sort uses what it is given.
 enum class workspace_size : std::uint8_t { least, fastest };
 
 /// Returns the bytes of workspace that enqueue_sort() takes for `num_keys` keys on the current device, 0 for less than

@@ -28,8 +28,8 @@
 // that came too late to cancel leaves them sorted. A callback that throws `abandoned` (abandon.hpp) once they are being
 // overwritten leaves them lost, neither input nor result. So does a GPU that fails while the result is being written to
 // them, and the device_error says so. The indices of an argsort that throws are unspecified.
-// Where even small allocations are refused in the midst of a sort, it throws std::bad_alloc with the arrays as they
-// were, or one thread finishes it without memory, as slow as that is. Memory that a GPU's driver is refused is a
+// A sort in whose midst even small allocations are refused throws std::bad_alloc with the arrays as they were, or one
+// thread finishes it without memory, as slow as that is. Memory that a GPU's driver is refused is a
 // failure of the GPU.
 // Thread safety: free functions may run at the same time on different data; one sorter serves one thread at a time.
 #pragma once

@@ -11,7 +11,7 @@ import pytest
 import spansort
 from hypothesis import settings
 
-# JAX takes most of a GPU for itself unless it is told not to, before it is imported; here it shares the GPU with others.
+# JAX takes most of a GPU for itself unless it is told not to before it is imported; here it shares the GPU.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 # Nothing is written beside the tests; a failure prints what replays it.

@@ -134,7 +134,7 @@ for call in [spansort.sort, spansort.argsort]:
         assert np.array_equal(found, {spansort.sort: np.sort(host)}.get(call, np.argsort(host, kind="stable")))
         outcomes.append("sorted")
     except (MemoryError, RuntimeError) as error:
-        # Where it cannot load code, PyTorch raises an error of its own kind, which not every version has.
+        # PyTorch that cannot load code raises an error of its own kind, which not every version has.
         assert isinstance(error, (MemoryError, spansort.DeviceError)) or "out of memory" in str(error)
         outcomes.append(f"{type(error).__name__}: {error}")
 print(outcomes)

@@ -20,7 +20,7 @@ using device::host::value_bytes_of;
 /// Two arrays of all records, and the parts as they were found, lie in pieces on the devices.
 enum class area : std::uint8_t { as_found, shards, spares };
 
-/// How many records of an area lie on each device.
+/// This says whether the records of an area lie on the devices by the sizes of the parts or of the result.
 enum class division : std::uint8_t { of_parts, of_result };
 
 class far_records {
@@ -112,7 +112,7 @@ class far_sort {
     [[nodiscard]] split_records<K, V> split() noexcept { return {keys, values}; }
     [[nodiscard]] device::records records() noexcept { return {keys, value_bytes_of<V> == 0 ? nullptr : values}; }
   };
-  /// What has been read of a run, and what has not.
+  /// A reader holds a part of a run, and knows where the rest is.
   struct reader {
     block held;
     area from = area::shards;

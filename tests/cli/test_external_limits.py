@@ -228,8 +228,8 @@ class Ceiling(MemoryTest):
 
     def test_below_the_minimum(self):
         self.old_output()
-        # What would do is said in whole mebibytes and one more, and a process that has just been built or is alone on
-        # its machine has more of its own pages in memory.
+        # The error says what would do in whole mebibytes and one more, and a process that has just been built or is
+        # alone on its machine has more of its own pages in memory.
         least = min(self.minimum() for _ in range(3))
         for ceiling in (1, MEBIBYTE, least // 2, least - 3 * MEBIBYTE - SLACK):
             self.assert_old(self.sort("-S", str(ceiling)), 6, ["bytes of memory (-S)", "would do"], ceiling)

@@ -110,7 +110,7 @@ TEST_P(gpu_bucket_sort_test, SortsSizesAroundItsLimits) {
   }
 }
 
-/// Where all levels cannot be one launch, passes over the high digits come first for so many keys of 8 bytes.
+/// Passes over the high digits come first for so many keys of 8 bytes whose levels cannot be one launch.
 TEST_P(gpu_bucket_sort_test, SortsMoreThanBucketsOfTwoLevelsHold) {
   if (!GetParam().blocks_cannot_meet) GTEST_SKIP() << "all levels are one launch";
   sorter s = sorter_of();

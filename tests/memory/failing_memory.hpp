@@ -17,7 +17,7 @@ namespace spansort::test {
 /// The allocations that are counted and fail.
 enum class failing_allocations : std::uint8_t {
   all,
-  /// Those by operator new alone, which a GPU's driver does not call. One that lacks memory refuses all later calls.
+  /// Only those by operator new, which a GPU's driver does not call. One that lacks memory refuses all later calls.
   of_new,
   of_new_elsewhere  ///< of these those of other threads than the scope's, such as those that feed a GPU
 };

@@ -132,7 +132,7 @@ constexpr test_tuning one_pass{.radix_bits = 8, .epsilon = 0.5};
 constexpr test_tuning one_pass_through_host{.radix_bits = 8, .epsilon = 0.5, .exchange_through_host = true};
 constexpr test_tuning in_rounds{
     .radix_bits = 8, .epsilon = 0.5, .fuse_threshold = 0, .host_separate_memory = true, .round_keys = 300};
-/// Where the first partition has been partitioned again, the input is no more.
+/// The input is no more once the first partition has been partitioned again.
 constexpr test_tuning several_passes{.radix_bits = 2, .epsilon = 0, .fuse_threshold = 0};
 const way ways[] = {{"host:1"},
                     {"host:1", shard_sizes::as_given, {.host_inline_keys = 1, .host_bucket_bytes = 1024}},

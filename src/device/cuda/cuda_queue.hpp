@@ -75,7 +75,7 @@ class cuda_queue final : public queue,
   /// The guard keeps the GPU current while members are made.
   cuda_queue(const device_guard&, int ordinal, const buffer& scratch, std::string local_sort, queue_use use);
 
-  /// What the stream calls: what has been received is taken first.
+  /// The stream calls this when it gets there: what has been received is taken first.
   struct delivery {
     std::vector<std::function<void()>> received;
     std::function<void()> tell;

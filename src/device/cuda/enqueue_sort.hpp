@@ -17,8 +17,8 @@ namespace spansort::device::cuda {
 /// This says whether the host may wait for the stream to learn from a sample how the keys are best sorted.
 enum class host_wait : std::uint8_t { never, where_it_pays };
 
-/// How much workspace a sort has: what it cannot do without, with memory for counts of many keys of 4 bytes, or with
-/// memory for buckets of keys of 8 bytes, too.
+/// This says how much workspace a sort has: that which it cannot do without, with memory for counts of many keys of 4
+/// bytes, or with memory for buckets of keys of 8 bytes, too.
 enum class sort_memory : std::uint8_t { none_wished, least, fastest };
 
 /// A sort as it is to go, of records whose place is not known yet.

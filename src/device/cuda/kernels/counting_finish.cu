@@ -20,24 +20,16 @@
 #include "base/assert.hpp"
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/blocks_at_once.hpp"
+#include "device/cuda/kernels/first_of_digits.cuh"
 #include "device/cuda/kernels/key_order.cuh"
 #include "device/cuda/kernels/partition_parts.cuh"
+#include "device/cuda/kernels/value_counters.cuh"
+#include "device/cuda/kernels/warp_scan.cuh"
 
 namespace spansort::device::cuda {
 namespace {
 
 using key = std::uint32_t;
-
-/// Returns the sum of `x` over this lane and those below it. All lanes of a warp call it.
-__device__ __forceinline__ std::uint32_t inclusive_warp_sum(std::uint32_t x) {
-  const unsigned lane = threadIdx.x % 32;
-#pragma unroll
-  for (unsigned distance = 1; distance != 32; distance *= 2) {
-    const std::uint32_t below = __shfl_up_sync(0xffffffffU, x, distance);
-    if (lane >= distance) x += below;
-  }
-  return x;
-}
 
 __device__ __forceinline__ bool is_wanted(const order_condition& when) {
   return when.decision == nullptr || *when.decision == when.wanted;
@@ -52,43 +44,8 @@ __global__ void __launch_bounds__(128)
   const unsigned bucket = blockIdx.x * 128 + threadIdx.x;
   if (bucket == 0) *memory.next_job = 0;
   if (bucket > counted_buckets) return;
-  std::uint32_t begin = 0;
-  std::uint32_t count = num_keys;
-  while (count != 0) {
-    const std::uint32_t half = count / 2;
-    const bool is_before = order.encode(order.take(keys[begin + half])) >> counted_bits < bucket;
-    if (is_before) begin += half + 1;
-    count = is_before ? count - half - 1 : half;
-  }
-  memory.begins[bucket] = begin;
+  memory.begins[bucket] = first_of_digits(order, keys, num_keys, counted_bits, bucket);
 }
-
-/// Counters of `Bits` bits for all values. Every 16 words are followed by one that is not used, so that threads which
-/// read from words as far apart find them in different banks.
-template <unsigned Bits>
-struct value_counters {
-  static constexpr unsigned word_values = 32 / Bits;
-  static constexpr unsigned num_words = counted_values / word_values;
-  static constexpr unsigned mask = (1U << Bits) - 1;
-
-  [[nodiscard]] static constexpr __host__ __device__ unsigned place_of(unsigned word) { return word + word / 16; }
-  static constexpr unsigned num_places = num_words + num_words / 16;
-
-  [[nodiscard]] static __device__ __forceinline__ unsigned word_of(unsigned value) {
-    return place_of(value / word_values);
-  }
-  [[nodiscard]] static __device__ __forceinline__ unsigned shift_of(unsigned value) {
-    return value % word_values * Bits;
-  }
-  /// Returns the sum of a word's counters.
-  [[nodiscard]] static __device__ __forceinline__ unsigned sum_of(std::uint32_t word) {
-    static_assert(Bits == 2 || Bits == 4);
-    if constexpr (Bits == 2) word = (word & 0x33333333U) + (word >> 2 & 0x33333333U);
-    const std::uint32_t bytes =
-        Bits == 2 ? (word + (word >> 4)) & 0x0f0f0f0fU : (word & 0x0f0f0f0fU) + (word >> 4 & 0x0f0f0f0fU);
-    return bytes * 0x01010101U >> 24;
-  }
-};
 
 template <class V, class Order, unsigned Threads>
 class counting_finish_block;
@@ -118,7 +75,7 @@ class counting_finish_block {
   static constexpr bool has_values = value_bytes_of<V> != 0;
   static constexpr unsigned held_each = counting_finish_held_keys;
   static constexpr unsigned held_keys = threads * held_each;
-  /// What is staged of a record: its value, and above it the place that it came from.
+  /// A record is staged as its place, and above it its value; a key alone as its value.
   using staged = std::conditional_t<has_values, std::uint32_t, std::uint16_t>;
   using sparse = value_counters<4>;
 
@@ -318,7 +275,7 @@ class counting_finish_block {
     constexpr unsigned words_each = counters::num_words / threads;
     static_assert(words_each <= 16 && 16 % words_each == 0, "a thread's words lie side by side");
     const unsigned first = counters::place_of(threadIdx.x * words_each);
-    // Without values registers have room for the words' sums, a byte each. With them they spill, and are made again.
+    // Registers have room for the words' sums, a byte each, where there are no values; else these are made again.
     constexpr bool keeps_sums = !has_values;
     [[maybe_unused]] std::uint32_t sums[(words_each + 3) / 4] = {};
     unsigned mine = 0;

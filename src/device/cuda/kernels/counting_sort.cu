@@ -9,6 +9,7 @@
 #include "base/math.hpp"
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/key_order.cuh"
+#include "device/cuda/kernels/warp_scan.cuh"
 #include "device/cuda/tuning/counting_sort_policy.hpp"
 
 namespace spansort::device::cuda {
@@ -24,16 +25,6 @@ struct alignas(16) key_vector {
 template <class K>
 __device__ __forceinline__ unsigned misplaced_keys(const K* keys) {
   return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(keys) % sizeof(key_vector<K>) / sizeof(K));
-}
-
-/// Returns the sum of `x` over this lane and those below it. All lanes of a warp call it.
-__device__ __forceinline__ std::uint32_t inclusive_warp_sum(std::uint32_t x) {
-  const unsigned lane = threadIdx.x % 32;
-  for (unsigned distance = 1; distance != 32; distance *= 2) {
-    const std::uint32_t below = __shfl_up_sync(0xffffffffU, x, distance);
-    if (lane >= distance) x += below;
-  }
-  return x;
 }
 
 /// Returns the sum of `x` over the threads before this one. `sums` is shared memory for a word a warp.

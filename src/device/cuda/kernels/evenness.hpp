@@ -15,7 +15,7 @@ struct key_evenness {
   order_action decision = order_action::passes;  ///< the segment's; unless it is passes, no pairs were counted
 };
 
-/// What keys have to be even for.
+/// This says what keys have to be even for.
 enum class even_for : std::uint8_t { buckets, counted_keys, counted_records };
 
 /// Returns whether keys of which a look has seen this are even enough.
@@ -71,7 +71,7 @@ void launch_evenness(const launch_site& site, const keys::codec_of<K>& codec, co
                      const even_keys_sizes& sizes, unsigned bin_shift, const order_action* decision,
                      const evenness_memory& memory, const evenness_answer& answer);
 
-/// What the host wants of a decision whether keys are counted.
+/// This says what the host wants of a decision whether keys are counted.
 enum class counting_wish : std::uint8_t { where_even, always };
 
 /// Decides on the device whether keys of 4 bytes, whose counts by one digit of `num_counts` values are known, are

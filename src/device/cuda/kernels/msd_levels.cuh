@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "device/cuda/kernels/first_of_digits.cuh"
 #include "device/cuda/kernels/msd_memory.hpp"
 #include "device/cuda/kernels/published_sorts.cuh"
 
@@ -82,21 +83,14 @@ template <class K, class V, class Order>
 __global__ void __launch_bounds__(max_partition_buckets + 32)
     msd_begin_in_order_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, std::uint32_t num_keys,
                               const order_action* decision) {
-  // Without buckets there is nothing to do for the kernels behind this one.
+  // The kernels behind this one have nothing to do without buckets.
   if (decision != nullptr && *decision != order_action::passes) return;
   __shared__ std::uint32_t begins[max_partition_buckets + 1];
   constexpr unsigned shift = 8 * sizeof(K) - 2 * max_partition_bits;
   const K* const keys = a.sides[0].keys;
   if (threadIdx.x <= max_partition_buckets) {
     const unsigned digits = blockIdx.x * max_partition_buckets + threadIdx.x;
-    std::uint32_t begin = 0;
-    for (std::uint32_t count = num_keys; count != 0;) {
-      const std::uint32_t half = count / 2;
-      const bool is_before = order.encode(order.take(keys[begin + half])) >> shift < digits;
-      if (is_before) begin += half + 1;
-      count = is_before ? count - half - 1 : half;
-    }
-    begins[threadIdx.x] = begin;
+    begins[threadIdx.x] = first_of_digits(order, keys, num_keys, shift, digits);
   }
   __syncthreads();
   if (threadIdx.x >= max_partition_buckets) return;

@@ -2,7 +2,7 @@
 // The device's own local sort goes by buckets (msd_hybrid) where keys of 8 bytes are many and even, counts the low
 // halves of keys of 4 bytes that are (onesweep_counting), and goes by onesweep's passes elsewhere. A sample tells
 // which; the thread that feeds the stream waits for what it says, and no caller does who would not wait for the sort.
-// Where no host waits the device decides, and the kernels of both ways are launched: those of the passes have tens of
+// The device decides where no host waits, and the kernels of both ways are launched: those of the passes have tens of
 // thousands of tiles each, which all have to start to find that they are not wanted.
 #pragma once
 
@@ -24,7 +24,7 @@ inline constexpr std::string_view by_buckets_where_even = "msd_hybrid where even
 
 /// A segment goes by passes, by buckets, by a few passes and counts, or, where the host has learned that it is in order
 /// or in opposite order, by none of these.
-/// Where no host waits the device takes one of two ways, all of whose kernels are launched.
+/// The device takes one of two ways where no host waits, all of whose kernels are launched.
 enum class segment_way : std::uint8_t { passes, buckets, counts, order, passes_or_buckets, passes_or_counts };
 
 /// Returns the way of a segment that has memory for buckets, and for which it has been looked for order. Where the keys

@@ -88,8 +88,8 @@ struct local_sort_algorithm {
 /// Sorts whatever there is. It is the last resort, and the one for callers that have a part of the workspace alone.
 extern const local_sort_algorithm onesweep_sort;
 
-/// How keys are stored behind passes over the high digits. It matters to keys alone; those of an argsort can end
-/// encoded only, and those with values stay as they came.
+/// This says how keys are stored behind passes over the high digits. It matters to keys alone; those of an argsort can
+/// end encoded only, and those with values stay as they came.
 enum class keys_end : std::uint8_t { as_they_came, encoded };
 
 /// Enqueues passes over segment.bits, behind which its lower bits are to be sorted. Keys alone that agree in

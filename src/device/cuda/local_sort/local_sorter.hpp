@@ -50,7 +50,7 @@ class local_sorter {
     const char* begin = nullptr;
     const char* end = nullptr;
   };
-  /// Those of a request's source and alternate, which may be empty.
+  /// These are the places of a request's source and alternate, which may be empty.
   using places = std::array<place, 2>;
   [[nodiscard]] static places places_of(const local_sort_request& request);
   [[nodiscard]] bool touch_open(const places& some) const;

@@ -10,11 +10,6 @@
 namespace spansort::device::cuda {
 namespace {
 
-bool can_sort(const record_shape& shape, std::uint64_t num_keys, compute_capability code) {
-  return shape.codec.width_bytes() == 4 && is_counted_width(shape.value_bytes) && shape.codec.is_bijective() &&
-         num_keys <= most_counted_records && has_counting_finish(family_of(code));
-}
-
 /// `scratch` has counting_finish_memory::size_bytes.
 records enqueue(const launch_site& site, const segment_sort& segment, void* scratch) {
   segment_sort high = segment;
@@ -46,10 +41,7 @@ sort_cost cost(const segment_sort& segment) {
 }  // namespace
 
 extern const local_sort_algorithm onesweep_counting;
-constexpr local_sort_algorithm onesweep_counting{.name = "onesweep_counting",
-                                                 .label = "local sort by onesweep and counting",
-                                                 .can_sort = can_sort,
-                                                 .enqueue = enqueue,
-                                                 .cost = cost};
+constexpr local_sort_algorithm onesweep_counting{
+    .name = "onesweep_counting", .label = "local sort by onesweep and counting", .enqueue = enqueue, .cost = cost};
 
 }  // namespace spansort::device::cuda
