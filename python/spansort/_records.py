@@ -16,6 +16,7 @@ from ._arrays import Array, keys_of_dtype, refuse
 Order = Union[str, Sequence[Union[str, tuple[str, str]]], None]
 
 _MOST_BYTES = 256  # of a field of plain bytes
+_MOST_RECORD_BYTES = 65536  # that the library sorts
 _INDEX = np.dtype("int64")
 # This number is subtracted from dates as unsigned integers, so that NaT, the least integer, becomes the greatest one.
 _NAT_BIAS = np.uint64((1 << 63) + 1)
@@ -124,12 +125,44 @@ def _in_order(records: Array, form: Format, flip: bool) -> Iterator[None]:
             field.byteswap(inplace=True)
 
 
+def _numbers(records: Array, offset: int) -> Array:
+    """Return the numbers that stand at an offset of each record (bytes)."""
+    count, record_bytes = records.shape
+    return np.ndarray((count,), _INDEX, records, offset, (record_bytes,))
+
+
+def _are_sorted_together(rows: Array, more_bytes: int, options: _core.Options | None) -> bool:
+    """Return whether one sort takes all rows, so that devices are opened once: their records get a row number."""
+    return (
+        options is not None
+        and options.opens_devices
+        and rows.size > rows.shape[-1]
+        and rows.dtype.itemsize + more_bytes + _INDEX.itemsize <= _MOST_RECORD_BYTES
+    )
+
+
+def _sort_together(rows: Array, records: Array, form: Format, descending: bool, options: _core.Options | None) -> None:
+    """Sort records (bytes) of all rows that end with room for a row number, row by row."""
+    offset = records.shape[1] - _INDEX.itemsize
+    _numbers(records, offset)[:] = np.repeat(np.arange(rows.size // rows.shape[-1]), rows.shape[-1])
+    by_row = f"{offset}:{_INDEX.itemsize}:i64{':r' if descending else ''},{form.text}"
+    with _in_order(records, form, descending):
+        _core.sort_records(records, records.shape[1], by_row, descending, options, True)
+
+
 def sort_rows(rows: Array, order: Order, descending: bool, options: _core.Options | None, function: str,
               is_disposable: bool = False) -> None:  # fmt: skip
     """Sort the rows of a structured array in place; if is_changing, nobody else may see it meanwhile."""
     form = format_of(rows.dtype, order, function)
     size = rows.dtype.itemsize
     if not form.text or rows.size == 0:
+        return
+    if _are_sorted_together(rows, 0, options):
+        records = rows.reshape(-1).view("uint8").reshape(-1, size)
+        numbered = np.empty((rows.size, size + _INDEX.itemsize), "uint8")
+        numbered[:, :size] = records
+        _sort_together(rows, numbered, form, descending, options)
+        records[:] = numbered[:, :size]
         return
     for row in rows.reshape(-1, rows.shape[-1]):
         records = row.view("uint8").reshape(-1, size)
@@ -145,11 +178,19 @@ def order_rows(rows: Array, indices: Array, order: Order, descending: bool, opti
     if rows.size == 0:
         return
     count = rows.shape[-1]
+    if form.text and _are_sorted_together(rows, _INDEX.itemsize, options):
+        numbered = np.empty((rows.size, size + 2 * _INDEX.itemsize), "uint8")
+        numbered[:, :size] = rows.reshape(-1).view("uint8").reshape(-1, size)
+        places = _numbers(numbered, size)
+        places[:] = np.arange(rows.size) % count
+        _sort_together(rows, numbered, form, descending, options)
+        indices.reshape(-1)[:] = places
+        return
     numbered = np.empty((count, size + _INDEX.itemsize), "uint8")
+    places = _numbers(numbered, size)
     for row, row_indices in zip(rows.reshape(-1, count), indices.reshape(-1, count)):
         if size > 0:
             numbered[:, :size] = row.view("uint8").reshape(count, size)
-        places = np.ndarray((count,), _INDEX, numbered, size, (size + _INDEX.itemsize,))
         places[:] = np.arange(count)
         if form.text:
             with _in_order(numbered, form, descending):

@@ -54,7 +54,8 @@ void define_options(nb::module_& module) {
             options->progress = std::move(progress);
           },
           nb::kw_only(), nb::arg("devices"), nb::arg("threads"), nb::arg("memory"), nb::arg("device_memory"),
-          nb::arg("algorithm"), nb::arg("progress").none());
+          nb::arg("algorithm"), nb::arg("progress").none())
+      .def_prop_ro("opens_devices", &call_options::opens_devices);
 }
 
 }  // namespace python

@@ -26,6 +26,12 @@ enum class when_cancelled : std::uint8_t {
 struct call_options {
   spansort::sort_options sorting = {};
   nb::object progress = nb::none();  ///< called with phase and fraction
+
+  /// Returns whether every call opens devices, which costs more than a sort of few keys: GPUs or several of the host.
+  [[nodiscard]] bool opens_devices() const {
+    const auto devices = sorting.devices.what();
+    return devices == spansort::device_list::kind::host || devices == spansort::device_list::kind::gpu;
+  }
 };
 
 /// Asks Python, about ten times a second, whether a call goes on: signals are handled, and the caller's function is

@@ -39,11 +39,12 @@ class row_queue {
   /// Sorts blocks until none is left. The calling thread asks whether to go on.
   void run(bool is_caller) {
     try {
+      row_sorts sorts(row_options_, false);
       for (;;) {
         const std::uint64_t begin = next_.fetch_add(block_rows_);
         if (begin >= num_rows_ || is_stopped_) return;
         const std::uint64_t end = std::min(begin + block_rows_, num_rows_);
-        for (std::uint64_t row = begin; row < end; ++row) work_(row, row_options_);
+        for (std::uint64_t row = begin; row < end; ++row) work_(row, sorts);
         if (is_caller && ask_ && !ask_({"sort", static_cast<double>(end) / static_cast<double>(num_rows_)})) {
           throw spansort::cancelled("stopped between rows");
         }
@@ -71,16 +72,19 @@ class row_queue {
   std::exception_ptr error_;
 };
 
+/// Returns whether the CPU may sort rows without memory that a ceiling counts.
+bool are_plain(const spansort::sort_options& options) {
+  const auto devices = options.devices.what();
+  return options.memory_limit_bytes == 0 && options.device_memory_bytes == 0 &&
+         options.algorithm == spansort::algorithm::automatic &&
+         (devices == spansort::device_list::kind::automatic || devices == spansort::device_list::kind::cpu);
+}
+
 /// Returns how many threads take rows; 0 where rows are for the library's own threads, or options for one call.
 unsigned num_row_threads(const array_memory& memory, const spansort::sort_options& options) {
-  const auto devices = options.devices.what();
-  const bool is_plain =
-      options.memory_limit_bytes == 0 && options.device_memory_bytes == 0 &&
-      options.algorithm == spansort::algorithm::automatic &&
-      (devices == spansort::device_list::kind::automatic || devices == spansort::device_list::kind::cpu);
   const bool is_short =
       memory.row_elements <= most_row_elements && memory.row_elements * memory.element_bytes <= most_row_bytes;
-  if (!is_plain || !is_short || memory.num_rows() < 2) return 0;
+  if (!are_plain(options) || !is_short || memory.num_rows() < 2) return 0;
   const unsigned processors = spansort::num_processors();
   const unsigned allowed = options.threads == 0 ? processors : std::min(options.threads, processors);
   const std::uint64_t useful = memory.num_elements / elements_of_a_thread;
@@ -98,8 +102,11 @@ void run_threads(row_queue& queue, unsigned num_threads) {
 }
 
 void run_one_by_one(const array_memory& memory, const spansort::sort_options& options, const row_work& work) {
+  // Free functions have memory of the process for arrays that are not long, which ask for no progress.
+  const bool may_be_short = are_plain(options) && !options.on_progress;
+  row_sorts sorts(options, memory.num_rows() > 1 && !may_be_short);
   for (std::uint64_t row = 0; row < memory.num_rows(); ++row) {
-    work(row, options);
+    work(row, sorts);
     const double done = static_cast<double>(row + 1) / static_cast<double>(memory.num_rows());
     if (memory.num_rows() > 1 && options.on_progress && !options.on_progress({"sort", done})) {
       throw spansort::cancelled("stopped between rows");

@@ -32,7 +32,7 @@ bool are_long(const array_memory& keys, std::uint64_t value_bytes) {
 }
 when_cancelled rule_of(bool is_disposable) { return is_disposable ? when_cancelled::disposed : when_cancelled::kept; }
 
-/// Runs work(row index, options) for every row; signals interrupt between rows, too.
+/// Runs work(row index, sorts) for every row; signals interrupt between rows, too.
 void for_each_row(const array_memory& memory, const call_options* given, const row_work& work,
                   when_cancelled arrays = when_cancelled::kept) {
   run_unlocked(
@@ -51,8 +51,8 @@ void sort_array(const array_keys& keys, bool descending, const call_options* giv
   }
   for_each_row(
       keys.memory, given,
-      [&](std::uint64_t row, const spansort::sort_options& options) {
-        spansort::sort(keys.row(row), d, options);
+      [&](std::uint64_t row, row_sorts& sorts) {
+        sorts.sort(keys.row(row), d);
         put_nat_last(keys, keys.row(row), d);
       },
       arrays);
@@ -68,9 +68,9 @@ void order_array(const array_keys& keys, std::int64_t* order, bool descending, c
     }
     return;
   }
-  for_each_row(keys.memory, given, [&](std::uint64_t row, const spansort::sort_options& options) {
+  for_each_row(keys.memory, given, [&](std::uint64_t row, row_sorts& sorts) {
     std::int64_t* const row_order = order + row * row_elements;
-    spansort::argsort(keys.row(row), row_order, sizeof(*order), d, options);
+    sorts.argsort(keys.row(row), row_order, d);
     put_nat_positions_last(keys, keys.row(row), row_order, d);
   });
 }

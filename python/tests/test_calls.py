@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spansort
+from spansort import _core
 
 
 def resident_bytes() -> int:
@@ -420,6 +421,72 @@ def test_a_sorter_in_use_says_so() -> None:
     sorter.sort(np.random.default_rng(1).random(3_000_000))
     thread.join()
     assert "in use by another thread" in refused[0]
+
+
+def threads_of_this_process() -> set[str]:
+    return set(os.listdir("/proc/self/task"))
+
+
+@pytest.mark.parametrize("what", ["sort", "argsort", "sort_inplace", "first axis", "out"])
+def test_rows_open_devices_once(what: str) -> None:
+    x = np.random.default_rng(4).random((40, 500))
+    axis = 0 if what == "first axis" else 1
+    seen: list[set[str]] = []
+
+    def watch(phase: str, fraction: float) -> None:
+        seen.append(threads_of_this_process())
+
+    def call(progress: Any) -> Any:
+        y = x.copy()
+        if what == "argsort":
+            return spansort.argsort(y, devices="host:3", progress=progress)
+        if what == "sort_inplace":
+            spansort.sort_inplace(y, devices="host:3", progress=progress)
+            return y
+        if what == "out":
+            return spansort.sort(x, out=y, devices="host:3", progress=progress)
+        return spansort.sort(y, axis, devices="host:3", progress=progress)
+
+    call(None)  # threads that the process keeps begin
+    before = threads_of_this_process()
+    found = call(watch)
+    expected = np.argsort(x, axis, kind="stable") if what == "argsort" else np.sort(x, axis)
+    np.testing.assert_array_equal(found, expected)
+    # Devices of the host have threads of their own, which end with them. They are there from row to row.
+    deadline = time.monotonic() + 10
+    while not (of_devices := seen[-1] - before - threads_of_this_process()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(of_devices) >= 3
+    assert len(seen) >= (500 if what == "first axis" else 40) and all(of_devices <= threads for threads in seen)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", ["S5", "U3", [("a", "M8[s]"), ("b", "i2")]], ids=["bytes", "text", "structure"])
+def test_rows_of_records_open_devices_once(dtype: Any, descending: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(5).integers(0, 30, (6, 200, 2))
+    if isinstance(dtype, list):
+        rows = np.zeros((6, 200), dtype)
+        rows["a"], rows["b"] = x[..., 0], x[..., 1]
+        rows["a"][x[..., 0] == 0] = np.datetime64("NaT")
+    else:
+        rows = x[..., 0].astype(dtype)
+    expected = spansort.sort(rows, descending=descending), spansort.argsort(rows, descending=descending)
+    calls: list[int] = []
+    sort_records = _core.sort_records
+
+    def count(*arguments: Any) -> None:
+        calls.append(len(arguments[0]))
+        sort_records(*arguments)
+
+    monkeypatch.setattr(_core, "sort_records", count)
+    for axis, given in [(-1, rows), (0, rows.T)]:
+        changed = given.copy()
+        spansort.sort_inplace(changed, axis, descending=descending, devices="host:2")
+        for ordered in [changed, spansort.sort(given, axis, descending=descending, devices="host:2")]:
+            assert np.moveaxis(ordered, axis, -1).tobytes() == expected[0].tobytes()  # NaT is not equal to itself
+        order = spansort.argsort(given, axis, descending=descending, devices="host:2")
+        np.testing.assert_array_equal(np.moveaxis(order, axis, -1), expected[1])
+    assert calls == [rows.size] * 6
 
 
 def test_devices() -> None:

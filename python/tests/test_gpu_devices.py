@@ -51,8 +51,24 @@ def test_layouts_and_rows(rng: np.random.Generator) -> None:
     rows = x.reshape(3, -1)
     np.testing.assert_array_equal(spansort.sort(rows, devices="gpu"), np.sort(rows))
     np.testing.assert_array_equal(spansort.argsort(rows, devices="gpu"), np.argsort(rows, kind="stable"))
-    columns = x.reshape(-1, 3)  # few, for each is a sort of its own on the GPU
+    columns = x.reshape(-1, 3)
     np.testing.assert_array_equal(spansort.sort(columns, axis=0, devices="gpu"), np.sort(columns, axis=0))
+
+
+@pytest.mark.parametrize("devices", ["gpu:0", "gpu:0,0", "gpu"])
+def test_many_rows(devices: str, rng: np.random.Generator) -> None:
+    for dtype in ["float32", "uint8", "datetime64[s]"]:
+        x = random_keys(dtype, 500 * 700, rng, "few").reshape(500, 700)
+        for axis in [0, 1]:
+            ordered = spansort.sort(x, axis, descending=True, devices=devices)
+            np.testing.assert_array_equal(bits(ordered), bits(spansort.sort(x, axis, descending=True, devices="cpu")))
+            order = spansort.argsort(x, axis, devices=devices)
+            np.testing.assert_array_equal(order, spansort.argsort(x, axis, devices="cpu"))
+        spansort.sort_inplace(x, devices=devices)
+        np.testing.assert_array_equal(bits(x), bits(spansort.sort(x, devices="cpu")))
+    words = rng.integers(0, 500, (40, 1000)).astype("U4")
+    np.testing.assert_array_equal(spansort.sort(words, devices=devices), np.sort(words))
+    np.testing.assert_array_equal(spansort.argsort(words, 0, devices=devices), np.argsort(words, 0, kind="stable"))
 
 
 def test_records_and_strings(rng: np.random.Generator) -> None:
