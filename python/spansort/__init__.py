@@ -18,6 +18,7 @@ from ._files import (
     summary_file,
     take_file,
 )
+from ._gpu_array import GpuArray
 from ._machine import devices, links
 from ._segments import argsort_segments, sort_segments
 from ._sets import (
@@ -66,6 +67,7 @@ __all__ = [
     "Error",
     "FileCheck",
     "FileResult",
+    "GpuArray",
     "InternalError",
     "OutOfMemoryError",
     "Rank",

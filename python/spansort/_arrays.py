@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from collections.abc import Callable
@@ -38,6 +39,7 @@ class Keys(NamedTuple):
         return _NAME_OF_TYPE[self.number]
 
 
+@functools.lru_cache(maxsize=256)  # NumPy computes the name of a dtype, which takes longer than a sort of few keys
 def keys_of_dtype(dtype: np.dtype[Any]) -> Keys | None:
     """Return the key type of elements in native byte order, None for elements that are none."""
     if dtype.kind in "mM":

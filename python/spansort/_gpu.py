@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 from . import _core
 from ._arrays import axis_of_shape
 from ._errors import OutOfMemoryError
-from ._gpu_libraries import GpuLibrary
+from ._gpu_library import GpuLibrary
 from ._options import Progress, Size, size_bytes
 
 #: Values of these sizes are moved by the sort; others are gathered by its order.
@@ -28,12 +27,15 @@ class GpuOptions(NamedTuple):
     memory: int
 
 
+_ASCENDING, _DESCENDING = GpuOptions(False, 0), GpuOptions(True, 0)
+
+
 def gpu_options(
     descending: bool, order: object, devices: str, threads: int, memory: Size, progress: Progress, function: str
 ) -> GpuOptions:
     """Check the options that the functions have for arrays in host memory."""
     if order is None and devices == "auto" and threads == 0 and memory is None and not progress:
-        return GpuOptions(bool(descending), 0)
+        return _DESCENDING if descending else _ASCENDING
     if order is not None:
         raise ValueError(f"{function}: order: an array on a GPU has no fields")
     if devices not in ("auto", "gpu"):
@@ -52,6 +54,10 @@ class _Keys(NamedTuple):
     shape: tuple[int, ...]
     type: int
 
+    @property
+    def num_keys(self) -> int:
+        return self.shape[0] if len(self.shape) == 1 else math.prod(self.shape)
+
 
 def _keys(library: GpuLibrary, x: Any, axis: int | None, function: str) -> _Keys:
     library.check(x, function)
@@ -61,7 +67,7 @@ def _keys(library: GpuLibrary, x: Any, axis: int | None, function: str) -> _Keys
             f"{function}: elements of dtype {library.dtype_name(x)} have no order on a GPU; keys are integers and "
             "floats of 8 to 64 bits, bfloat16 and bool"
         )
-    shape = tuple(x.shape)
+    shape: tuple[int, ...] = tuple(x.shape)
     if len(shape) == 1 and axis in (-1, 0):
         return _Keys(x, shape, number)
     if axis is None:
@@ -75,34 +81,50 @@ def _keys(library: GpuLibrary, x: Any, axis: int | None, function: str) -> _Keys
     return _Keys(library.flat(x), shape, number)
 
 
-# The bytes of a workspace stay the same as long as the process lives.
-_sort_bytes = functools.lru_cache(maxsize=1024)(_core.gpu_sort_bytes)
-_argsort_bytes = functools.lru_cache(maxsize=1024)(_core.gpu_argsort_bytes)
+# The bytes of a workspace stay the same as long as the process lives: the least, and those of the fastest sort.
+@functools.lru_cache(maxsize=1024)
+def _sort_bytes(device: int, type: int, count: int, value_bytes: int) -> tuple[int, int]:
+    return (
+        _core.gpu_sort_bytes(device, type, count, value_bytes),
+        _core.gpu_sort_bytes(device, type, count, value_bytes, True),
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _argsort_bytes(device: int, type: int, count: int, index_bytes: int) -> tuple[int, int]:
+    return (
+        _core.gpu_argsort_bytes(device, type, count, index_bytes),
+        _core.gpu_argsort_bytes(device, type, count, index_bytes, True),
+    )
 
 
 def _workspace(
-    library: GpuLibrary, least: int, fastest: int, limit: int, like: Any, stream: int
+    library: GpuLibrary, sizes: tuple[int, int], limit: int, like: Any, stream: int
 ) -> tuple[Any, int, int]:
-    """Return a workspace, its address and its bytes: the larger one is a wish, the smaller one is what a call takes."""
+    """Return a workspace, its address and its bytes: the larger size is a wish, the smaller what a call takes."""
+    least, fastest = sizes
     if limit and least > limit:
         raise OutOfMemoryError(f"a workspace of {least} bytes is needed; {limit} are allowed", least, limit)
     if fastest > least and not (limit and fastest > limit):
-        with contextlib.suppress(MemoryError, RuntimeError):  # the libraries' errors where their memory ends
+        try:
             workspace = library.empty(fastest, "uint8", like)
             return workspace, library.address(workspace, stream), fastest
+        except (MemoryError, RuntimeError):  # the libraries' errors where their memory ends
+            pass
     workspace = library.empty(least, "uint8", like)
     return workspace, library.address(workspace, stream) if least else 0, least
 
 
-def _run_sort(library: GpuLibrary, keys: Any, type: int, values: Any, value_bytes: int, given: GpuOptions) -> None:
+def _run_sort(
+    library: GpuLibrary, keys: Any, type: int, count: int, values: Any, value_bytes: int, given: GpuOptions
+) -> None:
     """Sort contiguous keys where they are, and move values along, where `value_bytes` is not 0."""
-    count = keys.shape[0]
     if count < 2:
         return
     device = library.device(keys)
     stream = library.stream(device)
-    least, fastest = (_sort_bytes(device, type, count, value_bytes, wish) for wish in (False, True))
-    workspace, address, size = _workspace(library, least, fastest, given.memory, keys, stream)
+    sizes = _sort_bytes(device, type, count, value_bytes)
+    workspace, address, size = _workspace(library, sizes, given.memory, keys, stream)
     call = _core.GpuCall(device, stream, address, size)
     address_of_values = library.address(values, stream) if value_bytes else 0
     _core.gpu_sort(call, type, library.address(keys, stream), count, address_of_values, value_bytes, given.descending)
@@ -111,69 +133,79 @@ def _run_sort(library: GpuLibrary, keys: Any, type: int, values: Any, value_byte
 
 
 def _run_argsort(library: GpuLibrary, keys: _Keys, indices: Any, index_bytes: int, given: GpuOptions) -> None:
-    count = keys.vector.shape[0]
+    count = keys.num_keys
     if count == 0:
         return
-    vector = library.contiguous(keys.vector)
-    device = library.device(vector)
+    device = library.device(keys.vector)
     stream = library.stream(device)
-    least, fastest = (_argsort_bytes(device, keys.type, count, index_bytes, wish) for wish in (False, True))
-    workspace, address, size = _workspace(library, least, fastest, given.memory, vector, stream)
+    vector, address_of_keys = library.contiguous_at(keys.vector, stream)
+    sizes = _argsort_bytes(device, keys.type, count, index_bytes)
+    workspace, address, size = _workspace(library, sizes, given.memory, vector, stream)
     call = _core.GpuCall(device, stream, address, size)
-    of_keys = library.address(vector, stream)
-    _core.gpu_argsort(call, keys.type, of_keys, count, library.address(indices, stream), index_bytes, given.descending)
+    address_of_indices = library.address(indices, stream)
+    _core.gpu_argsort(call, keys.type, address_of_keys, count, address_of_indices, index_bytes, given.descending)
     if library.waits:
         _core.gpu_wait(device, stream)
 
 
-def _check_target(
-    library: GpuLibrary, target: Any, name: str, shape: tuple[int, ...], dtype_name: str, like: Any, function: str
-) -> None:
-    """Check an array of the caller's that is written to."""
-    if library.waits:
+def _check_writeable(library: GpuLibrary, array: Any, name: str, function: str) -> None:
+    if not library.writes:
         raise TypeError(f"{function}: {name}: arrays of this library are not written to")
-    if not library.is_array(target) or library.device(target) != library.device(like):
+    if library.is_read_only(array):
+        raise ValueError(f"{function}: {name} is read-only")
+    if not library.is_contiguous(array):
+        raise TypeError(f"{function}: {name} is changed in place and must be C-contiguous; others are copied first")
+
+
+def _target(
+    library: GpuLibrary, target: Any, name: str, shape: tuple[int, ...], dtype_name: str, like: Any, function: str
+) -> Any:
+    """Take an array of the caller's that is written to."""
+    array = library.array(target) if library.is_array(target) else None
+    if array is None or library.device(array) != library.device(like):
         raise TypeError(f"{function}: {name}: an array of the same library on the same GPU is expected")
-    library.check(target, function)
-    found = (tuple(target.shape), library.dtype_name(target))
+    library.check(array, function)
+    found = (tuple(array.shape), library.dtype_name(array))
     if found != (shape, dtype_name):
         raise ValueError(
             f"{function}: {name}: shape {shape} and dtype {dtype_name} are expected, not {found[0]} and {found[1]}"
         )
-    if not library.is_contiguous(target):
-        raise TypeError(f"{function}: {name} is changed in place and must be C-contiguous; others are copied first")
+    _check_writeable(library, array, name, function)
+    return array
 
 
 def sort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuOptions) -> Any:
     """Return a sorted copy."""
-    keys = _keys(library, x, axis, "sort")
+    array = library.array(x)
+    keys = _keys(library, array, axis, "sort")
     if out is None:
         copied = library.copy(keys.vector)
-        _run_sort(library, copied, keys.type, None, 0, given)
+        _run_sort(library, copied, keys.type, keys.num_keys, None, 0, given)
         return copied if len(keys.shape) == 1 else copied.reshape(keys.shape)
-    _check_target(library, out, "out", keys.shape, library.dtype_name(x), x, "sort")
+    target = _target(library, out, "out", keys.shape, library.dtype_name(array), array, "sort")
     if out is not x:
-        library.assign(out, keys.vector.reshape(keys.shape))
-    library.will_write(out)
-    _run_sort(library, out.reshape(-1), keys.type, None, 0, given)
+        library.assign(target, keys.vector.reshape(keys.shape))
+    library.will_write(target)
+    _run_sort(library, target.reshape(-1), keys.type, keys.num_keys, None, 0, given)
     return out
 
 
 def sort_inplace(library: GpuLibrary, x: Any, axis: int, given: GpuOptions) -> None:
     """Sort an array where it is."""
-    keys = _keys(library, x, axis, "sort_inplace")
-    _check_target(library, x, "x", tuple(x.shape), library.dtype_name(x), x, "sort_inplace")
-    library.will_write(x)
-    _run_sort(library, keys.vector, keys.type, None, 0, given)
+    array = library.array(x)
+    keys = _keys(library, array, axis, "sort_inplace")
+    _check_writeable(library, array, "x", "sort_inplace")
+    library.will_write(array)
+    _run_sort(library, keys.vector, keys.type, keys.num_keys, None, 0, given)
 
 
 def _order(library: GpuLibrary, keys: _Keys, out: Any, given: GpuOptions) -> Any:
     """Return the order of the keys as a vector of the library's indices."""
-    count = keys.vector.shape[0]
+    count = keys.num_keys
     dtype_name = library.index_dtype_name()
     if dtype_name == "int32" and count > 1 << 31:
         raise ValueError(f"orders of {count} keys need int64, which this library has not (jax_enable_x64 turns it on)")
-    if count in _NARROW_ORDERS and dtype_name == "int64":
+    if count in _NARROW_ORDERS and dtype_name == "int64" and library.casts:
         narrow = library.empty(count, "int32", keys.vector)
         _run_argsort(library, keys, narrow, 4, given)
         if out is None:
@@ -189,10 +221,11 @@ def _order(library: GpuLibrary, keys: _Keys, out: Any, given: GpuOptions) -> Any
 
 def argsort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuOptions) -> Any:
     """Return the stable order."""
-    keys = _keys(library, x, axis, "argsort")
+    array = library.array(x)
+    keys = _keys(library, array, axis, "argsort")
     if out is not None:
-        _check_target(library, out, "out", keys.shape, "int64", x, "argsort")
-        _order(library, keys, out.reshape(-1), given)
+        target = _target(library, out, "out", keys.shape, "int64", array, "argsort")
+        _order(library, keys, target.reshape(-1), given)
         return out
     indices = _order(library, keys, None, given)
     return indices if len(keys.shape) == 1 else indices.reshape(keys.shape)
@@ -220,40 +253,45 @@ def _overlap(library: GpuLibrary, a: Any, b: Any) -> bool:
 
 def sort_pairs(library: GpuLibrary, x: Any, values: Any, out: Any, given: GpuOptions) -> tuple[Any, Any]:
     """Return keys sorted and values moved along, or write them to `out`."""
-    if len(x.shape) != 1:
-        raise ValueError(f"sort_pairs: an array of one dimension is expected, not of {len(x.shape)}")
-    keys = _keys(library, x, 0, "sort_pairs")
-    if not library.is_array(values) or library.device(values) != library.device(x):
+    array = library.array(x)
+    if len(array.shape) != 1:
+        raise ValueError(f"sort_pairs: an array of one dimension is expected, not of {len(array.shape)}")
+    keys = _keys(library, array, 0, "sort_pairs")
+    moved = library.array(values) if library.is_array(values) else None
+    if moved is None or library.device(moved) != library.device(array):
         raise TypeError("sort_pairs: values: an array of the library of the keys on the same GPU is expected")
-    library.check(values, "sort_pairs")
-    if len(values.shape) == 0 or int(values.shape[0]) != keys.shape[0]:
-        raise ValueError(f"sort_pairs: as many values as keys are expected: {keys.shape[0]}")
-    if out is not None:
-        _check_target(library, out[0], "out", keys.shape, library.dtype_name(x), x, "sort_pairs")
-        _check_target(library, out[1], "out", tuple(values.shape), library.dtype_name(values), x, "sort_pairs")
-        if _overlap(library, out[0], out[1]):
-            raise ValueError("sort_pairs: out: keys and values overlap")
-    row_bytes = _row_bytes(values)
-    is_aligned = out is None or row_bytes == 0 or _memory_of(library, out[1]).start % row_bytes == 0
-    if row_bytes not in _MOVED_BYTES or not is_aligned:
-        order = _order(library, keys, None, given)
-        sorted_keys, sorted_values = library.gather(keys.vector, order), library.gather(values, order)
-        if out is None:
-            return sorted_keys, sorted_values
-        library.assign(out[0], sorted_keys)
-        library.assign(out[1], sorted_values)
-        return out[0], out[1]
+    library.check(moved, "sort_pairs")
+    if len(moved.shape) == 0 or int(moved.shape[0]) != keys.num_keys:
+        raise ValueError(f"sort_pairs: as many values as keys are expected: {keys.num_keys}")
+    row_bytes = _row_bytes(moved)
     if out is None:
-        new_keys, new_values = library.copy(x), library.copy(values)
-    else:
-        new_keys, new_values = out
-        if new_keys is not x:
-            if _overlap(library, new_keys, values):
-                values = library.copy(values)
-            library.assign(new_keys, x)
-        if new_values is not values:
-            library.assign(new_values, values)
-        library.will_write(new_keys)
-        library.will_write(new_values)
-    _run_sort(library, new_keys, keys.type, new_values, row_bytes, given)
-    return new_keys, new_values
+        if row_bytes not in _MOVED_BYTES:
+            return _gathered(library, keys, moved, given)
+        new_keys, new_values = library.copy(array), library.copy(moved)
+        _run_sort(library, new_keys, keys.type, keys.num_keys, new_values, row_bytes, given)
+        return new_keys, new_values
+    new_keys = _target(library, out[0], "out", keys.shape, library.dtype_name(array), array, "sort_pairs")
+    new_values = _target(library, out[1], "out", tuple(moved.shape), library.dtype_name(moved), array, "sort_pairs")
+    if _overlap(library, new_keys, new_values):
+        raise ValueError("sort_pairs: out: keys and values overlap")
+    if row_bytes not in _MOVED_BYTES or _memory_of(library, new_values).start % row_bytes != 0:
+        sorted_keys, sorted_values = _gathered(library, keys, moved, given)
+        library.assign(new_keys, sorted_keys)
+        library.assign(new_values, sorted_values)
+        return out[0], out[1]
+    if out[0] is not x:
+        if _overlap(library, new_keys, moved):
+            moved = library.copy(moved)
+        library.assign(new_keys, array)
+    if out[1] is not values:
+        library.assign(new_values, moved)
+    library.will_write(new_keys)
+    library.will_write(new_values)
+    _run_sort(library, new_keys, keys.type, keys.num_keys, new_values, row_bytes, given)
+    return out[0], out[1]
+
+
+def _gathered(library: GpuLibrary, keys: _Keys, values: Any, given: GpuOptions) -> tuple[Any, Any]:
+    """Return keys and values by their order."""
+    order = _order(library, keys, None, given)
+    return library.gather(keys.vector, order), library.gather(values, order)

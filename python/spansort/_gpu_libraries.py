@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries whose arrays lie in the memory of a GPU: what a sort needs to know of them and to have of them.
+"""Libraries whose arrays lie in the memory of a GPU.
 
 Nothing is imported here: a library is that of the caller's array, so it is imported already.
 """
@@ -8,88 +8,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from ._arrays import keys_of_dtype, type_of_name
-
-#: Device types of DLPack: memory of a GPU, and memory that CUDA moves between host and GPU.
-_CUDA = (2, 13)
-
-
-class GpuLibrary:
-    """Arrays of one dimension are meant where none of several is named; all of them are C-contiguous."""
-
-    #: Whether a call returns when the GPU is done, because the library cannot be told of a stream.
-    waits = False
-
-    def check(self, x: Any, function: str) -> None:
-        """Raise TypeError for an array that cannot be taken."""
-
-    def device(self, x: Any) -> int:
-        """Return the ordinal of the GPU."""
-        raise NotImplementedError
-
-    def stream(self, device: int) -> int:
-        """Return the stream that the library works on."""
-        raise NotImplementedError
-
-    def dtype_name(self, x: Any) -> str:
-        """Return the dtype as NumPy names it."""
-        raise NotImplementedError
-
-    def key_type(self, x: Any) -> int | None:
-        """Return the number of the key type, None for elements that are no keys."""
-        return type_of_name(self.dtype_name(x))
-
-    def address(self, x: Any, stream: int) -> int:
-        """Return where the memory is, once the stream may use it."""
-        raise NotImplementedError
-
-    def is_contiguous(self, x: Any) -> bool:
-        raise NotImplementedError
-
-    def byte_strides(self, x: Any) -> tuple[int, ...]:
-        return tuple(x.strides)
-
-    def flat(self, x: Any) -> Any:
-        """Return the elements as a vector, which may be a copy."""
-        return x.reshape(-1)
-
-    def contiguous(self, x: Any) -> Any:
-        """Return the array, or a copy of it."""
-        raise NotImplementedError
-
-    def copy(self, x: Any) -> Any:
-        raise NotImplementedError
-
-    def assign(self, target: Any, x: Any) -> None:
-        """Copy the elements; the target is an array of the same shape and dtype."""
-        raise NotImplementedError
-
-    def will_write(self, x: Any) -> None:
-        """Tell the library that an array of the caller's is about to be written to."""
-
-    def empty(self, count: int, dtype_name: str, like: Any) -> Any:
-        """Return new elements, on the GPU of another array."""
-        raise NotImplementedError
-
-    def cast(self, x: Any, dtype_name: str) -> Any:
-        raise NotImplementedError
-
-    def gather(self, x: Any, indices: Any) -> Any:
-        """Return the rows at indices."""
-        raise NotImplementedError
-
-    def index_dtype_name(self) -> str:
-        return "int64"
-
-    def is_array(self, x: Any) -> bool:
-        """Return whether an object is an array of this library on a GPU."""
-        raise NotImplementedError
+from ._arrays import type_of_name
+from ._gpu_interface import CudaInterface
+from ._gpu_library import CUDA, GpuLibrary, key_type_of, name_of
 
 
 class _Torch(GpuLibrary):
@@ -171,12 +98,15 @@ class _CuPy(GpuLibrary):
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
         self._current_device = cupy.cuda.runtime.getDevice
-        self._nothing: AbstractContextManager[Any] = nullcontext()
+        self._current_stream = cupy.cuda.get_current_stream
 
-    def _on(self, device: int) -> AbstractContextManager[Any]:
-        """Make a GPU current, on which CuPy allocates and copies."""
-        current: AbstractContextManager[Any] = self._nothing
-        return current if self._current_device() == device else self._cupy.cuda.Device(device)
+    def run(self, work: Callable[..., Any], x: Any, *arguments: Any) -> Any:
+        # CuPy allocates and copies on the current GPU.
+        device = self.device(x)
+        if self._current_device() == device:
+            return work(self, x, *arguments)
+        with self._cupy.cuda.Device(device):
+            return work(self, x, *arguments)
 
     def check(self, x: Any, function: str) -> None:
         if not x.dtype.isnative:
@@ -186,15 +116,13 @@ class _CuPy(GpuLibrary):
         return int(x.data.device_id)
 
     def stream(self, device: int) -> int:
-        with self._on(device):
-            return int(self._cupy.cuda.get_current_stream().ptr)
+        return int(self._current_stream().ptr)
 
     def dtype_name(self, x: Any) -> str:
-        return str(x.dtype.name)
+        return name_of(x.dtype)
 
     def key_type(self, x: Any) -> int | None:
-        keys = keys_of_dtype(x.dtype)
-        return None if keys is None or keys.has_nat else keys.number
+        return key_type_of(x.dtype)
 
     def address(self, x: Any, stream: int) -> int:
         return int(x.data.ptr)
@@ -202,38 +130,28 @@ class _CuPy(GpuLibrary):
     def is_contiguous(self, x: Any) -> bool:
         return bool(x.flags.c_contiguous)
 
-    def flat(self, x: Any) -> Any:
-        with self._on(self.device(x)):
-            return x.reshape(-1)
-
     def contiguous(self, x: Any) -> Any:
-        with self._on(self.device(x)):
-            return self._cupy.ascontiguousarray(x)
+        return self._cupy.ascontiguousarray(x)
 
     def copy(self, x: Any) -> Any:
-        with self._on(self.device(x)):
-            if x.size == 0 or not x.flags.c_contiguous:
-                return self._cupy.array(x, order="C", copy=True)
-            copied = self._cupy.empty(x.shape, x.dtype)
-            # CuPy's own copy is a kernel that takes twice as long.
-            copied.data.copy_from_device_async(x.data, x.nbytes)
-            return copied
+        if x.size == 0 or not x.flags.c_contiguous:
+            return self._cupy.array(x, order="C", copy=True)
+        copied = self._cupy.empty(x.shape, x.dtype)
+        # CuPy's own copy is a kernel that takes twice as long.
+        copied.data.copy_from_device_async(x.data, x.nbytes)
+        return copied
 
     def assign(self, target: Any, x: Any) -> None:
-        with self._on(self.device(target)):
-            target[...] = x
+        target[...] = x
 
     def empty(self, count: int, dtype_name: str, like: Any) -> Any:
-        with self._on(self.device(like)):
-            return self._cupy.empty(count, dtype_name)
+        return self._cupy.empty(count, dtype_name)
 
     def cast(self, x: Any, dtype_name: str) -> Any:
-        with self._on(self.device(x)):
-            return x.astype(dtype_name)
+        return x.astype(dtype_name)
 
     def gather(self, x: Any, indices: Any) -> Any:
-        with self._on(self.device(x)):
-            return x[indices]
+        return x[indices]
 
     def is_array(self, x: Any) -> bool:
         return isinstance(x, self._cupy.ndarray)
@@ -247,6 +165,7 @@ class _ArrayApi(GpuLibrary):
     """
 
     waits = True
+    writes = False
     _LEGACY_STREAM = 1
 
     def __init__(self, namespace: Any, kind: type[Any]) -> None:
@@ -262,17 +181,22 @@ class _ArrayApi(GpuLibrary):
     def dtype_name(self, x: Any) -> str:
         return str(getattr(x.dtype, "name", x.dtype)).rpartition(".")[2]
 
+    def key_type(self, x: Any) -> int | None:
+        # NumPy's dtypes, which JAX has, compute their names.
+        return key_type_of(x.dtype) if isinstance(x.dtype, np.dtype) else type_of_name(self.dtype_name(x))
+
     def address(self, x: Any, stream: int) -> int:
         address, is_contiguous = _core.exported_memory(x.__dlpack__(stream=stream))
         if not is_contiguous:
             raise TypeError("the library does not give contiguous memory")
         return address
 
-    def is_contiguous(self, x: Any) -> bool:
-        return _core.exported_memory(x.__dlpack__(stream=self._LEGACY_STREAM))[1]
-
-    def contiguous(self, x: Any) -> Any:
-        return x if self.is_contiguous(x) else self.copy(x)
+    def contiguous_at(self, x: Any, stream: int) -> tuple[Any, int]:
+        address, is_contiguous = _core.exported_memory(x.__dlpack__(stream=stream))
+        if is_contiguous:
+            return x, address
+        copied = self.copy(x)
+        return copied, self.address(copied, stream)
 
     def copy(self, x: Any) -> Any:
         return self._namespace.asarray(x, copy=True)
@@ -292,7 +216,7 @@ class _ArrayApi(GpuLibrary):
         return str(getattr(name, "name", name)).rpartition(".")[2]
 
     def is_array(self, x: Any) -> bool:
-        return isinstance(x, self._kind) and int(x.__dlpack_device__()[0]) in _CUDA
+        return isinstance(x, self._kind) and int(x.__dlpack_device__()[0]) in CUDA
 
 
 _torch = functools.lru_cache(maxsize=1)(_Torch)
@@ -313,9 +237,9 @@ def gpu_library(x: Any, function: str) -> GpuLibrary | None:
     if _is_of(x, "cupy", "ndarray"):
         return _cupy(sys.modules["cupy"])
     if not hasattr(x, "__dlpack_device__"):
-        return None
+        return CudaInterface(x, function) if hasattr(x, "__cuda_array_interface__") else None
     try:
-        is_on_gpu = int(x.__dlpack_device__()[0]) in _CUDA
+        is_on_gpu = int(x.__dlpack_device__()[0]) in CUDA
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
         # An array of several devices or one that is traced; what takes host arrays says so.
         return None
@@ -323,9 +247,6 @@ def gpu_library(x: Any, function: str) -> GpuLibrary | None:
         return None
     get_namespace = getattr(x, "__array_namespace__", None)
     namespace = None if get_namespace is None else get_namespace()
-    if not hasattr(namespace, "__array_namespace_info__"):
-        raise TypeError(
-            f"{function}: an array on a GPU is taken of PyTorch, CuPy, JAX and libraries that have the whole array "
-            f"API, not {type(x).__name__}; cupy.from_dlpack(x) is taken"
-        )
-    return _ArrayApi(namespace, type(x))
+    if hasattr(namespace, "__array_namespace_info__"):
+        return _ArrayApi(namespace, type(x))
+    return CudaInterface(x, function)

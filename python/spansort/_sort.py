@@ -108,7 +108,8 @@ def sort(
         Keys: integers and floats of 8 to 64 bits, bool, datetime64, timedelta64, bfloat16 of ml_dtypes; fixed-width
         bytes and strings; structured arrays, which are ordered by their fields. Any memory layout and byte order.
         Arrays of other libraries are taken by ``__dlpack__`` from host memory. Arrays in the memory of an NVIDIA GPU,
-        of PyTorch, CuPy, JAX and others with the array API, are sorted there: see the manual.
+        of PyTorch, CuPy, JAX and others with the array API, ``__cuda_array_interface__`` or ``__dlpack__``, are sorted
+        there: see the manual.
     axis : int or None, optional
         The axis along which each row is sorted by itself; None sorts all elements as one sequence.
     kind : str, optional
@@ -138,7 +139,7 @@ def sort(
     -------
     array
         Shape and dtype of `x`, or of one dimension where `axis` is None; an array of the caller's library where that
-        has ``from_dlpack``, else of NumPy.
+        has ``from_dlpack``, else of NumPy; a :class:`spansort.GpuArray` on a GPU where no library can be asked for one.
 
     Raises
     ------
@@ -172,7 +173,7 @@ def sort(
     library = gpu_library(x, "sort")
     if library is not None:
         on_gpu = _gpu.gpu_options(descending, order, devices, threads, memory, progress, "sort")
-        return _gpu.sort(library, x, axis, out, on_gpu)
+        return library.run(_gpu.sort, x, axis, out, on_gpu)
     array, back = source(x, "sort")
     if axis is None:
         array, axis = array.reshape(-1), -1
@@ -233,7 +234,7 @@ def sort_inplace(
     library = gpu_library(x, "sort_inplace")
     if library is not None:
         on_gpu = _gpu.gpu_options(descending, order, devices, threads, memory, progress, "sort_inplace")
-        _gpu.sort_inplace(library, x, axis, on_gpu)
+        library.run(_gpu.sort_inplace, x, axis, on_gpu)
         return
     array = in_place(x, "sort_inplace")
     axis = axis_of(array, axis, "sort_inplace")
@@ -301,7 +302,7 @@ def argsort(
     library = gpu_library(x, "argsort")
     if library is not None:
         on_gpu = _gpu.gpu_options(descending, order, devices, threads, memory, progress, "argsort")
-        return _gpu.argsort(library, x, axis, out, on_gpu)
+        return library.run(_gpu.argsort, x, axis, out, on_gpu)
     array, back = source(x, "argsort")
     if axis is None:
         array, axis = array.reshape(-1), -1
@@ -384,7 +385,7 @@ def sort_pairs(
     library = gpu_library(keys, "sort_pairs")
     if library is not None:
         on_gpu = _gpu.gpu_options(descending, None, devices, threads, memory, progress, "sort_pairs")
-        return SortedPairs(*_gpu.sort_pairs(library, keys, values, out, on_gpu))
+        return SortedPairs(*library.run(_gpu.sort_pairs, keys, values, out, on_gpu))
     key_array, keys_back = source(keys, "sort_pairs")
     value_array, values_back = source(values, "sort_pairs")
     keys_of_vector(key_array, "sort_pairs")

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <mutex>
 #include <spansort/devices.hpp>
 #include <spansort/errors.hpp>
@@ -20,6 +21,11 @@ struct driver_functions {
   int (*push)(void*) = nullptr;
   int (*pop)(void**) = nullptr;
   int (*wait)(void*) = nullptr;
+  int (*allocate)(std::uintptr_t*, std::size_t) = nullptr;
+  int (*free)(std::uintptr_t) = nullptr;
+  int (*copy)(std::uintptr_t, std::uintptr_t, std::size_t, void*) = nullptr;
+  int (*free_bytes)(std::size_t*, std::size_t*) = nullptr;
+  int (*attribute)(void*, int, std::uintptr_t) = nullptr;
   int (*error_text)(int, const char**) = nullptr;
 };
 
@@ -40,6 +46,9 @@ bool load(driver_functions& driver) {
          find(library, "cuDevicePrimaryCtxRelease_v2", driver.release) &&
          find(library, "cuCtxGetDevice", driver.current_device) && find(library, "cuCtxPushCurrent_v2", driver.push) &&
          find(library, "cuCtxPopCurrent_v2", driver.pop) && find(library, "cuStreamSynchronize", driver.wait) &&
+         find(library, "cuMemAlloc_v2", driver.allocate) && find(library, "cuMemFree_v2", driver.free) &&
+         find(library, "cuMemcpyAsync", driver.copy) && find(library, "cuMemGetInfo_v2", driver.free_bytes) &&
+         find(library, "cuPointerGetAttribute", driver.attribute) &&
          find(library, "cuGetErrorString", driver.error_text);
 }
 
@@ -94,6 +103,38 @@ current_gpu::~current_gpu() {
 
 void current_gpu::wait_for(void* stream) const {
   if (const int status = driver_.wait(stream); status != 0) fail(driver_, status, "cuStreamSynchronize", ordinal_);
+}
+
+std::uintptr_t current_gpu::allocate(std::uint64_t size_bytes) const {
+  constexpr int out_of_memory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
+  std::uintptr_t memory = 0;
+  const int status = driver_.allocate(&memory, size_bytes);
+  if (status == out_of_memory) {
+    std::size_t available_bytes = 0;
+    std::size_t total_bytes = 0;
+    driver_.free_bytes(&available_bytes, &total_bytes);
+    const std::string device = "gpu:" + std::to_string(ordinal_);
+    throw spansort::out_of_memory(device + ": no memory for " + std::to_string(size_bytes) + " bytes", size_bytes,
+                                  available_bytes, device);
+  }
+  if (status != 0) fail(driver_, status, "cuMemAlloc", ordinal_);
+  return memory;
+}
+
+void current_gpu::free(std::uintptr_t memory) const noexcept { driver_.free(memory); }
+
+void current_gpu::copy(std::uintptr_t target, std::uintptr_t source, std::uint64_t size_bytes, void* stream) const {
+  const int status = driver_.copy(target, source, size_bytes, stream);
+  if (status != 0) fail(driver_, status, "cuMemcpyAsync", ordinal_);
+}
+
+int gpu_of(std::uintptr_t address) {
+  constexpr int device_ordinal = 9;  // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+  int ordinal = 0;
+  if (loaded_driver().attribute(&ordinal, device_ordinal, address) != 0) {
+    throw spansort::invalid_argument("the array does not lie in memory that a GPU can reach");
+  }
+  return ordinal;
 }
 
 }  // namespace python

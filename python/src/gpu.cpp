@@ -5,7 +5,7 @@
 
 #include <spansort/devices.hpp>
 #include <spansort/enqueue.hpp>
-#include <utility>
+#include <spansort/errors.hpp>
 
 #include "arrays.hpp"
 #include "binding.hpp"
@@ -82,34 +82,32 @@ void gpu_argsort(const gpu_call& call, int type, std::uintptr_t keys, std::uint6
   });
 }
 
-// ---- DLPack
-
-/// The tensor of a capsule "dltensor", as the standard lays it out since its first version.
-struct exported_tensor {
-  void* data;
-  std::int32_t device_type;
-  std::int32_t device;
-  std::int32_t num_axes;
-  std::uint8_t type_code;
-  std::uint8_t type_bits;
-  std::uint16_t type_lanes;
-  std::int64_t* shape;
-  std::int64_t* strides;
-  std::uint64_t byte_offset;
-};
-
-/// Returns the address of what a capsule exports, and whether it is C-contiguous. The capsule stays the caller's.
-std::pair<std::uintptr_t, bool> exported_memory(nb::handle capsule) {
-  const auto* const tensor = static_cast<const exported_tensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-  if (tensor == nullptr) throw nb::python_error();
-  bool is_contiguous = true;
-  std::int64_t step = 1;
-  for (int axis = tensor->num_axes - 1; axis >= 0; --axis) {
-    if (tensor->strides != nullptr && tensor->shape[axis] > 1 && tensor->strides[axis] != step) is_contiguous = false;
-    step *= tensor->shape[axis];
+/// Memory of a GPU, of which there is none where 0 bytes are asked for.
+class gpu_memory {
+ public:
+  gpu_memory(int device, std::uint64_t size_bytes) : device_(device) {
+    const nb::gil_scoped_release unlocked;
+    if (size_bytes != 0) address_ = current_gpu(device).allocate(size_bytes);
   }
-  return {reinterpret_cast<std::uintptr_t>(tensor->data) + tensor->byte_offset, is_contiguous || step == 0};
-}
+  ~gpu_memory() {
+    if (address_ == 0) return;
+    // The driver waits for the GPU, whose work may be waiting for other threads of Python.
+    const nb::gil_scoped_release unlocked;
+    try {
+      current_gpu(device_).free(address_);
+    } catch (const spansort::error&) {
+      // A driver that is gone, at the end of the process or after a fault, has no memory any more.
+    }
+  }
+  gpu_memory(const gpu_memory&) = delete;
+  gpu_memory& operator=(const gpu_memory&) = delete;
+
+  [[nodiscard]] std::uintptr_t address() const { return address_; }
+
+ private:
+  int device_;
+  std::uintptr_t address_ = 0;
+};
 
 }  // namespace
 
@@ -137,13 +135,17 @@ void define_gpu(nb::module_& module) {
         current_gpu(device).wait_for(pointer(stream));
       },
       nb::arg("device"), nb::arg("stream"));
+  nb::class_<gpu_memory>(module, "GpuMemory")
+      .def(nb::init<int, std::uint64_t>(), nb::arg("device"), nb::arg("size_bytes"))
+      .def_prop_ro("address", &gpu_memory::address);
   module.def(
-      "exported_memory",
-      [](nb::handle capsule) {
-        const auto [address, is_contiguous] = exported_memory(capsule);
-        return nb::make_tuple(address, is_contiguous);
+      "gpu_copy",
+      [](int device, std::uintptr_t stream, std::uintptr_t target, std::uintptr_t source, std::uint64_t size_bytes) {
+        const nb::gil_scoped_release unlocked;
+        current_gpu(device).copy(target, source, size_bytes, pointer(stream));
       },
-      nb::arg("capsule"));
+      nb::arg("device"), nb::arg("stream"), nb::arg("target"), nb::arg("source"), nb::arg("size_bytes"));
+  module.def("gpu_of", &gpu_of, nb::arg("address"));
 }
 
 }  // namespace python

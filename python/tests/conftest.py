@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from typing import Any
 
@@ -102,6 +103,16 @@ def rng() -> np.random.Generator:
 
 
 # ---- arrays on a GPU
+
+# The dtypes of the key types by their numbers; NumPy has no bfloat16.
+NAME_OF_TYPE = [*INTEGERS, "float16", "", "float32", "float64"]
+
+
+def memory(address: int, count: int, dtype: Any) -> Any:
+    """Return an array of memory that somebody else holds."""
+    size = count * np.dtype(dtype).itemsize
+    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), dtype)
+
 
 WHY_NO_GPU = spansort.devices()["gpu"]
 HAS_GPU = WHY_NO_GPU == ""
