@@ -113,8 +113,8 @@ def argsort_of_host(
 
 def copy_of_host(device: int, stream: int, target: int, source: int, size_bytes: int) -> None:
     done.append(("copy", stream))
-    moved = memory(source, size_bytes, "uint8").copy()
-    memory(target, size_bytes, "uint8")[...] = moved
+    assert target + size_bytes <= source or source + size_bytes <= target  # others have no defined result
+    memory(target, size_bytes, "uint8")[...] = memory(source, size_bytes, "uint8")
 
 
 @pytest.fixture
