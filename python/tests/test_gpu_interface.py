@@ -65,6 +65,15 @@ class Exported:
         return self.array.__dlpack__()
 
 
+def need_export(taken: Any, x: Any) -> None:
+    """Skip what NumPy itself does not export: arrays that are read-only, in its first version with DLPack also bool."""
+    try:
+        x.__dlpack__()
+    except BufferError as error:
+        if taken is Exported:
+            pytest.skip(str(error))
+
+
 class Call(NamedTuple):
     device: int
     stream: int
@@ -140,6 +149,7 @@ pytestmark = pytest.mark.usefixtures("driver")
 @pytest.mark.parametrize("taken", [Holder, Exported])
 @pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS, "bool"])
 def test_every_dtype_and_size(taken: Any, dtype: str, rng: np.random.Generator) -> None:
+    need_export(taken, np.zeros(1, dtype))
     for size in [0, 1, 2, 1000, (1 << 20) + 1 if dtype == "uint8" else 5]:
         x = random_keys(dtype, size, rng, "few")
         for descending in [False, True]:
@@ -176,8 +186,7 @@ VIEWS: list[Callable[[Any], Any]] = [
 def test_layouts(taken: Any, view: Callable[[Any], Any], rng: np.random.Generator) -> None:
     whole = random_keys("int32", 400, rng, "few").reshape(4, 100)
     before, x = whole.copy(), view(whole)
-    if taken is Exported and not x.flags.writeable:
-        pytest.skip("NumPy exports no array that is read-only")
+    need_export(taken, x)
     flat = x.reshape(-1)
     np.testing.assert_array_equal(spansort.sort(taken(x), axis=None).copy_to_host(), np.sort(flat))
     order = spansort.argsort(taken(x), axis=None, descending=True)
