@@ -80,8 +80,11 @@ def _dtype_of(text: Any, function: str) -> np.dtype[Any]:
 
 def _of_interface(x: Any, interface: dict[str, Any], default_device: int, function: str) -> _Given:
     try:
-        shape, text, data, version = (interface[name] for name in ("shape", "typestr", "data", "version"))
-    except (KeyError, TypeError) as error:
+        shape, text, version = tuple(map(int, interface["shape"])), interface["typestr"], int(interface["version"])
+        address, is_read_only = interface["data"]
+        address = 0 if address is None else int(address)
+        strides = None if interface.get("strides") is None else tuple(map(int, interface["strides"]))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise TypeError(f"{function}: __cuda_array_interface__ is not what it is to be: {error}") from None
     if version < 2:
         raise TypeError(f"{function}: __cuda_array_interface__ of version 2 or newer is expected, not of {version}")
@@ -90,11 +93,7 @@ def _of_interface(x: Any, interface: dict[str, Any], default_device: int, functi
     stream = interface.get("stream") if version >= 3 else None
     if stream == 0:
         raise ValueError(f"{function}: stream 0 of __cuda_array_interface__ may be any; 1 is the default one")
-    address, is_read_only = data
-    address = 0 if address is None else int(address)
-    strides = interface.get("strides")
-    given = _made(x, address, default_device, tuple(map(int, shape)), _dtype_of(text, function),
-                  None if strides is None else tuple(map(int, strides)), function)  # fmt: skip
+    given = _made(x, address, default_device, shape, _dtype_of(text, function), strides, function)
     if given.size > 0:
         given.device = _core.gpu_of(address)
     given.stream = None if stream is None else int(stream)

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import type_of_name
-from ._gpu_interface import CudaInterface
+from ._gpu_interface import CudaInterface, has_memory_of_gpu
 from ._gpu_library import CUDA, GpuLibrary, key_type_of, name_of
 
 
@@ -237,7 +237,7 @@ def gpu_library(x: Any, function: str) -> GpuLibrary | None:
     if _is_of(x, "cupy", "ndarray"):
         return _cupy(sys.modules["cupy"])
     if not hasattr(x, "__dlpack_device__"):
-        return CudaInterface(x, function) if hasattr(x, "__cuda_array_interface__") else None
+        return CudaInterface(x, function) if has_memory_of_gpu(x) else None
     try:
         is_on_gpu = int(x.__dlpack_device__()[0]) in CUDA
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
@@ -249,4 +249,4 @@ def gpu_library(x: Any, function: str) -> GpuLibrary | None:
     namespace = None if get_namespace is None else get_namespace()
     if hasattr(namespace, "__array_namespace_info__"):
         return _ArrayApi(namespace, type(x))
-    return CudaInterface(x, function)
+    return CudaInterface(x, function) if has_memory_of_gpu(x) else None

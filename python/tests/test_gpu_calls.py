@@ -292,5 +292,5 @@ def test_whose_arrays_lie_on_a_gpu() -> None:
         def __dlpack_device__(self) -> tuple[int, int]:
             raise BufferError("this array has no memory")
 
-    for x in [np.zeros(3), [1], Exported(1), Exported(3), Traced()]:
+    for x in [np.zeros(3), [1], Exported(1), Exported(2), Exported(3), Traced()]:  # the device alone is no array
         assert gpu_library(x, "sort") is None
