@@ -8,17 +8,17 @@
 //   On GPUs 2 * n * (k + v), 1 % more for several of them, and 34 MiB each; on one GPU (`single`), where no limit is
 //   set and it has room, n * 3/2 more for keys of 8 bytes from 64 MiB on, and 5 MiB more for 2^27 keys of 4 bytes and
 //   more. argsort (v: an index) copies the keys: n * k more.
-// Keys alone of up to 512 KiB, up to 65,536 pairs (on four threads and more 49,152) with values of 4, 8 or 16 bytes and
-// argsorts of as many keys, with default options or on the CPU without report, progress and limits on memory, are
-// sorted by the calling thread, keys alone of 32 and 64 bits above 64 KiB with the help of others. It keeps its scratch
-// for the next such call until it ends: of keys alone 5 times the keys, as a power of two, 3 MiB at most; 6 MiB for the
-// others. Such an argsort allocates no copy of the keys.
+// Keys alone of up to 512 KiB, up to 65,536 pairs (on two and three threads 49,152, on more 8,192) with values of 4, 8
+// or 16 bytes and argsorts of as many keys, with default options or on the CPU without report, progress and limits on
+// memory, are sorted by the calling thread, keys alone of 32 and 64 bits above 64 KiB with the help of others. It keeps
+// its scratch for the next such call until it ends: of keys alone 5 times the keys, as a power of two, 3 MiB at most;
+// 6 MiB for the others. Such an argsort allocates no copy of the keys.
 // Keys of 32 bits alone, so sorted, up to 32 MiB, and of 64 bits up to 24 MiB (2 MiB on more than two threads), and of
 // 8 and 16 bits up to 32 MiB (8 MiB on more than two threads) are sorted in place; so are keys of 32 and 64 bits up to
 // 32 MiB in order or of values that repeat. The threads that help stay ready, and take 1.3 MiB each, the calling one
 // too, eight at most, which the process keeps for the next such call.
 // Pairs, argsorts (keys and indices), and other keys alone that free functions sort, of up to 32 MiB take n * (k + v),
-// argsorts n * k and keys alone n * k / 4 more, and 6 MiB a thread, 16 at most; the process keeps those, too.
+// argsorts n * k more, all a quarter more of that, and 6 MiB a thread, 16 at most; the process keeps those, too.
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
 // (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of
 // fewer the more devices), of 64 MiB where that is more, of less where the device has room for less only; at least

@@ -34,8 +34,8 @@ inline void finish_streaming() noexcept {
 }
 
 /// Copies any number of bytes; full aligned lines are streamed when asked for.
-inline void write_sequence(void* destination, const void* source, std::uint64_t size_bytes,
-                           [[maybe_unused]] bool stream) noexcept {
+[[gnu::always_inline]] inline void write_sequence(void* destination, const void* source, std::uint64_t size_bytes,
+                                                  [[maybe_unused]] bool stream) noexcept {
 #if defined(__SSE2__)
   if (stream) {
     auto* to = static_cast<char*>(destination);

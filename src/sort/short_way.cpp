@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/short_way.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <new>
 
@@ -44,10 +46,13 @@ void with_scratch(const Work& work, std::uint64_t needed_bytes = device::host::m
 constexpr std::uint64_t most_short_pairs = device::host::most_shared_pairs_bytes / 5;
 
 /// Returns whether there are more pairs than one thread sorts in less time, or in its scratch. Nobody asks how many
-/// threads there are for fewer.
+/// threads there are where all processors of the machine would not share them: that took 0.3 us.
 bool may_share_pairs(std::uint64_t num_keys, unsigned threads) {
-  using namespace device::host;
-  return num_keys > most_small_pairs || (num_keys > most_pairs_alone && base::resolve_threads(threads) > 1);
+  using device::host::most_pairs_alone;
+  if (num_keys <= device::host::fewest_shared_pairs) return false;
+  static const auto num_processors = static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
+  const unsigned most_threads = threads == 0 ? num_processors : std::min(threads, num_processors);
+  return num_keys > most_pairs_alone(most_threads) && num_keys > most_pairs_alone(base::resolve_threads(threads));
 }
 
 /// Calls sort(num_threads), which says whether it has sorted, unless there is too much.

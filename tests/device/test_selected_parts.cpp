@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs that a few threads sort in parts of the sorted order: the kernel that takes a part out, against a plain loop
-// and to the last place that it may write to, and sorts of all kinds of keys on two and three threads, among them keys
-// of which the sample sees nothing, so that a part finds no room.
+// and to the last place that it may write to, and sorts of all kinds of keys on one thread and more, among them keys of
+// which the sample sees nothing, so that a part finds no room.
 #include <gtest/gtest.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <random>
 #include <string>
@@ -112,9 +113,10 @@ std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64&
     keys[i] = key;
   }
   if (kind == 8) {  // all that the sample sees is lower, and of many values
-    const std::uint64_t num_samples = std::clamp<std::uint64_t>(num_keys / 64, 128, 1024);
-    const key_sampler<K> sampled(keys.data(), num_keys, num_samples);
-    for (std::uint64_t i = 0; i < num_samples; ++i) keys[sampled.place_of(i)] = static_cast<K>(i * 7 % 100);
+    for (std::uint64_t num_samples = 1024; num_samples <= 4096 && num_samples <= num_keys / 16; num_samples += 256) {
+      const key_sampler<K> sampled(keys.data(), num_keys, num_samples);
+      for (std::uint64_t i = 0; i < num_samples; ++i) keys[sampled.place_of(i)] = static_cast<K>(i * 7 % 1000);
+    }
   }
   return keys;
 }
@@ -147,24 +149,60 @@ void expect_sorted(key_type type, std::uint64_t num_keys, unsigned num_threads, 
 }
 
 TEST(SelectedParts, HaveRoomHoweverManyTheyAre) {
-  for (std::uint64_t num_keys = most_pairs_alone + 1; num_keys < 600'000; ++num_keys) {
-    for (const unsigned num_threads : {2U, 3U}) {
-      part_plan plan = plan_parts(8, 8, num_keys, num_threads);
-      const std::uint64_t num_spare = plan.num_spare();
-      for (; plan.num_parts != 0 && plan.num_parts <= most_selected_parts; plan.num_parts += num_threads) {
-        ASSERT_LE(plan.num_parts * (plan.room() + spare_selected_pairs), num_spare) << num_keys;
-        ASSERT_GE(plan.num_parts * (plan.room() + 1), num_keys + num_keys / 4) << num_keys;
+  for (const unsigned num_threads : {1U, 2U, 3U, 4U, 7U, 8U, 16U, 100U}) {
+    for (const bool are_positions : {false, true}) {
+      for (std::uint64_t num_keys = most_pairs_alone(num_threads) + 1; num_keys < 1'700'000; num_keys += 97) {
+        part_plan plan = plan_parts(8, 8, are_positions, num_keys, num_threads);
+        const std::uint64_t num_spare = plan.num_spare();
+        for (; plan.num_parts != 0 && plan.num_parts <= most_selected_parts; plan.num_parts += plan.num_threads) {
+          ASSERT_EQ(plan.num_parts % plan.num_threads, 0U) << num_keys;
+          ASSERT_LE(plan.num_threads, num_threads) << num_keys;
+          ASSERT_LE(plan.num_parts * (plan.room() + spare_selected_pairs), num_spare) << num_keys;
+          ASSERT_GE(plan.num_parts * (plan.room() + 1), num_keys + num_keys / 4) << num_keys;
+        }
       }
     }
   }
 }
 
-/// Keys of which more than half repeat, so that there are more parts than planned, the last of them full to the last
-/// pair for which it has room: what a sort writes behind that is another's.
+TEST(SelectedParts, AreForAsManyAsPayAndNoOthers) {
+  if (!has_vector_sort()) GTEST_SKIP() << "no vectors to sort parts with";
+  const auto num_parts = [](std::uint64_t key_bytes, std::uint64_t value_bytes, bool are_positions,
+                            std::uint64_t num_keys, unsigned num_threads) {
+    return plan_parts(key_bytes, value_bytes, are_positions, num_keys, num_threads).num_parts;
+  };
+  constexpr std::uint64_t k = 1024;
+  EXPECT_EQ(num_parts(4, 4, false, 64 * k, 1), 0U);
+  EXPECT_EQ(num_parts(4, 4, false, 256 * k, 1), 3U);
+  EXPECT_EQ(num_parts(4, 4, false, 1024 * k, 1), 10U);
+  EXPECT_EQ(num_parts(8, 8, false, 1024 * k, 1), 0U);
+  EXPECT_EQ(num_parts(4, 4, false, 48 * k, 2), 0U);
+  EXPECT_EQ(num_parts(4, 4, false, 64 * k, 2), 2U);
+  EXPECT_EQ(num_parts(4, 4, false, 512 * k, 2), 6U);
+  EXPECT_EQ(num_parts(8, 8, false, 512 * k, 3), 6U);
+  EXPECT_EQ(num_parts(4, 4, false, 2048 * k, 2), 0U);
+  EXPECT_EQ(num_parts(4, 4, false, 256 * k, 4), 4U);
+  EXPECT_EQ(num_parts(8, 8, false, 256 * k, 4), 0U);
+  EXPECT_EQ(num_parts(4, 4, false, 8 * k, 16), 0U);
+  EXPECT_EQ(num_parts(4, 4, false, 16 * k, 16), 8U);
+  EXPECT_EQ(num_parts(4, 4, false, 64 * k, 32), 16U);
+  EXPECT_EQ(num_parts(4, 4, false, 128 * k, 16), 0U);
+  EXPECT_EQ(num_parts(8, 8, true, 128 * k, 16), 16U);
+  EXPECT_EQ(num_parts(2, 4, false, 64 * k, 2), 0U);
+  EXPECT_EQ(num_parts(4, 16, false, 64 * k, 2), 0U);
+}
+
+/// Keys of which half repeat, so that there are more parts than planned and as many as there may be, the last of them
+/// full to the last pair for which it has room: what a sort writes behind that is another's.
 TEST(SelectedParts, OfTheLastRoomHarmNoOther) {
-  constexpr std::uint64_t num_keys = 214'152;
-  constexpr std::uint64_t num_samples = 1024;
-  const std::uint64_t room = (num_keys + num_keys / 4) / most_selected_parts;
+  if (!has_vector_sort()) GTEST_SKIP() << "no vectors to sort parts with";
+  constexpr std::uint64_t num_keys = 800'000;
+  constexpr unsigned num_threads = 2;
+  const part_plan plan = plan_parts(8, 8, false, num_keys, num_threads);
+  ASSERT_EQ(plan.num_parts, 8U);
+  constexpr std::uint64_t num_samples = 2048;
+  constexpr std::uint64_t first_of_last = num_samples / most_selected_parts * (most_selected_parts - 1);
+  const std::uint64_t room = plan.room_of_all / most_selected_parts;
   std::mt19937_64 random(test::base_seed());
   for (const std::uint64_t of_last : {room - 20, room - 8, room - 1, room, room + 1, room + 9}) {
     std::vector<std::uint64_t> keys(num_keys, 0);
@@ -172,21 +210,25 @@ TEST(SelectedParts, OfTheLastRoomHarmNoOther) {
     std::vector<bool> is_sampled(num_keys, false);
     std::uint64_t num_last = 0;
     for (std::uint64_t i = 0; i < num_samples; ++i) {
-      const std::uint64_t key = 1 + i * 379 % 512;
+      const std::uint64_t rank = i * 379 % num_samples;
+      const std::uint64_t key = 1 + (rank % 8 < 4 ? rank : rank - rank % 4);
       keys[sampled.place_of(i)] = key << 32;
       is_sampled[sampled.place_of(i)] = true;
-      num_last += key >= 427 ? 1 : 0;
+      num_last += key > first_of_last ? 1 : 0;
     }
     for (std::uint64_t i = 0; i < num_keys; ++i) {
       if (is_sampled[i]) continue;
       const bool is_last = num_last < of_last;
       num_last += is_last ? 1 : 0;
-      keys[i] = (is_last ? 427 + random() % 85 : 1 + random() % 425) << 32 | (1 + random() % 0x7FFFFFFF);
+      const std::uint64_t upper =
+          is_last ? 1 + first_of_last + random() % (num_samples - first_of_last) : 1 + random() % (first_of_last - 1);
+      keys[i] = upper << 32 | (1 + random() % 0x7FFFFFFF);
     }
     std::vector<std::uint64_t> sorted = keys;
     std::vector<value8> values(num_keys);
     for (std::uint64_t i = 0; i < num_keys; ++i) values[i].word = num_keys + i;
-    ASSERT_TRUE(sort_shared_pairs({.type = key_type::u64}, sorted.data(), values.data(), sizeof(value8), num_keys, 2));
+    ASSERT_TRUE(sort_shared_pairs({.type = key_type::u64}, sorted.data(), values.data(), sizeof(value8), num_keys,
+                                  num_threads));
     ASSERT_TRUE(std::is_sorted(sorted.begin(), sorted.end()));
     for (std::uint64_t i = 0; i < num_keys; ++i) {
       const std::uint64_t value = number_of(values[i]);
@@ -198,11 +240,13 @@ TEST(SelectedParts, OfTheLastRoomHarmNoOther) {
 
 TEST(SelectedParts, AreSortedStably) {
   std::mt19937_64 random(test::base_seed());
-  std::vector<std::uint64_t> sizes{most_pairs_alone + 1, 65'536, 100'003};
-  if (!test::is_small_scale()) sizes.insert(sizes.end(), {104'857, 210'000, 214'152, 262'144, 400'001});
+  std::vector<std::uint64_t> sizes{fewest_shared_pairs + 1, 20'000, most_pairs_alone(2) + 1, 65'537, 100'003};
+  if (!test::is_small_scale()) sizes.insert(sizes.end(), {104'857, 210'000, 262'144, 400'001, 1'000'003});
+  constexpr unsigned counts_of_threads[] = {1, 2, 3, 4, 8, 16};
+  unsigned turn = 0;
   for (const std::uint64_t num_keys : sizes) {
     for (unsigned kind = 0; kind < num_kinds; ++kind) {
-      const unsigned num_threads = 2 + (kind + static_cast<unsigned>(num_keys)) % 2;
+      const unsigned num_threads = counts_of_threads[turn++ % std::size(counts_of_threads)];
       expect_sorted<std::uint32_t, value4>(key_type::u32, num_keys, num_threads, kind, random);
       expect_sorted<std::uint32_t, value8>(key_type::f32, num_keys, num_threads, kind, random);
       expect_sorted<std::uint64_t, value4>(key_type::i64, num_keys, num_threads, kind, random);

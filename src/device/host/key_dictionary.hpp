@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "device/host/dictionary_kernels.hpp"
 #include "device/host/heavy_pairs.hpp"
 #include "device/host/records.hpp"
+#include "device/host/sampled_repeats.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/vector_sort.hpp"
 
@@ -35,8 +35,7 @@ class key_dictionary {
     bool is_ordered = false;  ///< these keys ascend or descend: the whole input may
   };
   /// Looks at 128 keys, and at 512 where three of these are alike, as of 1,000 values eight are. Returns whether a
-  /// whole sample is likely to miss little: what the small one missed shrinks the faster the more keys it has met
-  /// twice.
+  /// whole sample is likely to miss little.
   template <class Order>
   [[nodiscard]] static first_look look(const Order& order, const K* keys, std::uint64_t num_keys,
                                        const vector_sort_scratch<K>& scratch, unsigned num_threads) {
@@ -46,11 +45,7 @@ class key_dictionary {
     std::array<K, most_looks> seen;
     sample_into(seen.data(), most_looks, order, keys, num_keys);
     vector_sort(keys::codec_of<K>(), seen.data(), seen.data(), most_looks, scratch);
-    const sample_counts counts = count_runs(seen.data(), most_looks);
-    const auto once = static_cast<double>(std::max<std::uint64_t>(counts.once, 1));
-    const double shrinks = 2 * static_cast<double>(counts.twice) / once;
-    const double times = static_cast<double>(num_samples(num_keys)) / most_looks - 1;
-    const double missed = once / most_looks * std::exp(-times * shrinks);
+    const double missed = count_repeats(seen.data(), most_looks).missed_by(num_samples(num_keys));
     found.is_worth_a_sample = missed * static_cast<double>(wanted_part(num_keys, num_threads)) <= 1;
     return found;
   }
@@ -74,7 +69,7 @@ class key_dictionary {
   [[nodiscard]] bool take(const keys::codec_of<K>& codec, const K* sample, std::uint64_t num_sampled,
                           std::uint64_t num_keys, unsigned num_threads) {
     constexpr std::uint64_t fewest_pairs = 8;  // of a key met once: a class of its own costs as much as their sort
-    const sample_counts found = count_runs(sample, num_sampled);
+    const sampled_repeats found = count_repeats(sample, num_sampled);
     const bool takes_once =
         found.different < most_key_classes && 2 * found.twice * (num_keys / num_sampled) >= fewest_pairs * found.once;
     const std::uint64_t missed = takes_once ? found.once : found.once + 2 * found.twice;
@@ -139,32 +134,10 @@ class key_dictionary {
     return alike >= fewest_alike;
   }
 
-  /// Different keys of a sample, and how many of these it has met once and twice.
-  struct sample_counts {
-    std::uint64_t different = 1;
-    std::uint64_t once = 0;
-    std::uint64_t twice = 0;
-  };
-
   [[nodiscard]] static bool may_tie(const keys::codec_of<K>& codec, K key) noexcept {
     const K magnitude = static_cast<K>(key & codec.magnitude_mask);
     return magnitude == 0 || magnitude > codec.infinity;
   }
-  /// Counts without a branch on the keys, of which every other one would be mispredicted. The last three are as good as
-  /// any.
-  [[nodiscard]] static sample_counts count_runs(const K* sample, std::uint64_t num_sampled) noexcept {
-    sample_counts found;
-    for (std::uint64_t i = 0; i + 3 < num_sampled; ++i) {
-      const std::uint64_t begins = sample[i] != sample[i + 1] ? 1 : 0;
-      const std::uint64_t once = sample[i + 1] != sample[i + 2] ? 1 : 0;
-      const std::uint64_t twice = sample[i + 2] != sample[i + 3] ? 1 : 0;
-      found.different += begins;
-      found.once += begins & once;
-      found.twice += begins & (once ^ 1) & twice;
-    }
-    return found;
-  }
-
   unsigned num_classes_ = 0;
   std::array<std::uint16_t, std::size_t{1} << class_cell_bits> cells_;
   std::array<K, most_key_classes> keys_;  ///< as their bits lie in memory

@@ -17,6 +17,14 @@
   F(std::uint64_t, u64, std::uint32_t, u32) \
   F(std::uint64_t, u64, std::uint64_t, u64)
 
+// F(W, its name, V, its name) for all words and positions.
+#undef SPANSORT_WIDTHS_OF_POSITIONS
+#define SPANSORT_WIDTHS_OF_POSITIONS(F) \
+  F(std::uint32_t, u32, value4, 4)      \
+  F(std::uint32_t, u32, value8, 8)      \
+  F(std::uint64_t, u64, value4, 4)      \
+  F(std::uint64_t, u64, value8, 8)
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "device/host/key_words.cpp"
 #include <hwy/foreach_target.h>
@@ -83,6 +91,13 @@ void decode_words_as(keys::codec_of<K> codec, const W* HWY_RESTRICT words, std::
   for (std::uint64_t i = 0; i < num_words; ++i) {
     keys[i] = codec.decode(static_cast<K>(least + static_cast<K>(words[i] >> position_bits)));
   }
+}
+
+template <class W, class V>
+void take_positions_as(const W* HWY_RESTRICT words, std::uint64_t num_words, unsigned position_bits,
+                       V* HWY_RESTRICT to) {
+  const W mask = static_cast<W>((W{1} << position_bits) - 1);
+  for (std::uint64_t i = 0; i < num_words; ++i) to[i].word = static_cast<decltype(V::word)>(words[i] & mask);
 }
 
 #if HWY_TARGET == HWY_AVX3
@@ -207,6 +222,12 @@ SPANSORT_WIDTHS_OF_WORDS(SPANSORT_DECODED_OF)
 #undef SPANSORT_WORDS_OF
 #undef SPANSORT_DECODED_OF
 #undef SPANSORT_RANGE_OF
+#define SPANSORT_POSITIONS_OF(W, WORD, V, VALUE)                                                         \
+  void take_positions_##WORD##_##VALUE(const W* words, std::uint64_t n, unsigned position_bits, V* to) { \
+    take_positions_as(words, n, position_bits, to);                                                      \
+  }
+SPANSORT_WIDTHS_OF_POSITIONS(SPANSORT_POSITIONS_OF)
+#undef SPANSORT_POSITIONS_OF
 std::uint64_t count_ties_u32(const std::uint32_t* words, std::uint64_t n, unsigned position_bits) {
   return count_ties_as(words, n, position_bits);
 }
@@ -260,6 +281,14 @@ SPANSORT_WIDTHS_OF_WORDS(SPANSORT_DECODED_OF)
 #undef SPANSORT_WORDS_OF
 #undef SPANSORT_DECODED_OF
 #undef SPANSORT_RANGE_OF
+#define SPANSORT_POSITIONS_OF(W, WORD, V, VALUE)                                           \
+  template <>                                                                              \
+  void take_positions<W>(const W* words, std::uint64_t n, unsigned position_bits, V* to) { \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(take_positions_##WORD##_##VALUE);    \
+    best(words, n, position_bits, to);                                                     \
+  }
+SPANSORT_WIDTHS_OF_POSITIONS(SPANSORT_POSITIONS_OF)
+#undef SPANSORT_POSITIONS_OF
 template <>
 std::uint64_t count_ties<std::uint32_t>(const std::uint32_t* words, std::uint64_t n, unsigned position_bits) {
   static const auto best = SPANSORT_CHOOSE_FUNCTION(count_ties_u32);

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "device/host/records.hpp"
 #include "keys/codec.hpp"
 
 namespace spansort::device::host {
@@ -83,6 +84,12 @@ template <class K>
 template <class K, class W>
 void decode_words(const keys::codec_of<K>& codec, const W* words, std::uint64_t num_words, unsigned position_bits,
                   K least, K* keys);
+
+/// Writes the words' positions, as numbers of 4 or 8 bytes of any alignment.
+template <class W>
+void take_positions(const W* words, std::uint64_t num_words, unsigned position_bits, value4* to);
+template <class W>
+void take_positions(const W* words, std::uint64_t num_words, unsigned position_bits, value8* to);
 
 /// Copies what lies at the words' positions in `from` to `to`, in the order of the words; the arrays do not overlap.
 /// Items have 4, 8 or 16 bytes and any alignment.

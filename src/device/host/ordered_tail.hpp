@@ -9,6 +9,7 @@
 
 #include "device/host/records.hpp"
 #include "device/host/vector_kernels.hpp"
+#include "device/host/write_positions.hpp"
 
 namespace spansort::device::host {
 
@@ -79,18 +80,15 @@ template <class K, class V, class Order>
 void merge_tail_order(const Order& order, const K* keys, std::uint64_t num_front, std::uint64_t num_keys, const V* tail,
                       V* indices) {
   using index = decltype(indices[0].word);
-  const auto count_up = [&](std::uint64_t from, std::uint64_t to, std::uint64_t shift) {
-    for (std::uint64_t i = from; i < to; ++i) indices[i + shift].word = static_cast<index>(i);
-  };
   std::uint64_t left = num_front;
   for (std::uint64_t t = num_keys - num_front; t-- > 0;) {
     const std::uint64_t at = num_front + tail[t].word;
     const std::uint64_t place = count_not_above(order, keys, left, order.encode(keys[at]));
-    count_up(place, left, t + 1);
+    write_positions(indices + (place + t + 1), left - place, place);
     indices[place + t].word = static_cast<index>(at);
     left = place;
   }
-  count_up(0, left, 0);
+  write_positions(indices, left);
 }
 
 }  // namespace spansort::device::host

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <thread>
@@ -18,7 +19,7 @@ void parked_threads::start(unsigned count) noexcept {
     num_inside_.store(0);
   }
   try {
-    for (; num_threads_ < count; ++num_threads_) {
+    for (; num_threads_ < std::min(count, most); ++num_threads_) {
       // They are never joined: a process may end, or be the child of a fork that took no threads along.
       std::thread([this, number = num_threads_ + 1] { stay(number); }).detach();
     }
@@ -27,11 +28,14 @@ void parked_threads::start(unsigned count) noexcept {
   }
 }
 
-void parked_threads::open(work given) {
+void parked_threads::open(work given, unsigned count) {
   work_ = given;
   keep_away_from_caller();
-  turn_.store((turn_.load() + 1) | 1U);
-  turn_.notify_all();
+  const std::uint32_t turn = (turn_.load() + 1) | 1U;
+  turn_.store(turn);
+  const unsigned num_called = std::min(count, num_threads_);
+  for (unsigned i = 0; i < num_called; ++i) called_[i].turn.store(turn);
+  for (unsigned i = 0; i < num_called; ++i) called_[i].turn.notify_one();
 }
 
 /// A virtual machine's processors look busy to Linux while they are halted, so that it wakes a thread on the processor
@@ -63,24 +67,24 @@ void parked_threads::close() noexcept {
 
 void parked_threads::stay(unsigned number) {
   if (number <= most_kept_away) thread_ids_[number - 1].store(::gettid());
+  const std::atomic<std::uint32_t>& turn = called_[number - 1].turn;
   for (std::uint32_t seen = 0;;) {
-    wait_for_other_than(seen);
-    seen = turn_.load();
-    const bool is_open = seen % 2 != 0;
-    // Either close() sees this thread inside, or this thread sees that it is too late. What it has seen open it begins
-    // once, for it waits for another turn then.
+    wait_for_other_than(turn, seen);
+    seen = turn.load();
+    // Either close() sees this thread inside, or this thread sees that it is too late. It begins a turn once, for it
+    // waits for another one then.
     num_inside_.fetch_add(1);
-    if (is_open && turn_.load() == seen) work_.run(work_.argument, number);
+    if (turn_.load() == seen) work_.run(work_.argument, number);
     num_inside_.fetch_sub(1);
   }
 }
 
-void parked_threads::wait_for_other_than(std::uint32_t seen) const {
+void parked_threads::wait_for_other_than(const std::atomic<std::uint32_t>& turn, std::uint32_t seen) {
   using clock = std::chrono::steady_clock;
   constexpr std::chrono::microseconds looks_out{50};  // about what it takes to wake a thread that sleeps
   const clock::time_point begin = clock::now();
-  while (turn_.load() == seen) {
-    if (clock::now() - begin > looks_out) return turn_.wait(seen);
+  while (turn.load() == seen) {
+    if (clock::now() - begin > looks_out) return turn.wait(seen);
     std::this_thread::yield();
   }
 }

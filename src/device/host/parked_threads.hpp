@@ -19,23 +19,31 @@ class parked_threads {
     void* argument = nullptr;
   };
 
+  static constexpr unsigned most = 31;
+
   parked_threads() = default;
   parked_threads(const parked_threads&) = delete;
   parked_threads& operator=(const parked_threads&) = delete;
 
-  /// Starts threads until there are `count`, or as many as the system allows.
+  /// Starts threads until there are `count`, or as many as the system allows; there are never more than `most`.
   void start(unsigned count) noexcept;
-  /// Lets all of them begin.
-  void open(work given);
-  /// Lets no more of them begin, and returns when all that have begun are done.
+  /// Lets the first `count` of them begin. Others sleep on, so that a caller pays for no more than it has work for, and
+  /// the same few have their caches and their scratch warm.
+  void open(work given, unsigned count = most);
+  /// Lets none of them begin any more, and returns when all that have begun are done.
   void close() noexcept;
 
  private:
   /// The most threads that are kept away from the processor of whoever gives work; of more some come in any case.
   static constexpr unsigned most_kept_away = 3;
 
+  /// The turn to which a thread has been called; it sleeps on this.
+  struct alignas(64) called {
+    std::atomic<std::uint32_t> turn = 0;
+  };
+
   void stay(unsigned number);
-  void wait_for_other_than(std::uint32_t seen) const;
+  static void wait_for_other_than(const std::atomic<std::uint32_t>& turn, std::uint32_t seen);
   void keep_away_from_caller() noexcept;
 
   unsigned num_threads_ = 0;
@@ -43,6 +51,7 @@ class parked_threads {
   int kept_away_from_ = -1;                                       ///< the processor on which none of them may run
   int process_ = 0;                                               ///< whose threads these are
   work work_;                                                     ///< written while closed and nobody is inside
+  std::array<called, most> called_;
   std::atomic<unsigned> num_inside_ = 0;
   std::atomic<std::uint32_t> turn_ = 0;  ///< counts openings and closings: odd while open
 };

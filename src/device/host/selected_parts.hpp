@@ -13,9 +13,12 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/math.hpp"
 #include "device/host/heavy_pairs.hpp"
 #include "device/host/heavy_sample.hpp"
+#include "device/host/key_dictionary.hpp"
 #include "device/host/records.hpp"
+#include "device/host/sampled_repeats.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/select_pairs.hpp"
 #include "device/host/shared_pairs.hpp"
@@ -25,12 +28,13 @@
 
 namespace spansort::device::host {
 
-/// There are no more parts, since threads read all keys for each of theirs.
-inline constexpr std::uint64_t most_selected_parts = 6;
+/// There are no more parts, since all keys are read for each of them.
+inline constexpr std::uint64_t most_selected_parts = 16;
 
 /// How an input is cut into parts, and the memory for what has been taken out.
 struct part_plan {
   std::uint64_t num_parts = 0;    ///< 0: it is sorted some other way
+  std::uint64_t num_threads = 0;  ///< that sort as many parts each
   std::uint64_t room_of_all = 0;  ///< for the pairs of all parts together, however many these are
 
   /// Returns for how many pairs a part has room; behind these it has some for the spare ones.
@@ -41,22 +45,34 @@ struct part_plan {
   }
 };
 
-/// Returns the plan for pairs of these widths. More threads than a few find exact buckets sooner than each of them
-/// reads all keys.
-[[nodiscard]] inline part_plan plan_parts(std::uint64_t key_bytes, std::uint64_t value_bytes, std::uint64_t num_keys,
-                                          unsigned num_threads) {
-  constexpr unsigned most_threads = 3;
-  constexpr unsigned most_parts_of_thread = 2;
-  static_assert(most_threads * most_parts_of_thread <= most_selected_parts);
+/// Returns how many bytes each of so many threads reads in less time than it takes to count and move them. A pass over
+/// 8 MiB took 0.12 ns a pair on two threads of a Zen 4. Lines that another core had written came at 4 GB/s to each of
+/// 16 cores of a Xeon, while levels get faster with every thread: 2^16 u32(u32) took 2.6 ns a pair by levels and 2.4 in
+/// parts, 2^17 took 1.8 and 2.2. Argsorts by levels take longer: 2^17 f64 took 3.8 and 2.0.
+[[nodiscard]] constexpr std::uint64_t most_selected_bytes(unsigned num_threads, bool are_positions) noexcept {
+  constexpr unsigned some_threads = 4;
+  constexpr unsigned many_threads = 8;
+  if (num_threads < some_threads) return (std::uint64_t{1} << 27) / num_threads;
+  if (num_threads < many_threads) return std::uint64_t{1} << 21;
+  return std::uint64_t{1} << (are_positions ? 20 : 19);
+}
+
+/// Returns the plan for pairs of these widths, or for keys and their positions.
+[[nodiscard]] inline part_plan plan_parts(std::uint64_t key_bytes, std::uint64_t value_bytes, bool are_positions,
+                                          std::uint64_t num_keys, unsigned num_threads) {
+  constexpr std::uint64_t fewest_of_thread = std::uint64_t{1} << 11;
   if (key_bytes < 4 || (value_bytes != 4 && value_bytes != 8) || !has_vector_sort()) return {};
-  if (num_threads < 2 || num_threads > most_threads || num_keys <= most_pairs_alone) return {};
+  if (num_keys <= most_pairs_alone(num_threads)) return {};
   const std::uint64_t most_keys = std::min(max_local_bytes / (key_bytes + value_bytes), max_words);
-  for (unsigned parts_of_thread = 1; parts_of_thread <= most_parts_of_thread; ++parts_of_thread) {
-    // A part that is larger by more than a quarter than their mean says that the sample was misleading.
-    const part_plan plan{std::uint64_t{parts_of_thread} * num_threads, num_keys + num_keys / 4};
-    if (plan.room() <= most_keys) return plan;
-  }
-  return {};
+  part_plan plan;
+  // A part that is larger by more than a quarter than their mean says that the sample was misleading.
+  plan.room_of_all = num_keys + num_keys / 4;
+  plan.num_threads = std::min({std::uint64_t{num_threads}, most_selected_parts, num_keys / fewest_of_thread});
+  plan.num_parts = base::round_up(base::ceil_div(plan.room_of_all, most_keys), plan.num_threads);
+  const std::uint64_t read_bytes = num_keys * (key_bytes + (are_positions ? 0 : value_bytes));
+  const std::uint64_t parts_of_thread = plan.num_parts / plan.num_threads;
+  const bool is_too_much = parts_of_thread * read_bytes > most_selected_bytes(num_threads, are_positions);
+  return plan.num_parts > most_selected_parts || is_too_much ? part_plan() : plan;
 }
 
 template <class K, class V>
@@ -102,9 +118,10 @@ class part_sorter {
 
   /// Returns false where the sample has a few keys only.
   [[nodiscard]] bool find_bounds(const K* keys, std::uint64_t num_keys) {
-    constexpr std::uint64_t most_samples = 1024;
+    constexpr std::uint64_t of_part = 256;  // a part has room for four standard deviations more than its share
+    constexpr std::uint64_t most_samples = most_selected_parts * of_part;
     constexpr std::uint64_t few_keys = 32;
-    const std::uint64_t num_samples = std::clamp<std::uint64_t>(num_keys / 64, 128, most_samples);
+    const std::uint64_t num_samples = std::min(num_keys / 16, std::max(std::uint64_t{4}, plan_.num_parts) * of_part);
     const key_sampler<K> sampled(keys, num_keys, num_samples);
     std::array<K, most_samples> sample;
     std::array<K, most_samples> sorted;
@@ -112,10 +129,10 @@ class part_sorter {
     team_.for_each(1, [&](std::uint64_t, worker_scratch& scratch) {
       vector_sort(keys::codec_of<K>(), sample.data(), sorted.data(), num_samples, vector_scratch_in<K>(scratch));
     });
-    std::uint64_t num_different = 1;
-    for (std::uint64_t i = 1; i < num_samples; ++i) num_different += sorted[i] != sorted[i - 1] ? 1 : 0;
-    if (num_different <= few_keys) return false;
-    if (num_different <= num_samples / 4 * 3 && !make_room_for_dictionaries()) return false;
+    const sampled_repeats repeats = count_repeats(sorted.data(), num_samples);
+    if (repeats.different <= few_keys || is_a_dictionarys(repeats, num_keys)) return false;
+    if (plan_.num_threads == 1 && num_keys <= max_words && repeats.different > num_samples / 8 * 7) return false;
+    if (repeats.different <= num_samples / 4 * 3 && !make_room_for_dictionaries()) return false;
     for (std::uint64_t p = 1; p < plan_.num_parts; ++p) {
       const K* const lowest = sorted.data();
       const K* const at = lowest + p * num_samples / plan_.num_parts;
@@ -129,12 +146,20 @@ class part_sorter {
     return true;
   }
 
+  /// Returns whether a dictionary is likely to have nearly all keys, and the values no room where parts keep theirs: on
+  /// two threads a dictionary of all 2^18 pairs of 1,000 values took 2.1 ns a pair of u64(u64), and parts of them 3.2.
+  [[nodiscard]] static bool is_a_dictionarys(const sampled_repeats& repeats, std::uint64_t num_keys) {
+    constexpr double most_missed = 1.0 / 16;
+    return num_keys * sizeof(V) > combining_bytes &&
+           repeats.missed_by(key_dictionary<K>::num_samples(num_keys)) < most_missed;
+  }
+
   /// Makes parts so small that the values of each find room where a dictionary keeps them (dictionary_sort.hpp), as
   /// those of 4 bytes do anyway. Returns false where these would be too many parts.
   [[nodiscard]] bool make_room_for_dictionaries() {
     constexpr std::uint64_t most_values = combining_bytes / sizeof(V);
     while (plan_.room() > most_values) {
-      plan_.num_parts += team_.num_threads();
+      plan_.num_parts += plan_.num_threads;
       if (plan_.num_parts > most_selected_parts) return false;
     }
     return true;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/math.hpp"
+#include "device/host/heavy_sample.hpp"
 #include "device/host/move_records.hpp"
 #include "device/host/ordered_tail.hpp"
 #include "device/host/parked_threads.hpp"
@@ -22,6 +23,7 @@
 #include "device/host/small_pairs.hpp"
 #include "device/host/sort_level.hpp"
 #include "device/host/workers.hpp"
+#include "device/host/write_positions.hpp"
 #include "keys/dispatch.hpp"
 
 namespace spansort::device::host {
@@ -32,13 +34,13 @@ constexpr std::uint64_t page_bytes = 4096;
 /// The threads and the memory of one call at a time: whoever comes first has them.
 class kept_team {
  public:
-  /// Returns the threads, with their scratch and memory for three arrays of the given sizes.
+  /// Returns the threads, the first with its scratch, and memory for three arrays of the given sizes.
   workers& prepare(unsigned num_threads, std::uint64_t memory_bytes) {
     if (team_ == nullptr || team_->num_threads() != num_threads) {
       team_.reset();
       team_ = std::make_unique<workers>(num_threads, helpers_);
     }
-    team_->prepare_scratch();
+    team_->prepare_scratch(1);
     if (memory_bytes > memory_bytes_) {
       memory_.reset();
       memory_bytes_ = 0;
@@ -64,12 +66,6 @@ kept_team& process_wide() {
   return *one;
 }
 
-/// Returns up to how many pairs one of so few threads sorts alone where they are not sorted in parts.
-std::uint64_t most_alone(unsigned num_threads) {
-  constexpr unsigned many_threads = 4;
-  return num_threads < many_threads ? most_small_pairs : most_pairs_alone;
-}
-
 /// Records of the caller or of the memory, and those beside them, which have room for what the plan says, too.
 struct shared_call {
   workers& team;
@@ -80,6 +76,34 @@ struct shared_call {
   part_plan plan = {};
 };
 
+/// Returns up to how many pairs one of so many threads sorts alone where they are not sorted in parts.
+std::uint64_t most_alone(unsigned num_threads) {
+  constexpr unsigned many_threads = 4;
+  return num_threads < many_threads ? most_small_pairs : std::uint64_t{3} << 14;
+}
+
+/// Returns whether one of so many threads has done with few keys before others have come: those that are mostly a few
+/// keys, and, where many threads would be woken, those in order or in order but for a tail.
+bool are_one_threads(const keys::key_codec& codec, const void* keys, std::uint64_t num_keys, unsigned num_threads) {
+  constexpr std::uint64_t fewest_keys = 64;
+  constexpr unsigned many_threads = 4;
+  if (num_keys < fewest_keys) return true;
+  return keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const auto* const first = static_cast<const K*>(keys);
+    const auto of_width = codec.of<K>();
+    if (num_threads >= many_threads) {
+      const order_flags order = look_at_first(of_width, first, num_keys);
+      if (order.ascending && ordered_front(of_width, first, num_keys) != 0) return true;
+      if (order.strictly_descending && is_settled(scan_order(of_width, first, num_keys))) return true;
+    }
+    if constexpr (sizeof(K) >= 4) {
+      const frequent_keys<K> frequent = sample_frequent(first, num_keys);
+      return frequent.are_all() || (frequent.are_heavy() && num_keys <= most_alone(num_threads));
+    }
+    return false;
+  });
+}
+
 /// Sorts pairs of `from` into the source in parts; null values stand for positions. Returns false, with nothing
 /// written to the source, where they are sorted some other way.
 bool sort_in_parts(const shared_call& call, const records& from) {
@@ -87,6 +111,7 @@ bool sort_in_parts(const shared_call& call, const records& from) {
   return keys::with_width(call.shape.codec.width_bytes(), [&]<class K>() {
     return with_value(call.shape.value_bytes, [&]<class V>() {
       if constexpr (sizeof(K) >= 4 && (value_bytes_of<V> == 4 || value_bytes_of<V> == 8)) {
+        call.team.prepare_scratch(static_cast<unsigned>(call.plan.num_threads));
         return part_sorter<K, V>(call.team, call.shape.codec, call.plan)
             .sort(split<K, V>(from), split<K, V>(call.source), split<K, V>(call.alternate), call.num_keys);
       }
@@ -96,6 +121,7 @@ bool sort_in_parts(const shared_call& call, const records& from) {
 }
 
 void sort_with(const shared_call& call) {
+  call.team.prepare_scratch();
   const unsigned key_bits = call.shape.codec.key_bits();
   const local_sort_request request{
       .shape = call.shape,
@@ -109,13 +135,15 @@ void sort_with(const shared_call& call) {
   });
 }
 
-/// Writes 0, 1, 2 and so on, or the same the other way round.
+/// Writes the positions of keys in order, or of those in the opposite one.
 template <class V>
-void count_up(workers& team, const piece_list& pieces, V* indices, std::uint64_t num_keys, bool reversed) {
+void write_all_positions(workers& team, const piece_list& pieces, V* indices, std::uint64_t num_keys, bool reversed) {
   team.for_each(pieces.size(), [&](std::uint64_t p) {
-    const std::uint64_t end = pieces[p].begin + pieces[p].count;
-    for (std::uint64_t i = pieces[p].begin; i < end; ++i) {
-      indices[i].word = static_cast<decltype(indices[i].word)>(reversed ? num_keys - 1 - i : i);
+    const piece part = pieces[p];
+    if (reversed) {
+      write_positions_down(indices + part.begin, part.count, num_keys - 1 - part.begin);
+    } else {
+      write_positions(indices + part.begin, part.count, part.begin);
     }
   });
 }
@@ -158,7 +186,7 @@ void sort_copy(const shared_call& call, const piece_list& pieces, const K* keys,
     call.team.for_each(pieces.size(), [&](std::uint64_t p) {
       std::memcpy(copy + pieces[p].begin, keys + pieces[p].begin, pieces[p].count * sizeof(K));
     });
-    count_up(call.team, pieces, positions, call.num_keys, false);
+    write_all_positions(call.team, pieces, positions, call.num_keys, false);
     sort_with(sorted);
   }
   if constexpr (narrows) {
@@ -176,7 +204,7 @@ void argsort_with(const shared_call& call, const K* keys, V* indices) {
   const order_flags first = look_at_first(codec, keys, call.num_keys);
   const order_flags order =
       is_settled(first) ? find_order(call.team, codec, pieces, keys) : order_flags{false, false, false};
-  if (is_settled(order)) return count_up(call.team, pieces, indices, call.num_keys, !order.ascending);
+  if (is_settled(order)) return write_all_positions(call.team, pieces, indices, call.num_keys, !order.ascending);
   const std::uint64_t front = first.ascending ? ordered_front_shared(call.team, codec, pieces, keys, call.num_keys) : 0;
   const std::uint64_t num_tail = call.num_keys - front;
   if (front != 0 && num_tail <= most_small_pairs) {
@@ -239,10 +267,14 @@ std::uint64_t shared_pairs_bytes(std::uint64_t data_bytes, unsigned num_threads)
 
 bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
                        std::uint64_t num_keys, unsigned num_threads) {
+  if (num_keys <= most_small_pairs && are_one_threads(codec, keys, num_keys, num_threads)) {
+    sort_small_pairs(codec, keys, values, value_bytes, num_keys);
+    return true;
+  }
   kept_team& shared = process_wide();
   const std::unique_lock lock(shared.in_use, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  const part_plan plan = plan_parts(codec.width_bytes(), value_bytes, num_keys, num_threads);
+  const part_plan plan = plan_parts(codec.width_bytes(), value_bytes, false, num_keys, num_threads);
   const std::uint64_t num_spare = std::max(num_keys, plan.num_spare());
   const std::uint64_t keys_bytes = pages(num_spare * codec.width_bytes());
   workers& team =
@@ -252,7 +284,7 @@ bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, s
                          num_keys,       plan};
   if (sort_tail(call)) return true;
   if (!is_in_order(call) && sort_in_parts(call, call.source)) return true;
-  if (num_keys <= most_alone(team.num_threads())) {
+  if (num_keys <= most_alone(call.team.num_threads())) {
     sort_small_pairs(codec, keys, values, value_bytes, num_keys);
   } else {
     sort_with(call);
@@ -272,10 +304,14 @@ bool sort_shared_keys(const keys::key_codec& codec, void* keys, std::uint64_t nu
 
 bool argsort_shared(const keys::key_codec& codec, const void* keys, void* indices, std::uint64_t index_bytes,
                     std::uint64_t num_keys, unsigned num_threads) {
+  if (num_keys <= most_small_pairs && are_one_threads(codec, keys, num_keys, num_threads)) {
+    argsort_small(codec, keys, indices, index_bytes, num_keys);
+    return true;
+  }
   kept_team& shared = process_wide();
   const std::unique_lock lock(shared.in_use, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  const part_plan plan = plan_parts(codec.width_bytes(), index_bytes, num_keys, num_threads);
+  const part_plan plan = plan_parts(codec.width_bytes(), index_bytes, true, num_keys, num_threads);
   const std::uint64_t num_spare = std::max(num_keys, plan.num_spare());
   const std::uint64_t keys_bytes = pages(num_spare * codec.width_bytes());
   workers& team =

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "device/host/small_pairs.hpp"
 #include "keys/codec.hpp"
 
 namespace spansort::device::host {
@@ -15,10 +16,17 @@ inline constexpr std::uint64_t most_shared_pairs_bytes = std::uint64_t{1} << 25;
 /// Each has scratch of its own.
 inline constexpr unsigned most_shared_pairs_threads = 16;
 
-/// The most pairs that a thread sorts alone in less time than it shares them: 16 threads took 0.21 ms for 2^17
-/// u32(u32) and one of them 0.23 for 2^16; two took 0.15 for 2^16 and one 0.24, and for 2^15 the second one comes too
-/// late.
-inline constexpr std::uint64_t most_pairs_alone = std::uint64_t{3} << 14;
+/// Pairs that are not shared, however many threads there are.
+inline constexpr std::uint64_t fewest_shared_pairs = std::uint64_t{1} << 13;
+
+/// Returns the most pairs that one of so many threads sorts alone in less time than they share them: two took 0.15 ms
+/// for 2^16 u32(u32) and one 0.24, and for 2^15 the second one comes too late; of 16 threads eight took 0.037 for 2^14,
+/// and one 0.060.
+[[nodiscard]] constexpr std::uint64_t most_pairs_alone(unsigned num_threads) noexcept {
+  constexpr unsigned many_threads = 4;
+  if (num_threads == 1) return most_small_pairs;
+  return num_threads < many_threads ? std::uint64_t{3} << 14 : fewest_shared_pairs;
+}
 
 /// Bytes that a sort takes of which keys and values, and what an argsort copies of them, have `data_bytes`.
 [[nodiscard]] std::uint64_t shared_pairs_bytes(std::uint64_t data_bytes, unsigned num_threads);

@@ -58,8 +58,8 @@ class shared_space {
   template <class Work>
   void run(const Work& work) const {
     if (num_threads_ == 1) return work(0U);
-    const job given{work, num_threads_};
-    helpers_->open({job<Work>::run, const_cast<job<Work>*>(&given)});
+    const job given{work};
+    helpers_->open({job<Work>::run, const_cast<job<Work>*>(&given)}, num_threads_ - 1);
     work(0U);
     helpers_->close();
   }
@@ -72,15 +72,11 @@ class shared_space {
   template <class Work>
   struct job {
     const Work& work;
-    unsigned num_threads;
 
-    static void run(void* given, unsigned thread) {
-      const auto& self = *static_cast<const job*>(given);
-      if (thread < self.num_threads) self.work(thread);
-    }
+    static void run(void* given, unsigned thread) { static_cast<const job*>(given)->work(thread); }
   };
   template <class Work>
-  job(const Work&, unsigned) -> job<Work>;
+  job(const Work&) -> job<Work>;
 
   parked_threads* helpers_;
   aligned_array<std::byte> memory_;

@@ -20,6 +20,7 @@
 #include "device/host/vector_kernels.hpp"
 #include "device/host/vector_sort.hpp"
 #include "device/host/word_sort.hpp"
+#include "device/host/write_positions.hpp"
 #include "keys/dispatch.hpp"
 
 namespace spansort::device::host {
@@ -117,18 +118,15 @@ void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, 
   in_cache_sorter<K, V, Order>(order, codec, scratch, false).sort_light(records, records, num_keys, {0, sizeof(K) * 8});
 }
 
-/// Writes 0, 1, 2 and so on, or the same the other way round.
-template <class V>
-void count_up(V* indices, std::uint64_t num_keys) {
-  for (std::uint64_t i = 0; i < num_keys; ++i) indices[i].word = static_cast<decltype(indices[i].word)>(i);
-}
-
 template <class K, class V>
 bool argsort_ordered(const keys::codec_of<K>& codec, const K* keys, V* indices, std::uint64_t num_keys) {
   const order_flags order = scan_order(codec, keys, num_keys);
   if (!is_settled(order)) return false;
-  count_up(indices, num_keys);
-  if (!order.ascending) std::reverse(indices, indices + num_keys);
+  if (order.ascending) {
+    write_positions(indices, num_keys);
+  } else {
+    write_positions_down(indices, num_keys, num_keys - 1);
+  }
   return true;
 }
 
@@ -139,7 +137,7 @@ void argsort_records(const keys::codec_of<K>& codec, const K* keys, V* indices, 
   static_assert(most_small_pairs * sizeof(std::uint64_t) <= combining_bytes);
   auto* const copy = reinterpret_cast<K*>(scratch.combining.get());
   std::memcpy(copy, keys, num_keys * sizeof(K));
-  count_up(indices, num_keys);
+  write_positions(indices, num_keys);
   const split_records<K, V> records{copy, indices};
   in_cache_sorter<K, V, Order> sorter(Order(codec), codec, scratch, false);
   sorter.keep(num_keys * sizeof(K));
@@ -153,7 +151,7 @@ bool argsort_few(const Order& order, const K* keys, V* indices, std::uint64_t nu
   const few_values<K> few = count_classes(order, keys, num_keys, counts);
   if (few.count == 0) return false;
   auto* const positions = reinterpret_cast<V*>(scratch.records[0].get());
-  count_up(positions, num_keys);
+  write_positions(positions, num_keys);
   class_places<V> places;
   for (unsigned v = 0; v < few.count; ++v) {
     places.next[v] = indices;
@@ -188,7 +186,7 @@ bool argsort_around_heavy(const keys::codec_of<K>& codec, const K* keys, V* indi
     places.next[h] = next;
     places.end[h] = next += counts[h];
   }
-  count_up(indices, num_keys);
+  write_positions(indices, num_keys);
   const split_records<K, V> light{reinterpret_cast<K*>(scratch.combining.get()), indices};
   split_pairs<K, V>({const_cast<K*>(keys), indices}, num_keys, heavy.span(), places, light, num_light);
   in_cache_sorter<K, V, Order> sorter(order, codec, scratch, false);
@@ -317,7 +315,7 @@ void argsort_small_segments(const keys::key_codec& codec, const void* keys, void
       if constexpr (value_bytes_of<V> == 4 || value_bytes_of<V> == 8) {
         for_small_segments(bounds, range, 1, most_keys, [&](std::uint64_t begin, std::uint64_t num_keys) {
           V* const first = static_cast<V*>(indices) + begin;
-          if (num_keys == 1) return count_up(first, 1);
+          if (num_keys == 1) return write_positions(first, 1);
           argsort_as<K, V, Order>(of_width, static_cast<const K*>(keys) + begin, first, num_keys);
         });
       }

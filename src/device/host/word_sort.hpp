@@ -60,9 +60,7 @@ class word_sorter {
                         const bool are_ordered = !sorted.may_tie || order_ties(keys, num_keys, sorted);
                         done = are_ordered || num_keys * sizeof(K) <= combining_bytes;
                         if (!done) return;
-                        for (std::uint64_t i = 0; i < num_keys; ++i) {
-                          indices[i].word = static_cast<decltype(indices[i].word)>(sorted.position(i));
-                        }
+                        take_positions(sorted.words, num_keys, sorted.position_bits, indices);
                         if (are_ordered) return;
                         const split gathered{reinterpret_cast<K*>(scratch_.combining.get()), indices};
                         for (std::uint64_t i = 0; i < num_keys; ++i) gathered.keys[i] = keys[sorted.position(i)];

@@ -25,19 +25,17 @@ workers::workers(unsigned num_threads, int numa_node)
 }
 
 workers::workers(unsigned num_threads, parked_threads& helpers)
-    : num_threads_(num_threads), arena_(static_cast<int>(num_threads), 1), helpers_(&helpers), scratch_(num_threads) {
-  helpers.start(num_threads - 1);
-}
+    : num_threads_(num_threads), arena_(static_cast<int>(num_threads), 1), helpers_(&helpers), scratch_(num_threads) {}
 
 workers::~workers() = default;
 
-void workers::prepare_scratch() {
-  for (std::unique_ptr<worker_scratch>& s : scratch_) {
-    if (s == nullptr) s = std::make_unique<worker_scratch>();
-  }
+void workers::prepare_scratch(unsigned num_slots) {
+  for (; num_ready_ < num_slots; ++num_ready_) scratch_[num_ready_] = std::make_unique<worker_scratch>();
+  if (helpers_ != nullptr) helpers_->start(num_slots - 1);
 }
 
 void workers::release_scratch() noexcept {
+  num_ready_ = 0;
   for (std::unique_ptr<worker_scratch>& s : scratch_) s.reset();
   spare_blocks_.reset();
   spare_bytes_ = 0;

@@ -39,7 +39,9 @@ class workers {
   [[nodiscard]] unsigned num_threads() const noexcept { return num_threads_; }
 
   /// Allocates the scratch of every slot, before any work that uses it. Throws std::bad_alloc.
-  void prepare_scratch();
+  void prepare_scratch() { prepare_scratch(num_threads_); }
+  /// Does so for as many slots, and starts the helpers of these, if they are to be helpers. No others work then.
+  void prepare_scratch(unsigned num_slots);
   void release_scratch() noexcept;
   /// Returns num_threads() * size_bytes that are kept until more is wanted or the scratch is released. Throws
   /// std::bad_alloc.
@@ -59,10 +61,13 @@ class workers {
   template <class Task>
   void for_each(std::uint64_t num_tasks, const Task& task) {
     if (num_tasks == 0) return;
-    if (num_tasks == 1 || num_threads_ == 1) return run_here(num_tasks, task);
+    if (num_tasks == 1 || num_threads_ == 1 || (helpers_ != nullptr && num_ready_ < 2)) {
+      return run_here(num_tasks, task);
+    }
     shared_tasks<Task> shared(*this, num_tasks, task, helpers_ == nullptr ? num_threads_ : 1);
     if (helpers_ != nullptr) {
-      helpers_->open({shared_tasks<Task>::help, &shared});
+      const std::uint64_t num_takers = std::min<std::uint64_t>(num_ready_, num_tasks);
+      helpers_->open({shared_tasks<Task>::help, &shared}, static_cast<unsigned>(num_takers - 1));
       shared.take(0);
       helpers_->close();
     } else {
@@ -116,10 +121,7 @@ class workers {
     std::exception_ptr failure = nullptr;
     std::atomic<bool> has_failed = false;
 
-    static void help(void* tasks, unsigned thread) {
-      auto& self = *static_cast<shared_tasks*>(tasks);
-      if (thread < self.team.num_threads_) self.take(thread);
-    }
+    static void help(void* tasks, unsigned thread) { static_cast<shared_tasks*>(tasks)->take(thread); }
     void take(unsigned thread) noexcept {
       try {
         for (std::uint64_t s = 0; s < num_shares; ++s) {
@@ -168,6 +170,7 @@ class workers {
   tbb::task_arena arena_;
   std::unique_ptr<pin_to_node> pin_;
   parked_threads* helpers_ = nullptr;
+  unsigned num_ready_ = 0;  ///< slots that have scratch
   std::atomic<const std::atomic<bool>*> stop_{nullptr};
   std::vector<std::unique_ptr<worker_scratch>> scratch_;
   aligned_array<std::byte> spare_blocks_;      ///< null until wanted
