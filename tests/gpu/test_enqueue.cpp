@@ -2,16 +2,21 @@
 // Calls that put a sort on a stream: against the oracle, for all types and sizes around those at which another way is
 // taken; within a graph that is launched again on other keys; behind the caller's own work; wrong arguments.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/test_hooks.hpp"
+#include "device/cuda/tuning/even_keys_policy.hpp"
 #include "gpu/callers_kernels.hpp"
 #include "gpu/gpu_test.hpp"
 #include "spansort/enqueue.hpp"
 #include "spansort/errors.hpp"
+#include "spansort/sort.hpp"
 #include "support/engines.hpp"
 #include "support/environment.hpp"
 #include "support/oracle.hpp"
@@ -310,6 +315,55 @@ TEST_F(enqueue_test, FaultsAreReported) {
     ASSERT_LT(fail_at, 100u);
   }
   EXPECT_EQ(job.diagnose(), "");
+}
+
+/// Even keys, as many as this, are counted, in memory that the states of the passes have in between. Keys of 100,000
+/// values are sorted by passes.
+TEST_F(enqueue_test, SortsAsManyAsAreCounted) {
+  constexpr std::uint64_t n = device::cuda::least_counted_records + 12'345;
+  for (const std::uint32_t num_values : {0U, 100'000U}) {
+    std::vector<std::uint32_t> given(n);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
+      const auto random = static_cast<std::uint32_t>((x ^ x >> 29) * 0xbf58476d1ce4e5b9ULL >> 32);
+      given[i] = num_values == 0 ? random : random % num_values * 0x9e3779b9U;
+    }
+    std::vector<std::uint32_t> positions(n);
+    std::iota(positions.begin(), positions.end(), 0U);
+    for (const std::uint64_t value_bytes : {0U, 4U}) {
+      const std::uint64_t needed =
+          value_bytes == 0 ? enqueue_sort_bytes(key_type::u32, n) : enqueue_sort_pairs_bytes(key_type::u32, n, 4);
+      shard_memory keys("gpu:0", n * sizeof(std::uint32_t));
+      shard_memory values("gpu:0", n * value_bytes);
+      shard_memory workspace("gpu:0", needed);
+      keys.write(std::as_bytes(std::span(given)));
+      if (value_bytes != 0) values.write(std::as_bytes(std::span(positions)));
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+      const key_span span{key_type::u32, keys.data(), n};
+      if (value_bytes == 0) {
+        enqueue_sort(span, {workspace.data(), needed}, stream.get());
+      } else {
+        enqueue_sort_pairs(span, values.data(), value_bytes, {workspace.data(), needed}, stream.get());
+      }
+      ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+      std::vector<std::uint32_t> sorted(n);
+      std::memcpy(sorted.data(), keys.read(n * sizeof(std::uint32_t)).data(), n * sizeof(std::uint32_t));
+      if (value_bytes == 0) {
+        std::vector<std::uint32_t> expected = given;
+        sort(expected, {.devices = "host"});
+        ASSERT_TRUE(sorted == expected) << num_values;
+        continue;
+      }
+      std::vector<std::uint32_t> order(n);
+      std::memcpy(order.data(), values.read(n * value_bytes).data(), n * value_bytes);
+      for (std::uint64_t i = 0; i < n; ++i) {
+        ASSERT_LT(order[i], n) << i;
+        ASSERT_EQ(sorted[i], given[order[i]]) << i;
+        if (i == 0) continue;
+        ASSERT_TRUE(sorted[i - 1] < sorted[i] || (sorted[i - 1] == sorted[i] && order[i - 1] < order[i])) << i;
+      }
+    }
+  }
 }
 
 /// The workspace is what the header states.

@@ -2,6 +2,7 @@
 #include "device/cuda/enqueue_sort.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/assert.hpp"
 #include "base/math.hpp"
@@ -49,6 +50,17 @@ bool takes_bucket_memory(const launch_site& site, const sort_manner& manner) {
          !has_few_levels(manner.shape, manner.num_records);
 }
 
+/// Returns memory for counts or buckets. Keys are looked at before the passes clear their states, and counted behind the
+/// last pass, so that counts share the memory of the states where that is large enough.
+void* take_bucket_memory(const sort_manner& manner, const sort_parts& memory, workspace_layout& parts) {
+  const std::uint64_t bytes = bucket_memory_bytes(manner.local_sort, manner.shape, manner.num_records);
+  const bool is_for_counts = manner.shape.codec.width_bytes() == 4;
+  const bool has_room = bytes <= memory.of_kernels_bytes - kernel_workspace::fixed_bytes;
+  if (bytes == 0 || !is_for_counts || !has_room) return parts.take(bytes);
+  if (memory.of_kernels == nullptr) return nullptr;  // sizes are being added up
+  return static_cast<std::byte*>(memory.of_kernels) + kernel_workspace::fixed_bytes;
+}
+
 sort_parts lay_out(const launch_site& site, const sort_manner& manner, workspace_layout& parts) {
   const record_shape& shape = manner.shape;
   sort_parts memory;
@@ -58,9 +70,7 @@ sort_parts lay_out(const launch_site& site, const sort_manner& manner, workspace
   memory.of_kernels = parts.take(memory.of_kernels_bytes);
   memory.of_algorithm =
       parts.take(choose_local_sort(manner.local_sort, shape, manner.num_records, site.code).scratch_bytes);
-  if (takes_bucket_memory(site, manner)) {
-    memory.of_buckets = parts.take(bucket_memory_bytes(manner.local_sort, shape, manner.num_records));
-  }
+  if (takes_bucket_memory(site, manner)) memory.of_buckets = take_bucket_memory(manner, memory, parts);
   return memory;
 }
 
