@@ -45,26 +45,27 @@ void with_scratch(const Work& work, std::uint64_t needed_bytes = device::host::m
 /// More do not fit most_shared_pairs_bytes, whatever their type.
 constexpr std::uint64_t most_short_pairs = device::host::most_shared_pairs_bytes / 5;
 
-/// Returns whether there are more pairs than one thread sorts in less time, or in its scratch. Nobody asks how many
-/// threads there are where all processors of the machine would not share them: that took 0.3 us.
-bool may_share_pairs(std::uint64_t num_keys, unsigned threads) {
+/// Returns how many threads may share pairs, 0 where there are no more pairs than one thread sorts in less time and in
+/// its scratch. Nobody asks how many threads there are where all processors of the machine would not share them: that
+/// took 0.3 us.
+unsigned num_sharing_threads(std::uint64_t num_keys, unsigned threads) {
   using device::host::most_pairs_alone;
-  if (num_keys <= device::host::fewest_shared_pairs) return false;
+  if (num_keys <= device::host::fewest_shared_pairs) return 0;
   static const auto num_processors = static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
-  const unsigned most_threads = threads == 0 ? num_processors : std::min(threads, num_processors);
-  return num_keys > most_pairs_alone(most_threads) && num_keys > most_pairs_alone(base::resolve_threads(threads));
+  if (num_keys <= most_pairs_alone(threads == 0 ? num_processors : std::min(threads, num_processors))) return 0;
+  const unsigned num_threads = base::resolve_threads(threads);
+  return num_keys > most_pairs_alone(num_threads) ? num_threads : 0;
 }
 
-/// Calls sort(num_threads), which says whether it has sorted, unless there is too much.
+/// Calls sort(), which says whether it has sorted, unless there is too much.
 template <class Sort>
-bool share_pairs(std::uint64_t bytes, std::uint64_t needed_bytes, unsigned threads, const Sort& sort) {
+bool share_pairs(std::uint64_t bytes, std::uint64_t needed_bytes, unsigned num_threads, const Sort& sort) {
   // GPUs that have been started may be faster from here on, which is for the devices' choice.
   constexpr std::uint64_t most_beside_gpus = std::uint64_t{1} << 24;
   if (bytes > device::host::most_shared_pairs_bytes) return false;
   if (bytes > most_beside_gpus && gpus_are_started()) return false;
-  const unsigned num_threads = base::resolve_threads(threads);
   bool is_done = false;
-  with_scratch([&] { is_done = sort(num_threads); }, device::host::shared_pairs_bytes(needed_bytes, num_threads));
+  with_scratch([&] { is_done = sort(); }, device::host::shared_pairs_bytes(needed_bytes, num_threads));
   return is_done;
 }
 
@@ -129,7 +130,8 @@ bool sort_middle(const key_span& keys, direction d, unsigned threads) {
   check_keys(keys);
   const std::uint64_t bytes = keys.num_keys * size_bytes(keys.type);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
-  return share_pairs(bytes, bytes + bytes / 4, threads, [&](unsigned num_threads) {
+  const unsigned num_threads = base::resolve_threads(threads);
+  return share_pairs(bytes, bytes + bytes / 4, num_threads, [&] {
     return device::host::sort_shared_keys(codec, keys.data, keys.num_keys, num_threads);
   });
 }
@@ -139,9 +141,9 @@ bool sort_pairs_short(const key_span& keys, void* values, std::uint64_t value_by
   if (!travels || keys.num_keys > most_short_pairs) return false;
   check_keys(keys);
   check_values(keys, values, value_bytes);
-  if (may_share_pairs(keys.num_keys, threads)) {
+  if (const unsigned num_threads = num_sharing_threads(keys.num_keys, threads); num_threads != 0) {
     const std::uint64_t bytes = keys.num_keys * (size_bytes(keys.type) + value_bytes);
-    const bool is_done = share_pairs(bytes, bytes, threads, [&](unsigned num_threads) {
+    const bool is_done = share_pairs(bytes, bytes, num_threads, [&] {
       return device::host::sort_shared_pairs(stable_codec(keys.type, d), keys.data, values, value_bytes, keys.num_keys,
                                              num_threads);
     });
@@ -158,10 +160,10 @@ bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t inde
   if (keys.num_keys > most_short_pairs) return false;
   check_keys(keys);
   check_indices(keys, indices, index_bytes);
-  if (may_share_pairs(keys.num_keys, threads)) {
+  if (const unsigned num_threads = num_sharing_threads(keys.num_keys, threads); num_threads != 0) {
     const std::uint64_t key_bytes = size_bytes(keys.type);
     const std::uint64_t bytes = keys.num_keys * (key_bytes + index_bytes);
-    const bool is_done = share_pairs(bytes, bytes + keys.num_keys * key_bytes, threads, [&](unsigned num_threads) {
+    const bool is_done = share_pairs(bytes, bytes + keys.num_keys * key_bytes, num_threads, [&] {
       return device::host::argsort_shared(stable_codec(keys.type, d), keys.data, indices, index_bytes, keys.num_keys,
                                           num_threads);
     });

@@ -113,7 +113,10 @@ std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64&
     keys[i] = key;
   }
   if (kind == 8) {  // all that the sample sees is lower, and of many values
-    for (std::uint64_t num_samples = 1024; num_samples <= 4096 && num_samples <= num_keys / 16; num_samples += 256) {
+    const std::uint64_t most_samples = std::min<std::uint64_t>(num_keys / 8, 4096);
+    std::vector<std::uint64_t> counts{most_samples};
+    for (std::uint64_t count = 1024; count < most_samples; count += 256) counts.push_back(count);
+    for (const std::uint64_t num_samples : counts) {
       const key_sampler<K> sampled(keys.data(), num_keys, num_samples);
       for (std::uint64_t i = 0; i < num_samples; ++i) keys[sampled.place_of(i)] = static_cast<K>(i * 7 % 1000);
     }
@@ -200,7 +203,7 @@ TEST(SelectedParts, OfTheLastRoomHarmNoOther) {
   constexpr unsigned num_threads = 2;
   const part_plan plan = plan_parts(8, 8, false, num_keys, num_threads);
   ASSERT_EQ(plan.num_parts, 8U);
-  constexpr std::uint64_t num_samples = 2048;
+  constexpr std::uint64_t num_samples = 4096;
   constexpr std::uint64_t first_of_last = num_samples / most_selected_parts * (most_selected_parts - 1);
   const std::uint64_t room = plan.room_of_all / most_selected_parts;
   std::mt19937_64 random(test::base_seed());

@@ -350,7 +350,7 @@ TEST_F(enqueue_test, SortsAsManyAsAreCounted) {
       std::memcpy(sorted.data(), keys.read(n * sizeof(std::uint32_t)).data(), n * sizeof(std::uint32_t));
       if (value_bytes == 0) {
         std::vector<std::uint32_t> expected = given;
-        sort(expected, {.devices = "host"});
+        sort(expected, {.devices = "cpu"});
         ASSERT_TRUE(sorted == expected) << num_values;
         continue;
       }

@@ -50,8 +50,8 @@ bool takes_bucket_memory(const launch_site& site, const sort_manner& manner) {
          !has_few_levels(manner.shape, manner.num_records);
 }
 
-/// Returns memory for counts or buckets. Keys are looked at before the passes clear their states, and counted behind the
-/// last pass, so that counts share the memory of the states where that is large enough.
+/// Returns memory for counts or buckets. Keys are looked at before the passes clear their states, and counted behind
+/// the last pass, so that counts share the memory of the states where that is large enough.
 void* take_bucket_memory(const sort_manner& manner, const sort_parts& memory, workspace_layout& parts) {
   const std::uint64_t bytes = bucket_memory_bytes(manner.local_sort, manner.shape, manner.num_records);
   const bool is_for_counts = manner.shape.codec.width_bytes() == 4;

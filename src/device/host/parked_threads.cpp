@@ -17,6 +17,8 @@ void parked_threads::start(unsigned count) noexcept {
     // A fork has left other threads to its parent, those inside of work too.
     for (std::atomic<int>& id : thread_ids_) id.store(0);
     num_inside_.store(0);
+    num_threads_ = 0;
+    kept_away_from_ = -1;
   }
   try {
     for (; num_threads_ < std::min(count, most); ++num_threads_) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of which a few threads sort a part of the sorted order each. Each thread reads all keys and takes out the pairs
-// of its part (select_pairs.hpp), which a sample bounds, and then sorts these into their place. Of equal keys the
-// earlier ones may be of one part and the later ones of the next, so that parts are as large as the sample says,
-// whatever keys repeat. Nobody counts or waits but between the two steps.
+// Pairs of which one thread and more sort a part of the sorted order each, or some parts one after the other. A thread
+// reads all keys once for each of its parts and takes out the pairs of it (select_pairs.hpp), which a sample bounds,
+// and then sorts these into their place. Of equal keys the earlier ones may be of one part and the later ones of the
+// next, so that parts are as large as the sample says, whatever keys repeat. Nobody counts or waits but between the two
+// steps.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +49,8 @@ struct part_plan {
 /// Returns how many bytes each of so many threads reads in less time than it takes to count and move them. A pass over
 /// 8 MiB took 0.12 ns a pair on two threads of a Zen 4. Lines that another core had written came at 4 GB/s to each of
 /// 16 cores of a Xeon, while levels get faster with every thread: 2^16 u32(u32) took 2.6 ns a pair by levels and 2.4 in
-/// parts, 2^17 took 1.8 and 2.2. Argsorts by levels take longer: 2^17 f64 took 3.8 and 2.0.
+/// parts, 2^17 took 1.8 and 2.2. Argsorts by levels take longer: 2^17 f64 took 3.8 and 2.0. On four of these cores 2^18
+/// u32(u32) took 3.0 and 2.3, 2^18 u64(u64) 4.0 and 3.9.
 [[nodiscard]] constexpr std::uint64_t most_selected_bytes(unsigned num_threads, bool are_positions) noexcept {
   constexpr unsigned some_threads = 4;
   constexpr unsigned many_threads = 8;
@@ -116,27 +118,36 @@ class part_sorter {
     return spare + p * (plan_.room() + spare_selected_pairs);
   }
 
-  /// Returns false where the sample has a few keys only.
+  /// Returns false where the sample has a few keys only, or those of a dictionary, and where the only thread sorts all
+  /// as words in less time, as it does unless keys repeat.
   [[nodiscard]] bool find_bounds(const K* keys, std::uint64_t num_keys) {
+    bool are_found = false;
+    team_.for_each(1,
+                   [&](std::uint64_t, worker_scratch& scratch) { are_found = find_bounds(keys, num_keys, scratch); });
+    return are_found;
+  }
+
+  [[nodiscard]] bool find_bounds(const K* keys, std::uint64_t num_keys, worker_scratch& scratch) {
     constexpr std::uint64_t of_part = 256;  // a part has room for four standard deviations more than its share
     constexpr std::uint64_t most_samples = most_selected_parts * of_part;
     constexpr std::uint64_t few_keys = 32;
-    const std::uint64_t num_samples = std::min(num_keys / 16, std::max(std::uint64_t{4}, plan_.num_parts) * of_part);
+    static_assert(2 * most_samples <= max_words);
+    // Values of 8 bytes may ask for twice as many parts (make_room_for_dictionaries()).
+    const std::uint64_t num_parts = sizeof(V) == 8 ? 2 * plan_.num_parts : plan_.num_parts;
+    const std::uint64_t wanted = std::clamp(num_parts, std::uint64_t{4}, most_selected_parts) * of_part;
+    const std::uint64_t num_samples = std::min(num_keys / 8, wanted);
     const key_sampler<K> sampled(keys, num_keys, num_samples);
-    std::array<K, most_samples> sample;
-    std::array<K, most_samples> sorted;
+    K* const sample = reinterpret_cast<K*>(scratch.words.get());
+    K* const sorted = sample + most_samples;
     for (std::uint64_t i = 0; i < num_samples; ++i) sample[i] = of_width_.encode(sampled(i));
-    team_.for_each(1, [&](std::uint64_t, worker_scratch& scratch) {
-      vector_sort(keys::codec_of<K>(), sample.data(), sorted.data(), num_samples, vector_scratch_in<K>(scratch));
-    });
-    const sampled_repeats repeats = count_repeats(sorted.data(), num_samples);
+    vector_sort(keys::codec_of<K>(), sample, sorted, num_samples, vector_scratch_in<K>(scratch));
+    const sampled_repeats repeats = count_repeats(sorted, num_samples);
     if (repeats.different <= few_keys || is_a_dictionarys(repeats, num_keys)) return false;
     if (plan_.num_threads == 1 && num_keys <= max_words && repeats.different > num_samples / 8 * 7) return false;
     if (repeats.different <= num_samples / 4 * 3 && !make_room_for_dictionaries()) return false;
     for (std::uint64_t p = 1; p < plan_.num_parts; ++p) {
-      const K* const lowest = sorted.data();
-      const K* const at = lowest + p * num_samples / plan_.num_parts;
-      const K* const first = std::lower_bound(lowest, at, *at);
+      const K* const at = sorted + p * num_samples / plan_.num_parts;
+      const K* const first = std::lower_bound(static_cast<const K*>(sorted), at, *at);
       std::uint64_t i = 0;
       for (auto left = at - first;; ++i) {
         if (sample[i] == *at && left-- == 0) break;

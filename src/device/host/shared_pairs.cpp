@@ -34,13 +34,13 @@ constexpr std::uint64_t page_bytes = 4096;
 /// The threads and the memory of one call at a time: whoever comes first has them.
 class kept_team {
  public:
-  /// Returns the threads, the first with its scratch, and memory for three arrays of the given sizes.
-  workers& prepare(unsigned num_threads, std::uint64_t memory_bytes) {
+  /// Returns the threads, so many of them ready, and memory for three arrays of the given sizes.
+  workers& prepare(unsigned num_threads, unsigned num_ready, std::uint64_t memory_bytes) {
     if (team_ == nullptr || team_->num_threads() != num_threads) {
       team_.reset();
       team_ = std::make_unique<workers>(num_threads, helpers_);
     }
-    team_->prepare_scratch(1);
+    team_->prepare_scratch(num_ready);
     if (memory_bytes > memory_bytes_) {
       memory_.reset();
       memory_bytes_ = 0;
@@ -78,24 +78,25 @@ struct shared_call {
 
 /// Returns up to how many pairs one of so many threads sorts alone where they are not sorted in parts.
 std::uint64_t most_alone(unsigned num_threads) {
-  constexpr unsigned many_threads = 4;
-  return num_threads < many_threads ? most_small_pairs : std::uint64_t{3} << 14;
+  return num_threads < many_pair_threads ? most_small_pairs : most_pairs_alone_of_two;
+}
+
+/// Returns how many threads have to be ready for a look at the keys: few keys are looked at by the caller.
+unsigned num_ready_for(std::uint64_t num_keys, unsigned num_threads) {
+  return num_keys <= most_small_pairs ? 1 : num_threads;
 }
 
 /// Returns whether one of so many threads has done with few keys before others have come: those that are mostly a few
-/// keys, and, where many threads would be woken, those in order or in order but for a tail.
-bool are_one_threads(const keys::key_codec& codec, const void* keys, std::uint64_t num_keys, unsigned num_threads) {
-  constexpr std::uint64_t fewest_keys = 64;
-  constexpr unsigned many_threads = 4;
-  if (num_keys < fewest_keys) return true;
+/// keys, those that are not sorted in parts, and, where many threads would be woken, those in order but for a tail.
+bool are_one_threads(const keys::key_codec& codec, const part_plan& plan, const void* keys, std::uint64_t num_keys,
+                     unsigned num_threads) {
+  if (num_keys > most_small_pairs) return false;
+  if (plan.num_parts == 0 && num_keys <= most_alone(num_threads)) return true;
   return keys::with_width(codec.width_bytes(), [&]<class K>() {
     const auto* const first = static_cast<const K*>(keys);
     const auto of_width = codec.of<K>();
-    if (num_threads >= many_threads) {
-      const order_flags order = look_at_first(of_width, first, num_keys);
-      if (order.ascending && ordered_front(of_width, first, num_keys) != 0) return true;
-      if (order.strictly_descending && is_settled(scan_order(of_width, first, num_keys))) return true;
-    }
+    const bool may_have_tail = num_threads >= many_pair_threads && look_at_first(of_width, first, num_keys).ascending;
+    if (may_have_tail && ordered_front(of_width, first, num_keys) != 0) return true;
     if constexpr (sizeof(K) >= 4) {
       const frequent_keys<K> frequent = sample_frequent(first, num_keys);
       return frequent.are_all() || (frequent.are_heavy() && num_keys <= most_alone(num_threads));
@@ -267,18 +268,21 @@ std::uint64_t shared_pairs_bytes(std::uint64_t data_bytes, unsigned num_threads)
 
 bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
                        std::uint64_t num_keys, unsigned num_threads) {
-  if (num_keys <= most_small_pairs && are_one_threads(codec, keys, num_keys, num_threads)) {
+  num_threads = std::min(num_threads, most_shared_pairs_threads);
+  const part_plan plan = plan_parts(codec.width_bytes(), value_bytes, false, num_keys, num_threads);
+  const bool may_be_settled = num_threads >= many_pair_threads && num_keys <= most_alone(num_threads);
+  if (may_be_settled && settle_small_pairs(codec, keys, values, value_bytes, num_keys)) return true;
+  if (are_one_threads(codec, plan, keys, num_keys, num_threads)) {
     sort_small_pairs(codec, keys, values, value_bytes, num_keys);
     return true;
   }
   kept_team& shared = process_wide();
   const std::unique_lock lock(shared.in_use, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  const part_plan plan = plan_parts(codec.width_bytes(), value_bytes, false, num_keys, num_threads);
   const std::uint64_t num_spare = std::max(num_keys, plan.num_spare());
   const std::uint64_t keys_bytes = pages(num_spare * codec.width_bytes());
   workers& team =
-      shared.prepare(std::min(num_threads, most_shared_pairs_threads), keys_bytes + pages(num_spare * value_bytes));
+      shared.prepare(num_threads, num_ready_for(num_keys, num_threads), keys_bytes + pages(num_spare * value_bytes));
   const shared_call call{team,           {codec, static_cast<unsigned>(value_bytes)},
                          {keys, values}, {shared.memory(), shared.memory() + keys_bytes},
                          num_keys,       plan};
@@ -296,26 +300,29 @@ bool sort_shared_keys(const keys::key_codec& codec, void* keys, std::uint64_t nu
   kept_team& shared = process_wide();
   const std::unique_lock lock(shared.in_use, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  workers& team =
-      shared.prepare(std::min(num_threads, most_shared_pairs_threads), pages(num_keys * codec.width_bytes()));
+  num_threads = std::min(num_threads, most_shared_pairs_threads);
+  workers& team = shared.prepare(num_threads, num_threads, pages(num_keys * codec.width_bytes()));
   sort_with({team, {codec, 0}, {keys, nullptr}, {shared.memory(), nullptr}, num_keys});
   return true;
 }
 
 bool argsort_shared(const keys::key_codec& codec, const void* keys, void* indices, std::uint64_t index_bytes,
                     std::uint64_t num_keys, unsigned num_threads) {
-  if (num_keys <= most_small_pairs && are_one_threads(codec, keys, num_keys, num_threads)) {
+  num_threads = std::min(num_threads, most_shared_pairs_threads);
+  const part_plan plan = plan_parts(codec.width_bytes(), index_bytes, true, num_keys, num_threads);
+  const bool may_be_settled = num_threads >= many_pair_threads && num_keys <= most_alone(num_threads);
+  if (may_be_settled && settle_small_argsort(codec, keys, indices, index_bytes, num_keys)) return true;
+  if (are_one_threads(codec, plan, keys, num_keys, num_threads)) {
     argsort_small(codec, keys, indices, index_bytes, num_keys);
     return true;
   }
   kept_team& shared = process_wide();
   const std::unique_lock lock(shared.in_use, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  const part_plan plan = plan_parts(codec.width_bytes(), index_bytes, true, num_keys, num_threads);
   const std::uint64_t num_spare = std::max(num_keys, plan.num_spare());
   const std::uint64_t keys_bytes = pages(num_spare * codec.width_bytes());
-  workers& team =
-      shared.prepare(std::min(num_threads, most_shared_pairs_threads), 2 * keys_bytes + pages(num_spare * index_bytes));
+  workers& team = shared.prepare(num_threads, num_ready_for(num_keys, num_threads),
+                                 2 * keys_bytes + pages(num_spare * index_bytes));
   std::byte* const memory = shared.memory();
   const shared_call call{team,
                          {codec, static_cast<unsigned>(index_bytes)},

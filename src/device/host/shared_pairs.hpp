@@ -18,14 +18,16 @@ inline constexpr unsigned most_shared_pairs_threads = 16;
 
 /// Pairs that are not shared, however many threads there are.
 inline constexpr std::uint64_t fewest_shared_pairs = std::uint64_t{1} << 13;
+/// One of so many threads, or of more, is there soon when helpers are woken.
+inline constexpr unsigned many_pair_threads = 4;
+inline constexpr std::uint64_t most_pairs_alone_of_two = std::uint64_t{3} << 14;
 
 /// Returns the most pairs that one of so many threads sorts alone in less time than they share them: two took 0.15 ms
 /// for 2^16 u32(u32) and one 0.24, and for 2^15 the second one comes too late; of 16 threads eight took 0.037 for 2^14,
 /// and one 0.060.
 [[nodiscard]] constexpr std::uint64_t most_pairs_alone(unsigned num_threads) noexcept {
-  constexpr unsigned many_threads = 4;
   if (num_threads == 1) return most_small_pairs;
-  return num_threads < many_threads ? std::uint64_t{3} << 14 : fewest_shared_pairs;
+  return num_threads < many_pair_threads ? most_pairs_alone_of_two : fewest_shared_pairs;
 }
 
 /// Bytes that a sort takes of which keys and values, and what an argsort copies of them, have `data_bytes`.

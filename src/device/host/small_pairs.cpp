@@ -243,6 +243,33 @@ void for_small_segments(const segment_bounds& bounds, segment_range range, std::
 
 }  // namespace
 
+bool settle_small_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
+                        std::uint64_t num_keys) {
+  return keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const keys::codec_of<K> of_width = codec.of<K>();
+    return with_value(static_cast<unsigned>(value_bytes), [&]<class V>() {
+      if constexpr (value_bytes_of<V> == 0) {
+        return false;
+      } else {
+        const split_records<K, V> records{static_cast<K*>(keys), static_cast<V*>(values)};
+        return is_settled(look_at_first(of_width, records.keys, num_keys)) &&
+               finish_ordered(of_width, records, num_keys);
+      }
+    });
+  });
+}
+
+bool settle_small_argsort(const keys::key_codec& codec, const void* keys, void* indices, std::uint64_t index_bytes,
+                          std::uint64_t num_keys) {
+  return keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const auto* const first = static_cast<const K*>(keys);
+    const keys::codec_of<K> of_width = codec.of<K>();
+    if (!is_settled(look_at_first(of_width, first, num_keys))) return false;
+    if (index_bytes == 4) return argsort_ordered(of_width, first, static_cast<value4*>(indices), num_keys);
+    return argsort_ordered(of_width, first, static_cast<value8*>(indices), num_keys);
+  });
+}
+
 void sort_small_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
                       std::uint64_t num_keys) {
   if (num_keys < 2) return;

@@ -25,6 +25,11 @@ inline constexpr std::uint64_t widest_small_value = 16;
 [[nodiscard]] bool argsort_smallest(key_type type, const void* keys, void* indices, std::uint64_t index_bytes,
                                     std::uint64_t num_keys, direction d);
 
+/// Leaves pairs whose keys are in order, and reverses those whose keys strictly descend. Returns false, with nothing
+/// written, where they lie otherwise.
+[[nodiscard]] bool settle_small_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
+                                      std::uint64_t num_keys);
+
 /// Sorts `num_keys` keys, up to most_small_pairs, by `codec`, and moves values of 4, 8 or 16 bytes along. Stable.
 /// Throws std::bad_alloc with both untouched.
 void sort_small_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,
@@ -34,6 +39,11 @@ void sort_small_pairs(const keys::key_codec& codec, void* keys, void* values, st
 /// Their order is not looked at.
 void sort_small_pairs_into(const keys::key_codec& codec, records from, records result, std::uint64_t value_bytes,
                            std::uint64_t num_keys, worker_scratch& scratch);
+
+/// Writes the order of keys that are in order, or strictly descend. Returns false, with nothing written, where they lie
+/// otherwise.
+[[nodiscard]] bool settle_small_argsort(const keys::key_codec& codec, const void* keys, void* indices,
+                                        std::uint64_t index_bytes, std::uint64_t num_keys);
 
 /// Writes the stable order of `num_keys` keys, up to most_small_pairs, as indices of 4 or 8 bytes. Throws
 /// std::bad_alloc.

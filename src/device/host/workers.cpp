@@ -3,6 +3,8 @@
 
 #include <oneapi/tbb/task_scheduler_observer.h>
 
+#include "base/assert.hpp"
+
 namespace spansort::device::host {
 
 /// Binds threads to the device's node while they work in its arena.
@@ -30,6 +32,7 @@ workers::workers(unsigned num_threads, parked_threads& helpers)
 workers::~workers() = default;
 
 void workers::prepare_scratch(unsigned num_slots) {
+  SPANSORT_ASSERT(num_slots >= 1 && num_slots <= num_threads_);
   for (; num_ready_ < num_slots; ++num_ready_) scratch_[num_ready_] = std::make_unique<worker_scratch>();
   if (helpers_ != nullptr) helpers_->start(num_slots - 1);
 }

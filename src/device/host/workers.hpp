@@ -40,7 +40,7 @@ class workers {
 
   /// Allocates the scratch of every slot, before any work that uses it. Throws std::bad_alloc.
   void prepare_scratch() { prepare_scratch(num_threads_); }
-  /// Does so for as many slots, and starts the helpers of these, if they are to be helpers. No others work then.
+  /// Does so for the first 1 to num_threads() slots, and starts their helpers where these are taken.
   void prepare_scratch(unsigned num_slots);
   void release_scratch() noexcept;
   /// Returns num_threads() * size_bytes that are kept until more is wanted or the scratch is released. Throws
@@ -56,8 +56,8 @@ class workers {
 
   /// Calls task(i, scratch, thread), or task(i, scratch) or task(i) where that is what it takes, for i in
   /// [0, num_tasks), in any order, on all threads, 0 <= thread < num_threads(); returns when all are done. Tasks that
-  /// take no scratch need none to be prepared. Throws what a task throws and stop_requested as heed() says: what
-  /// threads have no memory to share, the calling thread does alone.
+  /// take no scratch need none to be prepared; but of helpers only those work whose scratch is. Throws what a task
+  /// throws and stop_requested as heed() says: what threads have no memory to share, the calling thread does alone.
   template <class Task>
   void for_each(std::uint64_t num_tasks, const Task& task) {
     if (num_tasks == 0) return;
