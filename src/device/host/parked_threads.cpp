@@ -37,7 +37,10 @@ void parked_threads::open(work given, unsigned count) {
   turn_.store(turn);
   const unsigned num_called = std::min(count, num_threads_);
   for (unsigned i = 0; i < num_called; ++i) called_[i].turn.store(turn);
-  for (unsigned i = 0; i < num_called; ++i) called_[i].turn.notify_one();
+  for (unsigned i = 0; i < num_called; ++i) {
+    // Either this sees that the thread is about to sleep, or that one sees its turn.
+    if (called_[i].is_asleep.load()) called_[i].turn.notify_one();
+  }
 }
 
 /// A virtual machine's processors look busy to Linux while they are halted, so that it wakes a thread on the processor
@@ -69,10 +72,10 @@ void parked_threads::close() noexcept {
 
 void parked_threads::stay(unsigned number) {
   if (number <= most_kept_away) thread_ids_[number - 1].store(::gettid());
-  const std::atomic<std::uint32_t>& turn = called_[number - 1].turn;
+  called& own = called_[number - 1];
   for (std::uint32_t seen = 0;;) {
-    wait_for_other_than(turn, seen);
-    seen = turn.load();
+    wait_for_other_than(own, seen);
+    seen = own.turn.load();
     // Either close() sees this thread inside, or this thread sees that it is too late. It begins a turn once, for it
     // waits for another one then.
     num_inside_.fetch_add(1);
@@ -81,12 +84,17 @@ void parked_threads::stay(unsigned number) {
   }
 }
 
-void parked_threads::wait_for_other_than(const std::atomic<std::uint32_t>& turn, std::uint32_t seen) {
+void parked_threads::wait_for_other_than(called& own, std::uint32_t seen) {
   using clock = std::chrono::steady_clock;
   constexpr std::chrono::microseconds looks_out{50};  // about what it takes to wake a thread that sleeps
   const clock::time_point begin = clock::now();
-  while (turn.load() == seen) {
-    if (clock::now() - begin > looks_out) return turn.wait(seen);
+  while (own.turn.load() == seen) {
+    if (clock::now() - begin > looks_out) {
+      own.is_asleep.store(true);
+      own.turn.wait(seen);
+      own.is_asleep.store(false);
+      return;
+    }
     std::this_thread::yield();
   }
 }
