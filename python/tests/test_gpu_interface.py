@@ -563,6 +563,34 @@ def test_work_of_the_stream_that_is_named(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.usefixtures("real_driver")
+@pytest.mark.parametrize("device", [0, 1])
+def test_on_each_gpu(device: int, rng: np.random.Generator) -> None:
+    cupy = Gpu("cupy").module
+    if cupy.cuda.runtime.getDeviceCount() <= device:
+        pytest.skip("one GPU only")
+    x = random_keys("int64", 100_000, rng, "few")
+    with cupy.cuda.Device(device) as there:
+        on_gpu, indices = cupy.asarray(x), cupy.arange(x.size)
+        there.synchronize()
+    for array, wanted in [(on_gpu, x), (on_gpu[::-3], x[::-3])]:
+        ordered, order = spansort.sort(OnlyInterface(array)), spansort.argsort(OnlyInterface(array))
+        assert ordered.device == order.device == device and cupy.cuda.runtime.getDevice() == 0
+        np.testing.assert_array_equal(ordered.copy_to_host(), np.sort(wanted))
+        np.testing.assert_array_equal(order.copy_to_host(), reference_order(wanted))
+        taken = cupy.from_dlpack(ordered)
+        assert taken.device.id == device
+        np.testing.assert_array_equal(cupy.asnumpy(taken), np.sort(wanted))
+    found = spansort.sort_pairs(OnlyInterface(on_gpu), OnlyInterface(indices))
+    np.testing.assert_array_equal(found.values.copy_to_host(), reference_order(x))
+    spansort.sort_inplace(OnlyInterface(on_gpu), descending=True)
+    np.testing.assert_array_equal(cupy.asnumpy(on_gpu), np.sort(x)[::-1])
+    if device != 0:
+        with pytest.raises(TypeError, match="same GPU"):
+            spansort.sort_pairs(OnlyInterface(on_gpu), OnlyInterface(cupy.asarray(x)))
+    assert cupy.cuda.runtime.getDevice() == 0
+
+
+@pytest.mark.usefixtures("real_driver")
 def test_numba(rng: np.random.Generator) -> None:
     cuda = pytest.importorskip("numba.cuda")
     x = random_keys("float32", 100_000, rng, "few")
