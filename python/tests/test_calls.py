@@ -342,12 +342,13 @@ def test_references_and_memory_are_flat() -> None:
     all_of_them()
     gc.collect()
     traced = tracemalloc.get_traced_memory()[0]
-    for _ in range(1000):
+    for _ in range(2000):
         all_of_them()
     gc.collect()
     grown = tracemalloc.get_traced_memory()[0] - traced
     tracemalloc.stop()
-    assert grown < 20_000
+    # Python keeps up to 30 kB of objects for later; a number lost in every round would be 48 kB on top of them.
+    assert grown < 45_000
     assert (sys.getrefcount(x), sys.getrefcount(values), sys.getrefcount(wrong)) == references[:3]
     assert abs(sys.getrefcount(None) - references[3]) < 500
     for _ in range(100_000):
@@ -467,7 +468,7 @@ def test_rows_of_records_open_devices_once(dtype: Any, descending: bool, monkeyp
     if isinstance(dtype, list):
         rows = np.zeros((6, 200), dtype)
         rows["a"], rows["b"] = x[..., 0], x[..., 1]
-        rows["a"][x[..., 0] == 0] = np.datetime64("NaT")
+        rows["a"][x[..., 0] == 0] = np.datetime64("NaT", "s")
     else:
         rows = x[..., 0].astype(dtype)
     expected = spansort.sort(rows, descending=descending), spansort.argsort(rows, descending=descending)
