@@ -375,7 +375,9 @@ def test_raw_records() -> None:
 
 
 @pytest.mark.parametrize(
-    "x", [np.array([1j]), np.array([object()]), np.zeros(2, "V4"), np.zeros(2, "g"), np.zeros(2, "2u2,u1")], ids=str
+    "x",
+    [np.array([1j]), np.array([object()]), np.zeros(2, "V4"), np.zeros(2, "g"), np.zeros(2, "2u2,u1")],
+    ids=["complex", "object", "bytes", "long double", "structure"],
 )
 def test_elements_without_an_order(x: Any) -> None:
     for function in [spansort.sort, spansort.argsort, spansort.is_sorted, spansort.sort_inplace]:
