@@ -23,8 +23,8 @@ def markdown(header, rows):
 def head(machine):
     meta = machine.metas[0]
     gpus = max(m["num_gpus"] for m in machine.metas)
-    return [f"**{gpus} x {machine.one('device')}** ({machine.one('host')}, {machine.one('host_threads')} threads, "
-            f"driver {machine.one('driver')}, CUDA {meta['runtime_cuda'] // 1000}.{meta['runtime_cuda'] % 1000 // 10}, "
+    return [f"**{gpus} x {machine.one('device')}** ({machine.any('host')}, {machine.any('host_threads')} threads, "
+            f"driver {machine.any('driver')}, CUDA {meta['runtime_cuda'] // 1000}.{meta['runtime_cuda'] % 1000 // 10}, "
             f"{', '.join(dict.fromkeys(m['date'] + ', commit ' + m['commit'] for m in machine.metas))}; "
             f"`bench/results/{machine.name}/`)"]
 

@@ -41,6 +41,10 @@ class Machine:
             sys.exit(f"{self.name}: the files differ in '{field}': {', '.join(sorted(found))}")
         return self.metas[0][field]
 
+    def any(self, field):
+        """What the files say of a field of the metadata, which may differ between machines of one kind."""
+        return " or ".join(dict.fromkeys(str(meta[field]) for meta in self.metas))
+
 
 def read_machines(paths):
     machines = {}
