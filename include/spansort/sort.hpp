@@ -18,7 +18,8 @@
 // 32 MiB in order or of values that repeat. The threads that help stay ready, and take 1.3 MiB each, the calling one
 // too, eight at most, which the process keeps for the next such call.
 // Pairs, argsorts (keys and indices), and other keys alone that free functions sort, of up to 32 MiB take n * (k + v),
-// argsorts n * k more, all a quarter more of that, and 6 MiB a thread, 16 at most; the process keeps those, too.
+// argsorts n * k more, all a quarter more of that (half up to 65,536 keys), and 6 MiB a thread, 16 at most; the process
+// keeps those, too.
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
 // (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of
 // fewer the more devices), of 64 MiB where that is more, of less where the device has room for less only; at least

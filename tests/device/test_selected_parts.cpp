@@ -113,9 +113,9 @@ std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64&
     keys[i] = key;
   }
   if (kind == 8) {  // all that the sample sees is lower, and of many values
-    const std::uint64_t most_samples = std::min<std::uint64_t>(num_keys / 8, 4096);
+    const std::uint64_t most_samples = std::min<std::uint64_t>(num_keys / 16, 4096);
     std::vector<std::uint64_t> counts{most_samples};
-    for (std::uint64_t count = 1024; count < most_samples; count += 256) counts.push_back(count);
+    for (std::uint64_t count = 512; count < most_samples; count += 256) counts.push_back(count);
     for (const std::uint64_t num_samples : counts) {
       const key_sampler<K> sampled(keys.data(), num_keys, num_samples);
       for (std::uint64_t i = 0; i < num_samples; ++i) keys[sampled.place_of(i)] = static_cast<K>(i * 7 % 1000);

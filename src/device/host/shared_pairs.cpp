@@ -261,8 +261,9 @@ std::uint64_t pages(std::uint64_t size_bytes) { return base::round_up(size_bytes
 }  // namespace
 
 std::uint64_t shared_pairs_bytes(std::uint64_t data_bytes, unsigned num_threads) {
-  // Each of up to three arrays has spare pairs, less than a page of them, and ends on a page.
-  return data_bytes + data_bytes / 4 + 6 * page_bytes +
+  // Each of up to three arrays has spare pairs, less than a page of them, and ends on a page. Few pairs have more room.
+  constexpr std::uint64_t small_bytes = most_small_pairs * 24;
+  return data_bytes + std::max(data_bytes / 4, std::min(data_bytes / 2, small_bytes / 2)) + 6 * page_bytes +
          std::min(num_threads, most_shared_pairs_threads) * worker_scratch::size_bytes;
 }
 
