@@ -95,8 +95,11 @@ bool are_one_threads(const keys::key_codec& codec, const part_plan& plan, const 
   return keys::with_width(codec.width_bytes(), [&]<class K>() {
     const auto* const first = static_cast<const K*>(keys);
     const auto of_width = codec.of<K>();
-    const bool may_have_tail = num_threads >= many_pair_threads && look_at_first(of_width, first, num_keys).ascending;
-    if (may_have_tail && ordered_front(of_width, first, num_keys) != 0) return true;
+    const bool may_be_ordered = num_threads >= many_pair_threads && num_keys <= most_alone(num_threads);
+    if (may_be_ordered && look_at_first(of_width, first, num_keys).ascending &&
+        ordered_front(of_width, first, num_keys) != 0) {
+      return true;
+    }
     if constexpr (sizeof(K) >= 4) {
       const frequent_keys<K> frequent = sample_frequent(first, num_keys);
       return frequent.are_all() || (frequent.are_heavy() && num_keys <= most_alone(num_threads));
