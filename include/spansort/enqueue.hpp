@@ -7,8 +7,8 @@
 // memory of that device. They belong to the call until the stream has passed it. Workspace: the caller's, as many bytes
 // as the function of the call's name says, aligned to 256 bytes; from call to call it may be used again behind the
 // other on one stream. Sorts take n * (k + v) for n keys of k bytes with values of v bytes, 0.6 MiB, and up to 4 MiB or
-// 2 % of the records, whichever is more; for up to 2^18 records no more than 1 MiB beside n * (k + v). Argsorts take n
-// * k besides. With more (workspace_size) keys of 8 bytes are sorted faster. Errors: invalid_argument before anything
+// 2 % of the records, whichever is more; for up to 2^18 records no more than 1 MiB beside n * (k + v). Argsorts take
+// n * k besides. With more (workspace_size) keys of 8 bytes are sorted faster. Errors: invalid_argument before anything
 // is enqueued; device_error where there is no GPU or a launch is refused, and then the contents of keys, values and
 // indices are lost. What fails on the GPU later is an error of the stream. Stability, order of floats: as in sort.hpp.
 // Any number of threads may call at the same time. Source: Onesweep (Adinets and Merrill, 2022), section 3, for large

@@ -2,6 +2,8 @@
 // The sort that threads share, on more threads than there may be processors: random keys, keys that crowd, keys that
 // repeat, narrow keys, which are counted, and the threads that help with it, which come or do not.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -201,6 +203,29 @@ TEST(ParkedThreads, BeginWhileTheyMayAndNoLater) {
     ASSERT_EQ(counted.late, 0U) << "in round " << round;
   }
   EXPECT_GE(most, 1U);
+}
+
+TEST(ParkedThreads, AreStartedAnewInAForkedProcess) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer allows no new threads behind a fork";
+#endif
+  static auto* const threads = new parked_threads;
+  threads->start(2);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    count_of_threads counted;
+    threads->start(2);
+    threads->open({count_of_threads::run, &counted}, 2);
+    for (unsigned i = 0; i < 5'000 && counted.begun == 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    threads->close();
+    ::_exit(counted.begun != 0 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 }  // namespace

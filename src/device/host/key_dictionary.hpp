@@ -138,6 +138,7 @@ class key_dictionary {
     const K magnitude = static_cast<K>(key & codec.magnitude_mask);
     return magnitude == 0 || magnitude > codec.infinity;
   }
+
   unsigned num_classes_ = 0;
   std::array<std::uint16_t, std::size_t{1} << class_cell_bits> cells_;
   std::array<K, most_key_classes> keys_;  ///< as their bits lie in memory

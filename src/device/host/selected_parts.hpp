@@ -52,9 +52,8 @@ struct part_plan {
 /// parts, 2^17 took 1.8 and 2.2. Argsorts by levels take longer: 2^17 f64 took 3.8 and 2.0. On four of these cores 2^18
 /// u32(u32) took 3.0 and 2.3, 2^18 u64(u64) 4.0 and 3.9.
 [[nodiscard]] constexpr std::uint64_t most_selected_bytes(unsigned num_threads, bool are_positions) noexcept {
-  constexpr unsigned some_threads = 4;
   constexpr unsigned many_threads = 8;
-  if (num_threads < some_threads) return (std::uint64_t{1} << 27) / num_threads;
+  if (num_threads < many_pair_threads) return (std::uint64_t{1} << 27) / num_threads;
   if (num_threads < many_threads) return std::uint64_t{1} << 21;
   return std::uint64_t{1} << (are_positions ? 20 : 19);
 }
@@ -148,7 +147,7 @@ class part_sorter {
     for (std::uint64_t i = 0; i < num_samples; ++i) sample[i] = of_width_.encode(sampled(i));
     vector_sort(keys::codec_of<K>(), sample, sorted, num_samples, vector_scratch_in<K>(scratch));
     const sampled_repeats repeats = count_repeats(sorted, num_samples);
-    if (repeats.different <= few_keys || is_a_dictionarys(repeats, num_keys)) return false;
+    if (repeats.different <= few_keys || suits_a_dictionary(repeats, num_keys)) return false;
     if (plan_.num_threads == 1 && num_keys <= max_words && repeats.different > num_samples / 8 * 7) return false;
     if (repeats.different <= num_samples / 4 * 3 && !make_room_for_dictionaries()) return false;
     for (std::uint64_t p = 1; p < plan_.num_parts; ++p) {
@@ -192,7 +191,7 @@ class part_sorter {
 
   /// Returns whether a dictionary is likely to have nearly all keys, and the values no room where parts keep theirs: on
   /// two threads a dictionary of all 2^18 pairs of 1,000 values took 2.1 ns a pair of u64(u64), and parts of them 3.2.
-  [[nodiscard]] static bool is_a_dictionarys(const sampled_repeats& repeats, std::uint64_t num_keys) {
+  [[nodiscard]] static bool suits_a_dictionary(const sampled_repeats& repeats, std::uint64_t num_keys) {
     constexpr double most_missed = 1.0 / 16;
     return num_keys * sizeof(V) > combining_bytes &&
            repeats.missed_by(key_dictionary<K>::num_samples(num_keys)) < most_missed;

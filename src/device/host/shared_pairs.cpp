@@ -81,6 +81,11 @@ std::uint64_t most_alone(unsigned num_threads) {
   return num_threads < many_pair_threads ? most_small_pairs : most_pairs_alone_of_two;
 }
 
+/// Returns whether one of so many threads finds out that few keys are in order before the others are awake.
+bool may_settle_alone(std::uint64_t num_keys, unsigned num_threads) {
+  return num_threads >= many_pair_threads && num_keys <= most_alone(num_threads);
+}
+
 /// Returns how many threads have to be ready for a look at the keys: few keys are looked at by the caller.
 unsigned num_ready_for(std::uint64_t num_keys, unsigned num_threads) {
   return num_keys <= most_small_pairs ? 1 : num_threads;
@@ -95,8 +100,7 @@ bool are_one_threads(const keys::key_codec& codec, const part_plan& plan, const 
   return keys::with_width(codec.width_bytes(), [&]<class K>() {
     const auto* const first = static_cast<const K*>(keys);
     const auto of_width = codec.of<K>();
-    const bool may_be_ordered = num_threads >= many_pair_threads && num_keys <= most_alone(num_threads);
-    if (may_be_ordered && look_at_first(of_width, first, num_keys).ascending &&
+    if (may_settle_alone(num_keys, num_threads) && look_at_first(of_width, first, num_keys).ascending &&
         ordered_front(of_width, first, num_keys) != 0) {
       return true;
     }
@@ -274,8 +278,9 @@ bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, s
                        std::uint64_t num_keys, unsigned num_threads) {
   num_threads = std::min(num_threads, most_shared_pairs_threads);
   const part_plan plan = plan_parts(codec.width_bytes(), value_bytes, false, num_keys, num_threads);
-  const bool may_be_settled = num_threads >= many_pair_threads && num_keys <= most_alone(num_threads);
-  if (may_be_settled && settle_small_pairs(codec, keys, values, value_bytes, num_keys)) return true;
+  if (may_settle_alone(num_keys, num_threads) && settle_small_pairs(codec, keys, values, value_bytes, num_keys)) {
+    return true;
+  }
   if (are_one_threads(codec, plan, keys, num_keys, num_threads)) {
     sort_small_pairs(codec, keys, values, value_bytes, num_keys);
     return true;
@@ -314,8 +319,9 @@ bool argsort_shared(const keys::key_codec& codec, const void* keys, void* indice
                     std::uint64_t num_keys, unsigned num_threads) {
   num_threads = std::min(num_threads, most_shared_pairs_threads);
   const part_plan plan = plan_parts(codec.width_bytes(), index_bytes, true, num_keys, num_threads);
-  const bool may_be_settled = num_threads >= many_pair_threads && num_keys <= most_alone(num_threads);
-  if (may_be_settled && settle_small_argsort(codec, keys, indices, index_bytes, num_keys)) return true;
+  if (may_settle_alone(num_keys, num_threads) && settle_small_argsort(codec, keys, indices, index_bytes, num_keys)) {
+    return true;
+  }
   if (are_one_threads(codec, plan, keys, num_keys, num_threads)) {
     argsort_small(codec, keys, indices, index_bytes, num_keys);
     return true;

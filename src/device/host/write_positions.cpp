@@ -34,10 +34,17 @@ void write_sequence_of(V* to, std::uint64_t count, std::uint64_t first) {
   for (; i < count; ++i) to[i].word = static_cast<T>(is_down ? first - i : first + i);
 }
 
-void write_up_4(value4* to, std::uint64_t count, std::uint64_t first) { write_sequence_of<false>(to, count, first); }
-void write_up_8(value8* to, std::uint64_t count, std::uint64_t first) { write_sequence_of<false>(to, count, first); }
-void write_down_4(value4* to, std::uint64_t count, std::uint64_t first) { write_sequence_of<true>(to, count, first); }
-void write_down_8(value8* to, std::uint64_t count, std::uint64_t first) { write_sequence_of<true>(to, count, first); }
+// A choice at run time is one between plain functions.
+#define SPANSORT_POSITIONS(V, VALUE)                                         \
+  void write_up_##VALUE(V* to, std::uint64_t count, std::uint64_t first) {   \
+    write_sequence_of<false>(to, count, first);                              \
+  }                                                                          \
+  void write_down_##VALUE(V* to, std::uint64_t count, std::uint64_t first) { \
+    write_sequence_of<true>(to, count, first);                               \
+  }
+SPANSORT_POSITIONS(value4, 4)
+SPANSORT_POSITIONS(value8, 8)
+#undef SPANSORT_POSITIONS
 
 }  // namespace spansort::device::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -45,26 +52,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace spansort::device::host {
 
-template <>
-void write_positions<value4>(value4* to, std::uint64_t count, std::uint64_t first) {
-  static const auto best = SPANSORT_CHOOSE_FUNCTION(write_up_4);
-  best(to, count, first);
-}
-template <>
-void write_positions<value8>(value8* to, std::uint64_t count, std::uint64_t first) {
-  static const auto best = SPANSORT_CHOOSE_FUNCTION(write_up_8);
-  best(to, count, first);
-}
-template <>
-void write_positions_down<value4>(value4* to, std::uint64_t count, std::uint64_t first) {
-  static const auto best = SPANSORT_CHOOSE_FUNCTION(write_down_4);
-  best(to, count, first);
-}
-template <>
-void write_positions_down<value8>(value8* to, std::uint64_t count, std::uint64_t first) {
-  static const auto best = SPANSORT_CHOOSE_FUNCTION(write_down_8);
-  best(to, count, first);
-}
+#define SPANSORT_POSITIONS(V, VALUE)                                               \
+  template <>                                                                      \
+  void write_positions<V>(V * to, std::uint64_t count, std::uint64_t first) {      \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(write_up_##VALUE);           \
+    best(to, count, first);                                                        \
+  }                                                                                \
+  template <>                                                                      \
+  void write_positions_down<V>(V * to, std::uint64_t count, std::uint64_t first) { \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(write_down_##VALUE);         \
+    best(to, count, first);                                                        \
+  }
+SPANSORT_POSITIONS(value4, 4)
+SPANSORT_POSITIONS(value8, 8)
+#undef SPANSORT_POSITIONS
 
 }  // namespace spansort::device::host
 #endif
