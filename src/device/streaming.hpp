@@ -33,8 +33,8 @@ inline void finish_streaming() noexcept {
 #endif
 }
 
-/// Copies any number of bytes; full aligned lines are streamed when asked for. It is always inlined: sorts of 2^22 pairs
-/// took 4 to 7 % longer where the compiler had made calls of it.
+/// Copies any number of bytes; full aligned lines are streamed when asked for. It is always inlined: sorts of 2^22
+/// pairs took 4 to 7 % longer where the compiler had made calls of it.
 [[gnu::always_inline]] inline void write_sequence(void* destination, const void* source, std::uint64_t size_bytes,
                                                   [[maybe_unused]] bool stream) noexcept {
 #if defined(__SSE2__)
