@@ -2,16 +2,28 @@
 #include "base/threads.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/info.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 
 #include "spansort/errors.hpp"
 
 namespace spansort::base {
 namespace {
+
+/// oneTBB counts the processors at its first use. Where memory ends in that, all later calls wait for it without end
+/// (2021.8), so it is used while the program is loaded, when memory is there.
+[[maybe_unused]] const int processors_of_tbb = []() noexcept {
+  try {
+    return tbb::info::default_concurrency();
+  } catch (const std::exception&) {
+    return 0;
+  }
+}();
 
 unsigned num_schedulable_processors() {
   cpu_set_t allowed;

@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "base/test_hooks.hpp"
+#include "base/threads.hpp"
 #include "memory/fail_every_allocation.hpp"
+#include "memory/failing_memory.hpp"
 #include "spansort/files.hpp"
 #include "spansort/merge_sort.hpp"
 #include "spansort/records.hpp"
@@ -41,6 +43,22 @@ std::vector<record> make_records(std::size_t num_alike) {
     for (std::size_t i = 0; i < r.size(); ++i) r[i] = i < num_alike ? 7 : static_cast<unsigned char>(random());
   }
   return records;
+}
+
+/// Can fail where it is the first of its process, as ctest runs it.
+TEST(FailingMemoryOfCalls, TheFirstThreadsThatFailLeaveOthersToTheNextCall) {
+  const auto count_threads = [] {
+    return base::with_threads(1, [] { return tbb::this_task_arena::max_concurrency(); });
+  };
+  ASSERT_GE(base::num_processors(), 1U);  // reads files once, and allocates for that
+  {
+    const failing_memory_scope scope(1, false, failing_allocations::all);
+    try {
+      static_cast<void>(count_threads());
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  EXPECT_EQ(count_threads(), 1);
 }
 
 TEST(FailingMemoryOfCalls, RecordsAreSortedOrAsTheyWere) {
