@@ -145,11 +145,12 @@ namespace detail {
 std::vector<double> quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options);
 }
 
-/// The quantiles of `keys` at every q of `q`, exactly, in the order of `q`. Nothing is sorted and no key is moved: all
-/// threads of the devices read the keys, nearly always once for every 8 ranks that the q need (two each at most, and
-/// the last); where NaN keys are left out, once more to count them and then again. 64-bit integers are rounded to the
-/// nearest double before they are interpolated. Memory: an eighth of the keys for quartiles, three quarters of them at
-/// most; on GPUs the keys besides. Of keys in order (options.order) O(log n) keys are read, and no memory is taken.
+/// The quantiles of `keys` at every q of `q`, exactly, in the order of `q`. No key is moved: up to 4 MiB of keys are
+/// sorted in a copy by the CPU, and of more all threads of the devices read the keys, nearly always once for every 8
+/// ranks that the q need (two each at most, and the last); where NaN keys are left out, once more to count them and
+/// then again. 64-bit integers are rounded to the nearest double before they are interpolated. Memory: that of the copy
+/// and its sort, or an eighth of the keys for quartiles, three quarters of them at most; on GPUs the keys besides. Of
+/// keys in order (options.order) O(log n) keys are read, and no memory is taken.
 /// Blocks. Throws bad_input where there are no keys or a NaN is an error, invalid_argument for q outside [0, 1] and for
 /// devices that cannot be, out_of_memory. Of NaN keys alone, left out, every quantile is NaN.
 template <key_range R>
@@ -174,6 +175,21 @@ template <key_range R>
 [[nodiscard]] inline std::vector<double> quantiles(const_key_span keys, std::initializer_list<double> q,
                                                    const quantile_options& options = {}) {
   return detail::quantiles(keys, std::span<const double>(q.begin(), q.size()), options);
+}
+
+/// Returns the quantiles of each row of `row_length` keys, as quantiles() gives them, those of a row one behind the
+/// other: q.size() numbers a row. Rows of up to 4 MiB are sorted in copies, by all threads; longer ones are selected
+/// from, one after the other. Named devices sort copies of all rows, and are opened once. Memory: 8 MiB, or a row where
+/// that is more, and that of sort_rows(); or that of quantiles(). Blocks. Throws what quantiles() throws, and
+/// invalid_argument where the number of keys is no multiple of the length; of no keys there are no rows.
+[[nodiscard]] std::vector<double> quantiles_rows(const_key_span keys, std::uint64_t row_length,
+                                                 std::span<const double> q, const quantile_options& options = {});
+/// Takes contiguous keys: `spansort::quantiles_rows(matrix, 28, q)`.
+template <key_range R>
+[[nodiscard]] std::vector<double> quantiles_rows(const R& keys, std::uint64_t row_length, std::span<const double> q,
+                                                 const quantile_options& options = {}) {
+  using key = std::remove_cv_t<std::ranges::range_value_t<R>>;
+  return quantiles_rows(as_const_key_span(std::span<const key>(keys)), row_length, q, options);
 }
 
 /// One quantile, as quantiles() gives it: `spansort::quantile(keys, 0.99)`.
@@ -211,8 +227,8 @@ namespace detail {
 summary summarize(const_key_span keys, const summary_options& options);
 }
 
-/// Count, extremes, quartiles, mean, fences, whiskers and outliers of `keys`, exactly. Nothing is sorted and no key is
-/// moved. The keys are read some ten times: nearly always three for the quantiles, once each for NaN keys of floats,
+/// Count, extremes, quartiles, mean, fences, whiskers and outliers of `keys`, exactly. No key is moved: up to 4 MiB of
+/// keys are sorted in a copy by the CPU. More are read some ten times: nearly always three for the quantiles, once each for NaN keys of floats,
 /// mean, fences, whiskers, the outliers' number and the outliers of either side, up to three times where they are too
 /// many. The mean is taken by the host's threads, whatever the devices.
 /// Of keys in order (options.order) O(log n) keys and the outliers are read, and the mean takes the one read that is

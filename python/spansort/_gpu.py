@@ -7,6 +7,8 @@ import functools
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from . import _core
 from ._arrays import axis_of_shape
 from ._errors import OutOfMemoryError
@@ -18,6 +20,8 @@ _MOVED_BYTES = (4, 8, 16)
 #: Orders of so many keys are found as numbers of 32 bits, which halves what is moved, and widened in the end. Few keys
 #: would pay more for the second launch; 2^31 is where such numbers end.
 _NARROW_ORDERS = range(1 << 20, 1 << 31)
+#: Elements of offsets of segments.
+_OFFSETS = ("int32", "uint32", "int64", "uint64")
 
 
 class GpuOptions(NamedTuple):
@@ -47,16 +51,49 @@ def gpu_options(
     return GpuOptions(bool(descending), size_bytes(memory, "memory"))
 
 
+class Segments(NamedTuple):
+    """Parts of a vector that are sorted each by itself: rows of one length, or what offsets on the GPU tell."""
+
+    num_segments: int
+    row_length: int = 0
+    offsets: Any = None
+    offsets_type: int = 0
+
+
 class _Keys(NamedTuple):
-    """Keys as one vector, and the shape that they came in."""
+    """Keys as one vector, and the shape that they came in, with the axis last along which rows are sorted."""
 
     vector: Any
     shape: tuple[int, ...]
     type: int
+    segments: Segments | None = None
+    #: Where another axis than the last one was given: which axis of the array each axis of the shape was. The vector is
+    #: a copy then.
+    axes: tuple[int, ...] | None = None
 
     @property
     def num_keys(self) -> int:
         return self.shape[0] if len(self.shape) == 1 else math.prod(self.shape)
+
+    @property
+    def shape_of_array(self) -> tuple[int, ...]:
+        if self.axes is None:
+            return self.shape
+        return tuple(self.shape[self.axes.index(axis)] for axis in range(len(self.shape)))
+
+    def of_array(self, library: GpuLibrary, vector: Any) -> Any:
+        """Return elements in the shape of the array, as a view where its axes were in another order."""
+        if len(self.shape) == 1:
+            return vector
+        rows = vector.reshape(self.shape)
+        if self.axes is None:
+            return rows
+        return library.permuted(rows, tuple(self.axes.index(axis) for axis in range(len(self.shape))))
+
+    def result(self, library: GpuLibrary, vector: Any) -> Any:
+        """Return elements in the shape of the array, C-contiguous."""
+        found = self.of_array(library, vector)
+        return found if self.axes is None else library.copy(found)
 
 
 def _keys(library: GpuLibrary, x: Any, axis: int | None, function: str) -> _Keys:
@@ -72,13 +109,15 @@ def _keys(library: GpuLibrary, x: Any, axis: int | None, function: str) -> _Keys
         return _Keys(x, shape, number)
     if axis is None:
         return _Keys(x if len(shape) == 1 else library.flat(x), (math.prod(shape),), number)
-    length = shape[axis_of_shape(shape, axis, function)]
-    if length != math.prod(shape) and math.prod(shape) > 0:
-        raise ValueError(
-            f"{function}: rows of an array on a GPU are not sorted; one dimension, or axis=None, is expected, not "
-            f"shape {shape}"
-        )
-    return _Keys(library.flat(x), shape, number)
+    along, count = axis_of_shape(shape, axis, function), math.prod(shape)
+    if count in (0, shape[along]):
+        return _Keys(library.flat(x), shape, number)
+    rows = Segments(count // shape[along], shape[along])
+    if along == len(shape) - 1:
+        return _Keys(library.flat(x), shape, number, rows)
+    axes = (*(other for other in range(len(shape)) if other != along), along)
+    moved = library.copy(library.permuted(x, axes))
+    return _Keys(moved.reshape(-1), tuple(shape[each] for each in axes), number, rows, axes)
 
 
 # The bytes of a workspace stay the same as long as the process lives: the least, and those of the fastest sort.
@@ -115,6 +154,14 @@ def _workspace(
     return workspace, library.address(workspace, stream) if least else 0, least
 
 
+def _told(library: GpuLibrary, segments: Segments, stream: int) -> tuple[Any, _core.GpuSegments]:
+    """Return segments as the module takes them, and an array that has to live until they are on the stream."""
+    if segments.offsets is None:
+        return None, _core.GpuSegments(segments.num_segments, segments.row_length, 0, 0)
+    offsets, address = library.contiguous_at(segments.offsets, stream)
+    return offsets, _core.GpuSegments(segments.num_segments, 0, address, segments.offsets_type)
+
+
 def _run_sort(
     library: GpuLibrary, keys: Any, type: int, count: int, values: Any, value_bytes: int, given: GpuOptions
 ) -> None:
@@ -132,18 +179,53 @@ def _run_sort(
         _core.gpu_wait(device, stream)
 
 
+def _run_sort_segments(
+    library: GpuLibrary, vector: Any, type: int, count: int, segments: Segments, given: GpuOptions
+) -> None:
+    """Sort the segments of contiguous keys where they are."""
+    if count < 2 or segments.num_segments == 0 or segments.row_length == 1:
+        return
+    device = library.device(vector)
+    stream = library.stream(device)
+    offsets, told = _told(library, segments, stream)
+    size = _core.gpu_sort_segments_bytes(device, type, count, told)
+    workspace, address, size = _workspace(library, (size, size), given.memory, vector, stream)
+    call = _core.GpuCall(device, stream, address, size)
+    _core.gpu_sort_segments(call, type, library.address(vector, stream), count, told, given.descending)
+    if library.waits:
+        _core.gpu_wait(device, stream)
+
+
+def _sort_keys(library: GpuLibrary, vector: Any, keys: _Keys, given: GpuOptions) -> None:
+    """Sort a vector of as many keys where it is."""
+    if keys.segments is None:
+        _run_sort(library, vector, keys.type, keys.num_keys, None, 0, given)
+    else:
+        _run_sort_segments(library, vector, keys.type, keys.num_keys, keys.segments, given)
+
+
 def _run_argsort(library: GpuLibrary, keys: _Keys, indices: Any, index_bytes: int, given: GpuOptions) -> None:
     count = keys.num_keys
-    if count == 0:
+    if count == 0 or (keys.segments is not None and keys.segments.num_segments == 0):
         return
     device = library.device(keys.vector)
     stream = library.stream(device)
     vector, address_of_keys = library.contiguous_at(keys.vector, stream)
-    sizes = _argsort_bytes(device, keys.type, count, index_bytes)
+    offsets, told = None, None
+    if keys.segments is None:
+        sizes = _argsort_bytes(device, keys.type, count, index_bytes)
+    else:
+        offsets, told = _told(library, keys.segments, stream)
+        sizes = (_core.gpu_argsort_segments_bytes(device, keys.type, count, index_bytes, told),) * 2
     workspace, address, size = _workspace(library, sizes, given.memory, vector, stream)
     call = _core.GpuCall(device, stream, address, size)
     address_of_indices = library.address(indices, stream)
-    _core.gpu_argsort(call, keys.type, address_of_keys, count, address_of_indices, index_bytes, given.descending)
+    if told is None:
+        _core.gpu_argsort(call, keys.type, address_of_keys, count, address_of_indices, index_bytes, given.descending)
+    else:
+        _core.gpu_argsort_segments(
+            call, keys.type, address_of_keys, count, address_of_indices, index_bytes, told, given.descending
+        )
     if library.waits:
         _core.gpu_wait(device, stream)
 
@@ -179,14 +261,18 @@ def sort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuOpti
     array = library.array(x)
     keys = _keys(library, array, axis, "sort")
     if out is None:
-        copied = library.copy(keys.vector)
-        _run_sort(library, copied, keys.type, keys.num_keys, None, 0, given)
-        return copied if len(keys.shape) == 1 else copied.reshape(keys.shape)
-    target = _target(library, out, "out", keys.shape, library.dtype_name(array), array, "sort")
+        copied = keys.vector if keys.axes is not None else library.copy(keys.vector)
+        _sort_keys(library, copied, keys, given)
+        return keys.result(library, copied)
+    target = _target(library, out, "out", keys.shape_of_array, library.dtype_name(array), array, "sort")
+    if keys.axes is not None:
+        _sort_keys(library, keys.vector, keys, given)
+        library.assign(target, keys.of_array(library, keys.vector))
+        return out
     if out is not x:
         library.assign(target, keys.vector.reshape(keys.shape))
     library.will_write(target)
-    _run_sort(library, target.reshape(-1), keys.type, keys.num_keys, None, 0, given)
+    _sort_keys(library, target.reshape(-1), keys, given)
     return out
 
 
@@ -195,18 +281,25 @@ def sort_inplace(library: GpuLibrary, x: Any, axis: int, given: GpuOptions) -> N
     array = library.array(x)
     keys = _keys(library, array, axis, "sort_inplace")
     _check_writeable(library, array, "x", "sort_inplace")
+    if keys.axes is not None:
+        _sort_keys(library, keys.vector, keys, given)
+        library.assign(array, keys.of_array(library, keys.vector))
+        return
     library.will_write(array)
-    _run_sort(library, keys.vector, keys.type, keys.num_keys, None, 0, given)
+    _sort_keys(library, keys.vector, keys, given)
 
 
 def _order(library: GpuLibrary, keys: _Keys, out: Any, given: GpuOptions) -> Any:
     """Return the order of the keys as a vector of the library's indices."""
     count = keys.num_keys
     dtype_name = library.index_dtype_name()
-    if dtype_name == "int32" and count > 1 << 31:
-        raise ValueError(f"orders of {count} keys need int64, which this library has not (jax_enable_x64 turns it on)")
+    longest = keys.segments.row_length if keys.segments is not None and keys.segments.row_length else count
+    if dtype_name == "int32" and longest > 1 << 31:
+        raise ValueError(f"orders of {longest} keys need int64, which this library has not (jax_enable_x64 turns it on)")
+    # Nothing is written outside of segments.
+    make = library.empty if keys.segments is None or keys.segments.row_length else library.zeros
     if count in _NARROW_ORDERS and dtype_name == "int64" and library.casts:
-        narrow = library.empty(count, "int32", keys.vector)
+        narrow = make(count, "int32", keys.vector)
         _run_argsort(library, keys, narrow, 4, given)
         if out is None:
             return library.cast(narrow, dtype_name)
@@ -214,7 +307,7 @@ def _order(library: GpuLibrary, keys: _Keys, out: Any, given: GpuOptions) -> Any
         return out
     if out is not None:
         library.will_write(out)
-    indices = library.empty(count, dtype_name, keys.vector) if out is None else out
+    indices = make(count, dtype_name, keys.vector) if out is None else out
     _run_argsort(library, keys, indices, 4 if dtype_name == "int32" else 8, given)
     return indices
 
@@ -223,12 +316,56 @@ def argsort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuO
     """Return the stable order."""
     array = library.array(x)
     keys = _keys(library, array, axis, "argsort")
-    if out is not None:
-        target = _target(library, out, "out", keys.shape, "int64", array, "argsort")
+    if out is None:
+        return keys.result(library, _order(library, keys, None, given))
+    target = _target(library, out, "out", keys.shape_of_array, "int64", array, "argsort")
+    if keys.axes is None:
         _order(library, keys, target.reshape(-1), given)
-        return out
-    indices = _order(library, keys, None, given)
-    return indices if len(keys.shape) == 1 else indices.reshape(keys.shape)
+    else:
+        library.assign(target, keys.of_array(library, _order(library, keys, None, given)))
+    return out
+
+
+def _segments(library: GpuLibrary, keys: _Keys, like: Any, offsets: Any, function: str) -> Segments:
+    """Take offsets: an array of the library's, which is not looked at, or one of NumPy's, which is."""
+    if isinstance(offsets, np.ndarray):
+        if offsets.size and (offsets[0] < 0 or offsets[-1] > keys.num_keys or bool(np.any(offsets[1:] < offsets[:-1]))):
+            raise ValueError(f"{function}: offsets decrease, or lie beyond the {keys.num_keys} elements")
+        # Not every library has numbers of 64 bits, and few offsets need them.
+        array = library.of_host(offsets.astype("int32" if keys.num_keys < 1 << 31 else "int64"), like)
+    else:
+        array = library.array(offsets)
+        if library.device(array) != library.device(like):
+            raise TypeError(f"{function}: offsets: an array on the GPU of the keys is expected")
+        library.check(array, function)
+    name, shape = library.dtype_name(array), tuple(array.shape)
+    if name not in _OFFSETS or len(shape) != 1 or shape[0] == 0:
+        raise TypeError(
+            f"{function}: offsets: a vector of {', '.join(_OFFSETS)} is expected on a GPU, with one element more than "
+            f"there are segments, not {name} of shape {shape}"
+        )
+    return Segments(int(shape[0]) - 1, 0, array, library.key_type(array) or 0)
+
+
+def _keys_in_segments(library: GpuLibrary, x: Any, offsets: Any, function: str) -> _Keys:
+    array = library.array(x)
+    if len(array.shape) != 1:
+        raise ValueError(f"{function}: an array of one dimension is expected, not of {len(array.shape)}")
+    keys = _keys(library, array, 0, function)
+    return keys._replace(segments=_segments(library, keys, array, offsets, function))
+
+
+def sort_segments(library: GpuLibrary, x: Any, offsets: Any, given: GpuOptions) -> Any:
+    """Return a copy in which each segment is sorted."""
+    keys = _keys_in_segments(library, x, offsets, "sort_segments")
+    copied = library.copy(keys.vector)
+    _sort_keys(library, copied, keys, given)
+    return copied
+
+
+def argsort_segments(library: GpuLibrary, x: Any, offsets: Any, given: GpuOptions) -> Any:
+    """Return the stable order of each segment."""
+    return _order(library, _keys_in_segments(library, x, offsets, "argsort_segments"), None, given)
 
 
 def _row_bytes(values: Any) -> int:

@@ -189,6 +189,13 @@ class CudaInterface(GpuLibrary):
     def flat(self, x: Any) -> Any:
         return self.contiguous(x).reshape(-1)
 
+    def permuted(self, x: Any, axes: tuple[int, ...]) -> Any:
+        strides = _strides(x)
+        view = _Given(x, x._address, x.device, tuple(x.shape[axis] for axis in axes), x.dtype)
+        view.strides = tuple(strides[axis] for axis in axes)
+        view.stream = x.stream if isinstance(x, _Given) else None
+        return view
+
     def contiguous(self, x: Any) -> Any:
         return x if _is_contiguous(x) else self.copy(x)
 
@@ -211,6 +218,12 @@ class CudaInterface(GpuLibrary):
 
     def empty(self, count: int, dtype_name: str, like: Any) -> Any:
         return GpuArray._new(like.device, (count,), np.dtype(dtype_name))
+
+    def zeros(self, count: int, dtype_name: str, like: Any) -> Any:
+        return self._from_host(np.zeros(count, dtype_name))
+
+    def of_host(self, x: Array, like: Any) -> Any:
+        return self._from_host(x)
 
     def gather(self, x: Any, indices: Any) -> Any:
         return self._from_host(self._to_host(x)[self._to_host(indices)])

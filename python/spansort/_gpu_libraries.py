@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import type_of_name
+from ._arrays import Array, type_of_name
 from ._gpu_interface import CudaInterface, has_memory_of_gpu
 from ._gpu_library import CUDA, GpuLibrary, key_type_of, name_of
 
@@ -65,6 +65,9 @@ class _Torch(GpuLibrary):
     def byte_strides(self, x: Any) -> tuple[int, ...]:
         return tuple(stride * x.element_size() for stride in x.stride())
 
+    def permuted(self, x: Any, axes: tuple[int, ...]) -> Any:
+        return x.permute(axes)
+
     def contiguous(self, x: Any) -> Any:
         return x if self.is_contiguous(x) else x.resolve_neg().contiguous()
 
@@ -81,6 +84,12 @@ class _Torch(GpuLibrary):
 
     def empty(self, count: int, dtype_name: str, like: Any) -> Any:
         return like.new_empty(count, dtype=getattr(self._torch, dtype_name))
+
+    def zeros(self, count: int, dtype_name: str, like: Any) -> Any:
+        return like.new_zeros(count, dtype=getattr(self._torch, dtype_name))
+
+    def of_host(self, x: Array, like: Any) -> Any:
+        return self._torch.as_tensor(x, device=like.device)
 
     def cast(self, x: Any, dtype_name: str) -> Any:
         return x.to(getattr(self._torch, dtype_name))
@@ -130,6 +139,9 @@ class _CuPy(GpuLibrary):
     def is_contiguous(self, x: Any) -> bool:
         return bool(x.flags.c_contiguous)
 
+    def permuted(self, x: Any, axes: tuple[int, ...]) -> Any:
+        return x.transpose(axes)
+
     def contiguous(self, x: Any) -> Any:
         return self._cupy.ascontiguousarray(x)
 
@@ -146,6 +158,12 @@ class _CuPy(GpuLibrary):
 
     def empty(self, count: int, dtype_name: str, like: Any) -> Any:
         return self._cupy.empty(count, dtype_name)
+
+    def zeros(self, count: int, dtype_name: str, like: Any) -> Any:
+        return self._cupy.zeros(count, dtype_name)
+
+    def of_host(self, x: Array, like: Any) -> Any:
+        return self._cupy.asarray(x)
 
     def cast(self, x: Any, dtype_name: str) -> Any:
         return x.astype(dtype_name)
@@ -191,6 +209,9 @@ class _ArrayApi(GpuLibrary):
             raise TypeError("the library does not give contiguous memory")
         return address
 
+    def permuted(self, x: Any, axes: tuple[int, ...]) -> Any:
+        return self._namespace.permute_dims(x, axes)
+
     def contiguous_at(self, x: Any, stream: int) -> tuple[Any, int]:
         address, is_contiguous = _core.exported_memory(x.__dlpack__(stream=stream))
         if is_contiguous:
@@ -203,6 +224,12 @@ class _ArrayApi(GpuLibrary):
 
     def empty(self, count: int, dtype_name: str, like: Any) -> Any:
         return self._namespace.empty(count, dtype=getattr(self._namespace, dtype_name), device=like.device)
+
+    def zeros(self, count: int, dtype_name: str, like: Any) -> Any:
+        return self._namespace.zeros(count, dtype=getattr(self._namespace, dtype_name), device=like.device)
+
+    def of_host(self, x: Array, like: Any) -> Any:
+        return self._namespace.asarray(x, device=like.device)
 
     def cast(self, x: Any, dtype_name: str) -> Any:
         return self._namespace.astype(x, getattr(self._namespace, dtype_name))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import keys_of_dtype, type_of_name
+from ._arrays import Array, keys_of_dtype, type_of_name
 
 #: Device types of DLPack: memory of a GPU, and memory that CUDA moves between host and GPU.
 CUDA = (2, 13)
@@ -81,6 +81,10 @@ class GpuLibrary:
         """Return the elements as a vector, which may be a copy."""
         return x.reshape(-1)
 
+    def permuted(self, x: Any, axes: tuple[int, ...]) -> Any:
+        """Return the array with its axes in another order, which may be a view."""
+        raise NotImplementedError
+
     def contiguous(self, x: Any) -> Any:
         """Return the array, or a copy of it."""
         raise NotImplementedError
@@ -102,6 +106,14 @@ class GpuLibrary:
 
     def empty(self, count: int, dtype_name: str, like: Any) -> Any:
         """Return new elements, on the GPU of another array."""
+        raise NotImplementedError
+
+    def zeros(self, count: int, dtype_name: str, like: Any) -> Any:
+        """Return new elements that are 0, on the GPU of another array."""
+        raise NotImplementedError
+
+    def of_host(self, x: Array, like: Any) -> Any:
+        """Return a copy of an array of NumPy's, on the GPU of another array."""
         raise NotImplementedError
 
     def cast(self, x: Any, dtype_name: str) -> Any:

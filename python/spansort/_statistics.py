@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,9 +131,10 @@ def _quantiles(function: str, x: Any, q: Array, axis: int | None, method: str, k
         axis = axis_of(array, axis, function)
         rows = np.ascontiguousarray(np.moveaxis(array, axis, -1))
         kept = rows.shape[:-1]
-        by_row = np.empty((int(np.prod(kept)), len(flat_q)))
-        for row, place in zip(rows.reshape(len(by_row), rows.shape[-1]), by_row):
-            place[:] = _core.quantiles(row, keys.number, flat_q, made)
+        num_rows = math.prod(kept)
+        if rows.size == 0 < num_rows:
+            _core.quantiles(rows.reshape(-1), keys.number, flat_q, made)  # says that there are no keys
+        by_row = _core.row_quantiles(rows, keys.number, flat_q, made).reshape(num_rows, len(flat_q))
         result = by_row.T.reshape(q.shape + kept)
         if keepdims:
             result = np.expand_dims(result, q.ndim + axis)

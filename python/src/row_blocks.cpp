@@ -12,12 +12,17 @@
 #include <thread>
 #include <vector>
 
+#include "calls.hpp"
+
 namespace python {
 namespace {
 
-// Rows up to these sizes are sorted by the thread that asks for it; the library itself uses threads for longer ones.
+// Rows up to these sizes are sorted by the thread that asks for it; the library itself uses threads for longer ones,
+// which does little for those that are not much longer. Where there are rows enough, a thread each serves them best.
 constexpr std::uint64_t most_row_elements = 65536;
 constexpr std::uint64_t most_row_bytes = std::uint64_t{512} << 10;
+constexpr std::uint64_t most_bytes_of_many_rows = most_short_bytes;
+constexpr std::uint64_t many_rows_of_a_thread = 4;
 /// Elements of a block, some hundred microseconds, and those that make it worth while to start another thread.
 constexpr std::uint64_t block_elements = std::uint64_t{1} << 15;
 constexpr std::uint64_t elements_of_a_thread = std::uint64_t{1} << 16;
@@ -82,11 +87,13 @@ bool are_plain(const spansort::sort_options& options) {
 
 /// Returns how many threads take rows; 0 where rows are for the library's own threads, or options for one call.
 unsigned num_row_threads(const array_memory& memory, const spansort::sort_options& options) {
-  const bool is_short =
-      memory.row_elements <= most_row_elements && memory.row_elements * memory.element_bytes <= most_row_bytes;
-  if (!are_plain(options) || !is_short || memory.num_rows() < 2) return 0;
+  if (!are_plain(options) || memory.num_rows() < 2) return 0;
   const unsigned processors = spansort::num_processors();
   const unsigned allowed = options.threads == 0 ? processors : std::min(options.threads, processors);
+  const std::uint64_t row_bytes = memory.row_elements * memory.element_bytes;
+  const bool is_short = memory.row_elements <= most_row_elements && row_bytes <= most_row_bytes;
+  const bool are_many = memory.num_rows() >= many_rows_of_a_thread * allowed && row_bytes <= most_bytes_of_many_rows;
+  if (!is_short && !are_many) return 0;
   const std::uint64_t useful = memory.num_elements / elements_of_a_thread;
   return static_cast<unsigned>(std::clamp<std::uint64_t>(useful, 1, std::min(allowed, most_threads)));
 }
@@ -102,9 +109,12 @@ void run_threads(row_queue& queue, unsigned num_threads) {
 }
 
 void run_one_by_one(const array_memory& memory, const spansort::sort_options& options, const row_work& work) {
+  spansort::sort_options of_row = options;
+  const bool is_brief = memory.row_elements * memory.element_bytes <= most_short_bytes;
+  if (memory.num_rows() > 1 && is_brief) of_row.on_progress = {};  // it is asked between rows
   // Free functions have memory of the process for arrays that are not long, which ask for no progress.
-  const bool may_be_short = are_plain(options) && !options.on_progress;
-  row_sorts sorts(options, memory.num_rows() > 1 && !may_be_short);
+  const bool may_be_short = are_plain(options) && !of_row.on_progress;
+  row_sorts sorts(of_row, memory.num_rows() > 1 && !may_be_short);
   for (std::uint64_t row = 0; row < memory.num_rows(); ++row) {
     work(row, sorts);
     const double done = static_cast<double>(row + 1) / static_cast<double>(memory.num_rows());

@@ -5,10 +5,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <spansort/top_k.hpp>
 
 #include "arrays.hpp"
+#include "calls.hpp"
 
 namespace python {
 namespace {
@@ -30,6 +32,34 @@ nb::object quantiles(nb::handle array, int type, nb::handle q_array, const stati
     found = spansort::quantiles(keys, q, options.of_quantiles());
   }
   return array_of(found);
+}
+
+/// Returns the quantiles of each row, one behind the other. A signal is heeded between some rows and the next.
+nb::object row_quantiles(nb::handle array, int type, nb::handle q_array, const statistics_options& options) {
+  const array_keys keys = keys_of(readable(array), type, false);
+  const std::span<const double> q = doubles_of(q_array);
+  const std::uint64_t num_rows = keys.memory.num_rows();
+  const std::uint64_t row_bytes = keys.memory.row_elements * keys.memory.element_bytes;
+  call_options of_rows;
+  of_rows.sorting.devices = options.all.devices;
+  constexpr std::uint64_t bytes_at_once = std::uint64_t{64} << 20;
+  const std::uint64_t rows_at_once =
+      of_rows.opens_devices() ? num_rows
+                              : std::max<std::uint64_t>(1, bytes_at_once / std::max<std::uint64_t>(1, row_bytes));
+  nb::object found = new_doubles(num_rows * q.size());
+  auto* const to = reinterpret_cast<double*>(data_of(found));
+  run_unlocked(&of_rows, num_rows > rows_at_once, [&](const spansort::sort_options& asked) {
+    for (std::uint64_t row = 0; row < num_rows; row += rows_at_once) {
+      const std::uint64_t count = std::min(rows_at_once, num_rows - row);
+      const spansort::const_key_span some{keys.type, keys.memory.data + row * row_bytes,
+                                          count * keys.memory.row_elements};
+      std::ranges::copy(spansort::quantiles_rows(some, keys.memory.row_elements, q, options.of_quantiles()),
+                        to + row * q.size());
+      const double done = static_cast<double>(row + count) / static_cast<double>(num_rows);
+      if (asked.on_progress && !asked.on_progress({"count", done})) throw spansort::cancelled("stopped between rows");
+    }
+  });
+  return found;
 }
 
 nb::object summarize(nb::handle array, int type, const statistics_options& options) {
@@ -135,6 +165,7 @@ void define_statistics(nb::module_& module) {
       .def("set_box", &statistics_options::set_box, nb::kw_only(), nb::arg("iqr_factor"), nb::arg("percentiles"),
            nb::arg("most_outliers"), nb::arg("with_mean"));
   module.def("quantiles", &quantiles, nb::arg("array"), nb::arg("type"), nb::arg("q"), nb::arg("options"));
+  module.def("row_quantiles", &row_quantiles, nb::arg("array"), nb::arg("type"), nb::arg("q"), nb::arg("options"));
   module.def("summarize", &summarize, nb::arg("array"), nb::arg("type"), nb::arg("options"));
   module.def("histogram", &histogram, nb::arg("array"), nb::arg("type"), nb::arg("edges"), nb::arg("options"));
   module.def("rank_of", &rank_of, nb::arg("array"), nb::arg("type"), nb::arg("value"), nb::arg("options"));

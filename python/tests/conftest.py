@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import spansort
 from hypothesis import settings
+from spansort import _core
 
 # JAX takes most of a GPU for itself unless it is told not to before it is imported; here it shares the GPU.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -88,6 +89,20 @@ def reference_order(x: Any, descending: bool = False) -> Any:
     return np.argsort(found, kind="stable")
 
 
+def reference_segments(x: Any, offsets: Any, descending: bool = False) -> tuple[Any, Any]:
+    """Return a copy in which each segment is sorted, and the stable order of each, 0 outside of all."""
+    ordered, order = x.copy(), np.zeros(len(x), "int64")
+    for begin, end in zip(offsets[:-1], offsets[1:]):
+        order[begin:end] = reference_order(x[begin:end], descending)
+        ordered[begin:end] = spansort.sort(x[begin:end], descending=descending)
+    return ordered, order
+
+
+def reference_rows(x: Any, axis: int, descending: bool = False) -> Any:
+    """Return the stable order of each row along an axis."""
+    return np.apply_along_axis(reference_order, axis, x, descending)
+
+
 def assert_same_values(a: Any, b: Any) -> None:
     """Compare by value: NaN equals NaN, and -0.0 0.0."""
     assert a.dtype == b.dtype
@@ -112,6 +127,49 @@ def memory(address: int, count: int, dtype: Any) -> Any:
     """Return an array of memory that somebody else holds."""
     size = count * np.dtype(dtype).itemsize
     return np.frombuffer((ctypes.c_uint8 * size).from_address(address), dtype)
+
+
+class HostSegments(NamedTuple):
+    """Segments as the module takes them, of keys that lie in host memory."""
+
+    num_segments: int
+    row_length: int
+    offsets: int
+    offsets_type: int
+
+    def bounds(self, count: int) -> Any:
+        if self.row_length:
+            assert self.offsets == 0 and count == self.num_segments * self.row_length
+            return np.arange(self.num_segments + 1) * self.row_length
+        return memory(self.offsets, self.num_segments + 1, NAME_OF_TYPE[self.offsets_type]).astype("int64")
+
+
+def sort_segments_of_host(call: Any, type: int, keys: int, num: int, segments: HostSegments, descending: bool) -> None:
+    """Do what the module does to keys on a GPU."""
+    assert call.workspace and call.workspace_bytes == num + segments.num_segments
+    array = memory(keys, num, NAME_OF_TYPE[type])
+    array[...] = spansort.sort_segments(array, segments.bounds(num), descending=descending)
+
+
+def argsort_segments_of_host(
+    call: Any, type: int, keys: int, num: int, indices: int, index_bytes: int, segments: HostSegments, descending: bool
+) -> None:
+    """Write nothing outside of segments, as the module does."""
+    assert call.workspace and call.workspace_bytes == num + segments.num_segments + index_bytes
+    bounds = segments.bounds(num)
+    order = spansort.argsort_segments(memory(keys, num, NAME_OF_TYPE[type]), bounds, descending=descending)
+    memory(indices, num, f"int{8 * index_bytes}")[bounds[0] : bounds[-1]] = order[bounds[0] : bounds[-1]]
+
+
+def patch_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, fake in {
+        "GpuSegments": HostSegments,
+        "gpu_sort_segments": sort_segments_of_host,
+        "gpu_argsort_segments": argsort_segments_of_host,
+        "gpu_sort_segments_bytes": lambda device, type, num, segments: num + segments.num_segments,
+        "gpu_argsort_segments_bytes": lambda device, type, num, size, segments: num + segments.num_segments + size,
+    }.items():
+        monkeypatch.setattr(_core, name, fake)
 
 
 WHY_NO_GPU = spansort.devices()["gpu"]

@@ -73,6 +73,60 @@ def test_shapes(gpu: Gpu, rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(gpu.get(spansort.argsort(gpu.put(y), axis=None)), np.argsort(x, kind="stable"))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "bool"])
+@pytest.mark.parametrize(
+    "shape", [(3, 5), (1000, 1), (5000, 30), (300, 700), (40, 20_000), (3, 500_000), (20, 30, 40), (2, 1, 600, 3)]
+)
+def test_rows(gpu: Gpu, dtype: str, shape: tuple[int, ...], rng: np.random.Generator) -> None:
+    if not gpu.has(dtype):
+        pytest.skip("JAX has no 64 bits unless it is told to")
+    x = random_keys(dtype, int(np.prod(shape)), rng, "few" if len(shape) == 2 else "bits").reshape(shape)
+    on_gpu = gpu.put(x)
+    for axis in range(len(shape)):
+        for descending in [False, True]:
+            expected = spansort.sort(x, axis, descending=descending, devices="cpu")
+            found = spansort.sort(on_gpu, axis=axis, descending=descending)
+            np.testing.assert_array_equal(bits(gpu.get(found)), bits(expected))
+            order = spansort.argsort(on_gpu, axis=axis, descending=descending)
+            expected = spansort.argsort(x, axis, descending=descending, devices="cpu")
+            np.testing.assert_array_equal(gpu.get(order), expected)
+    np.testing.assert_array_equal(bits(gpu.get(on_gpu)), bits(x))
+
+
+def test_rows_that_are_written_to(writeable_gpu: Gpu, rng: np.random.Generator) -> None:
+    gpu, x = writeable_gpu, random_keys("int32", 60_000, rng, "few").reshape(200, 300)
+    on_gpu = gpu.put(x)
+    for axis in [0, 1]:
+        out, order = gpu.put(np.zeros_like(x)), gpu.put(np.zeros(x.shape, "int64"))
+        assert spansort.sort(on_gpu, axis=axis, out=out) is out
+        np.testing.assert_array_equal(gpu.get(out), np.sort(x, axis))
+        assert spansort.argsort(on_gpu, axis=axis, out=order) is order
+        np.testing.assert_array_equal(gpu.get(order), np.argsort(x, axis, kind="stable"))
+        itself = gpu.put(x)
+        spansort.sort_inplace(itself, axis)
+        np.testing.assert_array_equal(gpu.get(itself), np.sort(x, axis))
+        turned = spansort.sort(on_gpu.T, axis=axis)
+        np.testing.assert_array_equal(gpu.get(turned), np.sort(x.T, axis))
+    np.testing.assert_array_equal(gpu.get(on_gpu), x)
+
+
+@pytest.mark.parametrize("count", [10, 3000, 2_000_000])
+def test_segments(gpu: Gpu, count: int, rng: np.random.Generator) -> None:
+    x = random_keys("float32", count, rng, "few")
+    on_gpu = gpu.put(x)
+    for num_segments in [1, 5, 1000]:
+        offsets = np.sort(rng.integers(0, count + 1, num_segments + 1))
+        kinds = ["int32", "uint32"] + (["int64", "uint64"] if gpu.has("int64") else [])
+        for given in [offsets, offsets.tolist(), *(gpu.put(offsets.astype(kind)) for kind in kinds)]:
+            for descending in [False, True]:
+                ordered = spansort.sort_segments(x, offsets, descending=descending, devices="cpu")
+                found = spansort.sort_segments(on_gpu, given, descending=descending)
+                np.testing.assert_array_equal(bits(gpu.get(found)), bits(ordered))
+                order = spansort.argsort_segments(x, offsets, descending=descending, devices="cpu")
+                found = spansort.argsort_segments(on_gpu, given, descending=descending)
+                np.testing.assert_array_equal(gpu.get(found), order)
+
+
 def test_other_layouts(writeable_gpu: Gpu, rng: np.random.Generator) -> None:
     gpu, x = writeable_gpu, random_keys("float32", 3000, rng, "few")
     every_third = gpu.put(x)[::3]
@@ -306,10 +360,11 @@ def test_what_is_refused(gpu: Gpu) -> None:
     x = gpu.put(np.arange(6, dtype="float32"))
     with pytest.raises(TypeError, match="complex64"):
         spansort.sort(gpu.put(np.zeros(3, "complex64")))
-    with pytest.raises(ValueError, match="rows"):
-        spansort.sort(x.reshape(2, 3))
-    with pytest.raises(ValueError, match="rows"):
-        spansort.argsort(x.reshape(2, 3), axis=0)
+    for offsets in [[0, 7], [3, 2, 6]]:
+        with pytest.raises(ValueError, match="offsets decrease, or lie beyond the 6 elements"):
+            spansort.sort_segments(x, offsets)
+    with pytest.raises(TypeError, match="offsets: a vector of int32"):
+        spansort.argsort_segments(x, x)
     with pytest.raises(IndexError):
         spansort.sort(x, axis=1)
     with pytest.raises(ValueError, match="dimension"):

@@ -9,12 +9,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import spansort
-from conftest import FLOATS, INTEGERS, NAME_OF_TYPE, bits, memory, random_keys, reference_order
+from conftest import (
+    FLOATS,
+    INTEGERS,
+    NAME_OF_TYPE,
+    bits,
+    memory,
+    patch_segments,
+    random_keys,
+    reference_order,
+    reference_rows,
+    reference_segments,
+)
 from spansort import _core, _gpu
 from spansort._gpu_libraries import gpu_library
 from spansort._gpu_library import GpuLibrary
 
 class HostLibrary(GpuLibrary):
+    def array(self, x: Any) -> Any:
+        return x.elements if isinstance(x, OnGpu) else x
+
     def check(self, x: Any, function: str) -> None:
         pass
 
@@ -35,6 +49,15 @@ class HostLibrary(GpuLibrary):
     def is_contiguous(self, x: Any) -> bool:
         return bool(x.flags.c_contiguous)
 
+    def permuted(self, x: Any, axes: tuple[int, ...]) -> Any:
+        return x.transpose(axes)
+
+    def zeros(self, count: int, dtype_name: str, like: Any) -> Any:
+        return np.zeros(count, dtype_name)
+
+    def of_host(self, x: Any, like: Any) -> Any:
+        return x.copy()
+
     def contiguous(self, x: Any) -> Any:
         return np.ascontiguousarray(x)
 
@@ -45,7 +68,7 @@ class HostLibrary(GpuLibrary):
         target[...] = x
 
     def empty(self, count: int, dtype_name: str, like: Any) -> Any:
-        return np.empty(count, dtype_name)
+        return np.full(count, 77, dtype_name)
 
     def cast(self, x: Any, dtype_name: str) -> Any:
         return x.astype(dtype_name)
@@ -94,6 +117,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> HostLibrary:
     monkeypatch.setattr(_core, "GpuCall", Call)
     monkeypatch.setattr(_core, "gpu_sort", sort_of_host)
     monkeypatch.setattr(_core, "gpu_argsort", argsort_of_host)
+    patch_segments(monkeypatch)
     monkeypatch.setattr(_gpu, "_sort_bytes", lambda device, type, count, value_bytes: (count, count))
     monkeypatch.setattr(
         _gpu, "_argsort_bytes", lambda device, type, count, index_bytes: (count if count > 1 else 0,) * 2
@@ -129,12 +153,94 @@ def test_layouts_and_shapes(host: HostLibrary, rng: np.random.Generator) -> None
     rows = x.reshape(3, 20)
     np.testing.assert_array_equal(_gpu.sort(host, rows, None, None, PLAIN), np.sort(x))
     for call in [_gpu.sort, _gpu.argsort]:
-        with pytest.raises(ValueError, match="rows"):
-            call(host, rows, 0, None, PLAIN)
         with pytest.raises(IndexError):
             call(host, x, 1, None, PLAIN)
         with pytest.raises(ValueError, match="dimension"):
             call(host, x[0], -1, None, PLAIN)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((6, 10), 1), ((6, 10), -1), ((6, 10), 0), ((3, 4, 5), 0), ((3, 4, 5), 1), ((3, 4, 5), -1), ((5, 1, 3), 1),
+     ((4, 400), 0), ((2, 600), 1), ((7, 1), 1), ((0, 4), 0), ((4, 0), 0), ((4, 0), 1)],
+)  # fmt: skip
+def test_rows(host: HostLibrary, dtype: str, shape: tuple[int, ...], axis: int, rng: np.random.Generator) -> None:
+    x = random_keys(dtype, int(np.prod(shape)), rng, "few").reshape(shape)
+    before = x.copy()
+    for given in [PLAIN, DESCENDING]:
+        ordered = spansort.sort(x, axis, descending=given.descending)
+        order = reference_rows(x, axis, given.descending) if x.size else np.zeros(shape, "int64")
+        found = _gpu.sort(host, x, axis, None, given)
+        assert found.flags.c_contiguous and not np.may_share_memory(found, x)
+        np.testing.assert_array_equal(bits(found), bits(ordered))
+        indices = _gpu.argsort(host, x, axis, None, given)
+        assert indices.flags.c_contiguous and indices.dtype == "int64"
+        np.testing.assert_array_equal(indices, order)
+        out, out_order = np.zeros_like(x), np.zeros(shape, "int64")
+        assert _gpu.sort(host, x, axis, out, given) is out
+        assert _gpu.argsort(host, x, axis, out_order, given) is out_order
+        np.testing.assert_array_equal(bits(out), bits(ordered))
+        np.testing.assert_array_equal(out_order, order)
+        # Every other element of memory that is twice as wide.
+        np.testing.assert_array_equal(bits(_gpu.sort(host, np.repeat(x, 2, -1)[..., ::2], axis, None, given)), bits(out))
+        np.testing.assert_array_equal(bits(x), bits(before))
+        itself = x.copy()
+        assert _gpu.sort(host, itself, axis, itself, given) is itself
+        np.testing.assert_array_equal(bits(itself), bits(ordered))
+        itself = x.copy()
+        _gpu.sort_inplace(host, itself, axis, given)
+        np.testing.assert_array_equal(bits(itself), bits(ordered))
+
+
+@pytest.mark.parametrize("where", ["host", "int32", "uint32", "int64", "uint64", "strided"])
+@pytest.mark.parametrize("count", [1, 500, 1500])  # orders of 1,000 keys and more are found as numbers of 32 bits
+def test_segments(host: HostLibrary, where: str, count: int, rng: np.random.Generator) -> None:
+    x = random_keys("float32", count, rng, "few")
+    before = x.copy()
+    for num_segments in [1, 2, 30]:
+        offsets = np.sort(rng.integers(0, count + 1, num_segments + 1))
+        given_offsets: Any = offsets
+        if where == "strided":
+            given_offsets = np.repeat(offsets, 2)[::2]
+        elif where != "host":
+            given_offsets = offsets.astype(where)
+        if where != "host":
+            given_offsets = OnGpu(given_offsets)
+        for given in [PLAIN, DESCENDING]:
+            ordered, order = reference_segments(x, offsets, given.descending)
+            np.testing.assert_array_equal(bits(_gpu.sort_segments(host, x, given_offsets, given)), bits(ordered))
+            found = _gpu.argsort_segments(host, x, given_offsets, given)
+            assert found.dtype == "int64"
+            np.testing.assert_array_equal(found, order)
+    np.testing.assert_array_equal(bits(x), bits(before))
+    nothing = np.zeros(1, "int64")
+    np.testing.assert_array_equal(bits(_gpu.sort_segments(host, x, nothing, PLAIN)), bits(x))
+    assert _gpu.argsort_segments(host, x, nothing, PLAIN).tolist() == [0] * count
+
+
+class OnGpu:
+    """An array that is not NumPy's, of which the library knows the elements."""
+
+    def __init__(self, elements: Any) -> None:
+        self.elements = elements
+
+
+def test_segments_that_cannot_be(host: HostLibrary) -> None:
+    x = np.array([3, 1, 2])
+    for call in [_gpu.sort_segments, _gpu.argsort_segments]:
+        for offsets in [[0, 4], [-1, 3], [2, 1, 3]]:
+            with pytest.raises(ValueError, match="offsets decrease, or lie beyond the 3 elements"):
+                call(host, x, np.array(offsets), PLAIN)
+        for elements in [np.zeros(0, "int64"), np.zeros((2, 2), "int64"), np.zeros(2, "int16"), np.zeros(2, "float32")]:
+            with pytest.raises(TypeError, match="offsets: a vector of int32, uint32, int64, uint64"):
+                call(host, x, OnGpu(elements), PLAIN)
+        with pytest.raises(TypeError, match="offsets: a vector"):
+            call(host, x, np.zeros(0, "int64"), PLAIN)
+        with pytest.raises(ValueError, match="one dimension"):
+            call(host, x.reshape(3, 1), np.array([0, 3]), PLAIN)
+        with pytest.raises(spansort.OutOfMemoryError):
+            call(host, x, np.array([0, 3]), _gpu.GpuOptions(False, 1))
 
 
 def test_arrays_that_are_written_to(host: HostLibrary, rng: np.random.Generator) -> None:
@@ -223,6 +329,7 @@ def test_the_library_is_told_what_is_written_to(host: HostLibrary, monkeypatch: 
 
 def test_orders_that_need_64_bits(host: HostLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "index_dtype_name", lambda: "int32")
+    assert _gpu.argsort(host, np.array([[3, 1, 2], [1, 2, 0]]), 0, None, PLAIN).dtype == "int32"
     assert _gpu.argsort(host, np.array([3, 1, 2]), -1, None, PLAIN).dtype == "int32"
     many = np.broadcast_to(np.zeros(1, "uint8"), ((1 << 31) + 1,))
     with pytest.raises(ValueError, match="int64"):

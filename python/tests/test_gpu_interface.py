@@ -27,8 +27,11 @@ from conftest import (
     bits,
     memory,
     needs_gpu,
+    patch_segments,
     random_keys,
     reference_order,
+    reference_rows,
+    reference_segments,
 )
 from spansort import _core, _gpu
 
@@ -138,6 +141,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> None:
         "gpu_of": lambda address: DEVICE,
     }.items():
         monkeypatch.setattr(_core, name, fake)
+    patch_segments(monkeypatch)
     monkeypatch.setattr(_gpu, "_sort_bytes", lambda device, type, count, value_bytes: (count, count))
     monkeypatch.setattr(_gpu, "_argsort_bytes", lambda device, type, count, index_bytes: (count, count))
     done.clear()
@@ -181,6 +185,38 @@ VIEWS: list[Callable[[Any], Any]] = [
 ]
 
 
+@pytest.mark.parametrize("shape", [(6, 10), (3, 4, 5)])
+def test_rows(shape: tuple[int, ...], rng: np.random.Generator) -> None:
+    x = random_keys("int16", 60, rng, "few").reshape(shape)
+    for axis in range(len(shape)):
+        ordered, order = np.sort(x, axis), reference_rows(x, axis)
+        for view in [x, np.asfortranarray(x)]:
+            np.testing.assert_array_equal(spansort.sort(Holder(view), axis).copy_to_host(), ordered)
+            np.testing.assert_array_equal(spansort.argsort(Holder(view), axis).copy_to_host(), order)
+        out = np.zeros_like(x)
+        spansort.sort(Holder(x), axis, out=Holder(out))
+        np.testing.assert_array_equal(out, ordered)
+        out_order = np.zeros(shape, "int64")
+        spansort.argsort(Holder(x), axis, out=Holder(out_order))
+        np.testing.assert_array_equal(out_order, order)
+        out[...] = x
+        spansort.sort_inplace(Holder(out), axis)
+        np.testing.assert_array_equal(out, ordered)
+
+
+@pytest.mark.parametrize("taken", [Holder, Exported])
+def test_segments(taken: Any, rng: np.random.Generator) -> None:
+    x, offsets = random_keys("float32", 300, rng, "few"), np.array([5, 10, 10, 200, 290])
+    ordered, order = reference_segments(x, offsets)
+    for given in [offsets, offsets.tolist(), taken(offsets), taken(offsets.astype("int32"))]:
+        np.testing.assert_array_equal(bits(spansort.sort_segments(taken(x), given).copy_to_host()), bits(ordered))
+        np.testing.assert_array_equal(spansort.argsort_segments(taken(x), given).copy_to_host(), order)
+    with pytest.raises(ValueError, match="decrease"):
+        spansort.sort_segments(taken(x), [3, 2])
+    with pytest.raises(ValueError, match="devices"):
+        spansort.argsort_segments(taken(x), offsets, devices="cpu")
+
+
 @pytest.mark.parametrize("taken", [Holder, Exported])
 @pytest.mark.parametrize("view", VIEWS)
 def test_layouts(taken: Any, view: Callable[[Any], Any], rng: np.random.Generator) -> None:
@@ -206,8 +242,6 @@ def test_shapes(rng: np.random.Generator) -> None:
         np.testing.assert_array_equal(spansort.sort(Holder(y), axis).copy_to_host(), np.sort(y, axis))
         order = spansort.argsort(Holder(y), axis).copy_to_host()
         np.testing.assert_array_equal(order, np.argsort(y, axis, kind="stable"))
-    with pytest.raises(ValueError, match="rows"):
-        spansort.sort(Holder(x.reshape(6, 10)))
     with pytest.raises(IndexError, match="dimension"):
         spansort.sort(Holder(x[0]))
     strides = (2,)  # those of contiguous elements, said all the same

@@ -64,6 +64,32 @@ def test_quantiles_along_an_axis(shape: list[int], axis: int, keepdims: bool, q:
         np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
+@pytest.mark.parametrize(("rows", "length"), [(3000, 7), (300, 1000), (3, 100_000), (1, 100), (1000, 1)])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
+def test_quantiles_of_many_rows(rows: int, length: int, dtype: str, rng: Any) -> None:
+    x = random_keys(dtype, rows * length, rng, "few").reshape(rows, length)
+    q = [0.0, 0.3, 0.5, 1.0]
+    with np.errstate(invalid="ignore"):
+        expected = np.array([spansort.nanquantile(row, q) for row in x]).T
+    for options in [{}, {"threads": 1}, {"threads": 3}, {"devices": "cpu"}, {"devices": "host:2"}]:
+        found = spansort.nanquantile(x, q, 1, **options)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(spansort.nanquantile(x.T, q, 0, **options), expected)
+    ordered = np.sort(x, 1)
+    np.testing.assert_array_equal(spansort.nanquantile(ordered, q, 1, assume_sorted="ascending"), expected)
+    if np.isnan(np.asarray(x, "float64")).any():
+        for options in [{}, {"devices": "host:2"}]:
+            with pytest.raises(spansort.BadInputError):
+                spansort.quantile(x, q, 1, nan_policy="raise", **options)
+
+
+def test_rows_without_keys() -> None:
+    for devices in ["auto", "host:2"]:
+        with pytest.raises(spansort.BadInputError):
+            spansort.quantile(np.zeros((3, 0)), 0.5, 1, devices=devices)
+        assert spansort.quantile(np.zeros((3, 0)), [0.5, 0.6], 0, devices=devices).shape == (2, 0)
+
+
 def test_nan_policies() -> None:
     x = np.array([1.0, np.nan, 3.0])
     assert np.isnan(spansort.median(x))

@@ -9,6 +9,7 @@
 #include "spansort/statistics.hpp"
 #include "statistics/open_keys.hpp"
 #include "statistics/quantile_position.hpp"
+#include "statistics/sorted_copy.hpp"
 #include "statistics/statistics_of.hpp"
 
 namespace spansort {
@@ -70,6 +71,9 @@ std::vector<double> statistics::quantiles_of(const ordered_keys& keys, std::span
 std::vector<double> detail::quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options) {
   // Before devices are opened and keys copied.
   static_cast<void>(positions_of(std::max<std::uint64_t>(keys.num_keys, 1), q, options.method));
+  if (keys.num_keys != 0 && statistics::is_best_sorted(keys, options.order, options.devices)) {
+    return quantiles_rows(keys, keys.num_keys, q, options);
+  }
   const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.threads});
   return statistics::quantiles_of(*opened, q, options);
 }

@@ -6,12 +6,14 @@
 #include <optional>
 
 #include "base/threads.hpp"
+#include "sort/arguments.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/statistics.hpp"
 #include "statistics/box.hpp"
 #include "statistics/key_value.hpp"
 #include "statistics/open_keys.hpp"
 #include "statistics/quantile_position.hpp"
+#include "statistics/sorted_copy.hpp"
 #include "statistics/statistics_of.hpp"
 
 namespace spansort {
@@ -156,7 +158,10 @@ summary statistics::summary_of(const ordered_keys& keys, const summary_options& 
 
 summary detail::summarize(const_key_span keys, const summary_options& options) {
   statistics::require_valid(options.whiskers);
-  const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.threads});
+  sorting::check_keys(keys);
+  const auto opened = statistics::is_best_sorted(keys, options.order, options.devices)
+                          ? statistics::open_sorted_copy(keys, options.threads)
+                          : statistics::open_keys(keys, {options.order, options.devices, options.threads});
   return base::with_threads(options.threads, [&] { return statistics::summary_of(*opened, options); });
 }
 

@@ -77,7 +77,8 @@ void check_quantiles(const std::vector<K>& keys, const std::vector<double>& sort
   q.push_back(static_cast<double>(random.below(sorted.size() + 1)) / static_cast<double>(sorted.size()));
   std::ranges::sort(q);
   const auto method = static_cast<quantile_method>(random.below(num_methods));
-  const std::string devices = random.below(64) == 0 ? "host:" + std::to_string(1 + random.below(8)) : "auto";
+  // Lists of host devices select; the CPU as such sorts so few keys.
+  const std::string devices = random.below(4) == 0 ? "host:" + std::to_string(1 + random.below(8)) : "auto";
   const std::vector<double> found =
       quantiles(keys, q, {.method = method, .nans = nan_policy::omit, .devices = devices});
   for (std::size_t i = 0; i < q.size(); ++i) {

@@ -22,7 +22,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Holds all that is said about outliers and whiskers against a look at every key.
 template <class K>
-void expect_right(const std::vector<K>& keys, const summary_options& options) {
+void expect_right_on_one(const std::vector<K>& keys, const summary_options& options) {
   const summary s = summarize(keys, options);
   std::vector<double> sorted;
   for (const K k : keys) {
@@ -85,6 +85,15 @@ void expect_right(const std::vector<K>& keys, const summary_options& options) {
   for (const double k : sorted) sum += k;
   const auto mean = static_cast<double>(sum / static_cast<long double>(sorted.size()));
   EXPECT_NEAR(s.mean, mean, 1e-12 * std::max(1.0, std::abs(mean)));
+}
+
+/// Few keys are sorted by the CPU as such, and selected from by a list of host devices.
+template <class K>
+void expect_right(const std::vector<K>& keys, const summary_options& options) {
+  expect_right_on_one(keys, options);
+  summary_options of_list = options;
+  of_list.devices = "host:1";
+  expect_right_on_one(keys, of_list);
 }
 
 TEST(Summarize, IsRightForEveryFew) {
