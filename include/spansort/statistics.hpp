@@ -145,7 +145,7 @@ namespace detail {
 std::vector<double> quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options);
 }
 
-/// The quantiles of `keys` at every q of `q`, exactly, in the order of `q`. No key is moved: up to 4 MiB of keys are
+/// The quantiles of `keys` at every q of `q`, exactly, in the order of `q`. No key is moved: up to 2 MiB of keys are
 /// sorted in a copy by the CPU, and of more all threads of the devices read the keys, nearly always once for every 8
 /// ranks that the q need (two each at most, and the last); where NaN keys are left out, once more to count them and
 /// then again. 64-bit integers are rounded to the nearest double before they are interpolated. Memory: that of the copy
@@ -178,7 +178,7 @@ template <key_range R>
 }
 
 /// Returns the quantiles of each row of `row_length` keys, as quantiles() gives them, those of a row one behind the
-/// other: q.size() numbers a row. Rows of up to 4 MiB are sorted in copies, by all threads; longer ones are selected
+/// other: q.size() numbers a row. Rows of up to 8 MiB are sorted in copies, by all threads; longer ones are selected
 /// from, one after the other. Named devices sort copies of all rows, and are opened once. Memory: 8 MiB, or a row where
 /// that is more, and that of sort_rows(); or that of quantiles(). Blocks. Throws what quantiles() throws, and
 /// invalid_argument where the number of keys is no multiple of the length; of no keys there are no rows.
@@ -227,10 +227,10 @@ namespace detail {
 summary summarize(const_key_span keys, const summary_options& options);
 }
 
-/// Count, extremes, quartiles, mean, fences, whiskers and outliers of `keys`, exactly. No key is moved: up to 4 MiB of
-/// keys are sorted in a copy by the CPU. More are read some ten times: nearly always three for the quantiles, once each for NaN keys of floats,
-/// mean, fences, whiskers, the outliers' number and the outliers of either side, up to three times where they are too
-/// many. The mean is taken by the host's threads, whatever the devices.
+/// Count, extremes, quartiles, mean, fences, whiskers and outliers of `keys`, exactly. No key is moved: up to 2 MiB of
+/// keys are sorted in a copy by the CPU. More are read some ten times: nearly always three for the quantiles, once each
+/// for NaN keys of floats, mean, fences, whiskers, the outliers' number and the outliers of either side, up to three
+/// times where they are too many. The mean is taken by the host's threads, whatever the devices.
 /// Of keys in order (options.order) O(log n) keys and the outliers are read, and the mean takes the one read that is
 /// left: so a summary is a by-product of a sort.
 ///     spansort::sort(keys);

@@ -71,7 +71,7 @@ def quantile(
     threads: int = 0,
 ) -> Any:
     """
-    Return quantiles, exactly: keys are counted and selected by all threads, not sorted.
+    Return quantiles, exactly: keys are counted and selected by all threads, and few of them sorted in a copy.
 
     Parameters
     ----------

@@ -29,7 +29,8 @@ namespace {
 
 using statistics::quantile_position;
 
-/// Rows are copied in blocks of about this size.
+/// Rows are copied in blocks of about this size, and longer ones selected from: two threads take 2.8 ns a key for rows
+/// of 400,000 f64 in copies and 6.5 selecting, of a million 3.0 and 3.6.
 constexpr std::uint64_t block_bytes = std::uint64_t{8} << 20;
 
 struct row_matrix {
@@ -152,7 +153,8 @@ std::vector<double> quantiles_rows(const_key_span keys, std::uint64_t row_length
           rows_sorter.sort({block.type, static_cast<char*>(block.data) + row * all.row_bytes(), row_length});
         }
       });
-    } else if (statistics::is_best_sorted(all.rows(0, 1), options.order, options.devices)) {
+    } else if (all.num_rows() > 1 ? all.row_bytes() <= block_bytes
+                                  : statistics::is_best_sorted(keys, options.order, options.devices)) {
       sort_copies(all, quantiles, q.size(), found.data(), [&](key_span block) {
         if (all.num_rows() == 1) return sort(block, direction::ascending, of_rows);
         sort_rows(block, row_length, direction::ascending, of_rows);

@@ -10,7 +10,8 @@
 namespace spansort::statistics {
 namespace {
 
-constexpr std::uint64_t most_bytes = std::uint64_t{4} << 20;
+/// Memory for a copy of more is new each time, and its pages cost more than the sort wins.
+constexpr std::uint64_t most_bytes = std::uint64_t{2} << 20;
 
 }  // namespace
 
