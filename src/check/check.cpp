@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// check(), checksum(), checksum_pairs() and is_sorted(): one parallel read each. Order here is order in value, -0.0
-// equal to +0.0 and NaN to NaN, so that the output of sort_pairs passes as well as that of sort.
+// check(), checksum() and checksum_pairs(): one parallel read each. Order here is order in value, -0.0 equal to +0.0 and
+// NaN to NaN, so that the output of sort_pairs passes as well as that of sort.
 #include "spansort/check.hpp"
 
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 #include <tbb/parallel_reduce.h>
 
 #include <algorithm>
-#include <atomic>
 #include <concepts>
 
 #include "base/threads.hpp"
@@ -17,7 +15,6 @@
 #include "keys/codec.hpp"
 #include "keys/dispatch.hpp"
 #include "keys/known_type.hpp"
-#include "spansort/sort.hpp"
 
 namespace spansort {
 namespace {
@@ -94,16 +91,6 @@ multiset_checksum sum_hashes(std::uint64_t num_keys, const HashAt& hash_at) {
       [](const multiset_checksum& a, const multiset_checksum& b) { return a + b; }, own);
 }
 
-/// Returns whether a key of [begin, end) comes before its left neighbour. No branch in the loop: it becomes vector
-/// code.
-template <class K, class Encoding>
-bool has_disorder(const K* data, std::uint64_t begin, std::uint64_t end, const Encoding& encode) {
-  unsigned found = 0;
-  for (std::uint64_t i = std::max<std::uint64_t>(begin, 1); i < end; ++i)
-    found |= encode(data[i]) < encode(data[i - 1]);
-  return found != 0;
-}
-
 }  // namespace
 
 check_result check(const const_key_span keys, const check_options& options) {
@@ -145,23 +132,6 @@ multiset_checksum checksum_pairs(const const_key_span keys, const void* values, 
 
 std::string to_string(const multiset_checksum& checksum) {
   return fmt::format("{:016x}{:016x}", checksum.words[0], checksum.words[1]);
-}
-
-bool detail::is_sorted(const_key_span keys, direction d) {
-  if (keys.num_keys < 2) return true;
-  return with_values(keys, d, [&](const auto* data, const auto& encode) {
-    std::atomic<bool> disorder{false};
-    const auto look = [&](const index_range& block) {
-      for (std::uint64_t begin = block.begin(); begin < block.end(); begin += grain_keys) {
-        if (disorder.load(std::memory_order_relaxed)) return;
-        const std::uint64_t end = std::min(begin + grain_keys, block.end());
-        if (has_disorder(data, begin, end, encode)) disorder.store(true, std::memory_order_relaxed);
-      }
-    };
-    tbb::task_group_context own(tbb::task_group_context::isolated);
-    tbb::parallel_for(index_range(0, keys.num_keys, grain_keys), look, own);
-    return !disorder.load();
-  });
 }
 
 }  // namespace spansort

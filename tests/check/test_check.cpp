@@ -78,7 +78,8 @@ TEST_P(check_test, SortedKeysPassAndOneDisorderIsFoundWhereverItIs) {
     const const_key_span span(GetParam(), keys.data(), n);
     EXPECT_EQ(check(span, {.direction = keys::direction_of(descending)}).first_disorder, std::nullopt);
     EXPECT_TRUE(detail::is_sorted(span, keys::direction_of(descending)));
-    for (const std::uint64_t place : {std::uint64_t{1}, n / 3, n / 2, n - 1}) {
+    constexpr std::uint64_t block = 1 << 14;  // that one thread reads
+    for (const std::uint64_t place : {std::uint64_t{1}, block - 1, block, block + 1, n / 3, n / 2, n - 1}) {
       auto broken = keys;
       std::copy_n(keys.data(), key_bytes, broken.data() + place * key_bytes);  // the first key, out of place
       const const_key_span broken_span(GetParam(), broken.data(), n);
@@ -123,6 +124,14 @@ TEST(Check, NanIsLastAscendingAndDescending) {
   EXPECT_TRUE(is_sorted(std::vector<float>{2, 1, -HUGE_VALF, nan}, direction::descending));
   EXPECT_FALSE(is_sorted(std::vector<float>{1, nan, 2}));
   EXPECT_FALSE(is_sorted(std::vector<float>{nan, 1}, direction::descending));
+}
+
+TEST(Check, KeysOfOneValueAreInOrderWhateverTheirBits) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const direction d : {direction::ascending, direction::descending}) {
+    EXPECT_TRUE(is_sorted(std::vector<double>{0.0, -0.0, 0.0, -0.0, nan, -nan, nan}, d));
+    EXPECT_TRUE(is_sorted(std::vector<float>(100'000, -0.0F), d));
+  }
 }
 
 TEST(Check, EmptyAndSingleInputsAreSorted) {
