@@ -178,8 +178,8 @@ template <key_range R>
 }
 
 /// Returns the quantiles of each row of `row_length` keys, as quantiles() gives them, those of a row one behind the
-/// other: q.size() numbers a row. Rows of up to 8 MiB are sorted in copies, by all threads; longer ones are selected
-/// from, one after the other. Named devices sort copies of all rows, and are opened once. Memory: 8 MiB, or a row where
+/// other: q.size() numbers a row. Several rows of up to 4 MiB are sorted in copies, by all threads or by the devices
+/// that are named, which are opened once; longer ones are selected from, one after the other, and so is a single row. Memory: 8 MiB, or a row where
 /// that is more, and that of sort_rows(); or that of quantiles(). Blocks. Throws what quantiles() throws, and
 /// invalid_argument where the number of keys is no multiple of the length; of no keys there are no rows.
 [[nodiscard]] std::vector<double> quantiles_rows(const_key_span keys, std::uint64_t row_length,

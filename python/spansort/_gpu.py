@@ -20,7 +20,7 @@ _MOVED_BYTES = (4, 8, 16)
 #: Orders of so many keys are found as numbers of 32 bits, which halves what is moved, and widened in the end. Few keys
 #: would pay more for the second launch; 2^31 is where such numbers end.
 _NARROW_ORDERS = range(1 << 20, 1 << 31)
-#: Elements of offsets of segments.
+#: Offsets of segments have one of these dtypes.
 _OFFSETS = ("int32", "uint32", "int64", "uint64")
 
 
@@ -51,7 +51,7 @@ def gpu_options(
     return GpuOptions(bool(descending), size_bytes(memory, "memory"))
 
 
-class Segments(NamedTuple):
+class _Segments(NamedTuple):
     """Parts of a vector that are sorted each by itself: rows of one length, or what offsets on the GPU tell."""
 
     num_segments: int
@@ -66,7 +66,7 @@ class _Keys(NamedTuple):
     vector: Any
     shape: tuple[int, ...]
     type: int
-    segments: Segments | None = None
+    segments: _Segments | None = None
     #: Where another axis than the last one was given: which axis of the array each axis of the shape was. The vector is
     #: a copy then.
     axes: tuple[int, ...] | None = None
@@ -77,23 +77,29 @@ class _Keys(NamedTuple):
 
     @property
     def shape_of_array(self) -> tuple[int, ...]:
-        if self.axes is None:
-            return self.shape
-        return tuple(self.shape[self.axes.index(axis)] for axis in range(len(self.shape)))
+        return tuple(self.shape[axis] for axis in self.axes_of_array)
+
+    @property
+    def axes_of_array(self) -> tuple[int, ...]:
+        """Which axis of the shape each axis of the array is."""
+        axes = range(len(self.shape)) if self.axes is None else self.axes
+        return tuple(axes.index(axis) for axis in range(len(self.shape)))
 
     def of_array(self, library: GpuLibrary, vector: Any) -> Any:
         """Return elements in the shape of the array, as a view where its axes were in another order."""
         if len(self.shape) == 1:
             return vector
         rows = vector.reshape(self.shape)
-        if self.axes is None:
-            return rows
-        return library.permuted(rows, tuple(self.axes.index(axis) for axis in range(len(self.shape))))
+        return rows if self.axes is None else library.permuted(rows, self.axes_of_array)
 
     def result(self, library: GpuLibrary, vector: Any) -> Any:
         """Return elements in the shape of the array, C-contiguous."""
         found = self.of_array(library, vector)
-        return found if self.axes is None else library.copy(found)
+        if self.axes is None:
+            return found
+        copied = library.copy(found)
+        _wait(library, copied)
+        return copied
 
 
 def _keys(library: GpuLibrary, x: Any, axis: int | None, function: str) -> _Keys:
@@ -112,7 +118,7 @@ def _keys(library: GpuLibrary, x: Any, axis: int | None, function: str) -> _Keys
     along, count = axis_of_shape(shape, axis, function), math.prod(shape)
     if count in (0, shape[along]):
         return _Keys(library.flat(x), shape, number)
-    rows = Segments(count // shape[along], shape[along])
+    rows = _Segments(count // shape[along], shape[along])
     if along == len(shape) - 1:
         return _Keys(library.flat(x), shape, number, rows)
     axes = (*(other for other in range(len(shape)) if other != along), along)
@@ -154,7 +160,7 @@ def _workspace(
     return workspace, library.address(workspace, stream) if least else 0, least
 
 
-def _told(library: GpuLibrary, segments: Segments, stream: int) -> tuple[Any, _core.GpuSegments]:
+def _told(library: GpuLibrary, segments: _Segments, stream: int) -> tuple[Any, _core.GpuSegments]:
     """Return segments as the module takes them, and an array that has to live until they are on the stream."""
     if segments.offsets is None:
         return None, _core.GpuSegments(segments.num_segments, segments.row_length, 0, 0)
@@ -162,12 +168,19 @@ def _told(library: GpuLibrary, segments: Segments, stream: int) -> tuple[Any, _c
     return offsets, _core.GpuSegments(segments.num_segments, 0, address, segments.offsets_type)
 
 
+def _wait(library: GpuLibrary, array: Any) -> None:
+    """Wait for the stream, of libraries that cannot be told of it."""
+    if library.waits and math.prod(array.shape) > 0:
+        device = library.device(array)
+        _core.gpu_wait(device, library.stream(device))
+
+
 def _run_sort(
     library: GpuLibrary, keys: Any, type: int, count: int, values: Any, value_bytes: int, given: GpuOptions
 ) -> None:
     """Sort contiguous keys where they are, and move values along, where `value_bytes` is not 0."""
     if count < 2:
-        return
+        return _wait(library, keys)  # for a copy of it
     device = library.device(keys)
     stream = library.stream(device)
     sizes = _sort_bytes(device, type, count, value_bytes)
@@ -175,16 +188,15 @@ def _run_sort(
     call = _core.GpuCall(device, stream, address, size)
     address_of_values = library.address(values, stream) if value_bytes else 0
     _core.gpu_sort(call, type, library.address(keys, stream), count, address_of_values, value_bytes, given.descending)
-    if library.waits:
-        _core.gpu_wait(device, stream)
+    _wait(library, keys)
 
 
 def _run_sort_segments(
-    library: GpuLibrary, vector: Any, type: int, count: int, segments: Segments, given: GpuOptions
+    library: GpuLibrary, vector: Any, type: int, count: int, segments: _Segments, given: GpuOptions
 ) -> None:
     """Sort the segments of contiguous keys where they are."""
     if count < 2 or segments.num_segments == 0 or segments.row_length == 1:
-        return
+        return _wait(library, vector)  # for a copy of it
     device = library.device(vector)
     stream = library.stream(device)
     offsets, told = _told(library, segments, stream)
@@ -192,8 +204,7 @@ def _run_sort_segments(
     workspace, address, size = _workspace(library, (size, size), given.memory, vector, stream)
     call = _core.GpuCall(device, stream, address, size)
     _core.gpu_sort_segments(call, type, library.address(vector, stream), count, told, given.descending)
-    if library.waits:
-        _core.gpu_wait(device, stream)
+    _wait(library, vector)
 
 
 def _sort_keys(library: GpuLibrary, vector: Any, keys: _Keys, given: GpuOptions) -> None:
@@ -226,8 +237,7 @@ def _run_argsort(library: GpuLibrary, keys: _Keys, indices: Any, index_bytes: in
         _core.gpu_argsort_segments(
             call, keys.type, address_of_keys, count, address_of_indices, index_bytes, told, given.descending
         )
-    if library.waits:
-        _core.gpu_wait(device, stream)
+    _wait(library, keys.vector)
 
 
 def _check_writeable(library: GpuLibrary, array: Any, name: str, function: str) -> None:
@@ -268,6 +278,7 @@ def sort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuOpti
     if keys.axes is not None:
         _sort_keys(library, keys.vector, keys, given)
         library.assign(target, keys.of_array(library, keys.vector))
+        _wait(library, target)
         return out
     if out is not x:
         library.assign(target, keys.vector.reshape(keys.shape))
@@ -284,7 +295,7 @@ def sort_inplace(library: GpuLibrary, x: Any, axis: int, given: GpuOptions) -> N
     if keys.axes is not None:
         _sort_keys(library, keys.vector, keys, given)
         library.assign(array, keys.of_array(library, keys.vector))
-        return
+        return _wait(library, array)
     library.will_write(array)
     _sort_keys(library, keys.vector, keys, given)
 
@@ -323,28 +334,30 @@ def argsort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuO
         _order(library, keys, target.reshape(-1), given)
     else:
         library.assign(target, keys.of_array(library, _order(library, keys, None, given)))
+        _wait(library, target)
     return out
 
 
-def _segments(library: GpuLibrary, keys: _Keys, like: Any, offsets: Any, function: str) -> Segments:
+def _segments(library: GpuLibrary, keys: _Keys, like: Any, offsets: Any, function: str) -> _Segments:
     """Take offsets: an array of the library's, which is not looked at, or one of NumPy's, which is."""
     if isinstance(offsets, np.ndarray):
         if offsets.size and (offsets[0] < 0 or offsets[-1] > keys.num_keys or bool(np.any(offsets[1:] < offsets[:-1]))):
             raise ValueError(f"{function}: offsets decrease, or lie beyond the {keys.num_keys} elements")
-        # Not every library has numbers of 64 bits, and few offsets need them.
-        array = library.of_host(offsets.astype("int32" if keys.num_keys < 1 << 31 else "int64"), like)
+        # Not every library has numbers of 64 bits, and few offsets need them: at most 2^32 - 1 keys are taken.
+        wide = "uint32" if library.index_dtype_name() == "int32" else "int64"
+        array = library.of_host(offsets.astype("int32" if keys.num_keys < 1 << 31 else wide), like)
     else:
         array = library.array(offsets)
-        if library.device(array) != library.device(like):
+        if keys.num_keys > 0 and library.device(array) != library.device(like):
             raise TypeError(f"{function}: offsets: an array on the GPU of the keys is expected")
         library.check(array, function)
     name, shape = library.dtype_name(array), tuple(array.shape)
-    if name not in _OFFSETS or len(shape) != 1 or shape[0] == 0:
-        raise TypeError(
-            f"{function}: offsets: a vector of {', '.join(_OFFSETS)} is expected on a GPU, with one element more than "
-            f"there are segments, not {name} of shape {shape}"
-        )
-    return Segments(int(shape[0]) - 1, 0, array, library.key_type(array) or 0)
+    if name not in _OFFSETS or len(shape) != 1:
+        expected = ", ".join(_OFFSETS)
+        raise TypeError(f"{function}: offsets: a vector of {expected} is expected on a GPU, not {name} of shape {shape}")
+    if shape[0] == 0:
+        raise ValueError(f"{function}: offsets: one more than segments are expected, found none")
+    return _Segments(int(shape[0]) - 1, 0, array, library.key_type(array) or 0)
 
 
 def _keys_in_segments(library: GpuLibrary, x: Any, offsets: Any, function: str) -> _Keys:

@@ -28,7 +28,12 @@ class _Given(GpuArray):
     is_read_only = False
 
     def reshape(self, shape: int | tuple[int, ...]) -> GpuArray:
-        return self if shape == self.shape else super().reshape(shape)
+        if shape == self.shape:
+            return self
+        made = super().reshape(shape)
+        view = _Given(self, made._address, made.device, made.shape, made.dtype)
+        view.stream = self.stream
+        return view
 
 
 def _contiguous_strides(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:

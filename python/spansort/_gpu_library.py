@@ -28,7 +28,8 @@ def key_type_of(dtype: np.dtype[Any]) -> int | None:
 
 
 class GpuLibrary:
-    """Arrays of one dimension are meant where none of several is named; all of them are C-contiguous."""
+    """Arrays of one dimension are meant where none of several is named; all are C-contiguous but what copy() takes, and
+    the second array of assign()."""
 
     #: Whether a call returns when the GPU is done, because the library cannot be told of a stream.
     waits = False
@@ -98,7 +99,7 @@ class GpuLibrary:
         raise NotImplementedError
 
     def assign(self, target: Any, x: Any) -> None:
-        """Copy the elements; the target is an array of the same shape and dtype."""
+        """Copy the elements; the target is an array of the same shape, and of the same dtype or, of orders, a wider one."""
         raise NotImplementedError
 
     def will_write(self, x: Any) -> None:

@@ -42,10 +42,9 @@ nb::object row_quantiles(nb::handle array, int type, nb::handle q_array, const s
   const std::uint64_t row_bytes = keys.memory.row_elements * keys.memory.element_bytes;
   call_options of_rows;
   of_rows.sorting.devices = options.all.devices;
-  constexpr std::uint64_t bytes_at_once = std::uint64_t{64} << 20;
-  const std::uint64_t rows_at_once =
-      of_rows.opens_devices() ? num_rows
-                              : std::max<std::uint64_t>(1, bytes_at_once / std::max<std::uint64_t>(1, row_bytes));
+  // Devices are opened for each part.
+  const std::uint64_t bytes_at_once = std::uint64_t{1} << (of_rows.opens_devices() ? 30 : 26);
+  const std::uint64_t rows_at_once = std::max<std::uint64_t>(1, bytes_at_once / std::max<std::uint64_t>(1, row_bytes));
   nb::object found = new_doubles(num_rows * q.size());
   auto* const to = reinterpret_cast<double*>(data_of(found));
   run_unlocked(&of_rows, num_rows > rows_at_once, [&](const spansort::sort_options& asked) {

@@ -204,6 +204,22 @@ def test_rows(shape: tuple[int, ...], rng: np.random.Generator) -> None:
         np.testing.assert_array_equal(out, ordered)
 
 
+def test_rows_are_in_place_when_the_call_returns(rng: np.random.Generator) -> None:
+    for shape, axis in [((50, 1), 1), ((1, 50), 0), ((5, 10), 0), ((5, 10), 1)]:
+        x, out = random_keys("int16", 50, rng, "few").reshape(shape), np.zeros(shape, "int16")
+        order = np.zeros(shape, "int64")
+        for call, has_other_stream in [
+            (lambda: spansort.sort(Holder(x, stream=5), axis), False),
+            (lambda: spansort.sort(Holder(x, stream=5), axis, out=Holder(out, stream=7)), True),
+            (lambda: spansort.argsort(Holder(x, stream=5), axis, out=Holder(order, stream=7)), True),
+            (lambda: spansort.sort_inplace(Holder(x.copy(), stream=5), axis), False),
+        ]:
+            done.clear()
+            call()
+            assert done[-1] == ("wait", 5)
+            assert {what for what, stream in done if stream == 7} == ({"wait"} if has_other_stream else set())
+
+
 @pytest.mark.parametrize("taken", [Holder, Exported])
 def test_segments(taken: Any, rng: np.random.Generator) -> None:
     x, offsets = random_keys("float32", 300, rng, "few"), np.array([5, 10, 10, 200, 290])

@@ -7,9 +7,11 @@
 #include <new>
 
 #include "base/available_memory.hpp"
+#include "sort/arguments.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/statistics.hpp"
 #include "statistics/open_keys.hpp"
+#include "statistics/sorted_copy.hpp"
 #include "statistics/statistics_of.hpp"
 
 namespace spansort {
@@ -81,8 +83,13 @@ std::vector<std::uint64_t> statistics::histogram_of(const ordered_keys& keys, st
 std::vector<std::uint64_t> detail::histogram(const_key_span keys, std::span<const double> edges,
                                              const count_options& options) {
   statistics::require_edges(edges);
-  return statistics::histogram_of(*statistics::open_keys(keys, {options.order, options.devices, options.threads}),
-                                  edges);
+  sorting::check_keys(keys);
+  // Few edges are counted in one read: 2^18 f64 take 1.8 ms for 10 bins so, and 2.1 sorted; 3.6 and 2.2 for 100.
+  const bool is_worth_it = edges.size() > 16 || keys.num_keys <= std::uint64_t{1} << 14;
+  const bool are_sorted = is_worth_it && statistics::is_best_sorted(keys, options.order, options.devices);
+  const auto opened = are_sorted ? statistics::open_sorted_copy(keys, options.threads)
+                                 : statistics::open_keys(keys, {options.order, options.devices, options.threads});
+  return statistics::histogram_of(*opened, edges);
 }
 
 }  // namespace spansort

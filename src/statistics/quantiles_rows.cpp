@@ -29,9 +29,12 @@ namespace {
 
 using statistics::quantile_position;
 
-/// Rows are copied in blocks of about this size, and longer ones selected from: two threads take 2.8 ns a key for rows
-/// of 400,000 f64 in copies and 6.5 selecting, of a million 3.0 and 3.6.
+/// Rows are copied in blocks of about this size.
 constexpr std::uint64_t block_bytes = std::uint64_t{8} << 20;
+
+/// Longer rows are selected from: of 300,000 f64 two threads take 34 ms for eight rows in copies and 50 selecting, of
+/// 500,000 it is 53 and 41.
+constexpr std::uint64_t most_row_bytes = std::uint64_t{4} << 20;
 
 struct row_matrix {
   const_key_span keys;
@@ -114,12 +117,11 @@ void sort_copies(const row_matrix& all, const quantiles_of_ordered& quantiles, s
   for (std::uint64_t begin = 0; begin < all.num_rows(); begin += block_rows) {
     const const_key_span block = all.rows(begin, std::min(begin + block_rows, all.num_rows()));
     const std::uint64_t size = block.num_keys * size_bytes(block.type);
-    base::for_blocks(
-        size,
-        [&](std::uint64_t first, std::uint64_t last) {
-          std::memcpy(copied.data() + first, static_cast<const std::byte*>(block.data) + first, last - first);
-        },
-        std::uint64_t{256} << 10);
+    const auto copy = [&](std::uint64_t first, std::uint64_t last) {
+      std::memcpy(copied.data() + first, static_cast<const std::byte*>(block.data) + first, last - first);
+    };
+    constexpr std::uint64_t bytes_of_task = std::uint64_t{256} << 10;
+    base::for_blocks(size, copy, all.num_rows() == 1 ? size : bytes_of_task);  // one row is the calling thread's
     const key_span sorted{block.type, copied.data(), block.num_keys};
     sort_block(sorted);
     quantiles.write(sorted, to + begin * num_q);
@@ -137,32 +139,33 @@ std::vector<double> quantiles_rows(const_key_span keys, std::uint64_t row_length
   const bool is_descending = options.order == key_order::descending;
   const quantiles_of_ordered quantiles(std::max<std::uint64_t>(row_length, 1), q, options, is_descending);
   std::vector<double> found(all.num_rows() * q.size());
-  if (found.empty()) return found;
-  const device_list::kind devices = options.devices.what();
-  const bool is_cpu = devices == device_list::kind::automatic || devices == device_list::kind::cpu;
+  static_cast<void>(base::resolve_threads(options.threads));
+  if (all.num_rows() == 0 || (q.empty() && options.nans != nan_policy::error)) return found;
+  const bool is_cpu = statistics::is_cpu(options.devices);
+  const bool are_sorted = all.num_rows() > 1 ? all.row_bytes() <= most_row_bytes
+                                             : statistics::is_best_sorted(keys, options.order, options.devices);
   sort_options of_rows;
   of_rows.threads = options.threads;
-  if (!is_cpu) of_rows.devices = options.devices;
+  of_rows.devices = is_cpu ? device_list::cpu() : options.devices;
   const auto work = [&] {
     if (options.order != key_order::unknown) {
       quantiles.write(keys, found.data());
-    } else if (!is_cpu) {
+    } else if (!are_sorted) {
+      for (std::uint64_t row = 0; row < all.num_rows(); ++row) {
+        std::ranges::copy(detail::quantiles(all.rows(row, row + 1), q, options), found.data() + row * q.size());
+      }
+    } else if (is_cpu) {
+      sort_copies(all, quantiles, q.size(), found.data(), [&](key_span block) {
+        if (all.num_rows() == 1) return sort(block, direction::ascending, of_rows);
+        sort_rows(block, row_length, direction::ascending, of_rows);
+      });
+    } else {
       sorter rows_sorter(of_rows);  // opens the devices once
       sort_copies(all, quantiles, q.size(), found.data(), [&](key_span block) {
         for (std::uint64_t row = 0; row < block.num_keys / row_length; ++row) {
           rows_sorter.sort({block.type, static_cast<char*>(block.data) + row * all.row_bytes(), row_length});
         }
       });
-    } else if (all.num_rows() > 1 ? all.row_bytes() <= block_bytes
-                                  : statistics::is_best_sorted(keys, options.order, options.devices)) {
-      sort_copies(all, quantiles, q.size(), found.data(), [&](key_span block) {
-        if (all.num_rows() == 1) return sort(block, direction::ascending, of_rows);
-        sort_rows(block, row_length, direction::ascending, of_rows);
-      });
-    } else {
-      for (std::uint64_t row = 0; row < all.num_rows(); ++row) {
-        std::ranges::copy(detail::quantiles(all.rows(row, row + 1), q, options), found.data() + row * q.size());
-      }
     }
   };
   if (all.num_rows() == 1) {

@@ -15,9 +15,12 @@ constexpr std::uint64_t most_bytes = std::uint64_t{2} << 20;
 
 }  // namespace
 
+bool is_cpu(const device_list& devices) noexcept {
+  return devices.what() == device_list::kind::automatic || devices.what() == device_list::kind::cpu;
+}
+
 bool is_best_sorted(const const_key_span& keys, key_order order, const device_list& devices) noexcept {
-  const bool is_cpu = devices.what() == device_list::kind::automatic || devices.what() == device_list::kind::cpu;
-  return is_cpu && order == key_order::unknown && keys.num_keys <= most_bytes / size_bytes(keys.type);
+  return is_cpu(devices) && order == key_order::unknown && keys.num_keys <= most_bytes / size_bytes(keys.type);
 }
 
 std::unique_ptr<ordered_keys> open_sorted_copy(const const_key_span& keys, unsigned threads) {
@@ -25,6 +28,7 @@ std::unique_ptr<ordered_keys> open_sorted_copy(const const_key_span& keys, unsig
   const auto sorted = std::make_shared<base::byte_buffer>(keys.num_keys * width);
   if (keys.num_keys != 0) std::memcpy(sorted->data(), keys.data, sorted->size());
   sort_options options;
+  options.devices = device_list::cpu();
   options.threads = threads;
   sort(key_span{keys.type, sorted->data(), keys.num_keys}, direction::ascending, options);
   return std::make_unique<sorted_keys>(

@@ -12,6 +12,9 @@
 
 namespace spansort::statistics {
 
+/// Returns whether the CPU looks at keys in host memory: `auto` and `cpu`.
+[[nodiscard]] bool is_cpu(const device_list& devices) noexcept;
+
 /// Returns whether a sorted copy is the best to look at: of few keys in no known order, where the CPU does the work.
 [[nodiscard]] bool is_best_sorted(const const_key_span& keys, key_order order, const device_list& devices) noexcept;
 
