@@ -179,9 +179,9 @@ template <key_range R>
 
 /// Returns the quantiles of each row of `row_length` keys, as quantiles() gives them, those of a row one behind the
 /// other: q.size() numbers a row. Several rows of up to 4 MiB are sorted in copies, by all threads or by the devices
-/// that are named, which are opened once; longer ones are selected from, one after the other, and so is a single row. Memory: 8 MiB, or a row where
-/// that is more, and that of sort_rows(); or that of quantiles(). Blocks. Throws what quantiles() throws, and
-/// invalid_argument where the number of keys is no multiple of the length; of no keys there are no rows.
+/// that are named, which are opened once; longer ones, and a single one, are looked at one after the other as by
+/// quantiles(). Memory: 8 MiB and that of sort_rows(), or that of quantiles(). Blocks. Throws what quantiles() throws,
+/// and invalid_argument where the number of keys is no multiple of the length; of no keys there are no rows.
 [[nodiscard]] std::vector<double> quantiles_rows(const_key_span keys, std::uint64_t row_length,
                                                  std::span<const double> q, const quantile_options& options = {});
 /// Takes contiguous keys: `spansort::quantiles_rows(matrix, 28, q)`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many rows, each sorted by itself: short ones, and longer ones where there are many, are sorted by all threads in blocks
-// of rows, the others and those for devices one after the other by one sorter.
+// Many rows, each sorted by itself: short ones, and longer ones where there are many, are sorted by all threads in
+// blocks of rows, the others and those for devices one after the other by one sorter.
 #pragma once
 
 #include <cstdint>

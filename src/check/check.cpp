@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// check(), checksum() and checksum_pairs(): one parallel read each. Order here is order in value, -0.0 equal to +0.0 and
-// NaN to NaN, so that the output of sort_pairs passes as well as that of sort.
+// check(), checksum() and checksum_pairs(): one parallel read each. Order here is order in value, -0.0 equal to +0.0
+// and NaN to NaN, so that the output of sort_pairs passes as well as that of sort.
 #include "spansort/check.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// is_sorted(): one parallel read. Order here is order in value, -0.0 equal to +0.0 and NaN to NaN, so that the output of
-// sort_pairs passes as well as that of sort.
+// is_sorted(): one parallel read. Order here is order in value, -0.0 equal to +0.0 and NaN to NaN, so that the output
+// of sort_pairs passes as well as that of sort.
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 

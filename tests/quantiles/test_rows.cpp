@@ -139,11 +139,16 @@ TEST(QuantilesOfRows, RefuseWhatCannotBe) {
   EXPECT_THROW(static_cast<void>(quantiles_rows(none, 3, std::vector<double>{1.5})), invalid_argument);
   EXPECT_THROW(static_cast<void>(quantiles_rows(keys, 3, some_q, {.devices = "cpux"})), invalid_argument);
   EXPECT_THROW(static_cast<void>(quantiles_rows(keys, 3, some_q, {.threads = 1025})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(quantiles_rows(keys, 12, some_q, {.order = key_order::ascending, .threads = 1025})),
+               invalid_argument);
   EXPECT_TRUE(quantiles_rows(none, 3, some_q).empty());
   EXPECT_TRUE(quantiles_rows(none, 0, some_q).empty());
   EXPECT_TRUE(quantiles_rows(keys, 3, std::vector<double>{}).empty());
+  const std::vector<double> no_q;
   const std::vector<double> with_nan{1, 2, std::numeric_limits<double>::quiet_NaN(), 4};
   for (const char* devices : {"auto", "host:2"}) {
+    const quantile_options options{.nans = nan_policy::error, .devices = devices};
+    EXPECT_THROW(static_cast<void>(quantiles_rows(with_nan, 2, no_q, options)), bad_input);
     EXPECT_THROW(
         static_cast<void>(quantiles_rows(with_nan, 2, some_q, {.nans = nan_policy::error, .devices = devices})),
         bad_input);
