@@ -305,6 +305,27 @@ class Explain(CommandTest):
         num_gpus = sum(d["name"].startswith("gpu") for d in described["devices"])
         self.assertEqual(len(described["links"]), num_gpus * (num_gpus - 1))
 
+    def test_each_numa_node_is_a_device(self):
+        """A machine with two nodes, made up by hwloc: they share the processors and keep their number."""
+        nodes = {"HWLOC_SYNTHETIC": "numa:2 core:1 pu:1"}
+        described = json.loads(self.assert_ok("devices", "--json", env=nodes).stdout)
+        if described["host"]["num_numa_nodes"] == 1:
+            self.skipTest("this hwloc makes up no machines")
+        hosts = [(d["name"], d["numa_node"]) for d in described["devices"] if d["name"].startswith("host")]
+        self.assertEqual(hosts, [("host:0", 0), ("host:1", 1)])
+        path = self.path("x.npy")
+        self.assert_ok("gen", "100000", "--type", "u32", "-o", path)
+        expected = np.sort(np.load(path))
+        for algorithm, devices, num_ranks in (("rmg", "cpu", 2), ("single", "cpu", 1), ("rmg", "host:4", 4)):
+            with self.subTest(algorithm=algorithm, devices=devices):
+                report = self.path("report.json")
+                self.assert_ok("sort", path, "-o", self.path("y.npy"), "--algorithm", algorithm, "--devices", devices,
+                               "--report", report, env=nodes)
+                np.testing.assert_array_equal(np.load(self.path("y.npy")), expected)
+                with open(report, encoding="utf-8") as file:
+                    ranks = json.load(file)["ranks"]
+                self.assertEqual([r["device"] for r in ranks], [f"host:{i}" for i in range(num_ranks)])
+
     def test_driver(self):
         """No driver, and drivers that say why they are of no use: in words, in both forms."""
         listed = self.assert_ok("devices").stdout.decode()

@@ -112,6 +112,10 @@ TEST(Take, RefusesWhatCannotBe) {
   EXPECT_NE(
       refusal_of([&] { take_elements(values.data(), 5, 4, as_const_key_span(std::span(narrow)), places.data()); }), "");
   EXPECT_NE(refusal_of([&] { take_into(values, indices, std::span(places), {.threads = 5000}); }), "");
+  const const_key_span which = as_const_key_span(std::span(indices));
+  EXPECT_EQ(refusal_of([&] { take_elements(nullptr, 5, 4, which, places.data()); }), "take: null pointer for elements");
+  EXPECT_EQ(refusal_of([&] { take_elements(values.data(), 5, 4, which, nullptr); }), "take: null pointer for elements");
+  EXPECT_EQ(refusal_of([&] { take_elements(nullptr, 5, 0, which, nullptr); }), "") << "elements of no bytes";
 }
 
 }  // namespace
