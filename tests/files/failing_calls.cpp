@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
 
 namespace spansort::test {
 namespace {
@@ -114,6 +116,32 @@ int fsync(int fd) {
 int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
   using namespace spansort::test;
   return fails(file_call::linkat) ? -1 : real<int>("linkat", from_folder, from, to_folder, to, flags);
+}
+int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
+  using namespace spansort::test;
+  return fails(file_call::renameat) ? -1 : real<int>("renameat", from_folder, from, to_folder, to);
+}
+int openat(int folder, const char* path, int flags, ...) {
+  using namespace spansort::test;
+  std::va_list rest;
+  va_start(rest, flags);
+  const bool has_mode = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+  const mode_t mode = has_mode ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  return fails(file_call::openat) ? -1 : real<int>("openat", folder, path, flags, mode);
+}
+int access(const char* path, int rights) noexcept {
+  using namespace spansort::test;
+  return fails(file_call::access) ? -1 : real<int>("access", path, rights);
+}
+int close(int fd) {
+  using namespace spansort::test;
+  const int status = real<int>("close", fd);  // the file is closed all the same
+  return fails(file_call::close) ? -1 : status;
+}
+int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*begin)(void*), void* argument) noexcept {
+  using namespace spansort::test;
+  return fails(file_call::pthread_create) ? errno : real<int>("pthread_create", thread, how, begin, argument);
 }
 
 }  // extern "C"

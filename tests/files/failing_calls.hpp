@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // These are the program's calls about files, the n-th of which, or all from it on, can be told to fail without being
-// made. What reads, writes, opens and closes is made to fail by tests/cli/faults.c.
+// made. tests/cli/faults.c does the same to calls of the command.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,12 @@ enum class file_call : std::uint8_t {
   fallocate,
   sync_file_range,
   fsync,
-  linkat
+  linkat,
+  renameat,
+  openat,
+  access,
+  close,
+  pthread_create
 };
 
 /// While the scope lives the calling thread's `nth` call fails with `error`, counted from 1, and all behind it where

@@ -3,28 +3,22 @@
 // nothing is left behind; what can be done without is.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <grp.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>
-#include <linux/posix_acl.h>
-#include <linux/posix_acl_xattr.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
-#include <initializer_list>
+#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "files/failing_calls.hpp"
-#include "files/file_folder.hpp"
+#include "files/failing_calls_test.hpp"
 #include "files/io/atomic_file.hpp"
-#include "files/io/file_access.hpp"
 #include "files/io/file_descriptor.hpp"
 #include "files/io/file_part.hpp"
 #include "files/io/input.hpp"
@@ -34,322 +28,6 @@
 
 namespace spansort::files {
 namespace {
-
-using test::failing_call_scope;
-using test::file_call;
-
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
-/// Expects of a call that it throws io_error with this number, whose text has all the words.
-template <class Call>
-void expect_io_error(const Call& call, int code, std::initializer_list<std::string> words) {
-  try {
-    call();
-    ADD_FAILURE() << "nothing thrown where " << *words.begin() << " was expected";
-  } catch (const io_error& failure) {
-    EXPECT_EQ(failure.code(), code) << failure.what();
-    for (const std::string& word : words) {
-      EXPECT_NE(std::string(failure.what()).find(word), std::string::npos) << failure.what() << ": no " << word;
-    }
-  }
-}
-
-class FailingCalls : public testing::Test {
- protected:
-  [[nodiscard]] std::string write(const std::string& name, std::string_view content) const {
-    return folder_.write(name, bytes_of(content));
-  }
-  [[nodiscard]] std::string content(const std::string& name) const {
-    const std::vector<std::byte> bytes = folder_.read(name);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  /// Skips the rest of the test where the file system has no attributes of users.
-  [[nodiscard]] bool set_attribute(const std::string& path) const {
-    return ::setxattr(path.c_str(), "user.origin", "station 7", 9, 0) == 0;
-  }
-  void expect_old() const {
-    EXPECT_EQ(content("y"), "old");
-    EXPECT_EQ(folder_.num_files(), 1u);
-  }
-
-  test::file_folder folder_;
-  std::string y_ = write("y", "old");
-};
-
-// ---- who may read and write what is replaced
-
-TEST_F(FailingCalls, AccessThatCannotBeReadIsAnErrorBeforeTheWork) {
-  const auto find = [&] { static_cast<void>(find_output(y_)); };
-  {
-    const failing_call_scope fail(file_call::lstat, EIO);
-    expect_io_error(find, EIO, {"cannot read the permissions of " + y_});
-  }
-  {
-    const failing_call_scope fail(file_call::llistxattr, EIO);
-    expect_io_error(find, EIO, {"cannot read the attributes of " + y_});
-  }
-  {
-    const failing_call_scope fail(file_call::lgetxattr, EACCES);
-    expect_io_error(find, EACCES, {"cannot read the access control list of " + y_});
-  }
-}
-
-TEST_F(FailingCalls, FileSystemsWithoutAttributesHaveNone) {
-  for (const int code : {ENODATA, EOPNOTSUPP, ENOSYS}) {
-    for (const file_call which : {file_call::llistxattr, file_call::lgetxattr}) {
-      const failing_call_scope fail(which, code, 1, true);
-      const output_target target = find_output(y_);
-      ASSERT_TRUE(target.replaced);
-      EXPECT_EQ(target.replaced->acl, "");
-      EXPECT_TRUE(failing_call_scope::has_failed());
-    }
-  }
-}
-
-TEST_F(FailingCalls, AttributesThatComeAndGoWhileTheyAreRead) {
-  if (!set_attribute(y_)) GTEST_SKIP() << "the file system has no attributes of users";
-  const auto origins = [&] {
-    std::vector<std::string> values;
-    const file_access access = *access_of(y_, y_);
-    for (const file_attribute& each : access.attributes) {
-      if (each.name == "user.origin") values.push_back(each.value);
-    }
-    return values;
-  };
-  const std::vector<std::string> whole{"station 7"};
-  ASSERT_EQ(origins(), whole);
-  {
-    const failing_call_scope fail(file_call::lgetxattr, ENODATA);
-    EXPECT_EQ(origins(), std::vector<std::string>{}) << "it has been removed";
-  }
-  for (const file_call which : {file_call::llistxattr, file_call::lgetxattr}) {
-    const failing_call_scope grown(which, ERANGE, 2);
-    EXPECT_EQ(origins(), whole) << "read once more";
-    EXPECT_TRUE(failing_call_scope::has_failed());
-  }
-  {
-    const failing_call_scope fail(file_call::llistxattr, EIO, 2);
-    expect_io_error(origins, EIO, {"cannot read the attributes of " + y_});
-  }
-  for (const unsigned nth : {1U, 2U}) {
-    const failing_call_scope fail(file_call::lgetxattr, EIO, nth);
-    expect_io_error(origins, EIO, {"cannot read user.origin of " + y_});
-  }
-}
-
-TEST_F(FailingCalls, AccessThatCannotBeGivenLeavesTheOldFile) {
-  const struct {
-    file_call which;
-    const char* words;
-  } cases[] = {{file_call::fchmod, "cannot set the permissions of "},
-               {file_call::fremovexattr, "cannot keep the access control list of "},
-               {file_call::lstat, "cannot read the permissions of "}};
-  for (const auto& each : cases) {
-    atomic_file file(find_output(y_), 3);
-    file.write(bytes_of("new"));
-    const failing_call_scope fail(each.which, EIO);
-    expect_io_error([&] { file.commit(); }, EIO, {each.words + y_});
-    expect_old();
-  }
-}
-
-TEST_F(FailingCalls, ListsThatAFileSystemDoesNotKnowNeedNotBeRemoved) {
-  for (const int code : {ENODATA, EOPNOTSUPP, ENOSYS}) {
-    const failing_call_scope fail(file_call::fremovexattr, code);
-    atomic_file file(find_output(write("y", "old")), 3);
-    file.write(bytes_of("new"));
-    file.commit();
-    EXPECT_TRUE(failing_call_scope::has_failed());
-    EXPECT_EQ(content("y"), "new");
-  }
-}
-
-TEST_F(FailingCalls, AttributesAreGivenWhereTheyAreNotThereYet) {
-  if (!set_attribute(y_)) GTEST_SKIP() << "the file system has no attributes of users";
-  const file_access wanted = *access_of(y_, y_);
-  {
-    atomic_file file(find_output(y_), 3);
-    file.write(bytes_of("new"));
-    const failing_call_scope fail(file_call::fsetxattr, EPERM);
-    expect_io_error([&] { file.commit(); }, EPERM, {"cannot keep user.origin of " + y_});
-    expect_old();
-  }
-  const file_descriptor same = open_file(y_.c_str(), O_WRONLY);
-  const failing_call_scope fail(file_call::fsetxattr, EPERM, 1, true);
-  give_access(same.get(), wanted, "y");
-  EXPECT_FALSE(failing_call_scope::has_failed()) << "what is there already needs no permission";
-}
-
-/// Returns an access control list as the kernel has it, of (tag, rights).
-std::string list_of(std::initializer_list<std::pair<unsigned, unsigned>> entries) {
-  const posix_acl_xattr_header header{.a_version = POSIX_ACL_XATTR_VERSION};
-  std::string list(reinterpret_cast<const char*>(&header), sizeof header);
-  for (const auto& [tag, rights] : entries) {
-    const posix_acl_xattr_entry entry{.e_tag = static_cast<__le16>(tag),
-                                      .e_perm = static_cast<__le16>(rights),
-                                      .e_id = static_cast<__le32>(ACL_UNDEFINED_ID)};
-    list.append(reinterpret_cast<const char*>(&entry), sizeof entry);
-  }
-  return list;
-}
-
-TEST_F(FailingCalls, AListThatCannotBeGivenIsAnError) {
-  const file_descriptor file = open_file(y_.c_str(), O_WRONLY);
-  file_access wanted = *access_of(y_, y_);
-  wanted.acl = list_of({{ACL_USER_OBJ, 6}, {ACL_GROUP_OBJ, 4}, {ACL_OTHER, 0}});
-  const failing_call_scope fail(file_call::fsetxattr, EOPNOTSUPP);
-  expect_io_error([&] { give_access(file.get(), wanted, "the output"); }, EOPNOTSUPP,
-                  {"cannot keep the access control list of the output"});
-}
-
-TEST_F(FailingCalls, AnotherGroupGetsWhatOthersMay) {
-  const file_descriptor file = open_file(y_.c_str(), O_WRONLY);
-  file_access wanted = *access_of(y_, y_);
-  wanted.mode = 0662;
-  const auto mode = [&] { return access_of(y_, y_)->mode; };
-  {
-    const failing_call_scope fail(file_call::fchown, EPERM, 1, true);
-    give_access(file.get(), wanted, "y");
-    EXPECT_EQ(mode(), 0662u) << "it has the group already";
-    ++wanted.group;
-    give_access(file.get(), wanted, "y");
-    EXPECT_EQ(mode(), 0622u);
-  }
-  const failing_call_scope refuse(file_call::fchown, EPERM);
-  const file_access before = *access_of(y_, y_);
-  wanted.group = before.group;
-  give_access(file.get(), wanted, "y");
-  EXPECT_EQ(mode(), 0662u) << "the group alone can be given";
-}
-
-TEST(NarrowedAccess, OfBitsIsWhatGroupAndOthersBothMay) {
-  for (const auto& [mode, narrowed] : {std::pair{0666U, 0666U}, {0662U, 0622U}, {0606U, 0600U}, {0751U, 0711U}}) {
-    EXPECT_EQ(narrowed_for_another_group({.mode = mode, .user = 1, .group = 2, .acl = {}, .attributes = {}}).mode,
-              narrowed);
-  }
-}
-
-TEST(NarrowedAccess, OfListsLeavesNamedUsersAndGroupsTheirs) {
-  const auto narrowed = [](const std::string& list) {
-    return narrowed_for_another_group({.mode = 0660, .user = 1, .group = 2, .acl = list, .attributes = {}}).acl;
-  };
-  EXPECT_EQ(narrowed(list_of({{ACL_USER_OBJ, 6}, {ACL_USER, 6}, {ACL_GROUP_OBJ, 6}, {ACL_MASK, 6}, {ACL_OTHER, 4}})),
-            list_of({{ACL_USER_OBJ, 6}, {ACL_USER, 6}, {ACL_GROUP_OBJ, 4}, {ACL_MASK, 6}, {ACL_OTHER, 4}}));
-  EXPECT_EQ(narrowed(list_of({{ACL_USER_OBJ, 6}, {ACL_GROUP_OBJ, 6}, {ACL_GROUP, 2}, {ACL_MASK, 4}, {ACL_OTHER, 6}})),
-            list_of({{ACL_USER_OBJ, 6}, {ACL_GROUP_OBJ, 0}, {ACL_GROUP, 2}, {ACL_MASK, 4}, {ACL_OTHER, 4}}));
-  EXPECT_EQ(narrowed(list_of({{ACL_USER_OBJ, 6}, {ACL_GROUP_OBJ, 5}, {ACL_OTHER, 7}})),
-            list_of({{ACL_USER_OBJ, 6}, {ACL_GROUP_OBJ, 5}, {ACL_OTHER, 5}}))
-      << "there is no mask";
-}
-
-TEST(NarrowedAccess, OfAListWithoutEntriesHasNone) {
-  for (const std::string& list : {std::string("\x02\0", 2), list_of({})}) {
-    EXPECT_EQ(narrowed_for_another_group({.mode = 0660, .user = 1, .group = 2, .acl = list, .attributes = {}}).acl,
-              list);
-  }
-}
-
-// ---- without the superuser's rights
-
-/// The process is somebody else's while this lives; only the superuser's can be.
-class as_nobody {
- public:
-  as_nobody() {
-    is_other_ = ::geteuid() == 0 && ::setgroups(1, &member_of) == 0 && ::setegid(nobody) == 0 && ::seteuid(nobody) == 0;
-  }
-  ~as_nobody() {
-    if (::seteuid(::getuid()) != 0 || ::setegid(::getgid()) != 0 || ::setgroups(0, nullptr) != 0) {
-      ADD_FAILURE() << "the tests' own rights are lost";
-    }
-  }
-  as_nobody(const as_nobody&) = delete;
-  as_nobody& operator=(const as_nobody&) = delete;
-  [[nodiscard]] explicit operator bool() const noexcept { return is_other_; }
-
-  static constexpr unsigned nobody = 65534;
-  static constexpr gid_t member_of = 4321;
-
- private:
-  bool is_other_ = false;
-};
-
-class WithoutRights : public FailingCalls {
- protected:
-  void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "only the superuser can become somebody else";
-  }
-  [[nodiscard]] std::string folder() const { return std::filesystem::path(y_).parent_path(); }
-};
-
-TEST_F(WithoutRights, OwnersAndGroupsThatCanBeKept) {
-  const auto kept = [](unsigned user, unsigned group) {
-    return kept_of({.mode = 0, .user = user, .group = group, .acl = {}, .attributes = {}});
-  };
-  EXPECT_TRUE(kept(1, 1).user) << "by the superuser";
-  EXPECT_TRUE(kept(1, 1).group);
-  const as_nobody other;
-  ASSERT_TRUE(other);
-  EXPECT_TRUE(kept(other.nobody, 1).user);
-  EXPECT_FALSE(kept(1, 1).user);
-  EXPECT_TRUE(kept(1, other.nobody).group);
-  EXPECT_TRUE(kept(1, other.member_of).group);
-  EXPECT_FALSE(kept(1, 1).group);
-}
-
-TEST_F(WithoutRights, FilesAndFoldersThatMayNotBeWritten) {
-  ASSERT_EQ(::chmod(folder().c_str(), 0755), 0);
-  ASSERT_EQ(::chmod(y_.c_str(), 0644), 0);
-  const as_nobody other;
-  ASSERT_TRUE(other);
-  expect_io_error([&] { static_cast<void>(find_output(y_)); }, EACCES, {"cannot write " + y_ + ": Permission denied"});
-  expect_io_error([&] { static_cast<void>(find_output(folder_.path("z"))); }, EACCES,
-                  {"directory " + folder(), "its new content is made there"});
-}
-
-TEST_F(WithoutRights, AFolderThatCannotBeListedCanBeWrittenTo) {
-  ASSERT_EQ(::chmod(folder().c_str(), 0733), 0);
-  ASSERT_EQ(::chmod(y_.c_str(), 0666), 0);
-  for (const auto when : {atomic_file::naming::at_the_end, atomic_file::naming::from_the_start}) {
-    const as_nobody other;
-    ASSERT_TRUE(other);
-    atomic_file file(find_output(y_), 3, {}, when);
-    file.write(bytes_of("new"));
-    file.commit();
-  }
-  EXPECT_EQ(content("y"), "new");
-  EXPECT_EQ(folder_.num_files(), 1u);
-}
-
-TEST_F(WithoutRights, WhatOthersOwnInAStickyFolderIsRefused) {
-  ASSERT_EQ(::chmod(folder().c_str(), 01777), 0);
-  ASSERT_EQ(::chmod(y_.c_str(), 0666), 0);
-  const std::string link = folder_.path("link");
-  ASSERT_EQ(::symlink("z", link.c_str()), 0);
-  const std::string own = write("own", "old");
-  ASSERT_EQ(::chown(own.c_str(), as_nobody::nobody, as_nobody::nobody), 0);
-  {
-    const as_nobody other;
-    ASSERT_TRUE(other);
-    expect_io_error([&] { static_cast<void>(find_output(y_)); }, EPERM, {"belongs to another user", "sticky bit"});
-    expect_io_error([&] { static_cast<void>(find_output(link)); }, EPERM, {"belongs to another user", "sticky bit"});
-    EXPECT_TRUE(find_output(own).replaced);
-  }
-  expect_io_error([&] { static_cast<void>(find_output(own)); }, EPERM, {"belongs to another user"});
-  ASSERT_EQ(::chmod(folder().c_str(), 01755), 0);
-  EXPECT_TRUE(find_output(own).replaced) << "nobody else could have put it there";
-}
-
-TEST_F(WithoutRights, AGroupThatCannotBeReadIsAnError) {
-  const std::string own = write("own", "old");
-  ASSERT_EQ(::chown(own.c_str(), as_nobody::nobody, as_nobody::nobody), 0);
-  const file_descriptor file = open_file(own.c_str(), O_WRONLY);
-  file_access wanted = *access_of(own, own);
-  wanted.user = 1;
-  const as_nobody other;
-  ASSERT_TRUE(other);
-  const failing_call_scope fail(file_call::fstat, EIO);
-  expect_io_error([&] { give_access(file.get(), wanted, "the output"); }, EIO, {"cannot read the group of the output"});
-}
 
 // ---- the file that appears as a whole
 
@@ -374,6 +52,81 @@ TEST_F(FailingCalls, NamesThatAreTakenAreFollowedByOthers) {
   ASSERT_EQ(names.size(), 3u);
   EXPECT_NE(names[0], names[1]);
   EXPECT_EQ(names[2], "");
+}
+
+TEST_F(FailingCalls, NamesFromTheStartThatAreTakenAreFollowedByOthers) {
+  std::vector<std::string> names;
+  const auto open = [&] {
+    const atomic_file file(
+        find_output(y_), 3, [&](const std::string& name) { names.push_back(name); },
+        atomic_file::naming::from_the_start);
+    EXPECT_EQ(file.temporary_path(), names.back());
+  };
+  for (const int code : {EEXIST, EINTR}) {
+    names.clear();
+    const failing_call_scope fail(file_call::openat, code);
+    open();
+    ASSERT_EQ(names.size(), 3u);
+    EXPECT_NE(names[0], names[1]);
+  }
+  for (const int code : {EEXIST, ENOSPC}) {
+    names.clear();
+    const failing_call_scope fail(file_call::openat, code, 1, true);
+    expect_io_error(open, code, {"cannot write " + y_});
+    EXPECT_EQ(names.size(), code == EEXIST ? 101u : 2u);
+    EXPECT_EQ(names.back(), "");
+  }
+  expect_old();
+}
+
+TEST_F(FailingCalls, WithoutProcAFileHasANameFromTheStart) {
+  const failing_call_scope fail(file_call::access, ENOENT, 1, true);
+  atomic_file file(find_output(y_), 3);
+  EXPECT_NE(file.temporary_path(), "");
+  file.write(bytes_of("new"));
+  file.commit();
+  EXPECT_EQ(content("y"), "new");
+  EXPECT_EQ(folder_.num_files(), 1u);
+}
+
+TEST_F(FailingCalls, FilesThatCannotBeClosedOrRenamedLeaveTheOldOne) {
+  for (const file_call which : {file_call::close, file_call::renameat}) {
+    atomic_file file(find_output(y_), 3);
+    file.write(bytes_of("new"));
+    const failing_call_scope fail(which, EIO);
+    expect_io_error([&] { file.commit(); }, EIO,
+                    {(which == file_call::close ? "cannot write " : "cannot replace ") + y_});
+    EXPECT_EQ(content("y"), "old");
+  }
+  expect_old();
+  atomic_file file(find_output(y_), 3);
+  file.write(bytes_of("new"));
+  const failing_call_scope interrupted(file_call::close, EINTR);
+  file.commit();
+  EXPECT_EQ(content("y"), "new") << "the file is closed all the same";
+}
+
+TEST_F(FailingCalls, OfTwoFilesTheSecondMayStayOld) {
+  const std::string z = write("z", "old");
+  atomic_file first(find_output(y_), 3);
+  atomic_file second(find_output(z), 3);
+  first.write(bytes_of("new"));
+  second.write(bytes_of("new"));
+  const failing_call_scope fail(file_call::renameat, EIO, 2);
+  expect_io_error([&] { atomic_file::commit_together(first, second); }, EIO,
+                  {"cannot replace " + z, y_ + " is new already, so that the two do not belong together"});
+  EXPECT_EQ(content("y"), "new");
+  EXPECT_EQ(content("z"), "old");
+}
+
+TEST_F(FailingCalls, ADiskThatFailsWhileAFileIsWrittenIsAnError) {
+  const std::string large(std::size_t{9} << 20, 'x');
+  {
+    atomic_file file(find_output(y_), large.size());
+    const failing_call_scope fail(file_call::sync_file_range, EIO);
+    expect_io_error([&] { file.write(bytes_of(large)); }, EIO, {"cannot write " + y_});
+  }
+  expect_old();
 }
 
 TEST_F(FailingCalls, AFolderThatCannotBeSynced) {
@@ -518,6 +271,23 @@ TEST_F(FailingCalls, PartsOfAFileThatCannotBeOpenedOrSynced) {
   EXPECT_EQ(content("y"), "new");
 }
 
+TEST_F(FailingCalls, PartsOfAFileInMemoryAreWrittenAsAll) {
+  const std::string name = fmt::format("/dev/shm/spansort-part-{}", ::getpid());
+  const file_descriptor made = open_file(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+  if (!made.is_open()) GTEST_SKIP() << "there is no /dev/shm";
+  const output_target target = find_output(name);
+  const std::string whole(10'000, 'x');
+  file_part part({name, target, whole.size()}, 0);
+  part.pass_by_page_cache(whole.size(), 8192);
+  part.write(bytes_of(whole));
+  const failing_call_scope fail(file_call::close, EIO);
+  expect_io_error([&] { part.finish(); }, EIO, {"cannot write " + name});
+  std::string found(whole.size(), ' ');
+  EXPECT_EQ(read_fully_at(made.get(), std::as_writable_bytes(std::span(found)), 0).num_bytes, whole.size());
+  EXPECT_EQ(found, whole);
+  std::filesystem::remove(name);
+}
+
 // ---- the input
 
 TEST_F(FailingCalls, InputsThatCannotBeLookedAt) {
@@ -560,6 +330,34 @@ TEST_F(FailingCalls, LargeInputsThatCannotBeRead) {
     const failing_call_scope fail(file_call::lseek, EIO, nth);
     expect_io_error([&] { static_cast<void>(file.read(into)); }, EIO, {"cannot read " + path});
   }
+}
+
+TEST_F(FailingCalls, LargeInputsAreReadByOneThreadWhereThereAreNoOthers) {
+  std::string large(std::size_t{9} << 20, 'x');
+  for (std::size_t i = 0; i < large.size(); i += 4096) large[i] = static_cast<char>(i >> 12);
+  std::string into(large.size(), ' ');
+  input_file file(write("large", large));
+  const failing_call_scope fail(file_call::pthread_create, EAGAIN, 1, true);
+  EXPECT_EQ(file.read(std::as_writable_bytes(std::span(into))), large.size());
+  EXPECT_TRUE(failing_call_scope::has_failed());
+  EXPECT_TRUE(into == large);
+}
+
+TEST_F(FailingCalls, InputsThatChangeOrAreNone) {
+  EXPECT_THROW(input_file{std::filesystem::path(y_).parent_path()}, bad_input);
+  EXPECT_FALSE(input_file(write("empty", "")).size_bytes());
+  const input_file file(y_);
+  file.require_same_status();
+  std::filesystem::resize_file(y_, 2);
+  EXPECT_THROW(file.require_same_status(), bad_input);
+}
+
+TEST_F(FailingCalls, ATerminalEnds) {
+  const file_descriptor master(::posix_openpt(O_RDWR | O_NOCTTY));
+  if (!master.is_open() || ::grantpt(master.get()) != 0 || ::unlockpt(master.get()) != 0) {
+    GTEST_SKIP() << "there are no terminals";
+  }
+  EXPECT_FALSE(input_file(::ptsname(master.get())).size_bytes());
 }
 
 TEST_F(FailingCalls, InputsThatNeverEnd) {
@@ -621,6 +419,34 @@ TEST_F(FailingCalls, WhatCannotBeAFileIsRefused) {
   const file_descriptor open = open_file(y_.c_str(), O_WRONLY);
   EXPECT_TRUE(find_output(fmt::format("/dev/fd/{}", open.get())).is_stream);
   EXPECT_EQ(find_output("spansort-no-file").directory, ".");
+  if (::access("/", W_OK) != 0) GTEST_SKIP() << "only the superuser may write there";
+  EXPECT_EQ(find_output("/spansort-no-file").directory, "/");
+}
+
+TEST(FileDescriptor, AnyChangeOfAStatusIsOne) {
+  const struct stat before = [] {
+    struct stat status {};
+    status.st_nlink = 1;
+    status.st_mtim = status.st_ctim = {7, 7};
+    return status;
+  }();
+  const auto is_change = [&](const auto& change) {
+    struct stat now = before;
+    change(now);
+    return !is_unchanged(before, now);
+  };
+  EXPECT_FALSE(is_change([](struct stat&) {}));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_dev; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_ino; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_size; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_mtim.tv_sec; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_mtim.tv_nsec; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_ctim.tv_sec; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_ctim.tv_nsec; }));
+  EXPECT_FALSE(is_change([](struct stat& now) {
+    --now.st_nlink;
+    ++now.st_ctim.tv_sec;
+  })) << "it has lost a name";
 }
 
 TEST(FileDescriptor, AssignedToItselfStaysOpen) {
