@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may read and write an output that replaces a file, where the system refuses to say or to set it, and without the
-// superuser's rights: errors have their number and name the output, the old output stays, and nothing is left behind.
+// These tests are about who may read and write an output that replaces a file, where the system refuses to say or to
+// set it, and without the superuser's rights: errors have their number and name the output, and the old output stays.
 #include <fcntl.h>
 #include <grp.h>
 #include <gtest/gtest.h>
