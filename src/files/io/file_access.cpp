@@ -81,13 +81,14 @@ std::vector<file_attribute> attributes_of(const std::string& path, const std::st
 
 std::vector<posix_acl_xattr_entry> entries_of(const std::string& acl) {
   std::vector<posix_acl_xattr_entry> entries;
-  if (acl.size() < sizeof(posix_acl_xattr_header)) return entries;
+  if (acl.size() < sizeof(posix_acl_xattr_header) + sizeof(posix_acl_xattr_entry)) return entries;
   entries.resize((acl.size() - sizeof(posix_acl_xattr_header)) / sizeof(posix_acl_xattr_entry));
   std::memcpy(entries.data(), acl.data() + sizeof(posix_acl_xattr_header), entries.size() * sizeof entries[0]);
   return entries;
 }
 
 void set_entries(std::string& acl, const std::vector<posix_acl_xattr_entry>& entries) {
+  if (entries.empty()) return;  // there may be no header either
   std::memcpy(acl.data() + sizeof(posix_acl_xattr_header), entries.data(), entries.size() * sizeof entries[0]);
 }
 
