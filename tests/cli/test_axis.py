@@ -113,7 +113,9 @@ class Shapes(AxisTest):
                             "key_type": "f32", "num_keys": 70 * 33, "descending": True, "num_passes": 1}
                 self.assertEqual({name: told[name] for name in expected}, expected)
                 self.assertEqual([phase["name"] for phase in told["phases"]], ["read", "sort rows", "write"])
-                self.assertLessEqual(sum(phase["elapsed_ms"] for phase in told["phases"]), told["elapsed_ms"])
+                # Each is the time from its first block to its last, so that they overlap.
+                for phase in told["phases"]:
+                    self.assertLessEqual(phase["elapsed_ms"], told["elapsed_ms"])
 
     def test_one_row_goes_the_usual_way(self):
         keys = self.rng.random(1000)
