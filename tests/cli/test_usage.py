@@ -337,14 +337,27 @@ class Explain(CommandTest):
         compiler = shutil.which(os.environ.get("CC", "cc"))
         if "no NVIDIA driver found" not in reason or compiler is None or is_sanitized():
             self.skipTest("this machine has a driver, or no compiler for one")
-        for start, words in (("return 0;", "NVIDIA driver for CUDA 12.8 with 2 GPUs"),
-                             ("return 999;", "the NVIDIA driver says: out of order (error 999)")):
-            source = self.write("driver.c", f"""
-                int cuInit(unsigned flags) {{ (void)flags; {start} }}
-                int cuDriverGetVersion(int* version) {{ *version = 12080; return 0; }}
-                int cuDeviceGetCount(int* count) {{ *count = 2; return 0; }}
-                int cuGetErrorString(int status, const char** text) {{ *text = "out of order"; return status == 0; }}
-                """.encode())
+        whole = {"cuInit": "int cuInit(unsigned flags) { (void)flags; return 0; }",
+                 "cuDriverGetVersion": "int cuDriverGetVersion(int* version) { *version = 12080; return 0; }",
+                 "cuDeviceGetCount": "int cuDeviceGetCount(int* count) { *count = 2; return 0; }",
+                 "cuGetErrorString": "int cuGetErrorString(int status, const char** text) "
+                                     "{ *text = \"out of order\"; return status == 0; }"}
+        fails = {"cuInit": "int cuInit(unsigned flags) { (void)flags; return 999; }"}
+        for other, words in (
+                ({}, "NVIDIA driver for CUDA 12.8 with 2 GPUs"),
+                ({"cuDeviceGetCount": "int cuDeviceGetCount(int* count) { *count = 1; return 0; }"},
+                 "NVIDIA driver for CUDA 12.8 with 1 GPU"),
+                (fails, "the NVIDIA driver says: out of order (error 999)"),
+                (fails | {"cuGetErrorString": ""}, "the NVIDIA driver says: unknown error (error 999)"),
+                (fails | {"cuGetErrorString": "int cuGetErrorString(int s, const char** t) { (void)t; return s; }"},
+                 "the NVIDIA driver says: unknown error (error 999)"),
+                ({"cuDriverGetVersion": "int cuDriverGetVersion(int* version) { return *version = 1; }"},
+                 "the NVIDIA driver does not answer"),
+                ({"cuDeviceGetCount": "int cuDeviceGetCount(int* count) { return *count = 1; }"},
+                 "the NVIDIA driver does not answer"),
+                *(({name: ""}, "the NVIDIA driver's library libcuda.so.1 is not whole")
+                  for name in ("cuInit", "cuDriverGetVersion", "cuDeviceGetCount"))):
+            source = self.write("driver.c", "\n".join((whole | other).values()).encode())
             library = self.path("libcuda.so.1")
             subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
             done = self.assert_ok("devices", env={"LD_LIBRARY_PATH": self.folder})
