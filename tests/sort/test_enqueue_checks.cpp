@@ -9,7 +9,9 @@
 #include <span>
 #include <string>
 
+#include "base/test_hooks.hpp"
 #include "sort/enqueue_checks.hpp"
+#include "sort/gpu_devices.hpp"
 #include "spansort/devices.hpp"
 #include "spansort/enqueue.hpp"
 #include "spansort/errors.hpp"
@@ -157,6 +159,20 @@ TEST_F(EnqueueChecks, WithoutAGpuEveryCallSaysSo) {
     }
   }
   EXPECT_EQ(keys_, (std::array<std::uint32_t, 6>{6, 5, 4, 3, 2, 1}));
+}
+
+TEST(GpuDevices, HooksNameTheirSortWithinADevice) {
+  using base::gpu_buckets;
+  using base::gpu_small_sort;
+  EXPECT_EQ(sorting::local_sort_of({}), "");
+  EXPECT_EQ(sorting::local_sort_of({.cub_local_sort = true, .buckets = gpu_buckets::always}), "cub");
+  EXPECT_EQ(sorting::local_sort_of({.small_sort = gpu_small_sort::block}), "block_sort");
+  EXPECT_EQ(sorting::local_sort_of({.small_sort = gpu_small_sort::grid}), "grid_sort");
+  EXPECT_EQ(sorting::local_sort_of({.small_sort = gpu_small_sort::count}), "counting_sort");
+  EXPECT_EQ(sorting::local_sort_of({.small_sort = gpu_small_sort::none}), "onesweep");
+  EXPECT_EQ(sorting::local_sort_of({.buckets = gpu_buckets::always}), "msd_hybrid");
+  EXPECT_EQ(sorting::local_sort_of({.buckets = gpu_buckets::never}), "onesweep");
+  EXPECT_EQ(sorting::local_sort_of({.buckets = gpu_buckets::where_even}), "msd_hybrid where even");
 }
 
 }  // namespace
