@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "files/failing_calls_test.hpp"
@@ -456,6 +458,28 @@ TEST(FileDescriptor, AssignedToItselfStaysOpen) {
   EXPECT_TRUE(file.is_open());
   EXPECT_EQ(file.close(), 0);
   EXPECT_EQ(file.close(), 0) << "it is gone";
+}
+
+TEST(FileDescriptor, StreamsThatAreNotReadyAreWaitedFor) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+  const file_descriptor from(ends[0]);
+  file_descriptor to(ends[1]);
+  const std::string sent(std::size_t{1} << 20, 'x');  // more than a pipe holds
+  std::string received(sent.size() + 1, ' ');
+  int error_code = -1;
+  {
+    const std::jthread writer([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the reader finds nothing at first
+      error_code = write_fully(to.get(), bytes_of(sent)).error_code;
+      to.reset();
+    });
+    const transfer_result got = read_fully(from.get(), std::as_writable_bytes(std::span(received)));
+    EXPECT_EQ(got.error_code, 0);
+    EXPECT_EQ(got.num_bytes, sent.size());
+  }
+  EXPECT_EQ(error_code, 0);
+  EXPECT_TRUE(received == sent + ' ');
 }
 
 TEST(FileDescriptor, WritesThatMoveNothingAreErrors) {
