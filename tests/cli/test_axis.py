@@ -102,6 +102,21 @@ class Shapes(AxisTest):
         self.assert_ok("sort", self.save("in.npy", array), "-o", self.path("out.bin"), "--axis", 1)
         self.assertEqual(self.read("out.bin"), np.sort(array).tobytes())
 
+    def test_reports(self):
+        path = self.save("in.npy", self.rng.random((70, 33)).astype("<f4"))
+        report = self.path("report.json")
+        for verb, axis, rows in (("sort", 0, "33 rows of 70 keys"), ("argsort", 1, "70 rows of 33 keys")):
+            with self.subTest(verb=verb):
+                self.assert_ok(verb, path, "-o", self.path("out.npy"), "--axis", axis, "-r", "--report", report)
+                told = json.loads(self.read("report.json"))
+                expected = {"operation": verb, "algorithm": "rows", "picked": f"{rows}, each by itself",
+                            "key_type": "f32", "num_keys": 70 * 33, "descending": True, "num_passes": 1}
+                self.assertEqual({name: told[name] for name in expected}, expected)
+                self.assertEqual([phase["name"] for phase in told["phases"]], ["read", "sort rows", "write"])
+                # Each is the time from its first block to its last, so that they overlap.
+                for phase in told["phases"]:
+                    self.assertLessEqual(phase["elapsed_ms"], told["elapsed_ms"])
+
     def test_one_row_goes_the_usual_way(self):
         keys = self.rng.random(1000)
         for array, axis in ((keys, 0), (keys, -1), (keys.reshape(-1, 1), 0), (keys.reshape(1, -1), 1)):

@@ -305,6 +305,27 @@ class Explain(CommandTest):
         num_gpus = sum(d["name"].startswith("gpu") for d in described["devices"])
         self.assertEqual(len(described["links"]), num_gpus * (num_gpus - 1))
 
+    def test_each_numa_node_is_a_device(self):
+        """A machine with two nodes, made up by hwloc: they share the processors and keep their number."""
+        nodes = {"HWLOC_SYNTHETIC": "numa:2 core:1 pu:1"}
+        described = json.loads(self.assert_ok("devices", "--json", env=nodes).stdout)
+        if described["host"]["num_numa_nodes"] == 1:
+            self.skipTest("this hwloc makes up no machines")
+        hosts = [(d["name"], d["numa_node"]) for d in described["devices"] if d["name"].startswith("host")]
+        self.assertEqual(hosts, [("host:0", 0), ("host:1", 1)])
+        path = self.path("x.npy")
+        self.assert_ok("gen", "100000", "--type", "u32", "-o", path)
+        expected = np.sort(np.load(path))
+        for algorithm, devices, num_ranks in (("rmg", "cpu", 2), ("single", "cpu", 1), ("rmg", "host:4", 4)):
+            with self.subTest(algorithm=algorithm, devices=devices):
+                report = self.path("report.json")
+                self.assert_ok("sort", path, "-o", self.path("y.npy"), "--algorithm", algorithm, "--devices", devices,
+                               "--report", report, env=nodes)
+                np.testing.assert_array_equal(np.load(self.path("y.npy")), expected)
+                with open(report, encoding="utf-8") as file:
+                    ranks = json.load(file)["ranks"]
+                self.assertEqual([r["device"] for r in ranks], [f"host:{i}" for i in range(num_ranks)])
+
     def test_driver(self):
         """No driver, and drivers that say why they are of no use: in words, in both forms."""
         listed = self.assert_ok("devices").stdout.decode()
@@ -316,14 +337,27 @@ class Explain(CommandTest):
         compiler = shutil.which(os.environ.get("CC", "cc"))
         if "no NVIDIA driver found" not in reason or compiler is None or is_sanitized():
             self.skipTest("this machine has a driver, or no compiler for one")
-        for start, words in (("return 0;", "NVIDIA driver for CUDA 12.8 with 2 GPUs"),
-                             ("return 999;", "the NVIDIA driver says: out of order (error 999)")):
-            source = self.write("driver.c", f"""
-                int cuInit(unsigned flags) {{ (void)flags; {start} }}
-                int cuDriverGetVersion(int* version) {{ *version = 12080; return 0; }}
-                int cuDeviceGetCount(int* count) {{ *count = 2; return 0; }}
-                int cuGetErrorString(int status, const char** text) {{ *text = "out of order"; return status == 0; }}
-                """.encode())
+        whole = {"cuInit": "int cuInit(unsigned flags) { (void)flags; return 0; }",
+                 "cuDriverGetVersion": "int cuDriverGetVersion(int* version) { *version = 12080; return 0; }",
+                 "cuDeviceGetCount": "int cuDeviceGetCount(int* count) { *count = 2; return 0; }",
+                 "cuGetErrorString": "int cuGetErrorString(int status, const char** text) "
+                                     "{ *text = \"out of order\"; return status == 0; }"}
+        fails = {"cuInit": "int cuInit(unsigned flags) { (void)flags; return 999; }"}
+        for other, words in (
+                ({}, "NVIDIA driver for CUDA 12.8 with 2 GPUs"),
+                ({"cuDeviceGetCount": "int cuDeviceGetCount(int* count) { *count = 1; return 0; }"},
+                 "NVIDIA driver for CUDA 12.8 with 1 GPU"),
+                (fails, "the NVIDIA driver says: out of order (error 999)"),
+                (fails | {"cuGetErrorString": ""}, "the NVIDIA driver says: unknown error (error 999)"),
+                (fails | {"cuGetErrorString": "int cuGetErrorString(int s, const char** t) { (void)t; return s; }"},
+                 "the NVIDIA driver says: unknown error (error 999)"),
+                ({"cuDriverGetVersion": "int cuDriverGetVersion(int* version) { return *version = 1; }"},
+                 "the NVIDIA driver does not answer"),
+                ({"cuDeviceGetCount": "int cuDeviceGetCount(int* count) { return *count = 1; }"},
+                 "the NVIDIA driver does not answer"),
+                *(({name: ""}, "the NVIDIA driver's library libcuda.so.1 is not whole")
+                  for name in ("cuInit", "cuDriverGetVersion", "cuDeviceGetCount"))):
+            source = self.write("driver.c", "\n".join((whole | other).values()).encode())
             library = self.path("libcuda.so.1")
             subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
             done = self.assert_ok("devices", env={"LD_LIBRARY_PATH": self.folder})

@@ -117,6 +117,134 @@ TEST(Npy, ClaimsThatNoFileHoldsAreRefused) {
   EXPECT_THROW(static_cast<void>(parse_npy_header(begin + "-0,)}", file)), bad_input);
 }
 
+npy_array array_of(const std::string& descr) {
+  return parse_npy_header("{'descr': " + descr + ", 'fortran_order': False, 'shape': (3,)}", file);
+}
+
+TEST(Npy, EveryDtypeHasAKindAndAName) {
+  const struct {
+    const char* descr;
+    npy_kind kind;
+    std::uint64_t item_bytes;
+    const char* text;
+  } cases[] = {{"'<f4'", npy_kind::number, 4, "f32"},
+               {"'<V2'", npy_kind::number, 2, "bf16"},
+               {"'|V2'", npy_kind::raw, 2, "V2"},
+               {"'>V2'", npy_kind::raw, 2, "V2"},
+               {"'?'", npy_kind::boolean, 1, "bool"},
+               {"'<M8[25s]'", npy_kind::time, 8, "datetime64[25s]"},
+               {"'>m8[Y/12]'", npy_kind::time, 8, "timedelta64[Y/12]"},
+               {"'<m8'", npy_kind::time, 8, "timedelta64"},
+               {"'|S7'", npy_kind::bytes, 7, "S7"},
+               {"'a7'", npy_kind::bytes, 7, "S7"},
+               {"'>U3'", npy_kind::text, 12, "U3"},
+               {"'|U0'", npy_kind::text, 0, "U0"},
+               {"'<c8'", npy_kind::other, 8, "''<c8''"},
+               {"'<c32'", npy_kind::other, 32, "''<c32''"},
+               {"'<f16'", npy_kind::other, 16, "''<f16''"},
+               {"'<f12'", npy_kind::other, 12, "''<f12''"},
+               {"[('a', '<u4'), ('b', '|S3')]", npy_kind::structured, 7, "record of 7 bytes"}};
+  for (const auto& each : cases) {
+    const npy_dtype dtype = array_of(each.descr).dtype;
+    EXPECT_EQ(dtype.kind, each.kind) << each.descr;
+    EXPECT_EQ(dtype.item_bytes, each.item_bytes) << each.descr;
+    EXPECT_EQ(dtype_text(dtype), each.text) << each.descr;
+    EXPECT_EQ(dtype.descr, each.descr);
+  }
+}
+
+TEST(Npy, DtypesThatAreNoneAreRefused) {
+  for (const char* descr : {"''",
+                            "'<'",
+                            "'|f4'",
+                            "'<f3'",
+                            "'<f14'",
+                            "'<c9'",
+                            "'<c'",
+                            "'<U'",
+                            "'|U2'",
+                            "'|M8[s]'",
+                            "'M8[]'",
+                            "'M8[s'",
+                            "'M8s]'",
+                            "'M8[s-]'",
+                            "'M8[{]'",
+                            "'M4'",
+                            "'m'",
+                            "'<x4'",
+                            "'S4294967297'",
+                            "'S99999999999999999999'",
+                            "'S-1'",
+                            "'S1x'",
+                            "'O'",
+                            "'|O8'",
+                            "{'names': ['a']}",
+                            "('<u4', (2,))",
+                            "[('a', '<u4', (2,)"}) {
+    EXPECT_THROW(static_cast<void>(array_of(descr)), bad_input) << descr;
+  }
+}
+
+TEST(Npy, FieldsOfASizeThatCannotBeAreRefused) {
+  const auto refusal_of = [](const std::string& descr) -> std::string {
+    try {
+      static_cast<void>(array_of(descr));
+    } catch (const bad_input& refused) {
+      return refused.what();
+    }
+    return "";
+  };
+  for (const char* descr :
+       {"[('a', '<u4', (-1,))]", "[('a', '<u4', (99999999999999999999,))]", "[('a', '<u4', (4294967296, 4294967296))]",
+        "[('a', '<u4', (4294967297,))]", "[('a', '|S4294967296', (4294967296,))]", "[('a', '<u8', (2147483648,))]",
+        "[('a', '|S4294967296'), ('b', '|S1')]"}) {
+    EXPECT_NE(refusal_of(descr).find("a field of a size that cannot be"), std::string::npos) << descr;
+  }
+  EXPECT_EQ(array_of("[('a', '|S4294967295'), ('', '|S1')]").dtype.item_bytes, std::uint64_t{1} << 32);
+  EXPECT_EQ(array_of("[('a', '|S4'), ('', '|S1')]").dtype.fields.size(), 2u) << "it is no padding";
+
+  std::string nested = "'<u4'";
+  for (int i = 0; i < 16; ++i) nested = "[('a', " + nested + ")]";
+  EXPECT_EQ(array_of(nested).dtype.item_bytes, 4u);
+  EXPECT_NE(refusal_of("[('a', " + nested + ")]").find("fields of fields, too deep"), std::string::npos);
+  EXPECT_NE(refusal_of("[('a', '<u4') ('b', '<u4')]").find("',' or ']' expected"), std::string::npos);
+
+  std::string shape = "(";
+  for (int i = 0; i < 64; ++i) shape += "1, ";
+  EXPECT_EQ(array_of("[('a', '<u4', " + shape + "))]").dtype.item_bytes, 4u);
+  EXPECT_NE(refusal_of("[('a', '<u4', " + shape + "1))]").find("more than 64 dimensions"), std::string::npos);
+}
+
+TEST(Npy, WhatAHeaderLacksIsNamed) {
+  for (const auto& [text, missing] : {std::pair{"{'fortran_order': False, 'shape': (3,)}", "'descr' is missing"},
+                                      {"{'descr': '<u4', 'fortran_order': False}", "'shape' is missing"},
+                                      {"{'descr': '<u4', 'shape': (3,)}", "'fortran_order' is missing"},
+                                      {"{'descr': '<u4', 'descr': '<u4'}", "is unknown or comes twice"},
+                                      {"{'descr': '<u4', 'fortran_order': 0}", "True or False expected"},
+                                      {"{'descr': '<u4'", "found its end"}}) {
+    try {
+      static_cast<void>(parse_npy_header(text, file));
+      ADD_FAILURE() << text;
+    } catch (const bad_input& refused) {
+      EXPECT_NE(std::string(refused.what()).find(missing), std::string::npos) << refused.what();
+    }
+  }
+}
+
+TEST(Npy, LongHeadersHaveTheSecondVersion) {
+  std::string descr = "[";
+  for (int i = 0; descr.size() < 70'000; ++i) descr += "('field " + std::to_string(i) + "', '<u4'), ";
+  descr += "]";
+  const std::string bytes = make_npy_header(descr, {3});
+  EXPECT_EQ(bytes.substr(0, 8), std::string("\x93NUMPY\x02\x00", 8));
+  EXPECT_EQ(bytes.size() % 64, 0u);
+  std::size_t length = 0;
+  for (std::size_t i = 12; i-- > 8;) length = length << 8 | static_cast<unsigned char>(bytes[i]);
+  EXPECT_EQ(length, bytes.size() - 12);
+  EXPECT_EQ(bytes.substr(12, 10 + descr.size()), "{'descr': " + descr);
+  EXPECT_THROW(static_cast<void>(npy_header_extent(bytes, file)), bad_input) << "longer than what is read";
+}
+
 // Mutations: bytes flipped, erased, repeated, pieces of other headers spliced in, ends cut off.
 class mutator {
  public:

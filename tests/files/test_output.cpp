@@ -164,6 +164,23 @@ TEST_F(Output, ProgressMayStopReadingAndWriting) {
   EXPECT_THROW(static_cast<void>(key_reader(path("y"), key_type::u8).read({}, stop)), cancelled);
 }
 
+TEST_F(Output, PartsOfAnInputThatAreNotThereAreRefused) {
+  std::ofstream(path("x")) << "0123456789";
+  const loaded_keys part = key_reader(path("x"), key_type::u8).read_part(4, 3, {});
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(part.bytes.data()), part.num_keys), "456");
+  EXPECT_THROW(static_cast<void>(key_reader(path("x"), key_type::u8).read_part(8, 3, {})), bad_input);
+  key_reader reader(path("x"), key_type::u8);
+  std::array<std::byte, 10> into{};
+  reader.take_part(2, 5);
+  EXPECT_EQ(reader.read_some(std::span(into).first(3), {}), 3u);
+  EXPECT_EQ(reader.read_some(std::span(into).subspan(3), {}), 2u);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(into.data()), 5), "23456");
+  EXPECT_EQ(reader.read_some(into, {}), 0u) << "the part has ended";
+  key_reader beyond(path("x"), key_type::u8);
+  beyond.take_part(9, 2);
+  EXPECT_THROW(static_cast<void>(beyond.read_some(into, {})), bad_input);
+}
+
 TEST_F(Output, InputThatChangesIsNoticed) {
   std::ofstream(path("x")) << "0123456789";
   for (const std::uintmax_t new_size : {5u, 15u}) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "spansort/devices.hpp"
+#include "spansort/segmented.hpp"
 #include "spansort/sort.hpp"
 #include "support/engines.hpp"
 #include "support/environment.hpp"
@@ -38,6 +39,32 @@ TEST(Arguments, UnknownDeviceListsAreRefused) {
     expect_refusal<invalid_argument>([&] { spansort::sort(keys, {.devices = devices}); }, 2, devices);
     EXPECT_EQ(keys, (std::vector<int>{2, 1})) << devices;
   }
+}
+
+TEST(Arguments, WrongListsOfGpusAreRefused) {
+  for (const std::string devices : {"gpu:", "gpu:-1", "gpu:0,", "gpu:0,x", "gpu:,0", "gpu:0 ", "gpu:99999999999"}) {
+    expect_refusal<invalid_argument>([&] { static_cast<void>(device_list(devices)); }, 2,
+                                     "device list '" + devices + "': expected gpu:I,J,... with numbers of GPUs");
+  }
+  const std::vector<int> most(64, 1);
+  EXPECT_EQ(device_list::gpus(most).ordinals(), most);
+  expect_refusal<invalid_argument>([] { static_cast<void>(device_list::gpus(std::vector<int>(65, 1))); }, 2,
+                                   "more than 64 GPUs");
+  EXPECT_THROW(static_cast<void>(device_list::gpus(std::vector<int>{})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(device_list::gpus({0, -1})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(device_list::host(0)), invalid_argument);
+}
+
+TEST(Arguments, ListsOfDevicesHaveTheTextThatMakesThem) {
+  for (const char* text : {"auto", "cpu", "host:1", "host:256", "gpu", "gpu:3", "gpu:1,0,1"}) {
+    EXPECT_EQ(to_string(device_list(text)), text);
+    EXPECT_EQ(device_list(to_string(device_list(text))), device_list(text));
+  }
+  EXPECT_EQ(to_string(device_list()), "auto");
+  EXPECT_EQ(to_string(device_list::cpu()), "cpu");
+  EXPECT_EQ(to_string(device_list::host(3)), "host:3");
+  EXPECT_EQ(to_string(device_list::gpus()), "gpu");
+  EXPECT_EQ(to_string(device_list::gpus({2, 0})), "gpu:2,0");
 }
 
 TEST(Arguments, GpuWithoutAGpuIsADeviceError) {
@@ -102,6 +129,16 @@ TEST(Arguments, CountsMustAgree) {
   std::vector<std::uint64_t> indices(4);
   EXPECT_THROW(spansort::sort_pairs(keys, values), invalid_argument);
   EXPECT_THROW(spansort::argsort(keys, indices), invalid_argument);
+  EXPECT_EQ(keys, (std::vector<int>{3, 2, 1}));
+}
+
+TEST(Arguments, ValuesOfNoBytesAreRefused) {
+  std::vector<int> keys{3, 2, 1};
+  for (const char* devices : {"cpu", "host:2"}) {
+    sorter s(sort_options{.devices = devices});
+    expect_refusal<invalid_argument>([&] { s.sort_pairs(as_key_span(std::span(keys)), keys.data(), 0); }, 2,
+                                     "values of 0 bytes: use sort() for keys alone");
+  }
   EXPECT_EQ(keys, (std::vector<int>{3, 2, 1}));
 }
 
@@ -197,6 +234,20 @@ TEST(Arguments, MoreKeysThanASigned32BitIndexCountsAreRefusedBeforeAnyWork) {
   // 2^31 + 1 unsigned indices fit: what is missing is memory.
   EXPECT_THROW(spansort::argsort(key_view, std::span(static_cast<std::uint32_t*>(indices.data()), n), without_memory()),
                out_of_memory);
+}
+
+TEST(Arguments, ASegmentOfMoreKeysThan32BitsCountIsRefusedBeforeAnyWork) {
+  const std::uint64_t n = (std::uint64_t{1} << 31) + 1;
+  const reserved_range keys(n);
+  const reserved_range indices(4 * n);
+  ASSERT_TRUE(keys.is_valid() && indices.is_valid());
+  const std::vector<std::uint64_t> offsets{0, n};
+  expect_refusal<invalid_argument>(
+      [&] {
+        argsort_segments(const_key_span(key_type::u8, keys.data(), n), indices.data(), 4,
+                         as_const_key_span(std::span(offsets)), direction::ascending, without_memory());
+      },
+      2, "a segment of 2147483649 keys needs 64-bit indices");
 }
 
 TEST(Arguments, ByteCountsThatWrapAreRefused) {

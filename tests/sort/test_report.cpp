@@ -281,6 +281,16 @@ TEST(Report, ThePlanThatIsExplainedIsThePlanThatIsSorted) {
   }
 }
 
+TEST(Report, ThePlanOfDevicesWithMemoryOfTheirOwnIsTheSame) {
+  const auto keys = make_keys(key_type::u32, n, {distribution_kind::zipf, 1}, seed_for(1));
+  const auto before = keys;
+  const const_key_span span(key_type::u32, keys.data(), n);
+  const std::string expected = explain_plan(span, {.devices = "host:3"}).json;
+  const base::test_hooks_scope hooks({.host_separate_memory = true});
+  EXPECT_EQ(explain_plan(span, {.devices = "host:3"}).json, expected);
+  EXPECT_EQ(keys, before);
+}
+
 TEST(Report, SpanningBucketsOfConstantInputAreCutEvenly) {
   const sort_report r =
       report_of({"host:7", "rmg"}, key_type::u32, {distribution_kind::zero}, {operation::kind::pairs, 4});

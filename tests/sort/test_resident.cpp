@@ -263,6 +263,30 @@ TEST_P(resident_test, IsSortedSaysWhatItSaysOfHostMemory) {
   }
 }
 
+TEST(ResidentArguments, OfAnOrderAreChecked) {
+  std::vector<std::uint32_t> keys{4, 3, 2, 1};
+  std::vector<std::uint32_t> indices(4, 9);
+  const std::vector<shard> shards{{.keys = keys.data(), .num_keys = 2}, {.keys = keys.data() + 2, .num_keys = 2}};
+  const auto failure = [&](const std::vector<void*>& arrays, std::uint64_t index_bytes, algorithm by) -> std::string {
+    try {
+      argsort({key_type::u32, shards}, arrays, index_bytes, {.devices = "host:2", .algorithm = by});
+    } catch (const invalid_argument& e) {
+      return e.what();
+    }
+    return "no exception";
+  };
+  const std::vector<void*> both{indices.data(), indices.data() + 2};
+  const std::vector<void*> without{indices.data(), nullptr};
+  EXPECT_EQ(failure({indices.data()}, 4, algorithm::automatic),
+            "1 arrays of indices for 2 shards: expected one a shard");
+  EXPECT_EQ(failure(both, 3, algorithm::automatic), "indices: expected 4 or 8 bytes each, found 3");
+  EXPECT_EQ(failure(without, 4, algorithm::automatic), "shard 1: null pointer for its indices");
+  EXPECT_EQ(failure(both, 4, algorithm::onesweep), "algorithm onesweep sorts one shard, not 2");
+  EXPECT_EQ(indices, (std::vector<std::uint32_t>(4, 9)));
+  EXPECT_EQ(failure(both, 4, algorithm::automatic), "no exception");
+  EXPECT_EQ(indices, (std::vector<std::uint32_t>{3, 2, 1, 0}));
+}
+
 /// Each shard is in order for itself; the bound between two of them is not.
 TEST(ResidentOrder, BoundsBetweenShardsCount) {
   std::vector<float> keys{3, 4, 1, 2};
@@ -336,7 +360,10 @@ TEST(ResidentArguments, AreChecked) {
                 },
                 shard_sizes::balanced),
             "shard 1: room for 10 keys, but it may end with 30; keep the sizes as given, or give it more room");
+  EXPECT_EQ(failure([](shards& s) { s[1].capacity = std::uint64_t{1} << 60; }),
+            "shard 1: room for 1152921504606846976 keys cannot lie in memory");
   EXPECT_THROW(resident_sorter(options_for("host:2")).sort_pairs({key_type::u32, {}}, 3), invalid_argument);
+  EXPECT_THROW(resident_sorter(sort_options{}), invalid_argument) << "devices by name are expected";
 }
 
 }  // namespace

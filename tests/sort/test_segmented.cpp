@@ -266,7 +266,11 @@ TEST(Segmented, OtherWrongArguments) {
   EXPECT_THROW(sort_pairs_segments(keys, values, offsets), invalid_argument);
   EXPECT_THROW(argsort_segments(keys, values, offsets), invalid_argument);
   EXPECT_THROW(sort_segments(keys, offsets, direction::ascending, {.algorithm = algorithm::rmg}), invalid_argument);
+  EXPECT_THROW(sort_segments(keys, offsets, direction::ascending, {.devices = "gpu"}), invalid_argument);
   EXPECT_THROW(sort_segments(keys, offsets, direction::ascending, {.threads = 5000}), invalid_argument);
+  std::vector<std::uint32_t> both{0, 3, 2, 1};  // offsets of one segment, and keys of which the first is an offset, too
+  EXPECT_THROW(sort_segments(std::span(both).last(3), std::span(both).first(2)), invalid_argument);
+  EXPECT_EQ(both, (std::vector<std::uint32_t>{0, 3, 2, 1}));
   const const_key_span where = as_const_key_span(std::span(offsets));
   EXPECT_THROW(argsort_segments(as_const_key_span(std::span<const std::uint32_t>(keys)), values.data(), 2, where),
                invalid_argument);

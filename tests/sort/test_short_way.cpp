@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -114,6 +115,39 @@ TEST_P(short_way_test, SortsMoreWithoutASorter) {
   }
 }
 
+/// Returns keys of which each value comes once, or one of 1009.
+std::vector<std::uint64_t> many_keys(std::uint64_t num_keys, bool are_few) {
+  std::vector<std::uint64_t> keys(num_keys);
+  for (std::uint64_t i = 0; i < num_keys; ++i) keys[i] = (are_few ? i * i % 1009 : i + 1) * 0x9E3779B97F4A7C15U;
+  return keys;
+}
+
+/// Two threads share keys of 64 bits up to 24 MiB where they lie, and look at more up to 32; pairs up to 32.
+TEST(ShortWay, SortsAroundItsLargestSizes) {
+  if (is_small_scale()) GTEST_SKIP() << "these take long under sanitizers";
+  for (const std::uint64_t mib : {26, 34}) {
+    for (const bool are_few : {false, true}) {
+      std::vector<std::uint64_t> keys = many_keys((mib << 20) / 8, are_few);
+      std::vector<std::uint64_t> expected = keys;
+      std::ranges::sort(expected);
+      spansort::sort(keys);
+      EXPECT_TRUE(keys == expected) << mib << " MiB" << (are_few ? " of few values" : "");
+
+      const std::vector<std::uint64_t> input = many_keys((mib << 20) / 16, are_few);
+      std::vector<std::uint64_t> order(input.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::vector<std::uint64_t> values = order;
+      std::ranges::stable_sort(order, {}, [&](std::uint64_t i) { return input[i]; });
+      keys = input;
+      spansort::sort_pairs(keys, values);
+      EXPECT_TRUE(values == order) << mib << " MiB" << (are_few ? " of few values" : "");
+      std::vector<std::uint64_t> indices(input.size());
+      spansort::argsort(input, indices);
+      EXPECT_TRUE(indices == order) << mib << " MiB" << (are_few ? " of few values" : "");
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sort, short_way_test,
                          testing::Values(key_type::u8, key_type::i8, key_type::u16, key_type::i16, key_type::u32,
                                          key_type::i32, key_type::u64, key_type::i64, key_type::f16, key_type::bf16,
@@ -145,6 +179,8 @@ TEST(ShortWay, IsTakenWhereNothingSpeaksAgainstIt) {
   EXPECT_TRUE(takes_workspace({.memory_limit_bytes = 1 << 30}));
   EXPECT_TRUE(takes_workspace({.device_memory_bytes = 1 << 30}));
   EXPECT_TRUE(takes_workspace({.tuning = {.radix_bits = 3}}));
+  EXPECT_TRUE(takes_workspace({.tuning = {.epsilon = 0.1}}));
+  EXPECT_TRUE(takes_workspace({.tuning = {.fuse_threshold = 0.1}}));
   const base::test_hooks_scope hooks({.host_inline_keys = 100});
   EXPECT_TRUE(takes_workspace({}));
 }

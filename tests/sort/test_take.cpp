@@ -103,6 +103,27 @@ TEST(Take, TheFirstBadIndexIsNamed) {
   EXPECT_TRUE(take(nothing, std::vector<std::uint32_t>()).empty());
 }
 
+template <class I>
+void expect_first_bad_index_named() {
+  const std::vector<float> values(5);
+  std::vector<float> places(200'000, 7.0f);
+  for (const std::size_t first : {std::size_t{0}, std::size_t{1}, std::size_t{70'001}, places.size() - 1}) {
+    std::vector<I> indices(places.size(), I{4});
+    for (std::size_t i = first; i < indices.size(); i += 3) indices[i] = static_cast<I>(5 + i % 2);
+    EXPECT_EQ(refusal_of([&] { take_into(values, indices, places); }), "take: index " + std::to_string(5 + first % 2) +
+                                                                           " at position " + std::to_string(first) +
+                                                                           " is out of range: there are 5 elements");
+  }
+  EXPECT_EQ(places, std::vector<float>(places.size(), 7.0f));
+}
+
+TEST(Take, OfManyBadIndicesOfEveryTypeTheFirstIsNamed) {
+  expect_first_bad_index_named<std::uint32_t>();
+  expect_first_bad_index_named<std::int32_t>();
+  expect_first_bad_index_named<std::uint64_t>();
+  expect_first_bad_index_named<std::int64_t>();
+}
+
 TEST(Take, RefusesWhatCannotBe) {
   const std::vector<float> values(5);
   const std::vector<std::uint32_t> indices{1, 2};
@@ -112,6 +133,10 @@ TEST(Take, RefusesWhatCannotBe) {
   EXPECT_NE(
       refusal_of([&] { take_elements(values.data(), 5, 4, as_const_key_span(std::span(narrow)), places.data()); }), "");
   EXPECT_NE(refusal_of([&] { take_into(values, indices, std::span(places), {.threads = 5000}); }), "");
+  const const_key_span which = as_const_key_span(std::span(indices));
+  EXPECT_EQ(refusal_of([&] { take_elements(nullptr, 5, 4, which, places.data()); }), "take: null pointer for elements");
+  EXPECT_EQ(refusal_of([&] { take_elements(values.data(), 5, 4, which, nullptr); }), "take: null pointer for elements");
+  EXPECT_EQ(refusal_of([&] { take_elements(nullptr, 5, 0, which, nullptr); }), "") << "elements of no bytes";
 }
 
 }  // namespace

@@ -59,11 +59,11 @@ bool is_kept(std::string_view name) {
          name == "system.nfs4_acl";
 }
 
-std::vector<file_attribute> attributes_of(const std::string& path) {
+std::vector<file_attribute> attributes_of(const std::string& path, const std::string& file) {
   const std::optional<std::string> names =
       read_whole([&](char* to, std::size_t size) { return ::llistxattr(path.c_str(), to, size); });
   if (!names && is_absent(errno)) return {};
-  if (!names) throw_cannot("read", "the attributes", path, errno);
+  if (!names) throw_cannot("read", "the attributes", file, errno);
   std::vector<file_attribute> attributes;
   for (std::size_t at = 0; at < names->size();) {
     const std::string name = names->c_str() + at;
@@ -71,7 +71,7 @@ std::vector<file_attribute> attributes_of(const std::string& path) {
     if (!is_kept(name)) continue;
     std::optional<std::string> value = attribute_of(path, name.c_str());
     if (!value && errno == ENODATA) continue;
-    if (!value) throw_cannot("read", name, path, errno);
+    if (!value) throw_cannot("read", name, file, errno);
     attributes.push_back({name, std::move(*value)});
   }
   return attributes;
@@ -81,13 +81,14 @@ std::vector<file_attribute> attributes_of(const std::string& path) {
 
 std::vector<posix_acl_xattr_entry> entries_of(const std::string& acl) {
   std::vector<posix_acl_xattr_entry> entries;
-  if (acl.size() < sizeof(posix_acl_xattr_header)) return entries;
+  if (acl.size() < sizeof(posix_acl_xattr_header) + sizeof(posix_acl_xattr_entry)) return entries;
   entries.resize((acl.size() - sizeof(posix_acl_xattr_header)) / sizeof(posix_acl_xattr_entry));
   std::memcpy(entries.data(), acl.data() + sizeof(posix_acl_xattr_header), entries.size() * sizeof entries[0]);
   return entries;
 }
 
 void set_entries(std::string& acl, const std::vector<posix_acl_xattr_entry>& entries) {
+  if (entries.empty()) return;  // there may be no header either
   std::memcpy(acl.data() + sizeof(posix_acl_xattr_header), entries.data(), entries.size() * sizeof entries[0]);
 }
 
@@ -143,20 +144,20 @@ void give_attribute(int fd, const file_attribute& wanted, const std::string& nam
 
 }  // namespace
 
-std::optional<file_access> access_of(const std::string& path) {
+std::optional<file_access> access_of(const std::string& path, const std::string& name) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
     if (errno == ENOENT) return std::nullopt;
-    throw_cannot("read", "the permissions", path, errno);
+    throw_cannot("read", "the permissions", name, errno);
   }
   if (!S_ISREG(status.st_mode)) return std::nullopt;
   file_access access{.mode = status.st_mode & 0777u,
                      .user = status.st_uid,
                      .group = status.st_gid,
                      .acl = {},
-                     .attributes = attributes_of(path)};
+                     .attributes = attributes_of(path, name)};
   std::optional<std::string> acl = attribute_of(path, acl_name);
-  if (!acl && !is_absent(errno)) throw_cannot("read", "the access control list", path, errno);
+  if (!acl && !is_absent(errno)) throw_cannot("read", "the access control list", name, errno);
   if (acl) access.acl = std::move(*acl);
   return access;
 }

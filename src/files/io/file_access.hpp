@@ -28,8 +28,8 @@ struct file_access {
 };
 
 /// Returns nothing where there is no regular file of this path, whose last name is not followed. Throws io_error for
-/// what cannot be read.
-[[nodiscard]] std::optional<file_access> access_of(const std::string& path);
+/// what cannot be read, naming `name`.
+[[nodiscard]] std::optional<file_access> access_of(const std::string& path, const std::string& name);
 
 /// Gives an open file that belongs to this process what `wanted` says. Other users can open it by the end of the call
 /// alone. Throws io_error naming `name`.

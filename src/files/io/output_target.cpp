@@ -57,7 +57,7 @@ void require_own_in_sticky_folder(const std::string& name, const std::string& di
 // Follows links at the end of the path, so that a link stays and what it points to is replaced.
 std::string follow_links(const std::string& name) {
   std::string path = name;
-  for (int i = 0; i < max_links; ++i) {
+  for (int i = 0; i <= max_links; ++i) {
     std::array<char, PATH_MAX> target;
     const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
     if (length < 0) return path;
@@ -128,7 +128,7 @@ output_target find_output(const std::string& path) {
 }
 
 std::optional<file_access> find_replaced(const output_target& target, const std::string& path) {
-  std::optional<file_access> access = access_of(path);
+  std::optional<file_access> access = access_of(path, target.name);
   if (access) require_own_in_sticky_folder(target.name, target.directory, access->user);
   return access;
 }

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the system that fail: every error has its number and says which file it is about, the old output stays, and
+// nothing is left behind; what can be done without is.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "files/failing_calls_test.hpp"
+#include "files/io/atomic_file.hpp"
+#include "files/io/file_descriptor.hpp"
+#include "files/io/file_part.hpp"
+#include "files/io/input.hpp"
+#include "files/io/output_target.hpp"
+#include "files/io/write_behind.hpp"
+#include "spansort/errors.hpp"
+
+namespace spansort::files {
+namespace {
+
+// ---- the file that appears as a whole
+
+TEST_F(FailingCalls, NamesThatAreTakenAreFollowedByOthers) {
+  std::vector<std::string> names;
+  const auto remember = [&](const std::string& name) { names.push_back(name); };
+  {
+    atomic_file file(find_output(y_), 3, remember);
+    file.write(bytes_of("new"));
+    const failing_call_scope taken(file_call::linkat, EEXIST, 1, true);
+    expect_io_error([&] { file.commit(); }, EEXIST, {"cannot write " + y_, "File exists"});
+  }
+  expect_old();
+  EXPECT_GT(names.size(), 100u);
+  EXPECT_EQ(names.back(), "");
+  names.clear();
+  atomic_file file(find_output(y_), 3, remember);
+  file.write(bytes_of("new"));
+  const failing_call_scope taken(file_call::linkat, EEXIST);
+  file.commit();
+  EXPECT_EQ(content("y"), "new");
+  ASSERT_EQ(names.size(), 3u);
+  EXPECT_NE(names[0], names[1]);
+  EXPECT_EQ(names[2], "");
+}
+
+TEST_F(FailingCalls, NamesFromTheStartThatAreTakenAreFollowedByOthers) {
+  std::vector<std::string> names;
+  const auto open = [&] {
+    const atomic_file file(
+        find_output(y_), 3, [&](const std::string& name) { names.push_back(name); },
+        atomic_file::naming::from_the_start);
+    EXPECT_EQ(file.temporary_path(), names.back());
+  };
+  for (const int code : {EEXIST, EINTR}) {
+    names.clear();
+    const failing_call_scope fail(file_call::openat, code);
+    open();
+    ASSERT_EQ(names.size(), 3u);
+    EXPECT_NE(names[0], names[1]);
+  }
+  for (const int code : {EEXIST, ENOSPC}) {
+    names.clear();
+    const failing_call_scope fail(file_call::openat, code, 1, true);
+    expect_io_error(open, code, {"cannot write " + y_});
+    EXPECT_EQ(names.size(), code == EEXIST ? 101u : 2u);
+    EXPECT_EQ(names.back(), "");
+  }
+  expect_old();
+}
+
+TEST_F(FailingCalls, WithoutProcAFileHasANameFromTheStart) {
+  const failing_call_scope fail(file_call::access, ENOENT, 1, true);
+  atomic_file file(find_output(y_), 3);
+  EXPECT_NE(file.temporary_path(), "");
+  file.write(bytes_of("new"));
+  file.commit();
+  EXPECT_EQ(content("y"), "new");
+  EXPECT_EQ(folder_.num_files(), 1u);
+}
+
+TEST_F(FailingCalls, FilesThatCannotBeClosedOrRenamedLeaveTheOldOne) {
+  for (const file_call which : {file_call::close, file_call::renameat}) {
+    atomic_file file(find_output(y_), 3);
+    file.write(bytes_of("new"));
+    const failing_call_scope fail(which, EIO);
+    expect_io_error([&] { file.commit(); }, EIO,
+                    {(which == file_call::close ? "cannot write " : "cannot replace ") + y_});
+    EXPECT_EQ(content("y"), "old");
+  }
+  expect_old();
+  atomic_file file(find_output(y_), 3);
+  file.write(bytes_of("new"));
+  const failing_call_scope interrupted(file_call::close, EINTR);
+  file.commit();
+  EXPECT_EQ(content("y"), "new") << "the file is closed all the same";
+}
+
+TEST_F(FailingCalls, OfTwoFilesTheSecondMayStayOld) {
+  const std::string z = write("z", "old");
+  atomic_file first(find_output(y_), 3);
+  atomic_file second(find_output(z), 3);
+  first.write(bytes_of("new"));
+  second.write(bytes_of("new"));
+  const failing_call_scope fail(file_call::renameat, EIO, 2);
+  expect_io_error([&] { atomic_file::commit_together(first, second); }, EIO,
+                  {"cannot replace " + z, y_ + " is new already, so that the two do not belong together"});
+  EXPECT_EQ(content("y"), "new");
+  EXPECT_EQ(content("z"), "old");
+}
+
+TEST_F(FailingCalls, ADiskThatFailsWhileAFileIsWrittenIsAnError) {
+  const std::string large(std::size_t{9} << 20, 'x');
+  {
+    atomic_file file(find_output(y_), large.size());
+    const failing_call_scope fail(file_call::sync_file_range, EIO);
+    expect_io_error([&] { file.write(bytes_of(large)); }, EIO, {"cannot write " + y_});
+  }
+  expect_old();
+}
+
+TEST_F(FailingCalls, AFolderThatCannotBeSynced) {
+  for (const int code : {EINVAL, EBADF, EIO}) {
+    atomic_file file(find_output(write("y", "old")), 3);
+    file.write(bytes_of("new"));
+    const failing_call_scope fail(file_call::fsync, code, 2);
+    if (code == EIO) {
+      expect_io_error([&] { file.commit(); }, EIO,
+                      {y_ + " is written and in place, but its directory cannot be synced"});
+    } else {
+      file.commit();
+    }
+    EXPECT_TRUE(failing_call_scope::has_failed());
+    EXPECT_EQ(content("y"), "new");
+  }
+}
+
+TEST_F(FailingCalls, ANewFileWithANameGetsItsPermissionsOrIsRemoved) {
+  const std::string z = folder_.path("z");
+  {
+    atomic_file file(find_output(z), 3, {}, atomic_file::naming::from_the_start);
+    file.write(bytes_of("new"));
+    EXPECT_EQ(folder_.num_files(), 2u);
+    const failing_call_scope fail(file_call::fchmod, EPERM);
+    expect_io_error([&] { file.commit(); }, EPERM, {"cannot set permissions of " + z});
+  }
+  expect_old();
+}
+
+TEST_F(FailingCalls, ACallbackThatThrowsWhenTheFileIsRemovedIsNotHeard) {
+  {
+    const atomic_file file(
+        find_output(y_), 3,
+        [](const std::string& name) {
+          if (name.empty()) throw std::runtime_error("unheard");
+        },
+        atomic_file::naming::from_the_start);
+    EXPECT_EQ(folder_.num_files(), 2u);
+  }
+  expect_old();
+}
+
+TEST_F(FailingCalls, RoomInMemoryThatCannotBeTakenIsDoneWithout) {
+  struct statfs system {};
+  if (::statfs("/dev/shm", &system) != 0 || system.f_type != TMPFS_MAGIC) {
+    GTEST_SKIP() << "/dev/shm is no file system in memory";
+  }
+  const std::string name = fmt::format("/dev/shm/spansort-refused-{}", ::getpid());
+  for (const file_call which : {file_call::fstatfs, file_call::fallocate}) {
+    atomic_file file(find_output(name), 64 << 20);
+    const failing_call_scope fail(which, ENOSPC);
+    EXPECT_FALSE(file.take_room());
+    EXPECT_TRUE(failing_call_scope::has_failed());
+    EXPECT_TRUE(file.take_room()) << "asked again";
+  }
+  EXPECT_FALSE(std::filesystem::exists(name));
+}
+
+TEST_F(FailingCalls, AStreamIsNotWrittenOutOfOrder) {
+  atomic_file file(find_output("/dev/null"), 3);
+  file.write(bytes_of("new"));
+  EXPECT_THROW(file.write_at(0, bytes_of("N")), invalid_argument);
+  EXPECT_EQ(file.temporary_path(), "");
+  file.commit();
+}
+
+TEST_F(FailingCalls, StandardOutputNeedsADescriptor) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{3, before.rlim_max};
+  const output_target target = find_output("-");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  // A descriptor above the limit is an invalid argument of the call, one at it too many files.
+  try {
+    const atomic_file file(target, 3);
+    ADD_FAILURE() << "a descriptor above the limit";
+  } catch (const io_error& failure) {
+    EXPECT_NE(std::string(failure.what()).find("cannot write standard output"), std::string::npos) << failure.what();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+// ---- the disk while it is written to
+
+TEST_F(FailingCalls, WritesBehindTellWhatWillNotGoAway) {
+  constexpr std::uint64_t window_bytes = std::uint64_t{8} << 20;
+  const file_descriptor file = open_file(y_.c_str(), O_WRONLY);
+  for (const int code : {EIO, ENOSPC, EDQUOT, ENOSYS, ESPIPE}) {
+    const bool is_told = code == EIO || code == ENOSPC || code == EDQUOT;
+    const failing_call_scope fail(file_call::sync_file_range, code);
+    EXPECT_EQ(write_behind().advance(file.get(), window_bytes), is_told ? code : 0);
+    EXPECT_TRUE(failing_call_scope::has_failed());
+  }
+  for (const int code : {EIO, EINTR, ENOSYS, EINVAL, ESPIPE, EOPNOTSUPP}) {
+    write_behind behind;
+    behind.drop_pages();
+    // Four windows are between what the disk is told of and what is waited for.
+    const failing_call_scope fail(file_call::sync_file_range, code, 6);
+    EXPECT_EQ(behind.advance(file.get(), 5 * window_bytes), code == EIO || code == EINTR ? code : 0);
+    EXPECT_TRUE(failing_call_scope::has_failed());
+  }
+  write_behind left;
+  left.leave_to_system();
+  const failing_call_scope fail(file_call::sync_file_range, EIO);
+  EXPECT_EQ(left.advance(file.get(), 5 * window_bytes), 0);
+  EXPECT_FALSE(failing_call_scope::has_failed());
+}
+
+TEST_F(FailingCalls, PartsOfAFileTellWhatTheDiskRefuses) {
+  const output_target target = find_output(folder_.path("z"));
+  const std::string piece(std::size_t{17} << 20, 'x');
+  for (const int code : {EIO, ENOSPC, EDQUOT, ENOSYS}) {
+    file_part part({y_, target, 2 * piece.size()}, 0);
+    part.pass_by_page_cache(100, 4096);  // less than a page, so that the page cache is used all the same
+    const failing_call_scope fail(file_call::sync_file_range, code);
+    if (code == ENOSYS) {
+      part.write(bytes_of(piece));
+      part.finish();
+      EXPECT_EQ(content("y"), piece);
+    } else {
+      expect_io_error([&] { part.write(bytes_of(piece)); }, code, {"cannot write " + target.name});
+    }
+    EXPECT_TRUE(failing_call_scope::has_failed());
+  }
+}
+
+TEST_F(FailingCalls, PartsOfAFileThatCannotBeOpenedOrSynced) {
+  const output_target target = find_output(folder_.path("z"));
+  expect_io_error([&] { file_part({folder_.path("missing"), target, 9}, 0); }, ENOENT, {"cannot write " + target.name});
+  {
+    file_part part({y_, target, 3}, 0);
+    part.write(bytes_of("new"));
+    const failing_call_scope fail(file_call::fsync, EIO);
+    expect_io_error([&] { part.finish(); }, EIO, {"cannot sync " + target.name});
+  }
+  file_part part({.path = y_, .target = target, .size_bytes = 3, .is_synced = false}, 0);
+  part.write(bytes_of("new"));
+  const failing_call_scope fail(file_call::fsync, EIO);
+  part.finish();
+  EXPECT_FALSE(failing_call_scope::has_failed()) << "nobody waits for the disk";
+  EXPECT_EQ(content("y"), "new");
+}
+
+TEST_F(FailingCalls, PartsOfAFileInMemoryAreWrittenAsAll) {
+  const std::string name = fmt::format("/dev/shm/spansort-part-{}", ::getpid());
+  const file_descriptor made = open_file(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+  if (!made.is_open()) GTEST_SKIP() << "there is no /dev/shm";
+  const output_target target = find_output(name);
+  const std::string whole(10'000, 'x');
+  file_part part({name, target, whole.size()}, 0);
+  part.pass_by_page_cache(whole.size(), 8192);
+  part.write(bytes_of(whole));
+  const failing_call_scope fail(file_call::close, EIO);
+  expect_io_error([&] { part.finish(); }, EIO, {"cannot write " + name});
+  std::string found(whole.size(), ' ');
+  EXPECT_EQ(read_fully_at(made.get(), std::as_writable_bytes(std::span(found)), 0).num_bytes, whole.size());
+  EXPECT_EQ(found, whole);
+  std::filesystem::remove(name);
+}
+
+// ---- the input
+
+TEST_F(FailingCalls, InputsThatCannotBeLookedAt) {
+  {
+    const failing_call_scope fail(file_call::fstat, EIO);
+    expect_io_error([&] { const input_file file(y_); }, EIO, {"cannot read " + y_});
+  }
+  expect_io_error([&] { const input_file file(folder_.path("missing")); }, ENOENT,
+                  {"cannot open " + folder_.path("missing")});
+  std::byte all[3];
+  for (const bool is_whole : {true, false}) {
+    input_file file(y_);
+    EXPECT_EQ(file.read(all), 3u);
+    const failing_call_scope fail(file_call::fstat, EIO);
+    const auto look = [&] { is_whole ? file.require_unchanged() : file.require_same_status(); };
+    expect_io_error(look, EIO, {"cannot read " + y_});
+    look();
+  }
+  input_file file(y_);
+  const failing_call_scope fail(file_call::lseek, EIO);
+  expect_io_error([&] { file.seek(1); }, EIO, {"cannot read " + y_});
+  file.seek(1);
+  EXPECT_EQ(file.read(all), 2u);
+  EXPECT_EQ(static_cast<char>(all[0]), 'l');
+}
+
+TEST_F(FailingCalls, AFileSystemThatSaysNothingOfItselfHasTrueSizes) {
+  const failing_call_scope fail(file_call::fstatfs, EIO);
+  EXPECT_EQ(input_file(y_).size_bytes(), 3u);
+  EXPECT_TRUE(failing_call_scope::has_failed());
+  EXPECT_FALSE(input_file("/proc/self/status").size_bytes());
+}
+
+TEST_F(FailingCalls, LargeInputsThatCannotBeRead) {
+  const std::string large(std::size_t{9} << 20, 'x');
+  const std::string path = write("large", large);
+  std::vector<std::byte> into(large.size());
+  for (const unsigned nth : {1U, 2U}) {
+    input_file file(path);
+    const failing_call_scope fail(file_call::lseek, EIO, nth);
+    expect_io_error([&] { static_cast<void>(file.read(into)); }, EIO, {"cannot read " + path});
+  }
+}
+
+TEST_F(FailingCalls, LargeInputsAreReadByOneThreadWhereThereAreNoOthers) {
+  std::string large(std::size_t{9} << 20, 'x');
+  for (std::size_t i = 0; i < large.size(); i += 4096) large[i] = static_cast<char>(i >> 12);
+  std::string into(large.size(), ' ');
+  input_file file(write("large", large));
+  const failing_call_scope fail(file_call::pthread_create, EAGAIN, 1, true);
+  EXPECT_EQ(file.read(std::as_writable_bytes(std::span(into))), large.size());
+  EXPECT_TRUE(failing_call_scope::has_failed());
+  EXPECT_TRUE(into == large);
+}
+
+TEST_F(FailingCalls, InputsThatChangeOrAreNone) {
+  EXPECT_THROW(input_file{std::filesystem::path(y_).parent_path()}, bad_input);
+  EXPECT_FALSE(input_file(write("empty", "")).size_bytes());
+  const input_file file(y_);
+  file.require_same_status();
+  std::filesystem::resize_file(y_, 2);
+  EXPECT_THROW(file.require_same_status(), bad_input);
+}
+
+TEST_F(FailingCalls, ATerminalEnds) {
+  const file_descriptor master(::posix_openpt(O_RDWR | O_NOCTTY));
+  if (!master.is_open() || ::grantpt(master.get()) != 0 || ::unlockpt(master.get()) != 0) {
+    GTEST_SKIP() << "there are no terminals";
+  }
+  EXPECT_FALSE(input_file(::ptsname(master.get())).size_bytes());
+}
+
+TEST_F(FailingCalls, InputsThatNeverEnd) {
+  for (const char* path : {"/dev/zero", "/dev/full"}) EXPECT_THROW(input_file{path}, bad_input);
+  EXPECT_FALSE(input_file("/dev/null").size_bytes());
+}
+
+TEST_F(FailingCalls, AnInputWithoutANameIsStandardInput) {
+  const file_descriptor file = open_file(y_.c_str(), O_RDONLY);
+  const std::string path = fmt::format("/proc/self/fd/{}", file.get());
+  EXPECT_EQ(name_of_input(path), path);
+  std::filesystem::remove(y_);
+  EXPECT_EQ(name_of_input(path), "standard input");
+  EXPECT_EQ(name_of_input("/proc/self/fd/none"), "/proc/self/fd/none");
+  EXPECT_EQ(name_of_input("-"), "standard input");
+}
+
+// ---- where outputs go
+
+TEST_F(FailingCalls, RoomThatIsNotKnownIsTaken) {
+  const output_target target = find_output(y_);
+  const failing_call_scope fail(file_call::statvfs, EIO, 1, true);
+  require_free_space(target, ~std::uint64_t{0});
+  EXPECT_EQ(write_failure_advice(target, ENOSPC, 0),
+            fmt::format("; an unknown number are free in {}: free some space or choose another place for it",
+                        target.directory));
+}
+
+TEST_F(FailingCalls, AdviceNamesTheBytesWhereTheyAreKnown) {
+  const output_target file = find_output(y_);
+  const output_target stream = find_output("/dev/null");
+  EXPECT_EQ(write_failure_advice(file, EFBIG, 0), "; raise the limit on file size (ulimit -f)");
+  EXPECT_EQ(write_failure_advice(file, EFBIG, 7), "; 7 bytes are needed: raise the limit on file size (ulimit -f)");
+  EXPECT_EQ(write_failure_advice(file, EIO, 7), "");
+  EXPECT_EQ(write_failure_advice(stream, EDQUOT, 7),
+            "; 7 bytes are needed: free some space or choose another place for it");
+  EXPECT_EQ(write_failure_advice(stream, ENOSPC, 0), "; free some space or choose another place for it");
+  EXPECT_TRUE(write_failure_advice(file, EDQUOT, 7).starts_with("; 7 bytes are needed, "));
+  require_free_space(stream, ~std::uint64_t{0});
+}
+
+TEST_F(FailingCalls, LinksAreFollowedAsFarAsTheKernelFollowsThem) {
+  std::string last = "y";
+  for (int i = 0; i < 41; ++i) {
+    const std::string name = fmt::format("link{}", i);
+    // Of both kinds, relative and absolute.
+    ASSERT_EQ(::symlink((i % 2 == 0 ? last : folder_.path(last)).c_str(), folder_.path(name).c_str()), 0);
+    last = name;
+  }
+  EXPECT_EQ(std::filesystem::path(find_output(folder_.path("link39")).path).filename(), "y");
+  expect_io_error([&] { static_cast<void>(find_output(folder_.path("link40"))); }, ELOOP,
+                  {"cannot write " + folder_.path("link40")});
+}
+
+TEST_F(FailingCalls, WhatCannotBeAFileIsRefused) {
+  expect_io_error([&] { static_cast<void>(find_output(y_ + "/z")); }, ENOTDIR, {"cannot write " + y_ + "/z"});
+  expect_io_error([&] { static_cast<void>(find_output(folder_.path("z/"))); }, EISDIR, {"cannot write "});
+  expect_io_error([&] { static_cast<void>(find_output(folder_.path("missing/z"))); }, ENOENT, {"cannot write "});
+  const file_descriptor open = open_file(y_.c_str(), O_WRONLY);
+  EXPECT_TRUE(find_output(fmt::format("/dev/fd/{}", open.get())).is_stream);
+  EXPECT_EQ(find_output("spansort-no-file").directory, ".");
+  if (::access("/", W_OK) != 0) GTEST_SKIP() << "only the superuser may write there";
+  EXPECT_EQ(find_output("/spansort-no-file").directory, "/");
+}
+
+TEST(FileDescriptor, AnyChangeOfAStatusIsOne) {
+  const struct stat before = [] {
+    struct stat status {};
+    status.st_nlink = 1;
+    status.st_mtim = status.st_ctim = {7, 7};
+    return status;
+  }();
+  const auto is_change = [&](const auto& change) {
+    struct stat now = before;
+    change(now);
+    return !is_unchanged(before, now);
+  };
+  EXPECT_FALSE(is_change([](struct stat&) {}));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_dev; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_ino; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_size; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_mtim.tv_sec; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_mtim.tv_nsec; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_ctim.tv_sec; }));
+  EXPECT_TRUE(is_change([](struct stat& now) { ++now.st_ctim.tv_nsec; }));
+  EXPECT_FALSE(is_change([](struct stat& now) {
+    --now.st_nlink;
+    ++now.st_ctim.tv_sec;
+  })) << "it has lost a name";
+}
+
+TEST(FileDescriptor, AssignedToItselfStaysOpen) {
+  file_descriptor file = open_file("/dev/null", O_RDONLY);
+  file_descriptor& same = file;
+  file = std::move(same);
+  EXPECT_TRUE(file.is_open());
+  EXPECT_EQ(file.close(), 0);
+  EXPECT_EQ(file.close(), 0) << "it is gone";
+}
+
+TEST(FileDescriptor, StreamsThatAreNotReadyAreWaitedFor) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+  const file_descriptor from(ends[0]);
+  file_descriptor to(ends[1]);
+  const std::string sent(std::size_t{1} << 20, 'x');  // more than a pipe holds
+  std::string received(sent.size() + 1, ' ');
+  int error_code = -1;
+  {
+    const std::jthread writer([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the reader finds nothing at first
+      error_code = write_fully(to.get(), bytes_of(sent)).error_code;
+      to.reset();
+    });
+    const transfer_result got = read_fully(from.get(), std::as_writable_bytes(std::span(received)));
+    EXPECT_EQ(got.error_code, 0);
+    EXPECT_EQ(got.num_bytes, sent.size());
+  }
+  EXPECT_EQ(error_code, 0);
+  EXPECT_TRUE(received == sent + ' ');
+}
+
+TEST(FileDescriptor, WritesThatMoveNothingAreErrors) {
+  const file_descriptor full = open_file("/dev/full", O_WRONLY);
+  EXPECT_EQ(write_fully(full.get(), bytes_of("new")).error_code, ENOSPC);
+  EXPECT_EQ(read_fully(-1, {}).error_code, 0) << "nothing is asked of it";
+}
+
+}  // namespace
+}  // namespace spansort::files
