@@ -306,11 +306,11 @@ class Explain(CommandTest):
         self.assertEqual(len(described["links"]), num_gpus * (num_gpus - 1))
 
     def test_each_numa_node_is_a_device(self):
-        """A machine with two nodes, made up by hwloc: they share the processors and keep their number."""
+        """A machine with two nodes, made up by hwloc: each is a device."""
         nodes = {"HWLOC_SYNTHETIC": "numa:2 core:1 pu:1"}
         described = json.loads(self.assert_ok("devices", "--json", env=nodes).stdout)
         if described["host"]["num_numa_nodes"] == 1:
-            self.skipTest("this hwloc makes up no machines")
+            self.skipTest("this hwloc, or the processors of this process, leave one node")
         hosts = [(d["name"], d["numa_node"]) for d in described["devices"] if d["name"].startswith("host")]
         self.assertEqual(hosts, [("host:0", 0), ("host:1", 1)])
         path = self.path("x.npy")

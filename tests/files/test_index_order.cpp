@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders of indices by the keys that they name: of every width, in both directions, equal keys in their input's order.
+// Indices are ordered by the keys that they name: of every width, in both directions, ties in input order.
 #include <gtest/gtest.h>
 
 #include <algorithm>

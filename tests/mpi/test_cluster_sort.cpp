@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/test_hooks.hpp"
 #include "keys/codec.hpp"
@@ -58,6 +59,22 @@ TEST_P(cluster_sort, PairsAreStable) {
       EXPECT_EQ(reversed.diagnose(), "") << name(type) << " descending, values of " << value_bytes;
     }
   }
+}
+
+TEST_P(cluster_sort, ASessionMayBeMoved) {
+  int rank = 0;
+  int num_ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+  mpi::session made(MPI_COMM_WORLD, world());
+  mpi::session session(std::move(made));
+  EXPECT_EQ(session.node_rank(), static_cast<unsigned>(rank));
+  EXPECT_EQ(session.num_nodes(), static_cast<unsigned>(num_ranks));
+  mpi::session assigned(MPI_COMM_WORLD, world());
+  assigned = std::move(session);
+  spread_input input({.type = key_type::u32, .keys = {}, .num_keys = 1000, .sizes = spread::even});
+  assigned.sort(input.span());
+  EXPECT_EQ(input.diagnose(), "");
 }
 
 TEST_P(cluster_sort, AllSizesAndSpreads) {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "keys/codec.hpp"
@@ -179,6 +180,28 @@ TEST_P(resident_test, PairsAreStable) {
       }
     }
   }
+}
+
+TEST_P(resident_test, PairsAreSortedByFunctionsAndByASorterThatWasMoved) {
+  const std::uint64_t n = 20'000;
+  const oracle ascending = make_oracle(key_type::u32, n, {distribution_kind::zipf, 1}, seed_for(4), false);
+  const oracle descending = make_oracle(key_type::u32, n, {distribution_kind::zipf, 1}, seed_for(4), true);
+  const counts sizes = random_sizes(random, n, num_shards);
+  const auto expect = [&](const oracle& expected, const auto& sort_shards) {
+    shards_under_test data(devices_under_test(list), expected, sizes, sizes, 4);
+    sort_shards(sharded_keys{key_type::u32, data.shards()});
+    ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_of_pairs()));
+    ASSERT_EQ(data.all_indices(), expected.order());
+  };
+  const sort_options options = options_for(list);
+  expect(ascending, [&](sharded_keys keys) { sort_pairs(keys, 4, options); });
+  expect(descending, [&](sharded_keys keys) { sort_pairs(keys, 4, direction::descending, options); });
+  resident_sorter made(options);
+  resident_sorter moved(std::move(made));
+  expect(ascending, [&](sharded_keys keys) { moved.sort_pairs(keys, 4); });
+  resident_sorter assigned(options);
+  assigned = std::move(moved);
+  expect(descending, [&](sharded_keys keys) { assigned.sort_pairs(keys, 4, direction::descending); });
 }
 
 TEST_P(resident_test, KeysOfRoundsArriveWhereOthersHaveLeft) {

@@ -115,14 +115,14 @@ TEST_P(short_way_test, SortsMoreWithoutASorter) {
   }
 }
 
-/// Returns keys of which each value comes once, or one of 1009.
+/// Returns keys that are all different, or of some 500 values.
 std::vector<std::uint64_t> many_keys(std::uint64_t num_keys, bool are_few) {
   std::vector<std::uint64_t> keys(num_keys);
   for (std::uint64_t i = 0; i < num_keys; ++i) keys[i] = (are_few ? i * i % 1009 : i + 1) * 0x9E3779B97F4A7C15U;
   return keys;
 }
 
-/// Two threads share keys of 64 bits up to 24 MiB where they lie, and look at more up to 32; pairs up to 32.
+/// Two threads share keys of 64 bits up to 24 MiB where they lie, and look at up to 32 MiB of keys and of pairs.
 TEST(ShortWay, SortsAroundItsLargestSizes) {
   if (is_small_scale()) GTEST_SKIP() << "these take long under sanitizers";
   for (const std::uint64_t mib : {26, 34}) {
