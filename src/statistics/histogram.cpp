@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// histogram(): keys between edges, counted as keys before bounds, 63 bounds a read.
+// histogram(): keys between edges. Few edges are counted as keys before bounds, 63 bounds a read; among many edges each
+// key is looked up, in one read.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <new>
+#include <span>
+#include <vector>
 
 #include "base/available_memory.hpp"
+#include "base/threads.hpp"
 #include "sort/arguments.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/statistics.hpp"
+#include "statistics/count_blocks.hpp"
+#include "statistics/interval_index.hpp"
+#include "statistics/key_blocks.hpp"
 #include "statistics/open_keys.hpp"
 #include "statistics/sorted_copy.hpp"
 #include "statistics/statistics_of.hpp"
@@ -17,8 +25,14 @@
 namespace spansort {
 namespace {
 
+using statistics::key_bound;
+
 /// Splitters that count_before() has room for.
 constexpr std::size_t bounds_per_read = 63;
+/// Keys are compared with all edges where these, in their type, have no more bytes; else each is looked up. Of 2^24
+/// keys two threads compare f64 with 50 and 100 edges in 40 and 103 ms and u32 in 18 and 35; they look f64 up among
+/// 1,000 in 79 and u32 in 51.
+constexpr std::size_t most_compared_bytes = 640;
 
 }  // namespace
 
@@ -80,6 +94,50 @@ std::vector<std::uint64_t> statistics::histogram_of(const ordered_keys& keys, st
   return counts;
 }
 
+namespace {
+
+/// Keys in memory as blocks that are copied.
+class memory_blocks final : public statistics::key_blocks {
+ public:
+  explicit memory_blocks(const const_key_span& keys) : keys_(keys) {}
+  [[nodiscard]] key_type type() const noexcept override { return keys_.type; }
+  [[nodiscard]] std::uint64_t num_keys() const noexcept override { return keys_.num_keys; }
+  void read(std::uint64_t first, std::uint64_t count, void* to) override {
+    const std::size_t width = size_bytes(keys_.type);
+    std::memcpy(to, static_cast<const char*>(keys_.data) + first * width, count * width);
+  }
+  void require_unchanged() override {}
+
+ private:
+  const_key_span keys_;
+};
+
+/// Counts between any number of edges in one read, which looks each key up.
+std::vector<std::uint64_t> count_in_one_read(const const_key_span& span, std::span<const double> edges,
+                                             const statistics::ordered_keys& keys) {
+  std::vector<key_bound> bounds;
+  for (const double edge : edges.first(edges.size() - 1)) bounds.push_back(keys.at_least(edge));
+  bounds.push_back(keys.above(edges.back()));
+  statistics::index_read read{.starts = {0}, .is_collected = {}, .expected_keys = 0};
+  for (const key_bound& b : bounds) {
+    if (!b.is_end && b.encoded > read.starts.back()) read.starts.push_back(b.encoded);
+  }
+  read.is_collected.resize(read.starts.size());
+  memory_blocks blocks(span);
+  const statistics::block_counts found = statistics::count_blocks(blocks, keys.codec(), read, 0, false);
+  std::vector<std::uint64_t> before{0};
+  for (const statistics::interval_count& each : found.counts) before.push_back(before.back() + each.num_keys);
+  const auto keys_before = [&](const key_bound& b) {
+    if (b.is_end) return before.back();
+    return before[static_cast<std::size_t>(std::ranges::lower_bound(read.starts, b.encoded) - read.starts.begin())];
+  };
+  std::vector<std::uint64_t> counts;
+  for (std::size_t i = 1; i < bounds.size(); ++i) counts.push_back(keys_before(bounds[i]) - keys_before(bounds[i - 1]));
+  return counts;
+}
+
+}  // namespace
+
 std::vector<std::uint64_t> detail::histogram(const_key_span keys, std::span<const double> edges,
                                              const count_options& options) {
   statistics::require_edges(edges);
@@ -89,6 +147,10 @@ std::vector<std::uint64_t> detail::histogram(const_key_span keys, std::span<cons
   const bool are_sorted = is_worth_it && statistics::is_best_sorted(keys, options.order, options.devices);
   const auto opened = are_sorted ? statistics::open_sorted_copy(keys, options.threads)
                                  : statistics::open_keys(keys, {options.order, options.devices, options.threads});
+  if (!are_sorted && edges.size() * size_bytes(keys.type) > most_compared_bytes &&
+      options.order == key_order::unknown && statistics::is_cpu(options.devices)) {
+    return base::with_threads(options.threads, [&] { return count_in_one_read(keys, edges, *opened); });
+  }
   return statistics::histogram_of(*opened, edges);
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "spansort/errors.hpp"
@@ -56,6 +57,64 @@ TEST(Histogram, CountsAsTheDefinitionForAnyNumberOfEdges) {
       EXPECT_EQ(histogram(wide, of_wide, {.devices = devices}), counted(wide, of_wide)) << num_bins;
     }
   }
+}
+
+/// Edges of uneven widths from the keys themselves, twice the same among them, and ends.
+template <class K>
+std::vector<double> make_edges(const std::vector<K>& keys, std::size_t num_edges, std::mt19937_64& random) {
+  std::vector<double> edges;
+  while (edges.size() < num_edges) {
+    const auto edge = static_cast<double>(keys[random() % keys.size()]);
+    if (!std::isnan(edge)) edges.push_back(edge);
+  }
+  std::ranges::sort(edges);
+  edges[num_edges / 2] = edges[num_edges / 2 - 1];
+  return edges;
+}
+
+template <class K>
+void expect_many_edges(std::vector<K> keys, std::mt19937_64& random) {
+  std::vector<double> sorted;
+  for (const K key : keys) {
+    if (!std::isnan(static_cast<double>(key))) sorted.push_back(static_cast<double>(key));
+  }
+  std::ranges::sort(sorted);
+  for (const std::size_t num_edges : {70U, 200U, 700U, 5000U}) {
+    const std::vector<double> edges = make_edges(keys, num_edges, random);
+    std::vector<std::uint64_t> expected;
+    for (std::size_t i = 0; i + 1 < num_edges; ++i) {
+      const auto begin = std::ranges::lower_bound(sorted, edges[i]);
+      const auto end = i + 2 == num_edges ? std::ranges::upper_bound(sorted, edges[i + 1])
+                                          : std::ranges::lower_bound(sorted, edges[i + 1]);
+      expected.push_back(static_cast<std::uint64_t>(end - begin));
+    }
+    EXPECT_EQ(histogram(keys, edges), expected) << name(key_traits<K>::type) << ", " << num_edges << " edges";
+    EXPECT_EQ(histogram(keys, edges, {.threads = 1}), expected) << name(key_traits<K>::type);
+  }
+}
+
+TEST(Histogram, LooksUpManyKeysAmongManyEdges) {
+  const std::size_t bytes = std::size_t{3} << 20;  // more than what is sorted in a copy
+  std::mt19937_64 random(seed_for(2));
+  const auto make = [&]<class K>(K) {
+    std::vector<K> keys(bytes / sizeof(K));
+    for (K& key : keys) {
+      if constexpr (std::is_floating_point_v<K>) {
+        key = static_cast<K>(std::normal_distribution<double>()(random));
+        if (random() % 50 == 0) key = static_cast<K>(random() % 2 == 0 ? nan : -infinity);
+        if (random() % 50 == 0) key = static_cast<K>(random() % 2 == 0 ? -0.0 : infinity);
+      } else {
+        key = static_cast<K>(random() >> random() % 20);
+      }
+    }
+    return keys;
+  };
+  expect_many_edges(make(double{}), random);
+  expect_many_edges(make(float{}), random);
+  expect_many_edges(make(std::uint64_t{}), random);
+  expect_many_edges(make(std::int32_t{}), random);
+  expect_many_edges(make(std::int16_t{}), random);
+  expect_many_edges(make(std::uint8_t{}), random);
 }
 
 TEST(Histogram, EdgesBelongToTheBinAboveButTheLast) {
