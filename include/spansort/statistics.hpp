@@ -266,8 +266,8 @@ std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double
 
 /// Returns how many keys lie between each two neighbours of `edges`, as numpy.histogram counts: edge i belongs to bin
 /// i, the last edge to the last bin. Keys beyond the edges and NaN are not counted. 64-bit integers are compared as the
-/// nearest double. Edges need not be equally far apart. The CPU sorts up to 2 MiB of keys in a copy, and looks more keys
-/// up in one read where edges are many; else there is a read of the keys for every 63 edges, and of keys in order
+/// nearest double. Edges need not be equally far apart. The CPU sorts up to 2 MiB of keys in a copy, and looks more
+/// keys up in one read where edges are many; else there is a read of the keys for every 63 edges, and of keys in order
 /// (options.order) O(log n) keys an edge are read. Memory: that of the copy and its sort, or 4 MiB and 24 bytes an edge
 /// for each thread. Blocks. Throws invalid_argument for fewer than two edges, edges that fall or are NaN, and devices
 /// that cannot be, and out_of_memory.
