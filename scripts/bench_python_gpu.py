@@ -3,7 +3,10 @@
 """Measures the Python package on arrays of a GPU next to PyTorch, CuPy and JAX, and writes one JSON file.
 
 usage: scripts/bench_python_gpu.py --json FILE [--log2-sizes 12,16,20,24,28] [--types int32,int64,float32,float64]
-                                   [--operations sort,argsort] [--seconds 120]
+                                   [--operations sort,argsort,sort_segments] [--log2-rows 0,4,8,12,16,20] [--seconds 120]
+With --log2-rows the keys of a size are cut into so many rows of one length: sort and argsort run along the last axis of a
+matrix, and sort_segments takes as many segments of random lengths. PyTorch has no sort of segments; the two stable sorts
+stand in for it that its users write, by the key and then by the number of the segment.
 Every contender of a cell works on the same keys in turns. A run is one call between two waits for the GPU, by the wall
 clock; each library has its memory from earlier calls, as in a program that sorts more than once. What a contender
 returns is held against torch.sort(stable=True) in the first turn: keys bit for bit, stable orders index for index,
@@ -67,16 +70,36 @@ def argsorts(x):
         yield "jax.numpy.argsort", lambda: jax.numpy.argsort(of_jax).block_until_ready(), "stable order"
 
 
-OPERATIONS = {"sort": sorts, "argsort": argsorts}
+class Segments:
+    """Segments of a vector at random borders, with what PyTorch needs to sort by them."""
+
+    def __init__(self, x, num_segments, seed):
+        generator = torch.Generator(device="cuda").manual_seed(seed)
+        inner = torch.randint(0, x.numel() + 1, (num_segments - 1,), generator=generator, device="cuda").sort().values
+        self.offsets = torch.cat([inner.new_zeros(1), inner, inner.new_full((1,), x.numel())])
+        self.of_key = torch.repeat_interleave(torch.arange(num_segments, device="cuda"), self.offsets.diff())
+
+    def sort_with_torch(self, x):
+        keys, order = torch.sort(x, stable=True)
+        return keys[torch.sort(self.of_key[order], stable=True).indices]
+
+
+def segment_sorts(x, segments):
+    yield "spansort", lambda: spansort.sort_segments(x, segments.offsets), "keys"
+    yield "torch.sort, twice", lambda: segments.sort_with_torch(x), "keys"
+
+
+OPERATIONS = {"sort": sorts, "argsort": argsorts, "sort_segments": segment_sorts}
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", required=True)
     parser.add_argument("--commit", default="unknown")
-    parser.add_argument("--operations", type=lambda text: text.split(","), default=list(OPERATIONS))
+    parser.add_argument("--operations", type=lambda text: text.split(","), default=["sort", "argsort"])
     parser.add_argument("--types", type=lambda text: text.split(","), default=["int32", "int64", "float32", "float64"])
     parser.add_argument("--log2-sizes", type=lambda text: [int(part) for part in text.split(",")], default=[12, 16, 20, 24, 28])
+    parser.add_argument("--log2-rows", type=lambda text: [int(part) for part in text.split(",")], default=[0])
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="no cell begins after so many")
     parser.add_argument("--slow-s", type=float, default=1, help="others than spansort that take longer run once")
@@ -112,7 +135,7 @@ def check(name, cell, found, kind, x, expected):
     order = torch.from_dlpack(order).to(torch.int64)
     if kind == "stable order" and not torch.equal(order, expected.indices):
         sys.exit(f"bench_python_gpu.py: {cell}: {name}: this is not the stable order")
-    if not torch.equal(x[order], expected.values):
+    if not torch.equal(torch.take_along_dim(x, order, -1), expected.values):
         sys.exit(f"bench_python_gpu.py: {cell}: {name}: the order does not sort the keys")
 
 
@@ -126,9 +149,23 @@ def time_of(call):
     return seconds
 
 
-def measure(cell, contenders, x, arguments):
-    expected = torch.sort(x, stable=True)
-    field = list(contenders)
+class Expected:
+    """What a check holds keys against that have no order with them."""
+
+    def __init__(self, values):
+        self.values = values
+
+
+def contenders_of(cell, x, arguments):
+    """Returns who takes part in a cell, and what they are held against."""
+    if cell["operation"] != "sort_segments":
+        return list(OPERATIONS[cell["operation"]](x)), torch.sort(x, stable=True)
+    segments = Segments(x, cell["num_rows"], arguments.seed)
+    return list(segment_sorts(x, segments)), Expected(segments.sort_with_torch(x))
+
+
+def measure(cell, x, arguments):
+    field, expected = contenders_of(cell, x, arguments)
     for name, call, kind in field:
         check(name, cell, call(), kind, x, expected)
     del expected
@@ -173,24 +210,33 @@ def metadata(arguments):
     }  # fmt: skip
 
 
+def cells_of(arguments):
+    shapes = [(power, rows) for power in arguments.log2_sizes for rows in arguments.log2_rows if rows < max(power, 1)]
+    return [
+        {"operation": operation, "dtype": dtype, "num_keys": 1 << power, "num_rows": 1 << rows}
+        for power, rows in shapes
+        for operation in arguments.operations
+        for dtype in arguments.types
+    ]
+
+
 def main():
     arguments = parse()
     begin = time.monotonic()
     document = {**metadata(arguments), "cells": [], "left_out": []}
-    for power in arguments.log2_sizes:
-        for operation in arguments.operations:
-            for dtype in arguments.types:
-                cell = {"operation": operation, "dtype": dtype, "num_keys": 1 << power}
-                if time.monotonic() - begin > arguments.seconds:
-                    document["left_out"].append(cell)
-                    continue
-                give_back()
-                x = keys_of(dtype, 1 << power, arguments.seed)
-                results = measure(cell, OPERATIONS[operation](x), x, arguments)
-                document["cells"].append({**cell, "results": results})
-                shown = ", ".join(f"{result['name']} {result['median_us']:.1f}" for result in results)
-                print(f"{operation} {dtype} 2^{power}, us: {shown}", flush=True)
-                pathlib.Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    for cell in cells_of(arguments):
+        if time.monotonic() - begin > arguments.seconds:
+            document["left_out"].append(cell)
+            continue
+        give_back()
+        x = keys_of(cell["dtype"], cell["num_keys"], arguments.seed)
+        if cell["operation"] != "sort_segments" and cell["num_rows"] > 1:
+            x = x.reshape(cell["num_rows"], -1)
+        results = measure(cell, x, arguments)
+        document["cells"].append({**cell, "results": results})
+        shown = ", ".join(f"{result['name']} {result['median_us']:.1f}" for result in results)
+        print(f"{cell['operation']} {cell['dtype']} {cell['num_keys']} keys in {cell['num_rows']}, us: {shown}", flush=True)
+        pathlib.Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     pathlib.Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

@@ -57,7 +57,7 @@ void enqueue_argsort(const_key_span keys, void* indices, std::uint64_t index_byt
 // Segmented sorts sort each segment of an array by itself, with the results that segmented.hpp states. Offsets lie in
 // the GPU's memory and are read there, so that work before the call on the stream may write them. Offsets that decrease
 // or lie beyond the keys are not noticed, and what the keys are afterwards is undefined then; nothing outside of the
-// arrays is touched. There are at most 2^32 - 1 keys. Segments of up to 32 keys are sorted by a thread each, of up to
+// arrays is touched. Segments have at most 2^32 - 1 keys together. Segments of up to 32 keys are sorted by a thread each, of up to
 // 512 by a warp, of up to 8,192 by a block; longer ones are partitioned by their highest digits, all of them together,
 // until a block can finish the parts.
 // Workspace: n * (k + v) for n keys of k bytes with values of v bytes, up to 2.2 bytes a key for lists and
@@ -65,7 +65,7 @@ void enqueue_argsort(const_key_span keys, void* indices, std::uint64_t index_byt
 // Source: Batcher, Sorting networks and their applications (1968), for short segments; Stehle and Jacobsen (SIGMOD
 // 2017) for long ones.
 
-/// Returns the bytes of workspace that enqueue_sort_segments() takes, and enqueue_sort_rows() for as many rows.
+/// Returns the bytes of workspace that enqueue_sort_segments() takes.
 [[nodiscard]] std::uint64_t enqueue_sort_segments_bytes(key_type type, std::uint64_t num_keys,
                                                         std::uint64_t num_segments);
 /// Sorts the keys of each segment in place. Segment i has the keys from offsets[i] up to offsets[i + 1]: `offsets` are
@@ -75,14 +75,14 @@ void enqueue_argsort(const_key_span keys, void* indices, std::uint64_t index_byt
 void enqueue_sort_segments(key_span keys, const_key_span offsets, gpu_workspace workspace, void* stream,
                            direction d = direction::ascending);
 
-/// Returns the bytes of workspace that enqueue_sort_pairs_segments() takes, and enqueue_sort_pairs_rows().
+/// Returns the bytes of workspace that enqueue_sort_pairs_segments() takes.
 [[nodiscard]] std::uint64_t enqueue_sort_pairs_segments_bytes(key_type type, std::uint64_t num_keys,
                                                               std::uint64_t num_segments, std::uint64_t value_bytes);
 /// Sorts the keys of each segment in place and moves as many values of 4, 8 or 16 bytes along. Stable.
 void enqueue_sort_pairs_segments(key_span keys, void* values, std::uint64_t value_bytes, const_key_span offsets,
                                  gpu_workspace workspace, void* stream, direction d = direction::ascending);
 
-/// Returns the bytes of workspace that enqueue_argsort_segments() takes, and enqueue_argsort_rows().
+/// Returns the bytes of workspace that enqueue_argsort_segments() takes.
 [[nodiscard]] std::uint64_t enqueue_argsort_segments_bytes(key_type type, std::uint64_t num_keys,
                                                            std::uint64_t num_segments, std::uint64_t index_bytes);
 /// Writes the stable order of each segment: indices of 4 or 8 bytes, one a key, which count from 0 in each segment.
@@ -90,12 +90,28 @@ void enqueue_sort_pairs_segments(key_span keys, void* values, std::uint64_t valu
 void enqueue_argsort_segments(const_key_span keys, void* indices, std::uint64_t index_bytes, const_key_span offsets,
                               gpu_workspace workspace, void* stream, direction d = direction::ascending);
 
-/// These do the same to rows of `row_length` keys each. Throw invalid_argument where the number of keys is no multiple
-/// of it.
+// Rows are segments of one length. There may be any number of keys: rows of fewer than 2^20 keys of 1 or 2 bytes, 2^22
+// of 4 or 2^25 of 8 bytes are sorted as segments, in one call or, of more than 2^32 - 1 keys, in several; longer ones
+// one after the other as enqueue_sort() and its siblings sort an array, which is faster then and takes workspace for one
+// row. All throw invalid_argument where the number of keys is no multiple of `row_length`.
+
+/// Returns the bytes of workspace that enqueue_sort_rows() takes, 0 for no keys.
+[[nodiscard]] std::uint64_t enqueue_sort_rows_bytes(key_type type, std::uint64_t num_keys, std::uint64_t row_length);
+/// Sorts the keys of each row in place.
 void enqueue_sort_rows(key_span keys, std::uint64_t row_length, gpu_workspace workspace, void* stream,
                        direction d = direction::ascending);
+
+/// Returns the bytes of workspace that enqueue_sort_pairs_rows() takes.
+[[nodiscard]] std::uint64_t enqueue_sort_pairs_rows_bytes(key_type type, std::uint64_t num_keys,
+                                                          std::uint64_t row_length, std::uint64_t value_bytes);
+/// Sorts the keys of each row in place and moves as many values of 4, 8 or 16 bytes along. Stable.
 void enqueue_sort_pairs_rows(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t row_length,
                              gpu_workspace workspace, void* stream, direction d = direction::ascending);
+
+/// Returns the bytes of workspace that enqueue_argsort_rows() takes.
+[[nodiscard]] std::uint64_t enqueue_argsort_rows_bytes(key_type type, std::uint64_t num_keys, std::uint64_t row_length,
+                                                       std::uint64_t index_bytes);
+/// Writes the stable order of each row: indices of 4 or 8 bytes, one a key, which count from 0 in each row.
 void enqueue_argsort_rows(const_key_span keys, void* indices, std::uint64_t index_bytes, std::uint64_t row_length,
                           gpu_workspace workspace, void* stream, direction d = direction::ascending);
 

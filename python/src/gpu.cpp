@@ -3,13 +3,10 @@
 // these functions, has them of arrays that it holds, and the library checks that they lie on the GPU.
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <spansort/devices.hpp>
 #include <spansort/enqueue.hpp>
 #include <spansort/errors.hpp>
-#include <type_traits>
 
 #include "arrays.hpp"
 #include "binding.hpp"
@@ -94,88 +91,56 @@ struct gpu_segments {
   std::uintptr_t offsets = 0;
   int offsets_type = 0;
 
+  [[nodiscard]] bool are_rows() const { return row_length != 0; }
   [[nodiscard]] spansort::const_key_span bounds() const {
     return {type_of(offsets_type), pointer(offsets), num_segments + 1};
   }
-  /// Returns how many keys one call takes: as many whole rows as it can, one row where that is longer.
-  [[nodiscard]] std::uint64_t keys_of_call(std::uint64_t num_keys) const {
-    return row_length == 0 ? num_keys
-                           : std::min(num_keys, std::max<std::uint64_t>(1, most_keys / row_length) * row_length);
-  }
-  [[nodiscard]] bool are_long_rows() const { return row_length > most_keys; }
-  /// Returns how many of the segments are in one call.
-  [[nodiscard]] std::uint64_t num_of_call(std::uint64_t num_keys) const {
-    return row_length == 0 ? num_segments : keys_of_call(num_keys) / row_length;
-  }
-
-  static constexpr std::uint64_t most_keys = std::numeric_limits<std::uint32_t>::max();  ///< of a segmented sort
 };
-
-/// Calls work(keys, first) for the keys of each call, of which `first` is the index of the first.
-template <class Span, class Work>
-void for_calls(const gpu_segments& segments, Span keys, const Work& work) {
-  using byte = std::conditional_t<std::is_same_v<Span, spansort::key_span>, char, const char>;
-  const std::uint64_t step = segments.keys_of_call(keys.num_keys);
-  for (std::uint64_t first = 0; first < keys.num_keys; first += step) {
-    byte* const begin = static_cast<byte*>(keys.data) + first * spansort::size_bytes(keys.type);
-    work(Span{keys.type, begin, std::min(step, keys.num_keys - first)}, first);
-  }
-}
 
 std::uint64_t gpu_sort_segments_bytes(int device, int type, std::uint64_t num_keys, const gpu_segments& segments) {
   const key_type key = type_of(type);
-  const std::uint64_t count = segments.keys_of_call(num_keys);
   return gpu_call{.device = device}.run([&] {
-    return segments.are_long_rows() ? spansort::enqueue_sort_bytes(key, count)
-                                    : spansort::enqueue_sort_segments_bytes(key, count, segments.num_of_call(num_keys));
+    return segments.are_rows() ? spansort::enqueue_sort_rows_bytes(key, num_keys, segments.row_length)
+                               : spansort::enqueue_sort_segments_bytes(key, num_keys, segments.num_segments);
   });
 }
 
 std::uint64_t gpu_argsort_segments_bytes(int device, int type, std::uint64_t num_keys, std::uint64_t index_bytes,
                                          const gpu_segments& segments) {
   const key_type key = type_of(type);
-  const std::uint64_t count = segments.keys_of_call(num_keys);
   return gpu_call{.device = device}.run([&] {
-    return segments.are_long_rows()
-               ? spansort::enqueue_argsort_bytes(key, count, index_bytes)
-               : spansort::enqueue_argsort_segments_bytes(key, count, segments.num_of_call(num_keys), index_bytes);
+    return segments.are_rows()
+               ? spansort::enqueue_argsort_rows_bytes(key, num_keys, segments.row_length, index_bytes)
+               : spansort::enqueue_argsort_segments_bytes(key, num_keys, segments.num_segments, index_bytes);
   });
 }
 
 void gpu_sort_segments(const gpu_call& call, int type, std::uintptr_t keys, std::uint64_t num_keys,
                        const gpu_segments& segments, bool descending) {
-  const spansort::key_span all{type_of(type), pointer(keys), num_keys};
+  const spansort::key_span span{type_of(type), pointer(keys), num_keys};
   const spansort::direction d = direction_of(descending);
   call.run([&] {
-    for_calls(segments, all, [&](spansort::key_span part, std::uint64_t) {
-      if (segments.are_long_rows()) {
-        spansort::enqueue_sort(part, call.memory(), pointer(call.stream), d);
-      } else if (segments.row_length != 0) {
-        spansort::enqueue_sort_rows(part, segments.row_length, call.memory(), pointer(call.stream), d);
-      } else {
-        spansort::enqueue_sort_segments(part, segments.bounds(), call.memory(), pointer(call.stream), d);
-      }
-    });
+    if (segments.are_rows()) {
+      spansort::enqueue_sort_rows(span, segments.row_length, call.memory(), pointer(call.stream), d);
+    } else {
+      spansort::enqueue_sort_segments(span, segments.bounds(), call.memory(), pointer(call.stream), d);
+    }
   });
 }
 
 void gpu_argsort_segments(const gpu_call& call, int type, std::uintptr_t keys, std::uint64_t num_keys,
                           std::uintptr_t indices, std::uint64_t index_bytes, const gpu_segments& segments,
                           bool descending) {
-  const spansort::const_key_span all{type_of(type), pointer(keys), num_keys};
+  const spansort::const_key_span span{type_of(type), pointer(keys), num_keys};
   const spansort::direction d = direction_of(descending);
   call.run([&] {
-    for_calls(segments, all, [&](spansort::const_key_span part, std::uint64_t first) {
-      void* const order = pointer(indices + first * index_bytes);
-      void* const stream = pointer(call.stream);
-      if (segments.are_long_rows()) {
-        spansort::enqueue_argsort(part, order, index_bytes, call.memory(), stream, d);
-      } else if (segments.row_length != 0) {
-        spansort::enqueue_argsort_rows(part, order, index_bytes, segments.row_length, call.memory(), stream, d);
-      } else {
-        spansort::enqueue_argsort_segments(part, order, index_bytes, segments.bounds(), call.memory(), stream, d);
-      }
-    });
+    void* const order = pointer(indices);
+    void* const stream = pointer(call.stream);
+    if (segments.are_rows()) {
+      spansort::enqueue_argsort_rows(span, order, index_bytes, segments.row_length, call.memory(), stream, d);
+    } else {
+      spansort::enqueue_argsort_segments(span, order, index_bytes, segments.bounds(), call.memory(), stream, d);
+    }
   });
 }
 

@@ -43,8 +43,10 @@ struct test_hooks {
   std::uint64_t fail_allocation_at = 0;    ///< 1: a sorter's first workspace allocation fails, 2: the second ...
   /// 1: the first call of a sort to its GPUs' runtime fails without being made, 2: the second ...
   std::uint64_t fail_device_call_at = 0;
-  int fail_device_call_with = 0;    ///< that failure's number at the runtime; 0: its unknown error
-  bool blocks_cannot_meet = false;  ///< GPUs act as those do that launch no kernels whose blocks all run at once
+  int fail_device_call_with = 0;         ///< that failure's number at the runtime; 0: its unknown error
+  std::uint64_t long_row_keys = 0;       ///< rows of so many keys are sorted one after the other by calls on a stream
+  std::uint64_t segments_call_keys = 0;  ///< keys of the rows that one sort of segments on a stream takes
+  bool blocks_cannot_meet = false;       ///< GPUs act as those do that launch no kernels whose blocks all run at once
   gpu_buckets buckets = {};
   gpu_small_sort small_sort = {};
   key_packing packing = {};

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks what callers hand over with a stream, and puts the sort of segments on it.
+// Checks what callers hand over with a stream, and puts the sort of segments or rows on it.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 
 #include "keys/codec.hpp"
@@ -40,6 +42,62 @@ sorting::gpu_segments_sort segments_of(const const_key_span& keys, const const_k
   sort.offset_bytes = static_cast<unsigned>(size_bytes(offsets.type));
   sorting::require_gpu_memory(offsets.data, "offsets");
   return sort;
+}
+
+/// Returns from how many keys on rows are sorted one after the other: a sort of one array reads its keys less often than
+/// a sort of segments does, and leaves multiprocessors idle where there are few of them.
+/// Source: sorts of 2^27 keys of an H100 cut into rows, bench/results/h100x1/python-rows.json.
+std::uint64_t long_row_keys(key_type type) {
+  if (const std::uint64_t asked = base::current_test_hooks().long_row_keys; asked != 0) return asked;
+  constexpr std::uint64_t narrow = std::uint64_t{1} << 20;
+  constexpr std::uint64_t words = std::uint64_t{1} << 22;
+  constexpr std::uint64_t wide = std::uint64_t{1} << 25;
+  const std::uint64_t width = size_bytes(type);
+  return width < 4 ? narrow : width == 4 ? words : wide;
+}
+
+/// Rows are sorted in calls: one for each row, or one for as many rows as a sort of segments takes.
+struct row_calls {
+  std::uint64_t num_keys = 0;
+  std::uint64_t row_length = 0;
+  std::uint64_t rows_per_call = 1;
+  bool are_single_rows = false;
+
+  [[nodiscard]] std::uint64_t keys_per_call() const { return rows_per_call * row_length; }
+
+  /// Calls work(first, count) for the keys of each call; once where there are none.
+  template <class Work>
+  void for_each(const Work& work) const {
+    std::uint64_t first = 0;
+    do {
+      const std::uint64_t count = std::min(num_keys - first, keys_per_call());
+      work(first, count);
+      first += count;
+    } while (first < num_keys);
+  }
+};
+
+row_calls calls_of_rows(key_type type, std::uint64_t num_keys, std::uint64_t row_length) {
+  keys::require_known(type);
+  const std::uint64_t num_rows = sorting::bounds_of_rows(row_length, num_keys).num_segments();
+  const std::uint64_t asked = base::current_test_hooks().segments_call_keys;
+  const std::uint64_t most = asked != 0 ? asked : most_keys;
+  if (num_rows < 2 || row_length > most || row_length >= long_row_keys(type)) {
+    return {.num_keys = num_keys, .row_length = row_length, .are_single_rows = true};
+  }
+  return {.num_keys = num_keys, .row_length = row_length, .rows_per_call = std::min(num_rows, most / row_length)};
+}
+
+void* element(void* array, std::uint64_t index, std::uint64_t width) {
+  return static_cast<std::byte*>(array) + index * width;
+}
+
+key_span part_of(const key_span& keys, std::uint64_t first, std::uint64_t count) {
+  return {keys.type, element(keys.data, first, size_bytes(keys.type)), count};
+}
+
+const_key_span part_of(const const_key_span& keys, std::uint64_t first, std::uint64_t count) {
+  return {keys.type, static_cast<const std::byte*>(keys.data) + first * size_bytes(keys.type), count};
 }
 
 sorting::gpu_segments_sort rows_of(const const_key_span& keys, std::uint64_t row_length, std::uint64_t value_bytes,
@@ -119,20 +177,67 @@ void enqueue_argsort_segments(const_key_span keys, void* indices, std::uint64_t 
               [&] { return segments_of(keys, offsets, index_bytes, d); });
 }
 
+std::uint64_t enqueue_sort_rows_bytes(key_type type, std::uint64_t num_keys, std::uint64_t row_length) {
+  const row_calls calls = calls_of_rows(type, num_keys, row_length);
+  return calls.are_single_rows ? enqueue_sort_bytes(type, std::min(num_keys, row_length), workspace_size::fastest)
+                               : enqueue_sort_segments_bytes(type, calls.keys_per_call(), calls.rows_per_call);
+}
+
+std::uint64_t enqueue_sort_pairs_rows_bytes(key_type type, std::uint64_t num_keys, std::uint64_t row_length,
+                                            std::uint64_t value_bytes) {
+  sorting::require_value_bytes(value_bytes);
+  const row_calls calls = calls_of_rows(type, num_keys, row_length);
+  return calls.are_single_rows
+             ? enqueue_sort_pairs_bytes(type, std::min(num_keys, row_length), value_bytes, workspace_size::fastest)
+             : enqueue_sort_pairs_segments_bytes(type, calls.keys_per_call(), calls.rows_per_call, value_bytes);
+}
+
+std::uint64_t enqueue_argsort_rows_bytes(key_type type, std::uint64_t num_keys, std::uint64_t row_length,
+                                         std::uint64_t index_bytes) {
+  sorting::require_index_bytes(index_bytes);
+  const row_calls calls = calls_of_rows(type, num_keys, row_length);
+  return calls.are_single_rows
+             ? enqueue_argsort_bytes(type, std::min(num_keys, row_length), index_bytes, workspace_size::fastest)
+             : enqueue_argsort_segments_bytes(type, calls.keys_per_call(), calls.rows_per_call, index_bytes);
+}
+
 void enqueue_sort_rows(key_span keys, std::uint64_t row_length, gpu_workspace workspace, void* stream, direction d) {
-  sort_in_place(keys, nullptr, 0, workspace, stream, [&] { return rows_of(keys, row_length, 0, d); });
+  sorting::check_keys(keys);
+  const row_calls calls = calls_of_rows(keys.type, keys.num_keys, row_length);
+  calls.for_each([&](std::uint64_t first, std::uint64_t count) {
+    const key_span part = part_of(keys, first, count);
+    if (calls.are_single_rows) return enqueue_sort(part, workspace, stream, d);
+    sort_in_place(part, nullptr, 0, workspace, stream, [&] { return rows_of(part, row_length, 0, d); });
+  });
 }
 
 void enqueue_sort_pairs_rows(key_span keys, void* values, std::uint64_t value_bytes, std::uint64_t row_length,
                              gpu_workspace workspace, void* stream, direction d) {
   sorting::require_value_bytes(value_bytes);
-  sort_in_place(keys, values, value_bytes, workspace, stream,
-                [&] { return rows_of(keys, row_length, value_bytes, d); });
+  sorting::check_keys(keys);
+  sorting::check_values(keys, values, value_bytes);
+  const row_calls calls = calls_of_rows(keys.type, keys.num_keys, row_length);
+  calls.for_each([&](std::uint64_t first, std::uint64_t count) {
+    const key_span part = part_of(keys, first, count);
+    void* const moved = element(values, first, value_bytes);
+    if (calls.are_single_rows) return enqueue_sort_pairs(part, moved, value_bytes, workspace, stream, d);
+    sort_in_place(part, moved, value_bytes, workspace, stream,
+                  [&] { return rows_of(part, row_length, value_bytes, d); });
+  });
 }
 
 void enqueue_argsort_rows(const_key_span keys, void* indices, std::uint64_t index_bytes, std::uint64_t row_length,
                           gpu_workspace workspace, void* stream, direction d) {
-  write_order(keys, indices, index_bytes, workspace, stream, [&] { return rows_of(keys, row_length, index_bytes, d); });
+  sorting::require_index_bytes(index_bytes);
+  sorting::check_keys(keys);
+  sorting::check_values(keys, indices, index_bytes);
+  const row_calls calls = calls_of_rows(keys.type, keys.num_keys, row_length);
+  calls.for_each([&](std::uint64_t first, std::uint64_t count) {
+    const const_key_span part = part_of(keys, first, count);
+    void* const order = element(indices, first, index_bytes);
+    if (calls.are_single_rows) return enqueue_argsort(part, order, index_bytes, workspace, stream, d);
+    write_order(part, order, index_bytes, workspace, stream, [&] { return rows_of(part, row_length, index_bytes, d); });
+  });
 }
 
 }  // namespace spansort

@@ -116,15 +116,24 @@ class enqueue_segments_test : public gpu_test {
 
   void wait() const { ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess); }
 
+  static std::uint64_t workspace_of_sort(key_type type, const segment_layout& layout, std::uint64_t value_bytes,
+                                         std::uint64_t row_length) {
+    const std::uint64_t n = layout.num_keys;
+    const std::uint64_t num_segments = layout.offsets.size() - 1;
+    if (value_bytes == 0) {
+      return row_length == 0 ? enqueue_sort_segments_bytes(type, n, num_segments)
+                             : enqueue_sort_rows_bytes(type, n, row_length);
+    }
+    return row_length == 0 ? enqueue_sort_pairs_segments_bytes(type, n, num_segments, value_bytes)
+                           : enqueue_sort_pairs_rows_bytes(type, n, row_length, value_bytes);
+  }
+
   /// `row_length` is not 0 where the segments are rows.
   void expect_sorted(key_type type, const segment_layout& layout, const distribution& d, bool descending,
                      std::uint64_t value_bytes, std::uint64_t row_length = 0) {
     const std::vector<std::byte> input = keys_of(type, layout.num_keys, d);
     const direction dir = descending ? direction::descending : direction::ascending;
-    const std::uint64_t num_segments = layout.offsets.size() - 1;
-    const std::uint64_t size =
-        value_bytes == 0 ? enqueue_sort_segments_bytes(type, layout.num_keys, num_segments)
-                         : enqueue_sort_pairs_segments_bytes(type, layout.num_keys, num_segments, value_bytes);
+    const std::uint64_t size = workspace_of_sort(type, layout, value_bytes, row_length);
     shard_memory keys("gpu:0", input.size());
     shard_memory values("gpu:0", layout.num_keys * value_bytes);
     shard_memory offsets("gpu:0", layout.offsets.size() * 8);
@@ -162,7 +171,8 @@ class enqueue_segments_test : public gpu_test {
     const std::vector<std::byte> input = keys_of(type, layout.num_keys, d);
     const direction dir = descending ? direction::descending : direction::ascending;
     const std::uint64_t size =
-        enqueue_argsort_segments_bytes(type, layout.num_keys, layout.offsets.size() - 1, index_bytes);
+        row_length == 0 ? enqueue_argsort_segments_bytes(type, layout.num_keys, layout.offsets.size() - 1, index_bytes)
+                        : enqueue_argsort_rows_bytes(type, layout.num_keys, row_length, index_bytes);
     shard_memory keys("gpu:0", input.size());
     shard_memory indices("gpu:0", layout.num_keys * index_bytes);
     shard_memory offsets("gpu:0", layout.offsets.size() * 8);
@@ -191,6 +201,15 @@ class enqueue_segments_test : public gpu_test {
     }
     ASSERT_EQ(diagnose_bytes("indices", expected, indices.read(expected.size()), index_bytes), "") << name(type);
     ASSERT_TRUE(std::ranges::equal(keys.read(input.size()), input)) << "keys have changed: " << name(type);
+  }
+
+  void expect_rows_sorted(std::uint64_t num_rows, std::uint64_t length) {
+    const segment_layout layout(lengths_of_segments(num_rows, length), 0, 0);
+    expect_sorted(key_type::i32, layout, {distribution_kind::uniform}, true, 0, length);
+    expect_sorted(key_type::u8, layout, {distribution_kind::uniform}, false, 0, length);
+    expect_sorted(key_type::u64, layout, {distribution_kind::uniform}, false, 16, length);
+    expect_order(key_type::f32, layout, {distribution_kind::special_floats}, false, 4, length);
+    expect_order(key_type::u64, layout, {distribution_kind::uniform}, true, 8, length);
   }
 
   std::unique_ptr<CUstream_st, stream_deleter> stream;
@@ -256,12 +275,50 @@ TEST_F(enqueue_segments_test, OneSegmentAndEmptyOnes) {
 
 TEST_P(enqueue_long_segments_test, Rows) {
   for (const std::uint64_t length : {1U, 5U, 32U, 33U, 500U, 513U, 5'000U, 9'000U, 70'000U}) {
-    const segment_layout layout(lengths_of_segments(200'000 / length, length), 0, 0);
-    expect_sorted(key_type::i32, layout, {distribution_kind::uniform}, true, 0, length);
-    expect_sorted(key_type::u64, layout, {distribution_kind::uniform}, false, 16, length);
-    expect_order(key_type::f32, layout, {distribution_kind::special_floats}, false, 4, length);
+    expect_rows_sorted(200'000 / length, length);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST_F(enqueue_segments_test, RowsOneAfterTheOther) {
+  const base::test_hooks_scope hooks({.long_row_keys = 30});
+  for (const std::uint64_t length : {29U, 30U, 33U, 513U, 9'001U, 70'000U}) {
+    expect_rows_sorted(length < 1'000 ? 20 : 3, length);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(enqueue_segments_test, RowsInSeveralCalls) {
+  const base::test_hooks_scope hooks({.segments_call_keys = 1'000});
+  for (const std::uint64_t length : {1U, 7U, 333U, 500U, 501U, 1'000U, 1'001U}) {
+    expect_rows_sorted(5'003 / length, length);
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Rows from the length on from which each is sorted by itself, and rows below it.
+TEST_F(enqueue_segments_test, LongRows) {
+  if (is_small_scale()) GTEST_SKIP() << "long rows are left out at small scale";
+  for (const std::uint64_t length : {(1U << 22U) - 1, (1U << 22U) + 1}) {
+    expect_rows_sorted(2, length);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(enqueue_segments_test, WorkspaceOfLongRowsIsThatOfOne) {
+  const std::uint64_t length = std::uint64_t{1} << 26;
+  for (const std::uint64_t num_rows : {std::uint64_t{2}, std::uint64_t{1'000}}) {
+    EXPECT_EQ(enqueue_sort_rows_bytes(key_type::u64, num_rows * length, length),
+              enqueue_sort_bytes(key_type::u64, length, workspace_size::fastest));
+    EXPECT_EQ(enqueue_sort_pairs_rows_bytes(key_type::u32, num_rows * length, length, 8),
+              enqueue_sort_pairs_bytes(key_type::u32, length, 8, workspace_size::fastest));
+    EXPECT_EQ(enqueue_argsort_rows_bytes(key_type::f32, num_rows * length, length, 4),
+              enqueue_argsort_bytes(key_type::f32, length, 4, workspace_size::fastest));
+  }
+  // Of rows of 1,000 keys a call takes 4,294,967.
+  EXPECT_EQ(enqueue_sort_rows_bytes(key_type::u8, std::uint64_t{5'000'000} * 1'000, 1'000),
+            enqueue_sort_segments_bytes(key_type::u8, std::uint64_t{4'294'967} * 1'000, 4'294'967));
+  EXPECT_EQ(enqueue_sort_rows_bytes(key_type::u32, 0, 5), 0U);
 }
 
 std::string name_of(const testing::TestParamInfo<bool>& blocks_cannot_meet) {

@@ -57,6 +57,7 @@ TEST_F(EnqueueChecks, Keys) {
   const std::string is_unknown = "key type 77 is none of those there are";
   EXPECT_EQ(argument_refusal_of([&] { static_cast<void>(enqueue_sort_bytes(unknown, 3)); }), is_unknown);
   EXPECT_EQ(argument_refusal_of([&] { static_cast<void>(enqueue_sort_segments_bytes(unknown, 3, 1)); }), is_unknown);
+  EXPECT_EQ(argument_refusal_of([&] { static_cast<void>(enqueue_sort_rows_bytes(unknown, 3, 1)); }), is_unknown);
 }
 
 TEST_F(EnqueueChecks, ValuesAndIndices) {
@@ -69,6 +70,10 @@ TEST_F(EnqueueChecks, ValuesAndIndices) {
   EXPECT_EQ(argument_refusal_of([&] { static_cast<void>(enqueue_sort_pairs_segments_bytes(key_type::u32, 6, 2, 3)); }),
             wrong_values);
   EXPECT_EQ(argument_refusal_of([&] { static_cast<void>(enqueue_argsort_segments_bytes(key_type::u32, 6, 2, 16)); }),
+            wrong_indices);
+  EXPECT_EQ(argument_refusal_of([&] { static_cast<void>(enqueue_sort_pairs_rows_bytes(key_type::u32, 6, 2, 3)); }),
+            wrong_values);
+  EXPECT_EQ(argument_refusal_of([&] { static_cast<void>(enqueue_argsort_rows_bytes(key_type::u32, 6, 2, 16)); }),
             wrong_indices);
   EXPECT_EQ(argument_refusal_of([&] { enqueue_sort_pairs(keys(), values_.data(), 3, {}, nullptr); }), wrong_values);
   EXPECT_EQ(argument_refusal_of([&] { enqueue_argsort(keys(), values_.data(), 16, {}, nullptr); }), wrong_indices);
@@ -104,6 +109,8 @@ TEST_F(EnqueueChecks, SegmentsAndRows) {
   EXPECT_EQ(argument_refusal_of([&] { enqueue_sort_rows(keys(), 4, {}, nullptr); }), "6 keys are not rows of 4");
   EXPECT_EQ(argument_refusal_of([&] { enqueue_argsort_rows(keys(), values_.data(), 4, 0, {}, nullptr); }),
             "6 keys are not rows of 0");
+  EXPECT_EQ(argument_refusal_of([&] { static_cast<void>(enqueue_sort_rows_bytes(key_type::u32, 6, 4)); }),
+            "6 keys are not rows of 4");
   EXPECT_EQ(argument_refusal_of(
                 [&] { static_cast<void>(enqueue_sort_segments_bytes(key_type::u8, std::uint64_t{1} << 32, 2)); }),
             "segments on a GPU have at most 4294967295 keys together, not 4294967296");
@@ -138,6 +145,9 @@ TEST_F(EnqueueChecks, WithoutAGpuEveryCallSaysSo) {
       [] { static_cast<void>(enqueue_sort_segments_bytes(key_type::u32, 6, 2)); },
       [] { static_cast<void>(enqueue_sort_pairs_segments_bytes(key_type::u32, 6, 2, 8)); },
       [] { static_cast<void>(enqueue_argsort_segments_bytes(key_type::u32, 6, 2, 8)); },
+      [] { static_cast<void>(enqueue_sort_rows_bytes(key_type::u32, 6, 2)); },
+      [] { static_cast<void>(enqueue_sort_pairs_rows_bytes(key_type::u32, 6, 2, 8)); },
+      [] { static_cast<void>(enqueue_argsort_rows_bytes(key_type::u32, 6, 2, 8)); },
       [&] { enqueue_sort(keys(), {}, nullptr); },
       [&] { enqueue_sort_pairs(keys(), values_.data(), 8, {}, nullptr); },
       [&] { enqueue_argsort(keys(), values_.data(), 8, {}, nullptr); },
