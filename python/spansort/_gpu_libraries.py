@@ -32,6 +32,8 @@ class _Torch(GpuLibrary):
         self._increment_version = getattr(torch.autograd.graph, "increment_version", None)
         # PyTorch's own compilers call this: it gives a stream's address without an object around it.
         self._stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        # From now on the module sorts vectors of few keys before this class is asked.
+        _core.exchange_with(torch.Tensor)
 
     def check(self, x: Any, function: str) -> None:
         if x.requires_grad:

@@ -19,5 +19,6 @@ void define_tables(nb::module_& module);
 void define_table_streams(nb::module_& module);
 void define_gpu(nb::module_& module);
 void define_dlpack(nb::module_& module);
+void define_exchange(nb::module_& module);
 
 }  // namespace python

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that others export as a capsule of DLPack, and capsules of memory that objects of this package hold. The
-// structures are those of the standard since its first version.
+// Memory that others export as a capsule of DLPack, and capsules of memory that objects of this package hold.
+#include "dlpack.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -12,31 +13,16 @@ namespace {
 
 constexpr const char* capsule_name = "dltensor";
 
-struct exported_tensor {
-  void* data;
-  std::int32_t device_type;
-  std::int32_t device;
-  std::int32_t num_axes;
-  std::uint8_t type_code;
-  std::uint8_t type_bits;
-  std::uint16_t type_lanes;
-  std::int64_t* shape;
-  std::int64_t* strides;
-  std::uint64_t byte_offset;
-
-  [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(data) + byte_offset; }
-};
-
 /// The capsule stays the caller's.
-const exported_tensor& tensor_of(nb::handle capsule) {
-  const auto* const tensor = static_cast<const exported_tensor*>(PyCapsule_GetPointer(capsule.ptr(), capsule_name));
+const dlpack_tensor& tensor_of(nb::handle capsule) {
+  const auto* const tensor = static_cast<const dlpack_tensor*>(PyCapsule_GetPointer(capsule.ptr(), capsule_name));
   if (tensor == nullptr) throw nb::python_error();
   return *tensor;
 }
 
 /// Returns the address of what a capsule exports, and whether it is C-contiguous.
 nb::tuple exported_memory(nb::handle capsule) {
-  const exported_tensor& tensor = tensor_of(capsule);
+  const dlpack_tensor& tensor = tensor_of(capsule);
   bool is_contiguous = true;
   std::int64_t step = 1;
   for (int axis = tensor.num_axes - 1; axis >= 0; --axis) {
@@ -54,16 +40,16 @@ nb::tuple tuple_of(const std::int64_t* numbers, int count) {
 
 /// Returns address, ordinal of the device, shape, strides in elements or None, and code, bits and lanes of the type.
 nb::tuple exported_elements(nb::handle capsule) {
-  const exported_tensor& tensor = tensor_of(capsule);
+  const dlpack_tensor& tensor = tensor_of(capsule);
   nb::object strides = nb::none();
   if (tensor.strides != nullptr) strides = tuple_of(tensor.strides, tensor.num_axes);
   return nb::make_tuple(tensor.address(), tensor.device, tuple_of(tensor.shape, tensor.num_axes), strides,
-                        tensor.type_code, tensor.type_bits, tensor.type_lanes);
+                        tensor.type.code, tensor.type.bits, tensor.type.lanes);
 }
 
 /// A tensor that this module exports, and what keeps its memory.
 struct managed_tensor {
-  exported_tensor tensor;
+  dlpack_tensor tensor;
   void* context;
   void (*deleter)(managed_tensor*);
 };
@@ -93,16 +79,13 @@ void forget_capsule(PyObject* capsule) {
 /// Returns a capsule of C-contiguous elements in the memory of a GPU, which `owner` keeps.
 nb::object dlpack_capsule(nb::handle owner, std::uintptr_t address, int device, const nb::tuple& shape, int type_code,
                           int type_bits) {
-  constexpr std::int32_t cuda = 2;
   auto own = std::make_unique<own_tensor>();
   for (const nb::handle length : shape) own->shape.push_back(nb::cast<std::int64_t>(length));
   own->managed = {.tensor = {.data = reinterpret_cast<void*>(address),
-                             .device_type = cuda,
+                             .device_type = dlpack_cuda,
                              .device = device,
                              .num_axes = static_cast<std::int32_t>(own->shape.size()),
-                             .type_code = static_cast<std::uint8_t>(type_code),
-                             .type_bits = static_cast<std::uint8_t>(type_bits),
-                             .type_lanes = 1,
+                             .type = {static_cast<std::uint8_t>(type_code), static_cast<std::uint8_t>(type_bits)},
                              .shape = own->shape.data(),
                              .strides = nullptr,
                              .byte_offset = 0},

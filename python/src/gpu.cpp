@@ -4,13 +4,17 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <optional>
 #include <spansort/devices.hpp>
 #include <spansort/enqueue.hpp>
 #include <spansort/errors.hpp>
+#include <utility>
 
 #include "arrays.hpp"
 #include "binding.hpp"
 #include "cuda_context.hpp"
+#include "exchange.hpp"
+#include "gpu.hpp"
 #include "rows.hpp"
 
 namespace python {
@@ -143,6 +147,73 @@ void gpu_argsort_segments(const gpu_call& call, int type, std::uintptr_t keys, s
     }
   });
 }
+
+/// Arrays of fewer keys are worth the short way; the others take the ways of the Python sources, which find orders as
+/// numbers of 32 bits and ask for less memory where there is little.
+constexpr std::uint64_t most_short_keys = std::uint64_t{1} << 20;
+
+std::optional<exchanged_keys> few_exchanged_keys(nb::handle array) {
+  std::optional<exchanged_keys> keys = exchanged_keys::of(array);
+  if (keys && (keys->num_keys() < 2 || keys->num_keys() >= most_short_keys)) return std::nullopt;
+  return keys;
+}
+
+/// Memory of the library's and its stream. Nothing where it lacks one of them.
+struct exchanged_call {
+  exchanged_array result;
+  exchanged_array workspace;
+  gpu_call call;
+
+  static std::optional<exchanged_call> of(const exchanged_keys& keys, std::optional<exchanged_array> result,
+                                          std::uint64_t workspace_bytes) {
+    std::optional<exchanged_array> workspace = keys.new_bytes(workspace_bytes);
+    const std::optional<std::uintptr_t> stream = keys.stream();
+    if (!result || !workspace || !stream) return std::nullopt;
+    const gpu_call call{keys.device(), *stream, workspace->address(), workspace_bytes};
+    return exchanged_call{std::move(*result), std::move(*workspace), call};
+  }
+};
+
+}  // namespace
+
+nb::object sorted_gpu_copy(nb::handle array, bool descending) {
+  const std::optional<exchanged_keys> keys = few_exchanged_keys(array);
+  if (!keys) return nb::none();
+  const current_gpu current(keys->device());
+  const std::uint64_t n = keys->num_keys();
+  const std::uint64_t size = spansort::enqueue_sort_bytes(keys->type(), n, spansort::workspace_size::fastest);
+  std::optional<exchanged_call> made = exchanged_call::of(*keys, keys->new_keys(), size);
+  if (!made) return nb::none();
+  const spansort::key_span span{keys->type(), pointer(made->result.address()), n};
+  {
+    const nb::gil_scoped_release unlocked;
+    void* const stream = pointer(made->call.stream);
+    current.copy(made->result.address(), keys->address(), keys->size_bytes(), stream);
+    spansort::enqueue_sort(span, made->call.memory(), stream, direction_of(descending));
+  }
+  return made->result.to_object();
+}
+
+nb::object stable_gpu_order(nb::handle array, bool descending) {
+  const std::optional<exchanged_keys> keys = few_exchanged_keys(array);
+  if (!keys) return nb::none();
+  const current_gpu current(keys->device());
+  const std::uint64_t n = keys->num_keys();
+  const std::uint64_t index_bytes = sizeof(std::int64_t);
+  const std::uint64_t size =
+      spansort::enqueue_argsort_bytes(keys->type(), n, index_bytes, spansort::workspace_size::fastest);
+  std::optional<exchanged_call> made = exchanged_call::of(*keys, keys->new_indices(), size);
+  if (!made) return nb::none();
+  const spansort::const_key_span span{keys->type(), pointer(keys->address()), n};
+  {
+    const nb::gil_scoped_release unlocked;
+    spansort::enqueue_argsort(span, pointer(made->result.address()), index_bytes, made->call.memory(),
+                              pointer(made->call.stream), direction_of(descending));
+  }
+  return made->result.to_object();
+}
+
+namespace {
 
 /// Memory of a GPU, of which there is none where 0 bytes are asked for.
 class gpu_memory {

@@ -10,6 +10,7 @@
 
 #include "arrays.hpp"
 #include "calls.hpp"
+#include "gpu.hpp"
 #include "row_blocks.hpp"
 #include "rows.hpp"
 
@@ -77,7 +78,7 @@ void order_array(const array_keys& keys, std::int64_t* order, bool descending, c
 
 nb::object sorted_copy(nb::handle array, bool descending) {
   std::optional<array_keys> keys = plain_keys(array);
-  if (!keys) return nb::none();
+  if (!keys) return sorted_gpu_copy(array, descending);
   nb::object copy = copy_of(array);
   keys->memory.data = data_of(copy);
   sort_array(*keys, descending, nullptr, when_cancelled::disposed);
@@ -86,7 +87,7 @@ nb::object sorted_copy(nb::handle array, bool descending) {
 
 nb::object stable_order(nb::handle array, bool descending) {
   const std::optional<array_keys> keys = plain_keys(array);
-  if (!keys) return nb::none();
+  if (!keys) return stable_gpu_order(array, descending);
   nb::object order = new_indices_like(array);
   order_array(*keys, reinterpret_cast<std::int64_t*>(data_of(order)), descending, nullptr);
   return order;
