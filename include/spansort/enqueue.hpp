@@ -91,7 +91,7 @@ void enqueue_argsort_segments(const_key_span keys, void* indices, std::uint64_t 
                               gpu_workspace workspace, void* stream, direction d = direction::ascending);
 
 // Rows are segments of one length. There may be any number of keys: rows of fewer than 2^20 keys of 1 or 2 bytes, 2^22
-// of 4 or 2^25 of 8 bytes are sorted as segments, in one call or, of more than 2^32 - 1 keys, in several; longer ones
+// of 4 or 2^26 of 8 bytes are sorted as segments, in one call or, of more than 2^32 - 1 keys, in several; longer ones
 // one after the other as enqueue_sort() and its siblings sort an array, which is faster then and takes workspace for one
 // row. All throw invalid_argument where the number of keys is no multiple of `row_length`.
 

@@ -19,14 +19,17 @@ void rmg_state::connect_ranks() {
 
 void rmg_state::find_closed_ranks() {
   for (rank_buffers& b : buffers_) b.is_closed = true;
+  const auto open_both = [&](const plan::transfer& t) {
+    for (const unsigned rank : {t.source_rank, t.destination_rank}) {
+      if (is_mine(rank)) buffers_[rank - first_rank_].is_closed = false;
+    }
+  };
   for (const std::vector<plan::transfer>& transfers : rounds_.transfers) {
     for (const plan::transfer& t : transfers) {
-      if (t.is_identity()) continue;
-      for (const unsigned rank : {t.source_rank, t.destination_rank}) {
-        if (is_mine(rank)) buffers_[rank - first_rank_].is_closed = false;
-      }
+      if (!t.is_identity()) open_both(t);
     }
   }
+  for (const plan::transfer& t : rounds_.copied_transfers) open_both(t);
   // A chunk that one bucket holds is not partitioned, and closed only where it is also in place.
   for (rank_buffers& b : buffers_) {
     if (!b.is_partitioned && b.chunk.keys != b.owned.keys) b.is_closed = false;
@@ -103,14 +106,17 @@ void rmg_state::await_freed_places(unsigned round) {
   }
 }
 
-void rmg_state::execute(std::span<const plan::transfer> transfers, bool into_spare) {
+void rmg_state::execute(std::span<const plan::transfer> transfers, arrival_place place) {
   if (transfers.empty()) return;
   std::vector<transport::endpoint> endpoints;
   for (unsigned r = 0; r < run_.num_ranks(); ++r) {
     rank& self = run_.ranks()[r];
     device::queue& queue = goes_in_rounds() ? *self.exchanges : *self.queue;
-    endpoints.push_back({planned(r), &queue, buffers_[r].spare, into_spare ? buffers_[r].spare : buffers_[r].owned,
-                         [&self]() -> device::event& { return self.take_event(); }});
+    const device::records& to = place == arrival_place::owned   ? buffers_[r].owned
+                                : place == arrival_place::spare ? buffers_[r].spare
+                                                                : aside(r);
+    endpoints.push_back(
+        {planned(r), &queue, buffers_[r].spare, to, [&self]() -> device::event& { return self.take_event(); }});
   }
   const transport::exchanged moved = exchange_->execute(sort_.shape, transfers, endpoints);
   run_.report().exchanged_bytes += moved.bytes;
@@ -132,6 +138,17 @@ void rmg_state::begin_exchange() {
   }
 }
 
+/// Copied buckets travel before the first round, so that they are sorted while it is on its way.
+void rmg_state::send_copies() {
+  if (rounds_.copied_transfers.empty()) return;
+  execute(rounds_.copied_transfers, arrival_place::aside);
+  if (goes_in_rounds()) {
+    copies_sent_ = mark_sent();
+  } else {
+    run_.join_queues();  // the next transfers may take the same slots of host memory
+  }
+}
+
 void rmg_state::exchange_round(unsigned round) {
   std::vector<plan::transfer> into_owned;
   std::vector<plan::transfer> into_spare;
@@ -146,12 +163,18 @@ void rmg_state::exchange_round(unsigned round) {
   }
   if (goes_in_rounds()) await_freed_places(round);
   others_->time_exchange([&] {
-    execute(into_owned, false);
-    execute(into_spare, true);
+    if (round == 0) send_copies();
+    execute(into_owned, arrival_place::owned);
+    execute(into_spare, arrival_place::spare);
   });
   if (!goes_in_rounds()) return;
-  std::vector<device::event*>& sent = sent_.emplace_back();
+  sent_.push_back(mark_sent());
+}
+
+std::vector<device::event*> rmg_state::mark_sent() {
+  std::vector<device::event*> sent;
   for (rank& r : run_.ranks()) r.exchanges->record(*sent.emplace_back(&r.take_event()));
+  return sent;
 }
 
 void rmg_state::await_round(unsigned rank, unsigned round) {
@@ -174,6 +197,7 @@ void rmg_state::exchange_and_sort() {
           for (unsigned round = 0; round < rounds_.num_rounds(); ++round) {
             exchange_round(round);
             if (!goes_in_rounds()) run_.join_queues();
+            if (round == 0) sort_copies();
             sort_arrived(round);
           }
         },

@@ -25,6 +25,23 @@ constexpr std::uint64_t least_round_bytes = std::uint64_t{16} << 20;
 /// The local sorts of a round run side by side.
 constexpr unsigned least_sorts_of_a_round = 4;
 
+/// Ranks that keep their sizes have no slack, so that a bucket spans nearly every bound. Each further pass over such
+/// buckets takes half a millisecond of launches and waits on four GPUs, and a copy of them to both of their ranks less
+/// than a tenth of that (four H100, docs/design/0005-gpu.md). A rank has twice room for two of these, which is
+/// a hundredth of its part.
+constexpr std::uint64_t copied_parts_of_a_rank = 400;
+
+std::uint64_t most_copied_keys_of_a_bucket(const plan::parameters& p, const problem& sort, base::spanning_buckets how) {
+  if (!sort.is_resident() || !sort.resident().keeps_sizes || sort.others != nullptr) return 0;
+  if (how == base::spanning_buckets::refined) return 0;
+  if (how == base::spanning_buckets::copied) return p.num_keys;
+  std::uint64_t smallest = largest_target(p);
+  for (unsigned r = 0; r < p.num_ranks; ++r) {
+    if (target_count(p, r) != 0) smallest = std::min(smallest, target_count(p, r));
+  }
+  return smallest / copied_parts_of_a_rank;
+}
+
 /// Every rank may hold a slice of every bucket of a pass, and as many buckets as ranks may be refined in it: the
 /// planner's counts are to stay within megabytes.
 unsigned widest_planned_bits(unsigned num_ranks) {
@@ -67,6 +84,10 @@ std::uint64_t rank_capacity(const plan::parameters& p, unsigned rank) {
   return std::max(source_count(p, rank), target_count(p, rank) + (p.num_ranks == 1 ? 0 : 2 * epsilon_keys(p)));
 }
 
+std::uint64_t spare_capacity(const plan::parameters& p, unsigned rank) {
+  return rank_capacity(p, rank) + (target_count(p, rank) == 0 ? 0 : 2 * most_copied_keys(p));
+}
+
 device::partition_advice advice_of_all(const std::vector<rank>& ranks, const device::record_shape& shape) {
   device::partition_advice all = ranks.front().device->advise(shape);
   for (const rank& r : ranks) {
@@ -94,6 +115,7 @@ plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& r
     p.refine_keys = std::max(largest_source(p) / large_parts_of_a_chunk, keys_of_a_piece(sort, options.hooks));
   }
   if (!p.target_counts.empty()) p.epsilon = 0;
+  if (p.num_ranks > 1) p.copied_keys = most_copied_keys_of_a_bucket(p, sort, options.hooks.spanning);
   return p;
 }
 
@@ -126,8 +148,9 @@ std::vector<slot_request> rmg_workspace(const std::vector<rank>& ranks, const so
   const unsigned num_slots = is_copied(ranks, sort) ? 2 : 1;
   std::vector<slot_request> wishes;
   for (unsigned r = 0; r < ranks.size(); ++r) {
-    const std::uint64_t capacity = rank_capacity(p, first_rank_of(sort) + r);
-    for (unsigned slot = 0; slot < num_slots; ++slot) wishes.push_back({r, slot, capacity});
+    const unsigned planned = first_rank_of(sort) + r;
+    wishes.push_back({r, 0, spare_capacity(p, planned)});
+    if (num_slots == 2) wishes.push_back({r, 1, rank_capacity(p, planned)});
   }
   return wishes;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include "base/said_of_done.hpp"
 #include "device/exchange_work.hpp"
@@ -30,7 +31,7 @@ rmg_state::rmg_state(run_context& run, const problem& sort, const rmg_extras& ex
       buffers_(run.num_ranks()) {
   for (unsigned r = 0; r < run.num_ranks(); ++r) {
     const std::uint64_t capacity = rank_capacity(params_, planned(r));
-    buffers_[r].spare = slot_records(run.ranks()[r], 0, sort.shape, capacity);
+    buffers_[r].spare = slot_records(run.ranks()[r], 0, sort.shape, spare_capacity(params_, planned(r)));
     buffers_[r].chunk = place_->chunk(input_share(r), capacity);
   }
   connect_ranks();
@@ -262,6 +263,39 @@ void rmg_state::sort_round(unsigned rank, unsigned round) {
   for (sort_range& range : sort_ranges(rank, round)) {
     for (const bucket_batch& batch : place_->batches(rank, std::move(range.segments), range.lies_in_spare)) {
       sort_batch(rank, range, batch);
+    }
+  }
+}
+
+device::records rmg_state::aside(unsigned rank) const {
+  return advance(sort_.shape, buffers_[rank].spare, rank_capacity(params_, planned(rank)));
+}
+
+void rmg_state::sort_copies() {
+  run_.commit();
+  for (unsigned r = 0; r < run_.num_ranks(); ++r) {
+    std::vector<plan::copied_sort> own;
+    std::ranges::copy_if(plan_.copied_sorts, std::back_inserter(own),
+                         [r](const plan::copied_sort& s) { return s.rank == r; });
+    if (own.empty()) continue;
+    rank& self = run_.ranks()[r];
+    for (device::event* const e : copies_sent_) self.queue->wait(*e);
+    const device::records arrived = aside(r);
+    const device::records alternate = advance(sort_.shape, arrived, most_copied_keys(params_));
+    const bool in_alternate = self.device->prefers_alternate(sort_.shape, own.front().bits);
+    std::vector<device::sort_segment> segments;
+    for (const plan::copied_sort& s : own) segments.push_back({s.aside, s.count, s.bits});
+    self.queue->local_sort({.shape = sort_.shape,
+                            .source = arrived,
+                            .alternate = alternate,
+                            .result_in_alternate = in_alternate,
+                            .segments = std::move(segments),
+                            .looks_for_order = false});
+    for (const plan::copied_sort& s : own) {
+      const device::records from = advance(sort_.shape, in_alternate ? alternate : arrived, s.aside + s.first_kept);
+      const device::records to = advance(sort_.shape, buffers_[r].owned, s.offset);
+      self.queue->copy(to.keys, from.keys, s.num_kept * sort_.shape.codec.width_bytes(), "local sort");
+      self.queue->copy(to.values, from.values, s.num_kept * sort_.shape.value_bytes, "local sort");
     }
   }
 }

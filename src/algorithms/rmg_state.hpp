@@ -30,6 +30,9 @@ namespace spansort::algorithms {
 [[nodiscard]] plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& ranks,
                                                const sort_settings& options, const rmg_extras& extras = {});
 
+/// Returns the records that a rank's spare buffer holds: copied buckets besides, twice, for they are sorted there.
+[[nodiscard]] std::uint64_t spare_capacity(const plan::parameters& p, unsigned rank);
+
 /// Returns how finely the exchange is cut into rounds: not at all between processes, on devices that share the caller's
 /// memory, and where a round would not be worth its launches.
 [[nodiscard]] plan::round_sizes exchange_rounds(const problem& sort, const std::vector<rank>& ranks,
@@ -141,7 +144,16 @@ class rmg_state {
                        const std::vector<std::uint64_t>& counts);
   void clear_the_way();
   [[nodiscard]] std::uint64_t keys_between_own() const;
-  void execute(std::span<const plan::transfer> transfers, bool into_spare);
+  /// Where records of a transfer arrive.
+  enum class arrival_place : std::uint8_t { owned, spare, aside };
+  void execute(std::span<const plan::transfer> transfers, arrival_place place);
+  void send_copies();
+  /// Sorts buckets of which this rank has a part, whole and aside, and copies what it keeps to where it belongs.
+  void sort_copies();
+  /// Returns where copied buckets arrive, behind all that the rank may hold else.
+  [[nodiscard]] device::records aside(unsigned rank) const;
+  /// Returns events at which each rank's queue for exchanges has done what it has to do so far.
+  [[nodiscard]] std::vector<device::event*> mark_sent();
   /// Has the exchange's queues wait until keys of a round may arrive in places that earlier rounds have left.
   void await_freed_places(unsigned round);
   /// Has the rank's queue wait until its keys of a round have arrived, and the places that their sort needs are free.
@@ -184,8 +196,8 @@ class rmg_state {
   slice_histograms histograms_;  ///< of pending buckets; other processes' slices among them where the plan is whole
   std::vector<piece> pieces_;    ///< of all chunks, in order
   std::optional<rank_exchange> exchange_;
-  std::vector<std::vector<device::event*>>
-      sent_;  ///< by round and rank: what its queue for exchanges had to do is done
+  std::vector<std::vector<device::event*>> sent_;  ///< by round: mark_sent() behind it
+  std::vector<device::event*> copies_sent_;        ///< mark_sent() behind copied buckets; none without rounds
   unsigned num_passes_ = 0;
 };
 

@@ -31,7 +31,9 @@ bool goes_packed(const std::vector<rank>& ranks, const problem& sort, const sort
                            });
   if (!is_possible || options.hooks.packing == base::key_packing::never) return false;
   if (options.hooks.packing == base::key_packing::always) return true;
-  return sort.num_keys * sort.shape.bytes() >= overlap_worth_bytes && device::is_worth_packing(codec, sort.num_keys) &&
+  const unsigned most_devices = codec.width_bytes() == 4 ? most_packing_devices : most_packing_devices_wide;
+  return ranks.size() <= most_devices && sort.num_keys * sort.shape.bytes() >= overlap_worth_bytes &&
+         device::is_worth_packing(codec, sort.num_keys) &&
          base::resolve_threads(options.threads) >= least_unpacking_threads * ranks.size();
 }
 

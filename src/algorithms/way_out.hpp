@@ -29,8 +29,8 @@ class way_out {
   device::outbox_carrier& packed_;
 };
 
-/// Returns whether sorted keys leave the ranks' devices packed in part: where their differences are small, and enough
-/// threads are there to unpack them. Their values do not.
+/// Returns whether sorted keys leave the ranks' devices packed in part: where their differences are small, the
+/// devices are few, and enough threads are there to unpack them. Their values do not.
 [[nodiscard]] bool goes_packed(const std::vector<rank>& ranks, const problem& sort, const sort_settings& options);
 
 }  // namespace spansort::algorithms

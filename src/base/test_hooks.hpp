@@ -20,6 +20,10 @@ enum class gpu_small_sort : std::uint8_t { by_size, block, grid, count, none };
 /// This says whether sorted keys that leave a device's own memory are packed: where that pays, never, or always.
 enum class key_packing : std::uint8_t { where_it_pays, never, always };
 
+/// This says what becomes of buckets that span ranks where these keep their sizes: small ones are copied to each of
+/// their ranks and others refined, or all are refined, or all copied.
+enum class spanning_buckets : std::uint8_t { by_size, refined, copied };
+
 /// 0 stands for the default everywhere.
 struct test_hooks {
   std::uint64_t host_inline_keys = 0;  ///< inputs of up to this size are sorted on the calling thread
@@ -50,6 +54,7 @@ struct test_hooks {
   gpu_buckets buckets = {};
   gpu_small_sort small_sort = {};
   key_packing packing = {};
+  spanning_buckets spanning = {};
 
   friend bool operator==(const test_hooks&, const test_hooks&) = default;
 };

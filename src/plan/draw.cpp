@@ -88,7 +88,9 @@ class drawer {
     if (num_spanning != 0) {
       const bool is_last = view.pass == plan_.passes.size();
       out_ += fmt::format(", {} ranks (///): {}", num_spanning == 1 ? "1 spans" : fmt::format("{} span", num_spanning),
-                          is_last ? "equal keys, cut" : "the next pass refines");
+                          !is_last                     ? "the next pass refines"
+                          : plan_.copied_sorts.empty() ? "equal keys, cut"
+                                                       : "copied to each of their ranks");
     }
     out_ += "\n";
     draw_rows(logical_rows(view, params_));

@@ -137,8 +137,14 @@ std::string draw_local_sorts(const sort_plan& plan) {
                        counted(s.num_buckets, "bucket"), counted(s.count, "key"));
     listed_keys += s.count;
   }
-  if (listed_keys < plan.params.num_keys) {
-    out += fmt::format("  .. and {} in ranges on fewer bits\n", counted(plan.params.num_keys - listed_keys, "key"));
+  std::uint64_t num_kept = 0;
+  for (const copied_sort& s : plan.copied_sorts) num_kept += s.num_kept;
+  if (listed_keys + num_kept < plan.params.num_keys) {
+    out += fmt::format("  .. and {} in ranges on fewer bits\n",
+                       counted(plan.params.num_keys - num_kept - listed_keys, "key"));
+  }
+  if (num_kept != 0) {
+    out += fmt::format("  .. and {} of buckets that are copied to each of their ranks\n", counted(num_kept, "key"));
   }
   return out;
 }

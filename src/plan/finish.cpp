@@ -43,14 +43,17 @@ class transfer_writer {
     }
   }
 
-  [[nodiscard]] const std::vector<transfer>& transfers() const { return transfers_; }
+  /// The next `count` keys of the source are copied aside.
+  void skip(std::uint64_t count) { offset_ += count; }
+
   [[nodiscard]] std::vector<transfer> take() && { return std::move(transfers_); }
 
  private:
   void append(const transfer& next) {
     if (!transfers_.empty()) {
-      transfer& last = transfers_.back();  // touches the next one at the source
-      const bool touches = last.destination_offset + last.count == next.destination_offset;
+      transfer& last = transfers_.back();
+      const bool touches = last.source_offset + last.count == next.source_offset &&
+                           last.destination_offset + last.count == next.destination_offset;
       if (last.destination_rank == next.destination_rank && touches) {
         last.count += next.count;
         return;
@@ -67,14 +70,20 @@ class transfer_writer {
 };
 
 /// The transfers of each of `sources`, whose slices the buckets have.
-std::vector<std::vector<transfer>> list_outgoing(rank_group sources, std::span<const bucket> buckets,
+std::vector<std::vector<transfer>> list_outgoing(const parameters& params, rank_group sources,
+                                                 std::span<const bucket> buckets,
                                                  const std::vector<std::uint64_t>& rank_begins) {
   std::vector<transfer_writer> writers;
   for (unsigned rank = sources.first; rank < sources.end(); ++rank) writers.emplace_back(rank_begins, rank);
   for (const bucket& b : buckets) {
+    const bool is_aside = is_copied(params, b);
     std::uint64_t position = b.begin + b.count_before;
     for (unsigned i = 0; i < sources.count; ++i) {
-      writers[i].write(position, b.slice_counts[i]);
+      if (is_aside) {
+        writers[i].skip(b.slice_counts[i]);
+      } else {
+        writers[i].write(position, b.slice_counts[i]);
+      }
       position += b.slice_counts[i];
     }
   }
@@ -145,7 +154,7 @@ std::vector<std::uint64_t> planner::counts_for(rank_group receivers) const {
 
 /// Lists them by source rank. A planner that knows all ranks needs no incoming counts.
 std::vector<transfer> planner::list_transfers(std::span<const std::uint64_t> incoming_counts) const {
-  std::vector<std::vector<transfer>> outgoing = list_outgoing(own_, buckets_, plan_.rank_begins);
+  std::vector<std::vector<transfer>> outgoing = list_outgoing(params_, own_, buckets_, plan_.rank_begins);
   if (knows_all()) return joined(outgoing);
   const std::span<const bucket> buckets = buckets_of(own_);
   SPANSORT_ASSERT(incoming_counts.size() == params_.num_ranks * buckets.size());
@@ -159,6 +168,33 @@ std::vector<transfer> planner::list_transfers(std::span<const std::uint64_t> inc
   return joined(lists);
 }
 
+/// Lists what ranks do with buckets that are copied. A rank's copies lie one behind the other.
+void planner::list_copies() {
+  if (params_.copied_keys == 0) return;
+  std::vector<std::uint64_t> offsets(params_.num_ranks);  // of the bucket's slices in the chunks
+  std::vector<std::uint64_t> aside(params_.num_ranks);
+  for (const bucket& b : buckets_) {
+    for (unsigned rank = b.first_rank; is_copied(params_, b) && rank <= b.last_rank; ++rank) {
+      const std::uint64_t begin = std::max(b.begin, plan_.rank_begins[rank]);
+      const std::uint64_t end = std::min(b.begin + b.count, plan_.rank_begins[rank + 1]);
+      if (begin >= end) continue;
+      plan_.copied_sorts.push_back({rank,
+                                    aside[rank],
+                                    b.count,
+                                    {0, params_.key_bits - b.prefix.bit_count},
+                                    begin - b.begin,
+                                    begin - plan_.rank_begins[rank],
+                                    end - begin});
+      for (unsigned source = 0; source < params_.num_ranks; ++source) {
+        const std::uint64_t count = b.slice_counts[source];
+        if (count != 0) plan_.copied_transfers.push_back({source, offsets[source], rank, aside[rank], count});
+        aside[rank] += count;
+      }
+    }
+    for (unsigned rank = 0; rank < params_.num_ranks; ++rank) offsets[rank] += b.slice_counts[rank];
+  }
+}
+
 sort_plan planner::finish() && {
   SPANSORT_ASSERT(knows_all());
   return std::move(*this).finish({});
@@ -169,6 +205,7 @@ sort_plan planner::finish(std::span<const std::uint64_t> incoming_counts) && {
   plan_.rank_begins = find_rank_begins(buckets_, part_bounds_);
   plan_.transfers = list_transfers(incoming_counts);
   plan_.local_sorts = fuse_buckets(params_, buckets_of(own_), plan_.rank_begins, own_);
+  list_copies();
   return std::move(plan_);
 }
 

@@ -46,6 +46,7 @@ json to_json(const parameters& p) {
   json out = {{"num_keys", p.num_keys},     {"num_ranks", p.num_ranks}, {"key_bits", p.key_bits},
               {"radix_bits", p.radix_bits}, {"epsilon", p.epsilon},     {"fuse_threshold", p.fuse_threshold}};
   if (p.refine_keys != 0) out["refine_keys"] = p.refine_keys;
+  if (p.copied_keys != 0) out["copied_keys"] = p.copied_keys;
   if (!p.source_counts.empty()) out["source_counts"] = p.source_counts;
   if (!p.target_counts.empty()) out["target_counts"] = p.target_counts;
   return out;
@@ -80,6 +81,12 @@ json to_json(const local_sort& s) {
           {"num_buckets", s.num_buckets}};
 }
 
+json to_json(const copied_sort& s) {
+  return {{"rank", s.rank},          {"aside", s.aside},           {"count", s.count},
+          {"bits", to_json(s.bits)}, {"first_kept", s.first_kept}, {"offset", s.offset},
+          {"num_kept", s.num_kept}};
+}
+
 json passes_to_json(const sort_plan& plan) {
   json passes = json::array();
   for (const pass_view& view : plan.passes) {
@@ -112,14 +119,18 @@ json list_to_json(const std::vector<T>& items) {
 }  // namespace
 
 std::string to_json(const sort_plan& plan) {
-  const json whole = {{"parameters", to_json(plan.params)},
-                      {"epsilon_keys", epsilon_keys(plan.params)},
-                      {"num_spanning_buckets", plan.num_spanning_buckets},
-                      {"imbalance", plan.imbalance()},
-                      {"passes", passes_to_json(plan)},
-                      {"ranks", ranks_to_json(plan)},
-                      {"transfers", list_to_json(plan.transfers)},
-                      {"local_sorts", list_to_json(plan.local_sorts)}};
+  json whole = {{"parameters", to_json(plan.params)},
+                {"epsilon_keys", epsilon_keys(plan.params)},
+                {"num_spanning_buckets", plan.num_spanning_buckets},
+                {"imbalance", plan.imbalance()},
+                {"passes", passes_to_json(plan)},
+                {"ranks", ranks_to_json(plan)},
+                {"transfers", list_to_json(plan.transfers)},
+                {"local_sorts", list_to_json(plan.local_sorts)}};
+  if (plan.params.copied_keys != 0) {
+    whole["copied_transfers"] = list_to_json(plan.copied_transfers);
+    whole["copied_sorts"] = list_to_json(plan.copied_sorts);
+  }
   std::string text;
   write(whole, 0, text);
   return text + "\n";

@@ -156,6 +156,7 @@ planner::planner(const parameters& params) : planner(params, {0, params.num_rank
 planner::planner(const parameters& params, rank_group own) : params_(params), own_(own) {
   check_parameters(params_);
   SPANSORT_ASSERT(own_.count >= 1 && own_.first < params_.num_ranks && own_.count <= params_.num_ranks - own_.first);
+  SPANSORT_ASSERT(params_.copied_keys == 0 || knows_all());
   plan_.params = params_;
   plan_.ranks = own_;
   part_bounds_ = bounds_of_parts(params_);
@@ -248,7 +249,8 @@ void planner::collect_pending() {
   for (const bucket& b : buckets_) {
     const unsigned bits_left = params_.key_bits - b.prefix.bit_count;
     const bool is_large = params_.refine_keys != 0 && b.count > params_.refine_keys;
-    const bool refine = bits_left != 0 && (is_root || b.spans() || is_large);
+    const bool is_divided = b.spans() && !is_copied(params_, b);
+    const bool refine = bits_left != 0 && (is_root || is_divided || is_large);
     if (refine) {
       const unsigned digit_bits = std::min(params_.radix_bits, bits_left);
       pending_.push_back({b.prefix, {bits_left - digit_bits, digit_bits}, {}});

@@ -32,7 +32,10 @@ struct parameters {
   unsigned radix_bits = 8;        ///< the last digit may be narrower
   double epsilon = 0.005;         ///< slack at each end of a part, fraction of the largest part, rounded down
   std::uint64_t refine_keys = 0;  ///< buckets of more keys are refined even when they do not span; 0: none
-  double fuse_threshold = 0.01;   ///< fraction of the largest part
+  /// Spanning buckets of at most so many keys are not refined: each rank that has a part of one gets all of it. For
+  /// planners that know all ranks; 0: all are refined.
+  std::uint64_t copied_keys = 0;
+  double fuse_threshold = 0.01;  ///< fraction of the largest part
   /// Keys that each rank holds at first, its chunk; they sum to num_keys, some may be 0. Empty: equal chunks.
   std::vector<std::uint64_t> source_counts;
   /// Keys that each rank is to end with, its part, slack aside; as above. A rank with 0 gets none, slack or not.
@@ -94,6 +97,14 @@ struct bucket {
   [[nodiscard]] bool spans() const noexcept { return first_rank != last_rank; }
 };
 
+/// Returns whether each rank of a bucket gets all of it.
+[[nodiscard]] inline bool is_copied(const parameters& p, const bucket& b) noexcept {
+  return b.spans() && b.count <= p.copied_keys && b.prefix.bit_count != 0 && b.prefix.bit_count < p.key_bits;
+}
+
+/// Returns how many keys a rank gets of buckets that are copied, at most: its part begins in one and ends in another.
+[[nodiscard]] inline std::uint64_t most_copied_keys(const parameters& p) noexcept { return 2 * p.copied_keys; }
+
 /// What one pass left behind: all buckets in order. For drawing and for the bounds of the paper.
 struct pass_view {
   unsigned pass = 0;
@@ -118,6 +129,18 @@ struct local_sort {
   friend bool operator==(const local_sort&, const local_sort&) = default;
 };
 
+/// All keys of a small bucket that spans ranks, sorted by one of them aside of its part, into which it copies its own.
+struct copied_sort {
+  unsigned rank = 0;
+  std::uint64_t aside = 0;  ///< of the first key in the memory that the rank has aside
+  std::uint64_t count = 0;  ///< of the bucket
+  keys::bit_range bits;
+  std::uint64_t first_kept = 0;  ///< of the sorted bucket
+  std::uint64_t offset = 0;      ///< of the kept keys in the rank's part of the sorted whole
+  std::uint64_t num_kept = 0;
+  friend bool operator==(const copied_sort&, const copied_sort&) = default;
+};
+
 struct sort_plan {
   parameters params;
   /// The ranks whose transfers, from them and to them, and local sorts are listed. In a transfer from another rank the
@@ -126,7 +149,11 @@ struct sort_plan {
   std::vector<pass_view> passes;           ///< one a pass; the last one's buckets are the final ones
   std::vector<std::uint64_t> rank_begins;  ///< num_ranks + 1 positions in the sorted whole
   std::vector<transfer> transfers;         ///< by source rank, then source offset
-  std::vector<local_sort> local_sorts;     ///< by rank, then offset; cover everything
+  std::vector<local_sort> local_sorts;     ///< by rank, then offset; cover everything but copied buckets
+  /// Copies of small spanning buckets, by bucket, then destination rank, then source rank. Destination offsets count in
+  /// the memory that the rank has aside. `transfers` has the keys of all other buckets.
+  std::vector<transfer> copied_transfers;
+  std::vector<copied_sort> copied_sorts;  ///< by bucket, then rank
   /// Refined ones, root included, over all passes (paper, section 3.2: s); with refine_keys large ones too.
   std::uint64_t num_spanning_buckets = 0;
 
@@ -182,6 +209,7 @@ class planner {
   void assign_ranks();
   void collect_pending();
   [[nodiscard]] std::vector<transfer> list_transfers(std::span<const std::uint64_t> incoming_counts) const;
+  void list_copies();
 
   parameters params_;
   rank_group own_;                          ///< whose slices it knows

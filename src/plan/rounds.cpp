@@ -40,6 +40,15 @@ const local_sort& sort_at(const sort_plan& plan, const round_group& group, std::
   return *std::prev(std::ranges::upper_bound(first, last, offset, {}, &local_sort::offset));
 }
 
+/// Notes that a part of a chunk is sent in a round.
+void add_extent(std::vector<chunk_extent>& extents, unsigned round, const transfer& part) {
+  if (extents.empty() || extents.back().round != round ||
+      extents.back().place + extents.back().count != part.source_offset) {
+    extents.push_back({round, part.source_offset, 0});
+  }
+  extents.back().count += part.count;
+}
+
 /// Adds a transfer to its rounds, cut where local sorts end and where the chunk is not in bucket order.
 void add_cut(const sort_plan& plan, const chunk_layout& layout, transfer t, round_plan& rounds) {
   const std::vector<round_group>& own = rounds.groups[t.destination_rank];
@@ -52,12 +61,21 @@ void add_cut(const sort_plan& plan, const chunk_layout& layout, transfer t, roun
         {t.count, sort.offset + sort.count - t.destination_offset, layout.run_of(t.source_rank, t.source_offset)});
     const auto round = static_cast<unsigned>(group - own.begin());
     rounds.transfers[round].push_back(part);
-    std::vector<chunk_extent>& extents = rounds.extents[t.source_rank];
-    if (extents.empty() || extents.back().round != round ||
-        extents.back().place + extents.back().count != part.source_offset) {
-      extents.push_back({round, part.source_offset, 0});
-    }
-    extents.back().count += part.count;
+    add_extent(rounds.extents[t.source_rank], round, part);
+    t.source_offset += part.count;
+    t.destination_offset += part.count;
+    t.count -= part.count;
+  }
+}
+
+/// Adds a copy to the first round, cut where the chunk is not in bucket order.
+void add_copied(const chunk_layout& layout, transfer t, round_plan& rounds) {
+  while (t.count != 0) {
+    transfer part = t;
+    part.source_offset = layout.place_of(t.source_rank, t.source_offset);
+    part.count = std::min(t.count, layout.run_of(t.source_rank, t.source_offset));
+    rounds.copied_transfers.push_back(part);
+    add_extent(rounds.extents[t.source_rank], 0, part);
     t.source_offset += part.count;
     t.destination_offset += part.count;
     t.count -= part.count;
@@ -183,8 +201,10 @@ round_plan plan_rounds(const sort_plan& plan, const chunk_layout& layout, const 
   rounds.transfers.resize(most_rounds(rounds.groups));
   if (layout.stretches.empty()) {
     rounds.transfers.front() = plan.transfers;
+    rounds.copied_transfers = plan.copied_transfers;
     return rounds;
   }
+  for (const transfer& t : plan.copied_transfers) add_copied(layout, t, rounds);
   for (const transfer& t : plan.transfers) add_cut(plan, layout, t, rounds);
   return rounds;
 }

@@ -59,6 +59,7 @@ struct chunk_extent {
 struct round_plan {
   std::vector<std::vector<round_group>> groups;  ///< by rank and round; some ranks may have fewer than there are rounds
   std::vector<std::vector<transfer>> transfers;  ///< by round; source offsets are places, each is of one local sort
+  std::vector<transfer> copied_transfers;        ///< sent with the first round; source offsets are places
   std::vector<std::vector<chunk_extent>> extents;  ///< by rank
 
   [[nodiscard]] unsigned num_rounds() const noexcept { return static_cast<unsigned>(transfers.size()); }

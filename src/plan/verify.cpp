@@ -69,17 +69,46 @@ void verifier::check_owners_hold_their_buckets() const {
   }
 }
 
+std::uint64_t verifier::num_copied() const {
+  std::uint64_t count = 0;
+  for (const bucket& b : final_buckets()) count += is_copied(params_, b) ? b.count : 0;
+  return count;
+}
+
+std::vector<std::vector<slice>> verifier::copied_slices() const {
+  std::vector<std::vector<slice>> slices(num_ranks_);
+  std::vector<std::uint64_t> offsets(num_ranks_);
+  for (const bucket& b : final_buckets()) {
+    for (unsigned rank = 0; rank < num_ranks_; ++rank) {
+      const std::uint64_t count = b.slice_counts[rank];
+      if (count != 0 && is_copied(params_, b)) slices[rank].push_back({rank, offsets[rank], count});
+      offsets[rank] += count;
+    }
+  }
+  return slices;
+}
+
 void verifier::check_transfers_in_place() const {
+  const std::vector<std::vector<slice>> copied = copied_slices();
+  std::vector<std::size_t> next_copied(num_ranks_);
   unsigned rank = 0;
   std::uint64_t offset = 0;
+  const auto skip_copied = [&] {
+    for (std::size_t& next = next_copied[rank]; next < copied[rank].size(); ++next) {
+      if (copied[rank][next].offset != offset) return;
+      offset += copied[rank][next].count;
+    }
+  };
   for (std::size_t i = 0; i < plan_.transfers.size(); ++i) {
     const transfer& t = plan_.transfers[i];
     require(t.count != 0, "transfer {} is empty", i);
     require(t.source_rank < num_ranks_ && t.destination_rank < num_ranks_, "transfer {} goes from rank {} to rank {}",
             i, t.source_rank, t.destination_rank);
+    skip_copied();
     while (rank < t.source_rank && offset == chunk_count(rank)) {
       ++rank;
       offset = 0;
+      skip_copied();
     }
     require(t.source_rank == rank && t.source_offset == offset,
             "transfer {} takes keys from offset {} of rank {}; offset {} of rank {} comes next", i, t.source_offset,
@@ -91,7 +120,8 @@ void verifier::check_transfers_in_place() const {
   }
   const auto total = std::accumulate(plan_.transfers.begin(), plan_.transfers.end(), std::uint64_t{0},
                                      [](std::uint64_t sum, const transfer& t) { return sum + t.count; });
-  require(total == params_.num_keys, "transfers move {} of {} keys", total, params_.num_keys);
+  const std::uint64_t moved = params_.num_keys - num_copied();
+  require(total == moved, "transfers move {} of {} keys", total, moved);
 }
 
 /// Walks the sorted whole: bucket by bucket, in each rank by rank. Each step is the next part of that rank's transfers,
@@ -106,6 +136,10 @@ void verifier::check_transfers_bring_keys_home() const {
 
   std::uint64_t position = 0;
   for (const bucket& b : final_buckets()) {
+    if (is_copied(params_, b)) {
+      position += b.count;
+      continue;
+    }
     for (unsigned rank = 0; rank < num_ranks_; ++rank) {
       cursor& next = cursors[rank];
       for (std::uint64_t left = b.slice_counts[rank]; left != 0;) {
@@ -126,7 +160,14 @@ void verifier::check_transfers_bring_keys_home() const {
 void verifier::check_local_sorts() const {
   std::uint64_t position = 0;
   std::size_t next_bucket = 0;
+  const auto skip_copied = [&] {
+    const auto& buckets = final_buckets();
+    while (next_bucket < buckets.size() && is_copied(params_, buckets[next_bucket])) {
+      position += buckets[next_bucket++].count;
+    }
+  };
   for (std::size_t i = 0; i < plan_.local_sorts.size(); ++i) {
+    skip_copied();
     const local_sort& sort = plan_.local_sorts[i];
     require(sort.rank < num_ranks_, "local sort {} is on rank {}", i, sort.rank);
     require(sort.count != 0, "local sort {} is empty", i);
@@ -137,7 +178,46 @@ void verifier::check_local_sorts() const {
     next_bucket = check_local_sort(sort, position, next_bucket);
     position += sort.count;
   }
+  skip_copied();
   require(position == params_.num_keys, "local sorts cover {} of {} keys", position, params_.num_keys);
+}
+
+/// Goes through the copied buckets: each rank that has a part of one gets it whole, slice by slice, and keeps its part.
+void verifier::check_copies() const {
+  std::vector<std::uint64_t> offsets(num_ranks_);  // of slices in the chunks
+  std::vector<std::uint64_t> aside(num_ranks_);
+  std::size_t next_sort = 0;
+  std::size_t next_transfer = 0;
+  for (const bucket& b : final_buckets()) {
+    for (unsigned rank = b.first_rank; is_copied(params_, b) && rank <= b.last_rank; ++rank) {
+      const std::uint64_t begin = std::max(b.begin, plan_.rank_begins[rank]);
+      const std::uint64_t end = std::min(b.begin + b.count, plan_.rank_begins[rank + 1]);
+      if (begin >= end) continue;
+      require(next_sort < plan_.copied_sorts.size(), "rank {} does not get the bucket at {}", rank, b.begin);
+      const copied_sort& sort = plan_.copied_sorts[next_sort++];
+      require(sort.rank == rank && sort.aside == aside[rank] && sort.count == b.count,
+              "rank {} does not sort the bucket at {} aside", rank, b.begin);
+      require(sort.first_kept == begin - b.begin && sort.offset == begin - plan_.rank_begins[rank] &&
+                  sort.num_kept == end - begin,
+              "rank {} does not keep its part of the bucket at {}", rank, b.begin);
+      require(sort.bits.begin == 0 && sort.bits.end == bits_left(b),
+              "the copied bucket at {} is sorted on bits [{}..{})", b.begin, sort.bits.end, sort.bits.begin);
+      for (unsigned source = 0; source < num_ranks_; ++source) {
+        const std::uint64_t count = b.slice_counts[source];
+        if (count == 0) continue;
+        const transfer expected{source, offsets[source], rank, aside[rank], count};
+        require(next_transfer < plan_.copied_transfers.size() && plan_.copied_transfers[next_transfer] == expected,
+                "rank {} does not get the slice of rank {} of the bucket at {}", rank, source, b.begin);
+        ++next_transfer;
+        aside[rank] += count;
+      }
+      require(aside[rank] <= most_copied_keys(params_), "rank {} gets {} keys of copied buckets", rank, aside[rank]);
+    }
+    for (unsigned rank = 0; rank < num_ranks_; ++rank) offsets[rank] += b.slice_counts[rank];
+  }
+  require(next_sort == plan_.copied_sorts.size() && next_transfer == plan_.copied_transfers.size(),
+          "{} sorts and {} transfers of copied buckets are too many", plan_.copied_sorts.size() - next_sort,
+          plan_.copied_transfers.size() - next_transfer);
 }
 
 /// Returns the bucket that holds the first key after the sort.

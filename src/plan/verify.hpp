@@ -49,6 +49,7 @@ class verifier {
     check_transfers_in_place();
     check_transfers_bring_keys_home();
     check_local_sorts();
+    check_copies();
   }
 
  private:
@@ -66,6 +67,7 @@ class verifier {
   void check_transfers_in_place() const;
   void check_transfers_bring_keys_home() const;
   void check_local_sorts() const;
+  void check_copies() const;
   std::size_t check_local_sort(const local_sort& sort, std::uint64_t position, std::size_t first_bucket) const;
 
   [[nodiscard]] const std::vector<bucket>& final_buckets() const {
@@ -79,8 +81,12 @@ class verifier {
   }
   [[nodiscard]] bool is_refined(const bucket& b) const {
     const bool is_large = params_.refine_keys != 0 && b.count > params_.refine_keys;
-    return (b.spans() || is_large) && bits_left(b) != 0;
+    return ((b.spans() && !is_copied(params_, b)) || is_large) && bits_left(b) != 0;
   }
+  /// Returns how many keys lie in buckets that are copied.
+  [[nodiscard]] std::uint64_t num_copied() const;
+  /// Returns, by rank, where in its chunk slices of copied buckets lie, in order.
+  [[nodiscard]] std::vector<std::vector<slice>> copied_slices() const;
   [[nodiscard]] std::uint64_t chunk_count(unsigned rank) const { return chunks_[rank + 1] - chunks_[rank]; }
   [[nodiscard]] std::uint64_t part_count(unsigned rank) const { return parts_[rank + 1] - parts_[rank]; }
   /// An empty part meets nothing.

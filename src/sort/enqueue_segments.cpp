@@ -51,7 +51,7 @@ std::uint64_t long_row_keys(key_type type) {
   if (const std::uint64_t asked = base::current_test_hooks().long_row_keys; asked != 0) return asked;
   constexpr std::uint64_t narrow = std::uint64_t{1} << 20;
   constexpr std::uint64_t words = std::uint64_t{1} << 22;
-  constexpr std::uint64_t wide = std::uint64_t{1} << 25;
+  constexpr std::uint64_t wide = std::uint64_t{1} << 26;
   const std::uint64_t width = size_bytes(type);
   return width < 4 ? narrow : width == 4 ? words : wide;
 }

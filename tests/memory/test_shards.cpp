@@ -134,12 +134,21 @@ constexpr test_tuning in_rounds{
     .radix_bits = 8, .epsilon = 0.5, .fuse_threshold = 0, .host_separate_memory = true, .round_keys = 300};
 /// The input is no more once the first partition has been partitioned again.
 constexpr test_tuning several_passes{.radix_bits = 2, .epsilon = 0, .fuse_threshold = 0};
+/// Buckets across the bounds of shards are copied to both.
+constexpr test_tuning copied_buckets{.radix_bits = 8, .spanning = base::spanning_buckets::copied};
+constexpr test_tuning copied_buckets_in_rounds{.radix_bits = 8,
+                                               .fuse_threshold = 0,
+                                               .host_separate_memory = true,
+                                               .round_keys = 300,
+                                               .spanning = base::spanning_buckets::copied};
 const way ways[] = {{"host:1"},
                     {"host:1", shard_sizes::as_given, {.host_inline_keys = 1, .host_bucket_bytes = 1024}},
                     {"host:3", shard_sizes::balanced, one_pass},
                     {"host:3", shard_sizes::balanced, one_pass_through_host},
                     {"host:3", shard_sizes::balanced, in_rounds},
                     {"host:3", shard_sizes::as_given, several_passes},
+                    {"host:3", shard_sizes::as_given, copied_buckets},
+                    {"host:3", shard_sizes::as_given, copied_buckets_in_rounds},
                     {"host:7", shard_sizes::balanced, several_passes}};
 
 void fail_all(const std::string& list, const way& how) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -39,7 +40,13 @@ void expect_sources_are_read_once(const sort_plan& plan) {
   const std::vector<std::uint64_t> chunks = bounds_of(p, p.source_counts);
   std::uint64_t position = 0;  // in the input: chunks lie in rank order
   unsigned rank = 0;
-  for (const transfer& t : plan.transfers) {
+  // A slice that is copied is read once by each of its bucket's ranks.
+  std::set<std::tuple<unsigned, std::uint64_t, std::uint64_t>> copied;
+  for (const transfer& t : plan.copied_transfers) copied.emplace(t.source_rank, t.source_offset, t.count);
+  std::vector<transfer> read = plan.transfers;
+  for (const auto& [source, offset, count] : copied) read.push_back({source, offset, 0, 0, count});
+  std::ranges::sort(read, {}, [](const transfer& t) { return std::pair(t.source_rank, t.source_offset); });
+  for (const transfer& t : read) {
     ASSERT_GT(t.count, 0U);
     ASSERT_GE(t.source_rank, rank);
     rank = t.source_rank;
@@ -54,6 +61,10 @@ void expect_destinations_are_written_once(const sort_plan& plan) {
   std::map<std::pair<unsigned, std::uint64_t>, std::uint64_t> written;  // count by place
   for (const transfer& t : plan.transfers) {
     const bool is_new = written.emplace(std::pair{t.destination_rank, t.destination_offset}, t.count).second;
+    ASSERT_TRUE(is_new);
+  }
+  for (const copied_sort& s : plan.copied_sorts) {
+    const bool is_new = written.emplace(std::pair{s.rank, s.offset}, s.num_kept).second;
     ASSERT_TRUE(is_new);
   }
   std::vector<std::uint64_t> ends(plan.params.num_ranks);
@@ -152,20 +163,46 @@ TEST(PlanProperties, HoldForRandomHistograms) {
     if (p.radix_bits > 8) p.key_bits = std::min(p.key_bits, 32U);  // keeps the number of buckets small
     give_random_sizes(random, p);
     if (pick(random, 0, 2) == 0) p.refine_keys = pick(random, 1, p.num_keys / 2 + 1);
+    if (pick(random, 0, 2) == 0) p.copied_keys = pick(random, 1, p.num_keys / 2 + 1);
     expect_all(random_plan(random, p));
   });
 }
 
 TEST(PlanProperties, ExecutingThePlanSortsStably) {
-  for_each_seed(3000, [](generator& random) {
+  std::size_t num_copied = 0;
+  for_each_seed(3000, [&](generator& random) {
     parameters p = random_parameters(random, 600);
     give_random_sizes(random, p);
+    if (pick(random, 0, 1) == 0) p.copied_keys = pick(random, 1, p.num_keys / 2 + 1);
     const auto keys = random_keys(random, p);
     simulation machine(p, keys);
     const sort_plan plan = machine.make_plan();
     expect_all(plan);
     EXPECT_EQ(machine.execute(plan), sorted_oracle(keys));
+    num_copied += plan.copied_sorts.size();
   });
+  EXPECT_GT(num_copied, 300U);
+}
+
+/// Without slack a bucket crosses the bound; it is copied to both ranks where it is small enough, and refined else.
+TEST(PlanProperties, SmallSpanningBucketsAreCopied) {
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t i = 0; i < 1000; ++i) keys.push_back(i * 7919 % 1024);
+  parameters p;
+  p.num_keys = keys.size();
+  p.num_ranks = 3;
+  p.key_bits = 10;
+  p.radix_bits = 4;
+  p.epsilon = 0;
+  for (const std::uint64_t most : {std::uint64_t{0}, std::uint64_t{10}, std::uint64_t{100}}) {
+    p.copied_keys = most;
+    simulation machine(p, keys);
+    const sort_plan plan = machine.make_plan();
+    ASSERT_NO_FATAL_FAILURE(expect_all(plan));
+    EXPECT_EQ(machine.execute(plan), sorted_oracle(keys));
+    EXPECT_EQ(plan.passes.size() == 1, most == 100) << most;
+    EXPECT_EQ(plan.copied_sorts.empty(), most == 0) << most;
+  }
 }
 
 TEST(PlanProperties, TheSamePlanTwice) {

@@ -26,6 +26,10 @@ void expect_groups_cover(const sort_plan& plan, const round_plan& rounds) {
   std::size_t next_sort = 0;
   for (unsigned rank = 0; rank < plan.params.num_ranks; ++rank) {
     std::uint64_t offset = 0;
+    const auto skip_copied = [&] {
+      for (const copied_sort& s : plan.copied_sorts) offset += s.rank == rank && s.offset == offset ? s.num_kept : 0;
+    };
+    skip_copied();
     for (const round_group& group : rounds.groups[rank]) {
       ASSERT_EQ(group.offset, offset);
       ASSERT_EQ(group.first_sort, next_sort);
@@ -36,6 +40,7 @@ void expect_groups_cover(const sort_plan& plan, const round_plan& rounds) {
       }
       ASSERT_EQ(group.offset + group.count, offset);
     }
+    skip_copied();
     ASSERT_EQ(offset, plan.rank_count(rank));
   }
   ASSERT_EQ(next_sort, plan.local_sorts.size());
@@ -92,9 +97,11 @@ class exchange_in_rounds {
   std::vector<record> run() {
     for (unsigned round = 0; round < rounds_.num_rounds(); ++round) {
       expect_room(round);
+      if (round == 0) send_copies();
       for (const transfer& t : rounds_.transfers[round]) send(t, round);
     }
     std::vector<record> whole;
+    for (const copied_sort& sort : plan_.copied_sorts) keep(sort);
     for (unsigned rank = 0; rank < plan_.params.num_ranks; ++rank) {
       for (unsigned round = 0; round < rounds_.groups[rank].size(); ++round) sort_group(rank, round);
       whole.insert(whole.end(), owned_[rank].begin(), owned_[rank].end());
@@ -137,6 +144,34 @@ class exchange_in_rounds {
     }
   }
 
+  void send_copies() {
+    aside_.resize(plan_.params.num_ranks);
+    for (std::vector<record>& own : aside_) own.resize(most_copied_keys(plan_.params), unwritten);
+    for (const transfer& t : rounds_.copied_transfers) {
+      for (std::uint64_t i = 0; i < t.count; ++i) {
+        const record& from = spare_[t.source_rank].at(t.source_offset + i);
+        EXPECT_NE(from, unwritten);
+        record& to = aside_[t.destination_rank].at(t.destination_offset + i);
+        EXPECT_EQ(to, unwritten);
+        to = from;
+      }
+    }
+    for (const transfer& t : rounds_.copied_transfers) {
+      for (std::uint64_t i = 0; i < t.count; ++i) spare_[t.source_rank].at(t.source_offset + i) = unwritten;
+    }
+  }
+
+  void keep(const copied_sort& sort) {
+    const auto begin = aside_[sort.rank].begin() + static_cast<std::ptrdiff_t>(sort.aside);
+    std::stable_sort(begin, begin + static_cast<std::ptrdiff_t>(sort.count),
+                     [](const record& a, const record& b) { return a.key < b.key; });
+    for (std::uint64_t i = 0; i < sort.num_kept; ++i) {
+      record& to = owned_[sort.rank].at(sort.offset + i);
+      EXPECT_EQ(to, unwritten);
+      to = aside_[sort.rank].at(sort.aside + sort.first_kept + i);
+    }
+  }
+
   void sort_group(unsigned rank, unsigned round) {
     const round_group& group = rounds_.groups[rank][round];
     for (std::size_t i = group.first_sort; i < group.first_sort + group.num_sorts; ++i) {
@@ -159,6 +194,7 @@ class exchange_in_rounds {
   const round_plan& rounds_;
   std::vector<std::vector<record>> owned_;
   std::vector<std::vector<record>> spare_;
+  std::vector<std::vector<record>> aside_;
   std::vector<std::optional<freed_places>> freed_;
 };
 
@@ -169,6 +205,7 @@ TEST(PlanRounds, SortStablyWhereverKeysArrive) {
     parameters p = random_parameters(random, 600);
     give_random_sizes(random, p);
     if (pick(random, 0, 3) == 0) p.refine_keys = pick(random, 1, p.num_keys / 2 + 1);
+    if (pick(random, 0, 1) == 0) p.copied_keys = pick(random, 1, p.num_keys / 2 + 1);
     const auto keys = random_keys(random, p);
     simulation machine(p, keys);
     const sort_plan plan = machine.make_plan();

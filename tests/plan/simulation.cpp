@@ -71,6 +71,7 @@ std::vector<record> simulation::execute(const sort_plan& plan) const {
       target = chunks_[t.source_rank].at(t.source_offset + i);
     }
   }
+  sort_copies(plan, whole);
   for (const local_sort& sort : plan.local_sorts) {
     if (sort.bits.empty()) continue;
     const auto begin = at(whole, plan.rank_begins[sort.rank] + sort.offset);
@@ -79,6 +80,29 @@ std::vector<record> simulation::execute(const sort_plan& plan) const {
                      [&](const record& a, const record& b) { return (a.key & mask) < (b.key & mask); });
   }
   return whole;
+}
+
+void simulation::sort_copies(const sort_plan& plan, std::vector<record>& whole) const {
+  std::vector<std::vector<record>> aside(params_.num_ranks);
+  for (std::vector<record>& of_rank : aside) of_rank.resize(most_copied_keys(params_), unwritten);
+  for (const transfer& t : plan.copied_transfers) {
+    for (std::uint64_t i = 0; i < t.count; ++i) {
+      record& target = aside[t.destination_rank].at(t.destination_offset + i);
+      EXPECT_EQ(target, unwritten) << "two keys arrive at one place";
+      target = chunks_[t.source_rank].at(t.source_offset + i);
+    }
+  }
+  for (const copied_sort& sort : plan.copied_sorts) {
+    const auto begin = at(aside[sort.rank], sort.aside);
+    const std::uint64_t mask = base::low_mask(sort.bits.end);
+    std::stable_sort(begin, begin + static_cast<std::ptrdiff_t>(sort.count),
+                     [&](const record& a, const record& b) { return (a.key & mask) < (b.key & mask); });
+    for (std::uint64_t i = 0; i < sort.num_kept; ++i) {
+      record& target = whole.at(plan.rank_begins[sort.rank] + sort.offset + i);
+      EXPECT_EQ(target, unwritten) << "two keys are kept at one place";
+      target = aside[sort.rank].at(sort.aside + sort.first_kept + i);
+    }
+  }
 }
 
 std::vector<record> sorted_oracle(const std::vector<std::uint64_t>& keys) {

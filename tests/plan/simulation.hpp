@@ -26,12 +26,13 @@ class simulation {
   /// Plans and partitions until nothing is pending.
   [[nodiscard]] sort_plan make_plan();
 
-  /// Transfers, then local sorts on the planned bits only; all ranks in a row.
+  /// Transfers, then local sorts on the planned bits only, copied buckets aside; all ranks in a row.
   [[nodiscard]] std::vector<record> execute(const sort_plan& plan) const;
 
   [[nodiscard]] const std::vector<std::vector<record>>& chunks() const { return chunks_; }
 
  private:
+  void sort_copies(const sort_plan& plan, std::vector<record>& whole) const;
   std::vector<std::uint64_t> partition(const keys::digit_position& digit, keys::prefix prefix, const slice& part);
 
   parameters params_;

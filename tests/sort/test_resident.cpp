@@ -109,8 +109,20 @@ test_tuning in_rounds(bool through_host) {
           .exchange_through_host = through_host};
 }
 
+/// Buckets that lie across the bounds of shards are copied to both, however large they are, or refined.
+test_tuning with_spanning(base::spanning_buckets how, test_tuning tuning) {
+  tuning.spanning = how;
+  return tuning;
+}
+
 const std::vector<test_tuning>& tunings() {
+  using enum base::spanning_buckets;
   static const std::vector<test_tuning> all{{},
+                                            with_spanning(copied, {.radix_bits = 3}),
+                                            with_spanning(copied, {.radix_bits = 1, .exchange_through_host = true}),
+                                            with_spanning(copied, in_rounds(false)),
+                                            with_spanning(copied, in_rounds(true)),
+                                            with_spanning(refined, in_rounds(false)),
                                             {.radix_bits = 3},
                                             {.exchange_through_host = true},
                                             {.radix_bits = 4, .host_bucket_bytes = 512},
@@ -139,7 +151,8 @@ TEST_P(resident_test, KeepsSizesAndOrdersAllShards) {
         const base::test_hooks_scope hooks(tuning.hooks());
         resident_sorter(options_for(list, tuning)).sort({type, data.shards()}, keys::direction_of(descending));
         ASSERT_EQ(data.sizes(), sizes);
-        ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone())) << name(type) << ", n " << n;
+        ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone())) << name(type) << ", n " << n << (descending ? ", descending" : "") << ", tuning "
+              << (&tuning - tunings().data()) << ", sizes " << sizes[0];
       }
     }
   }
@@ -167,7 +180,9 @@ TEST_P(resident_test, BalancesWithinSlack) {
 TEST_P(resident_test, PairsAreStable) {
   for (const std::uint64_t value_bytes : {4u, 8u, 16u}) {
     for (const key_type type : {key_type::u8, key_type::bf16, key_type::f32, key_type::u64}) {
-      for (const test_tuning& tuning : {test_tuning{}, in_rounds(false)}) {
+      for (const test_tuning& tuning :
+           {test_tuning{}, in_rounds(false), with_spanning(base::spanning_buckets::copied, {.radix_bits = 3}),
+            with_spanning(base::spanning_buckets::copied, in_rounds(false))}) {
         const std::uint64_t n = 30'000;
         const oracle expected = make_oracle(type, n, {distribution_kind::zipf, 1}, seed_for(2), true);
         const counts sizes = random_sizes(random, n, num_shards);
@@ -210,24 +225,49 @@ TEST_P(resident_test, KeysOfRoundsArriveWhereOthersHaveLeft) {
   for (const distribution& d : {distribution{distribution_kind::uniform}, distribution{distribution_kind::sorted},
                                 distribution{distribution_kind::reverse}, distribution{distribution_kind::zipf, 0.5}}) {
     for (const std::uint64_t value_bytes : {0u, 8u}) {
-      const oracle expected = make_oracle(key_type::u32, n, d, seed_for(3), false);
-      counts sizes(num_shards, part);
-      sizes.back() += n % num_shards;
-      shards_under_test data(devices_under_test(list), expected, sizes, counts(num_shards, 2 * part + 64), value_bytes);
-      test_tuning tuning = in_rounds(value_bytes != 0);
-      tuning.epsilon = 0.05;
-      tuning.round_keys = part / 16;
-      const base::test_hooks_scope hooks(tuning.hooks());
-      resident_sorter s(options_for(list, tuning));
-      if (value_bytes == 0) {
-        s.sort({key_type::u32, data.shards()}, direction::ascending, shard_sizes::balanced);
-      } else {
-        s.sort_pairs({key_type::u32, data.shards()}, value_bytes, direction::ascending, shard_sizes::balanced);
-        ASSERT_EQ(data.all_indices(), expected.order());
+      for (const shard_sizes kept : {shard_sizes::balanced, shard_sizes::as_given}) {
+        const oracle expected = make_oracle(key_type::u32, n, d, seed_for(3), false);
+        counts sizes(num_shards, part);
+        sizes.back() += n % num_shards;
+        shards_under_test data(devices_under_test(list), expected, sizes, counts(num_shards, 2 * part + 64),
+                               value_bytes);
+        test_tuning tuning = in_rounds(value_bytes != 0);
+        tuning.epsilon = 0.05;
+        tuning.round_keys = part / 16;
+        tuning.spanning = base::spanning_buckets::copied;
+        const base::test_hooks_scope hooks(tuning.hooks());
+        resident_sorter s(options_for(list, tuning));
+        if (value_bytes == 0) {
+          s.sort({key_type::u32, data.shards()}, direction::ascending, kept);
+        } else {
+          s.sort_pairs({key_type::u32, data.shards()}, value_bytes, direction::ascending, kept);
+          ASSERT_EQ(data.all_indices(), expected.order());
+        }
+        ASSERT_TRUE(
+            std::ranges::equal(data.all_keys(), value_bytes == 0 ? expected.keys_alone() : expected.keys_of_pairs()));
       }
-      ASSERT_TRUE(
-          std::ranges::equal(data.all_keys(), value_bytes == 0 ? expected.keys_alone() : expected.keys_of_pairs()));
     }
+  }
+}
+
+/// Shards that keep their sizes are partitioned once where the buckets across their bounds are small.
+TEST_P(resident_test, SmallBucketsAcrossBoundsAreNotRefined) {
+  if (num_shards == 1) GTEST_SKIP() << "there are no bounds between shards";
+  const std::uint64_t n = 400'000;
+  for (const base::spanning_buckets how : {base::spanning_buckets::by_size, base::spanning_buckets::refined}) {
+    const oracle expected = make_oracle(key_type::u32, n, {distribution_kind::uniform}, seed_for(5), false);
+    counts sizes(num_shards, n / num_shards);
+    sizes.front() += n % num_shards;
+    shards_under_test data(devices_under_test(list), expected, sizes, sizes, 0);
+    const test_tuning tuning = with_spanning(how, {.radix_bits = 12});
+    const base::test_hooks_scope hooks(tuning.hooks());
+    sort_report report;
+    sort_options options = options_for(list, tuning);
+    options.report = &report;
+    resident_sorter(options).sort({key_type::u32, data.shards()});
+    ASSERT_EQ(data.sizes(), sizes);
+    ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone()));
+    EXPECT_EQ(report.num_passes == 1, how == base::spanning_buckets::by_size);
   }
 }
 

@@ -156,7 +156,8 @@ std::string engine::describe() const {
        << ", .copy_piece_bytes = " << tuning.copy_piece_bytes << ", .device_chunk_keys = " << tuning.device_chunk_keys
        << ", .round_keys = " << tuning.round_keys << ", .exchange_through_host = " << tuning.exchange_through_host
        << ", .several_devices_keys = " << tuning.several_devices_keys
-       << ", .packing = " << static_cast<int>(tuning.packing) << ", .buckets = " << static_cast<int>(tuning.buckets)
+       << ", .packing = " << static_cast<int>(tuning.packing) << ", .spanning = " << static_cast<int>(tuning.spanning)
+       << ", .buckets = " << static_cast<int>(tuning.buckets)
        << ", .small_sort = " << static_cast<int>(tuning.small_sort)
        << ", .blocks_cannot_meet = " << tuning.blocks_cannot_meet << "}";
   return text.str();

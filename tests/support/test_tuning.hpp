@@ -33,6 +33,7 @@ struct test_tuning {
   base::gpu_buckets buckets = {};
   base::gpu_small_sort small_sort = {};
   base::key_packing packing = {};
+  base::spanning_buckets spanning = {};
 
   [[nodiscard]] constexpr tuning_options options() const { return {radix_bits, epsilon, fuse_threshold}; }
   [[nodiscard]] constexpr base::test_hooks hooks() const {
@@ -54,7 +55,8 @@ struct test_tuning {
             .blocks_cannot_meet = blocks_cannot_meet,
             .buckets = buckets,
             .small_sort = small_sort,
-            .packing = packing};
+            .packing = packing,
+            .spanning = spanning};
   }
 };
 
