@@ -150,11 +150,12 @@ void gpu_argsort_segments(const gpu_call& call, int type, std::uintptr_t keys, s
 
 /// Arrays of fewer keys are worth the short way; the others take the ways of the Python sources, which find orders as
 /// numbers of 32 bits and ask for less memory where there is little.
-constexpr std::uint64_t most_short_keys = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_short_sort = std::uint64_t{1} << 24;
+constexpr std::uint64_t most_short_argsort = std::uint64_t{1} << 20;
 
-std::optional<exchanged_keys> few_exchanged_keys(nb::handle array) {
+std::optional<exchanged_keys> few_exchanged_keys(nb::handle array, std::uint64_t most) {
   std::optional<exchanged_keys> keys = exchanged_keys::of(array);
-  if (keys && (keys->num_keys() < 2 || keys->num_keys() >= most_short_keys)) return std::nullopt;
+  if (keys && (keys->num_keys() < 2 || keys->num_keys() >= most)) return std::nullopt;
   return keys;
 }
 
@@ -177,7 +178,7 @@ struct exchanged_call {
 }  // namespace
 
 nb::object sorted_gpu_copy(nb::handle array, bool descending) {
-  const std::optional<exchanged_keys> keys = few_exchanged_keys(array);
+  const std::optional<exchanged_keys> keys = few_exchanged_keys(array, most_short_sort);
   if (!keys) return nb::none();
   const current_gpu current(keys->device());
   const std::uint64_t n = keys->num_keys();
@@ -195,7 +196,7 @@ nb::object sorted_gpu_copy(nb::handle array, bool descending) {
 }
 
 nb::object stable_gpu_order(nb::handle array, bool descending) {
-  const std::optional<exchanged_keys> keys = few_exchanged_keys(array);
+  const std::optional<exchanged_keys> keys = few_exchanged_keys(array, most_short_argsort);
   if (!keys) return nb::none();
   const current_gpu current(keys->device());
   const std::uint64_t n = keys->num_keys();

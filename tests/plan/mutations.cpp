@@ -173,12 +173,46 @@ std::vector<mutation> mutations_of_passes() {
   };
 }
 
-void expect_all_are_found(const std::vector<mutation>& mutations) {
+std::vector<mutation> mutations_of_copies() {
+  // Plans in which nothing is copied are left as they are.
+  const auto of_sorts = [](auto corrupt) {
+    return [corrupt](sort_plan& p, generator& r) {
+      return !p.copied_sorts.empty() && (corrupt(p, any_of(p.copied_sorts, r)), true);
+    };
+  };
+  const auto of_transfers = [](auto corrupt) {
+    return [corrupt](sort_plan& p, generator& r) {
+      return !p.copied_transfers.empty() && (corrupt(any_of(p.copied_transfers, r)), true);
+    };
+  };
+  return {
+      {"drop a sort", of_sorts([](sort_plan& p, copied_sort&) { p.copied_sorts.pop_back(); })},
+      {"sort twice", of_sorts([](sort_plan& p, const copied_sort& s) { p.copied_sorts.push_back(copied_sort(s)); })},
+      {"sort on another rank", of_sorts([](sort_plan&, copied_sort& s) { s.rank += 1; })},
+      {"sort at another place", of_sorts([](sort_plan&, copied_sort& s) { s.aside += 1; })},
+      {"sort one key too few", of_sorts([](sort_plan&, copied_sort& s) { s.count -= 1; })},
+      {"sort one bit too few", of_sorts([](sort_plan&, copied_sort& s) { s.bits.end -= 1; })},
+      {"keep other keys", of_sorts([](sort_plan&, copied_sort& s) { s.first_kept += 1; })},
+      {"keep them at another place", of_sorts([](sort_plan&, copied_sort& s) { s.offset += 1; })},
+      {"keep one key too few", of_sorts([](sort_plan&, copied_sort& s) { s.num_kept -= 1; })},
+      {"copy from another rank", of_transfers([](transfer& t) { t.source_rank += 1; })},
+      {"copy to another rank", of_transfers([](transfer& t) { t.destination_rank += 1; })},
+      {"copy other keys", of_transfers([](transfer& t) { t.source_offset += 1; })},
+      {"copy to another place", of_transfers([](transfer& t) { t.destination_offset += 1; })},
+      {"copy one key too few", of_transfers([](transfer& t) { t.count -= 1; })},
+      {"allow no copies", of_sorts([](sort_plan& p, copied_sort&) { p.params.copied_keys = 0; })},
+  };
+}
+
+enum class small_buckets { refined, copied };
+
+void expect_all_are_found(const std::vector<mutation>& mutations, small_buckets spanning = small_buckets::refined) {
   std::vector<unsigned> num_corrupted(mutations.size());
   for_each_seed(300, [&](generator& random) {
     parameters params = random_parameters(random, 500);
     params.num_keys += 1;
     give_random_sizes(random, params);
+    if (spanning == small_buckets::copied) params.copied_keys = params.num_keys;
     simulation machine(params, random_keys(random, params));
     const sort_plan valid = machine.make_plan();
     ASSERT_NO_THROW(verify(valid));
@@ -197,6 +231,7 @@ void expect_all_are_found(const std::vector<mutation>& mutations) {
 TEST(Mutations, OfTransfersAreFound) { expect_all_are_found(mutations_of_transfers()); }
 TEST(Mutations, OfLocalSortsAreFound) { expect_all_are_found(mutations_of_local_sorts()); }
 TEST(Mutations, OfPassesAreFound) { expect_all_are_found(mutations_of_passes()); }
+TEST(Mutations, OfCopiesAreFound) { expect_all_are_found(mutations_of_copies(), small_buckets::copied); }
 
 }  // namespace
 }  // namespace spansort::plan::test

@@ -151,8 +151,9 @@ TEST_P(resident_test, KeepsSizesAndOrdersAllShards) {
         const base::test_hooks_scope hooks(tuning.hooks());
         resident_sorter(options_for(list, tuning)).sort({type, data.shards()}, keys::direction_of(descending));
         ASSERT_EQ(data.sizes(), sizes);
-        ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone())) << name(type) << ", n " << n << (descending ? ", descending" : "") << ", tuning "
-              << (&tuning - tunings().data()) << ", sizes " << sizes[0];
+        ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone()))
+            << name(type) << ", n " << n << (descending ? ", descending" : "") << ", tuning "
+            << (&tuning - tunings().data()) << ", sizes " << sizes[0];
       }
     }
   }
@@ -250,10 +251,12 @@ TEST_P(resident_test, KeysOfRoundsArriveWhereOthersHaveLeft) {
   }
 }
 
-/// Shards that keep their sizes are partitioned once where the buckets across their bounds are small.
+/// Shards that keep their sizes take fewer passes where small buckets across their bounds are copied. Host devices take
+/// one, and GPUs, whose digits have eight bits, one more.
 TEST_P(resident_test, SmallBucketsAcrossBoundsAreNotRefined) {
   if (num_shards == 1) GTEST_SKIP() << "there are no bounds between shards";
   const std::uint64_t n = 400'000;
+  std::vector<unsigned> num_passes;
   for (const base::spanning_buckets how : {base::spanning_buckets::by_size, base::spanning_buckets::refined}) {
     const oracle expected = make_oracle(key_type::u32, n, {distribution_kind::uniform}, seed_for(5), false);
     counts sizes(num_shards, n / num_shards);
@@ -267,8 +270,9 @@ TEST_P(resident_test, SmallBucketsAcrossBoundsAreNotRefined) {
     resident_sorter(options).sort({key_type::u32, data.shards()});
     ASSERT_EQ(data.sizes(), sizes);
     ASSERT_TRUE(std::ranges::equal(data.all_keys(), expected.keys_alone()));
-    EXPECT_EQ(report.num_passes == 1, how == base::spanning_buckets::by_size);
+    num_passes.push_back(report.num_passes);
   }
+  EXPECT_LT(num_passes[0], num_passes[1]);
 }
 
 TEST_P(resident_test, ASorterServesManyCalls) {
