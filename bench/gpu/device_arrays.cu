@@ -84,8 +84,8 @@ __global__ void fill_kernel(K* keys, std::uint64_t num_keys, fill_request reques
 }
 
 template <class V>
-__global__ void fill_places_kernel(V* values, std::uint64_t count) {
-  for (std::uint64_t i = thread_index(); i < count; i += num_threads()) values[i] = static_cast<V>(i);
+__global__ void fill_places_kernel(V* values, std::uint64_t count, std::uint64_t first) {
+  for (std::uint64_t i = thread_index(); i < count; i += num_threads()) values[i] = static_cast<V>(first + i);
 }
 
 __global__ void count_differences_kernel(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t num_words,
@@ -95,13 +95,18 @@ __global__ void count_differences_kernel(const std::uint32_t* a, const std::uint
   }
 }
 
-/// sums[0]: pairs of neighbours out of order; sums[1]: the checksum.
-__global__ void summarize_kernel(const std::uint32_t* keys, std::uint64_t num_keys, unsigned long long* sums) {
+/// sums[0]: neighbours out of order; sums[1]: the checksum. Values may be null.
+template <class K>
+__global__ void summarize_kernel(const K* keys, const K* values, std::uint64_t count, unsigned long long* sums) {
   unsigned long long num_descents = 0;
   unsigned long long checksum = 0;
-  for (std::uint64_t i = thread_index(); i < num_keys; i += num_threads()) {
-    if (i != 0 && keys[i - 1] > keys[i]) ++num_descents;
-    checksum += random_word(1, keys[i]);
+  for (std::uint64_t i = thread_index(); i < count; i += num_threads()) {
+    if (i != 0) {
+      const bool equal_keys_descend = values != nullptr && keys[i - 1] == keys[i] && values[i - 1] > values[i];
+      if (keys[i - 1] > keys[i] || equal_keys_descend) ++num_descents;
+    }
+    const std::uint64_t hash = random_word(1, keys[i]);
+    checksum += values == nullptr ? hash : random_word(hash, values[i]);
   }
   if (num_descents != 0) atomicAdd(&sums[0], num_descents);
   atomicAdd(&sums[1], checksum);
@@ -137,11 +142,14 @@ void fill_device(cudaStream_t stream, void* keys, unsigned key_bytes, std::uint6
   cuda::check(cudaGetLastError(), "fill_kernel");
 }
 
-void fill_places(cudaStream_t stream, void* values, unsigned value_bytes, std::uint64_t count) {
+void fill_places(cudaStream_t stream, void* values, unsigned value_bytes, std::uint64_t count,
+                 std::uint64_t first_place) {
   if (value_bytes == 4) {
-    fill_places_kernel<<<num_blocks, threads_per_block, 0, stream>>>(static_cast<std::uint32_t*>(values), count);
+    fill_places_kernel<<<num_blocks, threads_per_block, 0, stream>>>(static_cast<std::uint32_t*>(values), count,
+                                                                     first_place);
   } else {
-    fill_places_kernel<<<num_blocks, threads_per_block, 0, stream>>>(static_cast<std::uint64_t*>(values), count);
+    fill_places_kernel<<<num_blocks, threads_per_block, 0, stream>>>(static_cast<std::uint64_t*>(values), count,
+                                                                     first_place);
   }
   cuda::check(cudaGetLastError(), "fill_places_kernel");
 }
@@ -154,16 +162,28 @@ std::uint64_t count_differences(cudaStream_t stream, const void* a, const void* 
   return run_and_wait(stream, launch).values[0];
 }
 
-key_summary summarize(cudaStream_t stream, const std::uint32_t* keys, std::uint64_t num_keys) {
-  if (num_keys == 0) return {};
+namespace {
+
+template <class K>
+key_summary summary_of(cudaStream_t stream, const device_records& records) {
+  const K* const keys = static_cast<const K*>(records.keys);
+  const K* const values = static_cast<const K*>(records.values);
+  const std::uint64_t count = records.num_records;
   const sums found = run_and_wait(stream, [&](unsigned long long* into) {
-    summarize_kernel<<<num_blocks, threads_per_block, 0, stream>>>(keys, num_keys, into);
+    summarize_kernel<<<num_blocks, threads_per_block, 0, stream>>>(keys, values, count, into);
   });
-  key_summary summary{found.values[0] == 0, found.values[1], 0, 0};
-  cuda::check(cudaMemcpy(&summary.first, keys, sizeof(summary.first), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  cuda::check(cudaMemcpy(&summary.last, keys + num_keys - 1, sizeof(summary.last), cudaMemcpyDeviceToHost),
-              "cudaMemcpy");
-  return summary;
+  K ends[2];
+  cuda::check(cudaMemcpy(&ends[0], keys, sizeof(K), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  cuda::check(cudaMemcpy(&ends[1], keys + count - 1, sizeof(K), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return {found.values[0] == 0, found.values[1], ends[0], ends[1]};
+}
+
+}  // namespace
+
+key_summary summarize(cudaStream_t stream, const device_records& records) {
+  if (records.num_records == 0) return {};
+  return records.key_bytes == 4 ? summary_of<std::uint32_t>(stream, records)
+                                : summary_of<std::uint64_t>(stream, records);
 }
 
 }  // namespace bench

@@ -31,21 +31,30 @@ struct fill_request {
 void fill_device(cudaStream_t stream, void* keys, unsigned key_bytes, std::uint64_t num_keys,
                  const fill_request& request);
 
-/// The positions 0, 1, 2 ... as values of 4 or 8 bytes.
-void fill_places(cudaStream_t stream, void* values, unsigned value_bytes, std::uint64_t count);
+/// Positions from first_place on as values of 4 or 8 bytes.
+void fill_places(cudaStream_t stream, void* values, unsigned value_bytes, std::uint64_t count,
+                 std::uint64_t first_place = 0);
 
 /// Words of 4 bytes in which two arrays differ. Waits.
 [[nodiscard]] std::uint64_t count_differences(cudaStream_t stream, const void* a, const void* b,
                                               std::uint64_t size_bytes);
 
 struct key_summary {
-  bool in_order = true;
-  std::uint64_t checksum = 0;  ///< sum of the keys' hashes: the same in any order
-  std::uint32_t first = 0;     ///< first and last key, 0 where there is none
-  std::uint32_t last = 0;
+  bool in_order = true;        ///< equal keys by their values, as a stable sort leaves places
+  std::uint64_t checksum = 0;  ///< sum of the hashes of keys with their values: the same in any order
+  std::uint64_t first = 0;     ///< first and last key, 0 where there is none
+  std::uint64_t last = 0;
 };
 
-/// Summarizes u32 keys. Waits.
-[[nodiscard]] key_summary summarize(cudaStream_t stream, const std::uint32_t* keys, std::uint64_t num_keys);
+/// Unsigned keys of 4 or 8 bytes, and values of as many bytes, which are null where there are none.
+struct device_records {
+  const void* keys = nullptr;
+  const void* values = nullptr;
+  unsigned key_bytes = 4;
+  std::uint64_t num_records = 0;
+};
+
+/// Summarizes records. Waits.
+[[nodiscard]] key_summary summarize(cudaStream_t stream, const device_records& records);
 
 }  // namespace bench
