@@ -42,6 +42,20 @@ std::uint64_t most_copied_keys_of_a_bucket(const plan::parameters& p, const prob
   return smallest / copied_parts_of_a_rank;
 }
 
+/// The first count may have counters for the second digit, too, so that buckets which span are refined without another
+/// count: one read of the keys has room for so many bits.
+constexpr unsigned most_counted_bits = 12;
+
+/// Returns how many bits of the second digit evenly spread keys need for their buckets to be copied; 0 where they need
+/// none, or more than can be counted with the first digit.
+unsigned second_bits_for_copies(const plan::parameters& p) {
+  if (p.copied_keys == 0) return 0;
+  const std::uint64_t num_buckets = p.num_keys / p.copied_keys + 1;
+  const auto bits = static_cast<unsigned>(std::bit_width(num_buckets));
+  const bool is_counted = bits <= std::min(most_counted_bits, p.key_bits) && bits <= 2 * p.radix_bits;
+  return bits > p.radix_bits && is_counted ? bits - p.radix_bits : 0;
+}
+
 /// Every rank may hold a slice of every bucket of a pass, and as many buckets as ranks may be refined in it: the
 /// planner's counts are to stay within megabytes.
 unsigned widest_planned_bits(unsigned num_ranks) {
@@ -116,6 +130,7 @@ plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& r
   }
   if (!p.target_counts.empty()) p.epsilon = 0;
   if (p.num_ranks > 1) p.copied_keys = most_copied_keys_of_a_bucket(p, sort, options.hooks.spanning);
+  p.second_bits = second_bits_for_copies(p);
   return p;
 }
 

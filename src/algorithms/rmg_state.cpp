@@ -67,22 +67,25 @@ void rmg_state::count_pending() {
   }
   if (is_first_pass()) {
     count_pieces();
+  } else if (are_slices_counted()) {
+    take_counts_of_slices();
   } else {
     count_slices();
   }
 }
 
 void rmg_state::count_pieces() {
-  const plan::refinement& root = pending_.front();
+  const keys::digit_position first = pending_.front().digit;
+  const keys::digit_position counted{first.shift - params_.second_bits, first.bits + params_.second_bits};
   const bool looks = looks_for_order();
   for (piece& p : pieces_) {
     device::queue& queue = *run_.ranks()[p.rank].queue;
     if (p.part.arrived != nullptr) queue.wait(*p.part.arrived);
-    p.counts.resize(root.digit.num_buckets());
+    p.counts.resize(counted.num_buckets());
     queue.histogram({.shape = sort_.shape,
                      .keys = advance(sort_.shape, buffers_[p.rank].chunk, p.part.offset).keys,
                      .num_keys = p.part.count,
-                     .digits = {root.digit},
+                     .digits = {counted},
                      .counts = p.counts.data(),
                      .found_shape = looks ? &p.shape : nullptr});
   }
@@ -90,7 +93,18 @@ void rmg_state::count_pieces() {
 
   for_each_slice([&](const plan::refinement&, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
     for (const piece& p : pieces_) {
-      if (planned(p.rank) == slice.rank) std::ranges::transform(counts, p.counts, counts.begin(), std::plus<>());
+      if (planned(p.rank) != slice.rank) continue;
+      for (std::size_t i = 0; i < p.counts.size(); ++i) counts[i >> params_.second_bits] += p.counts[i];
+    }
+  });
+}
+
+void rmg_state::take_counts_of_slices() {
+  for_each_slice([&](const plan::refinement& bucket, const plan::slice& slice, std::vector<std::uint64_t>& counts) {
+    for (const piece& p : pieces_) {
+      if (planned(p.rank) != slice.rank) continue;
+      const auto its = p.counts.begin() + static_cast<std::ptrdiff_t>(bucket.prefix.bits << params_.second_bits);
+      std::transform(counts.begin(), counts.end(), its, counts.begin(), std::plus<>());
     }
   });
 }

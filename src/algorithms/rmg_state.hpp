@@ -93,7 +93,7 @@ class rmg_state {
     unsigned rank = 0;
     arrival part;
     device::input_shape shape = device::input_shape::constant;
-    std::vector<std::uint64_t> counts = {};
+    std::vector<std::uint64_t> counts = {};  ///< of the first digit and the bits of the second one that were counted
   };
 
   /// One rank's buffers. Both hold all that the rank may have before or after the exchange, but for a
@@ -136,6 +136,9 @@ class rmg_state {
   }
   void count_pieces();
   void count_slices();
+  /// Returns whether the first count has counted the digit of the pending buckets.
+  [[nodiscard]] bool are_slices_counted() const noexcept { return num_passes_ == 1 && params_.second_bits != 0; }
+  void take_counts_of_slices();
   void make_plan();
   void sort_round(unsigned rank, unsigned round);
   [[nodiscard]] std::vector<sort_range> sort_ranges(unsigned rank, unsigned round) const;

@@ -45,6 +45,7 @@ void write(const json& value, std::size_t indent, std::string& out) {
 json to_json(const parameters& p) {
   json out = {{"num_keys", p.num_keys},     {"num_ranks", p.num_ranks}, {"key_bits", p.key_bits},
               {"radix_bits", p.radix_bits}, {"epsilon", p.epsilon},     {"fuse_threshold", p.fuse_threshold}};
+  if (p.second_bits != 0) out["second_bits"] = p.second_bits;
   if (p.refine_keys != 0) out["refine_keys"] = p.refine_keys;
   if (p.copied_keys != 0) out["copied_keys"] = p.copied_keys;
   if (!p.source_counts.empty()) out["source_counts"] = p.source_counts;

@@ -65,7 +65,7 @@ bool are_sizes(const std::vector<std::uint64_t>& counts, const parameters& p) {
 void check_parameters(const parameters& p) {
   SPANSORT_ASSERT(p.num_ranks >= 1);
   SPANSORT_ASSERT(p.key_bits >= 1 && p.key_bits <= 64);
-  SPANSORT_ASSERT(p.radix_bits >= 1 && p.radix_bits <= 24);
+  SPANSORT_ASSERT(p.radix_bits >= 1 && p.radix_bits <= 24 && p.second_bits <= p.radix_bits);
   SPANSORT_ASSERT(p.epsilon >= 0);
   SPANSORT_ASSERT(p.fuse_threshold >= 0);
   SPANSORT_ASSERT(are_sizes(p.source_counts, p));
@@ -128,6 +128,11 @@ void append_children(const refinement& parent, const histograms_of_slices& histo
 }
 
 }  // namespace
+
+unsigned bits_examined(const parameters& p, std::uint64_t num_passes) noexcept {
+  const std::uint64_t saved = p.second_bits != 0 && num_passes >= 2 ? p.radix_bits - p.second_bits : 0;
+  return static_cast<unsigned>(std::min<std::uint64_t>(p.key_bits, num_passes * p.radix_bits - saved));
+}
 
 std::uint64_t source_begin(const parameters& p, unsigned rank) noexcept { return begin_of(p, p.source_counts, rank); }
 std::uint64_t target_begin(const parameters& p, unsigned rank) noexcept { return begin_of(p, p.target_counts, rank); }
@@ -252,7 +257,7 @@ void planner::collect_pending() {
     const bool is_divided = b.spans() && !is_copied(params_, b);
     const bool refine = bits_left != 0 && (is_root || is_divided || is_large);
     if (refine) {
-      const unsigned digit_bits = std::min(params_.radix_bits, bits_left);
+      const unsigned digit_bits = bits_examined(params_, plan_.passes.size() + 1) - b.prefix.bit_count;
       pending_.push_back({b.prefix, {bits_left - digit_bits, digit_bits}, {}});
     }
     for (unsigned i = 0; i < own_.count; ++i) {

@@ -30,6 +30,7 @@ struct parameters {
   unsigned num_ranks = 1;
   unsigned key_bits = 32;
   unsigned radix_bits = 8;        ///< the last digit may be narrower
+  unsigned second_bits = 0;       ///< of the second digit, which may be narrower than others; 0: radix_bits
   double epsilon = 0.005;         ///< slack at each end of a part, fraction of the largest part, rounded down
   std::uint64_t refine_keys = 0;  ///< buckets of more keys are refined even when they do not span; 0: none
   /// Spanning buckets of at most so many keys are not refined: each rank that has a part of one gets all of it. For
@@ -41,6 +42,9 @@ struct parameters {
   /// Keys that each rank is to end with, its part, slack aside; as above. A rank with 0 gets none, slack or not.
   std::vector<std::uint64_t> target_counts;
 };
+
+/// Returns how many of a key's highest bits so many passes examine.
+[[nodiscard]] unsigned bits_examined(const parameters& p, std::uint64_t num_passes) noexcept;
 
 /// Keys [begin(rank), begin(rank + 1)) of the input are rank's chunk. Equal chunks differ by at most one key.
 [[nodiscard]] std::uint64_t source_begin(const parameters& p, unsigned rank) noexcept;

@@ -9,10 +9,9 @@ namespace spansort::plan {
 void verifier::check_pass(std::size_t index) const {
   const pass_view& view = plan_.passes[index];
   require(view.pass == index + 1, "pass {} is numbered {}", index + 1, view.pass);
-  const std::uint64_t examined_before = index * std::uint64_t{params_.radix_bits};
+  const unsigned examined_before = bits_examined(params_, index);
   require(examined_before < params_.key_bits, "pass {} has no bits left to examine", view.pass);
-  const auto end = static_cast<unsigned>(params_.key_bits - examined_before);
-  const keys::bit_range bits{end > params_.radix_bits ? end - params_.radix_bits : 0, end};
+  const keys::bit_range bits{params_.key_bits - bits_examined(params_, index + 1), params_.key_bits - examined_before};
   require(view.bits == bits, "pass {} examines [{}..{}), not [{}..{})", view.pass, view.bits.end, view.bits.begin,
           bits.end, bits.begin);
 
@@ -41,7 +40,7 @@ void verifier::check_bucket(const bucket& b, const pass_view& view) const {
   require(b.count != 0, "an empty bucket at {} in pass {}", b.begin, view.pass);
   require(fits(b.begin, b.count, params_.num_keys), "the bucket at {} holds {} keys", b.begin, b.count);
   require(b.pass >= 1 && b.pass <= view.pass, "a bucket of pass {} was made by pass {}", view.pass, b.pass);
-  const std::uint64_t examined = std::min(std::uint64_t{params_.key_bits}, std::uint64_t{b.pass} * params_.radix_bits);
+  const unsigned examined = bits_examined(params_, b.pass);
   require(b.prefix.bit_count == examined, "the bucket at {} has a prefix of {} bits after {} passes", b.begin,
           b.prefix.bit_count, b.pass);
   require((b.prefix.bits & ~base::low_mask(b.prefix.bit_count)) == 0,

@@ -94,7 +94,8 @@ void expect_balance(const sort_plan& plan) {
 
 void expect_bounds_of_the_paper(const sort_plan& plan) {
   const parameters& p = plan.params;
-  const std::uint64_t most_passes = base::ceil_div(p.key_bits, p.radix_bits);
+  const std::uint64_t saved_bits = p.second_bits == 0 ? 0 : p.radix_bits - p.second_bits;
+  const std::uint64_t most_passes = base::ceil_div<std::uint64_t>(p.key_bits + saved_bits, p.radix_bits);
   ASSERT_LE(plan.passes.size(), most_passes);
   if (p.refine_keys == 0) {
     ASSERT_LE(plan.num_spanning_buckets, (p.num_ranks - 1) * (most_passes - 1) + 1);
@@ -164,6 +165,7 @@ TEST(PlanProperties, HoldForRandomHistograms) {
     give_random_sizes(random, p);
     if (pick(random, 0, 2) == 0) p.refine_keys = pick(random, 1, p.num_keys / 2 + 1);
     if (pick(random, 0, 2) == 0) p.copied_keys = pick(random, 1, p.num_keys / 2 + 1);
+    if (pick(random, 0, 2) == 0) p.second_bits = static_cast<unsigned>(pick(random, 1, p.radix_bits));
     expect_all(random_plan(random, p));
   });
 }
@@ -174,6 +176,7 @@ TEST(PlanProperties, ExecutingThePlanSortsStably) {
     parameters p = random_parameters(random, 600);
     give_random_sizes(random, p);
     if (pick(random, 0, 1) == 0) p.copied_keys = pick(random, 1, p.num_keys / 2 + 1);
+    if (pick(random, 0, 1) == 0) p.second_bits = static_cast<unsigned>(pick(random, 1, p.radix_bits));
     const auto keys = random_keys(random, p);
     simulation machine(p, keys);
     const sort_plan plan = machine.make_plan();
