@@ -84,7 +84,7 @@ def plot_host(machine):
 # ---- data on the GPUs
 
 def plot_resident(machine):
-    cases = machine.suite("resident")
+    cases = [case for case in machine.suite("resident") if case["type"] == "u32"]
     if not cases:
         return None
     figure, axes = plt.subplots(figsize=(7, 3.5))

@@ -407,6 +407,31 @@ def test_gradients_are_not_lost() -> None:
 
 
 @needs_gpu
+def test_few_keys_of_torch(rng: np.random.Generator) -> None:
+    """Vectors of few keys go by the exchange interface in C once a tensor has been seen, and others do not."""
+    module = Gpu("torch").module
+    spansort.sort(module.zeros(3, device="cuda"))
+    for count in [0, 1, 2, 3, 1000, (1 << 20) - 1, 1 << 20, (1 << 24) - 1, 1 << 24]:
+        x = module.from_numpy(random_keys("float32", count, rng)).cuda()
+        sorted_by_torch = module.sort(x.nan_to_num(), stable=True)
+        assert module.equal(spansort.sort(x.nan_to_num()), sorted_by_torch.values)
+        order = spansort.argsort(x.nan_to_num())
+        assert order.dtype == module.int64
+        assert module.equal(order, sorted_by_torch.indices)
+    x = module.arange(1000, device="cuda", dtype=module.float32)
+    negative = module._neg_view(x)
+    assert module.equal(spansort.sort(negative), -x.flip(0))
+    assert module.equal(spansort.sort(x[::7], descending=True), x[::7].flip(0))
+    stream = module.cuda.Stream()
+    with module.cuda.stream(stream):
+        module.cuda._sleep(50_000_000)
+        late = x.flip(0) + 1
+        found = spansort.sort(late)
+    stream.synchronize()
+    assert module.equal(found, x + 1)
+
+
+@needs_gpu
 def test_host_memory_is_no_gpus() -> None:
     memory = np.zeros(1 << 20, "uint8")
     call = _core.GpuCall(0, 0, memory.ctypes.data, memory.nbytes)
@@ -415,6 +440,16 @@ def test_host_memory_is_no_gpus() -> None:
 
 
 # ---- without a GPU
+
+
+def test_types_without_the_exchange_interface() -> None:
+    class Wrong:
+        __dlpack_c_exchange_api__ = 3
+
+    for kind in [int, np.ndarray, Wrong]:
+        assert not _core.exchange_with(kind)
+    with pytest.raises(TypeError, match="type"):
+        _core.exchange_with(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(HAS_GPU, reason="there is a GPU")
