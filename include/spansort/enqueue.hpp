@@ -57,9 +57,9 @@ void enqueue_argsort(const_key_span keys, void* indices, std::uint64_t index_byt
 // Segmented sorts sort each segment of an array by itself, with the results that segmented.hpp states. Offsets lie in
 // the GPU's memory and are read there, so that work before the call on the stream may write them. Offsets that decrease
 // or lie beyond the keys are not noticed, and what the keys are afterwards is undefined then; nothing outside of the
-// arrays is touched. Segments have at most 2^32 - 1 keys together. Segments of up to 32 keys are sorted by a thread each, of up to
-// 512 by a warp, of up to 8,192 by a block; longer ones are partitioned by their highest digits, all of them together,
-// until a block can finish the parts.
+// arrays is touched. Segments have at most 2^32 - 1 keys together. Those of up to 32 keys are sorted by a thread each,
+// of up to 512 by a warp, of up to 8,192 by a block; longer ones are partitioned by their highest digits, all of them
+// together, until a block can finish the parts.
 // Workspace: n * (k + v) for n keys of k bytes with values of v bytes, up to 2.2 bytes a key for lists and
 // partitions, and 1 MiB; argsorts n * k besides. GPUs of compute capability 7.5 throw device_error.
 // Source: Batcher, Sorting networks and their applications (1968), for short segments; Stehle and Jacobsen (SIGMOD
@@ -92,8 +92,8 @@ void enqueue_argsort_segments(const_key_span keys, void* indices, std::uint64_t 
 
 // Rows are segments of one length. There may be any number of keys: rows of fewer than 2^20 keys of 1 or 2 bytes, 2^22
 // of 4 or 2^26 of 8 bytes are sorted as segments, in one call or, of more than 2^32 - 1 keys, in several; longer ones
-// one after the other as enqueue_sort() and its siblings sort an array, which is faster then and takes workspace for one
-// row. All throw invalid_argument where the number of keys is no multiple of `row_length`.
+// one after the other as enqueue_sort() and its siblings sort an array, which is faster then and takes workspace for
+// one row. All throw invalid_argument where the number of keys is no multiple of `row_length`.
 
 /// Returns the bytes of workspace that enqueue_sort_rows() takes, 0 for no keys.
 [[nodiscard]] std::uint64_t enqueue_sort_rows_bytes(key_type type, std::uint64_t num_keys, std::uint64_t row_length);

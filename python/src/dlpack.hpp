@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What DLPack says of an array: the structure is that of the standard since its first version.
+// This is what DLPack says of an array: the structure is that of the standard since its first version.
 #pragma once
 
 #include <cstdint>

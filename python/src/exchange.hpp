@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of libraries that speak DLPack's exchange interface in C (DLPack 1.3): their memory, their stream and new arrays
-// of theirs without a call of Python, which for few keys takes longer than the sort.
+// Arrays of libraries that speak DLPack's exchange interface in C (DLPack 1.3) are taken, and made, without a call of
+// Python, which for few keys takes longer than the sort.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 
 namespace spansort::plan {
 
-/// Returns the local sorts of `ranks`, but for those of buckets that are copied. `buckets`: the final ones in order, those of `ranks` at least. `rank_begins`:
-/// num_ranks + 1 positions in the sorted whole.
+/// Returns the local sorts of `ranks`, but for those of buckets that are copied. `buckets`: the final ones in order,
+/// those of `ranks` at least. `rank_begins`: num_ranks + 1 positions in the sorted whole.
 [[nodiscard]] std::vector<local_sort> fuse_buckets(const parameters& params, std::span<const bucket> buckets,
                                                    std::span<const std::uint64_t> rank_begins, rank_group ranks);
 

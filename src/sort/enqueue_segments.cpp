@@ -44,8 +44,8 @@ sorting::gpu_segments_sort segments_of(const const_key_span& keys, const const_k
   return sort;
 }
 
-/// Returns from how many keys on rows are sorted one after the other: a sort of one array reads its keys less often than
-/// a sort of segments does, and leaves multiprocessors idle where there are few of them.
+/// Returns from how many keys on rows are sorted one after the other: a sort of one array reads its keys less often
+/// than a sort of segments does, and leaves multiprocessors idle where there are few of them.
 /// Source: sorts of 2^27 keys of an H100 cut into rows, bench/results/h100x1/python-rows.json.
 std::uint64_t long_row_keys(key_type type) {
   if (const std::uint64_t asked = base::current_test_hooks().long_row_keys; asked != 0) return asked;

@@ -187,7 +187,8 @@ TEST(PlanProperties, ExecutingThePlanSortsStably) {
   EXPECT_GT(num_copied, 300U);
 }
 
-/// Without slack a bucket crosses the bound; it is copied to both ranks where it is small enough, and refined else.
+/// A bucket crosses the bound where there is no slack; it is copied to both ranks where it is small enough, and refined
+/// else.
 TEST(PlanProperties, SmallSpanningBucketsAreCopied) {
   std::vector<std::uint64_t> keys;
   for (std::uint64_t i = 0; i < 1000; ++i) keys.push_back(i * 7919 % 1024);
