@@ -77,6 +77,7 @@ class word_sorter {
   static constexpr std::uint64_t fewest_to_tell_apart = 513;  ///< a sample takes its time
   static constexpr std::uint64_t fewest_for_slots = 2049;
   static constexpr std::uint64_t few_ties = 8;
+  static constexpr std::uint64_t fewest_padded = std::uint64_t{1} << 14;  ///< fewer lie in the first-level cache
   /// Arrays that are read and written at once begin at different offsets in their pages: loads would wait for stores to
   /// the same offset.
   static constexpr std::uint64_t first_offset = 17 * 64;
@@ -200,7 +201,7 @@ class word_sorter {
       // Short words leave the other half of their memory free.
       static_assert(most_rounded_words * sizeof(K) <= max_words * sizeof(std::uint64_t) / 2);
       K* const in_order = reinterpret_cast<K*>(scratch_.words.get() + max_words / 2);
-      gather_items(words, num_keys, layout.position_bits, keys, sizeof(K), in_order);
+      gather_items(words, num_keys, layout.position_bits, {keys}, sizeof(K), in_order);
       const std::uint64_t num_descents = count_descents(codec_, in_order, num_keys);
       if (num_descents > num_keys / 32) return false;
       sorted.may_tie = num_descents != 0;
@@ -228,10 +229,15 @@ class word_sorter {
   }
 
   /// Copies what is still to be read of records that are overwritten.
-  [[nodiscard]] split set_aside(split from, std::uint64_t num_keys, bool values_alone) {
+  [[nodiscard]] split set_aside(split from, std::uint64_t num_keys, bool values_alone, bool is_padded) {
+    static_assert(padded_place(in_cache_keys<K, V>) * std::max(sizeof(K), sizeof(V)) <= max_local_bytes);
     const split aside{reinterpret_cast<K*>(scratch_.records[0].get()), reinterpret_cast<V*>(scratch_.records[1].get())};
-    if (!values_alone) std::memcpy(static_cast<void*>(aside.keys), from.keys, num_keys * sizeof(K));
-    std::memcpy(static_cast<void*>(aside.values), from.values, num_keys * sizeof(V));
+    const auto copy = [&](const void* items, std::uint64_t item_bytes, void* to) {
+      if (is_padded) return copy_padded(items, num_keys, item_bytes, to);
+      std::memcpy(to, items, num_keys * item_bytes);
+    };
+    if (!values_alone) copy(from.keys, sizeof(K), aside.keys);
+    copy(from.values, sizeof(V), aside.values);
     return aside;
   }
 
@@ -245,14 +251,16 @@ class word_sorter {
   template <class W>
   void write_result(split from, split result, std::uint64_t num_keys, const sorted_words<W>& sorted) {
     constexpr std::uint64_t block_keys = 256;
-    const split source = from.keys == result.keys ? set_aside(from, num_keys, sorted.has_keys) : from;
-    if (from.keys != result.keys) fetch(from.values, num_keys);
-    if (!stream_) return write_block(source, sorted, 0, num_keys, result);
+    const bool in_place = from.keys == result.keys;
+    const bool is_padded = in_place && num_keys >= fewest_padded;
+    const split source = in_place ? set_aside(from, num_keys, sorted.has_keys, is_padded) : from;
+    if (!in_place) fetch(from.values, num_keys);
+    if (!stream_) return write_block(source, is_padded, sorted, 0, num_keys, result);
     K keys[block_keys];
     V values[block_keys];
     for (std::uint64_t i = 0; i < num_keys; i += block_keys) {
       const std::uint64_t n = std::min(block_keys, num_keys - i);
-      write_block(source, sorted, i, n, {keys, values});
+      write_block(source, is_padded, sorted, i, n, {keys, values});
       write_sequence(result.keys + i, keys, n * sizeof(K), true);
       write_sequence(result.values + i, values, n * sizeof(V), true);
     }
@@ -260,14 +268,15 @@ class word_sorter {
   }
 
   template <class W>
-  void write_block(split source, const sorted_words<W>& sorted, std::uint64_t begin, std::uint64_t num_keys, split to) {
+  void write_block(split source, bool is_padded, const sorted_words<W>& sorted, std::uint64_t begin,
+                   std::uint64_t num_keys, split to) {
     const W* const words = sorted.words + begin;
     if (sorted.has_keys) {
       decode_words(codec_, words, num_keys, sorted.position_bits, sorted.least, to.keys);
     } else {
-      gather_items(words, num_keys, sorted.position_bits, source.keys, sizeof(K), to.keys);
+      gather_items(words, num_keys, sorted.position_bits, {source.keys, is_padded}, sizeof(K), to.keys);
     }
-    gather_items(words, num_keys, sorted.position_bits, source.values, value_bytes_of<V>, to.values);
+    gather_items(words, num_keys, sorted.position_bits, {source.values, is_padded}, value_bytes_of<V>, to.values);
   }
 
   /// Puts words that tie in the order of their keys. Returns false where that takes many steps.
