@@ -192,6 +192,49 @@ HWY_INLINE void gather_items_of(const W* HWY_RESTRICT words, std::uint64_t num_w
   }
 }
 
+void pack_pairs_as(const std::uint32_t* HWY_RESTRICT keys, const value4* HWY_RESTRICT values, std::uint64_t num_pairs,
+                   packed_pair* HWY_RESTRICT to) {
+  for (std::uint64_t i = 0; i < num_pairs; ++i) to[i] = std::uint64_t{values[i].word} << 32 | keys[i];
+}
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+/// Loads two pairs.
+HWY_INLINE __m128i load_two(const packed_pair* low, const packed_pair* high) {
+  const __m128d first = _mm_castsi128_pd(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(low)));
+  return _mm_castpd_si128(_mm_loadh_pd(first, reinterpret_cast<const double*>(high)));
+}
+#endif
+
+/// Gathers of vectors take 0.34 ns a pair from the nearest cache, and these loads 0.22.
+template <bool padded, class W>
+void gather_pairs_of(const W* HWY_RESTRICT words, std::uint64_t num_words, unsigned position_bits,
+                     const packed_pair* HWY_RESTRICT from, std::uint32_t* HWY_RESTRICT keys,
+                     value4* HWY_RESTRICT values) {
+  const W mask = static_cast<W>((W{1} << position_bits) - 1);
+  const auto pair_at = [&](std::uint64_t i) HWY_ATTR { return from + place_of<padded>(words[i] & mask); };
+  std::uint64_t i = 0;
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  for (; i + 4 <= num_words; i += 4) {
+    const __m128 low = _mm_castsi128_ps(load_two(pair_at(i), pair_at(i + 1)));
+    const __m128 high = _mm_castsi128_ps(load_two(pair_at(i + 2), pair_at(i + 3)));
+    _mm_storeu_ps(reinterpret_cast<float*>(keys + i), _mm_shuffle_ps(low, high, 0x88));
+    _mm_storeu_ps(reinterpret_cast<float*>(values + i), _mm_shuffle_ps(low, high, 0xDD));
+  }
+#endif
+  for (; i < num_words; ++i) {
+    const packed_pair pair = *pair_at(i);
+    keys[i] = static_cast<std::uint32_t>(pair);
+    values[i].word = static_cast<std::uint32_t>(pair >> 32);
+  }
+}
+
+template <class W>
+void gather_pairs_as(const W* words, std::uint64_t num_words, unsigned position_bits, packed_array from,
+                     std::uint32_t* keys, value4* values) {
+  const auto gather = from.is_padded ? gather_pairs_of<true, W> : gather_pairs_of<false, W>;
+  gather(words, num_words, position_bits, from.pairs, keys, values);
+}
+
 template <bool padded, class W>
 void gather_items_as(const W* words, std::uint64_t num_words, unsigned position_bits, const char* from,
                      unsigned item_bytes, char* to) {
@@ -263,6 +306,17 @@ void gather_items_u64(const std::uint64_t* words, std::uint64_t n, unsigned posi
                       unsigned item_bytes, void* to) {
   gather_items_as(words, n, position_bits, from, item_bytes, to);
 }
+void gather_pairs_u32(const std::uint32_t* words, std::uint64_t n, unsigned position_bits, packed_array from,
+                      std::uint32_t* keys, value4* values) {
+  gather_pairs_as(words, n, position_bits, from, keys, values);
+}
+void gather_pairs_u64(const std::uint64_t* words, std::uint64_t n, unsigned position_bits, packed_array from,
+                      std::uint32_t* keys, value4* values) {
+  gather_pairs_as(words, n, position_bits, from, keys, values);
+}
+void pack_pairs_u32(const std::uint32_t* keys, const value4* values, std::uint64_t n, packed_pair* to) {
+  pack_pairs_as(keys, values, n, to);
+}
 
 }  // namespace spansort::device::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -331,6 +385,27 @@ void gather_items<std::uint64_t>(const std::uint64_t* words, std::uint64_t n, un
                                  unsigned item_bytes, void* to) {
   static const auto best = SPANSORT_CHOOSE_FUNCTION(gather_items_u64);
   best(words, n, position_bits, from, item_bytes, to);
+}
+template <>
+void gather_pairs<std::uint32_t>(const std::uint32_t* words, std::uint64_t n, unsigned position_bits, packed_array from,
+                                 std::uint32_t* keys, value4* values) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(gather_pairs_u32);
+  best(words, n, position_bits, from, keys, values);
+}
+template <>
+void gather_pairs<std::uint64_t>(const std::uint64_t* words, std::uint64_t n, unsigned position_bits, packed_array from,
+                                 std::uint32_t* keys, value4* values) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(gather_pairs_u64);
+  best(words, n, position_bits, from, keys, values);
+}
+void pack_pairs(const std::uint32_t* keys, const value4* values, std::uint64_t num_pairs, packed_pair* to,
+                bool is_padded) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(pack_pairs_u32);
+  if (!is_padded) return best(keys, values, num_pairs, to);
+  constexpr std::uint64_t run = std::uint64_t{1} << padded_run_bits;
+  for (std::uint64_t i = 0; i < num_pairs; i += run) {
+    best(keys + i, values + i, std::min(run, num_pairs - i), to + padded_place(i));
+  }
 }
 
 }  // namespace spansort::device::host

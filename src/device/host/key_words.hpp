@@ -123,4 +123,19 @@ template <class W>
 void gather_items(const W* words, std::uint64_t num_words, unsigned position_bits, item_array from, unsigned item_bytes,
                   void* to);
 
+/// A key of 32 bits below a value of as many: one load of both serves where a line of each would be fetched.
+using packed_pair = std::uint64_t;
+struct packed_array {
+  const packed_pair* pairs = nullptr;
+  bool is_padded = false;
+};
+
+void pack_pairs(const std::uint32_t* keys, const value4* values, std::uint64_t num_pairs, packed_pair* to,
+                bool is_padded);
+
+/// Writes keys and values of the pairs at the words' positions, in the order of the words.
+template <class W>
+void gather_pairs(const W* words, std::uint64_t num_words, unsigned position_bits, packed_array from,
+                  std::uint32_t* keys, value4* values);
+
 }  // namespace spansort::device::host

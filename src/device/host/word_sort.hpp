@@ -77,6 +77,7 @@ class word_sorter {
   static constexpr std::uint64_t fewest_to_tell_apart = 513;  ///< a sample takes its time
   static constexpr std::uint64_t fewest_for_slots = 2049;
   static constexpr std::uint64_t few_ties = 8;
+  static constexpr bool packs = sizeof(K) == 4 && value_bytes_of<V> == 4;
   static constexpr std::uint64_t fewest_padded = std::uint64_t{1} << 14;  ///< fewer lie in the first-level cache
   /// Arrays that are read and written at once begin at different offsets in their pages: loads would wait for stores to
   /// the same offset.
@@ -251,6 +252,9 @@ class word_sorter {
   template <class W>
   void write_result(split from, split result, std::uint64_t num_keys, const sorted_words<W>& sorted) {
     constexpr std::uint64_t block_keys = 256;
+    if constexpr (packs) {
+      if (!stream_) return write_packed(from, result, num_keys, sorted);
+    }
     const bool in_place = from.keys == result.keys;
     const bool is_padded = in_place && num_keys >= fewest_padded;
     const split source = in_place ? set_aside(from, num_keys, sorted.has_keys, is_padded) : from;
@@ -265,6 +269,14 @@ class word_sorter {
       write_sequence(result.values + i, values, n * sizeof(V), true);
     }
     finish_streaming();
+  }
+
+  template <class W>
+  void write_packed(split from, split result, std::uint64_t num_keys, const sorted_words<W>& sorted) {
+    auto* const pairs = reinterpret_cast<packed_pair*>(scratch_.records[0].get());
+    const bool is_padded = num_keys >= fewest_padded && padded_place(num_keys) * sizeof(packed_pair) <= max_local_bytes;
+    pack_pairs(from.keys, from.values, num_keys, pairs, is_padded);
+    gather_pairs(sorted.words, num_keys, sorted.position_bits, {pairs, is_padded}, result.keys, result.values);
   }
 
   template <class W>
