@@ -45,10 +45,14 @@ class word_sorter {
   /// Sorts what takes() says into `result`, which is `from` itself or does not overlap it. Returns false, with nothing
   /// written, where words of 64 bits find no room.
   bool sort(split from, split result, std::uint64_t num_keys) {
-    return with_words(from.keys, num_keys, [&](const auto& sorted, const auto& group_of_encoded) {
-      write_result(from, result, num_keys, sorted);
-      if (sorted.may_tie) sort_ties(result, num_keys, group_of_encoded);
-    });
+    return with_words(from.keys, num_keys, writer(from, result, num_keys));
+  }
+
+  /// Does the same to keys that lie evenly. Returns false, with nothing written, where others are to be sorted some
+  /// other way.
+  bool sort_even(split from, split result, std::uint64_t num_keys) {
+    if (num_keys < fewest_for_slots) return false;
+    return use_slots(from.keys, num_keys, find_range(codec_, from.keys, num_keys), writer(from, result, num_keys));
   }
 
   /// Writes the positions of the keys in order. Returns false, with nothing of use written, where it takes a sort of
@@ -96,6 +100,14 @@ class word_sorter {
       return words[i] & static_cast<W>((W{1} << position_bits) - 1);
     }
   };
+
+  /// Returns what writes records in the order of their words.
+  [[nodiscard]] auto writer(split from, split result, std::uint64_t num_keys) {
+    return [=, this](const auto& sorted, const auto& group_of_encoded) {
+      write_result(from, result, num_keys, sorted);
+      if (sorted.may_tie) sort_ties(result, num_keys, group_of_encoded);
+    };
+  }
 
   /// Calls use(sorted_words, group_of_encoded) with the sorted words, unless they find no room.
   template <class Use>
@@ -248,6 +260,16 @@ class word_sorter {
     for (std::uint64_t i = 0; i < num_keys * sizeof(V); i += 64) __builtin_prefetch(bytes + i, 0, 2);
   }
 
+  /// Packed pairs are read at once from where they lie beside the caller's arrays: 2^12 u32(u32) took 3.5 ns a pair
+  /// with gathers of keys and of values, and take 3.0.
+  template <class W>
+  void write_packed(split from, split result, std::uint64_t num_keys, const sorted_words<W>& sorted) {
+    auto* const pairs = reinterpret_cast<packed_pair*>(scratch_.records[0].get());
+    const bool is_padded = num_keys >= fewest_padded && padded_place(num_keys) * sizeof(packed_pair) <= max_local_bytes;
+    pack_pairs(from.keys, from.values, num_keys, pairs, is_padded);
+    gather_pairs(sorted.words, num_keys, sorted.position_bits, {pairs, is_padded}, result.keys, result.values);
+  }
+
   /// Writes records in blocks where they go past the caches, so that the result's lines are written whole.
   template <class W>
   void write_result(split from, split result, std::uint64_t num_keys, const sorted_words<W>& sorted) {
@@ -269,14 +291,6 @@ class word_sorter {
       write_sequence(result.values + i, values, n * sizeof(V), true);
     }
     finish_streaming();
-  }
-
-  template <class W>
-  void write_packed(split from, split result, std::uint64_t num_keys, const sorted_words<W>& sorted) {
-    auto* const pairs = reinterpret_cast<packed_pair*>(scratch_.records[0].get());
-    const bool is_padded = num_keys >= fewest_padded && padded_place(num_keys) * sizeof(packed_pair) <= max_local_bytes;
-    pack_pairs(from.keys, from.values, num_keys, pairs, is_padded);
-    gather_pairs(sorted.words, num_keys, sorted.position_bits, {pairs, is_padded}, result.keys, result.values);
   }
 
   template <class W>
