@@ -20,6 +20,7 @@
 #include "device/host/heavy_split.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
+#include "device/host/splitter_pairs.hpp"
 #include "device/host/vector_kernels.hpp"
 #include "device/host/vector_sort.hpp"
 #include "device/host/word_sort.hpp"
@@ -152,11 +153,22 @@ class in_cache_sorter {
               [&](split light, split to, std::uint64_t num_light) { sort_different(light, to, num_light, bits); });
   }
 
+  [[nodiscard]] bool sort_words(split from, split result, std::uint64_t num_keys) {
+    word_sorter<K, V, Order> words(order_, codec_, thread_, stream_);
+    if constexpr (splitter_sorter::has_widths<K, V>) {
+      if (splitter_sorter::takes(num_keys)) {
+        if (words.sort_even(from, result, num_keys)) return true;
+        splitter_sorter(codec_, thread_).sort(from, result, num_keys);
+        return true;
+      }
+    }
+    return words.sort(from, result, num_keys);
+  }
+
   /// Sorts records without a look for keys that repeat.
   void sort_different(split from, split result, std::uint64_t num_keys, keys::bit_range bits) {
     if constexpr (value_bytes_of<V> != 0 && sizeof(K) >= 4) {
-      word_sorter<K, V, Order> words(order_, codec_, thread_, stream_);
-      if (sorts_as_words(num_keys, bits) && words.sort(from, result, num_keys)) return;
+      if (sorts_as_words(num_keys, bits) && sort_words(from, result, num_keys)) return;
     }
     if (num_keys <= insertion_keys) return insertion_sort(from, result, num_keys, bits.begin);
     const K differing = differing_bits(codec_, from.keys, num_keys);

@@ -34,11 +34,16 @@ class key_dictionary {
     bool is_worth_a_sample = false;
     bool is_ordered = false;  ///< these keys ascend or descend: the whole input may
   };
+  /// One part of `least_part` may be missed at most.
+  static constexpr std::uint64_t half = 2;
+  static constexpr std::uint64_t tenth = 10;
+
   /// Looks at 128 keys, and at 512 where three of these are alike, as of 1,000 values eight are. Returns whether a
   /// whole sample is likely to miss little.
   template <class Order>
   [[nodiscard]] static first_look look(const Order& order, const K* keys, std::uint64_t num_keys,
-                                       const vector_sort_scratch<K>& scratch, unsigned num_threads) {
+                                       const vector_sort_scratch<K>& scratch, unsigned num_threads,
+                                       std::uint64_t least_part = half) {
     constexpr std::uint64_t most_looks = 512;
     first_look found;
     if (!may_repeat(order, keys, num_keys, found)) return found;
@@ -46,7 +51,7 @@ class key_dictionary {
     sample_into(seen.data(), most_looks, order, keys, num_keys);
     vector_sort(keys::codec_of<K>(), seen.data(), seen.data(), most_looks, scratch);
     const double missed = count_repeats(seen.data(), most_looks).missed_by(num_samples(num_keys));
-    found.is_worth_a_sample = missed * static_cast<double>(wanted_part(num_keys, num_threads)) <= 1;
+    found.is_worth_a_sample = missed * static_cast<double>(wanted_part(num_keys, num_threads, least_part)) <= 1;
     return found;
   }
 
@@ -67,13 +72,13 @@ class key_dictionary {
   /// at any rate, by an estimate of what the sample missed (Good and Turing's). Keys that may tie with other bits,
   /// zeros and NaNs, are never taken.
   [[nodiscard]] bool take(const keys::codec_of<K>& codec, const K* sample, std::uint64_t num_sampled,
-                          std::uint64_t num_keys, unsigned num_threads) {
+                          std::uint64_t num_keys, unsigned num_threads, std::uint64_t least_part = half) {
     constexpr std::uint64_t fewest_pairs = 8;  // of a key met once: a class of its own costs as much as their sort
     const sampled_repeats found = count_repeats(sample, num_sampled);
     const bool takes_once =
         found.different < most_key_classes && 2 * found.twice * (num_keys / num_sampled) >= fewest_pairs * found.once;
     const std::uint64_t missed = takes_once ? found.once : found.once + 2 * found.twice;
-    if (wanted_part(num_keys, num_threads) * missed > num_sampled) return false;
+    if (wanted_part(num_keys, num_threads, least_part) * missed > num_sampled) return false;
     cells_.fill(other);
     num_classes_ = 1;
     keys_[other] = 0;
@@ -104,10 +109,11 @@ class key_dictionary {
  private:
   /// One part of so many may be missed: a sixth and a tenth of small inputs, which a vain sample costs most, and no
   /// more of large ones than the threads sort as words.
-  [[nodiscard]] static constexpr std::uint64_t wanted_part(std::uint64_t num_keys, unsigned num_threads) noexcept {
+  [[nodiscard]] static constexpr std::uint64_t wanted_part(std::uint64_t num_keys, unsigned num_threads,
+                                                           std::uint64_t least_part) noexcept {
     if (num_keys < std::uint64_t{1} << 15) return 6;
     if (num_keys < std::uint64_t{1} << 16) return 10;
-    return std::max<std::uint64_t>(2, num_keys / (2 * max_words * num_threads));
+    return std::max<std::uint64_t>(least_part, num_keys / (2 * max_words * num_threads));
   }
 
   /// Looks at 128 keys by a table of bits: the code of a network would push that of the sort out of its cache.

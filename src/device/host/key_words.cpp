@@ -100,15 +100,25 @@ void take_positions_as(const W* HWY_RESTRICT words, std::uint64_t num_words, uns
   for (std::uint64_t i = 0; i < num_words; ++i) to[i].word = static_cast<decltype(V::word)>(words[i] & mask);
 }
 
+/// Returns where an item lies.
+template <bool padded>
+HWY_INLINE std::uint64_t place_of(std::uint64_t position) {
+  return padded ? padded_place(position) : position;
+}
+
 #if HWY_TARGET == HWY_AVX3
 /// Gathers whole vectors; returns how many items that were. GCC 12 takes the loop below item by item.
-template <unsigned item_bytes>
+template <unsigned item_bytes, bool padded>
 HWY_INLINE std::uint64_t gather_vectors(const std::uint32_t* words, std::uint64_t num_words, std::uint64_t mask,
                                         const char* from, char* to) {
   const __m512i positions = _mm512_set1_epi32(static_cast<int>(mask));
   std::uint64_t i = 0;
   for (; i + 16 <= num_words; i += 16) {
-    const __m512i index = _mm512_and_si512(_mm512_loadu_si512(words + i), positions);
+    __m512i index = _mm512_and_si512(_mm512_loadu_si512(words + i), positions);
+    if constexpr (padded) {
+      const __m512i pads = _mm512_slli_epi32(_mm512_srli_epi32(index, padded_run_bits), padding_bits);
+      index = _mm512_add_epi32(index, pads);
+    }
     if constexpr (item_bytes == 4) {
       _mm512_storeu_si512(to + 4 * i, _mm512_i32gather_epi32(index, from, 4));
     } else {
@@ -118,13 +128,17 @@ HWY_INLINE std::uint64_t gather_vectors(const std::uint32_t* words, std::uint64_
   }
   return i;
 }
-template <unsigned item_bytes>
+template <unsigned item_bytes, bool padded>
 HWY_INLINE std::uint64_t gather_vectors(const std::uint64_t* words, std::uint64_t num_words, std::uint64_t mask,
                                         const char* from, char* to) {
   const __m512i positions = _mm512_set1_epi64(static_cast<long long>(mask));
   std::uint64_t i = 0;
   for (; i + 8 <= num_words; i += 8) {
-    const __m512i index = _mm512_and_si512(_mm512_loadu_si512(words + i), positions);
+    __m512i index = _mm512_and_si512(_mm512_loadu_si512(words + i), positions);
+    if constexpr (padded) {
+      const __m512i pads = _mm512_slli_epi64(_mm512_srli_epi64(index, padded_run_bits), padding_bits);
+      index = _mm512_add_epi64(index, pads);
+    }
     if constexpr (item_bytes == 4) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 4 * i), _mm512_i64gather_epi32(index, from, 4));
     } else {
@@ -136,7 +150,7 @@ HWY_INLINE std::uint64_t gather_vectors(const std::uint64_t* words, std::uint64_
 #endif
 
 /// Copies two items at a time: words of 32 bits are read, and items of 32 bits are written, as one of 64.
-template <unsigned item_bytes, class W>
+template <unsigned item_bytes, bool padded, class W>
 HWY_INLINE std::uint64_t gather_twos(const W* HWY_RESTRICT words, std::uint64_t num_words, std::uint64_t mask,
                                      const char* HWY_RESTRICT from, char* HWY_RESTRICT to) {
   std::uint64_t i = 0;
@@ -147,8 +161,8 @@ HWY_INLINE std::uint64_t gather_twos(const W* HWY_RESTRICT words, std::uint64_t 
       std::memcpy(&word, words + i, sizeof word);
       next = word >> 32;
     }
-    const char* const item = from + item_bytes * (word & mask);
-    const char* const next_item = from + item_bytes * (next & mask);
+    const char* const item = from + item_bytes * place_of<padded>(word & mask);
+    const char* const next_item = from + item_bytes * place_of<padded>(next & mask);
     if constexpr (item_bytes == 4) {
       std::uint32_t low = 0;
       std::uint32_t high = 0;
@@ -164,28 +178,78 @@ HWY_INLINE std::uint64_t gather_twos(const W* HWY_RESTRICT words, std::uint64_t 
   return i;
 }
 
-template <unsigned item_bytes, class W>
+template <unsigned item_bytes, bool padded, class W>
 HWY_INLINE void gather_items_of(const W* HWY_RESTRICT words, std::uint64_t num_words, unsigned position_bits,
                                 const char* HWY_RESTRICT from, char* HWY_RESTRICT to) {
   const std::uint64_t mask = (std::uint64_t{1} << position_bits) - 1;
   std::uint64_t i = 0;
 #if HWY_TARGET == HWY_AVX3
-  if constexpr (item_bytes <= 8) i = gather_vectors<item_bytes>(words, num_words, mask, from, to);
+  if constexpr (item_bytes <= 8) i = gather_vectors<item_bytes, padded>(words, num_words, mask, from, to);
 #endif
-  if (i == 0) i = gather_twos<item_bytes>(words, num_words, mask, from, to);
-  for (; i < num_words; ++i) std::memcpy(to + item_bytes * i, from + item_bytes * (words[i] & mask), item_bytes);
+  if (i == 0) i = gather_twos<item_bytes, padded>(words, num_words, mask, from, to);
+  for (; i < num_words; ++i) {
+    std::memcpy(to + item_bytes * i, from + item_bytes * place_of<padded>(words[i] & mask), item_bytes);
+  }
+}
+
+void pack_pairs_as(const std::uint32_t* HWY_RESTRICT keys, const value4* HWY_RESTRICT values, std::uint64_t num_pairs,
+                   packed_pair* HWY_RESTRICT to) {
+  for (std::uint64_t i = 0; i < num_pairs; ++i) to[i] = std::uint64_t{values[i].word} << 32 | keys[i];
+}
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+/// Loads two pairs.
+HWY_INLINE __m128i load_two(const packed_pair* low, const packed_pair* high) {
+  const __m128d first = _mm_castsi128_pd(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(low)));
+  return _mm_castpd_si128(_mm_loadh_pd(first, reinterpret_cast<const double*>(high)));
+}
+#endif
+
+/// Gathers of vectors take 0.34 ns a pair from the nearest cache, and these loads 0.22.
+template <bool padded, class W>
+void gather_pairs_of(const W* HWY_RESTRICT words, std::uint64_t num_words, unsigned position_bits,
+                     const packed_pair* HWY_RESTRICT from, std::uint32_t* HWY_RESTRICT keys,
+                     value4* HWY_RESTRICT values) {
+  const W mask = static_cast<W>((W{1} << position_bits) - 1);
+  const auto pair_at = [&](std::uint64_t i) HWY_ATTR { return from + place_of<padded>(words[i] & mask); };
+  std::uint64_t i = 0;
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  for (; i + 4 <= num_words; i += 4) {
+    const __m128 low = _mm_castsi128_ps(load_two(pair_at(i), pair_at(i + 1)));
+    const __m128 high = _mm_castsi128_ps(load_two(pair_at(i + 2), pair_at(i + 3)));
+    _mm_storeu_ps(reinterpret_cast<float*>(keys + i), _mm_shuffle_ps(low, high, 0x88));
+    _mm_storeu_ps(reinterpret_cast<float*>(values + i), _mm_shuffle_ps(low, high, 0xDD));
+  }
+#endif
+  for (; i < num_words; ++i) {
+    const packed_pair pair = *pair_at(i);
+    keys[i] = static_cast<std::uint32_t>(pair);
+    values[i].word = static_cast<std::uint32_t>(pair >> 32);
+  }
 }
 
 template <class W>
-void gather_items_as(const W* words, std::uint64_t num_words, unsigned position_bits, const void* from,
-                     unsigned item_bytes, void* to) {
-  const char* const source = static_cast<const char*>(from);
-  char* const target = static_cast<char*>(to);
+void gather_pairs_as(const W* words, std::uint64_t num_words, unsigned position_bits, packed_array from,
+                     std::uint32_t* keys, value4* values) {
+  const auto gather = from.is_padded ? gather_pairs_of<true, W> : gather_pairs_of<false, W>;
+  gather(words, num_words, position_bits, from.pairs, keys, values);
+}
+
+template <bool padded, class W>
+void gather_items_as(const W* words, std::uint64_t num_words, unsigned position_bits, const char* from,
+                     unsigned item_bytes, char* to) {
   switch (item_bytes) {
-    case 4: return gather_items_of<4>(words, num_words, position_bits, source, target);
-    case 8: return gather_items_of<8>(words, num_words, position_bits, source, target);
-    default: return gather_items_of<16>(words, num_words, position_bits, source, target);
+    case 4: return gather_items_of<4, padded>(words, num_words, position_bits, from, to);
+    case 8: return gather_items_of<8, padded>(words, num_words, position_bits, from, to);
+    default: return gather_items_of<16, padded>(words, num_words, position_bits, from, to);
   }
+}
+
+template <class W>
+void gather_items_as(const W* words, std::uint64_t num_words, unsigned position_bits, item_array from,
+                     unsigned item_bytes, void* to) {
+  const auto gather = from.is_padded ? gather_items_as<true, W> : gather_items_as<false, W>;
+  gather(words, num_words, position_bits, static_cast<const char*>(from.items), item_bytes, static_cast<char*>(to));
 }
 
 }  // namespace
@@ -234,13 +298,24 @@ std::uint64_t count_ties_u32(const std::uint32_t* words, std::uint64_t n, unsign
 std::uint64_t count_ties_u64(const std::uint64_t* words, std::uint64_t n, unsigned position_bits) {
   return count_ties_as(words, n, position_bits);
 }
-void gather_items_u32(const std::uint32_t* words, std::uint64_t n, unsigned position_bits, const void* from,
+void gather_items_u32(const std::uint32_t* words, std::uint64_t n, unsigned position_bits, item_array from,
                       unsigned item_bytes, void* to) {
   gather_items_as(words, n, position_bits, from, item_bytes, to);
 }
-void gather_items_u64(const std::uint64_t* words, std::uint64_t n, unsigned position_bits, const void* from,
+void gather_items_u64(const std::uint64_t* words, std::uint64_t n, unsigned position_bits, item_array from,
                       unsigned item_bytes, void* to) {
   gather_items_as(words, n, position_bits, from, item_bytes, to);
+}
+void gather_pairs_u32(const std::uint32_t* words, std::uint64_t n, unsigned position_bits, packed_array from,
+                      std::uint32_t* keys, value4* values) {
+  gather_pairs_as(words, n, position_bits, from, keys, values);
+}
+void gather_pairs_u64(const std::uint64_t* words, std::uint64_t n, unsigned position_bits, packed_array from,
+                      std::uint32_t* keys, value4* values) {
+  gather_pairs_as(words, n, position_bits, from, keys, values);
+}
+void pack_pairs_u32(const std::uint32_t* keys, const value4* values, std::uint64_t n, packed_pair* to) {
+  pack_pairs_as(keys, values, n, to);
 }
 
 }  // namespace spansort::device::host::HWY_NAMESPACE
@@ -300,16 +375,37 @@ std::uint64_t count_ties<std::uint64_t>(const std::uint64_t* words, std::uint64_
   return best(words, n, position_bits);
 }
 template <>
-void gather_items<std::uint32_t>(const std::uint32_t* words, std::uint64_t n, unsigned position_bits, const void* from,
+void gather_items<std::uint32_t>(const std::uint32_t* words, std::uint64_t n, unsigned position_bits, item_array from,
                                  unsigned item_bytes, void* to) {
   static const auto best = SPANSORT_CHOOSE_FUNCTION(gather_items_u32);
   best(words, n, position_bits, from, item_bytes, to);
 }
 template <>
-void gather_items<std::uint64_t>(const std::uint64_t* words, std::uint64_t n, unsigned position_bits, const void* from,
+void gather_items<std::uint64_t>(const std::uint64_t* words, std::uint64_t n, unsigned position_bits, item_array from,
                                  unsigned item_bytes, void* to) {
   static const auto best = SPANSORT_CHOOSE_FUNCTION(gather_items_u64);
   best(words, n, position_bits, from, item_bytes, to);
+}
+template <>
+void gather_pairs<std::uint32_t>(const std::uint32_t* words, std::uint64_t n, unsigned position_bits, packed_array from,
+                                 std::uint32_t* keys, value4* values) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(gather_pairs_u32);
+  best(words, n, position_bits, from, keys, values);
+}
+template <>
+void gather_pairs<std::uint64_t>(const std::uint64_t* words, std::uint64_t n, unsigned position_bits, packed_array from,
+                                 std::uint32_t* keys, value4* values) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(gather_pairs_u64);
+  best(words, n, position_bits, from, keys, values);
+}
+void pack_pairs(const std::uint32_t* keys, const value4* values, std::uint64_t num_pairs, packed_pair* to,
+                bool is_padded) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(pack_pairs_u32);
+  if (!is_padded) return best(keys, values, num_pairs, to);
+  constexpr std::uint64_t run = std::uint64_t{1} << padded_run_bits;
+  for (std::uint64_t i = 0; i < num_pairs; i += run) {
+    best(keys + i, values + i, std::min(run, num_pairs - i), to + padded_place(i));
+  }
 }
 
 }  // namespace spansort::device::host

@@ -68,29 +68,37 @@ struct splitter_digit {
   }
 };
 
-/// Returns the 2^bits - 1 splitters that cut a sorted sample into equal parts, as find_splitter_buckets() reads them. A
-/// value that fills a part has a class of its own.
+/// Writes the 2^bits - 1 splitters that cut a sorted sample into equal parts, as find_splitter_buckets() reads them;
+/// the tree has 2^(bits + 1) keys. A value that fills a part has a class of its own.
 template <class K>
-[[nodiscard]] std::vector<K> make_splitter_tree(const std::vector<K>& sorted_sample, unsigned bits) {
+void write_splitter_tree(const K* sorted_sample, std::uint64_t num_samples, unsigned bits, K* tree) {
   constexpr K highest = static_cast<K>(~K{0});
   const std::size_t num_splitters = (std::size_t{1} << bits) - 1;
-  std::vector<K> splitters;
+  K* const splitters = tree + num_splitters + 1;
+  std::size_t count = 0;
+  const auto add = [&](K splitter) {
+    if (count < num_splitters) splitters[count++] = splitter;
+  };
   for (std::size_t i = 1; i <= num_splitters; ++i) {
-    const K value = sorted_sample[i * sorted_sample.size() / (num_splitters + 1)];
-    if (splitters.empty() || splitters.back() < value) splitters.push_back(value);
-    const bool is_repeated =
-        i < num_splitters && value == sorted_sample[(i + 1) * sorted_sample.size() / (num_splitters + 1)];
-    if (is_repeated && value != highest && splitters.back() == value) splitters.push_back(static_cast<K>(value + 1));
+    const K value = sorted_sample[i * num_samples / (num_splitters + 1)];
+    if (count == 0 || splitters[count - 1] < value) add(value);
+    const bool is_repeated = i < num_splitters && value == sorted_sample[(i + 1) * num_samples / (num_splitters + 1)];
+    if (is_repeated && value != highest && splitters[count - 1] == value) add(static_cast<K>(value + 1));
   }
-  splitters.resize(num_splitters, highest);
-  std::vector<K> tree(num_splitters + 1);
+  std::fill(splitters + count, splitters + num_splitters + 1, highest);
+  tree[0] = 0;
   for (std::size_t node = 1; node <= num_splitters; ++node) {
     const unsigned depth = static_cast<unsigned>(std::bit_width(node)) - 1;
     const std::size_t in_level = node - (std::size_t{1} << depth);
     tree[node] = splitters[((2 * in_level + 1) << (bits - depth - 1)) - 1];
   }
-  tree.insert(tree.end(), splitters.begin(), splitters.end());
-  tree.push_back(highest);
+}
+
+/// Returns such a tree.
+template <class K>
+[[nodiscard]] std::vector<K> make_splitter_tree(const std::vector<K>& sorted_sample, unsigned bits) {
+  std::vector<K> tree(std::size_t{2} << bits);
+  write_splitter_tree(sorted_sample.data(), sorted_sample.size(), bits, tree.data());
   return tree;
 }
 

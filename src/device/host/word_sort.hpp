@@ -45,10 +45,14 @@ class word_sorter {
   /// Sorts what takes() says into `result`, which is `from` itself or does not overlap it. Returns false, with nothing
   /// written, where words of 64 bits find no room.
   bool sort(split from, split result, std::uint64_t num_keys) {
-    return with_words(from.keys, num_keys, [&](const auto& sorted, const auto& group_of_encoded) {
-      write_result(from, result, num_keys, sorted);
-      if (sorted.may_tie) sort_ties(result, num_keys, group_of_encoded);
-    });
+    return with_words(from.keys, num_keys, writer(from, result, num_keys));
+  }
+
+  /// Does the same to keys that lie evenly. Returns false, with nothing written, where others are to be sorted some
+  /// other way.
+  bool sort_even(split from, split result, std::uint64_t num_keys) {
+    if (num_keys < fewest_for_slots) return false;
+    return use_slots(from.keys, num_keys, find_range(codec_, from.keys, num_keys), writer(from, result, num_keys));
   }
 
   /// Writes the positions of the keys in order. Returns false, with nothing of use written, where it takes a sort of
@@ -77,6 +81,8 @@ class word_sorter {
   static constexpr std::uint64_t fewest_to_tell_apart = 513;  ///< a sample takes its time
   static constexpr std::uint64_t fewest_for_slots = 2049;
   static constexpr std::uint64_t few_ties = 8;
+  static constexpr bool packs = sizeof(K) == 4 && value_bytes_of<V> == 4;
+  static constexpr std::uint64_t fewest_padded = std::uint64_t{1} << 14;  ///< fewer lie in the first-level cache
   /// Arrays that are read and written at once begin at different offsets in their pages: loads would wait for stores to
   /// the same offset.
   static constexpr std::uint64_t first_offset = 17 * 64;
@@ -94,6 +100,14 @@ class word_sorter {
       return words[i] & static_cast<W>((W{1} << position_bits) - 1);
     }
   };
+
+  /// Returns what writes records in the order of their words.
+  [[nodiscard]] auto writer(split from, split result, std::uint64_t num_keys) {
+    return [=, this](const auto& sorted, const auto& group_of_encoded) {
+      write_result(from, result, num_keys, sorted);
+      if (sorted.may_tie) sort_ties(result, num_keys, group_of_encoded);
+    };
+  }
 
   /// Calls use(sorted_words, group_of_encoded) with the sorted words, unless they find no room.
   template <class Use>
@@ -200,7 +214,7 @@ class word_sorter {
       // Short words leave the other half of their memory free.
       static_assert(most_rounded_words * sizeof(K) <= max_words * sizeof(std::uint64_t) / 2);
       K* const in_order = reinterpret_cast<K*>(scratch_.words.get() + max_words / 2);
-      gather_items(words, num_keys, layout.position_bits, keys, sizeof(K), in_order);
+      gather_items(words, num_keys, layout.position_bits, {keys}, sizeof(K), in_order);
       const std::uint64_t num_descents = count_descents(codec_, in_order, num_keys);
       if (num_descents > num_keys / 32) return false;
       sorted.may_tie = num_descents != 0;
@@ -228,10 +242,15 @@ class word_sorter {
   }
 
   /// Copies what is still to be read of records that are overwritten.
-  [[nodiscard]] split set_aside(split from, std::uint64_t num_keys, bool values_alone) {
+  [[nodiscard]] split set_aside(split from, std::uint64_t num_keys, bool values_alone, bool is_padded) {
+    static_assert(padded_place(in_cache_keys<K, V>) * std::max(sizeof(K), sizeof(V)) <= max_local_bytes);
     const split aside{reinterpret_cast<K*>(scratch_.records[0].get()), reinterpret_cast<V*>(scratch_.records[1].get())};
-    if (!values_alone) std::memcpy(static_cast<void*>(aside.keys), from.keys, num_keys * sizeof(K));
-    std::memcpy(static_cast<void*>(aside.values), from.values, num_keys * sizeof(V));
+    const auto copy = [&](const void* items, std::uint64_t item_bytes, void* to) {
+      if (is_padded) return copy_padded(items, num_keys, item_bytes, to);
+      std::memcpy(to, items, num_keys * item_bytes);
+    };
+    if (!values_alone) copy(from.keys, sizeof(K), aside.keys);
+    copy(from.values, sizeof(V), aside.values);
     return aside;
   }
 
@@ -241,18 +260,33 @@ class word_sorter {
     for (std::uint64_t i = 0; i < num_keys * sizeof(V); i += 64) __builtin_prefetch(bytes + i, 0, 2);
   }
 
+  /// Packed pairs are read at once from where they lie beside the caller's arrays: 2^12 u32(u32) took 3.5 ns a pair
+  /// with gathers of keys and of values, and take 3.0.
+  template <class W>
+  void write_packed(split from, split result, std::uint64_t num_keys, const sorted_words<W>& sorted) {
+    auto* const pairs = reinterpret_cast<packed_pair*>(scratch_.records[0].get());
+    const bool is_padded = num_keys >= fewest_padded && padded_place(num_keys) * sizeof(packed_pair) <= max_local_bytes;
+    pack_pairs(from.keys, from.values, num_keys, pairs, is_padded);
+    gather_pairs(sorted.words, num_keys, sorted.position_bits, {pairs, is_padded}, result.keys, result.values);
+  }
+
   /// Writes records in blocks where they go past the caches, so that the result's lines are written whole.
   template <class W>
   void write_result(split from, split result, std::uint64_t num_keys, const sorted_words<W>& sorted) {
     constexpr std::uint64_t block_keys = 256;
-    const split source = from.keys == result.keys ? set_aside(from, num_keys, sorted.has_keys) : from;
-    if (from.keys != result.keys) fetch(from.values, num_keys);
-    if (!stream_) return write_block(source, sorted, 0, num_keys, result);
+    if constexpr (packs) {
+      if (!stream_) return write_packed(from, result, num_keys, sorted);
+    }
+    const bool in_place = from.keys == result.keys;
+    const bool is_padded = in_place && num_keys >= fewest_padded;
+    const split source = in_place ? set_aside(from, num_keys, sorted.has_keys, is_padded) : from;
+    if (!in_place) fetch(from.values, num_keys);
+    if (!stream_) return write_block(source, is_padded, sorted, 0, num_keys, result);
     K keys[block_keys];
     V values[block_keys];
     for (std::uint64_t i = 0; i < num_keys; i += block_keys) {
       const std::uint64_t n = std::min(block_keys, num_keys - i);
-      write_block(source, sorted, i, n, {keys, values});
+      write_block(source, is_padded, sorted, i, n, {keys, values});
       write_sequence(result.keys + i, keys, n * sizeof(K), true);
       write_sequence(result.values + i, values, n * sizeof(V), true);
     }
@@ -260,14 +294,15 @@ class word_sorter {
   }
 
   template <class W>
-  void write_block(split source, const sorted_words<W>& sorted, std::uint64_t begin, std::uint64_t num_keys, split to) {
+  void write_block(split source, bool is_padded, const sorted_words<W>& sorted, std::uint64_t begin,
+                   std::uint64_t num_keys, split to) {
     const W* const words = sorted.words + begin;
     if (sorted.has_keys) {
       decode_words(codec_, words, num_keys, sorted.position_bits, sorted.least, to.keys);
     } else {
-      gather_items(words, num_keys, sorted.position_bits, source.keys, sizeof(K), to.keys);
+      gather_items(words, num_keys, sorted.position_bits, {source.keys, is_padded}, sizeof(K), to.keys);
     }
-    gather_items(words, num_keys, sorted.position_bits, source.values, value_bytes_of<V>, to.values);
+    gather_items(words, num_keys, sorted.position_bits, {source.values, is_padded}, value_bytes_of<V>, to.values);
   }
 
   /// Puts words that tie in the order of their keys. Returns false where that takes many steps.
