@@ -23,7 +23,8 @@ struct bucket_scratch {
 void encode_keys(const keys::codec_of<std::uint32_t>& codec, const std::uint32_t* keys, std::uint64_t num_keys,
                  std::uint32_t* encoded);
 
-/// Sorts a bucket into `keys` and `values`, stably; encoded keys are of `range`. Where vectors are too narrow has_packed_buckets() says so.
+/// Sorts a bucket into `keys` and `values`, stably; encoded keys are of `range`. Where vectors are too narrow
+/// has_packed_buckets() says so.
 void sort_packed_bucket(const keys::codec_of<std::uint32_t>& codec, const packed_pair* pairs, std::uint64_t num_pairs,
                         std::uint32_t* keys, value4* values, key_range<std::uint32_t> range,
                         const bucket_scratch& scratch);
