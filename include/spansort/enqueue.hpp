@@ -90,12 +90,13 @@ void enqueue_sort_pairs_segments(key_span keys, void* values, std::uint64_t valu
 void enqueue_argsort_segments(const_key_span keys, void* indices, std::uint64_t index_bytes, const_key_span offsets,
                               gpu_workspace workspace, void* stream, direction d = direction::ascending);
 
-// Rows are segments of one length. There may be any number of keys: rows of fewer than 2^20 keys of 1 or 2 bytes, 2^22
-// of 4 or 2^26 of 8 bytes are sorted as segments, in one call or, of more than 2^32 - 1 keys, in several; longer ones
-// one after the other as enqueue_sort() and its siblings sort an array, which is faster then and takes workspace for
-// one row. All throw invalid_argument where the number of keys is no multiple of `row_length`.
+// Rows are segments of one length, of any number of keys together. Long rows, and a single one, are sorted one after
+// the other as enqueue_sort() and its siblings sort an array, which takes workspace for one row: from 2^20 keys of 1 or
+// 2 bytes on, 2^22 of 4 bytes, or 2^26 of 8. Shorter rows are sorted as segments, in several calls where they have more
+// than 2^32 - 1 keys together. All throw invalid_argument where the number of keys is no multiple of `row_length`. The
+// workspace of no keys is 0 bytes.
 
-/// Returns the bytes of workspace that enqueue_sort_rows() takes, 0 for no keys.
+/// Returns the bytes of workspace that enqueue_sort_rows() takes.
 [[nodiscard]] std::uint64_t enqueue_sort_rows_bytes(key_type type, std::uint64_t num_keys, std::uint64_t row_length);
 /// Sorts the keys of each row in place.
 void enqueue_sort_rows(key_span keys, std::uint64_t row_length, gpu_workspace workspace, void* stream,

@@ -63,9 +63,9 @@ class resident_sorter {
 
   /// Sorts all keys together: afterwards shard 0 holds the smallest, in order, and so on; what lies behind num_keys in
   /// a shard is undefined. RMG sort (BTW 2023, section 3) without its copies; one device: its local sort. Blocks until
-  /// the result is there. Workspace: as many records as each shard may hold before or after, and 34 MiB a GPU; on one
-  /// GPU without report, progress and limits on memory what enqueue.hpp states, and for keys of 8 bytes from 64 MiB on
-  /// 1.5 bytes a record besides where there is room.
+  /// the result is there. Workspace: as many records as each shard may hold before or after, 1 % more where several
+  /// keep their sizes and no limit is set, and 34 MiB a GPU; on one GPU without report, progress and limits on memory
+  /// what enqueue.hpp states, and for keys of 8 bytes from 64 MiB on 1.5 bytes a record besides where there is room.
   /// Throws invalid_argument, out_of_memory, std::bad_alloc and device_error before anything is touched; device_error
   /// and cancelled also later, and then the shards' contents are lost.
   void sort(sharded_keys keys, direction d = direction::ascending, shard_sizes sizes = shard_sizes::as_given);

@@ -43,8 +43,7 @@ void rmg_state::clear_the_way() {
     if (b.is_partitioned || b.is_closed) continue;
     device::queue& queue = *run_.ranks()[r].queue;
     const std::uint64_t count = source_count(params_, planned(r));
-    queue.copy(b.spare.keys, b.chunk.keys, count * sort_.shape.codec.width_bytes(), "exchange");
-    queue.copy(b.spare.values, b.chunk.values, count * sort_.shape.value_bytes, "exchange");
+    copy_records(queue, b.chunk, b.spare, count, "exchange");
     b.is_partitioned = true;
   }
 }

@@ -27,14 +27,18 @@ constexpr unsigned least_sorts_of_a_round = 4;
 
 /// Ranks that keep their sizes have no slack, so that a bucket spans nearly every bound. Each further pass over such
 /// buckets takes half a millisecond of launches and waits on four GPUs, and a copy of them to both of their ranks less
-/// than a tenth of that (four H100, docs/design/0005-gpu.md). A rank has twice room for two of these, which is
-/// a hundredth of its part.
+/// than a tenth of that (four H100, docs/design/0005-gpu.md). A rank has room for four of these, which
+/// are two and what their sort needs: at most a hundredth of its part.
 constexpr std::uint64_t copied_parts_of_a_rank = 400;
 
-std::uint64_t most_copied_keys_of_a_bucket(const plan::parameters& p, const problem& sort, base::spanning_buckets how) {
+std::uint64_t most_copied_keys_of_a_bucket(const plan::parameters& p, const problem& sort,
+                                           const sort_settings& options) {
+  const base::spanning_buckets how = options.hooks.spanning;
   if (!sort.is_resident() || !sort.resident().keeps_sizes || sort.others != nullptr) return 0;
   if (how == base::spanning_buckets::refined) return 0;
   if (how == base::spanning_buckets::copied) return p.num_keys;
+  // Who sets a limit may have set it to what a sort takes without copies.
+  if (options.memory_limit_bytes != 0 || options.device_memory_bytes != 0) return 0;
   std::uint64_t smallest = largest_target(p);
   for (unsigned r = 0; r < p.num_ranks; ++r) {
     if (target_count(p, r) != 0) smallest = std::min(smallest, target_count(p, r));
@@ -129,7 +133,7 @@ plan::parameters plan_parameters(const problem& sort, const std::vector<rank>& r
     p.refine_keys = std::max(largest_source(p) / large_parts_of_a_chunk, keys_of_a_piece(sort, options.hooks));
   }
   if (!p.target_counts.empty()) p.epsilon = 0;
-  if (p.num_ranks > 1) p.copied_keys = most_copied_keys_of_a_bucket(p, sort, options.hooks.spanning);
+  if (p.num_ranks > 1) p.copied_keys = most_copied_keys_of_a_bucket(p, sort, options);
   p.second_bits = second_bits_for_copies(p);
   return p;
 }

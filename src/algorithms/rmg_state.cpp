@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <string_view>
 
 #include "base/said_of_done.hpp"
 #include "device/exchange_work.hpp"
@@ -218,8 +219,7 @@ void rmg_state::partition_slice(unsigned rank, plan::slice slice, keys::digit_po
       [&] {
         place_->begin_overwriting();
         partition();
-        queue.copy(from.keys, to.keys, slice.count * shape.codec.width_bytes(), "partition");
-        queue.copy(from.values, to.values, slice.count * shape.value_bytes, "partition");
+        copy_records(queue, to, from, slice.count, "partition");
       },
       place_->overwritten_by());
   note_parts([&](unsigned r) {
@@ -281,6 +281,12 @@ void rmg_state::sort_round(unsigned rank, unsigned round) {
   }
 }
 
+void rmg_state::copy_records(device::queue& queue, const device::records& from, const device::records& to,
+                             std::uint64_t count, std::string_view phase) const {
+  queue.copy(to.keys, from.keys, count * sort_.shape.codec.width_bytes(), phase);
+  queue.copy(to.values, from.values, count * sort_.shape.value_bytes, phase);
+}
+
 device::records rmg_state::aside(unsigned rank) const {
   return advance(sort_.shape, buffers_[rank].spare, rank_capacity(params_, planned(rank)));
 }
@@ -308,8 +314,7 @@ void rmg_state::sort_copies() {
     for (const plan::copied_sort& s : own) {
       const device::records from = advance(sort_.shape, in_alternate ? alternate : arrived, s.aside + s.first_kept);
       const device::records to = advance(sort_.shape, buffers_[r].owned, s.offset);
-      self.queue->copy(to.keys, from.keys, s.num_kept * sort_.shape.codec.width_bytes(), "local sort");
-      self.queue->copy(to.values, from.values, s.num_kept * sort_.shape.value_bytes, "local sort");
+      copy_records(*self.queue, from, to, s.num_kept, "local sort");
     }
   }
 }

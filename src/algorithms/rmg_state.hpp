@@ -151,6 +151,8 @@ class rmg_state {
   enum class arrival_place : std::uint8_t { owned, spare, aside };
   void execute(std::span<const plan::transfer> transfers, arrival_place place);
   void send_copies();
+  void copy_records(device::queue& queue, const device::records& from, const device::records& to, std::uint64_t count,
+                    std::string_view phase) const;
   /// Sorts buckets of which this rank has a part, whole and aside, and copies what it keeps to where it belongs.
   void sort_copies();
   /// Returns where copied buckets arrive, behind all that the rank may hold else.

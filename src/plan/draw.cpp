@@ -90,7 +90,7 @@ class drawer {
       out_ += fmt::format(", {} ranks (///): {}", num_spanning == 1 ? "1 spans" : fmt::format("{} span", num_spanning),
                           !is_last                     ? "the next pass refines"
                           : plan_.copied_sorts.empty() ? "equal keys, cut"
-                                                       : "copied to each of their ranks");
+                                                       : "small ones copied to each of their ranks, equal keys cut");
     }
     out_ += "\n";
     draw_rows(logical_rows(view, params_));

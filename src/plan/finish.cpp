@@ -76,7 +76,7 @@ std::vector<std::vector<transfer>> list_outgoing(const parameters& params, rank_
   std::vector<transfer_writer> writers;
   for (unsigned rank = sources.first; rank < sources.end(); ++rank) writers.emplace_back(rank_begins, rank);
   for (const bucket& b : buckets) {
-    const bool is_aside = is_copied(params, b);
+    const bool is_aside = goes_to_all_its_ranks(params, b);
     std::uint64_t position = b.begin + b.count_before;
     for (unsigned i = 0; i < sources.count; ++i) {
       if (is_aside) {
@@ -174,7 +174,7 @@ void planner::list_copies() {
   std::vector<std::uint64_t> offsets(params_.num_ranks);  // of the bucket's slices in the chunks
   std::vector<std::uint64_t> aside(params_.num_ranks);
   for (const bucket& b : buckets_) {
-    for (unsigned rank = b.first_rank; is_copied(params_, b) && rank <= b.last_rank; ++rank) {
+    for (unsigned rank = b.first_rank; goes_to_all_its_ranks(params_, b) && rank <= b.last_rank; ++rank) {
       const std::uint64_t begin = std::max(b.begin, plan_.rank_begins[rank]);
       const std::uint64_t end = std::min(b.begin + b.count, plan_.rank_begins[rank + 1]);
       if (begin >= end) continue;

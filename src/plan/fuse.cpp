@@ -58,7 +58,7 @@ std::vector<local_sort> fuse_buckets(const parameters& params, std::span<const b
                                      std::span<const std::uint64_t> rank_begins, rank_group ranks) {
   fuser fused(params);
   for (const bucket& b : buckets) {
-    if (is_copied(params, b)) continue;
+    if (goes_to_all_its_ranks(params, b)) continue;
     const std::uint64_t end = b.begin + b.count;
     const unsigned last_rank = std::min(b.last_rank, ranks.end() - 1);
     for (unsigned rank = std::max(b.first_rank, ranks.first); rank <= last_rank; ++rank) {

@@ -254,7 +254,7 @@ void planner::collect_pending() {
   for (const bucket& b : buckets_) {
     const unsigned bits_left = params_.key_bits - b.prefix.bit_count;
     const bool is_large = params_.refine_keys != 0 && b.count > params_.refine_keys;
-    const bool is_divided = b.spans() && !is_copied(params_, b);
+    const bool is_divided = b.spans() && !goes_to_all_its_ranks(params_, b);
     const bool refine = bits_left != 0 && (is_root || is_divided || is_large);
     if (refine) {
       const unsigned digit_bits = bits_examined(params_, plan_.passes.size() + 1) - b.prefix.bit_count;

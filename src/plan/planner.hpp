@@ -102,7 +102,7 @@ struct bucket {
 };
 
 /// Returns whether each rank of a bucket gets all of it.
-[[nodiscard]] inline bool is_copied(const parameters& p, const bucket& b) noexcept {
+[[nodiscard]] inline bool goes_to_all_its_ranks(const parameters& p, const bucket& b) noexcept {
   return b.spans() && b.count <= p.copied_keys && b.prefix.bit_count != 0 && b.prefix.bit_count < p.key_bits;
 }
 
@@ -133,7 +133,7 @@ struct local_sort {
   friend bool operator==(const local_sort&, const local_sort&) = default;
 };
 
-/// All keys of a small bucket that spans ranks, sorted by one of them aside of its part, into which it copies its own.
+/// All keys of a small bucket that spans ranks, sorted by one of them in memory aside; it copies what is its own home.
 struct copied_sort {
   unsigned rank = 0;
   std::uint64_t aside = 0;  ///< of the first key in the memory that the rank has aside

@@ -71,7 +71,7 @@ void verifier::check_owners_hold_their_buckets() const {
 
 std::uint64_t verifier::num_copied() const {
   std::uint64_t count = 0;
-  for (const bucket& b : final_buckets()) count += is_copied(params_, b) ? b.count : 0;
+  for (const bucket& b : final_buckets()) count += goes_to_all_its_ranks(params_, b) ? b.count : 0;
   return count;
 }
 
@@ -81,7 +81,7 @@ std::vector<std::vector<slice>> verifier::copied_slices() const {
   for (const bucket& b : final_buckets()) {
     for (unsigned rank = 0; rank < num_ranks_; ++rank) {
       const std::uint64_t count = b.slice_counts[rank];
-      if (count != 0 && is_copied(params_, b)) slices[rank].push_back({rank, offsets[rank], count});
+      if (count != 0 && goes_to_all_its_ranks(params_, b)) slices[rank].push_back({rank, offsets[rank], count});
       offsets[rank] += count;
     }
   }
@@ -136,7 +136,7 @@ void verifier::check_transfers_bring_keys_home() const {
 
   std::uint64_t position = 0;
   for (const bucket& b : final_buckets()) {
-    if (is_copied(params_, b)) {
+    if (goes_to_all_its_ranks(params_, b)) {
       position += b.count;
       continue;
     }
@@ -162,7 +162,7 @@ void verifier::check_local_sorts() const {
   std::size_t next_bucket = 0;
   const auto skip_copied = [&] {
     const auto& buckets = final_buckets();
-    while (next_bucket < buckets.size() && is_copied(params_, buckets[next_bucket])) {
+    while (next_bucket < buckets.size() && goes_to_all_its_ranks(params_, buckets[next_bucket])) {
       position += buckets[next_bucket++].count;
     }
   };
@@ -189,7 +189,7 @@ void verifier::check_copies() const {
   std::size_t next_sort = 0;
   std::size_t next_transfer = 0;
   for (const bucket& b : final_buckets()) {
-    for (unsigned rank = b.first_rank; is_copied(params_, b) && rank <= b.last_rank; ++rank) {
+    for (unsigned rank = b.first_rank; goes_to_all_its_ranks(params_, b) && rank <= b.last_rank; ++rank) {
       const std::uint64_t begin = std::max(b.begin, plan_.rank_begins[rank]);
       const std::uint64_t end = std::min(b.begin + b.count, plan_.rank_begins[rank + 1]);
       if (begin >= end) continue;

@@ -81,7 +81,7 @@ class verifier {
   }
   [[nodiscard]] bool is_refined(const bucket& b) const {
     const bool is_large = params_.refine_keys != 0 && b.count > params_.refine_keys;
-    return ((b.spans() && !is_copied(params_, b)) || is_large) && bits_left(b) != 0;
+    return ((b.spans() && !goes_to_all_its_ranks(params_, b)) || is_large) && bits_left(b) != 0;
   }
   /// Returns how many keys lie in buckets that are copied.
   [[nodiscard]] std::uint64_t num_copied() const;

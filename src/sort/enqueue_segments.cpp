@@ -46,7 +46,9 @@ sorting::gpu_segments_sort segments_of(const const_key_span& keys, const const_k
 
 /// Returns from how many keys on rows are sorted one after the other: a sort of one array reads its keys less often
 /// than a sort of segments does, and leaves multiprocessors idle where there are few of them.
-/// Source: sorts of 2^27 keys of an H100 cut into rows, bench/results/h100x1/python-rows.json.
+/// Source: keys of 4 and 8 bytes by sorts and argsorts of 2^27 keys on an H100, cut into rows (python-rows-more.json in
+/// bench/results/h100x1 has them as segments, python-rows.json with these bounds); narrow keys are by the times of
+/// single arrays, and pairs were not measured.
 std::uint64_t long_row_keys(key_type type) {
   if (const std::uint64_t asked = base::current_test_hooks().long_row_keys; asked != 0) return asked;
   constexpr std::uint64_t narrow = std::uint64_t{1} << 20;

@@ -275,6 +275,31 @@ TEST_P(resident_test, SmallBucketsAcrossBoundsAreNotRefined) {
   EXPECT_LT(num_passes[0], num_passes[1]);
 }
 
+/// Buckets of the first digit are too large for copies, and the first count has counted the second digit, too.
+TEST_P(resident_test, TheFirstCountServesTwoPasses) {
+  if (num_shards == 1) GTEST_SKIP() << "there are no bounds between shards";
+  const std::uint64_t n = 400'000;
+  for (const std::uint64_t value_bytes : {0u, 8u}) {
+    const oracle expected = make_oracle(key_type::u32, n, {distribution_kind::uniform}, seed_for(6), false);
+    counts sizes(num_shards, n / num_shards);
+    sizes.front() += n % num_shards;
+    shards_under_test data(devices_under_test(list), expected, sizes, sizes, value_bytes);
+    sort_report report;
+    sort_options options = options_for(list, {.radix_bits = 8});
+    options.report = &report;
+    resident_sorter s(options);
+    if (value_bytes == 0) {
+      s.sort({key_type::u32, data.shards()});
+    } else {
+      s.sort_pairs({key_type::u32, data.shards()}, value_bytes);
+      ASSERT_EQ(data.all_indices(), expected.order());
+    }
+    ASSERT_TRUE(
+        std::ranges::equal(data.all_keys(), value_bytes == 0 ? expected.keys_alone() : expected.keys_of_pairs()));
+    EXPECT_EQ(report.num_passes, 2U);
+  }
+}
+
 TEST_P(resident_test, ASorterServesManyCalls) {
   sort_report report;
   sort_options options = options_for(list);
