@@ -33,7 +33,7 @@ class _Torch(GpuLibrary):
         # PyTorch's own compilers call this: it gives a stream's address without an object around it.
         self._stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         # From now on the module sorts vectors of few keys before this class is asked.
-        _core.exchange_with(torch.Tensor)
+        _core.exchange_with(torch.Tensor, torch.int64)
 
     def check(self, x: Any, function: str) -> None:
         if x.requires_grad:

@@ -25,7 +25,7 @@ struct exchange_functions {
   int (*allocate)(dlpack_tensor* prototype, managed_array** made, void* context,
                   void (*report)(void* context, const char* kind, const char* message));
   int (*take)(void* object, managed_array** taken);
-  int (*to_object)(managed_array* array, void** object);
+  int (*give)(managed_array* array, void** object);
   int (*look)(void* object, dlpack_tensor* tensor);
   int (*stream)(std::int32_t device_type, std::int32_t device, void** stream);
 };
@@ -35,10 +35,11 @@ namespace {
 constexpr const char* attribute = "__dlpack_c_exchange_api__";
 constexpr const char* capsule_name = "dlpack_exchange_api";
 
-/// A library's type of arrays. Both pointers are good as long as the process lives.
+/// A library's type of arrays, and its dtype of indices of 64 bits. All pointers are good as long as the process lives.
 struct exchanging_type {
   PyTypeObject* type;
   const exchange_functions* functions;
+  PyObject* index_dtype;
 };
 
 /// Few; read and written under the interpreter's lock.
@@ -47,16 +48,16 @@ std::vector<exchanging_type>& exchanging_types() {
   return types;
 }
 
-const exchange_functions* functions_of(nb::handle array) {
+const exchanging_type* exchanging_type_of(nb::handle array) {
   for (const exchanging_type& each : exchanging_types()) {
-    if (each.type == Py_TYPE(array.ptr())) return each.functions;
+    if (each.type == Py_TYPE(array.ptr())) return &each;
   }
   return nullptr;
 }
 
-/// Tells the module of a type of arrays of PyTorch's. Returns whether it speaks the interface; a subclass does not by
-/// what its base says, for it may see to more than memory.
-bool exchange_with(nb::handle type) {
+/// Tells the module of PyTorch's type of tensors. Returns whether it speaks the interface; a subclass does not by what
+/// its base says, for it may see to more than memory.
+bool exchange_with(nb::handle type, nb::handle index_dtype) {
   if (PyType_Check(type.ptr()) == 0) throw nb::type_error("a type is expected");
   const nb::object own = nb::getattr(type, "__dict__");
   if (!nb::cast<bool>(own.attr("__contains__")(attribute))) return false;
@@ -64,8 +65,10 @@ bool exchange_with(nb::handle type) {
   if (PyCapsule_IsValid(capsule.ptr(), capsule_name) == 0) return false;
   const auto* const functions =
       static_cast<const exchange_functions*>(PyCapsule_GetPointer(capsule.ptr(), capsule_name));
-  if (functions->major != 1 || functions->minor < 3 || functions->look == nullptr) return false;
-  exchanging_types().push_back({reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr()), functions});
+  if (functions->major != 1 || functions->minor < 3) return false;
+  if (functions->allocate == nullptr || functions->look == nullptr || functions->stream == nullptr) return false;
+  exchanging_types().push_back(
+      {reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr()), functions, index_dtype.inc_ref().ptr()});
   capsule.inc_ref();
   return true;
 }
@@ -104,37 +107,33 @@ bool is_more_than_memory(nb::handle tensor) {
 
 }  // namespace
 
-exchanged_array::~exchanged_array() {
+exchanged_memory::~exchanged_memory() {
   if (array_ != nullptr && array_->forget != nullptr) array_->forget(array_);
 }
 
-exchanged_array::exchanged_array(exchanged_array&& other) noexcept
-    : functions_(other.functions_), array_(std::exchange(other.array_, nullptr)) {}
+exchanged_memory::exchanged_memory(exchanged_memory&& other) noexcept : array_(std::exchange(other.array_, nullptr)) {}
 
-std::uintptr_t exchanged_array::address() const { return array_->tensor.address(); }
+std::uintptr_t exchanged_memory::address() const { return array_->tensor.address(); }
 
-nb::object exchanged_array::to_object() {
-  void* object = nullptr;
-  if (functions_->to_object(array_, &object) != 0) throw nb::python_error();
-  array_ = nullptr;
-  return nb::steal(static_cast<PyObject*>(object));
-}
-
-exchanged_keys::exchanged_keys(const exchange_functions& functions, const dlpack_tensor& tensor,
+exchanged_keys::exchanged_keys(const exchange_functions& functions, nb::handle array, const dlpack_tensor& tensor,
                                spansort::key_type type)
-    : functions_(&functions), tensor_(tensor), type_(type), num_keys_(static_cast<std::uint64_t>(tensor.shape[0])) {}
+    : functions_(&functions),
+      array_(array),
+      tensor_(tensor),
+      type_(type),
+      num_keys_(static_cast<std::uint64_t>(tensor.shape[0])) {}
 
 std::optional<exchanged_keys> exchanged_keys::of(nb::handle array) {
-  const exchange_functions* const functions = functions_of(array);
-  if (functions == nullptr) return std::nullopt;
+  const exchanging_type* const known = exchanging_type_of(array);
+  if (known == nullptr) return std::nullopt;
   dlpack_tensor tensor;
-  if (functions->look(array.ptr(), &tensor) != 0) {
+  if (known->functions->look(array.ptr(), &tensor) != 0) {
     PyErr_Clear();  // whoever takes the array without this interface says what is wrong
     return std::nullopt;
   }
   const std::optional<spansort::key_type> type = key_type_of(tensor.type);
   if (!type || !is_vector_on_gpu(tensor) || is_more_than_memory(array)) return std::nullopt;
-  return exchanged_keys(*functions, tensor, *type);
+  return exchanged_keys(*known->functions, array, tensor, *type);
 }
 
 std::optional<std::uintptr_t> exchanged_keys::stream() const {
@@ -146,29 +145,36 @@ std::optional<std::uintptr_t> exchanged_keys::stream() const {
   return reinterpret_cast<std::uintptr_t>(stream);
 }
 
-std::optional<exchanged_array> exchanged_keys::new_elements(dlpack_type type, std::uint64_t count) const {
+exchanged_result exchanged_keys::looked_at(nb::object made) const {
+  dlpack_tensor tensor;
+  if (functions_->look(made.ptr(), &tensor) != 0) throw nb::python_error();
+  return {std::move(made), tensor.address()};
+}
+
+exchanged_result exchanged_keys::new_keys() const { return looked_at(array_.attr("new_empty")(num_keys_)); }
+
+exchanged_result exchanged_keys::new_indices() const {
+  const nb::handle dtype = exchanging_type_of(array_)->index_dtype;
+  return looked_at(array_.attr("new_empty")(num_keys_, nb::arg("dtype") = dtype));
+}
+
+std::optional<exchanged_memory> exchanged_keys::new_bytes(std::uint64_t count) const {
   auto length = static_cast<std::int64_t>(count);
   std::int64_t step = 1;
   dlpack_tensor prototype{.device_type = dlpack_cuda,
                           .device = tensor_.device,
                           .num_axes = 1,
-                          .type = type,
+                          .type = {.code = 1, .bits = 8},
                           .shape = &length,
                           .strides = &step};
   managed_array* made = nullptr;
   const auto ignore = [](void*, const char*, const char*) {};
   if (functions_->allocate(&prototype, &made, nullptr, ignore) != 0) return std::nullopt;
-  return exchanged_array(*functions_, made);
+  return exchanged_memory(made);
 }
 
-std::optional<exchanged_array> exchanged_keys::new_indices() const {
-  return new_elements({.code = 0, .bits = 64}, num_keys_);
+void define_exchange(nb::module_& module) {
+  module.def("exchange_with", &exchange_with, nb::arg("type"), nb::arg("index_dtype"));
 }
-
-std::optional<exchanged_array> exchanged_keys::new_bytes(std::uint64_t count) const {
-  return new_elements({.code = 1, .bits = 8}, count);
-}
-
-void define_exchange(nb::module_& module) { module.def("exchange_with", &exchange_with, nb::arg("type")); }
 
 }  // namespace python

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of libraries that speak DLPack's exchange interface in C (DLPack 1.3) are taken, and made, without a call of
-// Python, which for few keys takes longer than the sort.
+// Tensors of PyTorch are looked at by DLPack's exchange interface in C (DLPack 1.3), for the attributes of a tensor
+// take longer by Python than few keys take to be sorted.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,24 @@ namespace python {
 struct exchange_functions;
 struct managed_array;
 
-/// A new vector of a library's, which is given back unless it becomes an object.
-class exchanged_array {
+/// Memory of the library's own, which is given back to it.
+class exchanged_memory {
  public:
-  exchanged_array(const exchange_functions& functions, managed_array* array) : functions_(&functions), array_(array) {}
-  ~exchanged_array();
-  exchanged_array(exchanged_array&& other) noexcept;
-  exchanged_array& operator=(exchanged_array&&) = delete;
+  explicit exchanged_memory(managed_array* array) : array_(array) {}
+  ~exchanged_memory();
+  exchanged_memory(exchanged_memory&& other) noexcept;
+  exchanged_memory& operator=(exchanged_memory&&) = delete;
 
   [[nodiscard]] std::uintptr_t address() const;
-  /// Returns the library's own kind of array, which has the memory from then on.
-  [[nodiscard]] nb::object to_object();
 
  private:
-  const exchange_functions* functions_;
   managed_array* array_;
+};
+
+/// A new tensor, and where its memory is.
+struct exchanged_result {
+  nb::object tensor;
+  std::uintptr_t address = 0;
 };
 
 /// Keys of one axis, C-contiguous, in the memory of a GPU.
@@ -47,16 +50,20 @@ class exchanged_keys {
   [[nodiscard]] std::uintptr_t address() const { return tensor_.address(); }
   /// Returns the stream that the library works on, nothing where it does not say.
   [[nodiscard]] std::optional<std::uintptr_t> stream() const;
-  /// Returns new elements of the library's on the same GPU, not initialised; nothing where it has no memory for them.
-  [[nodiscard]] std::optional<exchanged_array> new_keys() const { return new_elements(tensor_.type, num_keys_); }
-  [[nodiscard]] std::optional<exchanged_array> new_indices() const;
-  [[nodiscard]] std::optional<exchanged_array> new_bytes(std::uint64_t count) const;
+  /// Returns as many new keys, or indices of 64 bits, on the same GPU. They are made by the tensor's own function, for
+  /// one that is made of foreign memory forgets what record_stream() is told, and cannot be resized. Throws its errors.
+  [[nodiscard]] exchanged_result new_keys() const;
+  [[nodiscard]] exchanged_result new_indices() const;
+  /// Returns new memory on the same GPU; nothing where the library has none.
+  [[nodiscard]] std::optional<exchanged_memory> new_bytes(std::uint64_t count) const;
 
  private:
-  exchanged_keys(const exchange_functions& functions, const dlpack_tensor& tensor, spansort::key_type type);
-  [[nodiscard]] std::optional<exchanged_array> new_elements(dlpack_type type, std::uint64_t count) const;
+  exchanged_keys(const exchange_functions& functions, nb::handle array, const dlpack_tensor& tensor,
+                 spansort::key_type type);
+  [[nodiscard]] exchanged_result looked_at(nb::object made) const;
 
   const exchange_functions* functions_;
+  nb::handle array_;  ///< the caller's, which outlives this
   dlpack_tensor tensor_;
   spansort::key_type type_;
   std::uint64_t num_keys_;

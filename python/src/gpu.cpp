@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts of GPU memory on a stream. Addresses, streams and counts are integers here: spansort/_gpu.py, which alone calls
-// these functions, has them of arrays that it holds, and the library checks that they lie on the GPU.
+// Sorts of GPU memory on a stream. Addresses, streams and counts are integers in what spansort/_gpu.py calls: it has
+// them of arrays that it holds, and the library checks that they lie on the GPU. Few keys of tensors go a short way.
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
@@ -159,19 +159,17 @@ std::optional<exchanged_keys> few_exchanged_keys(nb::handle array, std::uint64_t
   return keys;
 }
 
-/// Memory of the library's and its stream. Nothing where it lacks one of them.
+/// A workspace of the library's, and its stream. Nothing where it lacks one of them.
 struct exchanged_call {
-  exchanged_array result;
-  exchanged_array workspace;
+  exchanged_memory workspace;
   gpu_call call;
 
-  static std::optional<exchanged_call> of(const exchanged_keys& keys, std::optional<exchanged_array> result,
-                                          std::uint64_t workspace_bytes) {
-    std::optional<exchanged_array> workspace = keys.new_bytes(workspace_bytes);
+  static std::optional<exchanged_call> of(const exchanged_keys& keys, std::uint64_t workspace_bytes) {
+    std::optional<exchanged_memory> workspace = keys.new_bytes(workspace_bytes);
     const std::optional<std::uintptr_t> stream = keys.stream();
-    if (!result || !workspace || !stream) return std::nullopt;
+    if (!workspace || !stream) return std::nullopt;
     const gpu_call call{keys.device(), *stream, workspace->address(), workspace_bytes};
-    return exchanged_call{std::move(*result), std::move(*workspace), call};
+    return exchanged_call{std::move(*workspace), call};
   }
 };
 
@@ -183,16 +181,17 @@ nb::object sorted_gpu_copy(nb::handle array, bool descending) {
   const current_gpu current(keys->device());
   const std::uint64_t n = keys->num_keys();
   const std::uint64_t size = spansort::enqueue_sort_bytes(keys->type(), n, spansort::workspace_size::fastest);
-  std::optional<exchanged_call> made = exchanged_call::of(*keys, keys->new_keys(), size);
+  const std::optional<exchanged_call> made = exchanged_call::of(*keys, size);
   if (!made) return nb::none();
-  const spansort::key_span span{keys->type(), pointer(made->result.address()), n};
+  exchanged_result result = keys->new_keys();
+  const spansort::key_span span{keys->type(), pointer(result.address), n};
   {
     const nb::gil_scoped_release unlocked;
     void* const stream = pointer(made->call.stream);
-    current.copy(made->result.address(), keys->address(), keys->size_bytes(), stream);
+    current.copy(result.address, keys->address(), keys->size_bytes(), stream);
     spansort::enqueue_sort(span, made->call.memory(), stream, direction_of(descending));
   }
-  return made->result.to_object();
+  return std::move(result.tensor);
 }
 
 nb::object stable_gpu_order(nb::handle array, bool descending) {
@@ -203,15 +202,16 @@ nb::object stable_gpu_order(nb::handle array, bool descending) {
   const std::uint64_t index_bytes = sizeof(std::int64_t);
   const std::uint64_t size =
       spansort::enqueue_argsort_bytes(keys->type(), n, index_bytes, spansort::workspace_size::fastest);
-  std::optional<exchanged_call> made = exchanged_call::of(*keys, keys->new_indices(), size);
+  const std::optional<exchanged_call> made = exchanged_call::of(*keys, size);
   if (!made) return nb::none();
+  exchanged_result result = keys->new_indices();
   const spansort::const_key_span span{keys->type(), pointer(keys->address()), n};
   {
     const nb::gil_scoped_release unlocked;
-    spansort::enqueue_argsort(span, pointer(made->result.address()), index_bytes, made->call.memory(),
+    spansort::enqueue_argsort(span, pointer(result.address), index_bytes, made->call.memory(),
                               pointer(made->call.stream), direction_of(descending));
   }
-  return made->result.to_object();
+  return std::move(result.tensor);
 }
 
 namespace {

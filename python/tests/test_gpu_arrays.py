@@ -419,6 +419,16 @@ def test_few_keys_of_torch(rng: np.random.Generator) -> None:
         assert order.dtype == module.int64
         assert module.equal(order, sorted_by_torch.indices)
     x = module.arange(1000, device="cuda", dtype=module.float32)
+    if "__dlpack_c_exchange_api__" in module.Tensor.__dict__:
+        assert _core.sorted_copy(x, False) is not None
+        assert _core.stable_order(x > 500, True) is not None
+        for other in [module._neg_view(x), x[::7], module.nn.Parameter(x), x.clone().requires_grad_(), x[:1], x[:0],
+                      x.reshape(10, 100), x.to(module.complex64), x.cpu()]:  # fmt: skip
+            assert _core.sorted_copy(other, False) is None
+            assert _core.stable_order(other, False) is None
+    # What is returned is a tensor like any other, which the library keeps as long as other streams use it.
+    grown = spansort.sort(x).resize_(2000)
+    assert module.equal(grown[:1000], x)
     negative = module._neg_view(x)
     assert module.equal(spansort.sort(negative), -x.flip(0))
     assert module.equal(spansort.sort(x[::7], descending=True), x[::7].flip(0))
@@ -429,6 +439,17 @@ def test_few_keys_of_torch(rng: np.random.Generator) -> None:
         found = spansort.sort(late)
     stream.synchronize()
     assert module.equal(found, x + 1)
+    # Memory that another stream still reads is not handed out again.
+    kept = spansort.sort(x)
+    address = kept.data_ptr()
+    with module.cuda.stream(stream):
+        module.cuda._sleep(500_000_000)
+        seen = kept.clone()
+    kept.record_stream(stream)
+    del kept
+    assert module.empty_like(x).data_ptr() != address
+    stream.synchronize()
+    assert module.equal(seen, x)
 
 
 @needs_gpu
@@ -447,9 +468,9 @@ def test_types_without_the_exchange_interface() -> None:
         __dlpack_c_exchange_api__ = 3
 
     for kind in [int, np.ndarray, Wrong]:
-        assert not _core.exchange_with(kind)
+        assert not _core.exchange_with(kind, "int64")
     with pytest.raises(TypeError, match="type"):
-        _core.exchange_with(3)  # type: ignore[arg-type]
+        _core.exchange_with(3, "int64")  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(HAS_GPU, reason="there is a GPU")

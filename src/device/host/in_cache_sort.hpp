@@ -157,7 +157,7 @@ class in_cache_sorter {
     word_sorter<K, V, Order> words(order_, codec_, thread_, stream_);
     if constexpr (splitter_sorter::has_widths<K, V>) {
       if (splitter_sorter::takes(num_keys)) {
-        if (words.sort_even(from, result, num_keys)) return true;
+        if (words.sort_short(from, result, num_keys)) return true;
         splitter_sorter(codec_, thread_).sort(from, result, num_keys);
         return true;
       }

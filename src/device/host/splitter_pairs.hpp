@@ -29,7 +29,8 @@ class splitter_sorter {
 
   splitter_sorter(const keys::codec_of<key>& codec, worker_scratch& scratch) : codec_(codec), scratch_(scratch) {}
 
-  /// Returns whether so many pairs are sorted so: fewer are words of 32 bits anyway, and more find no room.
+  /// Returns whether so many pairs are sorted so where words of 32 bits do not hold them whole: fewer do not repay the
+  /// sample, and more find no room.
   [[nodiscard]] static bool takes(std::uint64_t num_keys) {
     return num_keys >= fewest_pairs && num_keys <= most_pairs && has_packed_buckets();
   }

@@ -48,11 +48,11 @@ class word_sorter {
     return with_words(from.keys, num_keys, writer(from, result, num_keys));
   }
 
-  /// Does the same to keys that lie evenly. Returns false, with nothing written, where others are to be sorted some
-  /// other way.
-  bool sort_even(split from, split result, std::uint64_t num_keys) {
-    if (num_keys < fewest_for_slots) return false;
-    return use_slots(from.keys, num_keys, find_range(codec_, from.keys, num_keys), writer(from, result, num_keys));
+  /// Does the same to keys that lie evenly, or have so few bits that words of 32 bits hold them whole. Returns false,
+  /// with nothing written, where others are to be sorted some other way.
+  bool sort_short(split from, split result, std::uint64_t num_keys) {
+    return use_short_words(from.keys, num_keys, find_range(codec_, from.keys, num_keys),
+                           writer(from, result, num_keys));
   }
 
   /// Writes the positions of the keys in order. Returns false, with nothing of use written, where it takes a sort of
@@ -113,11 +113,9 @@ class word_sorter {
   template <class Use>
   bool with_words(const K* keys, std::uint64_t num_keys, const Use& use) {
     const key_range<K> range = find_range(codec_, keys, num_keys);
-    if (range.least == range.greatest) return use_positions(num_keys, use);
-    if (num_keys >= fewest_for_slots && use_slots(keys, num_keys, range, use)) return true;
-    const auto key_bits = static_cast<unsigned>(std::bit_width(static_cast<K>(range.greatest - range.least)));
-    const word_layout<K> layout{range.least, 0, static_cast<unsigned>(std::bit_width(num_keys - 1))};
-    if (key_bits + layout.position_bits <= 32) return use_words<std::uint32_t>(keys, num_keys, layout, key_bits, use);
+    if (use_short_words(keys, num_keys, range, use)) return true;
+    const unsigned key_bits = bits_of(range);
+    const word_layout<K> layout = layout_of(range, num_keys);
     if (num_keys <= most_rounded_words && crowd_low(keys, num_keys, range, key_bits)) {
       word_layout<K> rounded = layout;
       rounded.is_rounded = true;
@@ -128,6 +126,23 @@ class word_sorter {
       if (use_words<std::uint32_t>(keys, num_keys, layout, key_bits, use)) return true;
     }
     return num_keys <= max_words && use_words<std::uint64_t>(keys, num_keys, layout, key_bits, use);
+  }
+
+  /// Does the same where words of 32 bits lose nothing: keys that all tie, lie evenly, or have few bits.
+  template <class Use>
+  bool use_short_words(const K* keys, std::uint64_t num_keys, const key_range<K>& range, const Use& use) {
+    if (range.least == range.greatest) return use_positions(num_keys, use);
+    if (num_keys >= fewest_for_slots && use_slots(keys, num_keys, range, use)) return true;
+    const word_layout<K> layout = layout_of(range, num_keys);
+    return bits_of(range) + layout.position_bits <= 32 &&
+           use_words<std::uint32_t>(keys, num_keys, layout, bits_of(range), use);
+  }
+
+  [[nodiscard]] static unsigned bits_of(const key_range<K>& range) {
+    return static_cast<unsigned>(std::bit_width(static_cast<K>(range.greatest - range.least)));
+  }
+  [[nodiscard]] static word_layout<K> layout_of(const key_range<K>& range, std::uint64_t num_keys) {
+    return {range.least, 0, static_cast<unsigned>(std::bit_width(num_keys - 1))};
   }
 
   /// Returns whether half of eight keys lie in the lowest sixteenth of the range.
