@@ -34,7 +34,7 @@ class key_dictionary {
     bool is_worth_a_sample = false;
     bool is_ordered = false;  ///< these keys ascend or descend: the whole input may
   };
-  /// At most one key in `least_part` may be missed.
+  /// A look may miss at most one key in `least_part`.
   static constexpr std::uint64_t half = 2;
   static constexpr std::uint64_t tenth = 10;
 
