@@ -3,10 +3,11 @@
 """Measures the Python package on arrays of a GPU next to PyTorch, CuPy and JAX, and writes one JSON file.
 
 usage: scripts/bench_python_gpu.py --json FILE [--log2-sizes 12,16,20,24,28] [--types int32,int64,float32,float64]
-                                   [--operations sort,argsort,sort_segments] [--log2-rows 0,4,8,12,16,20] [--seconds 120]
-With --log2-rows the keys of a size are cut into so many rows of one length: sort and argsort run along the last axis of a
-matrix, and sort_segments takes as many segments of random lengths. PyTorch has no sort of segments; the two stable sorts
-stand in for it that its users write, by the key and then by the number of the segment.
+                                   [--operations sort,argsort,sort_segments] [--log2-rows 0,4,8,12,16,20]
+                                   [--seconds 120]
+With --log2-rows the keys of a size are cut into so many rows of one length: sort and argsort run along the last axis
+of a matrix, and sort_segments takes as many segments of random lengths. PyTorch has no sort of segments; the two
+stable sorts stand in for it that its users write, by the key and then by the number of the segment.
 Every contender of a cell works on the same keys in turns. A run is one call between two waits for the GPU, by the wall
 clock; each library has its memory from earlier calls, as in a program that sorts more than once. What a contender
 returns is held against torch.sort(stable=True) in the first turn: keys bit for bit, stable orders index for index,

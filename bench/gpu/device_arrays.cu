@@ -95,7 +95,7 @@ __global__ void count_differences_kernel(const std::uint32_t* a, const std::uint
   }
 }
 
-/// sums[0]: neighbours out of order; sums[1]: the checksum. Values may be null.
+/// Adds neighbours out of order to sums[0], and hashes to sums[1]. Values may be null.
 template <class K>
 __global__ void summarize_kernel(const K* keys, const K* values, std::uint64_t count, unsigned long long* sums) {
   unsigned long long num_descents = 0;

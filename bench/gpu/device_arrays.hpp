@@ -31,7 +31,7 @@ struct fill_request {
 void fill_device(cudaStream_t stream, void* keys, unsigned key_bytes, std::uint64_t num_keys,
                  const fill_request& request);
 
-/// Positions from first_place on as values of 4 or 8 bytes.
+/// Writes positions from first_place on as values of 4 or 8 bytes.
 void fill_places(cudaStream_t stream, void* values, unsigned value_bytes, std::uint64_t count,
                  std::uint64_t first_place = 0);
 
@@ -46,7 +46,7 @@ struct key_summary {
   std::uint64_t last = 0;
 };
 
-/// Unsigned keys of 4 or 8 bytes, and values of as many bytes, which are null where there are none.
+/// These are unsigned keys of 4 or 8 bytes, and values of as many bytes, which are null where there are none.
 struct device_records {
   const void* keys = nullptr;
   const void* values = nullptr;

@@ -32,7 +32,7 @@ struct part {
   cuda::device_memory values;  ///< null where keys travel alone
 };
 
-/// What is sorted: unsigned keys, alone or with values as wide as they are.
+/// A case sorts unsigned keys, alone or with values as wide as they are.
 struct resident_type {
   const char* name = "";
   spansort::key_type key = spansort::key_type::u32;
@@ -42,7 +42,7 @@ struct resident_type {
   [[nodiscard]] unsigned record_bytes() const { return key_bytes() * (has_values ? 2 : 1); }
 };
 
-/// Keys spread evenly over GPUs. Values are the places of their keys in the whole input.
+/// The keys are spread evenly over GPUs. Values are the places of their keys in the whole input.
 class resident_keys {
  public:
   resident_keys(const resident_type& type, const std::vector<int>& devices, std::uint64_t num_keys, std::uint64_t seed)

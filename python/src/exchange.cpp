@@ -42,7 +42,7 @@ struct exchanging_type {
   PyObject* index_dtype;
 };
 
-/// Few; read and written under the interpreter's lock.
+/// These are few, and are read and written under the interpreter's lock.
 std::vector<exchanging_type>& exchanging_types() {
   static std::vector<exchanging_type> types;
   return types;

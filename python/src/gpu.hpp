@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The short way of few keys in the memory of a GPU, of libraries that exchange arrays in C.
+// Few keys in the memory of a GPU go a short way, where their library exchanges arrays in C.
 #pragma once
 
 #include "binding.hpp"

@@ -25,10 +25,10 @@ constexpr std::uint64_t least_round_bytes = std::uint64_t{16} << 20;
 /// The local sorts of a round run side by side.
 constexpr unsigned least_sorts_of_a_round = 4;
 
-/// Ranks that keep their sizes have no slack, so that a bucket spans nearly every bound. Each further pass over such
-/// buckets takes half a millisecond of launches and waits on four GPUs, and a copy of them to both of their ranks less
-/// than a tenth of that (four H100, docs/design/0005-gpu.md). A rank has room for four of these, which
-/// are two and what their sort needs: at most a hundredth of its part.
+/// Ranks that keep their sizes have no slack, so that a bucket spans nearly every bound. On four H100 2e9 u32 took
+/// 5 ms longer than balanced ones where such buckets were refined, and 0.2 where they are copied to both of their ranks
+/// (docs/design/0005-gpu.md). A rank has room for four of these, which are two and what their sort needs: at most a
+/// hundredth of its part.
 constexpr std::uint64_t copied_parts_of_a_rank = 400;
 
 std::uint64_t most_copied_keys_of_a_bucket(const plan::parameters& p, const problem& sort,

@@ -21,8 +21,8 @@ static_assert(overlap_worth_bytes >= 2 * copy_piece_bytes, "a single piece has n
 inline constexpr unsigned least_unpacking_threads = 4;
 
 /// More devices than these fill the host's memory with copies alone, and unpacking takes room from them. Two H100: 2e9
-/// u32 182 ms packed in part and 197 as they are, 10^9 u64 179 and 171; four: 147 and 139, 143 and 122 (medians of 5).
-/// On two H200 10^9 u64 were the other way round, 147 and 155.
+/// u32 182 ms packed in part and 197 as they are, 10^9 u64 179 and 171; four: 147 and 139, 143 and 122 (medians of 5 to
+/// 7 runs). On two H200 10^9 u64 were the other way round, 147 and 155.
 inline constexpr unsigned most_packing_devices = 2;       ///< of keys of 4 bytes
 inline constexpr unsigned most_packing_devices_wide = 1;  ///< of keys of 8 bytes
 

@@ -133,7 +133,7 @@ struct local_sort {
   friend bool operator==(const local_sort&, const local_sort&) = default;
 };
 
-/// All keys of a small bucket that spans ranks, sorted by one of them in memory aside; it copies what is its own home.
+/// A rank sorts all keys of a small bucket that spans ranks in memory aside, and copies those of its part home.
 struct copied_sort {
   unsigned rank = 0;
   std::uint64_t aside = 0;  ///< of the first key in the memory that the rank has aside
