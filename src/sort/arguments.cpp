@@ -70,6 +70,10 @@ void check_index_width(std::uint64_t num_keys, std::uint64_t index_bytes) {
 
 void check_indices(const const_key_span& keys, const void* indices, std::uint64_t index_bytes) {
   check_index_width(keys.num_keys, index_bytes);
+  check_index_memory(keys, indices, index_bytes);
+}
+
+void check_index_memory(const const_key_span& keys, const void* indices, std::uint64_t index_bytes) {
   require_memory(indices, keys.num_keys, "indices");
   require_addressable(keys.num_keys, index_bytes, "indices");
   require_no_overlap(keys, indices, keys.num_keys * index_bytes, "indices");

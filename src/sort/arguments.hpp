@@ -20,6 +20,8 @@ void check_values(const const_key_span& keys, const void* values, std::uint64_t 
 void check_index_width(std::uint64_t num_keys, std::uint64_t index_bytes);
 /// Index width 4 or 8, wide enough for the count, no overlap with the keys.
 void check_indices(const const_key_span& keys, const void* indices, std::uint64_t index_bytes);
+/// Checks all of that but the width: indices within segments need be no wider than the longest segment asks for.
+void check_index_memory(const const_key_span& keys, const void* indices, std::uint64_t index_bytes);
 /// Radix widths from 1 to `most_radix_bits`, or 0 for those that the devices advise; fractions from 0 to 1.
 void check_tuning(const tuning_options& tuning, unsigned most_radix_bits = 12);
 void check_hooks(const base::test_hooks& hooks);

@@ -133,7 +133,7 @@ void write_order(const const_key_span& keys, void* indices, std::uint64_t index_
                  void* stream, const Bounds& bounds) {
   sorting::require_index_bytes(index_bytes);
   sorting::check_keys(keys);
-  sorting::check_values(keys, indices, index_bytes);
+  sorting::check_index_memory(keys, indices, index_bytes);
   sorting::require_aligned(indices, index_bytes, "indices");
   const sorting::gpu_call call(base::current_test_hooks());
   const sorting::gpu_segments_sort sort = bounds();
@@ -232,7 +232,7 @@ void enqueue_argsort_rows(const_key_span keys, void* indices, std::uint64_t inde
                           gpu_workspace workspace, void* stream, direction d) {
   sorting::require_index_bytes(index_bytes);
   sorting::check_keys(keys);
-  sorting::check_values(keys, indices, index_bytes);
+  sorting::check_index_memory(keys, indices, index_bytes);
   const row_calls calls = calls_of_rows(keys.type, keys.num_keys, row_length);
   calls.for_each([&](std::uint64_t first, std::uint64_t count) {
     const const_key_span part = part_of(keys, first, count);

@@ -2,6 +2,7 @@
 #include "sort/run_reported.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <new>
 
 #include "base/said_of_done.hpp"
@@ -38,18 +39,31 @@ bool finish_what_has_begun(algorithms::run_context& context, const algorithms::p
   return context.output_has_begun() && problem.flow == nullptr && finish_alone(context, problem);
 }
 
+/// Throws what failed with what it means for the caller's arrays, or as it is where there is no memory for the text:
+/// std::bad_alloc would promise that nothing has been touched.
+template <class Failure>
+[[noreturn]] void rethrow_with_state(const Failure& failure, bool output_has_begun, std::string_view operation_name) {
+  try {
+    throw Failure(with_state(failure, output_has_begun, operation_name), failure.device());
+  } catch (const std::bad_alloc&) {
+    throw Failure(failure);
+  }
+}
+
 /// Runs the driver. Where memory ends, or a host device gets no thread for a queue, when it has begun to overwrite the
 /// caller's arrays, the sort is finished without either.
 void run_driver(const algorithms::choice& chosen, algorithms::run_context& context,
                 const algorithms::problem& problem) {
   const auto is_host = [](const algorithms::rank& r) { return r.device->memory_id() == device::host_memory; };
+  // Made beforehand, for it is thrown where there is no memory.
+  const std::exception_ptr unfinished = std::make_exception_ptr(device_error("no memory for the rest of the sort"));
   try {
     chosen.algorithm->run(context, problem);
   } catch (const std::bad_alloc&) {
     if (finish_what_has_begun(context, problem)) return;
     // Records that flow are the library's own: nothing of the caller's is lost.
     if (!context.output_has_begun() || problem.flow != nullptr) throw;
-    throw device_error("no memory for the rest of the sort");
+    std::rethrow_exception(unfinished);
   } catch (const device_error&) {
     if (!std::ranges::all_of(context.ranks(), is_host) || !finish_what_has_begun(context, problem)) throw;
   }
@@ -62,11 +76,11 @@ void run_telling_state(const std::function<void()>& work, const std::function<bo
   try {
     work();
   } catch (const device_memory_error& failure) {
-    throw device_memory_error(with_state(failure, output_has_begun(), operation_name), failure.device());
+    rethrow_with_state(failure, output_has_begun(), operation_name);
   } catch (const device_lost& failure) {
-    throw device_lost(with_state(failure, output_has_begun(), operation_name), failure.device());
+    rethrow_with_state(failure, output_has_begun(), operation_name);
   } catch (const device_error& failure) {
-    throw device_error(with_state(failure, output_has_begun(), operation_name), failure.device());
+    rethrow_with_state(failure, output_has_begun(), operation_name);
   } catch (const out_of_memory& failure) {
     if (!output_has_begun()) throw;
     // out_of_memory promises that nothing has been touched.

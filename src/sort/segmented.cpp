@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <new>
 
 #include "base/available_memory.hpp"
@@ -162,8 +161,8 @@ void sort_pairs_of(key_span keys, void* values, std::uint64_t value_bytes, const
 void argsort_of(const_key_span keys, void* indices, std::uint64_t index_bytes, const stated_bounds& stated, direction d,
                 const sort_options& options) {
   // The segments decide whether 32 bits are enough.
-  sorting::check_indices({keys.type, keys.data, std::min(keys.num_keys, std::uint64_t{1})}, indices, index_bytes);
-  sorting::check_values(keys, indices, index_bytes);
+  sorting::check_index_width(0, index_bytes);
+  sorting::check_index_memory(keys, indices, index_bytes);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
   sort_checked("argsort_segments",
                {.shape = {codec, static_cast<unsigned>(index_bytes)},

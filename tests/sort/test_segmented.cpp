@@ -278,6 +278,31 @@ TEST(Segmented, OtherWrongArguments) {
   EXPECT_EQ(keys, (std::vector<std::uint32_t>{5, 4, 3}));
 }
 
+TEST(Segmented, WrongIndicesAreRefusedByTheirOwnName) {
+  std::vector<std::uint32_t> keys{5, 4, 3, 2};
+  const std::vector<std::uint32_t> offsets{0, 4};
+  const const_key_span spanned = as_const_key_span(std::span<const std::uint32_t>(keys));
+  const const_key_span where = as_const_key_span(std::span(offsets));
+  const auto refusal_of = [&](void* indices, bool by_rows) -> std::string {
+    try {
+      if (by_rows) {
+        argsort_rows(spanned, indices, 4, 2);
+      } else {
+        argsort_segments(spanned, indices, 4, where);
+      }
+    } catch (const invalid_argument& refused) {
+      return refused.what();
+    }
+    return "";
+  };
+  for (const bool by_rows : {false, true}) {
+    EXPECT_EQ(refusal_of(nullptr, by_rows), "indices: null pointer for 4 elements");
+    EXPECT_EQ(refusal_of(keys.data(), by_rows), "keys and indices overlap");
+    EXPECT_EQ(refusal_of(keys.data() + 3, by_rows), "keys and indices overlap");
+  }
+  EXPECT_EQ(keys, (std::vector<std::uint32_t>{5, 4, 3, 2}));
+}
+
 TEST(Segmented, LimitOnMemoryAndReport) {
   std::vector<std::uint32_t> keys{5, 4, 3};
   const std::vector<std::uint32_t> offsets{0, 2, 3};
