@@ -29,9 +29,12 @@
 namespace spansort::mpi {
 namespace {
 
+constexpr std::chrono::milliseconds least_heartbeat_timeout{100};
+
 transport::group_options group_options_of(const options& given) {
   transport::group_options group;
-  group.watch.heartbeat_timeout = given.heartbeat_timeout;
+  // A shorter one is refused once the node ranks have met: until then they must hear of each other.
+  if (given.heartbeat_timeout >= least_heartbeat_timeout) group.watch.heartbeat_timeout = given.heartbeat_timeout;
   group.on_phase = given.on_phase;
   if (given.on_failure) {
     group.watch.on_failure = [tell = given.on_failure](const transport::node_failure& f) {
@@ -54,9 +57,9 @@ algorithms::sort_settings settings_of(const options& given) {
 void check(const options& given, const algorithms::cluster_entry& algorithm) {
   sorting::check_tuning(given.tuning, algorithm.most_radix_bits);
   sorting::check_hooks(base::current_test_hooks());
-  if (given.heartbeat_timeout < std::chrono::milliseconds(100)) {
-    throw invalid_argument(
-        fmt::format("heartbeat_timeout of {} ms: expected 100 ms at least", given.heartbeat_timeout.count()));
+  if (given.heartbeat_timeout < least_heartbeat_timeout) {
+    throw invalid_argument(fmt::format("heartbeat_timeout of {} ms: expected {} ms at least",
+                                       given.heartbeat_timeout.count(), least_heartbeat_timeout.count()));
   }
   if (given.message_bytes < 1 || given.message_bytes > std::uint64_t{1} << 30) {
     throw invalid_argument(fmt::format("message_bytes {}: expected 1 to 2^30", given.message_bytes));

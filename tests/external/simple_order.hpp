@@ -20,7 +20,7 @@ struct tagged_number {
 };
 
 /// Ascending by number, stable; equal are those of equal numbers.
-class tagged_order final : public external::element_order {
+class tagged_order : public external::element_order {
  public:
   [[nodiscard]] std::uint64_t element_bytes() const noexcept override { return sizeof(tagged_number); }
   [[nodiscard]] std::uint64_t key_bytes() const noexcept override { return sizeof(std::uint32_t); }
