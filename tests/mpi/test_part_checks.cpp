@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node rank finds what is wrong with its part of a sorted whole while that goes by in pieces: disorder within a piece,
-// between two pieces and between two node ranks, elements that are not those that were read, and equal ones.
+// A node rank finds what is wrong with its part of a sorted whole while that goes by in pieces: disorder within a
+// piece, between two pieces and between two node ranks, elements that are not those that were read, and equal ones.
 #include <gtest/gtest.h>
 
 #include <cstddef>
