@@ -22,7 +22,7 @@
 namespace spansort::test {
 namespace {
 
-made_up_machine current{.num_gpus = 0};
+made_up_machine current;
 
 constexpr std::uint64_t alignment_bytes = 4096;
 
@@ -137,7 +137,7 @@ class made_up_gpu final : public spansort::device::device, public spansort::devi
 made_up_machine& machine() { return current; }
 
 machine_scope::machine_scope(const made_up_machine& made_up) { current = made_up; }
-machine_scope::~machine_scope() { current = {.num_gpus = 0}; }
+machine_scope::~machine_scope() { current = {}; }
 
 gpu_bytes::gpu_bytes(std::uint64_t size_bytes) : data_(allocate_gpu_memory(size_bytes)), size_bytes_(size_bytes) {}
 gpu_bytes::~gpu_bytes() { free_gpu_memory(data_); }

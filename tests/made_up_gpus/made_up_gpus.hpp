@@ -42,7 +42,7 @@ struct made_up_machine {
 /// The machine of the running test.
 [[nodiscard]] made_up_machine& machine();
 
-/// While this lives the machine is as it says, and afterwards it has no GPU.
+/// While this lives the machine is as it says; afterwards it has one GPU again, of which nothing fails.
 class machine_scope {
  public:
   explicit machine_scope(const made_up_machine& made_up);
