@@ -103,7 +103,6 @@ std::vector<double> session::quantiles(const_key_span keys, std::span<const doub
 
 summary session::summarize(const_key_span keys, const summary_options& options) {
   const call_scope scope(*state_);
-  state_->agreed([&] { statistics::require_valid(options.whiskers); });
   const auto opened = open_keys(*state_, keys,
                                 {{"operation", "summarize"},
                                  {"method", std::string(name(options.method))},
@@ -112,7 +111,11 @@ summary session::summarize(const_key_span keys, const summary_options& options) 
                                  {"most_outliers", std::to_string(options.most_outliers)},
                                  {"with_mean", options.with_mean ? "1" : "0"}});
   summary found;
-  state_->agreed([&] { found = statistics::summary_of(*opened, options); });
+  state_->agreed([&] {
+    // Not before the node ranks have agreed on the whiskers: what one alone refuses leaves the others waiting.
+    statistics::require_valid(options.whiskers);
+    found = statistics::summary_of(*opened, options);
+  });
   return found;
 }
 

@@ -92,6 +92,16 @@ TEST(cluster_statistics_spread, SeveralDevicesWithMemoryOfTheirOwn) {
   expect_same(summarize(whole), session.summarize(input.span()), true);
 }
 
+TEST(cluster_statistics_spread, WhiskersAtPercentilesAreThoseOfOneProcess) {
+  mpi::session session(MPI_COMM_WORLD, one_thread());
+  spread_input input({key_type::f32, {}, 5000, spread::one_has_all, 0});
+  const const_key_span whole{key_type::f32, input.expected().input().data(), input.total()};
+  const summary_options options{.whiskers = {.percentiles = percentile_pair{10, 85.5}}};
+  const summary one = summarize(whole, options);
+  expect_same(one, session.summarize(input.span(), options), false);
+  EXPECT_GT(one.num_outliers_below, 0u);
+}
+
 TEST(cluster_statistics_spread, OrderRanksAndFirstKeysAreThoseOfOneProcess) {
   mpi::session session(MPI_COMM_WORLD, one_thread());
   for (const key_type type : {key_type::u8, key_type::i32, key_type::f64}) {
@@ -141,6 +151,30 @@ TEST(cluster_statistics_trouble, AllAreTold) {
   if (world_size() == 1) return;
   const std::vector<double> differs{world_rank() == 1 ? 0.25 : 0.5};
   EXPECT_THROW(static_cast<void>(session.quantiles(keys, differs)), invalid_argument);
+}
+
+TEST(cluster_statistics_trouble, WhiskersThatOneNodeRankGivesAreRefusedOnAll) {
+  mpi::session session(MPI_COMM_WORLD, one_thread());
+  const std::vector<double> keys{1, 2, 3};
+  const auto refusal_of = [&](const whisker_rule& whiskers) -> std::string {
+    try {
+      static_cast<void>(session.summarize(keys, {.whiskers = whiskers}));
+    } catch (const invalid_argument& refused) {
+      EXPECT_TRUE(session.all_know_of_failure());
+      return refused.what();
+    }
+    return "";
+  };
+  // What cannot be is no less a difference than what can.
+  const bool differs = world_rank() + 1 == world_size();
+  const std::string of_wrong = refusal_of({.iqr_factor = differs ? -1 : 1.5});
+  const std::string of_percentiles =
+      refusal_of({.percentiles = differs ? percentile_pair{5, 95} : percentile_pair{90, 10}});
+  const std::string different = "the node ranks were given different settings";
+  EXPECT_EQ(of_wrong.starts_with(different), world_size() > 1) << of_wrong;
+  EXPECT_EQ(of_percentiles.starts_with(different), world_size() > 1) << of_percentiles;
+  EXPECT_NE(refusal_of({.iqr_factor = -1}), "");
+  EXPECT_EQ(session.summarize(keys).count, 3 * world_size()) << "the session serves on";
 }
 
 }  // namespace

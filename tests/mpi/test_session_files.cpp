@@ -98,6 +98,43 @@ TEST(session_files, HeadEndsTheResult) {
   }
 }
 
+TEST(session_files, PlansOfSortsInMemorySayWhatTheyDo) {
+  const shared_file file(1000);
+  const std::string output = file.path + ".out.npy";
+  mpi::session all(MPI_COMM_WORLD);
+  const mpi::cluster_file_plan sort = all.plan_sort_file(file.path, output, {.head = 7});
+  const mpi::cluster_file_plan argsort = all.plan_argsort_file(file.path, output);
+  EXPECT_FALSE(std::filesystem::exists(output));
+  EXPECT_EQ(sort.here.element_bytes, 8U);
+  EXPECT_EQ(argsort.here.element_bytes, 16U) << "a key with its index";
+  EXPECT_GT(argsort.most_memory_bytes, sort.most_memory_bytes);
+  for (const mpi::cluster_file_plan& plan : {sort, argsort}) {
+    EXPECT_EQ(plan.num_node_ranks, world_size());
+    EXPECT_EQ(plan.num_elements, 1000U);
+    EXPECT_EQ(plan.num_runs, 0U);
+    EXPECT_EQ(plan.spilled_bytes, 0U);
+    EXPECT_EQ(plan.read_bytes, 8000U);
+    EXPECT_GE(plan.most_memory_bytes, plan.here.memory_bytes);
+  }
+  EXPECT_GE(sort.here.output_bytes, 56U);
+  EXPECT_LT(sort.here.output_bytes, 8000U);
+  EXPECT_GE(argsort.here.output_bytes, 8000U);
+}
+
+TEST(session_files, PlansOfSortsInPartsAreWhatTheSortsThenDo) {
+  const base::test_hooks_scope hooks({.file_chunk_elements = 20, .file_block_elements = 4});
+  for (const mpi::options& options : {mpi::options{}, mpi::options{.devices = "host:2", .threads = 1}}) {
+    const shared_file file(400);
+    mpi::session all(MPI_COMM_WORLD, options);
+    const mpi::cluster_file_plan plan = all.plan_sort_file(file.path, file.path);
+    const file_result result = all.sort_file(file.path, file.path, {.verify = true});
+    EXPECT_TRUE(result.verified);
+    EXPECT_EQ(plan.num_elements, result.num_keys_out);
+    EXPECT_EQ(plan.num_runs, result.num_runs);
+    EXPECT_EQ(plan.spilled_bytes, result.spilled_bytes);
+  }
+}
+
 TEST(session_files, WhatOneMachineAloneDoesIsRefused) {
   const shared_file file(10);
   mpi::session all(MPI_COMM_WORLD);
