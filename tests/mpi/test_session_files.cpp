@@ -122,16 +122,26 @@ TEST(session_files, PlansOfSortsInMemorySayWhatTheyDo) {
 }
 
 TEST(session_files, PlansOfSortsInPartsAreWhatTheSortsThenDo) {
+  using plan_call =
+      mpi::cluster_file_plan (mpi::session::*)(const std::string&, const std::string&, const file_options&);
+  constexpr std::array<plan_call, 2> plan_calls{&mpi::session::plan_sort_file, &mpi::session::plan_argsort_file};
   const base::test_hooks_scope hooks({.file_chunk_elements = 20, .file_block_elements = 4});
+  const std::array<file_options, 4> requests{
+      file_options{.verify = true}, {.unique = true, .sync = false}, {.head = 30, .sync = false}, {.head = 400}};
   for (const mpi::options& options : {mpi::options{}, mpi::options{.devices = "host:2", .threads = 1}}) {
-    const shared_file file(400);
     mpi::session all(MPI_COMM_WORLD, options);
-    const mpi::cluster_file_plan plan = all.plan_sort_file(file.path, file.path);
-    const file_result result = all.sort_file(file.path, file.path, {.verify = true});
-    EXPECT_TRUE(result.verified);
-    EXPECT_EQ(plan.num_elements, result.num_keys_out);
-    EXPECT_EQ(plan.num_runs, result.num_runs);
-    EXPECT_EQ(plan.spilled_bytes, result.spilled_bytes);
+    for (std::size_t call = 0; call < plan_calls.size(); ++call) {
+      for (const file_options& request : requests) {
+        const shared_file file(400);
+        const mpi::cluster_file_plan plan = (all.*plan_calls[call])(file.path, file.path, request);
+        const file_result result = (all.*file_calls[call])(file.path, file.path, request);
+        EXPECT_EQ(plan.num_elements, 400U);
+        EXPECT_EQ(result.num_keys_out, std::min<std::uint64_t>(request.head.value_or(400), 400));
+        EXPECT_EQ(plan.here.element_bytes, call == 0 ? 8U : 16U);
+        EXPECT_EQ(plan.num_runs, result.num_runs);
+        EXPECT_EQ(plan.spilled_bytes, result.spilled_bytes) << call << ' ' << request.head.value_or(0);
+      }
+    }
   }
 }
 
