@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/cuda/tuning/even_keys_policy.hpp"
+#include "device/cuda/tuning/even_segments_policy.hpp"
 #include "gpu/gpu_sort_test.hpp"
 
 namespace spansort::test {
@@ -66,6 +67,33 @@ TEST(even_keys_test, SegmentsAreCountedWhereFewAreAlike) {
   EXPECT_FALSE(is_countable_segment(n, n / 60, 4'095));
   EXPECT_FALSE(is_countable_segment(n, n / 256, 4'095 + 256 * 4));  // 256 copies of each value
   EXPECT_FALSE(is_countable_segment(n, n, 8'192ULL * 8'191 / 2));
+}
+
+TEST(even_segments_test, TakeTheFewestDigitsThatLeaveSmallBuckets) {
+  using device::cuda::bucket_digits;
+  using device::cuda::bucket_digits_of;
+  EXPECT_EQ(bucket_digits_of(1'000'000, 9'216), (bucket_digits{1, 8}));
+  EXPECT_EQ(bucket_digits_of(8'640 * 256 - 1, 9'216), (bucket_digits{1, 8}));
+  EXPECT_EQ(bucket_digits_of(8'640 * 256, 9'216), (bucket_digits{1, 9}));
+  EXPECT_EQ(bucket_digits_of(8'640 * 512, 9'216), (bucket_digits{2, 8}));
+  EXPECT_EQ(bucket_digits_of(1'000'000, 9'216, 2), (bucket_digits{2, 8}));
+  EXPECT_EQ(bucket_digits_of(std::uint64_t{1} << 30, 9'216), (bucket_digits{2, 9}));
+  EXPECT_EQ(bucket_digits_of(std::uint64_t{1} << 40, 9'216), (bucket_digits{2, 9}));
+}
+
+TEST(even_segments_test, AreWhatChanceMakes) {
+  using device::cuda::evenness_of_segment;
+  using device::cuda::segment_evenness;
+  constexpr std::uint64_t n = 4'000'000;
+  constexpr std::uint64_t in_digit = 65'528;  // pairs of 8,192 samples that 9 bits make
+  EXPECT_EQ(evenness_of_segment(n, 9, in_digit + 3 * 256, 1'024 + 4 * 32, 1'024 + 4 * 32),
+            segment_evenness::even_by_one_digit);
+  EXPECT_EQ(evenness_of_segment(n, 0, 0, 1'024, 1'024), segment_evenness::even_by_two_digits);
+  EXPECT_EQ(evenness_of_segment(n, 9, in_digit + in_digit / 30, 1'060, 1'024), segment_evenness::even_by_two_digits);
+  EXPECT_EQ(evenness_of_segment(n, 9, in_digit, 3'000, 1'024), segment_evenness::uneven);
+  EXPECT_EQ(evenness_of_segment(n, 9, in_digit, 1'024, 1'024 + 64 * 8), segment_evenness::uneven);  // 64 copies
+  EXPECT_EQ(evenness_of_segment(n, 9, 33'550'336, 33'550'336, 33'550'336), segment_evenness::uneven);
+  EXPECT_NE(evenness_of_segment(64, 8, 131'056, 1'024, 525'000), segment_evenness::uneven);  // each key many times
 }
 
 /// All levels of so few keys are one launch, but where blocks cannot meet.
@@ -265,11 +293,75 @@ TEST_P(gpu_counted_segments_test, SortsLargeSegments) {
   }
 }
 
+/// Segments of keys of 8 bytes go by buckets or by passes.
+class gpu_bucket_segments_test : public gpu_sort_test, public testing::WithParamInterface<gpu_buckets> {};
+
+TEST_P(gpu_bucket_segments_test, SortsAllTypesAndWidths) {
+  for (const unsigned radix_bits : {4U, 6U, 8U}) {
+    hooked_options options;
+    options.devices = "gpu:0,0";
+    options.algorithm = algorithm::rmg;
+    options.world = {.radix_bits = radix_bits, .fuse_threshold = 0, .buckets = GetParam()};
+    sorter s = make_sorter(options);
+    for (const key_type type : {key_type::u64, key_type::i64, key_type::f64}) {
+      for (const char* const shape :
+           {"uniform", "zipf:1", "entropy:2", "entropy:16", "special-floats", "nearly-sorted", "reverse", "zero"}) {
+        for (const operation& op : {operation{kind::keys, 0}, operation{kind::pairs, 4}, operation{kind::pairs, 8},
+                                    operation{kind::pairs, 16}}) {
+          for (const std::uint64_t n : {1'000U, 300'017U}) {
+            ASSERT_NO_FATAL_FAILURE(expect_sorted(s, type, n, shape, op, type == key_type::i64));
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Two large segments of so many keys that one digit of 8 or of 9 bits leaves small buckets, or that two digits do.
+/// Their keys are spread evenly, crowd at one end, differ in their low bits alone, or are few.
+TEST_P(gpu_bucket_segments_test, SortsLargeSegments) {
+  hooked_options options;
+  options.devices = "gpu:0,0";
+  options.algorithm = algorithm::rmg;
+  options.world = {.radix_bits = 8, .buckets = GetParam()};
+  sorter s = make_sorter(options);
+  const auto even = [](std::uint64_t x) { return x >> 1; };
+  const auto crowded = [](std::uint64_t x) { return static_cast<std::uint64_t>((x >> 33) * (x >> 33)) << 1; };
+  const auto low_bits = [](std::uint64_t x) { return x >> 40; };
+  const auto few = [](std::uint64_t x) { return x % 1000 << 40; };
+  for (const std::uint64_t n : {3'000'011U, 6'000'011U, 10'000'011U}) {
+    int number = 0;
+    for (std::uint64_t (*const spread)(std::uint64_t) : {+even, +crowded, +low_bits, +few}) {
+      std::vector<std::uint64_t> keys(n);
+      for (std::uint64_t i = 0; i < n; ++i) {
+        std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
+        x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ULL;
+        keys[i] = (spread(x ^ x >> 32) >> 7) | i % 2 << 63;  // two values of the first digit
+      }
+      std::vector<std::uint64_t> order(n);
+      std::iota(order.begin(), order.end(), std::uint64_t{0});
+      std::vector<std::uint64_t> expected_order = order;
+      std::ranges::stable_sort(expected_order, [&](std::uint64_t a, std::uint64_t b) { return keys[a] < keys[b]; });
+      std::vector<std::uint64_t> alone = keys;
+      s.sort(alone);
+      for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(alone[i], keys[expected_order[i]]) << n << " spread " << number;
+      s.sort_pairs(keys, order);
+      ASSERT_TRUE(keys == alone && order == expected_order) << n << " spread " << number;
+      ++number;
+    }
+  }
+}
+
 std::string name_of_buckets(const testing::TestParamInfo<gpu_buckets>& info) {
   return name_of({bucket_case{info.param}, info.index});
 }
 INSTANTIATE_TEST_SUITE_P(All, gpu_counted_segments_test,
                          testing::Values(gpu_buckets::by_size, gpu_buckets::where_even, gpu_buckets::always),
+                         name_of_buckets);
+
+INSTANTIATE_TEST_SUITE_P(All, gpu_bucket_segments_test,
+                         testing::Values(gpu_buckets::by_size, gpu_buckets::where_even, gpu_buckets::always,
+                                         gpu_buckets::never),
                          name_of_buckets);
 
 class gpu_bucket_choice_test : public gpu_test {};

@@ -87,7 +87,7 @@ void enqueue_in(const launch_site& site, const sort_manner& manner, const record
                              .bits = {0, manner.shape.codec.key_bits()},
                              .lists = &lists,
                              .bucket_memory = memory.of_buckets,
-                             .bucket_way = manner.local_sort,
+                             .wished_way = manner.local_sort,
                              .host_may_wait = manner.wait == host_wait::where_it_pays,
                              .argsort_keys = argsort_keys};
   const local_sort_algorithm& algorithm =

@@ -22,6 +22,7 @@
 #include "device/cuda/kernels/blocks_at_once.hpp"
 #include "device/cuda/kernels/first_of_digits.cuh"
 #include "device/cuda/kernels/key_order.cuh"
+#include "device/cuda/kernels/one_block_partition.cuh"
 #include "device/cuda/kernels/partition_parts.cuh"
 #include "device/cuda/kernels/value_counters.cuh"
 #include "device/cuda/kernels/warp_scan.cuh"
@@ -44,7 +45,7 @@ __global__ void __launch_bounds__(128)
   const unsigned bucket = blockIdx.x * 128 + threadIdx.x;
   if (bucket == 0) *memory.next_job = 0;
   if (bucket > counted_buckets) return;
-  memory.begins[bucket] = first_of_digits(order, keys, num_keys, counted_bits, bucket);
+  memory.begins[bucket] = first_of_digits(order, keys, num_keys, counted_bits, key{bucket});
 }
 
 template <class V, class Order, unsigned Threads>
@@ -89,16 +90,11 @@ class counting_finish_block {
     std::uint32_t words[sparse::num_places];
     std::uint16_t in_order[staged_keys];
   };
-  struct partition_of_one {
-    std::uint32_t begins[256];
-    std::uint32_t counts[warps][256];
-  };
-
   struct shared_memory {
     union {
       few_keys<2> few_in_2_bits;
       few_keys<4> few_in_4_bits;
-      std::conditional_t<has_values, partition_of_one, more_keys> more;
+      std::conditional_t<has_values, typename one_block_partition<Threads>::shared_memory, more_keys> more;
       std::uint32_t
           words[has_values ? 1 : counted_values / 4];  ///< counters of 8 bits, or of 32 for a quarter of values
       uint4 vectors;
@@ -486,47 +482,11 @@ class counting_finish_block {
 
   /// Moves the bucket's records to where 8 bits of their keys from `shift` up say, stably.
   __device__ __forceinline__ void partition(const records& from, const records& to, unsigned shift) {
-    partition_of_one& own = shared_.more;
-    const unsigned warp = threadIdx.x / 32;
-    const unsigned lanes_below = (1U << threadIdx.x % 32) - 1;
     const auto digit_of = [this, shift](key loaded) { return value_of(loaded) >> shift & 0xffU; };
-    __syncthreads();
-    if (threadIdx.x < 256) own.begins[threadIdx.x] = 0;
-    __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < count_; i += threads)
-      atomicAdd(&own.begins[digit_of(keys_of(from)[i])], 1U);
-    __syncthreads();
-    std::uint32_t all = 0;
-    const std::uint32_t before = sum_before(threadIdx.x < 256 ? own.begins[threadIdx.x] : 0, all);
-    if (threadIdx.x < 256) own.begins[threadIdx.x] = before;
-    for (std::uint32_t first = 0; first < count_; first += threads) {
-      for (unsigned d = threadIdx.x % 32; d < 256; d += 32) own.counts[warp][d] = 0;
-      __syncthreads();
-      const std::uint32_t i = first + threadIdx.x;
-      const bool is_there = i < count_;
-      const key loaded = is_there ? keys_of(from)[i] : 0;
-      const unsigned digit = digit_of(loaded);
-      const unsigned peers = lanes_with_digit<8>(digit) & __ballot_sync(0xffffffffU, is_there);
-      const auto rank = static_cast<unsigned>(__popc(peers & lanes_below));
-      if (is_there && rank == 0) own.counts[warp][digit] = static_cast<unsigned>(__popc(peers));
-      __syncthreads();
-      if (threadIdx.x < 256) {
-        std::uint32_t at = own.begins[threadIdx.x];
-        for (unsigned w = 0; w < warps; ++w) {
-          const std::uint32_t of_warp = own.counts[w][threadIdx.x];
-          own.counts[w][threadIdx.x] = at;
-          at += of_warp;
-        }
-        own.begins[threadIdx.x] = at;
-      }
-      __syncthreads();
-      if (is_there) {
-        const std::uint32_t at = own.counts[warp][digit] + rank;
-        store_global(keys_of(to) + at, loaded);
-        store_global(values_of(to) + at, values_of(from)[i]);
-      }
-      __syncthreads();
-    }
+    one_block_partition<threads>::run(bucket_of(from), bucket_of(to), count_, digit_of, shared_.more);
+  }
+  [[nodiscard]] __device__ __forceinline__ typed_records<key, V> bucket_of(const records& array) const {
+    return {keys_of(array), values_of(array)};
   }
 
   const Order& order_;

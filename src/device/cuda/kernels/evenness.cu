@@ -6,18 +6,12 @@
 
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/published_sorts.cuh"
+#include "device/cuda/kernels/scrambled.cuh"
 
 namespace spansort::device::cuda {
 namespace {
 
 constexpr unsigned evenness_threads = 256;
-
-/// Returns a number that looks like chance.
-__device__ __forceinline__ std::uint32_t scrambled(std::uint32_t x) {
-  x = (x ^ x >> 16) * 0x7feb352dU;
-  x = (x ^ x >> 15) * 0x846ca68bU;
-  return x ^ x >> 16;
-}
 
 /// Adds this thread's key to a counter, and the pairs that it makes to `pairs`. Called by whole warps.
 __device__ __forceinline__ void count_pairs(std::uint32_t* counters, unsigned index, unsigned long long* pairs) {

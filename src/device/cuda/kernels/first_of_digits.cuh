@@ -11,7 +11,7 @@ namespace spansort::device::cuda {
 template <class K, class Order>
 [[nodiscard]] __device__ __forceinline__ std::uint32_t first_of_digits(const Order& order, const K* keys,
                                                                        std::uint32_t num_keys, unsigned shift,
-                                                                       unsigned digits) {
+                                                                       K digits) {
   std::uint32_t first = 0;
   for (std::uint32_t count = num_keys; count != 0;) {
     const std::uint32_t half = count / 2;

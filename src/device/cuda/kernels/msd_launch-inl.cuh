@@ -11,6 +11,7 @@
 #include "device/cuda/kernels/msd_all_levels.cuh"
 #include "device/cuda/kernels/msd_finish.cuh"
 #include "device/cuda/kernels/msd_launch.hpp"
+#include "device/cuda/kernels/msd_one_block.cuh"
 #include "device/cuda/kernels/msd_partition.cuh"
 
 namespace spansort::device::cuda {
@@ -101,17 +102,28 @@ void launch_levels(const launch_site& site, const Order& order, const msd_argume
   }
 }
 
-/// Launches the levels of records that are in order by the digits of the first two.
+/// Launches what comes before the finish of records that are in order by their high bits.
 template <class K, class V, class Order>
 void launch_levels_in_order(const launch_site& site, const Order& order, const msd_arguments<K, V>& a,
-                            std::uint32_t num_keys, const order_action* decision) {
-  const most_of_level most(num_keys, a.limits);
-  msd_begin_in_order_kernel<K, V, Order>
-      <<<max_partition_buckets, max_partition_buckets + 32, 0, site.stream>>>(order, a, num_keys, decision);
-  check_done(cudaGetLastError(), "msd_begin_in_order_kernel");
-  msd_level level = msd_level::of(0, 8 * sizeof(K)).next();
+                            const msd_request& request) {
+  const msd_beginning& beginning = request.beginning;
+  SPANSORT_ASSERT(beginning.num_bits >= max_partition_bits && beginning.num_bits < request.num_bits);
+  most_of_level most(request.num_keys, a.limits);
+  most.buckets = std::max(most.buckets, beginning.num_buckets());
+  msd_level level = msd_level::of(1, request.num_bits - beginning.num_bits + max_partition_bits);
   level.is_in_order = true;
+  msd_begin_in_order_kernel<K, V, Order>
+      <<<static_cast<unsigned>(beginning.num_buckets()), max_partition_buckets + 32, 0, site.stream>>>(
+          order, a, request.num_keys, level.shift, request.decision);
+  check_done(cudaGetLastError(), "msd_begin_in_order_kernel");
   launch_plan<K, V>(site, a, level, most);
+  if (beginning.large == large_buckets::by_one_block_each) {
+    const std::uint64_t blocks = std::min(most.buckets, std::uint64_t{site.num_multiprocessors});
+    msd_one_block_kernel<K, V, Order><<<static_cast<unsigned>(blocks), msd_one_block_threads, 0, site.stream>>>(
+        order, a, level.number + 1, level.shift);
+    check_done(cudaGetLastError(), "msd_one_block_kernel");
+    return;
+  }
   while (!level.is_last()) {
     level = level.next();
     launch_level<K, V>(site, order, a, level, most);
@@ -139,19 +151,19 @@ void run_msd_hybrid(const launch_site& site, const Order& order, const msd_reque
   a.sides[0] = typed<K, V>(request.sides[0]);
   a.sides[1] = typed<K, V>(request.sides[1]);
   a.limits = msd_limits_of(sizeof(K), value_bytes_of<V>, keeps_places);
-  a.memory = msd_memory::in(request.memory, request.num_keys, a.limits);
+  a.memory = msd_memory::in(request.memory, request.num_keys, a.limits, 0, request.beginning);
   a.result_side = request.result_side;
-  const bool is_one_job = request.num_keys <= a.limits.most_finished();
+  const bool begins_in_order = request.beginning.num_bits != 0;
+  const bool is_one_job = !begins_in_order && request.num_keys <= a.limits.most_finished();
   const std::uint64_t zeroed_bytes = is_one_job ? sizeof(msd_control) : a.memory.zeroed_bytes;
   SPANSORT_CUDA(cudaMemsetAsync(request.memory, 0, zeroed_bytes, site.stream));
-  if (request.begins_in_order) {
-    launch_levels_in_order<K, V>(site, order, a, request.num_keys, request.decision);
+  if (begins_in_order) {
+    launch_levels_in_order<K, V>(site, order, a, request);
   } else {
     msd_begin_kernel<K, V><<<1, max_partition_buckets, 0, site.stream>>>(a, request.num_keys);
     check_done(cudaGetLastError(), "msd_begin_kernel");
   }
-  if (!is_one_job && !request.begins_in_order)
-    launch_levels<K, V>(site, order, a, request.num_keys, request.num_bits, true);
+  if (!is_one_job && !begins_in_order) launch_levels<K, V>(site, order, a, request.num_keys, request.num_bits, true);
   launch_finish<0, K, V>(site, order, a, request.num_keys);
   launch_finish<1, K, V>(site, order, a, request.num_keys);
   launch_finish<2, K, V>(site, order, a, request.num_keys);

@@ -15,15 +15,14 @@ struct msd_request {
   std::uint32_t num_keys = 0;
   unsigned num_bits = 0;  ///< of the encoded key, counted from the lowest; all keys agree above them
   unsigned result_side = 0;
-  /// The records are in order by the highest 16 bits of their keys, which have num_bits, and are more than a block
-  /// finishes.
-  bool begins_in_order = false;
+  msd_beginning beginning;
   const order_action* decision = nullptr;  ///< of those in order: null, or nothing is done unless it is passes
   void* memory = nullptr;                  ///< msd_memory_bytes() of device memory
 };
 
 /// Returns the device memory that a sort of so many records takes.
-[[nodiscard]] std::uint64_t msd_memory_bytes(const record_shape& shape, std::uint64_t num_keys);
+[[nodiscard]] std::uint64_t msd_memory_bytes(const record_shape& shape, std::uint64_t num_keys,
+                                             const msd_beginning& beginning = {});
 
 /// Puts the sort on the site's stream. The host waits for nothing.
 template <class K>

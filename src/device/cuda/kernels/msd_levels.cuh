@@ -77,19 +77,21 @@ __global__ void __launch_bounds__(max_partition_buckets)
   for (std::uint32_t t = threadIdx.x; t < num_tiles; t += max_partition_buckets) a.memory.bucket_of_tile[0][t] = 0;
 }
 
-/// Makes buckets of the second level of records that are in order by the digits of the first two, and counts their
-/// digits. A block for each bucket, with a thread for each digit and one for the bucket's end.
+/// Makes buckets of the second level of records that are in order by the bits above `shift`, in which they may differ in
+/// 8 bits and in as many more as number the blocks, and counts their digits. A block for each bucket, with a thread for
+/// each digit and one for the bucket's end.
 template <class K, class V, class Order>
 __global__ void __launch_bounds__(max_partition_buckets + 32)
     msd_begin_in_order_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, std::uint32_t num_keys,
-                              const order_action* decision) {
+                              unsigned shift, const order_action* decision) {
   // The kernels behind this one have nothing to do without buckets.
   if (decision != nullptr && *decision != order_action::passes) return;
   __shared__ std::uint32_t begins[max_partition_buckets + 1];
-  constexpr unsigned shift = 8 * sizeof(K) - 2 * max_partition_bits;
   const K* const keys = a.sides[0].keys;
   if (threadIdx.x <= max_partition_buckets) {
-    const unsigned digits = blockIdx.x * max_partition_buckets + threadIdx.x;
+    const K num_digits = static_cast<K>(gridDim.x) * max_partition_buckets;
+    const K agreeing = (order.encode(order.take(keys[0])) >> shift) / num_digits * num_digits;
+    const K digits = agreeing + blockIdx.x * max_partition_buckets + threadIdx.x;
     begins[threadIdx.x] = first_of_digits(order, keys, num_keys, shift, digits);
   }
   __syncthreads();
@@ -97,7 +99,7 @@ __global__ void __launch_bounds__(max_partition_buckets + 32)
   a.memory.counts[1][blockIdx.x * max_partition_buckets + threadIdx.x] = begins[threadIdx.x + 1] - begins[threadIdx.x];
   if (threadIdx.x != 0) return;
   a.memory.buckets[1][blockIdx.x] = {begins[0], begins[max_partition_buckets] - begins[0], 0, 0, 0};
-  if (blockIdx.x == 0) a.memory.control->num_buckets[1] = max_partition_buckets;
+  if (blockIdx.x == 0) a.memory.control->num_buckets[1] = gridDim.x;
 }
 
 /// One block's part of the histogram: neighbouring tiles. Counts of one bucket's tiles are added up before they go to

@@ -18,6 +18,23 @@ inline constexpr unsigned max_msd_levels = 8;
 /// Inputs of 2^32 records and more are sorted by another algorithm: positions have 32 bits.
 inline constexpr std::uint64_t most_msd_keys = (std::uint64_t{1} << 32) - 1;
 
+/// Buckets that are too large for a finish are partitioned once more, level by level, or each of them is sorted by one
+/// block. That is one launch, but slow where they are many or very large.
+enum class large_buckets : std::uint8_t { by_levels, by_one_block_each };
+
+/// The order in which a sort finds its records, and how it goes on.
+struct msd_beginning {
+  /// They are in order by so many of the highest bits in which their keys may differ, which are 8 at least and not all;
+  /// 0: in none.
+  unsigned num_bits = 0;
+  large_buckets large = large_buckets::by_levels;  ///< of those in order; others go by levels
+
+  /// Returns the number of buckets that fall into 256 smaller ones each as the sort begins.
+  [[nodiscard]] constexpr std::uint64_t num_buckets() const noexcept {
+    return num_bits == 0 ? 1 : std::uint64_t{1} << (num_bits - max_partition_bits);
+  }
+};
+
 /// A bucket that is partitioned. Of the two arrays, `side` tells in which one its records lie.
 struct alignas(16) msd_bucket {
   std::uint32_t begin = 0;
@@ -48,7 +65,7 @@ struct msd_control {
 /// next.
 struct msd_memory {
   msd_control* control = nullptr;
-  std::uint64_t* tile_states = nullptr;   ///< [most_tiles][max_partition_buckets], zeroed before
+  std::uint64_t* tile_states = nullptr;   ///< [most_tiles][max_partition_buckets], zeroed before; of partitions alone
   std::uint32_t* counts[2] = {};          ///< [most_buckets][max_partition_buckets]
   msd_bucket* buckets[2] = {};            ///< [most_buckets]
   std::uint32_t* bucket_of_tile[2] = {};  ///< [most_tiles]
@@ -61,9 +78,9 @@ struct msd_memory {
   /// Lays the memory out for so many records; with `memory` null it only tells the size. `num_other_jobs` are those of
   /// each size that the caller adds to what the sort makes.
   [[nodiscard]] static msd_memory in(void* memory, std::uint64_t num_keys, const msd_limits& limits,
-                                     std::uint64_t num_other_jobs = 0) noexcept {
+                                     std::uint64_t num_other_jobs = 0, const msd_beginning& beginning = {}) noexcept {
     // Large buckets do not overlap, and neither do their tiles. A level may add a tile that is not full to each.
-    const std::uint64_t most_buckets = num_keys / limits.most_finished() + 1;
+    const std::uint64_t most_buckets = std::max(num_keys / limits.most_finished() + 1, beginning.num_buckets());
     const std::uint64_t most_tiles = num_keys / limits.tile_keys + most_buckets + 1;
     std::uint64_t at = 0;
     const auto take = [&](std::uint64_t bytes) {
@@ -77,7 +94,9 @@ struct msd_memory {
     m.control = reinterpret_cast<msd_control*>(take(sizeof(msd_control)));
     // The first bucket's counts and all states are zeroed together. Counts of later buckets are zeroed with their
     // making.
-    m.tile_states = reinterpret_cast<std::uint64_t*>(take(most_tiles * max_partition_buckets * sizeof(std::uint64_t)));
+    const std::uint64_t num_states =
+        beginning.large == large_buckets::by_levels ? most_tiles * max_partition_buckets : 0;
+    m.tile_states = reinterpret_cast<std::uint64_t*>(take(num_states * sizeof(std::uint64_t)));
     m.zeroed_bytes = at + max_partition_buckets * sizeof(std::uint32_t);
     for (unsigned i = 0; i < 2; ++i) {
       m.counts[i] =
@@ -88,7 +107,8 @@ struct msd_memory {
       m.bucket_of_tile[i] = reinterpret_cast<std::uint32_t*>(take(most_tiles * sizeof(std::uint32_t)));
     }
     for (msd_job*& jobs : m.jobs) {
-      jobs = reinterpret_cast<msd_job*>(take((most_jobs(num_keys, limits) + num_other_jobs) * sizeof(msd_job)));
+      jobs = reinterpret_cast<msd_job*>(
+          take((most_jobs(num_keys, most_buckets, limits) + num_other_jobs) * sizeof(msd_job)));
     }
     m.size_bytes = at;
     return m;
@@ -96,10 +116,11 @@ struct msd_memory {
 
   /// Returns more jobs than any input makes. Fused neighbours begin in a cell of their own but where a bucket that is
   /// not fused lies between: that one adds itself and two that are cut short. Large ones are such on every level.
-  [[nodiscard]] static std::uint64_t most_jobs(std::uint64_t num_keys, const msd_limits& limits) noexcept {
+  [[nodiscard]] static std::uint64_t most_jobs(std::uint64_t num_keys, std::uint64_t most_buckets,
+                                               const msd_limits& limits) noexcept {
     const std::uint64_t of_cells = num_keys / limits.cell_keys;
     const std::uint64_t of_others = 3 * (num_keys / limits.fused_keys);
-    const std::uint64_t of_large = 4 * max_msd_levels * (num_keys / limits.most_finished() + 1);
+    const std::uint64_t of_large = 4 * max_msd_levels * most_buckets;
     return of_cells + of_others + of_large + 64;
   }
 };

@@ -2,19 +2,12 @@
 #include "device/cuda/local_sort/even_keys.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <mutex>
-#include <new>
-#include <thread>
-#include <vector>
 
-#include "base/assert.hpp"
-#include "device/cuda/cuda_error.hpp"
-#include "device/cuda/handles.hpp"
 #include "device/cuda/kernels/counting_finish.hpp"
 #include "device/cuda/kernels/evenness.hpp"
 #include "device/cuda/kernels/msd_launch.hpp"
+#include "device/cuda/local_sort/mailbox.hpp"
 
 namespace spansort::device::cuda {
 namespace {
@@ -39,92 +32,6 @@ constexpr std::uint64_t least_sample = 64;
          num_keys * shape.bytes() >= least_bucket_sort_bytes && num_keys <= most_bucket_sort_keys;
 }
 
-/// Mailboxes of the process. They stay, for pinning takes longer than a sort that is looked at.
-class mailbox_pool {
- public:
-  /// Returns null where no pinned memory can be had.
-  [[nodiscard]] pinned_memory take() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) {
-      idle_.reserve(num_made_ + 1);  // so that giving back cannot fail
-      pinned_memory made = try_allocate_pinned_memory(sizeof(evenness_mailbox));
-      if (made != nullptr) ++num_made_;
-      return made;
-    }
-    pinned_memory taken = std::move(idle_.back());
-    idle_.pop_back();
-    return taken;
-  }
-  void give_back(pinned_memory mailbox) noexcept {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(mailbox));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<pinned_memory> idle_;
-  std::size_t num_made_ = 0;
-};
-
-mailbox_pool& mailboxes() {
-  static auto* const pool = new mailbox_pool;  // outlives the runtime, which frees what it pinned
-  return *pool;
-}
-
-/// Returns null where no memory can be had. The sort goes on without: its keys may have been turned already.
-pinned_memory take_mailbox() {
-  try {
-    return mailboxes().take();
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
-
-/// A mailbox for one look that a stream makes.
-class mailbox_lease {
- public:
-  explicit mailbox_lease(cudaStream_t stream) : stream_(stream), memory_(take_mailbox()) {
-    if (memory_ != nullptr) mailbox_ = new (memory_.get()) evenness_mailbox;
-  }
-  mailbox_lease(const mailbox_lease&) = delete;
-  mailbox_lease& operator=(const mailbox_lease&) = delete;
-  ~mailbox_lease() {
-    if (mailbox_ == nullptr) return;
-    // The kernel of a look that has failed may write yet.
-    if (!is_full()) forget_failure(cudaStreamSynchronize(stream_));
-    mailboxes().give_back(std::move(memory_));
-  }
-
-  /// Returns null where no pinned memory can be had.
-  [[nodiscard]] evenness_mailbox* get() const noexcept { return mailbox_; }
-
-  /// Waits until the GPU has filled the mailbox, which the host sees sooner than the end of the stream's work.
-  [[nodiscard]] key_evenness wait() const {
-    constexpr unsigned looks_a_query = 256;
-    // How often the stream is asked is chance, and counts as one call to the runtime.
-    run_checked([] { return cudaSuccess; }, "cudaStreamQuery");
-    for (unsigned looks = 1; !is_full(); ++looks) {
-      if (looks % looks_a_query != 0) continue;
-      const cudaError_t state = cudaStreamQuery(stream_);
-      if (state == cudaSuccess) break;
-      // A stream that has failed fills no mailbox.
-      if (state != cudaErrorNotReady) check(state, "cudaStreamQuery");
-      forget_failure(state);
-      std::this_thread::yield();
-    }
-    std::atomic_thread_fence(std::memory_order_acquire);
-    SPANSORT_ASSERT(is_full());
-    return mailbox_->seen;
-  }
-
- private:
-  [[nodiscard]] bool is_full() const noexcept { return *const_cast<const volatile unsigned*>(&mailbox_->is_full) != 0; }
-
-  cudaStream_t stream_;
-  pinned_memory memory_;
-  evenness_mailbox* mailbox_ = nullptr;
-};
-
 }  // namespace
 
 std::uint64_t bucket_memory_bytes(std::string_view way, const record_shape& shape, std::uint64_t num_keys) {
@@ -132,7 +39,8 @@ std::uint64_t bucket_memory_bytes(std::string_view way, const record_shape& shap
     return std::max(counting_finish_memory::size_bytes, evenness_memory::size_bytes(counted_keys_sizes_of(num_keys)));
   }
   if (!may_go_by_buckets(way, shape, num_keys)) return 0;
-  return std::max(msd_memory_bytes(shape, num_keys), evenness_memory::size_bytes(even_keys_sizes_of(num_keys)));
+  return std::max(msd_memory_bytes(shape, num_keys, bucket_way_of_array(shape, num_keys).beginning()),
+                  evenness_memory::size_bytes(even_keys_sizes_of(num_keys)));
 }
 
 namespace {
@@ -160,15 +68,16 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
 [[nodiscard]] segment_way way_of_look(const launch_site& site, const segment_sort& segment, even_for purpose) {
   const bool is_for_buckets = purpose == even_for::buckets;
   const segment_way other = is_for_buckets ? segment_way::buckets : segment_way::counts;
-  if (segment.bucket_way == always_by_buckets) return other;
+  if (segment.wished_way == always_by_buckets) return other;
   if (!segment.host_may_wait) {
     look_at(site, segment, purpose, {.ways = site.memory.ways});
     return is_for_buckets ? segment_way::passes_or_buckets : segment_way::passes_or_counts;
   }
-  const mailbox_lease mailbox(site.stream);
+  mailbox_lease<evenness_mailbox> mailbox(site.stream);
   if (mailbox.get() == nullptr) return segment_way::passes;
   look_at(site, segment, purpose, {.mailbox = mailbox.get()});
-  const key_evenness seen = mailbox.wait();
+  static_cast<void>(mailbox.wait(mailbox.get()->is_full, 0U, true));
+  const key_evenness seen = mailbox.get()->seen;
   if (seen.decision != order_action::passes) return segment_way::order;
   return are_even_for(purpose, segment.count, seen) ? other : segment_way::passes;
 }
@@ -183,10 +92,10 @@ bool may_be_counted_by_device(const launch_site& site, const segment_sort& segme
       segment.digit_bits != 0 || segment.count > most_counted_records || !has_counting_finish(site.family())) {
     return false;
   }
-  if (segment.bucket_way == always_by_buckets || segment.bucket_way == by_buckets_where_even) {
+  if (segment.wished_way == always_by_buckets || segment.wished_way == by_buckets_where_even) {
     return segment.count >= least_sample;
   }
-  return segment.bucket_way.empty() && segment.count >= least_counted_segment;
+  return segment.wished_way.empty() && segment.count >= least_counted_segment;
 }
 
 segment_way way_of(const launch_site& site, const segment_sort& segment) {
@@ -194,13 +103,13 @@ segment_way way_of(const launch_site& site, const segment_sort& segment) {
   const bool is_whole = segment.bits.begin == 0 && segment.bits.end == key_bits;
   const bool loses_ties = !segment.shape.codec.is_bijective() && segment.argsort_keys == nullptr;
   const bool is_for_counts = is_whole && !loses_ties && has_counting_finish(site.family()) &&
-                             may_be_counted(segment.bucket_way, segment.shape, segment.count);
+                             may_be_counted(segment.wished_way, segment.shape, segment.count);
   if (is_for_counts) {
     const bool has_values = segment.shape.value_bytes != 0;
     return way_of_look(site, segment, has_values ? even_for::counted_records : even_for::counted_keys);
   }
   if (!is_whole || !has_msd_hybrid(site.family()) ||
-      !may_go_by_buckets(segment.bucket_way, segment.shape, segment.count)) {
+      !may_go_by_buckets(segment.wished_way, segment.shape, segment.count)) {
     return segment_way::passes;
   }
   // All levels in one launch do not ask whether they are wanted.

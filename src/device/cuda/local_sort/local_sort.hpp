@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "device/cuda/kernels/evenness.hpp"
+#include "device/cuda/kernels/msd_memory.hpp"
 #include "device/cuda/kernels/small_sorts.hpp"
+#include "device/cuda/tuning/even_segments_policy.hpp"
 #include "device/lsd_digits.hpp"
 
 namespace spansort::device::cuda {
@@ -23,6 +25,15 @@ struct pass_lists {
   }
   std::vector<keys::digit_position> all;       ///< the sort's digits
   std::vector<keys::digit_position> together;  ///< those that are counted together
+};
+
+/// The way by buckets of keys of 8 bytes: passes over the high digits and a finish of the buckets behind them.
+struct bucket_way {
+  bucket_digits digits;  ///< none: the segment does not go by buckets
+  large_buckets large = large_buckets::by_levels;
+
+  [[nodiscard]] constexpr msd_beginning beginning() const noexcept { return {digits.bits(), large}; }
+  friend constexpr bool operator==(const bucket_way&, const bucket_way&) = default;
 };
 
 /// One segment as an algorithm sees it. Source and alternate point at the segment's first record; both are clobbered.
@@ -40,7 +51,8 @@ struct segment_sort {
   pass_lists* lists = nullptr;
   /// Device memory that lets the device's own local sort go by buckets (even_keys.hpp), or null, and the way.
   void* bucket_memory = nullptr;
-  std::string_view bucket_way = {};
+  std::string_view wished_way = {};
+  bucket_way buckets = {};    ///< of one that goes by buckets
   bool host_may_wait = true;  ///< for a look at the keys; else the device itself goes the way that it finds better
   /// Device memory that the keys of an argsort are read from, which is not changed, or null. The values are then the
   /// keys' positions, of 4 or 8 bytes, and are all that is asked for: the source is only written.
@@ -104,8 +116,14 @@ records enqueue_passes_or_counts(const launch_site& site, const segment_sort& se
 /// Returns whether a sort by buckets of keys of 8 bytes is best made of msd_hybrid's levels, which are one launch then.
 [[nodiscard]] bool has_few_levels(const record_shape& shape, std::uint64_t num_keys);
 
-/// Enqueues the sort by buckets of one that has not, behind passes over the high digits. It has memory for buckets, and
-/// keys of 8 bytes with all their bits.
+/// Returns how many records of keys of 8 bytes a block finishes.
+[[nodiscard]] std::uint64_t most_finished_records(const record_shape& shape);
+
+/// Returns the way by buckets of an array that is sorted for itself.
+[[nodiscard]] bucket_way bucket_way_of_array(const record_shape& shape, std::uint64_t num_keys);
+
+/// Enqueues a sort by buckets behind passes over the high digits, as segment.buckets says. The segment has memory for
+/// buckets, and keys of 8 bytes, of whose bits the lowest are among those that may differ.
 records enqueue_by_buckets(const launch_site& site, const segment_sort& segment);
 
 /// Returns the algorithm called `preferred` where it can sort such records. Without a wish that is the first of the

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "base/assert.hpp"
 #include "base/said_of_done.hpp"
+#include "device/cuda/local_sort/even_segments.hpp"
 #include "device/cuda/local_sort/in_order.hpp"
 
 namespace spansort::device::cuda {
@@ -25,7 +27,7 @@ sort_cost cost_of(const local_sort_algorithm& algorithm, const segment_sort& seg
 }  // namespace
 
 local_sorter::local_sorter(std::string preferred)
-    : preferred_(std::move(preferred)), forked_(make_cuda_event(cudaEventDisableTiming)) {
+    : preferred_(std::move(preferred)), forked_(make_cuda_event(cudaEventDisableTiming)), looks_(make_urgent_stream()) {
   open_places_.reserve(places{}.size());
   for (lane& l : lanes_) l = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
   end_ = {make_stream(), make_cuda_event(cudaEventDisableTiming)};
@@ -62,27 +64,37 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
     fork(site.stream);
     open_places_.insert(open_places_.end(), touched.begin(), touched.end());
   }
-  for (const sort_segment& s : request.segments) {
+  // Records that are counted or go by buckets find memory for that where the passes before had their states.
+  const std::uint64_t lane_bytes =
+      site_of_lane(site, 0, scratch).memory.tile_capacity * kernel_workspace::tile_state_bytes;
+  std::optional<even_segments> evenness;
+  if (takes_lanes && request.algorithm.empty()) evenness.emplace(site_of_looks(site), request, preferred_, lane_bytes);
+  for (std::size_t number = 0; number < request.segments.size(); ++number) {
+    const sort_segment& s = request.segments[number];
     if (s.count == 0) continue;
     if (is_in_order(s)) {
       all.bytes_moved += move_in_order(site, request, s);
       continue;
     }
     const launch_site own_site = takes_lanes ? site_of_lane(site, next_lane_++ % num_lanes, scratch) : site;
-    const segment_sort segment{.shape = request.shape,
-                               .source = advance(request.shape, request.source, s.begin),
-                               .alternate = advance(request.shape, request.alternate, s.begin),
-                               .count = s.count,
-                               .bits = s.bits,
-                               .result_in_alternate = request.result_in_alternate,
-                               .digit_bits = request.digit_bits,
-                               .lists = &lists_,
-                               .bucket_memory = is_named ? nullptr : request.scratch,
-                               .bucket_way = preferred_};
+    segment_sort segment{.shape = request.shape,
+                         .source = advance(request.shape, request.source, s.begin),
+                         .alternate = advance(request.shape, request.alternate, s.begin),
+                         .count = s.count,
+                         .bits = s.bits,
+                         .result_in_alternate = request.result_in_alternate,
+                         .digit_bits = request.digit_bits,
+                         .lists = &lists_,
+                         .bucket_memory = is_named ? nullptr : request.scratch,
+                         .wished_way = preferred_};
     // A segment may have few records although all together have many.
     const local_sort_algorithm& own = is_named || is_only_segment
                                           ? algorithm
                                           : choose_local_sort(preferred_, request.shape, s.count, site.code, false);
+    if (evenness && &own == &onesweep_sort) {
+      segment.buckets = evenness->way_of(number);
+      if (segment.buckets != bucket_way{}) segment.bucket_memory = own_site.memory.tile_states;
+    }
     const local_sort_algorithm& sorting = enqueue_segment(own, own_site, segment, algorithm_scratch, check);
     base::say_of_done([&] {
       const sort_cost cost = cost_of(sorting, segment);
@@ -138,10 +150,18 @@ launch_site local_sorter::site_of_lane(const launch_site& site, std::size_t numb
   return own;
 }
 
+launch_site local_sorter::site_of_looks(const launch_site& site) const {
+  launch_site own = site;
+  own.stream = looks_.get();
+  own.memory = {};
+  return own;
+}
+
 void local_sorter::fork(cudaStream_t stream) {
   is_forked_ = true;
   is_open_ = true;
   SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream));
+  SPANSORT_CUDA(cudaStreamWaitEvent(looks_.get(), forked_.get(), 0));
   for (const lane& l : lanes_) SPANSORT_CUDA(cudaStreamWaitEvent(l.stream.get(), forked_.get(), 0));
 }
 
@@ -174,6 +194,7 @@ void local_sorter::wait() noexcept {
   open_places_.clear();
   forget_failure(cudaStreamSynchronize(end_.stream.get()));
   for (const lane& l : lanes_) forget_failure(cudaStreamSynchronize(l.stream.get()));
+  forget_failure(cudaStreamSynchronize(looks_.get()));
 }
 
 }  // namespace spansort::device::cuda

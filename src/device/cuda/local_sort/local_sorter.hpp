@@ -58,13 +58,16 @@ class local_sorter {
   [[nodiscard]] bool have_room();
 
   [[nodiscard]] launch_site site_of_lane(const launch_site& site, std::size_t number, void* scratch) const;
-  /// The lanes go on after what is now on the stream.
+  /// Returns a site on the stream of looks, without memory.
+  [[nodiscard]] launch_site site_of_looks(const launch_site& site) const;
+  /// The lanes and the looks go on after what is now on the stream.
   void fork(cudaStream_t stream);
   void put_behind_lanes(cudaStream_t stream) const;
 
   std::string preferred_;
   pass_lists lists_;
   event_handle forked_;
+  stream_handle looks_;  ///< at the keys of segments; it is never behind sorts of the lanes
   std::array<lane, num_lanes> lanes_;
   std::size_t next_lane_ = 0;
   lane end_;                        ///< end_of_work(), where that is not the sites' stream

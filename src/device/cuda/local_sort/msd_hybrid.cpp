@@ -83,10 +83,10 @@ sort_cost cost(const segment_sort& segment) {
 
 }  // namespace
 
-std::uint64_t msd_memory_bytes(const record_shape& shape, std::uint64_t num_keys) {
+std::uint64_t msd_memory_bytes(const record_shape& shape, std::uint64_t num_keys, const msd_beginning& beginning) {
   const auto bytes_for = [&](bool keeps_places) {
     const msd_limits limits = msd_limits_of(shape.codec.width_bytes(), shape.value_bytes, keeps_places);
-    return msd_memory::in(nullptr, num_keys, limits).size_bytes;
+    return msd_memory::in(nullptr, num_keys, limits, 0, beginning).size_bytes;
   };
   return std::max(bytes_for(false), bytes_for(true));
 }
@@ -99,13 +99,23 @@ bool has_few_levels(const record_shape& shape, std::uint64_t num_keys) {
   return num_keys <= most_keys_of_one_launch && (faults == nullptr || !faults->blocks_cannot_meet());
 }
 
-// Passes over the two highest digits, the lower one first, end where two levels do. They need one histogram, their
+std::uint64_t most_finished_records(const record_shape& shape) {
+  return msd_limits_of(shape.codec.width_bytes(), shape.value_bytes, shape.value_bytes != 0).most_finished();
+}
+
+// Its keys have been looked at for less than one digit asks for, and are many enough for two.
+bucket_way bucket_way_of_array(const record_shape& shape, std::uint64_t num_keys) {
+  return {bucket_digits_of(num_keys, most_finished_records(shape), 2), large_buckets::by_levels};
+}
+
+// Passes over the highest digits, the lowest of these first, end where as many levels do. They need one histogram, their
 // tiles have more room, and that of keys alone may lose the order of the first one (onesweep_sort.cpp): of 2^28 uniform
 // records on an H100 u64(u64) take two passes of 3.2 ms instead of two levels of 4.9.
 records enqueue_by_buckets(const launch_site& site, const segment_sort& segment) {
-  SPANSORT_ASSERT(segment.shape.codec.width_bytes() == 8 && segment.bits.begin == 0 && segment.bits.end == 64);
+  SPANSORT_ASSERT(segment.shape.codec.width_bytes() == 8 && segment.bits.begin == 0);
   segment_sort high = segment;
-  high.bits.begin = 64 - 2 * max_partition_bits;
+  high.bits.begin = segment.bits.end - segment.buckets.digits.bits();
+  high.digit_bits = segment.buckets.digits.digit_bits;
   const bool is_argsort = segment.argsort_keys != nullptr;
   const records end = enqueue_high_digits(site, high, is_argsort ? keys_end::encoded : keys_end::as_they_came);
   const bool ends_in_source = end.keys == segment.source.keys;
@@ -113,7 +123,7 @@ records enqueue_by_buckets(const launch_site& site, const segment_sort& segment)
   if (is_argsort) request.shape.codec = keys::key_codec::of_encoded(sizeof(std::uint64_t));
   if (!ends_in_source) std::swap(request.sides[0], request.sides[1]);
   request.result_side = ends_in_source == segment.result_in_alternate ? 1 : 0;
-  request.begins_in_order = true;
+  request.beginning = segment.buckets.beginning();
   request.decision = segment.decision;
   launch_msd_hybrid<std::uint64_t>(site, request);
   return request.sides[request.result_side];

@@ -100,6 +100,9 @@ const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorith
   const bool looks = check == order_check::made && algorithm.obeys_decisions;
   if (looks) segment.decision = look_for_order(site, segment);
   const segment_way way = looks && segment.bucket_memory != nullptr ? way_of(site, segment) : segment_way::passes;
+  if (way == segment_way::buckets || way == segment_way::passes_or_buckets) {
+    segment.buckets = bucket_way_of_array(segment.shape, segment.count);
+  }
   const bool goes_by_levels = way == segment_way::buckets && has_few_levels(segment.shape, segment.count);
   if (goes_by_levels || !algorithm.makes_positions) write_argsort_records(site, segment);
   if (way == segment_way::buckets) {
@@ -129,8 +132,13 @@ const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorith
     use_order(site, segment, result);
     return algorithm;
   }
+  if (check == order_check::skipped && segment.buckets.digits != bucket_digits{}) {
+    const records end = enqueue_by_buckets(site, segment);
+    SPANSORT_ASSERT(end.keys == result.keys);
+    return msd_hybrid;
+  }
   if (check == order_check::skipped && &algorithm == &onesweep_sort && may_be_counted_by_device(site, segment)) {
-    const bool always = segment.bucket_way == always_by_buckets;
+    const bool always = segment.wished_way == always_by_buckets;
     const records end =
         enqueue_passes_or_counts(site, segment, always ? counting_wish::always : counting_wish::where_even);
     if (end.keys != result.keys) copy_where(order_action::passes, site, segment, result, end);
