@@ -72,28 +72,42 @@ TEST(even_keys_test, SegmentsAreCountedWhereFewAreAlike) {
 TEST(even_segments_test, TakeTheFewestDigitsThatLeaveSmallBuckets) {
   using device::cuda::bucket_digits;
   using device::cuda::bucket_digits_of;
-  EXPECT_EQ(bucket_digits_of(1'000'000, 9'216), (bucket_digits{1, 8}));
-  EXPECT_EQ(bucket_digits_of(8'640 * 256 - 1, 9'216), (bucket_digits{1, 8}));
-  EXPECT_EQ(bucket_digits_of(8'640 * 256, 9'216), (bucket_digits{1, 9}));
-  EXPECT_EQ(bucket_digits_of(8'640 * 512, 9'216), (bucket_digits{2, 8}));
-  EXPECT_EQ(bucket_digits_of(1'000'000, 9'216, 2), (bucket_digits{2, 8}));
-  EXPECT_EQ(bucket_digits_of(std::uint64_t{1} << 30, 9'216), (bucket_digits{2, 9}));
-  EXPECT_EQ(bucket_digits_of(std::uint64_t{1} << 40, 9'216), (bucket_digits{2, 9}));
+  using device::cuda::finished_records;
+  constexpr finished_records alone{4'608, 9'216};
+  EXPECT_EQ(bucket_digits_of(1'000'000, alone, 10), (bucket_digits{1, 8}));
+  EXPECT_EQ(bucket_digits_of(4'320 * 256 - 1, alone, 10), (bucket_digits{1, 8}));
+  EXPECT_EQ(bucket_digits_of(4'320 * 256, alone, 10), (bucket_digits{1, 10}));
+  EXPECT_EQ(bucket_digits_of(8'640 * 1'024 - 1, alone, 10), (bucket_digits{1, 10}));
+  EXPECT_EQ(bucket_digits_of(8'640 * 1'024, alone, 10), (bucket_digits{2, 8}));
+  EXPECT_EQ(bucket_digits_of(1'000'000, alone, 10, 2), (bucket_digits{2, 8}));
+  EXPECT_EQ(bucket_digits_of(std::uint64_t{1} << 30, alone, 10), (bucket_digits{2, 9}));
+  EXPECT_EQ(bucket_digits_of(std::uint64_t{1} << 40, alone, 10), (bucket_digits{2, 9}));
+  constexpr finished_records with_values{8'192, 8'192};
+  EXPECT_EQ(bucket_digits_of(7'680 * 256 - 1, with_values, 9), (bucket_digits{1, 8}));
+  EXPECT_EQ(bucket_digits_of(7'680 * 256, with_values, 9), (bucket_digits{1, 9}));
+  EXPECT_EQ(bucket_digits_of(7'680 * 512, with_values, 9), (bucket_digits{2, 8}));
 }
 
 TEST(even_segments_test, AreWhatChanceMakes) {
   using device::cuda::evenness_of_segment;
   using device::cuda::segment_evenness;
   constexpr std::uint64_t n = 4'000'000;
-  constexpr std::uint64_t in_digit = 65'528;  // pairs of 8,192 samples that 9 bits make
-  EXPECT_EQ(evenness_of_segment(n, 9, in_digit + 3 * 256, 1'024 + 4 * 32, 1'024 + 4 * 32),
-            segment_evenness::even_by_one_digit);
-  EXPECT_EQ(evenness_of_segment(n, 0, 0, 1'024, 1'024), segment_evenness::even_by_two_digits);
-  EXPECT_EQ(evenness_of_segment(n, 9, in_digit + in_digit / 30, 1'060, 1'024), segment_evenness::even_by_two_digits);
-  EXPECT_EQ(evenness_of_segment(n, 9, in_digit, 3'000, 1'024), segment_evenness::uneven);
-  EXPECT_EQ(evenness_of_segment(n, 9, in_digit, 1'024, 1'024 + 64 * 8), segment_evenness::uneven);  // 64 copies
-  EXPECT_EQ(evenness_of_segment(n, 9, 33'550'336, 33'550'336, 33'550'336), segment_evenness::uneven);
-  EXPECT_NE(evenness_of_segment(64, 8, 131'056, 1'024, 525'000), segment_evenness::uneven);  // each key many times
+  constexpr std::uint64_t in_digit = 32'764;  // pairs of 8,192 samples that 10 bits make
+  const auto seen = [](std::uint64_t same_digit, std::uint64_t same_bucket, std::uint64_t same_bin) {
+    return evenness_of_segment(n, 10, 9'216, same_digit, same_bucket, same_bin);
+  };
+  EXPECT_EQ(seen(in_digit + 3 * 181, 1'024 + 4 * 32, 1'024 + 4 * 32), segment_evenness::even_by_one_digit);
+  EXPECT_EQ(seen(in_digit + in_digit / 9, 1'060, 1'024), segment_evenness::even_by_one_digit);
+  EXPECT_EQ(seen(in_digit + in_digit / 7, 1'060, 1'024), segment_evenness::even_by_two_digits);
+  EXPECT_EQ(seen(in_digit, 3'000, 1'024), segment_evenness::uneven);
+  EXPECT_EQ(seen(in_digit, 1'024, 1'024 + 64 * 8), segment_evenness::uneven);  // 64 copies of each key
+  EXPECT_EQ(seen(33'550'336, 33'550'336, 33'550'336), segment_evenness::uneven);
+  // Buckets of 7,812 records leave little room.
+  EXPECT_EQ(evenness_of_segment(n, 9, 9'216, 65'528 + 3 * 256, 1'024, 1'024), segment_evenness::even_by_one_digit);
+  EXPECT_EQ(evenness_of_segment(n, 9, 9'216, 65'528 + 65'528 / 40, 1'060, 1'024), segment_evenness::even_by_two_digits);
+  EXPECT_EQ(evenness_of_segment(n, 0, 9'216, 0, 1'024, 1'024), segment_evenness::even_by_two_digits);
+  // A sample of few keys has each of them many times.
+  EXPECT_NE(evenness_of_segment(64, 8, 9'216, 131'056, 1'024, 525'000), segment_evenness::uneven);
 }
 
 /// All levels of so few keys are one launch, but where blocks cannot meet.

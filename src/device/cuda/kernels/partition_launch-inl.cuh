@@ -43,11 +43,11 @@ tile_sizes tile_sizes_at(const launch_site& site) {
 }
 
 /// Partitions keys alone in any order, in one launch.
-template <class K, class Order>
+template <unsigned Bits, class K, class Order>
 void run_unordered_step(const launch_site& site, const Order& order, const partition_step& step) {
-  const auto kernel = unordered_partition_kernel<K, Order>;
+  const auto kernel = unordered_partition_kernel<K, Order, Bits>;
   const tile_sizes tile = with_family(site.family(), []<kernel_family Family>(family_constant<Family>) {
-    using tile = unordered_tile<K, Order, unordered_partition_policy_of(Family, sizeof(K)).sizes>;
+    using tile = unordered_tile<K, Order, unordered_partition_policy_for(Family, sizeof(K), Bits), Bits>;
     return tile_sizes{tile::threads, tile::tile_keys, sizeof(typename tile::shared_memory)};
   });
   allow_shared_memory(kernel, tile.shared_bytes);
@@ -66,7 +66,7 @@ void run_unordered_step(const launch_site& site, const Order& order, const parti
 template <unsigned Bits, class K, class V, class Order>
 void run_partition_step(const launch_site& site, const Order& order, const partition_step& step) {
   if constexpr (Bits == max_partition_bits && value_bytes_of<V> == 0 && Order::holds_encoded) {
-    if (step.any_order) return run_unordered_step<K>(site, order, step);
+    if (step.any_order) return run_unordered_step<Bits, K>(site, order, step);
   }
   constexpr unsigned buckets = 1U << Bits;
   const auto kernel = partition_kernel<K, V, Order, Bits>;
@@ -105,19 +105,23 @@ void run_partition_step(const launch_site& site, const Order& order, const parti
   }
 }
 
-template <unsigned Bits, class K>
-void run_bucket_targets(const launch_site& site, unsigned value_bytes, const std::vector<keys::digit_position>& digits,
-                        records source, records alternate) {
+template <unsigned Bits, class K, class V>
+void run_bucket_targets(const launch_site& site, const std::vector<keys::digit_position>& digits, records source,
+                        records alternate) {
   constexpr unsigned buckets = 1U << Bits;
   SPANSORT_ASSERT(digits.size() * buckets <= max_digits_together * max_partition_buckets);
   digit_widths widths;
   for (std::size_t i = 0; i < digits.size(); ++i) widths.bits[i] = static_cast<std::uint8_t>(digits[i].bits);
-  with_value(value_bytes, [&]<class V>() {
-    bucket_targets_kernel<K, V, buckets><<<static_cast<unsigned>(digits.size()), buckets, 0, site.stream>>>(
-        site.memory.sort_counts, widths, static_cast<K*>(source.keys), static_cast<V*>(source.values),
-        static_cast<K*>(alternate.keys), static_cast<V*>(alternate.values), site.memory.targets);
-  });
+  bucket_targets_kernel<K, V, buckets><<<static_cast<unsigned>(digits.size()), buckets, 0, site.stream>>>(
+      site.memory.sort_counts, widths, static_cast<K*>(source.keys), static_cast<V*>(source.values),
+      static_cast<K*>(alternate.keys), static_cast<V*>(alternate.values), site.memory.targets);
   check_done(cudaGetLastError(), "bucket_targets_kernel");
+}
+
+template <unsigned Bits, class K>
+void run_bucket_targets(const launch_site& site, unsigned value_bytes, const std::vector<keys::digit_position>& digits,
+                        records source, records alternate) {
+  with_value(value_bytes, [&]<class V>() { run_bucket_targets<Bits, K, V>(site, digits, source, alternate); });
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(looking_threads)
   if (threadIdx.x != 0) return;
   auto* const seen = reinterpret_cast<volatile std::uint32_t*>(&mailbox->seen[blockIdx.x]);
   *seen = static_cast<std::uint32_t>(
-      evenness_of_segment(segment.count, segment.digit_bits, same_digit, same_bucket, same_bin));
+      evenness_of_segment(segment.count, segment.digit_bits, segment.most_finished, same_digit, same_bucket, same_bin));
 }
 
 }  // namespace

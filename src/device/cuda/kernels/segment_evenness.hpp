@@ -10,10 +10,11 @@ namespace spansort::device::cuda {
 
 /// A segment that is looked at.
 struct looked_segment {
-  std::uint64_t begin = 0;  ///< among the request's keys
-  std::uint64_t count = 0;  ///< not 0
-  unsigned num_bits = 0;    ///< in which its keys may differ, from the lowest up
-  unsigned digit_bits = 0;  ///< of the only high digit that may do; 0: one digit will not do
+  std::uint64_t begin = 0;          ///< among the request's keys
+  std::uint64_t count = 0;          ///< not 0
+  unsigned num_bits = 0;            ///< in which its keys may differ, from the lowest up
+  unsigned digit_bits = 0;          ///< of the only high digit that may do; 0: one digit will not do
+  std::uint32_t most_finished = 0;  ///< records of the largest bucket that a block finishes
 };
 struct segments_look {
   looked_segment segments[most_segments_of_a_look];

@@ -35,13 +35,13 @@ struct unordered_partition_arguments {
 };
 
 /// One block's work on one tile.
-template <class K, class Order, unordered_partition_policy Policy>
+template <class K, class Order, unordered_partition_policy Policy, unsigned Bits = max_partition_bits>
 class unordered_tile {
  public:
   static constexpr unsigned threads = Policy.threads;
   static constexpr unsigned items = Policy.items;
   static constexpr unsigned tile_keys = threads * items;
-  static constexpr unsigned buckets = max_partition_buckets;
+  static constexpr unsigned buckets = 1U << Bits;
   static_assert(threads >= buckets, "a thread a bucket");
   static_assert(Order::holds_encoded, "equal keys have the same bits");
 
@@ -214,14 +214,15 @@ class unordered_tile {
   K keys_[items];
 };
 
-template <class K>
-inline constexpr unordered_partition_policy compiled_unordered_policy =
-    unordered_partition_policy_of(compiled_family, sizeof(K)).sizes;
+template <class K, unsigned Bits>
+inline constexpr unordered_partition_policy compiled_unordered_policy = unordered_partition_policy_for(compiled_family,
+                                                                                                       sizeof(K), Bits);
 
-template <class K, class Order>
-__global__ void __launch_bounds__(compiled_unordered_policy<K>.threads, compiled_unordered_policy<K>.least_blocks)
+template <class K, class Order, unsigned Bits = max_partition_bits>
+__global__ void __launch_bounds__(compiled_unordered_policy<K, Bits>.threads,
+                                  compiled_unordered_policy<K, Bits>.least_blocks)
     unordered_partition_kernel(Order order, unordered_partition_arguments<K> arguments) {
-  using tile = unordered_tile<K, Order, compiled_unordered_policy<K>>;
+  using tile = unordered_tile<K, Order, compiled_unordered_policy<K, Bits>, Bits>;
   static_assert(sizeof(typename tile::shared_memory) <= most_shared_bytes(compiled_family));
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   if (arguments.decision != nullptr && *arguments.decision != order_action::passes) return;

@@ -27,6 +27,21 @@ void launch_wide_bucket_targets(const launch_site& site, unsigned value_bytes,
   run_bucket_targets<max_published_bits, K>(site, value_bytes, digits, source, alternate);
 }
 
+void launch_wide_unordered_step(const launch_site& site, const keys::codec_of<std::uint64_t>& codec,
+                                unsigned value_bytes, const partition_step& step) {
+  SPANSORT_ASSERT(has_unordered_partition(codec, value_bytes) && step.recoding == key_recoding::none);
+  if (codec.is_identity()) {
+    return run_unordered_step<max_unordered_bits, std::uint64_t>(site, identity_order<std::uint64_t>(codec), step);
+  }
+  run_unordered_step<max_unordered_bits, std::uint64_t>(site, encoded_order<std::uint64_t>(codec), step);
+}
+
+void launch_wide_unordered_targets(const launch_site& site, unsigned value_bytes,
+                                   const std::vector<keys::digit_position>& digits, records source, records alternate) {
+  SPANSORT_ASSERT(value_bytes == 0);
+  run_bucket_targets<max_unordered_bits, std::uint64_t, no_value>(site, digits, source, alternate);
+}
+
 #define SPANSORT_INSTANTIATE_WIDE_PARTITION(K)                                                                        \
   template void launch_wide_partition_step<K>(const launch_site&, const keys::codec_of<K>&, unsigned,                 \
                                               const partition_step&);                                                 \

@@ -27,4 +27,18 @@ template <class K>
 void launch_wide_bucket_targets(const launch_site& site, unsigned value_bytes,
                                 const std::vector<keys::digit_position>& digits, records source, records alternate);
 
+// Of keys of 8 bytes alone, whose encoding loses nothing, there is a partition of still wider digits that leaves those
+// of a bucket in any order.
+inline constexpr unsigned max_unordered_buckets = 1U << max_unordered_bits;
+inline constexpr unsigned max_unordered_digits_together =
+    max_digits_together * max_partition_buckets / max_unordered_buckets;
+
+/// Does what launch_partition_step() does; the first half of the targets, which are [2][max_unordered_buckets], is used.
+void launch_wide_unordered_step(const launch_site& site, const keys::codec_of<std::uint64_t>& codec,
+                                unsigned value_bytes, const partition_step& step);
+
+/// Does what launch_bucket_targets() does, for up to max_unordered_digits_together.
+void launch_wide_unordered_targets(const launch_site& site, unsigned value_bytes,
+                                   const std::vector<keys::digit_position>& digits, records source, records alternate);
+
 }  // namespace spansort::device::cuda

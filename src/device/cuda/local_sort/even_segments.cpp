@@ -31,7 +31,7 @@ even_segments::even_segments(const launch_site& site, const local_sort_request& 
       has_way_(may_go_by_buckets(site, request, way)) {}
 
 bucket_way even_segments::way_by(const sort_segment& segment, unsigned least_digits) const {
-  const bucket_way way{bucket_digits_of(segment.count, most_finished_records(request_.shape), least_digits),
+  const bucket_way way{bucket_digits_for(request_.shape, segment.count, least_digits),
                        large_buckets::by_one_block_each};
   const bool fits = msd_memory_bytes(request_.shape, segment.count, way.beginning()) <= memory_bytes_;
   return fits && way.digits.bits() < segment.bits.end ? way : bucket_way{};
@@ -51,7 +51,12 @@ void even_segments::look(std::size_t first) {
     if (look.num_segments == most_segments_of_a_look) break;
     const bucket_digits digits = way_by(s, 1).digits;
     looked_[look.num_segments] = num_looked_;
-    look.segments[look.num_segments++] = {s.begin, s.count, s.bits.end, digits.num_digits == 1 ? digits.digit_bits : 0};
+    look.segments[look.num_segments++] = {
+        .begin = s.begin,
+        .count = s.count,
+        .num_bits = s.bits.end,
+        .digit_bits = digits.num_digits == 1 ? digits.digit_bits : 0,
+        .most_finished = static_cast<std::uint32_t>(finished_records_of(request_.shape).most)};
   }
   num_in_look_ = look.num_segments;
   num_asked_ = 0;

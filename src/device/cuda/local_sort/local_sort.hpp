@@ -116,8 +116,11 @@ records enqueue_passes_or_counts(const launch_site& site, const segment_sort& se
 /// Returns whether a sort by buckets of keys of 8 bytes is best made of msd_hybrid's levels, which are one launch then.
 [[nodiscard]] bool has_few_levels(const record_shape& shape, std::uint64_t num_keys);
 
-/// Returns how many records of keys of 8 bytes a block finishes.
-[[nodiscard]] std::uint64_t most_finished_records(const record_shape& shape);
+/// Returns how many records of keys of 8 bytes blocks finish.
+[[nodiscard]] finished_records finished_records_of(const record_shape& shape);
+
+/// Returns the high digits, so many at least, for a way by buckets.
+[[nodiscard]] bucket_digits bucket_digits_for(const record_shape& shape, std::uint64_t num_keys, unsigned least_digits);
 
 /// Returns the way by buckets of an array that is sorted for itself.
 [[nodiscard]] bucket_way bucket_way_of_array(const record_shape& shape, std::uint64_t num_keys);

@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "device/cuda/cuda_error.hpp"
 #include "device/cuda/kernels/counting_finish.hpp"
 #include "device/cuda/kernels/evenness.hpp"
@@ -38,6 +39,12 @@ struct partition_functions {
 template <class K>
 partition_functions<K> functions_for(unsigned digit_bits) {
   if (digit_bits <= max_partition_bits) return {};
+  if constexpr (sizeof(K) == 8) {
+    if (digit_bits == max_unordered_bits) {
+      return {max_unordered_buckets, max_unordered_digits_together, launch_wide_unordered_step,
+              num_wide_partition_tiles<K>, launch_wide_unordered_targets};
+    }
+  }
   return {max_wide_buckets, max_wide_digits_together, launch_wide_partition_step<K>, num_wide_partition_tiles<K>,
           launch_wide_bucket_targets<K>};
 }
@@ -64,8 +71,9 @@ class digit_passes {
                first_pass first, const digit_run& run)
       : site_(site), segment_(segment), partition_(partition), run_(run) {
     const bool may_lose_order = run.begins_sort && first == first_pass::any_order;
-    any_order_ = may_lose_order && partition.num_buckets == max_partition_buckets &&
+    any_order_ = may_lose_order && partition.num_buckets != max_wide_buckets &&
                  has_unordered_partition(codec_, segment.shape.value_bytes);
+    SPANSORT_ASSERT(any_order_ || partition.num_buckets != max_unordered_buckets);
     num_tiles_ = partition.num_tiles(site, segment.shape.value_bytes, segment.count);
     const std::uint64_t all_states = num_tiles_ * (run.digits.size() - num_without_states()) * partition.num_buckets;
     num_states_ = all_states <= site.memory.tile_capacity * max_partition_buckets ? all_states : 0;

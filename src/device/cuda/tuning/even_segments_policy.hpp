@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "device/cuda/tuning/workspace_sizes.hpp"
 
@@ -18,18 +19,30 @@ struct bucket_digits {
   friend constexpr bool operator==(const bucket_digits&, const bucket_digits&) = default;
 };
 
-/// Returns the fewest and narrowest digits that leave even records in buckets of which a block finishes each, if it
-/// finishes up to `most_finished` records: a sixteenth of these is six deviations of a bucket's size. Two digits of 9
-/// bits have to do for more records than that.
-[[nodiscard]] constexpr bucket_digits bucket_digits_of(std::uint64_t num_records, std::uint64_t most_finished,
-                                                       unsigned least_digits = 1) noexcept {
-  const std::uint64_t most = most_finished - most_finished / 16;
-  for (unsigned num_digits = least_digits; num_digits <= 2; ++num_digits) {
-    for (unsigned digit_bits = max_partition_bits; digit_bits <= max_published_bits; ++digit_bits) {
-      if (num_records >> (num_digits * digit_bits) < most) return {num_digits, digit_bits};
+/// Records of the largest buckets that blocks finish: those at the best rate, and all.
+struct finished_records {
+  std::uint64_t best = 0;
+  std::uint64_t most = 0;
+};
+
+/// Returns the digits that leave even records in buckets of which a block finishes each: one digit of 8 bits or of
+/// `wide_bits` where it can be, with buckets of the best size rather than with larger ones, and else two. Buckets are
+/// let have 15 sixteenths of the room on average, for a sixteenth is six deviations of their sizes at the least. Two
+/// digits of 9 bits have to do for more records.
+[[nodiscard]] constexpr bucket_digits bucket_digits_of(std::uint64_t num_records, const finished_records& finished,
+                                                       unsigned wide_bits, unsigned least_digits = 1) noexcept {
+  const auto leave = [num_records](const bucket_digits& digits, std::uint64_t room) {
+    return num_records >> digits.bits() < room - room / 16;
+  };
+  if (least_digits == 1) {
+    for (const std::uint64_t room : {finished.best, finished.most}) {
+      for (const unsigned bits : {max_partition_bits, wide_bits}) {
+        if (leave({1, bits}, room)) return {1, bits};
+      }
     }
   }
-  return {2, max_published_bits};
+  return leave({2, max_partition_bits}, finished.most) ? bucket_digits{2, max_partition_bits}
+                                                       : bucket_digits{2, max_published_bits};
 }
 
 /// Segments of so many keys are looked at. Not measured.
@@ -46,12 +59,13 @@ enum class segment_evenness : std::uint32_t { unknown, uneven, even_by_two_digit
 
 /// Returns what it means that of the sample's pairs so many agree in the only digit, in the highest looked_counter_bits
 /// bits that may differ, and, or so it seems by their counter, in as many bits as number all keys. Chance makes pairs
-/// of even keys, too. By one digit each bucket has to fit a block, so that not more than 12 % of deviation from the
-/// average size are let pass, which make a 64th more pairs and are four deviations of what chance makes; by two
-/// digits buckets are small on average, and twice as many pairs are let pass. Some 24 copies of each key on average are
-/// taken for none.
+/// of even keys, too. By one digit buckets have to fit a block: where it has room for twice their average, an eighth
+/// more pairs are let pass, which is a deviation of 35 % from that average, and else a 48th, which is one of 14 % and
+/// four deviations of what chance makes. By two digits buckets are small on average, and twice as many pairs are let
+/// pass. Some 24 copies of each key on average are taken for none.
 [[nodiscard]] constexpr segment_evenness evenness_of_segment(std::uint64_t num_keys, unsigned digit_bits,
-                                                             std::uint64_t same_digit, std::uint64_t same_bucket,
+                                                             std::uint64_t most_finished, std::uint64_t same_digit,
+                                                             std::uint64_t same_bucket,
                                                              std::uint64_t same_bin) noexcept {
   constexpr std::uint64_t pairs = std::uint64_t{looked_samples} * (looked_samples - 1) / 2;
   constexpr std::uint64_t by_chance = pairs >> looked_counter_bits;
@@ -59,9 +73,12 @@ enum class segment_evenness : std::uint32_t { unknown, uneven, even_by_two_digit
   static_assert(deviation * deviation >= by_chance);
   if (same_bin > by_chance + 6 * deviation + 4 * (pairs / num_keys)) return segment_evenness::uneven;
   if (same_bucket > 2 * by_chance) return segment_evenness::uneven;
-  const std::uint64_t by_chance_in_digit = digit_bits == 0 ? 0 : pairs >> digit_bits;
-  const bool fits = digit_bits != 0 && same_digit <= by_chance_in_digit + by_chance_in_digit / 64;
-  return fits ? segment_evenness::even_by_one_digit : segment_evenness::even_by_two_digits;
+  if (digit_bits == 0) return segment_evenness::even_by_two_digits;
+  const std::uint64_t by_chance_in_digit = pairs >> digit_bits;
+  const bool has_room = 2 * (num_keys >> digit_bits) <= most_finished;
+  return same_digit <= by_chance_in_digit + by_chance_in_digit / (has_room ? 8 : 48)
+             ? segment_evenness::even_by_one_digit
+             : segment_evenness::even_by_two_digits;
 }
 
 }  // namespace spansort::device::cuda

@@ -153,4 +153,21 @@ struct unordered_partition_policy {
   return {{512, 32, 2, 8}, "carried over from keys of 4 bytes, not measured"};
 }
 
+/// Returns the sizes for digits of max_unordered_bits of keys of 8 bytes: a thread a bucket, and as many keys as shared
+/// memory has room for, so that a tile has some of each bucket.
+[[nodiscard]] constexpr tuned<unordered_partition_policy> wide_unordered_policy_of(kernel_family family) {
+  constexpr unsigned threads = 1U << max_unordered_bits;
+  if (family == kernel_family::hopper) return {{threads, 20, 1, 8}, "computed from shared memory, not measured"};
+  const unsigned shared_bytes = std::min(most_shared_bytes(family), most_shared_bytes(kernel_family::ampere));
+  const unsigned other_bytes = threads * 12 + 1024;
+  return {{threads, (shared_bytes - other_bytes) / threads / 8, 1, 8}, "computed from shared memory, not measured"};
+}
+
+[[nodiscard]] constexpr unordered_partition_policy unordered_partition_policy_for(kernel_family family,
+                                                                                  unsigned key_bytes,
+                                                                                  unsigned digit_bits) {
+  return digit_bits > max_partition_bits ? wide_unordered_policy_of(family).sizes
+                                         : unordered_partition_policy_of(family, key_bytes).sizes;
+}
+
 }  // namespace spansort::device::cuda

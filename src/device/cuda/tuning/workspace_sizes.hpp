@@ -14,6 +14,9 @@ inline constexpr unsigned max_partition_buckets = 1U << max_partition_bits;
 /// Digits that the published sorts take on request, as table 2 of Onesweep does. Their kernels are compiled a second
 /// time, for digits between this width and the other.
 inline constexpr unsigned max_published_bits = 9;
+/// The digit of the partition of 8-byte keys that leaves those of a bucket in any order, where it is a segment's only
+/// one: it needs a counter a bucket and no more.
+inline constexpr unsigned max_unordered_bits = 10;
 
 /// Digits that one histogram kernel counts together: all of a 64-bit key, in one read.
 inline constexpr unsigned max_digits_together = 8;
