@@ -38,6 +38,10 @@ TEST(even_keys_test, AreWhatChanceMakes) {
   EXPECT_TRUE(are_even(few, 8'192 + 4 * 90, 640 + 4 * 25));
   EXPECT_FALSE(are_even(few, 11'000, 640));
   EXPECT_FALSE(are_even(few, 8'192, 512 + 16 * 128));  // 16 keys a bin
+  constexpr std::uint64_t most = std::uint64_t{1} << 30;
+  EXPECT_TRUE(are_even(most, 2'097'152 + 4 * 1'448, 32'896 + 4 * 181));
+  EXPECT_TRUE(are_even(most, 2'097'152, 32'768 + 4 * 128));
+  EXPECT_FALSE(are_even(most, 2'097'152, 32'768 + 16 * 128 - 3 * 181));  // 16 keys a bin
 }
 
 TEST(even_keys_test, AreCountedWhereFewAreAlike) {

@@ -21,7 +21,7 @@ constexpr std::uint64_t least_sample = 64;
   if (way == always_by_buckets || way == by_buckets_where_even) {
     return num_keys >= least_sample && num_keys <= most_counted_records;
   }
-  const std::uint64_t most = shape.value_bytes == 0 ? most_counted_records : most_bucket_sort_keys;
+  const std::uint64_t most = shape.value_bytes == 0 ? most_counted_records : most_counted_with_values;
   return way.empty() && num_keys >= least_counted_records && num_keys <= most;
 }
 

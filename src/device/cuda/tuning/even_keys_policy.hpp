@@ -11,11 +11,12 @@ namespace spansort::device::cuda {
 /// the keys and by passes: 2.49 and 3.38 for 2^26 u64, 1.14 and 1.70 for 2^24 u64(u64), 7.64 and 13.1 for 2^28 u64,
 /// 16.0 and 26.0 for 2^29; on an H100 0.497 and 0.611 for 2^23 u64, 0.447 and 0.610 for 2^22 u64(u64), 0.513 and 0.725
 /// for 2^22 f64(u64). A quarter of it wins, too (0.154 and 0.219 for 2^20 f64(u64)), but the look, some 20 us, costs
-/// inputs that are not even 4 % already here, and would cost them more than 10 % there. Of
-/// 2^30 keys buckets need a third level, which loses where values come in many copies (68.5 and 52.3 for 16 of each).
-/// Wider values were not measured.
+/// inputs that are not even 4 % already here, and would cost them more than 10 % there. More than 2^29 keys take digits
+/// of 9 bits, which wins, too: on an H100 27.9 and 55.8 for 10^9 u64, 33.5 where each comes four times; where each comes
+/// 16 times buckets lose (62.8 and some 54), so that the larger sample has to notice that. Beyond 2^31 keys two such
+/// digits leave too much. Wider values were not measured.
 inline constexpr std::uint64_t least_bucket_sort_bytes = std::uint64_t{1} << 26;
-inline constexpr std::uint64_t most_bucket_sort_keys = std::uint64_t{1} << 29;
+inline constexpr std::uint64_t most_bucket_sort_keys = std::uint64_t{1} << 31;
 inline constexpr unsigned most_bucket_value_bytes = 8;
 
 /// A sample's keys, and the counters into which its bins fall.
@@ -24,12 +25,14 @@ struct even_keys_sizes {
   std::uint32_t samples = 0;  ///< whole warps
   unsigned bin_bits = 0;
 };
-inline constexpr even_keys_sizes largest_even_keys_sizes{1U << 17, 22};
+inline constexpr even_keys_sizes even_keys_sizes_of_many{1U << 17, 22};
 
-/// Fewer counters are cleared sooner: 4 MiB instead of 16.
+/// Fewer counters are cleared sooner: 4 MiB instead of 16. Of the most keys copies are found only in a large sample.
 [[nodiscard]] constexpr even_keys_sizes even_keys_sizes_of(std::uint64_t num_keys) noexcept {
   constexpr std::uint64_t many = std::uint64_t{1} << 25;
-  if (num_keys >= many) return largest_even_keys_sizes;
+  constexpr std::uint64_t most = std::uint64_t{1} << 29;
+  if (num_keys > most) return {1U << 19, even_keys_sizes_of_many.bin_bits};
+  if (num_keys >= many) return even_keys_sizes_of_many;
   return {static_cast<std::uint32_t>(num_keys < 1U << 15 ? num_keys / 32 * 32 : 1U << 15), 20};
 }
 
@@ -42,7 +45,7 @@ inline constexpr even_keys_sizes largest_even_keys_sizes{1U << 17, 22};
 /// Returns whether a sample is of keys that buckets sort faster. `same_bucket` and `same_bin` are pairs of sampled keys
 /// that agree in the digits of two levels, and in as many bits as number all keys, or seem to by their counter.
 /// Chance gives uniform keys pairs, too, and a counter more of them; beyond that a fifth more in a bucket is let pass,
-/// and four keys a bin (up to eight just below 2^25 keys, of which the sample is small).
+/// and four keys a bin (up to eight just below 2^25 keys, of which the sample is small, and up to ten above 2^29).
 [[nodiscard]] constexpr bool are_even(std::uint64_t num_keys, std::uint64_t same_bucket,
                                       std::uint64_t same_bin) noexcept {
   const even_keys_sizes sizes = even_keys_sizes_of(num_keys);
@@ -50,8 +53,10 @@ inline constexpr even_keys_sizes largest_even_keys_sizes{1U << 17, 22};
   const std::uint64_t by_chance_in_bucket = pairs >> even_keys_bucket_bits;
   const std::uint64_t by_chance_in_counter = pairs >> sizes.bin_bits;
   constexpr std::uint64_t deviations = 50;
+  const std::uint64_t part_by_counter = sizes.samples > even_keys_sizes_of_many.samples ? 40 : 20;
   return same_bucket <= by_chance_in_bucket + by_chance_in_bucket / 5 + deviations &&
-         same_bin <= by_chance_in_counter + by_chance_in_counter / 20 + 4 * (pairs / num_keys) + deviations;
+         same_bin <=
+             by_chance_in_counter + by_chance_in_counter / part_by_counter + 4 * (pairs / num_keys) + deviations;
 }
 
 /// Passes over the high half and a count of the low one are faster from so many records with keys of 4 bytes on.
@@ -59,6 +64,8 @@ inline constexpr even_keys_sizes largest_even_keys_sizes{1U << 17, 22};
 /// 2^26 0.98 and 1.19, 2^27 1.24 and 1.14, 2^28 1.53 and 1.25, 2^30 1.64 and 1.29; u32(u32) of 2^26 0.99 and 1.03, 2^27
 /// 1.29 and 1.10, 2^28 1.33 and 1.06, 2^29 1.25 and 1.07; u32(u64) of 2^27 1.18 and 1.05, 2^29 1.20 and 1.02.
 inline constexpr std::uint64_t least_counted_records = std::uint64_t{1} << 27;
+/// With values up to so many records have been measured.
+inline constexpr std::uint64_t most_counted_with_values = std::uint64_t{1} << 29;
 
 /// Returns whether a sample is of keys that are counted in little time. `same_bucket` and `same_value` are pairs of
 /// sampled keys that agree in their high half, or in all bits, or seem to by their counter. Keys alone may be uneven:
