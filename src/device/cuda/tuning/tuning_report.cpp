@@ -86,6 +86,7 @@ std::vector<tuning_line> describe(compute_capability code) {
     lines.push_back(line("partition in any order, keys of " + counted(key_bytes, "bytes"),
                          unordered_partition_policy_of(family, key_bytes)));
   }
+  lines.push_back(line("partition in any order by 10 bits, keys of 8 bytes", wide_unordered_policy_of(family)));
   for (const unsigned key_bytes : {4U, 8U}) {
     const std::string what = "merge, keys of " + counted(key_bytes, "bytes");
     lines.push_back(line(what, merge_policy_of(family, key_bytes, 0)));
