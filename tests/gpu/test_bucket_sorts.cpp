@@ -111,7 +111,9 @@ TEST(even_segments_test, AreWhatChanceMakes) {
   EXPECT_EQ(evenness_of_segment(n, 9, 9'216, 65'528 + 65'528 / 40, 1'060, 1'024), segment_evenness::even_by_two_digits);
   EXPECT_EQ(evenness_of_segment(n, 0, 9'216, 0, 1'024, 1'024), segment_evenness::even_by_two_digits);
   // A sample of few keys has each of them many times.
-  EXPECT_NE(evenness_of_segment(64, 8, 9'216, 131'056, 1'024, 525'000), segment_evenness::uneven);
+  constexpr std::uint64_t of_one_key = 33'550'336 / 64;
+  EXPECT_EQ(evenness_of_segment(64, 8, 9'216, 131'056 + of_one_key, 1'024 + of_one_key, 1'024 + of_one_key),
+            segment_evenness::even_by_one_digit);
 }
 
 /// All levels of so few keys are one launch, but where blocks cannot meet.
@@ -366,6 +368,32 @@ TEST_P(gpu_bucket_segments_test, SortsLargeSegments) {
       s.sort_pairs(keys, order);
       ASSERT_TRUE(keys == alone && order == expected_order) << n << " spread " << number;
       ++number;
+    }
+  }
+}
+
+/// Many segments are looked at by several launches, whose answers lie in the same memory one after the other. What the
+/// report says of the bytes that local sorts have moved tells which way the segments went.
+TEST_P(gpu_bucket_segments_test, GoesTheWayOfItsOwnKeys) {
+  constexpr std::uint64_t n = 300'017;
+  constexpr std::uint64_t bytes_of_passes = 8 + 7 * 16;  // for each key
+  sort_report report;
+  hooked_options options;
+  options.devices = "gpu:0,0";
+  options.algorithm = algorithm::rmg;
+  options.report = &report;
+  options.world = {.radix_bits = 8, .fuse_threshold = 0, .buckets = GetParam()};
+  sorter s = make_sorter(options);
+  for (const char* const shape : {"uniform", "entropy:4", "uniform", "entropy:8", "uniform"}) {
+    ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u64, n, shape, {kind::keys, 0}, false));
+    const auto local = std::ranges::find(report.phases, "local sort", &phase_report::name);
+    ASSERT_NE(local, report.phases.end());
+    const bool is_even = std::string_view(shape) == "uniform";
+    if (GetParam() == gpu_buckets::by_size) continue;  // so few keys are sorted by blocks
+    if (GetParam() == gpu_buckets::always || (GetParam() == gpu_buckets::where_even && is_even)) {
+      EXPECT_LT(local->bytes_moved, n * bytes_of_passes / 2) << shape;
+    } else {
+      EXPECT_GT(local->bytes_moved, n * bytes_of_passes / 2) << shape;
     }
   }
 }

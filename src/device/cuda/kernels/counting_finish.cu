@@ -483,7 +483,9 @@ class counting_finish_block {
   /// Moves the bucket's records to where 8 bits of their keys from `shift` up say, stably.
   __device__ __forceinline__ void partition(const records& from, const records& to, unsigned shift) {
     const auto digit_of = [this, shift](key loaded) { return value_of(loaded) >> shift & 0xffU; };
-    one_block_partition<threads>::run(bucket_of(from), bucket_of(to), count_, digit_of, shared_.more);
+    using one_block = one_block_partition<threads>;
+    static_cast<void>(one_block::count_digits(keys_of(from), count_, digit_of, shared_.more));
+    one_block::move(bucket_of(from), bucket_of(to), count_, digit_of, shared_.more);
   }
   [[nodiscard]] __device__ __forceinline__ typed_records<key, V> bucket_of(const records& array) const {
     return {keys_of(array), values_of(array)};

@@ -124,6 +124,7 @@ void launch_levels_in_order(const launch_site& site, const Order& order, const m
     check_done(cudaGetLastError(), "msd_one_block_kernel");
     return;
   }
+  SPANSORT_ASSERT(level.number + base::ceil_div(level.shift, max_partition_bits) < max_msd_levels);
   while (!level.is_last()) {
     level = level.next();
     launch_level<K, V>(site, order, a, level, most);

@@ -24,8 +24,8 @@ enum class large_buckets : std::uint8_t { by_levels, by_one_block_each };
 
 /// The order in which a sort finds its records, and how it goes on.
 struct msd_beginning {
-  /// They are in order by so many of the highest bits in which their keys may differ, which are 8 at least and not all;
-  /// 0: in none.
+  /// They are in order by so many of the highest bits in which their keys may differ, which are 8 at least and not all,
+  /// and more than 8 of those of a whole key that goes by levels; 0: in none.
   unsigned num_bits = 0;
   large_buckets large = large_buckets::by_levels;  ///< of those in order; others go by levels
 

@@ -13,8 +13,8 @@ namespace spansort::device::cuda {
 inline constexpr unsigned msd_one_block_threads = 512;
 
 /// Sorts the large buckets that are listed for a level by the lowest `num_bits` bits, in which alone the keys of each
-/// differ. Any number of blocks of msd_one_block_threads threads. A read of the keys and a read and a write of the
-/// records for every 8 bits, and one more of each where they would end on the wrong side.
+/// differ. Any number of blocks of msd_one_block_threads threads. A read of the keys for every 8 bits, a read and a write
+/// of the records where these differ, and one more of each where they would end on the wrong side.
 template <class K, class V, class Order>
 __global__ void __launch_bounds__(msd_one_block_threads)
     msd_one_block_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, unsigned level,
@@ -32,10 +32,13 @@ __global__ void __launch_bounds__(msd_one_block_threads)
         return all;
       };
       unsigned side = bucket.side;
-      for (unsigned shift = 0; shift < num_bits; shift += partition::digit_bits, side ^= 1U) {
+      for (unsigned shift = 0; shift < num_bits; shift += partition::digit_bits) {
         const unsigned mask = (1U << min(partition::digit_bits, num_bits - shift)) - 1;
         const auto digit_of = [&](K key) { return digit_of_key(order, key, shift, mask); };
-        partition::run(records_on(side), records_on(side ^ 1U), bucket.count, digit_of, shared);
+        // Large buckets are most often those of one key.
+        if (partition::count_digits(records_on(side).keys, bucket.count, digit_of, shared)) continue;
+        partition::move(records_on(side), records_on(side ^ 1U), bucket.count, digit_of, shared);
+        side ^= 1U;
       }
       if (side == a.result_side) continue;
       const typed_records<K, V> from = records_on(side);

@@ -24,22 +24,30 @@ class one_block_partition {
     unsigned warp_sums[warps];
   };
 
-  /// Moves `count` records to where their digits say, records of the same digit in the order in which they were.
-  /// digit_of(key) returns the digit, less than `digits`, of a key in memory. All threads of the block call it; `from`
-  /// and `to` do not overlap. What any thread has written before the call is there for all, and after it, too.
-  template <class K, class V, class DigitOf>
-  static __device__ __forceinline__ void run(const typed_records<K, V>& from, const typed_records<K, V>& to,
-                                             std::uint32_t count, const DigitOf& digit_of, shared_memory& shared) {
-    const unsigned warp = threadIdx.x / 32;
-    const unsigned lanes_below = (1U << threadIdx.x % 32) - 1;
+  /// Counts the digits of `count` records, 2^31 at most, and finds where those of each digit go. digit_of(key) returns
+  /// the digit, less than `digits`, of a key in memory. Returns, to all threads alike, whether all have the same digit.
+  /// All threads of the block call it. What any thread has written before the call is there for all.
+  template <class K, class DigitOf>
+  static __device__ __forceinline__ bool count_digits(const K* keys, std::uint32_t count, const DigitOf& digit_of,
+                                                      shared_memory& shared) {
     __syncthreads();
     if (threadIdx.x < digits) shared.begins[threadIdx.x] = 0;
     __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < count; i += Threads) atomicAdd(&shared.begins[digit_of(from.keys[i])], 1U);
+    for (std::uint32_t i = threadIdx.x; i < count; i += Threads) atomicAdd(&shared.begins[digit_of(keys[i])], 1U);
     __syncthreads();
-    const unsigned before =
-        sum_over_block<Threads>(threadIdx.x < digits ? shared.begins[threadIdx.x] : 0, shared.warp_sums).before;
+    const std::uint32_t own = threadIdx.x < digits ? shared.begins[threadIdx.x] : 0;
+    const unsigned before = sum_over_block<Threads>(own, shared.warp_sums).before;
     if (threadIdx.x < digits) shared.begins[threadIdx.x] = before;
+    return __syncthreads_or(own == count) != 0;
+  }
+
+  /// Moves the records whose digits have been counted to where these say, those of the same digit in the order in which
+  /// they were. `from` and `to` do not overlap. What it writes is there for all threads of the block afterwards.
+  template <class K, class V, class DigitOf>
+  static __device__ __forceinline__ void move(const typed_records<K, V>& from, const typed_records<K, V>& to,
+                                              std::uint32_t count, const DigitOf& digit_of, shared_memory& shared) {
+    const unsigned warp = threadIdx.x / 32;
+    const unsigned lanes_below = (1U << threadIdx.x % 32) - 1;
     for (std::uint32_t first = 0; first < count; first += Threads) {
       for (unsigned d = threadIdx.x % 32; d < digits; d += 32) shared.counts[warp][d] = 0;
       __syncthreads();

@@ -24,6 +24,7 @@ struct looked_counters {
   std::uint32_t words[counter_words];
   unsigned pairs;
 };
+static_assert(sizeof(looked_counters) <= most_shared_bytes(kernel_family::ampere));
 
 /// Returns, to all threads alike, the number of pairs of the block's samples that have the same counter.
 template <class CounterOf>

@@ -21,9 +21,9 @@ struct segments_look {
   unsigned num_segments = 0;
 };
 
-/// Pinned memory of the host, zeroed before, to which the GPU writes what it has seen of each segment.
+/// Pinned memory of the host, to which the GPU writes what it has seen of each segment.
 struct segments_mailbox {
-  segment_evenness seen[most_segments_of_a_look];
+  segment_evenness seen[most_segments_of_a_look] = {};  ///< `unknown` before
 };
 
 /// Looks at the segments of an array and answers. `mailbox` is pinned memory of the host, which waits for nothing here.

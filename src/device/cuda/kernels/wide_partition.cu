@@ -9,6 +9,7 @@ namespace spansort::device::cuda {
 template <class K>
 void launch_wide_partition_step(const launch_site& site, const keys::codec_of<K>& codec, unsigned value_bytes,
                                 const partition_step& step) {
+  SPANSORT_ASSERT(!step.begins_argsort && step.recoding == key_recoding::none);
   with_value(value_bytes, [&]<class V>() {
     with_plain_order<K>(codec,
                         [&](const auto& order) { run_partition_step<max_published_bits, K, V>(site, order, step); });

@@ -108,6 +108,7 @@ segment_way way_of(const launch_site& site, const segment_sort& segment) {
     const bool has_values = segment.shape.value_bytes != 0;
     return way_of_look(site, segment, has_values ? even_for::counted_records : even_for::counted_keys);
   }
+  if (segment.argsort_keys != nullptr && segment.count > most_bucket_argsort_keys) return segment_way::passes;
   if (!is_whole || !has_msd_hybrid(site.family()) ||
       !may_go_by_buckets(segment.wished_way, segment.shape, segment.count)) {
     return segment_way::passes;

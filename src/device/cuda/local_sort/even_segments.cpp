@@ -39,7 +39,7 @@ bucket_way even_segments::way_by(const sort_segment& segment, unsigned least_dig
 
 bool even_segments::is_looked_at(const sort_segment& segment) const {
   const std::uint64_t least = is_forced(way_) ? least_forced_segment : least_bucket_segment;
-  return has_way_ && segment.bits.begin == 0 && segment.count >= least && segment.count <= most_msd_keys &&
+  return has_way_ && segment.bits.begin == 0 && segment.count >= least && segment.count <= most_bucket_sort_keys &&
          way_by(segment, 1) != bucket_way{};
 }
 

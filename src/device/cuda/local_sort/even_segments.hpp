@@ -43,7 +43,7 @@ class even_segments {
   std::size_t num_looked_ = 0;  ///< segments before this one are behind a look, or need none
   std::array<std::size_t, most_segments_of_a_look> looked_ = {};  ///< segments of the last look
   unsigned num_in_look_ = 0;
-  unsigned num_asked_ = 0;                                  ///< for
+  unsigned num_asked_ = 0;                                  ///< of these, segments that were asked for
   std::optional<mailbox_lease<segments_mailbox>> mailbox_;  ///< of the last look
 };
 

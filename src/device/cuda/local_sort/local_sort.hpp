@@ -123,7 +123,8 @@ records enqueue_passes_or_counts(const launch_site& site, const segment_sort& se
 [[nodiscard]] bucket_digits bucket_digits_for(const record_shape& shape, std::uint64_t num_keys, unsigned least_digits);
 
 /// Returns the way by buckets of an array that is sorted for itself.
-[[nodiscard]] bucket_way bucket_way_of_array(const record_shape& shape, std::uint64_t num_keys);
+[[nodiscard]] bucket_way bucket_way_of_array(const record_shape& shape, std::uint64_t num_keys,
+                                             bool is_argsort = false);
 
 /// Enqueues a sort by buckets behind passes over the high digits, as segment.buckets says. The segment has memory for
 /// buckets, and keys of 8 bytes, of whose bits the lowest are among those that may differ.

@@ -64,11 +64,12 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
     fork(site.stream);
     open_places_.insert(open_places_.end(), touched.begin(), touched.end());
   }
-  // Records that are counted or go by buckets find memory for that where the passes before had their states.
-  const std::uint64_t lane_bytes =
-      site_of_lane(site, 0, scratch).memory.tile_capacity * kernel_workspace::tile_state_bytes;
   std::optional<even_segments> evenness;
-  if (takes_lanes && request.algorithm.empty()) evenness.emplace(site_of_looks(site), request, preferred_, lane_bytes);
+  if (takes_lanes && !is_named) {
+    // Records that go by buckets find memory for that where the passes before had their states.
+    const std::uint64_t num_tiles = site_of_lane(site, 0, scratch).memory.tile_capacity;
+    evenness.emplace(site_of_looks(site), request, preferred_, num_tiles * kernel_workspace::tile_state_bytes);
+  }
   for (std::size_t number = 0; number < request.segments.size(); ++number) {
     const sort_segment& s = request.segments[number];
     if (s.count == 0) continue;

@@ -10,6 +10,7 @@
 #include <new>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "device/cuda/cuda_error.hpp"
@@ -24,14 +25,14 @@ inline constexpr std::size_t most_mailbox_bytes = 256;
 [[nodiscard]] pinned_memory take_mailbox() noexcept;
 void give_back_mailbox(pinned_memory mailbox) noexcept;
 
-/// A mailbox for one look that a stream makes. What kernels write there they write once.
+/// A mailbox for one look that a stream makes, empty at first. What kernels write there they write once.
 template <class Mailbox>
 class mailbox_lease {
  public:
   static_assert(sizeof(Mailbox) <= most_mailbox_bytes && std::is_trivially_destructible_v<Mailbox>);
 
   explicit mailbox_lease(cudaStream_t stream) : stream_(stream), memory_(take_mailbox()) {
-    if (memory_ != nullptr) mailbox_ = new (memory_.get()) Mailbox;
+    if (memory_ != nullptr) mailbox_ = new (memory_.get()) Mailbox{};
   }
   mailbox_lease(const mailbox_lease&) = delete;
   mailbox_lease& operator=(const mailbox_lease&) = delete;

@@ -71,6 +71,11 @@ sort_cost cost(const segment_sort& segment) {
     const unsigned passes = num_local_sort_passes(segment.bits);
     return {passes, segment.count * (key_bytes + 2 * passes * record_bytes)};
   }
+  unsigned high_digits = segment.buckets.digits.num_digits;
+  if (segment.bucket_memory != nullptr && high_digits == 0 && !has_few_levels(segment.shape, segment.count)) {
+    high_digits = bucket_way_of_array(segment.shape, segment.count).digits.num_digits;
+  }
+  if (high_digits != 0) return {high_digits + 1, segment.count * (key_bytes + 2 * (high_digits + 1) * record_bytes)};
   const msd_limits limits = msd_limits_of(segment.shape.codec.width_bytes(), segment.shape.value_bytes, true);
   unsigned levels = 0;
   unsigned bits_left = segment.bits.end;
@@ -115,8 +120,10 @@ bucket_digits bucket_digits_for(const record_shape& shape, std::uint64_t num_key
 }
 
 // Its keys have been looked at for less than one digit asks for, and are many enough for two.
-bucket_way bucket_way_of_array(const record_shape& shape, std::uint64_t num_keys) {
-  return {bucket_digits_for(shape, num_keys, 2), large_buckets::by_levels};
+bucket_way bucket_way_of_array(const record_shape& shape, std::uint64_t num_keys, bool is_argsort) {
+  const bucket_digits digits =
+      is_argsort ? bucket_digits{2, max_partition_bits} : bucket_digits_for(shape, num_keys, 2);
+  return {digits, large_buckets::by_levels};
 }
 
 // Passes over the highest digits, the lowest of these first, end where as many levels do. They need one histogram, their

@@ -5,7 +5,8 @@
 // states for the 256 buckets of its widest digit: narrow digits cost their passes, and what they could save is not
 // saved. For digits of 9 bits there is a second kernel, with a state a bucket and a thread a bucket for 512; its tiles
 // are smaller, for counters take the room. Equal widths would give no key a digit of 9 bits, so all but the highest one
-// are as wide as was asked.
+// are as wide as was asked. Sorts by buckets take it as well (bucket_digits_of()), and of keys of 8 bytes alone a third
+// one, for a single digit of 10 bits whose keys may lose their order.
 //
 // The first pass over keys alone need not keep their order, for the passes behind it order all that it could confuse,
 // and takes less time so (unordered_partition.cuh). An argsort's first pass makes the positions that are its values

@@ -101,7 +101,7 @@ const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorith
   if (looks) segment.decision = look_for_order(site, segment);
   const segment_way way = looks && segment.bucket_memory != nullptr ? way_of(site, segment) : segment_way::passes;
   if (way == segment_way::buckets || way == segment_way::passes_or_buckets) {
-    segment.buckets = bucket_way_of_array(segment.shape, segment.count);
+    segment.buckets = bucket_way_of_array(segment.shape, segment.count, segment.argsort_keys != nullptr);
   }
   const bool goes_by_levels = way == segment_way::buckets && has_few_levels(segment.shape, segment.count);
   if (goes_by_levels || !algorithm.makes_positions) write_argsort_records(site, segment);

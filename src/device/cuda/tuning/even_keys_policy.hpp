@@ -14,10 +14,12 @@ namespace spansort::device::cuda {
 /// inputs that are not even 4 % already here, and would cost them more than 10 % there. More than 2^29 keys take digits
 /// of 9 bits, which wins, too: on an H100 27.9 and 55.8 for 10^9 u64, 33.5 where each comes four times; where each comes
 /// 16 times buckets lose (62.8 and some 54), so that the larger sample has to notice that. Beyond 2^31 keys two such
-/// digits leave too much. Wider values were not measured.
+/// digits leave too much, and with values, for which blocks have less room, some buckets from 2 * 10^9 records on. Wider values were not measured.
 inline constexpr std::uint64_t least_bucket_sort_bytes = std::uint64_t{1} << 26;
 inline constexpr std::uint64_t most_bucket_sort_keys = std::uint64_t{1} << 31;
 inline constexpr unsigned most_bucket_value_bytes = 8;
+/// The first pass of an argsort makes the positions, which passes over wider digits cannot.
+inline constexpr std::uint64_t most_bucket_argsort_keys = std::uint64_t{1} << 29;
 
 /// A sample's keys, and the counters into which its bins fall.
 inline constexpr unsigned even_keys_bucket_bits = 16;

@@ -51,7 +51,7 @@ inline constexpr std::uint64_t least_bucket_segment = std::uint64_t{1} << 18;
 /// One launch looks at so many segments, by a block each.
 inline constexpr unsigned most_segments_of_a_look = 32;
 inline constexpr unsigned looked_samples = 8192;
-/// Sampled keys are counted by so many of their bits at most, which is what shared memory of 64 KiB has counters for.
+/// Sampled keys are counted by so many of their bits at most, which take 64 KiB of shared memory.
 inline constexpr unsigned looked_counter_bits = 15;
 
 /// What was seen of a segment. `unknown` is what a mailbox has before.
@@ -62,7 +62,8 @@ enum class segment_evenness : std::uint32_t { unknown, uneven, even_by_two_digit
 /// of even keys, too. By one digit buckets have to fit a block: where it has room for twice their average, an eighth
 /// more pairs are let pass, which is a deviation of 35 % from that average, and else a 48th, which is one of 14 % and
 /// four deviations of what chance makes. By two digits buckets are small on average, and twice as many pairs are let
-/// pass. Some 24 copies of each key on average are taken for none.
+/// pass. So few keys are sampled that some 27 copies of each of 4 million keys are taken for none, and the more copies
+/// the more keys there are.
 [[nodiscard]] constexpr segment_evenness evenness_of_segment(std::uint64_t num_keys, unsigned digit_bits,
                                                              std::uint64_t most_finished, std::uint64_t same_digit,
                                                              std::uint64_t same_bucket,
@@ -71,10 +72,11 @@ enum class segment_evenness : std::uint32_t { unknown, uneven, even_by_two_digit
   constexpr std::uint64_t by_chance = pairs >> looked_counter_bits;
   constexpr std::uint64_t deviation = 32;
   static_assert(deviation * deviation >= by_chance);
-  if (same_bin > by_chance + 6 * deviation + 4 * (pairs / num_keys)) return segment_evenness::uneven;
-  if (same_bucket > 2 * by_chance) return segment_evenness::uneven;
+  const std::uint64_t of_one_key = pairs / num_keys;  // sampled more than once
+  if (same_bin > by_chance + 6 * deviation + 4 * of_one_key) return segment_evenness::uneven;
+  if (same_bucket > 2 * (by_chance + of_one_key)) return segment_evenness::uneven;
   if (digit_bits == 0) return segment_evenness::even_by_two_digits;
-  const std::uint64_t by_chance_in_digit = pairs >> digit_bits;
+  const std::uint64_t by_chance_in_digit = (pairs >> digit_bits) + of_one_key;
   const bool has_room = 2 * (num_keys >> digit_bits) <= most_finished;
   return same_digit <= by_chance_in_digit + by_chance_in_digit / (has_room ? 8 : 48)
              ? segment_evenness::even_by_one_digit

@@ -108,8 +108,8 @@ static_assert(std::ranges::all_of(partition_entries, [](const partition_entry& e
   return own->policy;
 }
 
-/// Returns the sizes for digits of 9 bits, which only the published sorts take: 512 threads, as there are buckets, and
-/// a tile that leaves room for the counters of 16 warps and for the targets.
+/// Returns the sizes for digits of 9 bits: 512 threads, as there are buckets, and a tile that leaves room for the
+/// counters of 16 warps and for the targets.
 [[nodiscard]] constexpr tuned<partition_policy> wide_partition_policy_of(kernel_family family, unsigned key_bytes,
                                                                          unsigned value_bytes) {
   constexpr unsigned threads = 1U << max_published_bits;

@@ -7,12 +7,12 @@
 
 namespace spansort::device::cuda {
 
-/// Digits that one partition kernel splits by are at most this wide: 256 buckets, as in both papers (RMG sort, section
-/// 5; Onesweep, section 3). Look-back keeps one state a bucket and a tile, and a block has a thread for each bucket.
+/// Digits that partitions split by unless they say otherwise: 256 buckets, as in both papers (RMG sort, section 5;
+/// Onesweep, section 3). Look-back keeps one state a bucket and a tile, and a block has a thread for each bucket.
 inline constexpr unsigned max_partition_bits = 8;
 inline constexpr unsigned max_partition_buckets = 1U << max_partition_bits;
-/// Digits that the published sorts take on request, as table 2 of Onesweep does. Their kernels are compiled a second
-/// time, for digits between this width and the other.
+/// Digits that published sorts take on request, as table 2 of Onesweep does, and sorts by buckets of many records. The
+/// kernels are compiled a second time, for digits between this width and the other.
 inline constexpr unsigned max_published_bits = 9;
 /// The digit of the partition of 8-byte keys that leaves those of a bucket in any order, where it is a segment's only
 /// one: it needs a counter a bucket and no more.
