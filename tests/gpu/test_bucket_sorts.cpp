@@ -377,7 +377,6 @@ TEST_P(gpu_bucket_segments_test, SortsLargeSegments) {
 TEST_P(gpu_bucket_segments_test, GoesTheWayOfItsOwnKeys) {
   constexpr std::uint64_t n = 300'017;
   constexpr std::uint64_t bytes_of_passes = 8 + 7 * 16;  // for each key
-  sort_report report;
   hooked_options options;
   options.devices = "gpu:0,0";
   options.algorithm = algorithm::rmg;
