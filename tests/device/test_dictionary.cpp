@@ -91,7 +91,9 @@ bool sorts_alone(const keys::codec_of<K>& codec, const std::vector<K>& keys, boo
 }
 
 template <class K, class V, class Order>
-bool sorts_on_threads(const keys::codec_of<K>& codec, const std::vector<K>& keys, unsigned num_threads) {
+bool sorts_on_threads(const keys::codec_of<K>& codec, const std::vector<K>& keys, unsigned num_threads,
+                      bool stages = false) {
+  const sort_limits limits{.piece_keys = 2048, .stream_pairs_bytes = stages ? 1 : sort_limits{}.stream_pairs_bytes};
   const std::uint64_t n = keys.size();
   pairs<K, V> from = number<K, V>(keys);
   pairs<K, V> expected = from;
@@ -99,7 +101,7 @@ bool sorts_on_threads(const keys::codec_of<K>& codec, const std::vector<K>& keys
   static auto* const kept = new parked_threads;  // helpers are never joined
   workers team(num_threads, *kept);
   team.prepare_scratch();
-  dictionary_pairs_sorter<K, V, Order> sorter(team, Order(codec), codec, sort_limits{.piece_keys = 2048});
+  dictionary_pairs_sorter<K, V, Order> sorter(team, Order(codec), codec, limits);
   const bool done = sorter.count(from.keys.data(), n, beside.keys.data());
   if (done) {
     const std::uint64_t num_light = sorter.move(from.records(), beside.records());
@@ -132,6 +134,7 @@ void check(const std::vector<key_type>& types) {
           EXPECT_FALSE(has_splitters && percent == 35 && (sorts_alone<K, V, Order>(codec, keys, true)));
           EXPECT_TRUE((sorts_on_threads<K, V, Order>(codec, keys, 1)) || !is_expected);
           EXPECT_TRUE((sorts_on_threads<K, V, Order>(codec, keys, 3)) || !is_expected);
+          EXPECT_TRUE((sorts_on_threads<K, V, Order>(codec, keys, 2, true)) || !is_expected);
           if (testing::Test::HasFailure()) return;
         }
       }

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/math.hpp"
 #include "device/host/count_few.hpp"
 #include "device/host/few_values.hpp"
 #include "device/host/records.hpp"
@@ -85,6 +86,7 @@ class few_pairs_sorter {
   /// Returns where the keys of each value end in the sorted whole; nothing when another key was found.
   [[nodiscard]] std::vector<std::uint64_t> count(const K* keys, std::uint64_t num_keys, const few_values<K>& few) {
     pieces_ = cut_into_pieces(num_keys, team_.num_threads(), limits_.piece_keys);
+    if (are_staged(num_keys)) pieces_ = {num_keys, std::max(pieces_.size(), base::ceil_div(num_keys, staged_pairs))};
     counts_.assign(pieces_.size(), {});
     std::atomic<bool> found_another = false;
     team_.for_each(pieces_.size(), [&](std::uint64_t i) {
@@ -104,7 +106,7 @@ class few_pairs_sorter {
   }
 
   /// Moves the values that count() has seen to `to`, which does not overlap them.
-  void move_values(split from, V* to, const few_values<K>& few) {
+  void move_values(split from, V* to, std::uint64_t num_keys, const few_values<K>& few) {
     std::vector<class_places<V>> places(pieces_.size());
     for (unsigned v = 0; v < few.count; ++v) {
       for (std::size_t i = 0; i < pieces_.size(); ++i) {
@@ -112,9 +114,23 @@ class few_pairs_sorter {
         places[i].end[v] = to += counts_[i][v];
       }
     }
-    team_.for_each(pieces_.size(), [&](std::uint64_t i) {
+    const bool is_staged = are_staged(num_keys);
+    team_.for_each(pieces_.size(), [&](std::uint64_t i, worker_scratch& scratch) {
       const piece part = pieces_[i];
-      place_values<K, V>(from.keys + part.begin, from.values + part.begin, part.count, few.span(), places[i]);
+      const split of_part = from + part.begin;
+      if (!is_staged) return place_values<K, V>(of_part.keys, of_part.values, part.count, few.span(), places[i]);
+      class_places<V> staged;
+      auto* next_staged = reinterpret_cast<V*>(scratch.records[0].get());
+      for (unsigned v = 0; v < few.count; ++v) {
+        staged.next[v] = next_staged;
+        staged.end[v] = next_staged += counts_[i][v];
+      }
+      place_values<K, V>(of_part.keys, of_part.values, part.count, few.span(), staged);
+      for (unsigned v = 0; v < few.count; ++v) {
+        const std::uint64_t count = counts_[i][v];
+        write_sequence(places[i].next[v], staged.end[v] - count, count * sizeof(V), true);
+      }
+      finish_streaming();
     });
   }
 
@@ -134,6 +150,15 @@ class few_pairs_sorter {
   }
 
  private:
+  static constexpr std::uint64_t staged_pairs = std::uint64_t{1} << 15;
+  static_assert(staged_pairs * sizeof(V) <= max_local_bytes);
+
+  /// Returns whether values are moved in a thread's cache first, and from there past the caches: 2^22 u32(u32) of 16
+  /// values took 2.9 ns a pair without and take 2.1, 2^20 1.7 and 1.8.
+  [[nodiscard]] bool are_staged(std::uint64_t num_keys) const {
+    return num_keys * sizeof(packed_record<K, V>) >= limits_.stream_copies_bytes;
+  }
+
   workers& team_;
   Order order_;
   sort_limits limits_;

@@ -263,7 +263,7 @@ class parallel_sorter {
       if (ends.empty()) return false;
       if (call_.can_stop) call_.watch.stop_if_asked();
       V* const moved = in_place ? alternate.values : result.values;
-      sorter.move_values(source, moved, few);
+      sorter.move_values(source, moved, num_keys, few);
       if (call_.can_stop && in_place) call_.watch.stop_if_asked();
       sorter.write(moved, result, num_keys, few, ends);
       call_.outcome.num_passes = 1;
