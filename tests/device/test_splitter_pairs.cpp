@@ -99,6 +99,26 @@ class splitter_pairs_test : public testing::Test {
     }
   }
 
+  /// Does the same to packed pairs.
+  void check_packed(const keys::codec_of<key>& codec, const std::vector<key>& given, key_range<key> range) {
+    const std::uint64_t num_keys = given.size();
+    std::vector<value4> values(num_keys);
+    for (std::uint64_t i = 0; i < num_keys; ++i) values[i].word = static_cast<std::uint32_t>(i);
+    splitter_sorter sorter(codec, scratch_);
+    pack_pairs(given.data(), values.data(), num_keys, sorter.packed_room(), false);
+    std::vector<key> keys(num_keys);
+    sorter.sort_packed(range, {keys.data(), values.data()}, num_keys);
+    std::vector<std::uint32_t> order(num_keys);
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
+      return codec.encode(given[left]) < codec.encode(given[right]);
+    });
+    for (std::uint64_t i = 0; i < num_keys; ++i) {
+      ASSERT_EQ(std::uint32_t{values[i].word}, order[i]) << "value " << i << " of " << num_keys;
+      ASSERT_EQ(keys[i], given[order[i]]) << "key " << i << " of " << num_keys;
+    }
+  }
+
   std::mt19937_64 random_{test::base_seed()};
   worker_scratch scratch_;
 };
@@ -117,6 +137,30 @@ TEST_F(splitter_pairs_test, SortsStably) {
           check(codec, make_keys(what, num_keys, random_), num_keys % 2 == 0);
           if (HasFatalFailure()) return;
         }
+      }
+    }
+  }
+}
+
+TEST_F(splitter_pairs_test, SortsPackedPairsOfARange) {
+  if (!splitter_sorter::takes(4096)) GTEST_SKIP() << "vectors of this machine are too narrow";
+  for (const key_type type : {key_type::u32, key_type::f32}) {
+    const auto codec = keys::key_codec{type, type == key_type::f32, keys::tie_rule::by_input_order}.of<key>();
+    for (const std::uint64_t num_keys : {std::uint64_t{1}, std::uint64_t{300}, std::uint64_t{2048}, std::uint64_t{2049},
+                                         std::uint64_t{20'001}, max_words}) {
+      for (const kind what : all_kinds) {
+        SCOPED_TRACE("kind " + std::to_string(static_cast<int>(what)));
+        check_packed(codec, make_keys(what, num_keys, random_), {0, ~key{0}});
+        if (HasFatalFailure()) return;
+      }
+      // What few bits tell apart is counted, or fits words of 32 bits.
+      for (const unsigned bits : {0U, 1U, 8U, 9U, 14U, 20U}) {
+        SCOPED_TRACE(std::to_string(bits) + " bits");
+        const key least = codec.encode(codec.decode(0x7F000000));
+        std::vector<key> keys(num_keys);
+        for (key& k : keys) k = codec.decode(least + static_cast<key>(random_() & ((std::uint64_t{1} << bits) - 1)));
+        check_packed(codec, keys, {least, least + static_cast<key>((std::uint64_t{1} << bits) - 1)});
+        if (HasFatalFailure()) return;
       }
     }
   }

@@ -30,10 +30,19 @@ HWY_INLINE word encode_one(const keys::codec_of<word>& codec, word x) {
 
 // The compiler's own vectors serve in these loops. The codec's fields stay in registers as locals.
 
-template <bool folds>
-void encode_keys_as(keys::codec_of<word> codec, const word* HWY_RESTRICT keys, std::uint64_t num_keys,
+template <bool folds, class Item>
+void encode_keys_as(keys::codec_of<word> codec, const Item* HWY_RESTRICT items, std::uint64_t num_items,
                     word* HWY_RESTRICT encoded) {
-  for (std::uint64_t i = 0; i < num_keys; ++i) encoded[i] = encode_one<folds>(codec, keys[i]);
+  for (std::uint64_t i = 0; i < num_items; ++i) encoded[i] = encode_one<folds>(codec, static_cast<word>(items[i]));
+}
+
+template <bool folds>
+void subtract_as(keys::codec_of<word> codec, const packed_pair* HWY_RESTRICT pairs, std::uint64_t num_pairs, word least,
+                 std::uint16_t* HWY_RESTRICT differences) {
+  for (std::uint64_t i = 0; i < num_pairs; ++i) {
+    const word encoded = encode_one<folds>(codec, static_cast<word>(pairs[i]));
+    differences[i] = static_cast<std::uint16_t>(encoded - least);
+  }
 }
 
 /// Returns whether no key is lower than the one before.
@@ -61,6 +70,14 @@ void make_bucket_words(keys::codec_of<word> codec, const packed_pair* HWY_RESTRI
 }
 
 }  // namespace
+
+void unpack_pairs_u32(const packed_pair* HWY_RESTRICT pairs, std::uint64_t num_pairs, word* HWY_RESTRICT keys,
+                      value4* HWY_RESTRICT values) {
+  for (std::uint64_t i = 0; i < num_pairs; ++i) {
+    keys[i] = static_cast<word>(pairs[i]);
+    values[i].word = static_cast<word>(pairs[i] >> 32);
+  }
+}
 
 #if HWY_TARGET == HWY_AVX3
 
@@ -110,13 +127,7 @@ void sort_bucket_as(const keys::codec_of<word>& codec, const packed_pair* pairs,
                     value4* values, key_range<word> range, const bucket_scratch& scratch) {
   const auto key_bits = static_cast<unsigned>(std::bit_width(range.greatest - range.least));
   word_layout<word> layout{range.least, 0, static_cast<unsigned>(std::bit_width(num_pairs - 1))};
-  if (key_bits == 0) {
-    for (std::uint64_t i = 0; i < num_pairs; ++i) {
-      keys[i] = static_cast<word>(pairs[i]);
-      values[i].word = static_cast<word>(pairs[i] >> 32);
-    }
-    return;
-  }
+  if (key_bits == 0) return unpack_pairs_u32(pairs, num_pairs, keys, values);
   const unsigned wanted_bits = key_bits + layout.position_bits;
   if (num_pairs <= network_pairs) {
     layout.dropped_bits = std::max(wanted_bits, 32U) - 32U;
@@ -162,6 +173,17 @@ void encode_keys_u32(const keys::codec_of<word>& codec, const word* keys, std::u
   codec.folds_ties ? encode_keys_as<true>(codec, keys, num_keys, encoded)
                    : encode_keys_as<false>(codec, keys, num_keys, encoded);
 }
+void encode_pairs_u32(const keys::codec_of<word>& codec, const packed_pair* pairs, std::uint64_t num_pairs,
+                      word* encoded) {
+  codec.folds_ties ? encode_keys_as<true>(codec, pairs, num_pairs, encoded)
+                   : encode_keys_as<false>(codec, pairs, num_pairs, encoded);
+}
+
+void subtract_u32(const keys::codec_of<word>& codec, const packed_pair* pairs, std::uint64_t num_pairs, word least,
+                  std::uint16_t* differences) {
+  codec.folds_ties ? subtract_as<true>(codec, pairs, num_pairs, least, differences)
+                   : subtract_as<false>(codec, pairs, num_pairs, least, differences);
+}
 
 }  // namespace spansort::device::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -173,6 +195,20 @@ void encode_keys(const keys::codec_of<std::uint32_t>& codec, const std::uint32_t
                  std::uint32_t* encoded) {
   static const auto best = SPANSORT_CHOOSE_FUNCTION(encode_keys_u32);
   best(codec, keys, num_keys, encoded);
+}
+void encode_keys(const keys::codec_of<std::uint32_t>& codec, const packed_pair* pairs, std::uint64_t num_pairs,
+                 std::uint32_t* encoded) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(encode_pairs_u32);
+  best(codec, pairs, num_pairs, encoded);
+}
+void subtract_from_keys(const keys::codec_of<std::uint32_t>& codec, const packed_pair* pairs, std::uint64_t num_pairs,
+                        std::uint32_t least, std::uint16_t* differences) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(subtract_u32);
+  best(codec, pairs, num_pairs, least, differences);
+}
+void unpack_pairs(const packed_pair* pairs, std::uint64_t num_pairs, std::uint32_t* keys, value4* values) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(unpack_pairs_u32);
+  best(pairs, num_pairs, keys, values);
 }
 void sort_packed_bucket(const keys::codec_of<std::uint32_t>& codec, const packed_pair* pairs, std::uint64_t num_pairs,
                         std::uint32_t* keys, value4* values, key_range<std::uint32_t> range,

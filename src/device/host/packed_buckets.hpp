@@ -22,6 +22,16 @@ struct bucket_scratch {
 /// Encodes keys, ties folded.
 void encode_keys(const keys::codec_of<std::uint32_t>& codec, const std::uint32_t* keys, std::uint64_t num_keys,
                  std::uint32_t* encoded);
+/// Encodes the keys of packed pairs.
+void encode_keys(const keys::codec_of<std::uint32_t>& codec, const packed_pair* pairs, std::uint64_t num_pairs,
+                 std::uint32_t* encoded);
+
+/// Writes by how much the encoded keys of packed pairs are above the least one, which is by less than 2^16.
+void subtract_from_keys(const keys::codec_of<std::uint32_t>& codec, const packed_pair* pairs, std::uint64_t num_pairs,
+                        std::uint32_t least, std::uint16_t* differences);
+
+/// Takes packed pairs apart.
+void unpack_pairs(const packed_pair* pairs, std::uint64_t num_pairs, std::uint32_t* keys, value4* values);
 
 /// Sorts a bucket into `keys` and `values`, stably; encoded keys are of `range`. Where vectors are too narrow
 /// has_packed_buckets() says so.

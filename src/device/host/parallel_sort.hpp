@@ -16,6 +16,7 @@
 #include "device/host/few_pairs.hpp"
 #include "device/host/level_sort.hpp"
 #include "device/host/sort_call.hpp"
+#include "device/host/tiled_pairs.hpp"
 
 namespace spansort::device::host {
 
@@ -111,6 +112,7 @@ class parallel_sorter {
     if (sort_few_pairs(source, alternate, result, num_keys, bits)) return;
     if (sort_heavy_pairs(source, alternate, result, num_keys, bits)) return;
     if (sort_by_dictionary(source, alternate, result, num_keys, bits)) return;
+    if (sort_in_tiles(source, alternate, result, num_keys, bits)) return;
     const repeats<K> seen = look_for_repeats(source, num_keys, bits);
     if (seen.few.count != 0 && !seen.sample_is_ordered && sort_few(source, result, num_keys, seen.few)) return;
     if (are_one_threads_words(source.keys, num_keys, bits)) return sort_small(source, result, num_keys, bits);
@@ -311,6 +313,27 @@ class parallel_sorter {
       call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
       call_.add_moves(num_keys, 4);
       call_.watch.advance(num_heavy);
+      return true;
+    }
+    return false;
+  }
+
+  /// Pairs of 32 bits, in place.
+  [[gnu::noinline]] bool sort_in_tiles(split source, split alternate, split result, std::uint64_t num_keys,
+                                       keys::bit_range bits) {
+    if constexpr (splitter_sorter::has_widths<K, V>) {
+      if (bits.begin != 0 || source.keys != result.keys || alternate.keys == source.keys) return false;
+      tiled_pairs_sorter sorter(call_.team, call_.codec, call_.limits);
+      if (!sorter.choose(source.keys, num_keys)) return false;
+      sorter.partition(source, alternate, num_keys, call_.watch, call_.can_stop);
+      if (call_.can_stop) call_.watch.stop_if_asked();
+      sorter.sort_buckets(result, call_.watch, static_cast<std::uint64_t>(result.keys - call_.whole_result.keys));
+      call_.outcome.num_passes = std::max(call_.outcome.num_passes, 2U);
+      call_.add_moves(num_keys, 4);
+      for (const sort_segment& s : sorter.large_buckets()) {
+        levels_.sort_counted(source + s.begin, alternate + s.begin, result + s.begin, s.count, s.bits, 2);
+        call_.hand_over(result + s.begin, s.count);
+      }
       return true;
     }
     return false;

@@ -22,6 +22,8 @@ struct sort_limits {
   std::uint64_t piece_keys = std::uint64_t{1} << 14;         ///< fewest keys worth a task
   std::uint64_t few_values_keys = 1024;                      ///< fewest keys of which a sample looks for few values
   std::uint64_t heavy_values_keys = std::uint64_t{1} << 17;  ///< fewest keys of which a sample looks for heavy values
+  std::uint64_t tiled_pairs = std::uint64_t{1} << 18;        ///< fewest u32(u32) that are partitioned tile by tile
+  std::uint64_t tile_pairs = std::uint64_t{1} << 15;         ///< of such a tile, 2^15 at most
   double heavy_share = 0.25;  ///< heavy values that hold more than this share of a sample are counted
   std::uint64_t stream_bytes = std::uint64_t{1} << 24;  ///< outputs from this size on are written past the caches
   /// Partitions of pairs are written past the caches from this size on: 2^20 u32(u32) into 64 buckets took 3.9 ns a
