@@ -32,10 +32,10 @@ std::vector<key> make_keys(kind what, std::uint64_t num_keys, std::mt19937_64& r
     const key x = static_cast<key>(random());
     switch (what) {
       case kind::crowded: k = x & static_cast<key>(random()); break;
-      case kind::repeated: k = x % 50 * 0x1234567; break;
+      case kind::repeated: k = random() % 8 == 0 ? x : x % 50 * 0x1234567; break;
       case kind::any_length: k = x >> random() % 32; break;
       case kind::narrow: k = 0x40000000 + x % 6000; break;
-      case kind::special: k = x % 4 == 0 ? x >> 8 << 31 : ~(x & 3); break;
+      case kind::special: k = random() % 8 == 0 ? x : x % 4 == 0 ? x >> 8 << 31 : ~(x & 3); break;
       case kind::nearly_all_one: k = x % 8 == 0 ? static_cast<key>(random()) : 77; break;
       default: k = x; break;
     }
@@ -167,13 +167,14 @@ TEST_F(tiled_pairs_test, AreSortedStably) {
   }
 }
 
-/// The samples of any number of keys that a test asks for are one key, and all others differ from it.
+/// The samples of any number of keys that a test asks for are lower than all others.
 std::vector<key> deceiving_keys(std::uint64_t num_keys, std::mt19937_64& random) {
   std::vector<key> keys = make_keys(kind::uniform, num_keys, random);
-  for (key& k : keys) k |= 64;
+  for (key& k : keys) k |= 1U << 24;
   for (std::uint64_t num_samples = 512; num_samples <= 8192; num_samples *= 2) {
     const key_sampler<key> sampled(keys.data(), num_keys, num_samples);
-    for (std::uint64_t i = 0; i < num_samples; ++i) keys[sampled.place_of(i)] = i % 2 == 0 ? 5 : 3;
+    for (std::uint64_t i = 0; i < num_samples; ++i)
+      keys[sampled.place_of(i)] = i % 2 == 0 ? 3 : static_cast<key>(random() % 65'536);
   }
   return keys;
 }
@@ -188,7 +189,7 @@ TEST_F(tiled_pairs_test, BucketsThatFindNoRoomAreLeft) {
   }
 }
 
-TEST_F(tiled_pairs_test, WhatIsInOrderOrTooFewIsNotTheirs) {
+TEST_F(tiled_pairs_test, WhatIsInOrderOrTooFewOrOfFewKeysIsNotTheirs) {
   const auto codec = keys::key_codec{key_type::u32, false, keys::tie_rule::by_input_order}.of<key>();
   workers team(1, -1);
   team.prepare_scratch();
@@ -196,6 +197,9 @@ TEST_F(tiled_pairs_test, WhatIsInOrderOrTooFewIsNotTheirs) {
   std::vector<key> keys = make_keys(kind::crowded, 5000, random_);
   EXPECT_TRUE(tiled_pairs_sorter(team, codec, limits).choose(keys.data(), keys.size()));
   EXPECT_FALSE(tiled_pairs_sorter(team, codec, limits).choose(keys.data(), keys.size() - 1));
+  std::vector<key> few = keys;
+  for (key& k : few) k %= 30;
+  EXPECT_FALSE(tiled_pairs_sorter(team, codec, limits).choose(few.data(), few.size()));
   std::sort(keys.begin(), keys.end());
   EXPECT_FALSE(tiled_pairs_sorter(team, codec, limits).choose(keys.data(), keys.size()));
   std::reverse(keys.begin(), keys.end());
