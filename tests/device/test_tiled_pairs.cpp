@@ -206,25 +206,36 @@ TEST_F(tiled_pairs_test, WhatIsInOrderOrTooFewOrOfFewKeysIsNotTheirs) {
   EXPECT_FALSE(tiled_pairs_sorter(team, codec, limits).choose(keys.data(), keys.size()));
 }
 
-/// The whole sort of a device, which sorts large buckets, too, and hands all over in the end.
+/// The whole sort of a device sorts large buckets, too. Tiles move fewer bytes than levels do.
 TEST_F(tiled_pairs_test, ADeviceSortsThem) {
   const keys::key_codec codec{.type = key_type::u32, .descending = false};
   for (const unsigned num_threads : {1U, 2U}) {
-    const auto on = make_host_device({.num_threads = num_threads, .limits = {.few_values_keys = 1U << 30}});
-    on->prepare();
-    const auto work = on->make_queue();
-    for (const bool deceives : {false, true}) {
-      const std::vector<key> given =
-          deceives ? deceiving_keys(300'001, random_) : make_keys(kind::any_length, 300'001, random_);
+    const auto bytes_moved = [&](const std::vector<key>& given, std::uint64_t fewest_pairs) {
+      const auto on = make_host_device(
+          {.num_threads = num_threads, .limits = {.few_values_keys = 1U << 30, .tiled_pairs = fewest_pairs}});
+      on->prepare();
+      const auto work = on->make_queue();
       pairs all(given);
       pairs beside(given);
+      local_sort_outcome outcome;
       work->local_sort({.shape = {codec, sizeof(value4)},
                         .source = {all.records().keys, all.records().values},
                         .alternate = {beside.records().keys, beside.records().values},
-                        .segments = {{0, all.num_pairs, {0, 32}}}});
+                        .segments = {{0, all.num_pairs, {0, 32}}},
+                        .outcome = &outcome});
       work->synchronize();
       expect_sorted(codec.of<key>(), given, all);
-      ASSERT_TRUE(beside.has_red_zones());
+      EXPECT_TRUE(beside.has_red_zones());
+      return outcome.bytes_moved;
+    };
+    for (const bool deceives : {false, true}) {
+      const std::vector<key> given =
+          deceives ? deceiving_keys(300'001, random_) : make_keys(kind::any_length, 300'001, random_);
+      const std::uint64_t in_tiles = bytes_moved(given, sort_limits{}.tiled_pairs);
+      const std::uint64_t by_levels = bytes_moved(given, given.size() + 1);
+      if (has_packed_buckets() && !deceives) {
+        EXPECT_LT(in_tiles, by_levels);
+      }
     }
   }
 }

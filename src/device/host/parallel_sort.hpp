@@ -318,7 +318,8 @@ class parallel_sorter {
     return false;
   }
 
-  /// Pairs of 32 bits, in place.
+  /// Pairs of 32 bits are partitioned tile by tile, in place, where a sample says that this pays. Returns whether they
+  /// are sorted.
   [[gnu::noinline]] bool sort_in_tiles(split source, split alternate, split result, std::uint64_t num_keys,
                                        keys::bit_range bits) {
     if constexpr (splitter_sorter::has_widths<K, V>) {

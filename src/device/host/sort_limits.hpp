@@ -27,10 +27,12 @@ struct sort_limits {
   double heavy_share = 0.25;  ///< heavy values that hold more than this share of a sample are counted
   std::uint64_t stream_bytes = std::uint64_t{1} << 24;  ///< outputs from this size on are written past the caches
   /// Partitions of pairs are written past the caches from this size on: 2^20 u32(u32) into 64 buckets took 3.9 ns a
-  /// pair through the caches and 1.6 past them, u64(u64) 6.3 and 2.0.
+  /// pair through the caches and 1.6 past them, u64(u64) 6.3 and 2.0. So are tiles of pairs. A dictionary's values are
+  /// moved in a thread's cache first from four times the size on, where that paid.
   std::uint64_t stream_pairs_bytes = std::uint64_t{1} << 21;
   /// Values that are copied back to where they came from are written past the caches from this size on: 2^24 u32(u32)
-  /// of two values took 1.04 ns a pair through the caches and 0.76 past them on Zen 4, 2^22 0.55 and 0.63.
+  /// of two values took 1.04 ns a pair through the caches and 0.76 past them on Zen 4, 2^22 0.55 and 0.63. Pairs of a
+  /// few values that are together of this size are moved in a thread's cache first.
   std::uint64_t stream_copies_bytes = std::uint64_t{1} << 25;
 };
 

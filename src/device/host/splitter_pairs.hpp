@@ -75,7 +75,8 @@ class splitter_sorter {
   static constexpr unsigned most_bits = 7;
   static constexpr std::uint64_t samples_of_bucket = 8;
   static_assert(most_bits <= pair_splitters::most_bits);
-  static_assert(most_pairs * sizeof(packed_pair) <= max_local_bytes);
+  /// Packed pairs leave half of an array to a sample.
+  static_assert(2 * most_pairs * sizeof(packed_pair) <= max_local_bytes);
   static_assert(fewest_pairs > std::uint64_t{16} << wanted_bits);  // the kernels have four levels or more
 
   [[nodiscard]] static unsigned bits_for(std::uint64_t num_keys) noexcept {

@@ -19,8 +19,9 @@ namespace spansort::device::host {
 namespace {
 
 constexpr std::uint64_t fewest_pairs = std::uint64_t{1} << 12;  ///< however low the limit is
-/// Buckets of more, 2^8 of them, would often find no room in a thread's scratch.
-constexpr std::uint64_t most_pairs = std::uint64_t{5} << 22;
+/// There are 2^8 buckets at most. Of more pairs one would too often find no room in a thread's scratch: by chance one in
+/// 30 sorts of so many has such a bucket, and two in five of 5 * 2^22.
+constexpr std::uint64_t most_pairs = std::uint64_t{9} << 21;
 constexpr unsigned most_threads = 3;  ///< on more it has not been measured
 constexpr std::uint64_t most_tile_pairs = std::uint64_t{1} << 15;
 constexpr std::uint64_t samples_of_bucket = 32;
@@ -61,7 +62,7 @@ bool tiled_pairs_sorter::choose(const key* keys, std::uint64_t num_keys) {
 
 std::uint64_t tiled_pairs_sorter::tile_pairs() const noexcept {
   static_assert(most_tile_pairs <= std::numeric_limits<std::uint16_t>::max());
-  return std::min(limits_.tile_pairs, most_tile_pairs);
+  return std::clamp(limits_.tile_pairs, std::uint64_t{1}, most_tile_pairs);
 }
 
 void tiled_pairs_sorter::partition(split from, split beside, std::uint64_t num_keys, const sort_watch& watch,

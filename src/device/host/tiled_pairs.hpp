@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of 32-bit keys and values, more than a thread's caches hold. The splitters of a sample
-// part each tile of the input into buckets inside a thread's caches, and tiles are written out one behind the other, so
-// that nothing is counted beforehand and memory is written in order. A thread then gathers the runs of a bucket from
-// all tiles and sorts them by splitters of their own, and a bucket of one key is done when its runs lie in the result.
-// Traffic per pair: one read and one write of tiles, one read of runs, one write of the result.
+// This sorts pairs of 32-bit keys and values that are more than a thread's caches hold. The splitters of a sample part
+// each tile of the input into buckets inside a thread's caches, and tiles are written out one behind the other, so that
+// nothing is counted beforehand and memory is written in order. A thread then gathers the runs of a bucket from all
+// tiles and sorts them by splitters of their own, and a bucket of one key is done when its runs lie in the result. A
+// pair is read and written in its tile, read with its run, and written to the result.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,9 @@ class tiled_pairs_sorter {
   tiled_pairs_sorter(workers& team, const keys::codec_of<key>& codec, const sort_limits& limits)
       : team_(team), codec_(codec), limits_(limits) {}
 
-  /// Looks at a sample. Returns false where there are too few pairs or too many, or where they may be in order, which
-  /// a sort by levels finds out.
+  /// Looks at a sample. Returns false where the machine has no fast kernels for this, where there are too few pairs,
+  /// too many, or more threads than it has been measured with, where the pairs may be in order, which a sort by levels
+  /// finds out, and where they are of a few hundred keys, which levels count.
   [[nodiscard]] bool choose(const key* keys, std::uint64_t num_keys);
 
   /// Writes the tiles of `from` to the memory of `beside`, which has as many pairs and does not overlap it. Leaves out
@@ -39,7 +40,7 @@ class tiled_pairs_sorter {
   /// `position` is that of the result in the whole.
   void sort_buckets(split result, const sort_watch& watch, std::uint64_t position);
 
-  /// Buckets, few if any, that no thread's caches hold: what deceives a sample.
+  /// Buckets, few if any, that no thread's caches hold, by chance or because the sample was deceived.
   [[nodiscard]] const std::vector<sort_segment>& large_buckets() const noexcept { return large_; }
 
  private:
