@@ -19,8 +19,8 @@ namespace spansort::device::host {
 namespace {
 
 constexpr std::uint64_t fewest_pairs = std::uint64_t{1} << 12;  ///< however low the limit is
-/// There are 2^8 buckets at most. Of more pairs one would too often find no room in a thread's scratch: by chance one in
-/// 30 sorts of so many has such a bucket, and two in five of 5 * 2^22.
+/// There are 2^8 buckets at most. Of more pairs one would too often find no room in a thread's scratch: by chance one
+/// in 30 sorts of so many has such a bucket, and two in five of 5 * 2^22.
 constexpr std::uint64_t most_pairs = std::uint64_t{9} << 21;
 constexpr unsigned most_threads = 3;  ///< on more it has not been measured
 constexpr std::uint64_t most_tile_pairs = std::uint64_t{1} << 15;

@@ -13,8 +13,8 @@ namespace spansort::device::cuda {
 inline constexpr unsigned msd_one_block_threads = 512;
 
 /// Sorts the large buckets that are listed for a level by the lowest `num_bits` bits, in which alone the keys of each
-/// differ. Any number of blocks of msd_one_block_threads threads. A read of the keys for every 8 bits, a read and a write
-/// of the records where these differ, and one more of each where they would end on the wrong side.
+/// differ. Any number of blocks of msd_one_block_threads threads. For every 8 bits the keys are read, and records are
+/// read and written where these bits differ; they are once more where they would end on the wrong side.
 template <class K, class V, class Order>
 __global__ void __launch_bounds__(msd_one_block_threads)
     msd_one_block_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, unsigned level,

@@ -38,9 +38,9 @@ void launch_wide_unordered_step(const launch_site& site, const keys::codec_of<st
 }
 
 void launch_wide_unordered_targets(const launch_site& site, unsigned value_bytes,
-                                   const std::vector<keys::digit_position>& digits, records source, records alternate) {
+                                   const std::vector<keys::digit_position>& digits, records from, records to) {
   SPANSORT_ASSERT(value_bytes == 0);
-  run_bucket_targets<max_unordered_bits, std::uint64_t, no_value>(site, digits, source, alternate);
+  run_bucket_targets<max_unordered_bits, std::uint64_t, no_value>(site, digits, from, to);
 }
 
 #define SPANSORT_INSTANTIATE_WIDE_PARTITION(K)                                                                        \

@@ -39,6 +39,6 @@ void launch_wide_unordered_step(const launch_site& site, const keys::codec_of<st
 
 /// Does what launch_bucket_targets() does, for up to max_unordered_digits_together.
 void launch_wide_unordered_targets(const launch_site& site, unsigned value_bytes,
-                                   const std::vector<keys::digit_position>& digits, records source, records alternate);
+                                   const std::vector<keys::digit_position>& digits, records from, records to);
 
 }  // namespace spansort::device::cuda

@@ -104,10 +104,10 @@ bool has_few_levels(const record_shape& shape, std::uint64_t num_keys) {
   return num_keys <= most_keys_of_one_launch && (faults == nullptr || !faults->blocks_cannot_meet());
 }
 
-// Blocks of the middle size finish keys alone fastest, but records with values are finished as fast by the largest ones,
-// and are partitioned the faster the fewer buckets there are. Two H100, 10^9 u64 and 5 * 10^8 u64(u64), of which each
-// GPU has 128 segments: 19.5 and 20.5 ms with middle blocks, by digits of 10 and 9 bits, 20.9 and 19.5 with the largest,
-// by digits of 9 and 8 bits; seven passes 33.0 and 31.2.
+// Blocks of the middle size finish keys alone fastest, but the largest ones finish records with values as fast, and these
+// are partitioned the faster the fewer buckets there are. Two H100, 10^9 u64 and 5 * 10^8 u64(u64), of which each
+// GPU has 128 segments: 19.5 and 20.5 ms with middle blocks, by digits of 10 and 9 bits; 20.9 and 19.5 with the largest
+// ones, by digits of 9 and 8 bits; 33.0 and 31.2 by seven passes.
 finished_records finished_records_of(const record_shape& shape) {
   const msd_limits limits = msd_limits_of(shape.codec.width_bytes(), shape.value_bytes, shape.value_bytes != 0);
   return {shape.value_bytes == 0 ? limits.finish_keys[1] : limits.most_finished(), limits.most_finished()};
@@ -126,9 +126,9 @@ bucket_way bucket_way_of_array(const record_shape& shape, std::uint64_t num_keys
   return {digits, large_buckets::by_levels};
 }
 
-// Passes over the highest digits, the lowest of these first, end where as many levels do. They need one histogram, their
-// tiles have more room, and that of keys alone may lose the order of the first one (onesweep_sort.cpp): of 2^28 uniform
-// records on an H100 u64(u64) take two passes of 3.2 ms instead of two levels of 4.9.
+// Passes over the highest digits, the lowest of these first, end where as many levels do. They need one histogram,
+// their tiles have more room, and that of keys alone may lose the order of the first one (onesweep_sort.cpp): of 2^28
+// uniform records on an H100 u64(u64) take two passes of 3.2 ms instead of two levels of 4.9.
 records enqueue_by_buckets(const launch_site& site, const segment_sort& segment) {
   SPANSORT_ASSERT(segment.shape.codec.width_bytes() == 8 && segment.bits.begin == 0);
   segment_sort high = segment;

@@ -12,9 +12,10 @@ namespace spansort::device::cuda {
 /// 16.0 and 26.0 for 2^29; on an H100 0.497 and 0.611 for 2^23 u64, 0.447 and 0.610 for 2^22 u64(u64), 0.513 and 0.725
 /// for 2^22 f64(u64). A quarter of it wins, too (0.154 and 0.219 for 2^20 f64(u64)), but the look, some 20 us, costs
 /// inputs that are not even 4 % already here, and would cost them more than 10 % there. More than 2^29 keys take digits
-/// of 9 bits, which wins, too: on an H100 27.9 and 55.8 for 10^9 u64, 33.5 where each comes four times; where each comes
-/// 16 times buckets lose (62.8 and some 54), so that the larger sample has to notice that. Beyond 2^31 keys two such
-/// digits leave too much, and with values, for which blocks have less room, some buckets from 2 * 10^9 records on. Wider values were not measured.
+/// of 9 bits, which wins, too: on an H100 28.2 and 55.8 for 10^9 u64, 33.7 where each comes four times. Where each
+/// comes 16 times buckets lose (62.8 and 54.7), so that the larger sample has to notice that. Beyond 2^31 keys two such
+/// digits leave too much, and with values, for which blocks have less room, some buckets are too large from 2 * 10^9
+/// records on. Wider values were not measured.
 inline constexpr std::uint64_t least_bucket_sort_bytes = std::uint64_t{1} << 26;
 inline constexpr std::uint64_t most_bucket_sort_keys = std::uint64_t{1} << 31;
 inline constexpr unsigned most_bucket_value_bytes = 8;
@@ -66,7 +67,7 @@ inline constexpr even_keys_sizes even_keys_sizes_of_many{1U << 17, 22};
 /// 2^26 0.98 and 1.19, 2^27 1.24 and 1.14, 2^28 1.53 and 1.25, 2^30 1.64 and 1.29; u32(u32) of 2^26 0.99 and 1.03, 2^27
 /// 1.29 and 1.10, 2^28 1.33 and 1.06, 2^29 1.25 and 1.07; u32(u64) of 2^27 1.18 and 1.05, 2^29 1.20 and 1.02.
 inline constexpr std::uint64_t least_counted_records = std::uint64_t{1} << 27;
-/// With values up to so many records have been measured.
+/// Nobody has measured more records with values.
 inline constexpr std::uint64_t most_counted_with_values = std::uint64_t{1} << 29;
 
 /// Returns whether a sample is of keys that are counted in little time. `same_bucket` and `same_value` are pairs of

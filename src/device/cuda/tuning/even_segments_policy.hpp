@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From where on segments of keys of 8 bytes, which are buckets of an earlier partition, go by buckets themselves: by
-// passes over one or two high digits and a finish on chip, in the place of passes over all their digits.
+// Segments of keys of 8 bytes, which are buckets of an earlier partition, may go by buckets themselves: by passes over
+// one or two high digits and a finish on chip, in the place of passes over all their digits. These are the sizes from
+// which on they do, and the bounds on how uneven they may be.
 #pragma once
 
 #include <cstdint>
