@@ -33,7 +33,7 @@ inline constexpr unsigned max_unordered_buckets = 1U << max_unordered_bits;
 inline constexpr unsigned max_unordered_digits_together =
     max_digits_together * max_partition_buckets / max_unordered_buckets;
 
-/// Does what launch_partition_step() does; the first half of the targets, which are [2][max_unordered_buckets], is used.
+/// Does what launch_partition_step() does, of whose targets, [2][max_unordered_buckets], the first half is used.
 void launch_wide_unordered_step(const launch_site& site, const keys::codec_of<std::uint64_t>& codec,
                                 unsigned value_bytes, const partition_step& step);
 

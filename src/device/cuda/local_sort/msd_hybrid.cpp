@@ -104,8 +104,8 @@ bool has_few_levels(const record_shape& shape, std::uint64_t num_keys) {
   return num_keys <= most_keys_of_one_launch && (faults == nullptr || !faults->blocks_cannot_meet());
 }
 
-// Blocks of the middle size finish keys alone fastest, but the largest ones finish records with values as fast, and these
-// are partitioned the faster the fewer buckets there are. Two H100, 10^9 u64 and 5 * 10^8 u64(u64), of which each
+// Blocks of the middle size finish keys alone fastest, but the largest ones finish records with values as fast, and
+// these are partitioned the faster the fewer buckets there are. Two H100, 10^9 u64 and 5 * 10^8 u64(u64), of which each
 // GPU has 128 segments: 19.5 and 20.5 ms with middle blocks, by digits of 10 and 9 bits; 20.9 and 19.5 with the largest
 // ones, by digits of 9 and 8 bits; 33.0 and 31.2 by seven passes.
 finished_records finished_records_of(const record_shape& shape) {
