@@ -112,7 +112,7 @@ summary session::summarize(const_key_span keys, const summary_options& options) 
                                  {"with_mean", options.with_mean ? "1" : "0"}});
   summary found;
   state_->agreed([&] {
-    // Not before the node ranks have agreed on the whiskers: what one alone refuses leaves the others waiting.
+    // This comes after the node ranks have agreed on the whiskers: what one alone refuses leaves the others waiting.
     statistics::require_valid(options.whiskers);
     found = statistics::summary_of(*opened, options);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of a few values and of heavy keys, whose values are moved by way of the scratch and copied back past the caches
-// however few they are: arrays that begin nowhere in particular, with a red zone at each end.
+// Values of pairs of a few keys and of heavy keys are moved by way of the scratch and copied back past the caches here,
+// however few they are. The arrays begin nowhere in particular and have a red zone at each end.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 

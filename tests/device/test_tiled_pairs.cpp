@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sort of pairs of 32 bits tile by tile against a stable sort: tiles of a thousand pairs, arrays that begin
-// nowhere in particular, keys that repeat and keys that deceive the sample, and those who take results away.
+// Pairs of 32 bits that are sorted tile by tile are compared with a stable sort of them: in tiles of a thousand pairs, in
+// arrays that begin nowhere in particular, with keys that repeat or deceive the sample, and where results are taken away.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 
@@ -43,7 +43,7 @@ std::vector<key> make_keys(kind what, std::uint64_t num_keys, std::mt19937_64& r
   return keys;
 }
 
-/// Pairs that begin nowhere in particular, between red zones.
+/// This holds pairs that begin nowhere in particular, between red zones.
 struct pairs {
   explicit pairs(const std::vector<key>& given) : num_pairs(given.size()) {
     std::memcpy(keys.data() + before, given.data(), num_pairs * sizeof(key));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs that are made up: devices with memory of their own, of which the host's threads do the work. Tests say how many
-// there are and what fails, and read what has been asked of them.
+// These GPUs are made up: they are devices with memory of their own, of which the host's threads do the work. Tests say
+// how many there are and what fails, and read what has been asked of them.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts of shards in the memory of GPUs that are made up: the short way of one GPU and where it is not taken, memory
-// that ends, GPUs that fail, and lists of GPUs that a machine has or lacks.
+// Shards in the memory of GPUs that are made up are sorted here: by the short way of one GPU and where it is not taken,
+// where memory ends, where GPUs fail, and with lists of GPUs that a machine has or lacks.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts of host memory on a machine with GPUs, which are made up: where the device list leaves the choice, GPUs sort
-// what pays, and what they refuse the CPU sorts; where it names GPUs, their refusal is the caller's.
+// Host memory is sorted here on a machine with GPUs, which are made up: where the device list leaves the choice, GPUs
+// sort what pays, and the CPU sorts what they refuse; where it names GPUs, their refusal is the caller's.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets of pairs of 32-bit keys and values on one thread: the splitters of a sorted sample say of which bucket a key
-// is, and pairs are counted and moved, packed, each by one store, to where those of their bucket lie.
+// One thread parts pairs of 32-bit keys and values into buckets here: the splitters of a sorted sample say of which
+// bucket a key is, and pairs are counted and moved, packed, each by one store, to where those of their bucket lie.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large buckets that are each sorted by one block. A look at the keys has promised that there are none or few of them,
-// so that one launch that mostly has nothing to do takes the place of three for each level that a key could take.
+// One block sorts each large bucket here. A look at the keys has promised that there are none or few of them, so that
+// one launch that mostly has nothing to do takes the place of three for each level that a key could take.
 #pragma once
 
 #include <cstdint>

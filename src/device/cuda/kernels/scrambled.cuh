@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places of samples.
+// Kernels that look at a sample take its places from this.
 #pragma once
 
 #include <cstdint>

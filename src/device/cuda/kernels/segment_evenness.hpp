@@ -21,7 +21,7 @@ struct segments_look {
   unsigned num_segments = 0;
 };
 
-/// Pinned memory of the host, to which the GPU writes what it has seen of each segment.
+/// The GPU writes what it has seen of each segment to this, which is pinned memory of the host.
 struct segments_mailbox {
   segment_evenness seen[most_segments_of_a_look] = {};  ///< `unknown` before
 };

@@ -20,7 +20,7 @@ struct bucket_digits {
   friend constexpr bool operator==(const bucket_digits&, const bucket_digits&) = default;
 };
 
-/// Records of the largest buckets that blocks finish: those at the best rate, and all.
+/// The largest buckets that blocks finish have so many records: at the best rate, and at all.
 struct finished_records {
   std::uint64_t best = 0;
   std::uint64_t most = 0;
