@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of 32 bits that are sorted tile by tile are compared with a stable sort of them: in tiles of a thousand pairs, in
-// arrays that begin nowhere in particular, with keys that repeat or deceive the sample, and where results are taken away.
+// Pairs of 32 bits that are sorted tile by tile are compared with a stable sort: in tiles of a thousand pairs, in
+// arrays that begin nowhere in particular, with keys that repeat or deceive the sample, and where results are taken.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 

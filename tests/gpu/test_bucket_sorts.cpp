@@ -268,17 +268,29 @@ INSTANTIATE_TEST_SUITE_P(All, gpu_bucket_sort_test,
                                          bucket_case{gpu_buckets::always, true}),
                          name_of);
 
-/// The buckets of RMG sort are segments that agree above their low 24 bits, or other ones. The device itself decides
-/// whether these are counted.
-class gpu_counted_segments_test : public gpu_sort_test, public testing::WithParamInterface<gpu_buckets> {};
+/// The buckets of RMG sort are segments, which agree above some of their bits. Small neighbours may be fused.
+class gpu_segments_test : public gpu_sort_test, public testing::WithParamInterface<gpu_buckets> {
+ protected:
+  enum class neighbours : std::uint8_t { fused, apart };
 
-TEST_P(gpu_counted_segments_test, SortsAllTypes) {
-  for (const unsigned radix_bits : {4U, 6U, 8U}) {
+  /// Returns a sorter of two ranks on one GPU that fills `report`.
+  sorter sorter_of(unsigned radix_bits, neighbours small) {
     hooked_options options;
     options.devices = "gpu:0,0";
     options.algorithm = algorithm::rmg;
-    options.world = {.radix_bits = radix_bits, .fuse_threshold = 0, .buckets = GetParam()};
-    sorter s = make_sorter(options);
+    options.report = &report;
+    options.world = {.radix_bits = radix_bits, .buckets = GetParam()};
+    if (small == neighbours::apart) options.world.fuse_threshold = 0;
+    return make_sorter(options);
+  }
+};
+
+/// The device itself decides whether segments of keys of 4 bytes are counted.
+class gpu_counted_segments_test : public gpu_segments_test {};
+
+TEST_P(gpu_counted_segments_test, SortsAllTypes) {
+  for (const unsigned radix_bits : {4U, 6U, 8U}) {
+    sorter s = sorter_of(radix_bits, neighbours::apart);
     for (const key_type type : {key_type::u32, key_type::i32, key_type::f32}) {
       for (const char* const shape :
            {"uniform", "zipf:1", "entropy:2", "entropy:16", "special-floats", "nearly-sorted", "reverse", "zero"}) {
@@ -292,11 +304,7 @@ TEST_P(gpu_counted_segments_test, SortsAllTypes) {
 
 /// A few large segments: many keys of few values overrun counters of any width.
 TEST_P(gpu_counted_segments_test, SortsLargeSegments) {
-  hooked_options options;
-  options.devices = "gpu:0,0";
-  options.algorithm = algorithm::rmg;
-  options.world = {.radix_bits = 8, .buckets = GetParam()};
-  sorter s = make_sorter(options);
+  sorter s = sorter_of(8, neighbours::fused);
   constexpr std::uint64_t n = 9'000'011;
   for (const std::uint64_t num_values : {3U, 1'000U, 1U << 20, 1U << 30}) {
     std::vector<std::uint32_t> keys(n);
@@ -314,15 +322,11 @@ TEST_P(gpu_counted_segments_test, SortsLargeSegments) {
 }
 
 /// Segments of keys of 8 bytes go by buckets or by passes.
-class gpu_bucket_segments_test : public gpu_sort_test, public testing::WithParamInterface<gpu_buckets> {};
+class gpu_bucket_segments_test : public gpu_segments_test {};
 
 TEST_P(gpu_bucket_segments_test, SortsAllTypesAndWidths) {
   for (const unsigned radix_bits : {4U, 6U, 8U}) {
-    hooked_options options;
-    options.devices = "gpu:0,0";
-    options.algorithm = algorithm::rmg;
-    options.world = {.radix_bits = radix_bits, .fuse_threshold = 0, .buckets = GetParam()};
-    sorter s = make_sorter(options);
+    sorter s = sorter_of(radix_bits, neighbours::apart);
     for (const key_type type : {key_type::u64, key_type::i64, key_type::f64}) {
       for (const char* const shape :
            {"uniform", "zipf:1", "entropy:2", "entropy:16", "special-floats", "nearly-sorted", "reverse", "zero"}) {
@@ -337,14 +341,10 @@ TEST_P(gpu_bucket_segments_test, SortsAllTypesAndWidths) {
   }
 }
 
-/// Two large segments of so many keys that one digit of 8 or of 9 bits leaves small buckets, or that two digits do.
+/// Two large segments of so many keys that one digit of 8 bits or of more leaves small buckets, or that two digits do.
 /// Their keys are spread evenly, crowd at one end, differ in their low bits alone, or are few.
 TEST_P(gpu_bucket_segments_test, SortsLargeSegments) {
-  hooked_options options;
-  options.devices = "gpu:0,0";
-  options.algorithm = algorithm::rmg;
-  options.world = {.radix_bits = 8, .buckets = GetParam()};
-  sorter s = make_sorter(options);
+  sorter s = sorter_of(8, neighbours::fused);
   const auto even = [](std::uint64_t x) { return x >> 1; };
   const auto crowded = [](std::uint64_t x) { return static_cast<std::uint64_t>((x >> 33) * (x >> 33)) << 1; };
   const auto low_bits = [](std::uint64_t x) { return x >> 40; };
@@ -377,12 +377,7 @@ TEST_P(gpu_bucket_segments_test, SortsLargeSegments) {
 TEST_P(gpu_bucket_segments_test, GoesTheWayOfItsOwnKeys) {
   constexpr std::uint64_t n = 300'017;
   constexpr std::uint64_t bytes_of_passes = 8 + 7 * 16;  // for each key
-  hooked_options options;
-  options.devices = "gpu:0,0";
-  options.algorithm = algorithm::rmg;
-  options.report = &report;
-  options.world = {.radix_bits = 8, .fuse_threshold = 0, .buckets = GetParam()};
-  sorter s = make_sorter(options);
+  sorter s = sorter_of(8, neighbours::apart);
   for (const char* const shape : {"uniform", "entropy:4", "uniform"}) {
     ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u64, n, shape, {kind::keys, 0}, false));
     const auto local = std::ranges::find(report.phases, "local sort", &phase_report::name);

@@ -27,8 +27,8 @@ template <class K>
 void launch_wide_bucket_targets(const launch_site& site, unsigned value_bytes,
                                 const std::vector<keys::digit_position>& digits, records source, records alternate);
 
-// Another partition has still wider digits, for keys of 8 bytes alone whose encoding loses nothing. It leaves those of a
-// bucket in any order.
+// Another partition has still wider digits, for keys of 8 bytes alone whose encoding loses nothing. It leaves those of
+// a bucket in any order.
 inline constexpr unsigned max_unordered_buckets = 1U << max_unordered_bits;
 inline constexpr unsigned max_unordered_digits_together =
     max_digits_together * max_partition_buckets / max_unordered_buckets;
