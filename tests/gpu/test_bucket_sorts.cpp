@@ -63,14 +63,16 @@ TEST(even_keys_test, AreCountedWhereFewAreAlike) {
   EXPECT_FALSE(are_countable(n, false, pairs / 100, 8'192));  // a tenth in one bucket
 }
 
-TEST(even_keys_test, SegmentsAreCountedWhereFewAreAlike) {
+TEST(even_segments_test, AreCountedWhereFewAreAlike) {
   using device::cuda::is_countable_segment;
   constexpr std::uint64_t n = 8'000'000;
-  EXPECT_TRUE(is_countable_segment(n, n / 256 + 700, 4'095 + 3 * 64));
-  EXPECT_TRUE(is_countable_segment(n, n / 64, 4'095));
-  EXPECT_FALSE(is_countable_segment(n, n / 60, 4'095));
-  EXPECT_FALSE(is_countable_segment(n, n / 256, 4'095 + 256 * 4));  // 256 copies of each value
-  EXPECT_FALSE(is_countable_segment(n, n, 8'192ULL * 8'191 / 2));
+  // 8,192 samples are 32 of each value of 8 bits, and four of them have been sampled before.
+  EXPECT_TRUE(is_countable_segment(n, {.repeats = 4 + 2 + 3 * 3, .largest_digit = 32 + 5 * 6}));
+  EXPECT_TRUE(is_countable_segment(n, {.repeats = 4, .largest_digit = 128}));
+  EXPECT_FALSE(is_countable_segment(n, {.repeats = 4, .largest_digit = 8'192 / 32}));
+  EXPECT_TRUE(is_countable_segment(n, {.repeats = 16 * 4, .largest_digit = 32}));
+  EXPECT_FALSE(is_countable_segment(n, {.repeats = 32 * 4, .largest_digit = 32}));  // 32 copies of each key
+  EXPECT_FALSE(is_countable_segment(n, {.repeats = 8'191, .largest_digit = 8'192}));
 }
 
 TEST(even_segments_test, TakeTheFewestDigitsThatLeaveSmallBuckets) {
@@ -97,22 +99,23 @@ TEST(even_segments_test, AreWhatChanceMakes) {
   using device::cuda::segment_evenness;
   constexpr std::uint64_t n = 4'000'000;
   constexpr std::uint64_t in_digit = 32'764;  // pairs of 8,192 samples that 10 bits make
-  const auto seen = [](std::uint64_t same_digit, std::uint64_t same_bucket, std::uint64_t same_bin) {
-    return evenness_of_segment(n, 10, 9'216, same_digit, same_bucket, same_bin);
+  const auto seen = [](std::uint64_t same_digit, std::uint64_t same_bucket, std::uint64_t repeats) {
+    return evenness_of_segment(n, 10, 9'216, {same_digit, same_bucket, repeats});
   };
-  EXPECT_EQ(seen(in_digit + 3 * 181, 1'024 + 4 * 32, 1'024 + 4 * 32), segment_evenness::even_by_one_digit);
-  EXPECT_EQ(seen(in_digit + in_digit / 9, 1'060, 1'024), segment_evenness::even_by_one_digit);
-  EXPECT_EQ(seen(in_digit + in_digit / 7, 1'060, 1'024), segment_evenness::even_by_two_digits);
-  EXPECT_EQ(seen(in_digit, 3'000, 1'024), segment_evenness::uneven);
-  EXPECT_EQ(seen(in_digit, 1'024, 1'024 + 64 * 8), segment_evenness::uneven);  // 64 copies of each key
-  EXPECT_EQ(seen(33'550'336, 33'550'336, 33'550'336), segment_evenness::uneven);
+  EXPECT_EQ(seen(in_digit + 3 * 181, 1'024 + 4 * 32, 8 + 4 * 3), segment_evenness::even_by_one_digit);
+  EXPECT_EQ(seen(in_digit + in_digit / 9, 1'060, 8), segment_evenness::even_by_one_digit);
+  EXPECT_EQ(seen(in_digit + in_digit / 7, 1'060, 8), segment_evenness::even_by_two_digits);
+  EXPECT_EQ(seen(in_digit, 3'000, 8), segment_evenness::uneven);
+  EXPECT_EQ(seen(in_digit, 1'024, 4 * 8), segment_evenness::even_by_one_digit);  // four copies of each key
+  EXPECT_EQ(seen(in_digit, 1'024, 8 * 8), segment_evenness::uneven);
+  EXPECT_EQ(seen(33'550'336, 33'550'336, 8'191), segment_evenness::uneven);
   // Buckets of 7,812 records leave little room.
-  EXPECT_EQ(evenness_of_segment(n, 9, 9'216, 65'528 + 3 * 256, 1'024, 1'024), segment_evenness::even_by_one_digit);
-  EXPECT_EQ(evenness_of_segment(n, 9, 9'216, 65'528 + 65'528 / 40, 1'060, 1'024), segment_evenness::even_by_two_digits);
-  EXPECT_EQ(evenness_of_segment(n, 0, 9'216, 0, 1'024, 1'024), segment_evenness::even_by_two_digits);
+  EXPECT_EQ(evenness_of_segment(n, 9, 9'216, {65'528 + 3 * 256, 1'024, 8}), segment_evenness::even_by_one_digit);
+  EXPECT_EQ(evenness_of_segment(n, 9, 9'216, {65'528 + 65'528 / 40, 1'060, 8}), segment_evenness::even_by_two_digits);
+  EXPECT_EQ(evenness_of_segment(n, 0, 9'216, {0, 1'024, 8}), segment_evenness::even_by_two_digits);
   // A sample of few keys has each of them many times.
   constexpr std::uint64_t of_one_key = 33'550'336 / 64;
-  EXPECT_EQ(evenness_of_segment(64, 8, 9'216, 131'056 + of_one_key, 1'024 + of_one_key, 1'024 + of_one_key),
+  EXPECT_EQ(evenness_of_segment(64, 8, 9'216, {131'056 + of_one_key, 1'024 + of_one_key, 8'192 - 64}),
             segment_evenness::even_by_one_digit);
 }
 
@@ -283,19 +286,62 @@ class gpu_segments_test : public gpu_sort_test, public testing::WithParamInterfa
     if (small == neighbours::apart) options.world.fuse_threshold = 0;
     return make_sorter(options);
   }
+
+  /// Sorts keys of two segments, alone and with their positions, which are values of Value. `low_bits_of` makes of a
+  /// random number the bits of a key below its first digit.
+  template <class Key, class Value>
+  static void expect_two_segments_sorted(sorter& s, std::uint64_t n, std::uint64_t (*low_bits_of)(std::uint64_t)) {
+    std::vector<Key> keys(n);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
+      x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ULL;
+      keys[i] = static_cast<Key>(low_bits_of(x ^ x >> 32) | i % 2 << (8 * sizeof(Key) - 1));
+    }
+    std::vector<Value> order(n);
+    std::iota(order.begin(), order.end(), Value{0});
+    std::vector<Value> expected_order = order;
+    std::ranges::stable_sort(expected_order, [&](Value a, Value b) { return keys[a] < keys[b]; });
+    std::vector<Key> alone = keys;
+    s.sort(alone);
+    for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(alone[i], keys[expected_order[i]]) << i;
+    s.sort_pairs(keys, order);
+    ASSERT_TRUE(keys == alone && order == expected_order);
+  }
+
+  /// Many segments are looked at by several launches, whose answers lie in the same memory one after the other. What
+  /// the report says of the bytes that local sorts have moved for a key tells which way the segments went.
+  void expect_the_way_of_its_own_keys(key_type type, const operation& op, std::uint64_t least_bytes_of_passes) {
+    constexpr std::uint64_t n = 300'017;
+    sorter s = sorter_of(8, neighbours::apart);
+    for (const char* const shape : {"uniform", "entropy:4", "uniform"}) {
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, type, n, shape, op, false));
+      const auto local = std::ranges::find(report.phases, "local sort", &phase_report::name);
+      ASSERT_NE(local, report.phases.end());
+      const bool is_even = std::string_view(shape) == "uniform";
+      if (GetParam() == gpu_buckets::by_size) continue;  // so few keys are sorted by blocks
+      if (GetParam() == gpu_buckets::always || (GetParam() == gpu_buckets::where_even && is_even)) {
+        EXPECT_LT(local->bytes_moved, n * least_bytes_of_passes) << shape;
+      } else {
+        EXPECT_GE(local->bytes_moved, n * least_bytes_of_passes) << shape;
+      }
+    }
+  }
 };
 
-/// The device itself decides whether segments of keys of 4 bytes are counted.
+/// Segments of keys of 4 bytes are counted behind one pass, or go by passes.
 class gpu_counted_segments_test : public gpu_segments_test {};
 
-TEST_P(gpu_counted_segments_test, SortsAllTypes) {
+TEST_P(gpu_counted_segments_test, SortsAllTypesAndWidths) {
   for (const unsigned radix_bits : {4U, 6U, 8U}) {
     sorter s = sorter_of(radix_bits, neighbours::apart);
     for (const key_type type : {key_type::u32, key_type::i32, key_type::f32}) {
       for (const char* const shape :
            {"uniform", "zipf:1", "entropy:2", "entropy:16", "special-floats", "nearly-sorted", "reverse", "zero"}) {
-        for (const std::uint64_t n : {1'000U, 300'017U}) {
-          ASSERT_NO_FATAL_FAILURE(expect_sorted(s, type, n, shape, {kind::keys, 0}, type == key_type::i32));
+        for (const operation& op : {operation{kind::keys, 0}, operation{kind::pairs, 4}, operation{kind::pairs, 8},
+                                    operation{kind::pairs, 16}}) {
+          for (const std::uint64_t n : {1'000U, 300'017U}) {
+            ASSERT_NO_FATAL_FAILURE(expect_sorted(s, type, n, shape, op, type == key_type::i32));
+          }
         }
       }
     }
@@ -319,6 +365,32 @@ TEST_P(gpu_counted_segments_test, SortsLargeSegments) {
     s.sort(keys);
     ASSERT_TRUE(keys == expected) << num_values << " values";
   }
+}
+
+/// Segments of so many pairs that their buckets, by 8 bits or by 9, are for blocks of either size, or for none. Their
+/// keys are spread evenly, crowd at one end, differ in their low bits alone, or are few.
+TEST_P(gpu_counted_segments_test, SortsLargeSegmentsOfPairs) {
+  sorter s = sorter_of(8, neighbours::fused);
+  const auto even = [](std::uint64_t x) { return x >> 40; };
+  const auto crowded = [](std::uint64_t x) { return (x >> 52) * (x >> 52); };
+  const auto low_bits = [](std::uint64_t x) { return x >> 50; };
+  const auto few = [](std::uint64_t x) { return x % 1000 << 10; };
+  for (const std::uint64_t n : {2'000'011U, 4'000'011U, 8'000'011U, 10'000'011U}) {
+    int number = 0;
+    for (std::uint64_t (*const spread)(std::uint64_t) : {+even, +crowded, +low_bits, +few}) {
+      SCOPED_TRACE(std::to_string(n) + " keys, spread " + std::to_string(number++));
+      ASSERT_NO_FATAL_FAILURE((expect_two_segments_sorted<std::uint32_t, std::uint32_t>(s, n, spread)));
+      if (n < 8'000'000) {
+        ASSERT_NO_FATAL_FAILURE((expect_two_segments_sorted<std::uint32_t, std::uint64_t>(s, n, spread)));
+      }
+    }
+  }
+}
+
+/// Three passes move 28 bytes a key, or 52 with values of 4 bytes, and a pass and a count 20 or 36.
+TEST_P(gpu_counted_segments_test, GoesTheWayOfItsOwnKeys) {
+  ASSERT_NO_FATAL_FAILURE(expect_the_way_of_its_own_keys(key_type::u32, {kind::keys, 0}, 24));
+  ASSERT_NO_FATAL_FAILURE(expect_the_way_of_its_own_keys(key_type::u32, {kind::pairs, 4}, 44));
 }
 
 /// Segments of keys of 8 bytes go by buckets or by passes.
@@ -345,60 +417,30 @@ TEST_P(gpu_bucket_segments_test, SortsAllTypesAndWidths) {
 /// Their keys are spread evenly, crowd at one end, differ in their low bits alone, or are few.
 TEST_P(gpu_bucket_segments_test, SortsLargeSegments) {
   sorter s = sorter_of(8, neighbours::fused);
-  const auto even = [](std::uint64_t x) { return x >> 1; };
-  const auto crowded = [](std::uint64_t x) { return static_cast<std::uint64_t>((x >> 33) * (x >> 33)) << 1; };
-  const auto low_bits = [](std::uint64_t x) { return x >> 40; };
-  const auto few = [](std::uint64_t x) { return x % 1000 << 40; };
+  const auto even = [](std::uint64_t x) { return x >> 8; };
+  const auto crowded = [](std::uint64_t x) { return (x >> 36) * (x >> 36); };
+  const auto low_bits = [](std::uint64_t x) { return x >> 47; };
+  const auto few = [](std::uint64_t x) { return x % 1000 << 33; };
   for (const std::uint64_t n : {3'000'011U, 6'000'011U, 10'000'011U}) {
     int number = 0;
     for (std::uint64_t (*const spread)(std::uint64_t) : {+even, +crowded, +low_bits, +few}) {
-      std::vector<std::uint64_t> keys(n);
-      for (std::uint64_t i = 0; i < n; ++i) {
-        std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
-        x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ULL;
-        keys[i] = (spread(x ^ x >> 32) >> 7) | i % 2 << 63;  // two values of the first digit
-      }
-      std::vector<std::uint64_t> order(n);
-      std::iota(order.begin(), order.end(), std::uint64_t{0});
-      std::vector<std::uint64_t> expected_order = order;
-      std::ranges::stable_sort(expected_order, [&](std::uint64_t a, std::uint64_t b) { return keys[a] < keys[b]; });
-      std::vector<std::uint64_t> alone = keys;
-      s.sort(alone);
-      for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(alone[i], keys[expected_order[i]]) << n << " spread " << number;
-      s.sort_pairs(keys, order);
-      ASSERT_TRUE(keys == alone && order == expected_order) << n << " spread " << number;
-      ++number;
+      SCOPED_TRACE(std::to_string(n) + " keys, spread " + std::to_string(number++));
+      ASSERT_NO_FATAL_FAILURE((expect_two_segments_sorted<std::uint64_t, std::uint64_t>(s, n, spread)));
     }
   }
 }
 
-/// Many segments are looked at by several launches, whose answers lie in the same memory one after the other. What the
-/// report says of the bytes that local sorts have moved tells which way the segments went.
 TEST_P(gpu_bucket_segments_test, GoesTheWayOfItsOwnKeys) {
-  constexpr std::uint64_t n = 300'017;
-  constexpr std::uint64_t bytes_of_passes = 8 + 7 * 16;  // for each key
-  sorter s = sorter_of(8, neighbours::apart);
-  for (const char* const shape : {"uniform", "entropy:4", "uniform"}) {
-    ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u64, n, shape, {kind::keys, 0}, false));
-    const auto local = std::ranges::find(report.phases, "local sort", &phase_report::name);
-    ASSERT_NE(local, report.phases.end());
-    const bool is_even = std::string_view(shape) == "uniform";
-    if (GetParam() == gpu_buckets::by_size) continue;  // so few keys are sorted by blocks
-    if (GetParam() == gpu_buckets::always || (GetParam() == gpu_buckets::where_even && is_even)) {
-      EXPECT_LT(local->bytes_moved, n * bytes_of_passes / 2) << shape;
-    } else {
-      EXPECT_GT(local->bytes_moved, n * bytes_of_passes / 2) << shape;
-    }
-  }
+  ASSERT_NO_FATAL_FAILURE(expect_the_way_of_its_own_keys(key_type::u64, {kind::keys, 0}, (8 + 7 * 16) / 2));
 }
 
 std::string name_of_buckets(const testing::TestParamInfo<gpu_buckets>& info) {
   return name_of({bucket_case{info.param}, info.index});
 }
 INSTANTIATE_TEST_SUITE_P(All, gpu_counted_segments_test,
-                         testing::Values(gpu_buckets::by_size, gpu_buckets::where_even, gpu_buckets::always),
+                         testing::Values(gpu_buckets::by_size, gpu_buckets::where_even, gpu_buckets::always,
+                                         gpu_buckets::never),
                          name_of_buckets);
-
 INSTANTIATE_TEST_SUITE_P(All, gpu_bucket_segments_test,
                          testing::Values(gpu_buckets::by_size, gpu_buckets::where_even, gpu_buckets::always,
                                          gpu_buckets::never),

@@ -79,6 +79,7 @@ class counting_finish_block {
   /// A record is staged as its place, and above it its value; a key alone as its value.
   using staged = std::conditional_t<has_values, std::uint32_t, std::uint16_t>;
   using sparse = value_counters<4>;
+  static constexpr unsigned most_segment_buckets = 1U << (has_values ? max_published_bits : max_partition_bits);
 
   template <unsigned Bits>
   struct few_keys {
@@ -100,7 +101,7 @@ class counting_finish_block {
       uint4 vectors;
     };
     std::uint32_t warp_sums[warps];
-    std::uint32_t segment_begins[has_values ? 1 : max_partition_buckets + 1];
+    std::uint32_t segment_begins[most_segment_buckets + 1];
     std::uint32_t job;
   };
 
@@ -113,11 +114,16 @@ class counting_finish_block {
                                              shared_memory& shared) {
     const auto take_number = [&a] { return threadIdx.x == 0 ? atomicAdd(a.memory.next_job, 1U) : 0; };
     std::uint32_t taken = take_number();
+    const bool is_segment = a.segment.counts != nullptr;
+    const unsigned num_buckets = is_segment ? 1U << a.segment.digit.bits : counted_buckets;
+    const unsigned low_bits = is_segment ? a.segment.digit.shift : counted_bits;
     const std::uint32_t* begins = a.memory.begins;
-    if constexpr (!has_values) {
-      if (a.segment.counts != nullptr) begins = counting_finish_block(order, a, {}, shared).find_segment_begins();
+    key all_agree_in = 0;
+    if (is_segment) {
+      begins = counting_finish_block(order, a, {}, shared).find_segment_begins();
+      const key first = order.encode(order.take(*static_cast<const key*>(a.held.keys)));
+      all_agree_in = first & static_cast<key>(~std::uint64_t{0} << (low_bits + a.segment.digit.bits));
     }
-    const unsigned num_buckets = a.segment.counts != nullptr ? 1U << a.segment.digit.bits : counted_buckets;
     while (true) {
       if (threadIdx.x == 0) shared.job = taken;
       __syncthreads();
@@ -128,13 +134,7 @@ class counting_finish_block {
       const unsigned number = num_buckets - 1 - job;
       const std::uint32_t begin = begins[number];
       const std::uint32_t count = begins[number + 1] - begin;
-      counted_bucket bucket{begin, count, number << counted_bits};
-      if constexpr (!has_values) {
-        if (a.segment.counts != nullptr && count != 0) {
-          const key first = order.encode(order.take(static_cast<const key*>(a.held.keys)[begin]));
-          bucket.high = first >> a.segment.digit.shift << a.segment.digit.shift;
-        }
-      }
+      const counted_bucket bucket{begin, count, all_agree_in | number << low_bits};
       if (count != 0 && !counting_finish_block(order, a, bucket, shared).finish_likely()) {
         finish_any_bucket<V, Order, Threads>(order, a, bucket, shared);
       }
@@ -179,21 +179,18 @@ class counting_finish_block {
     return static_cast<V*>(array.values) + begin_;
   }
   [[nodiscard]] __device__ __forceinline__ unsigned value_of(key loaded) const {
-    const key encoded = order_.encode(order_.take(loaded));
-    if constexpr (has_values) {
-      return encoded & (counted_values - 1);
-    } else {
-      return encoded ^ high_;
-    }
+    return order_.encode(order_.take(loaded)) ^ high_;
   }
   /// Sums up the segment's counts, and returns where its buckets begin.
   [[nodiscard]] __device__ __forceinline__ const std::uint32_t* find_segment_begins() {
-    static_assert(threads > max_partition_buckets);
+    static_assert(threads >= most_segment_buckets);
     const unsigned number = threadIdx.x;
-    const bool is_bucket = number < 1U << a_.segment.digit.bits;
+    const unsigned num_buckets = 1U << a_.segment.digit.bits;
     std::uint32_t all = 0;
-    const std::uint32_t begin = sum_before(is_bucket ? static_cast<std::uint32_t>(a_.segment.counts[number]) : 0, all);
-    if (number <= max_partition_buckets) shared_.segment_begins[number] = begin;
+    const std::uint32_t begin =
+        sum_before(number < num_buckets ? static_cast<std::uint32_t>(a_.segment.counts[number]) : 0, all);
+    if (number < num_buckets) shared_.segment_begins[number] = begin;
+    if (number == 0) shared_.segment_begins[num_buckets] = all;
     __syncthreads();
     return shared_.segment_begins;
   }
@@ -533,14 +530,16 @@ void launch_blocks(const launch_site& site, const Order& order, const counting_f
 
 template <class V, class Order>
 void launch(const launch_site& site, const Order& order, const counting_finish_request& request) {
-  if (request.segment.counts == nullptr) {
+  const bool is_segment = request.segment.counts != nullptr;
+  if (!is_segment) {
     find_begins_kernel<Order><<<counted_buckets / 128 + 1, 128, 0, site.stream>>>(
         order, static_cast<const key*>(request.held.keys), static_cast<std::uint32_t>(request.num_keys), request.memory,
         request.when);
     check_done(cudaGetLastError(), "find_begins_kernel");
   }
   constexpr unsigned few = counting_finish_threads[0];
-  if (value_bytes_of<V> == 0 || request.num_keys <= most_records_of_few(few)) {
+  const std::uint64_t num_buckets = is_segment ? 1U << request.segment.digit.bits : counted_buckets;
+  if (value_bytes_of<V> == 0 || request.num_keys <= num_buckets * most_average_of_few(few)) {
     launch_blocks<V, Order, few>(site, order, request);
   } else if constexpr (value_bytes_of<V> != 0) {
     launch_blocks<V, Order, counting_finish_threads[1]>(site, order, request);

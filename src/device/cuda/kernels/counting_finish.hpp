@@ -23,7 +23,7 @@ struct counting_finish_memory {
   }
 };
 
-/// Keys of a segment that are in order by one digit of at most 8 bits, above which all of them agree.
+/// Keys of a segment that are in order by one digit of at most 9 bits, of keys alone 8, above which all of them agree.
 struct counted_digit {
   const std::uint64_t* counts = nullptr;  ///< device memory: the keys of each value of the digit
   keys::digit_position digit;             ///< its shift is counted_bits at most
@@ -31,17 +31,17 @@ struct counted_digit {
 
 /// Keys of 4 bytes, with values of 0, 4 or 8 bytes.
 struct counting_finish_request {
-  /// They are in order by the highest 16 bits of their encoding; with values, those that agree in input order. Keys
-  /// alone are held encoded.
+  /// They are in order by the highest 16 bits of their encoding, or by a segment's digit; with values, those that agree
+  /// in input order. Keys alone that are no segment are held encoded.
   records held;
   records other;            ///< the array that does not hold them
   bool to_other = false;    ///< else the result is where the records were
   bool stores_keys = true;  ///< else values alone are asked for
   unsigned value_bytes = 0;
-  std::uint64_t num_keys = 0;  ///< most_counted_records at most
-  counting_finish_memory memory;
+  std::uint64_t num_keys = 0;     ///< most_counted_records at most
+  counting_finish_memory memory;  ///< of a segment next_job alone, which is 0
   order_condition when;
-  counted_digit segment;  ///< with counts the records are a segment's, whose keys are as they came; only keys alone
+  counted_digit segment;  ///< with counts the records are a segment's, whose keys are as they came
 };
 
 /// Puts the finish on the site's stream. The codec is that of the keys as they are wanted, and loses nothing. The host

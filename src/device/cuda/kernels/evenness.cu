@@ -81,54 +81,6 @@ void launch_evenness(const launch_site& site, const keys::codec_of<K>& codec, co
   check_done(cudaGetLastError(), "msd_evenness_kernel");
 }
 
-namespace {
-
-constexpr unsigned deciding_threads = 1024;
-
-/// One block, with a thread for each count at least.
-template <class Order>
-__global__ void __launch_bounds__(deciding_threads)
-    counting_decision_kernel(Order order, const std::uint32_t* __restrict__ keys, std::uint64_t num_keys,
-                             const std::uint64_t* __restrict__ counts, unsigned num_counts, counting_wish wish,
-                             order_action* decision) {
-  __shared__ std::uint32_t counters[segment_sample_counters];
-  __shared__ unsigned largest;
-  __shared__ unsigned pairs;
-  if (threadIdx.x == 0) largest = pairs = 0;
-  for (unsigned i = threadIdx.x; i < segment_sample_counters; i += deciding_threads) counters[i] = 0;
-  std::uint32_t sample[segment_samples / deciding_threads];
-#pragma unroll
-  for (unsigned i = 0; i < segment_samples / deciding_threads; ++i) {
-    sample[i] = keys[scrambled(i * deciding_threads + threadIdx.x) % num_keys];
-  }
-  __syncthreads();
-  if (threadIdx.x < num_counts) atomicMax(&largest, static_cast<unsigned>(counts[threadIdx.x]));
-  unsigned mine = 0;
-#pragma unroll
-  for (unsigned i = 0; i < segment_samples / deciding_threads; ++i) {
-    const std::uint32_t counter = order.encode(order.take(sample[i])) * 0x9e3779b9U >> (32 - segment_counter_bits);
-    mine += atomicAdd(&counters[counter], 1U);
-  }
-  mine = warp_sum(mine);
-  if (threadIdx.x % 32 == 0) atomicAdd(&pairs, mine);
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  const bool counts_them = wish == counting_wish::always || is_countable_segment(num_keys, largest, pairs);
-  *decision = counts_them ? order_action::counts : order_action::passes;
-}
-
-}  // namespace
-
-void launch_counting_decision(const launch_site& site, const keys::codec_of<std::uint32_t>& codec, const void* keys,
-                              std::uint64_t num_keys, const std::uint64_t* counts, unsigned num_counts,
-                              counting_wish wish, order_action* decision) {
-  with_plain_order<std::uint32_t>(codec, [&]<class Order>(const Order& order) {
-    counting_decision_kernel<Order><<<1, deciding_threads, 0, site.stream>>>(
-        order, static_cast<const std::uint32_t*>(keys), num_keys, counts, num_counts, wish, decision);
-  });
-  check_done(cudaGetLastError(), "counting_decision_kernel");
-}
-
 template void launch_evenness<std::uint32_t>(const launch_site&, const keys::codec_of<std::uint32_t>&, const void*,
                                              std::uint64_t, const even_keys_sizes&, unsigned, const order_action*,
                                              const evenness_memory&, const evenness_answer&);

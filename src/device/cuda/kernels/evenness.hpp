@@ -71,14 +71,4 @@ void launch_evenness(const launch_site& site, const keys::codec_of<K>& codec, co
                      const even_keys_sizes& sizes, unsigned bin_shift, const order_action* decision,
                      const evenness_memory& memory, const evenness_answer& answer);
 
-/// This says what the host wants of a decision whether keys are counted.
-enum class counting_wish : std::uint8_t { where_even, always };
-
-/// Decides on the device whether keys of 4 bytes, whose counts by one digit of `num_counts` values are known, are
-/// counted by the bits below it (order_action::counts) or sorted by passes over these: by the largest count, and by how
-/// many keys of a sample are alike. The host waits for nothing.
-void launch_counting_decision(const launch_site& site, const keys::codec_of<std::uint32_t>& codec, const void* keys,
-                              std::uint64_t num_keys, const std::uint64_t* counts, unsigned num_counts,
-                              counting_wish wish, order_action* decision);
-
 }  // namespace spansort::device::cuda

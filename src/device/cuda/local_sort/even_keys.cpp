@@ -84,20 +84,6 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
 
 }  // namespace
 
-bool may_be_counted_by_device(const launch_site& site, const segment_sort& segment) {
-  const record_shape& shape = segment.shape;
-  // Segments of other bits, which narrower digits cover, have not been tried on a GPU.
-  const bool has_three_digits = segment.bits.begin == 0 && segment.bits.end == 3 * max_partition_bits;
-  if (!has_three_digits || shape.codec.width_bytes() != 4 || shape.value_bytes != 0 || !shape.codec.is_bijective() ||
-      segment.digit_bits != 0 || segment.count > most_counted_records || !has_counting_finish(site.family())) {
-    return false;
-  }
-  if (segment.wished_way == always_by_buckets || segment.wished_way == by_buckets_where_even) {
-    return segment.count >= least_sample;
-  }
-  return segment.wished_way.empty() && segment.count >= least_counted_segment;
-}
-
 segment_way way_of(const launch_site& site, const segment_sort& segment) {
   const unsigned key_bits = 8 * segment.shape.codec.width_bytes();
   const bool is_whole = segment.bits.begin == 0 && segment.bits.end == key_bits;

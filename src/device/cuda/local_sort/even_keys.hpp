@@ -32,8 +32,4 @@ enum class segment_way : std::uint8_t { passes, buckets, counts, order, passes_o
 /// look writes the site's words for two ways.
 [[nodiscard]] segment_way way_of(const launch_site& site, const segment_sort& segment);
 
-/// Returns whether passes over such a segment, for which has not been looked for order, may be replaced by a count of
-/// its low bits. The device looks at the keys then, and no host waits.
-[[nodiscard]] bool may_be_counted_by_device(const launch_site& site, const segment_sort& segment);
-
 }  // namespace spansort::device::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments of keys of 8 bytes that are sorted side by side, as the buckets of RMG sort are, go by buckets where their
-// keys are even: by passes over one or two high digits and a finish, where passes over all their digits would be seven.
+// Segments that are sorted side by side, as the buckets of RMG sort are, go by buckets where their keys are even: by
+// passes over one or two high digits and a finish. Of keys of 8 bytes passes over all their digits would be seven, and
+// of keys of 4 bytes, which the finish counts behind a pass over one digit, three.
 // A sample of each tells, for which the thread that feeds the stream waits; what was put on the streams before goes on.
 #pragma once
 
@@ -31,6 +32,8 @@ class even_segments {
  private:
   /// Returns the way by so many digits at least; none where the segment cannot go it.
   [[nodiscard]] bucket_way way_by(const sort_segment& segment, unsigned least_digits) const;
+  /// Returns what looked_segment::most_finished is to be.
+  [[nodiscard]] std::uint32_t most_finished() const;
   [[nodiscard]] bool is_looked_at(const sort_segment& segment) const;
   /// Puts the look at a segment that is looked at, and at those behind it, on the stream.
   void look(std::size_t first);
@@ -39,6 +42,7 @@ class even_segments {
   const local_sort_request& request_;
   std::string_view way_;
   std::uint64_t memory_bytes_;
+  bool is_counted_;             ///< keys of 4 bytes
   bool has_way_;                ///< any of such keys goes by buckets
   std::size_t num_looked_ = 0;  ///< segments before this one are behind a look, or need none
   std::array<std::size_t, most_segments_of_a_look> looked_ = {};  ///< segments of the last look

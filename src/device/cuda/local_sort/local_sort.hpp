@@ -27,10 +27,11 @@ struct pass_lists {
   std::vector<keys::digit_position> together;  ///< those that are counted together
 };
 
-/// The way by buckets of keys of 8 bytes: passes over the high digits and a finish of the buckets behind them.
+/// The way by buckets: passes over the high digits and a finish of the buckets behind them, which counts keys of 4
+/// bytes.
 struct bucket_way {
-  bucket_digits digits;  ///< none: the segment does not go by buckets
-  large_buckets large = large_buckets::by_levels;
+  bucket_digits digits;                            ///< none: the segment does not go by buckets
+  large_buckets large = large_buckets::by_levels;  ///< of keys of 8 bytes
 
   [[nodiscard]] constexpr msd_beginning beginning() const noexcept { return {digits.bits(), large}; }
   friend constexpr bool operator==(const bucket_way&, const bucket_way&) = default;
@@ -108,10 +109,13 @@ enum class keys_end : std::uint8_t { as_they_came, encoded };
 /// segment.bits come in any order. Returns where the records end.
 records enqueue_high_digits(const launch_site& site, const segment_sort& segment, keys_end end);
 
-/// Enqueues passes over the three digits of a segment of keys of 4 bytes, alone and with an encoding that loses
-/// nothing; or, where the device finds that the keys are even, the last pass alone and a count of the bits below it.
-/// Returns where the keys end, the same either way.
-records enqueue_passes_or_counts(const launch_site& site, const segment_sort& segment, counting_wish wish);
+/// Enqueues a pass over the high digit of a segment of keys of 4 bytes, as segment.buckets says, and a count of the bits
+/// below it. The segment's keys have an encoding that loses nothing, and values that can be counted or none. Returns
+/// where the records end, which is where the segment asks for them.
+records enqueue_by_counts(const launch_site& site, const segment_sort& segment);
+
+/// Returns the way of a segment of keys of 4 bytes that is counted; none where that takes more than one digit.
+[[nodiscard]] bucket_way counted_way(const record_shape& shape, std::uint64_t num_keys, unsigned num_bits);
 
 /// Returns whether a sort by buckets of keys of 8 bytes is best made of msd_hybrid's levels, which are one launch then.
 [[nodiscard]] bool has_few_levels(const record_shape& shape, std::uint64_t num_keys);

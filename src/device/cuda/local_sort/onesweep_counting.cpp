@@ -3,6 +3,9 @@
 // keys differ in 16 bits alone, and these are counted (kernels/counting_finish.hpp). That is one read and one write in
 // the place of the two low digits' passes. It sorts whatever there is, but a bucket that has a large part of all keys,
 // or many copies of one, takes long: even_keys.cpp tells from a sample.
+//
+// Segments, above whose lowest 24 bits all keys agree, as the buckets of RMG sort do, take a pass over one digit before
+// they are counted (even_segments.cpp tells which). The histogram of that pass says where the buckets begin.
 #include "base/assert.hpp"
 #include "device/cuda/kernels/counting_finish.hpp"
 #include "device/cuda/local_sort/local_sort.hpp"
@@ -10,27 +13,32 @@
 namespace spansort::device::cuda {
 namespace {
 
-/// `scratch` has counting_finish_memory::size_bytes.
-records enqueue(const launch_site& site, const segment_sort& segment, void* scratch) {
-  segment_sort high = segment;
-  high.bits = {counted_bits, segment.bits.end};
-  const records end = enqueue_high_digits(site, high, keys_end::encoded);
+/// Returns what the finish is asked for, whose keys are in order by their high bits in `end`. It leaves them where the
+/// segment asks for them.
+[[nodiscard]] counting_finish_request request_of(const segment_sort& segment, const records& end) {
   const bool ends_in_source = end.keys == segment.source.keys;
-  const records other = ends_in_source ? segment.alternate : segment.source;
   counting_finish_request request;
   request.held = end;
-  request.other = other;
+  request.other = ends_in_source ? segment.alternate : segment.source;
   request.to_other = ends_in_source == segment.result_in_alternate;
   request.stores_keys = segment.argsort_keys == nullptr;
   request.value_bytes = segment.shape.value_bytes;
   request.num_keys = segment.count;
-  request.memory = counting_finish_memory::in(scratch);
   request.when = {segment.decision, order_action::passes};
+  return request;
+}
+
+/// `scratch` has counting_finish_memory::size_bytes.
+records enqueue(const launch_site& site, const segment_sort& segment, void* scratch) {
+  segment_sort high = segment;
+  high.bits = {counted_bits, segment.bits.end};
+  counting_finish_request request = request_of(segment, enqueue_high_digits(site, high, keys_end::encoded));
+  request.memory = counting_finish_memory::in(scratch);
   // The passes of an argsort leave keys encoded.
   const keys::key_codec codec =
       segment.argsort_keys == nullptr ? segment.shape.codec : keys::key_codec::of_encoded(sizeof(std::uint32_t));
   launch_counting_finish(site, codec.of<std::uint32_t>(), request);
-  return request.to_other ? other : end;
+  return request.to_other ? request.other : request.held;
 }
 
 sort_cost cost(const segment_sort& segment) {
@@ -39,6 +47,29 @@ sort_cost cost(const segment_sort& segment) {
 }
 
 }  // namespace
+
+bucket_way counted_way(const record_shape& shape, std::uint64_t num_keys, unsigned num_bits) {
+  bucket_digits digits{1, max_partition_bits};  // blocks count keys alone however many a bucket has
+  if (shape.value_bytes != 0) {
+    constexpr finished_records finished{counting_finish_threads[0] * counting_finish_held_keys,
+                                        counting_finish_threads[1] * counting_finish_held_keys};
+    digits = bucket_digits_of(num_keys, finished, max_published_bits);
+  }
+  // Two passes sort what has no more bits than are counted.
+  const bool is_one_digit = digits.num_digits == 1 && num_bits <= counted_bits + digits.digit_bits;
+  return is_one_digit && num_bits > counted_bits ? bucket_way{digits} : bucket_way{};
+}
+
+records enqueue_by_counts(const launch_site& site, const segment_sort& segment) {
+  segment_sort high = segment;
+  high.bits.begin = segment.bits.end - segment.buckets.digits.bits();
+  high.digit_bits = segment.buckets.digits.digit_bits;
+  counting_finish_request request = request_of(segment, enqueue_high_digits(site, high, keys_end::as_they_came));
+  request.memory.next_job = site.memory.tile_counters + max_digits_together;
+  request.segment = {site.memory.sort_counts, {high.bits.begin, high.bits.size()}};
+  launch_counting_finish(site, segment.shape.codec.of<std::uint32_t>(), request);
+  return request.to_other ? request.other : request.held;
+}
 
 extern const local_sort_algorithm onesweep_counting;
 constexpr local_sort_algorithm onesweep_counting{

@@ -18,8 +18,6 @@
 
 #include "base/assert.hpp"
 #include "device/cuda/cuda_error.hpp"
-#include "device/cuda/kernels/counting_finish.hpp"
-#include "device/cuda/kernels/evenness.hpp"
 #include "device/cuda/kernels/wide_partition.hpp"
 #include "device/cuda/local_sort/local_sort.hpp"
 #include "device/lsd_digits.hpp"
@@ -55,10 +53,6 @@ struct digit_run {
   const std::vector<keys::digit_position>& digits;
   bool begins_sort = true;
   bool ends_sort = true;
-  /// The device decides whether passes over all but the last of these digits are made. Keys are as they came in
-  /// between.
-  bool may_be_counted = false;
-  counting_wish wish = counting_wish::where_even;
 };
 
 /// Which keys may lose their order in the first pass.
@@ -90,9 +84,6 @@ class digit_passes {
     launch_histogram<K>(site_, codec_of_source(0), first_keys, segment_.count, run_.digits.data(),
                         static_cast<unsigned>(run_.digits.size()), memory.sort_counts, segment_.decision);
     partition_.targets(site_, value_bytes, run_.digits, source, alternate);
-    if constexpr (sizeof(K) == 4) {
-      if (run_.may_be_counted) decide();
-    }
     for (std::size_t i = 0; i < run_.digits.size(); ++i) {
       partition_step step = step_of(i);
       step.source = i % 2 == 0 ? source : alternate;
@@ -104,19 +95,7 @@ class digit_passes {
     return run_.digits.size() % 2 == 0 ? source : alternate;
   }
 
-  /// Returns the counts of the last digit. Those of a digit lie behind those of the one before.
-  [[nodiscard]] const std::uint64_t* last_counts() const {
-    const std::uint64_t* counts = site_.memory.sort_counts;
-    for (std::size_t i = 0; i + 1 < run_.digits.size(); ++i) counts += run_.digits[i].num_buckets();
-    return counts;
-  }
-
  private:
-  void decide() const {
-    launch_counting_decision(site_, codec_, segment_.source.keys, segment_.count, last_counts(),
-                             1U << run_.digits.back().bits, run_.wish, site_.memory.decision);
-  }
-
   [[nodiscard]] std::size_t num_without_states() const { return any_order_ ? 1 : 0; }
 
   [[nodiscard]] bool is_first(std::size_t i) const { return run_.begins_sort && i == 0; }
@@ -125,8 +104,8 @@ class digit_passes {
   /// Returns whether keys are encoded by the first pass and decoded by the last one. One pass alone has no use for it.
   [[nodiscard]] bool recodes() const {
     const bool has_one_pass = is_first(0) && is_last(0);
-    return !has_one_pass && !run_.may_be_counted && segment_.shape.value_bytes == 0 && !codec_.is_identity() &&
-           !codec_.folds_ties && partition_.num_buckets == max_partition_buckets;
+    return !has_one_pass && segment_.shape.value_bytes == 0 && !codec_.is_identity() && !codec_.folds_ties &&
+           partition_.num_buckets == max_partition_buckets;
   }
 
   /// Returns the codec of the keys that a pass finds.
@@ -142,7 +121,6 @@ class digit_passes {
     step.digit = run_.digits[i];
     step.targets = memory.targets + i * 2 * partition_.num_buckets;
     step.decision = segment_.decision;
-    if (run_.may_be_counted && !is_last(i)) step.decision = site_.memory.decision;
     step.tile_counter = memory.tile_counters + i;
     step.any_order = any_order_ && i == 0;
     if (recodes()) {
@@ -212,26 +190,6 @@ records enqueue_published(const launch_site& site, const segment_sort& segment, 
 }
 
 }  // namespace
-
-records enqueue_passes_or_counts(const launch_site& site, const segment_sort& segment, counting_wish wish) {
-  std::optional<pass_lists> own;
-  std::vector<keys::digit_position>& digits = (segment.lists == nullptr ? own.emplace() : *segment.lists).all;
-  list_digits(segment, digits);
-  const digit_run run{digits, true, true, true, wish};
-  const partition_functions<std::uint32_t> partition = functions_for<std::uint32_t>(0);
-  const digit_passes<std::uint32_t> passes(site, segment, partition, first_pass::any_order, run);
-  const records end = passes.sort(segment.source, segment.alternate);
-  const bool ends_in_source = end.keys == segment.source.keys;
-  counting_finish_request request;
-  request.held = end;
-  request.other = ends_in_source ? segment.alternate : segment.source;
-  request.num_keys = segment.count;
-  request.memory.next_job = site.memory.tile_counters + max_digits_together;
-  request.when = {site.memory.decision, order_action::counts};
-  request.segment = {passes.last_counts(), digits.back()};
-  launch_counting_finish(site, segment.shape.codec.of<std::uint32_t>(), request);
-  return end;
-}
 
 records enqueue_high_digits(const launch_site& site, const segment_sort& segment, keys_end end) {
   return keys::with_width(segment.shape.codec.width_bytes(), [&]<class K>() {

@@ -133,16 +133,10 @@ const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorith
     return algorithm;
   }
   if (check == order_check::skipped && segment.buckets.digits != bucket_digits{}) {
-    const records end = enqueue_by_buckets(site, segment);
+    const bool is_counted = segment.shape.codec.width_bytes() == 4;
+    const records end = is_counted ? enqueue_by_counts(site, segment) : enqueue_by_buckets(site, segment);
     SPANSORT_ASSERT(end.keys == result.keys);
-    return msd_hybrid;
-  }
-  if (check == order_check::skipped && &algorithm == &onesweep_sort && may_be_counted_by_device(site, segment)) {
-    const bool always = segment.wished_way == always_by_buckets;
-    const records end =
-        enqueue_passes_or_counts(site, segment, always ? counting_wish::always : counting_wish::where_even);
-    if (end.keys != result.keys) copy_where(order_action::passes, site, segment, result, end);
-    return onesweep_counting;
+    return is_counted ? onesweep_counting : msd_hybrid;
   }
   if (way == segment_way::passes) {
     const records end = algorithm.enqueue(site, segment, scratch);

@@ -29,10 +29,10 @@ inline constexpr unsigned counting_finish_threads[2] = {512, 1024};
 
 /// Keys that a thread holds of a bucket of few.
 inline constexpr unsigned counting_finish_held_keys = 9;
-/// Returns how many records, where they are even, leave buckets that blocks of so many threads hold: these have a
-/// eighth more room than the average bucket, which is 8 deviations of its size at the least.
-[[nodiscard]] constexpr std::uint64_t most_records_of_few(unsigned threads) noexcept {
-  return std::uint64_t{counted_buckets} * threads * 8;
+/// Returns how many records buckets may have on average that blocks of so many threads hold: these have an eighth more
+/// room, which is 8 deviations of an even bucket's size at the least.
+[[nodiscard]] constexpr std::uint64_t most_average_of_few(unsigned threads) noexcept {
+  return std::uint64_t{8} * threads;
 }
 
 /// Buckets of no more keys are counted in 2 bits a value first: one in 8 of the largest has a value of more than three.

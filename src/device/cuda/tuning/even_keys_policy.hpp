@@ -89,21 +89,4 @@ inline constexpr std::uint64_t most_counted_with_values = std::uint64_t{1} << 29
          same_value <= by_chance_in_counter + by_chance_in_counter / 20 + most_copies * (pairs / num_keys) + deviations;
 }
 
-/// Segments of so many keys of 4 bytes are looked at by the device.
-inline constexpr std::uint64_t least_counted_segment = std::uint64_t{1} << 22;
-inline constexpr unsigned segment_samples = 8192;
-inline constexpr unsigned segment_counter_bits = 13;
-inline constexpr unsigned segment_sample_counters = 1U << segment_counter_bits;
-
-/// Returns whether a segment is of keys that are counted in little time: no bucket has more than a 64th of them, and
-/// the value of a key has no more than 16 copies on average. `same_value` are pairs of the sample whose counter is the
-/// same.
-[[nodiscard]] constexpr bool is_countable_segment(std::uint64_t num_keys, std::uint64_t largest,
-                                                  std::uint64_t same_value) noexcept {
-  constexpr std::uint64_t pairs = std::uint64_t{segment_samples} * (segment_samples - 1) / 2;
-  constexpr std::uint64_t by_chance = pairs >> segment_counter_bits;
-  constexpr std::uint64_t deviations = 5 * 64;
-  return largest <= num_keys / 64 && same_value <= by_chance + deviations + 16 * pairs / num_keys;
-}
-
 }  // namespace spansort::device::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments of keys of 8 bytes, which are buckets of an earlier partition, may go by buckets themselves: by passes over
-// one or two high digits and a finish on chip, in the place of passes over all their digits. These are the sizes from
-// which on they do, and the bounds on how uneven they may be.
+// Segments of keys of 4 and 8 bytes, which are buckets of an earlier partition, may go by buckets themselves: by passes
+// over one or two high digits and a finish on chip, in the place of passes over all their digits. These are the sizes
+// from which on they do, and the bounds on how uneven they may be.
 #pragma once
 
 #include <cstdint>
@@ -54,34 +54,54 @@ inline constexpr unsigned most_segments_of_a_look = 32;
 inline constexpr unsigned looked_samples = 8192;
 /// Sampled keys are counted by so many of their bits at most, which take 64 KiB of shared memory.
 inline constexpr unsigned looked_counter_bits = 15;
+/// In as much shared memory twice as many keys as are sampled find a place of their own.
+inline constexpr unsigned looked_place_bits = 14;
 
 /// What was seen of a segment. `unknown` is what a mailbox has before.
 enum class segment_evenness : std::uint32_t { unknown, uneven, even_by_two_digits, even_by_one_digit };
 
-/// Returns what it means that of the sample's pairs so many agree in the only digit, in the highest looked_counter_bits
-/// bits that may differ, and, or so it seems by their counter, in as many bits as number all keys. Chance makes pairs
-/// of even keys, too. By one digit buckets have to fit a block: where it has room for twice their average, an eighth
-/// more pairs are let pass, which is a deviation of 35 % from that average, and else a 48th, which is one of 14 % and
-/// four deviations of what chance makes. By two digits buckets are small on average, and twice as many pairs are let
-/// pass. So few keys are sampled that some 27 copies of each of 4 million keys are taken for none, and the more copies
-/// the more keys there are.
+/// What a sample's keys have in common.
+struct sampled_likeness {
+  std::uint64_t same_digit = 0;   ///< pairs that agree in the only digit
+  std::uint64_t same_bucket = 0;  ///< pairs that agree in the highest looked_counter_bits bits that may differ
+  /// Keys that agree with one sampled before in all bits, of keys of 8 bytes in as many as number all keys.
+  std::uint64_t repeats = 0;
+  std::uint64_t largest_digit = 0;  ///< keys of the digit's most frequent value
+};
+
+/// Returns whether a sample has no more repeats than where each key has so many copies, keys of the same bin included.
+[[nodiscard]] constexpr bool has_few_copies(std::uint64_t num_keys, unsigned copies, std::uint64_t repeats) noexcept {
+  constexpr std::uint64_t pairs = std::uint64_t{looked_samples} * (looked_samples - 1) / 2;
+  constexpr std::uint64_t by_chance = 16;  // five deviations where ten are expected
+  return repeats <= copies * (pairs / num_keys) + by_chance;
+}
+
+/// Returns what it means that a sample is so much alike. Chance makes pairs of even keys, too. By one digit buckets
+/// have to fit a block: where it has room for twice their average, an eighth more pairs are let pass, which is a
+/// deviation of 35 % from that average, and else a 48th, which is one of 14 % and four deviations of what chance makes.
+/// By two digits buckets are small on average, and twice as many pairs are let pass. Four copies of each key are, too.
 [[nodiscard]] constexpr segment_evenness evenness_of_segment(std::uint64_t num_keys, unsigned digit_bits,
-                                                             std::uint64_t most_finished, std::uint64_t same_digit,
-                                                             std::uint64_t same_bucket,
-                                                             std::uint64_t same_bin) noexcept {
+                                                             std::uint64_t most_finished,
+                                                             const sampled_likeness& seen) noexcept {
   constexpr std::uint64_t pairs = std::uint64_t{looked_samples} * (looked_samples - 1) / 2;
   constexpr std::uint64_t by_chance = pairs >> looked_counter_bits;
-  constexpr std::uint64_t deviation = 32;
-  static_assert(deviation * deviation >= by_chance);
   const std::uint64_t of_one_key = pairs / num_keys;  // sampled more than once
-  if (same_bin > by_chance + 6 * deviation + 4 * of_one_key) return segment_evenness::uneven;
-  if (same_bucket > 2 * (by_chance + of_one_key)) return segment_evenness::uneven;
+  if (!has_few_copies(num_keys, 4, seen.repeats)) return segment_evenness::uneven;
+  if (seen.same_bucket > 2 * (by_chance + of_one_key)) return segment_evenness::uneven;
   if (digit_bits == 0) return segment_evenness::even_by_two_digits;
   const std::uint64_t by_chance_in_digit = (pairs >> digit_bits) + of_one_key;
   const bool has_room = 2 * (num_keys >> digit_bits) <= most_finished;
-  return same_digit <= by_chance_in_digit + by_chance_in_digit / (has_room ? 8 : 48)
+  return seen.same_digit <= by_chance_in_digit + by_chance_in_digit / (has_room ? 8 : 48)
              ? segment_evenness::even_by_one_digit
              : segment_evenness::even_by_two_digits;
+}
+
+/// Returns whether keys of 4 bytes alone are counted in little time behind a pass over one digit: no bucket has more
+/// than a 64th of them, and a key has no more than 16 copies on average.
+[[nodiscard]] constexpr bool is_countable_segment(std::uint64_t num_keys, const sampled_likeness& seen) noexcept {
+  constexpr std::uint64_t most_in_digit = looked_samples / 64;
+  constexpr std::uint64_t deviations = 5 * 11;
+  return seen.largest_digit <= most_in_digit + deviations && has_few_copies(num_keys, 16, seen.repeats);
 }
 
 }  // namespace spansort::device::cuda
