@@ -539,7 +539,7 @@ void launch(const launch_site& site, const Order& order, const counting_finish_r
   }
   constexpr unsigned few = counting_finish_threads[0];
   const std::uint64_t num_buckets = is_segment ? 1U << request.segment.digit.bits : counted_buckets;
-  if (value_bytes_of<V> == 0 || request.num_keys <= num_buckets * most_average_of_few(few)) {
+  if (value_bytes_of<V> == 0 || request.num_keys <= num_buckets * most_average_of_few) {
     launch_blocks<V, Order, few>(site, order, request);
   } else if constexpr (value_bytes_of<V> != 0) {
     launch_blocks<V, Order, counting_finish_threads[1]>(site, order, request);

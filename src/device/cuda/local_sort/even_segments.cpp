@@ -48,13 +48,20 @@ bucket_way even_segments::way_by(const sort_segment& segment, unsigned least_dig
 
 std::uint32_t even_segments::most_finished() const {
   if (!is_counted_) return static_cast<std::uint32_t>(finished_records_of(request_.shape).most);
-  return request_.shape.value_bytes == 0 ? 0 : counting_finish_threads[1] * counting_finish_held_keys;
+  return request_.shape.value_bytes == 0 ? 0 : counting_finish_threads[0] * counting_finish_held_keys;
 }
 
 bool even_segments::is_looked_at(const sort_segment& segment) const {
-  const std::uint64_t least = is_forced(way_) ? least_forced_segment : least_bucket_segment;
-  return has_way_ && segment.bits.begin == 0 && segment.count >= least && segment.count <= most_bucket_sort_keys &&
-         way_by(segment, 1) != bucket_way{};
+  if (!has_way_ || segment.bits.begin != 0 || segment.count > most_bucket_sort_keys) return false;
+  if (is_forced(way_)) {
+    if (segment.count < least_forced_segment) return false;
+  } else {
+    const bool is_counted_alone = is_counted_ && request_.shape.value_bytes == 0;
+    const unsigned agreeing_bits = request_.shape.codec.key_bits() - segment.bits.end;
+    if (segment.count < (is_counted_alone ? least_counted_segment : least_bucket_segment)) return false;
+    if (agreeing_bits < least_agreeing_bits) return false;
+  }
+  return way_by(segment, 1) != bucket_way{};
 }
 
 void even_segments::look(std::size_t first) {

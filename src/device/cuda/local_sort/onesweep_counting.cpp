@@ -48,16 +48,16 @@ sort_cost cost(const segment_sort& segment) {
 
 }  // namespace
 
+// Blocks of the lesser size alone pay for segments of pairs: with the others two H200 took 18.8 ms for 10^9 u32(u32),
+// where passes take 17.8.
 bucket_way counted_way(const record_shape& shape, std::uint64_t num_keys, unsigned num_bits) {
-  bucket_digits digits{1, max_partition_bits};  // blocks count keys alone however many a bucket has
-  if (shape.value_bytes != 0) {
-    constexpr finished_records finished{counting_finish_threads[0] * counting_finish_held_keys,
-                                        counting_finish_threads[1] * counting_finish_held_keys};
-    digits = bucket_digits_of(num_keys, finished, max_published_bits);
-  }
+  // Blocks count keys alone however many a bucket has.
+  const bool fits_by_8_bits = shape.value_bytes == 0 || num_keys >> max_partition_bits <= most_average_of_few;
+  const unsigned digit_bits = fits_by_8_bits ? max_partition_bits : max_published_bits;
+  const bool fits = fits_by_8_bits || num_keys >> digit_bits <= most_average_of_few;
   // Two passes sort what has no more bits than are counted.
-  const bool is_one_digit = digits.num_digits == 1 && num_bits <= counted_bits + digits.digit_bits;
-  return is_one_digit && num_bits > counted_bits ? bucket_way{digits} : bucket_way{};
+  return fits && num_bits > counted_bits && num_bits <= counted_bits + digit_bits ? bucket_way{{1, digit_bits}}
+                                                                                  : bucket_way{};
 }
 
 records enqueue_by_counts(const launch_site& site, const segment_sort& segment) {

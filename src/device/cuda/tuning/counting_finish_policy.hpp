@@ -29,11 +29,9 @@ inline constexpr unsigned counting_finish_threads[2] = {512, 1024};
 
 /// Keys that a thread holds of a bucket of few.
 inline constexpr unsigned counting_finish_held_keys = 9;
-/// Returns how many records buckets may have on average that blocks of so many threads hold: these have an eighth more
+/// Buckets may have so many records on average for blocks of the lesser size to hold them: these have an eighth more
 /// room, which is 8 deviations of an even bucket's size at the least.
-[[nodiscard]] constexpr std::uint64_t most_average_of_few(unsigned threads) noexcept {
-  return std::uint64_t{8} * threads;
-}
+inline constexpr std::uint64_t most_average_of_few = std::uint64_t{8} * counting_finish_threads[0];
 
 /// Buckets of no more keys are counted in 2 bits a value first: one in 8 of the largest has a value of more than three.
 inline constexpr unsigned most_keys_of_2_bits = counted_values / 12;
