@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block looks at one segment: each thread loads some keys from anywhere in it. Keys are counted by their highest bits:
 // each adds one to a counter in shared memory, and what was in it before is the number of earlier keys that it pairs
-// with. Copies are told exactly: each key looks for its place in a hash table, where the first of its kind stays.
+// with. Copies are told exactly: each key finds the counter of its kind in a hash table.
 #include "device/cuda/kernels/segment_evenness.hpp"
 
 #include "device/cuda/cuda_error.hpp"
@@ -20,6 +20,7 @@ static_assert(looked_samples < 1U << 16);
 
 struct looked_counters {
   std::uint32_t words[counter_words];
+  std::uint32_t copies[counter_words / 2];  ///< of the keys in as many places as there are words
   unsigned sum;
   unsigned largest;
 };
@@ -42,6 +43,13 @@ __device__ __forceinline__ void begin_count(looked_counters& counters, std::uint
   return counters.sum;
 }
 
+/// Returns the number of earlier samples that have the same counter of 16 bits, two of which are in a word, and counts
+/// this one.
+[[nodiscard]] __device__ __forceinline__ unsigned pair_up(std::uint32_t* words, unsigned counter) {
+  const unsigned half = counter % 2 * 16;
+  return atomicAdd(words + counter / 2, 1U << half) >> half & 0xffffU;
+}
+
 /// Returns, to all threads alike, the number of pairs of the block's samples that have the same counter. The counters
 /// hold the samples' numbers afterwards.
 template <class CounterOf>
@@ -49,11 +57,7 @@ template <class CounterOf>
   begin_count(counters, 0);
   unsigned mine = 0;
 #pragma unroll
-  for (unsigned i = 0; i < samples_each; ++i) {
-    const unsigned counter = counter_of(i);
-    const unsigned half = counter % 2 * 16;
-    mine += atomicAdd(&counters.words[counter / 2], 1U << half) >> half & 0xffffU;
-  }
+  for (unsigned i = 0; i < samples_each; ++i) mine += pair_up(counters.words, counter_of(i));
   return add_up(counters, mine);
 }
 
@@ -66,23 +70,26 @@ template <class CounterOf>
   return counters.largest;
 }
 
-/// Returns, to all threads alike, how many of the block's samples have the number of an earlier one. Numbers are less
+/// Returns, to all threads alike, the number of pairs of the block's samples that have the same number, which is less
 /// than 2^32 - 1.
 template <class NumberOf>
-[[nodiscard]] __device__ __forceinline__ unsigned count_repeats(looked_counters& table, const NumberOf& number_of) {
+[[nodiscard]] __device__ __forceinline__ unsigned count_same(looked_counters& table, const NumberOf& number_of) {
   constexpr std::uint32_t nobody = ~std::uint32_t{0};
   constexpr unsigned num_places = 1U << looked_place_bits;
   begin_count(table, nobody);
+  for (unsigned i = threadIdx.x; i < counter_words / 2; i += looking_threads) table.copies[i] = 0;
+  __syncthreads();
   unsigned mine = 0;
 #pragma unroll
   for (unsigned i = 0; i < samples_each; ++i) {
     const std::uint32_t number = number_of(i);
-    std::uint32_t found = nobody;
-    for (unsigned place = number * 0x9e3779b9U >> (32 - looked_place_bits);; place = (place + 1) % num_places) {
-      found = atomicCAS(&table.words[place], nobody, number);
+    unsigned place = number * 0x9e3779b9U >> (32 - looked_place_bits);
+    while (true) {
+      const std::uint32_t found = atomicCAS(&table.words[place], nobody, number);
       if (found == nobody || found == number) break;
+      place = (place + 1) % num_places;
     }
-    mine += found == number ? 1 : 0;
+    mine += pair_up(table.copies, place);
   }
   return add_up(table, mine);
 }
@@ -113,7 +120,7 @@ __global__ void __launch_bounds__(looking_threads)
   seen.same_bucket = count_pairs(counters, [&](unsigned i) { return highest(i, bucket_bits); });
   const auto bits_of_number = static_cast<unsigned>(64 - __clzll(static_cast<long long>(segment.count - 1)));
   const unsigned number_bits = sizeof(K) == 4 ? segment.num_bits : min(segment.num_bits, bits_of_number);
-  seen.repeats = count_repeats(counters, [&](unsigned i) { return highest(i, number_bits); });
+  seen.same_key = count_same(counters, [&](unsigned i) { return highest(i, number_bits); });
   if (threadIdx.x != 0) return;
   segment_evenness answer = segment_evenness::uneven;
   if (segment.most_finished != 0) {

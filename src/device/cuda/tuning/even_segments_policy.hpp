@@ -70,16 +70,17 @@ enum class segment_evenness : std::uint32_t { unknown, uneven, even_by_two_digit
 struct sampled_likeness {
   std::uint64_t same_digit = 0;   ///< pairs that agree in the only digit
   std::uint64_t same_bucket = 0;  ///< pairs that agree in the highest looked_counter_bits bits that may differ
-  /// Keys that agree with one sampled before in all bits, of keys of 8 bytes in as many as number all keys.
-  std::uint64_t repeats = 0;
+  /// Pairs that agree in all bits, of keys of 8 bytes in as many as number all keys.
+  std::uint64_t same_key = 0;
   std::uint64_t largest_digit = 0;  ///< keys of the digit's most frequent value
 };
 
-/// Returns whether a sample has no more repeats than where each key has so many copies, keys of the same bin included.
-[[nodiscard]] constexpr bool has_few_copies(std::uint64_t num_keys, unsigned copies, std::uint64_t repeats) noexcept {
+/// Returns whether a sample has no more pairs of the same key than where each key has so many copies. A key of which
+/// there are many more than of others makes more.
+[[nodiscard]] constexpr bool has_few_copies(std::uint64_t num_keys, unsigned copies, std::uint64_t same_key) noexcept {
   constexpr std::uint64_t pairs = std::uint64_t{looked_samples} * (looked_samples - 1) / 2;
   constexpr std::uint64_t by_chance = 16;  // five deviations where ten are expected
-  return repeats <= copies * (pairs / num_keys) + by_chance;
+  return same_key <= copies * (pairs / num_keys) + by_chance;
 }
 
 /// Returns what it means that a sample is so much alike. Chance makes pairs of even keys, too. By one digit buckets
@@ -92,7 +93,7 @@ struct sampled_likeness {
   constexpr std::uint64_t pairs = std::uint64_t{looked_samples} * (looked_samples - 1) / 2;
   constexpr std::uint64_t by_chance = pairs >> looked_counter_bits;
   const std::uint64_t of_one_key = pairs / num_keys;  // sampled more than once
-  if (!has_few_copies(num_keys, 4, seen.repeats)) return segment_evenness::uneven;
+  if (!has_few_copies(num_keys, 4, seen.same_key)) return segment_evenness::uneven;
   if (seen.same_bucket > 2 * (by_chance + of_one_key)) return segment_evenness::uneven;
   if (digit_bits == 0) return segment_evenness::even_by_two_digits;
   const std::uint64_t by_chance_in_digit = (pairs >> digit_bits) + of_one_key;
@@ -107,7 +108,7 @@ struct sampled_likeness {
 [[nodiscard]] constexpr bool is_countable_segment(std::uint64_t num_keys, const sampled_likeness& seen) noexcept {
   constexpr std::uint64_t most_in_digit = looked_samples / 64;
   constexpr std::uint64_t deviations = 5 * 11;
-  return seen.largest_digit <= most_in_digit + deviations && has_few_copies(num_keys, 16, seen.repeats);
+  return seen.largest_digit <= most_in_digit + deviations && has_few_copies(num_keys, 16, seen.same_key);
 }
 
 }  // namespace spansort::device::cuda
