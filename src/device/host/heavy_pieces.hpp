@@ -82,7 +82,7 @@ class heavy_pieces_sorter {
   [[nodiscard]] split light() const noexcept { return sorted_; }
   [[nodiscard]] split other() const noexcept { return other_; }
 
-  /// Writes the result over the array that was sorted, from what has been set apart, when someone has sorted the others.
+  /// Writes the result over the array that was sorted, from what has been set apart, when the others are in order.
   void write(const V* set_apart, split result, std::uint64_t num_keys) {
     if (sorted_.values != light_.values) {
       std::memcpy(static_cast<void*>(light_.values), sorted_.values, num_light_ * sizeof(V));
