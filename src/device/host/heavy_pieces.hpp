@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of which up to four frequent keys make up most, on all threads of a team, in place. One read sets the values of
-// each of these keys aside, and nothing is counted before. Those of the least key stay in their own array as far as the
-// first thread meets them: they mostly belong to its begin, and are not copied back.
+// each of these keys aside, and nothing is counted before. Those of the least key stay in their own array as far as one
+// thread takes pairs from its begin on: they mostly belong there, and are not copied back.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -61,16 +62,28 @@ class heavy_pieces_sorter {
     cut(num_keys);
     stream_ = num_keys * (sizeof(K) + sizeof(V)) >= limits_.stream_copies_bytes;
     light_ = {from.keys, reinterpret_cast<V*>(beside.keys)};
-    team_.for_each(stretches_.size(), [&](std::uint64_t s, worker_scratch& scratch) {
-      for (std::uint64_t p = first_piece(s); p < first_piece(s + 1); ++p)
-        split_piece(from, beside.values, s, p, scratch);
+    claims_ = 0;
+    num_back_ = 0;
+    // The first task takes the first pieces, in order, and writes no further than it has read. All others take the last
+    // ones, so that the first one has done more of the pieces the later others come.
+    team_.for_each(team_.num_threads(), [&](std::uint64_t task, worker_scratch& scratch) {
+      while (claims_.fetch_add(1, std::memory_order_relaxed) < pieces_.size()) {
+        if (task == 0) {
+          split_piece(from, beside.values, pieces_[num_front_++], front_, true, scratch);
+        } else {
+          piece_of_pairs& of = pieces_[pieces_.size() - 1 - num_back_.fetch_add(1, std::memory_order_relaxed)];
+          ends_of_stretch behind{of.begin, of.begin};
+          split_piece(from, beside.values, of, behind, false, scratch);
+          of.num_light = behind.light - of.begin;
+        }
+      }
       finish_streaming();
     });
-    num_light_ = 0;
-    for (const stretch& s : stretches_) {
-      const std::uint64_t count = s.light_end - s.begin;
-      if (s.begin != num_light_) move_down(light_ + s.begin, light_ + num_light_, count);
-      num_light_ += count;
+    num_light_ = front_.light;
+    for (std::uint64_t p = num_front_; p < pieces_.size(); ++p) {
+      const piece_of_pairs& of = pieces_[p];
+      move_down(light_ + of.begin, light_ + num_light_, of.num_light);
+      num_light_ += of.num_light;
     }
     sorted_ = light_;
     other_ = light_ + num_light_;
@@ -121,16 +134,16 @@ class heavy_pieces_sorter {
   struct piece_of_pairs {
     std::uint64_t begin = 0;
     std::uint64_t count = 0;
-    std::uint64_t runs = 0;  ///< where the values of its frequent keys begin, key after key
+    std::uint64_t runs = 0;       ///< where the values of its frequent keys begin, key after key
+    std::uint64_t num_light = 0;  ///< its others, where it is none of the first pieces
     std::array<std::uint64_t, most_heavy_pairs> counts = {};
     std::array<std::uint64_t, most_heavy_pairs> places = {};  ///< of the runs, in the result
   };
 
-  /// Pieces of one thread, which takes them in order. It writes no further than it has read.
-  struct stretch {
-    std::uint64_t begin = 0;
-    std::uint64_t runs_end = 0;
-    std::uint64_t light_end = 0;
+  /// Where the runs and the others of pieces that lie together end.
+  struct ends_of_stretch {
+    std::uint64_t runs = 0;
+    std::uint64_t light = 0;
   };
 
   [[nodiscard]] bool may_be_ordered(const K* keys, std::uint64_t num_keys) {
@@ -144,53 +157,44 @@ class heavy_pieces_sorter {
     std::memmove(static_cast<void*>(to.values), from.values, count * sizeof(V));
   }
 
-  [[nodiscard]] std::uint64_t first_piece(std::uint64_t s) const noexcept {
-    return s * pieces_.size() / stretches_.size();
-  }
-
   void cut(std::uint64_t num_keys) {
-    const std::uint64_t num_threads = team_.num_threads();
-    const piece_list all(num_keys, base::round_up(base::ceil_div(num_keys, piece_pairs), num_threads));
+    const piece_list all(num_keys, base::ceil_div(num_keys, piece_pairs));
     pieces_.assign(all.size(), {});
     for (std::uint64_t p = 0; p < all.size(); ++p) {
       pieces_[p].begin = all[p].begin;
       pieces_[p].count = all[p].count;
     }
-    stretches_.assign(num_threads, {});
-    for (std::uint64_t s = 0; s < num_threads; ++s) {
-      const std::uint64_t begin = pieces_[first_piece(s)].begin;
-      stretches_[s] = {begin, begin, begin};
-    }
+    front_ = {};
+    num_front_ = 0;
     num_kept_ = 0;
   }
 
-  /// Splits a piece in the thread's scratch, and appends what is not kept to the stretch.
-  void split_piece(split from, V* beside, std::uint64_t s, std::uint64_t p, worker_scratch& scratch) {
-    piece_of_pairs& of = pieces_[p];
-    stretch& to = stretches_[s];
+  /// Splits a piece in the thread's scratch, and appends what is not kept to a stretch.
+  void split_piece(split from, V* beside, piece_of_pairs& of, ends_of_stretch& to, bool keeps,
+                   worker_scratch& scratch) {
     const std::uint64_t end = of.begin + of.count;
     auto* const staged = reinterpret_cast<V*>(scratch.records[0].get());
     class_places<V> places;
     std::array<V*, most_heavy_pairs> begins = {};
     for (unsigned h = 0; h < heavy_.count; ++h) {
-      const bool is_kept = s == 0 && h == 0;
+      const bool is_kept = keeps && h == 0;
       begins[h] = is_kept ? from.values + num_kept_ : staged + h * stride;
       places.next[h] = begins[h];
       places.end[h] = is_kept ? from.values + end : begins[h] + of.count;
     }
-    split_pairs(from + of.begin, of.count, heavy_.span(), places, light_ + to.light_end, end - to.light_end, are_all_);
-    of.runs = to.runs_end;
-    to.light_end += of.count;
+    split_pairs(from + of.begin, of.count, heavy_.span(), places, light_ + to.light, end - to.light, are_all_);
+    of.runs = to.runs;
+    to.light += of.count;
     for (unsigned h = 0; h < heavy_.count; ++h) {
       const auto count = static_cast<std::uint64_t>(places.next[h] - begins[h]);
-      to.light_end -= count;
-      if (s == 0 && h == 0) {
+      to.light -= count;
+      if (keeps && h == 0) {
         num_kept_ += count;
         continue;
       }
       of.counts[h] = count;
-      write_sequence(beside + to.runs_end, begins[h], count * sizeof(V), stream_);
-      to.runs_end += count;
+      write_sequence(beside + to.runs, begins[h], count * sizeof(V), stream_);
+      to.runs += count;
     }
   }
 
@@ -257,7 +261,10 @@ class heavy_pieces_sorter {
   bool are_all_ = false;
   bool stream_ = false;
   std::vector<piece_of_pairs> pieces_;
-  std::vector<stretch> stretches_;
+  ends_of_stretch front_;        ///< of the first pieces
+  std::uint64_t num_front_ = 0;  ///< how many these are
+  std::atomic<std::uint64_t> num_back_ = 0;
+  std::atomic<std::uint64_t> claims_ = 0;
   std::uint64_t num_kept_ = 0;  ///< values of the least frequent key that lie at the begin of their own array
   std::uint64_t num_light_ = 0;
   split light_;   ///< the others: keys at the begin of their own array, values in that of the keys beside
