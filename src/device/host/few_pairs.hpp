@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/math.hpp"
+#include "device/host/block_pairs.hpp"
 #include "device/host/count_few.hpp"
 #include "device/host/few_values.hpp"
 #include "device/host/records.hpp"
@@ -47,10 +48,15 @@ template <class K, class Order>
 }
 
 /// Sorts `from` into `result`, which is `from` itself or does not overlap it, on the calling thread; `spare` has room
-/// for all values. Returns false, with nothing written, where there are other keys.
+/// for all values, and for their blocks. Returns false, with nothing written, where there are other keys.
 template <class K, class V, class Order>
 [[nodiscard]] bool sort_few_pairs(const Order& order, split_records<K, V> from, split_records<K, V> result,
                                   std::uint64_t num_keys, V* spare) {
+  if constexpr (have_block_widths<K, V>()) {
+    if (has_value_blocks() && num_keys <= block_mover<V>::most_pairs) {
+      return sort_few_by_blocks(order, from, result, num_keys, spare);
+    }
+  }
   std::array<std::uint64_t, most_few_values> counts = {};
   const few_values<K> few = count_classes(order, from.keys, num_keys, counts);
   if (few.count == 0) return false;

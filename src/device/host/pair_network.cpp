@@ -75,6 +75,9 @@ HWY_NOINLINE void insert_positions(const keys::codec_of<K>& codec, const K* keys
 template <class K, unsigned rows, bool folds>
 HWY_INLINE pair_order order_rows(const keys::codec_of<K>& c, const K* keys, std::uint64_t num_keys,
                                  word_vector (&v)[rows]) {
+  if constexpr (sizeof(K) == 4 && rows == most_rows) {
+    if (!compares_numbers()) return order_narrow<folds>(c, keys, num_keys, v);
+  }
   const row_codec<K, folds> codec(c);
   load_encoded(codec, keys, num_keys, v);
   if (rows_ascend(v)) return pair_order::in_order;

@@ -177,6 +177,64 @@ HWY_INLINE unsigned sort_words(word_vector (&v)[rows], std::uint64_t num_keys, u
   return sizeof(K) == 8 ? low_bits - std::min(shift, low_bits) : 0;
 }
 
+/// The most pairs: rows of 64-bit words, and vectors of 16 keys.
+constexpr unsigned most_rows = most_network_pairs / word_lanes;
+constexpr unsigned most_vectors = most_rows / 2;
+constexpr std::uint64_t narrow_lanes = 2 * word_lanes;
+
+/// The lanes of a vector of 16 that hold keys.
+HWY_INLINE __mmask16 lanes_of_vector(std::uint64_t num_keys, unsigned vector) {
+  const std::uint64_t before = vector * narrow_lanes;
+  return num_keys >= before + narrow_lanes ? __mmask16{0xFFFF}
+                                           : static_cast<__mmask16>((1U << (std::max(num_keys, before) - before)) - 1U);
+}
+
+/// Returns where such a vector begins: one without keys is read from the last one's place, as rows are.
+HWY_INLINE std::uint64_t begin_of_vector(std::uint64_t num_keys, unsigned vector) {
+  return std::min(vector * narrow_lanes, (num_keys - 1) / narrow_lanes * narrow_lanes);
+}
+
+/// Does what order_rows() does to the most rows of 32-bit keys, where integers are compared fast: the key is the upper
+/// half of its word and the position the lower one, so that keys are loaded, encoded and looked at 16 a vector.
+template <bool folds>
+HWY_INLINE pair_order order_narrow(const keys::codec_of<std::uint32_t>& c, const std::uint32_t* keys,
+                                   std::uint64_t num_keys, word_vector (&v)[most_rows]) {
+  const row_codec<std::uint32_t, folds, full_tag<std::uint32_t>> codec(c);
+  const __m512i greatest = _mm512_set1_epi32(hwy::HighestValue<std::int32_t>());
+  const __m512i lowest = _mm512_set1_epi32(hwy::LowestValue<std::int32_t>());
+  __m512i x[most_vectors];
+  for (unsigned i = 0; i < most_vectors; ++i) {
+    const __mmask16 own = lanes_of_vector(num_keys, i);
+    const auto encoded = codec.encode({_mm512_maskz_loadu_epi32(own, keys + begin_of_vector(num_keys, i))});
+    x[i] = _mm512_mask_xor_epi32(greatest, own, encoded.raw, lowest);
+  }
+  __mmask16 descends = 0;
+  bool falls = true;
+  for (unsigned i = 0; i < most_vectors; ++i) {
+    const __m512i next = _mm512_alignr_epi32(i + 1 < most_vectors ? x[i + 1] : greatest, x[i], 1);
+    const __mmask16 above = _mm512_cmpgt_epi32_mask(x[i], next);
+    descends |= above;
+    falls = falls && (lanes_of_vector(num_keys - 1, i) & ~above) == 0;
+  }
+  if (descends == 0) return pair_order::in_order;
+  if (falls) {
+    const word_vector last = hn::Set(word_tag(), static_cast<std::int64_t>(num_keys - 1));
+    for (unsigned r = 0; r < most_rows; ++r) {
+      v[r] = hn::Sub(last, hn::Iota(word_tag(), static_cast<std::int64_t>(r * word_lanes)));
+    }
+    return pair_order::moved;
+  }
+  __m512i positions = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  for (unsigned i = 0; i < most_vectors; ++i) {
+    v[2 * i].raw = _mm512_unpacklo_epi32(positions, x[i]);
+    v[2 * i + 1].raw = _mm512_unpackhi_epi32(positions, x[i]);
+    positions = _mm512_add_epi32(positions, _mm512_set1_epi32(narrow_lanes));
+  }
+  sort_network(word_tag(), v);
+  for (unsigned r = 0; r < most_rows; ++r) v[r] = hn::And(v[r], hn::Set(word_tag(), pair_position_mask));
+  return pair_order::moved;
+}
+
 /// Moves the rows of `from` to where `positions` say; up to eight rows of words.
 template <unsigned rows>
 HWY_INLINE __m512i pick_words(const __m512i (&from)[rows], __m512i positions) {
@@ -198,18 +256,30 @@ HWY_INLINE __m512i pick_words(const __m512i (&from)[rows], __m512i positions) {
   }
 }
 
-/// Moves halves as long likewise: two rows of them lie in one vector of `from`.
+/// Moves halves as long likewise, up to four rows: two rows of them lie in one vector of `from`.
 template <unsigned rows>
 HWY_INLINE __m256i pick_halves(const __m512i (&from)[rows], __m256i positions) {
   const __m512i at = _mm512_castsi256_si512(positions);
   if constexpr (rows == 1) {
     return _mm512_castsi512_si256(_mm512_permutexvar_epi32(at, from[0]));
-  } else if constexpr (rows == 2) {
-    return _mm512_castsi512_si256(_mm512_permutex2var_epi32(from[0], at, from[1]));
   } else {
-    return _mm512_castsi512_si256(_mm512_mask_mov_epi32(_mm512_permutex2var_epi32(from[0], at, from[1]),
-                                                        _mm512_test_epi32_mask(at, _mm512_set1_epi32(32)),
-                                                        _mm512_permutex2var_epi32(from[2], at, from[3])));
+    return _mm512_castsi512_si256(_mm512_permutex2var_epi32(from[0], at, from[1]));
+  }
+}
+
+/// Moves an array of the most rows, of 32 bits, in place.
+HWY_INLINE void move_narrow(const word_vector (&positions)[most_rows], std::uint32_t* array, std::uint64_t num_keys) {
+  const __m512i lower_halves = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  __m512i from[most_vectors];
+  for (unsigned i = 0; i < most_vectors; ++i) {
+    from[i] = _mm512_maskz_loadu_epi32(lanes_of_vector(num_keys, i), array + begin_of_vector(num_keys, i));
+  }
+  for (unsigned i = 0; i < most_vectors; ++i) {
+    const __m512i at = _mm512_permutex2var_epi32(positions[2 * i].raw, lower_halves, positions[2 * i + 1].raw);
+    const __m512i moved = _mm512_mask_mov_epi32(_mm512_permutex2var_epi32(from[0], at, from[1]),
+                                                _mm512_test_epi32_mask(at, _mm512_set1_epi32(32)),
+                                                _mm512_permutex2var_epi32(from[2], at, from[3]));
+    _mm512_mask_storeu_epi32(array + begin_of_vector(num_keys, i), lanes_of_vector(num_keys, i), moved);
   }
 }
 
@@ -234,6 +304,8 @@ HWY_INLINE void move_by(const word_vector (&positions)[rows], W* array, std::uin
     __m512i from[rows];
     for (unsigned r = 0; r < rows; ++r) from[r] = load_pair_row(array, num_keys, r);
     store_pair_rows<rows>(array, num_keys, [&](unsigned r) HWY_ATTR { return pick_words(from, positions[r].raw); });
+  } else if constexpr (rows == most_rows) {
+    move_narrow(positions, array, num_keys);
   } else {
     __m512i from[(rows + 1) / 2];
     for (unsigned r = 0; r < rows; r += 2) {

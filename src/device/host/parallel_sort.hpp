@@ -14,6 +14,7 @@
 #include "device/host/class_sort.hpp"
 #include "device/host/dictionary_pairs.hpp"
 #include "device/host/few_pairs.hpp"
+#include "device/host/heavy_pieces.hpp"
 #include "device/host/level_sort.hpp"
 #include "device/host/sort_call.hpp"
 #include "device/host/tiled_pairs.hpp"
@@ -109,6 +110,7 @@ class parallel_sorter {
   /// Throws std::bad_alloc only while the source is whole, as all ways do: they take what memory they need before they
   /// overwrite it, and sort parts of it in any case.
   void choose_way(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if (sort_around_heavy(source, alternate, result, num_keys, bits)) return;
     if (sort_few_pairs(source, alternate, result, num_keys, bits)) return;
     if (sort_heavy_pairs(source, alternate, result, num_keys, bits)) return;
     if (sort_by_dictionary(source, alternate, result, num_keys, bits)) return;
@@ -259,6 +261,9 @@ class parallel_sorter {
       if (in_place && alternate.keys == source.keys) return false;
       const few_values<K> few = sample_classes(call_.order, source.keys, num_keys);
       if (few.count == 0 || few.sample_is_ordered) return false;
+      if constexpr (have_block_widths<K, V>()) {
+        if (in_place && has_value_blocks()) return sort_few_by_blocks(source, alternate, num_keys, few);
+      }
       few_pairs_sorter<K, V, Order> sorter(call_.team, call_.order, call_.limits);
       const std::vector<std::uint64_t> ends = sorter.count(source.keys, num_keys, few);
       call_.outcome.bytes_moved += num_keys * sizeof(K);
@@ -271,6 +276,40 @@ class parallel_sorter {
       call_.outcome.num_passes = 1;
       call_.add_moves(num_keys, 2);
       call_.watch.advance(num_keys);
+      return true;
+    }
+    return false;
+  }
+
+  /// Does the same in place, by one read of the keys.
+  bool sort_few_by_blocks(split source, split alternate, std::uint64_t num_keys, const few_values<K>& few) {
+    few_blocks_sorter<V, Order> sorter(call_.team, call_.order, call_.limits);
+    const std::vector<std::uint64_t> ends = sorter.move(source, alternate.values, num_keys, few);
+    call_.outcome.bytes_moved += num_keys * sizeof(K);
+    if (ends.empty()) return false;
+    if (call_.can_stop) call_.watch.stop_if_asked();
+    sorter.write(alternate.values, source, num_keys, few, ends);
+    call_.outcome.num_passes = 1;
+    call_.add_moves(num_keys, 2);
+    call_.watch.advance(num_keys);
+    return true;
+  }
+
+  /// Pairs that are mostly of some frequent keys, in place.
+  [[gnu::noinline]] bool sort_around_heavy(split source, split alternate, split result, std::uint64_t num_keys,
+                                           keys::bit_range bits) {
+    if constexpr (sizeof(K) >= 4 && sizeof(K) == value_bytes_of<V>) {
+      if (bits.begin != 0 || source.keys != result.keys || alternate.keys == source.keys) return false;
+      if (num_keys < call_.limits.few_values_keys) return false;
+      heavy_pieces_sorter<K, V, Order> sorter(call_.team, call_.order, call_.codec, call_.limits);
+      if (!sorter.choose(source.keys, num_keys)) return false;
+      if (call_.can_stop) call_.watch.stop_if_asked();
+      const std::uint64_t num_light = sorter.set_apart(source, alternate, num_keys);
+      sort_moved(sorter.light(), sorter.other(), num_light, bits);
+      sorter.write(alternate.values, result, num_keys);
+      call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
+      call_.add_moves(num_keys, 3);
+      call_.watch.advance(num_keys - num_light);
       return true;
     }
     return false;
