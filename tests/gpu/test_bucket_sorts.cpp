@@ -375,8 +375,7 @@ TEST_P(gpu_counted_segments_test, SortsLargeSegments) {
   }
 }
 
-/// Segments of so many pairs that their buckets, by 8 bits or by 9, are for blocks of either size, or for none. Their
-/// keys are spread evenly, crowd at one end, differ in their low bits alone, or are few.
+/// Segments of so many pairs that their buckets, by 8 bits or by 9, are for blocks, or for none. Their keys are spread evenly, crowd at one end, differ in their low bits alone, or are few.
 TEST_P(gpu_counted_segments_test, SortsLargeSegmentsOfPairs) {
   sorter s = sorter_of(8, neighbours::fused);
   const auto even = [](std::uint64_t x) { return x >> 40; };
@@ -392,6 +391,20 @@ TEST_P(gpu_counted_segments_test, SortsLargeSegmentsOfPairs) {
         ASSERT_NO_FATAL_FAILURE((expect_two_segments_sorted<std::uint32_t, std::uint64_t>(s, n, spread)));
       }
     }
+  }
+}
+
+/// What 16 bits do not count takes a digit of 9 bits, however few the pairs are. Keys alone of so many bits go by passes.
+TEST_P(gpu_counted_segments_test, SortsPairsThatDifferIn25Bits) {
+  sorter s = sorter_of(7, neighbours::fused);
+  const auto even = [](std::uint64_t x) { return x >> 39; };
+  for (const std::uint64_t n : {30'011U, 2'000'011U, 3'000'011U}) {
+    ASSERT_NO_FATAL_FAILURE((expect_two_segments_sorted<std::uint32_t, std::uint32_t>(s, n, +even))) << n;
+    const auto local = std::ranges::find(report.phases, "local sort", &phase_report::name);
+    ASSERT_NE(local, report.phases.end());
+    if (GetParam() == gpu_buckets::by_size) continue;
+    // A pass and a count move 36 bytes a pair, and four passes 68.
+    EXPECT_EQ(local->bytes_moved < n * 52, GetParam() != gpu_buckets::never) << local->bytes_moved << " for " << n;
   }
 }
 

@@ -39,7 +39,7 @@ struct counting_finish_request {
   bool stores_keys = true;  ///< else values alone are asked for
   unsigned value_bytes = 0;
   std::uint64_t num_keys = 0;     ///< most_counted_records at most
-  counting_finish_memory memory;  ///< of a segment next_job alone, which is 0
+  counting_finish_memory memory;  ///< a segment needs next_job alone, which must be 0
   order_condition when;
   counted_digit segment;  ///< with counts the records are a segment's, whose keys are as they came
 };

@@ -8,6 +8,7 @@
 #include "device/cuda/kernels/blocks_at_once.hpp"
 #include "device/cuda/kernels/published_sorts.cuh"
 #include "device/cuda/kernels/scrambled.cuh"
+#include "device/cuda/tuning/even_keys_policy.hpp"
 
 namespace spansort::device::cuda {
 namespace {
@@ -74,6 +75,7 @@ template <class CounterOf>
 /// than 2^32 - 1.
 template <class NumberOf>
 [[nodiscard]] __device__ __forceinline__ unsigned count_same(looked_counters& table, const NumberOf& number_of) {
+  static_assert(most_bucket_sort_keys <= std::uint64_t{1} << 31);  // which as many bits number
   constexpr std::uint32_t nobody = ~std::uint32_t{0};
   constexpr unsigned num_places = 1U << looked_place_bits;
   begin_count(table, nobody);

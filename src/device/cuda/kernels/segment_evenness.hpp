@@ -29,7 +29,7 @@ struct segments_mailbox {
 };
 
 /// Looks at the segments of an array and answers. `mailbox` is pinned memory of the host, which waits for nothing here.
-/// For K of 4 and 8 bytes; those of 4 bytes agree above 25 bits at least.
+/// For K of 4 and 8 bytes; keys of 4 bytes may differ in their lowest 25 bits at most.
 template <class K>
 void launch_segments_look(const launch_site& site, const keys::codec_of<K>& codec, const void* keys,
                           const segments_look& look, segments_mailbox* mailbox);

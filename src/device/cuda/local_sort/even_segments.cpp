@@ -7,6 +7,7 @@
 #include "device/cuda/kernels/msd_launch.hpp"
 #include "device/cuda/local_sort/even_keys.hpp"
 #include "device/cuda/tuning/counting_finish_policy.hpp"
+#include "device/cuda/tuning/even_keys_policy.hpp"
 
 namespace spansort::device::cuda {
 namespace {
@@ -38,8 +39,9 @@ even_segments::even_segments(const launch_site& site, const local_sort_request& 
       has_way_(may_go_by_buckets(site, request, way)) {}
 
 bucket_way even_segments::way_by(const sort_segment& segment, unsigned least_digits) const {
-  if (is_counted_)
+  if (is_counted_) {
     return least_digits == 1 ? counted_way(request_.shape, segment.count, segment.bits.end) : bucket_way{};
+  }
   const bucket_way way{bucket_digits_for(request_.shape, segment.count, least_digits),
                        large_buckets::by_one_block_each};
   const bool fits = msd_memory_bytes(request_.shape, segment.count, way.beginning()) <= memory_bytes_;
@@ -86,7 +88,11 @@ void even_segments::look(std::size_t first) {
   const auto launch = [&]<class K>() {
     launch_segments_look<K>(site_, request_.shape.codec.of<K>(), request_.source.keys, look, mailbox_->get());
   };
-  is_counted_ ? launch.operator()<std::uint32_t>() : launch.operator()<std::uint64_t>();
+  if (is_counted_) {
+    launch.operator()<std::uint32_t>();
+  } else {
+    launch.operator()<std::uint64_t>();
+  }
 }
 
 bucket_way even_segments::way_of(std::size_t number) {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "device/cuda/kernels/evenness.hpp"
 #include "device/cuda/kernels/msd_memory.hpp"
 #include "device/cuda/kernels/small_sorts.hpp"
 #include "device/cuda/tuning/even_segments_policy.hpp"
@@ -114,7 +113,8 @@ records enqueue_high_digits(const launch_site& site, const segment_sort& segment
 /// where the records end, which is where the segment asks for them.
 records enqueue_by_counts(const launch_site& site, const segment_sort& segment);
 
-/// Returns the way of a segment of keys of 4 bytes that is counted; none where that takes more than one digit.
+/// Returns the way of a segment of keys of 4 bytes that is counted; none where that takes more than one digit, where
+/// passes are as few, and where records with values are too many for blocks of the lesser size.
 [[nodiscard]] bucket_way counted_way(const record_shape& shape, std::uint64_t num_keys, unsigned num_bits);
 
 /// Returns whether a sort by buckets of keys of 8 bytes is best made of msd_hybrid's levels, which are one launch then.
@@ -158,7 +158,7 @@ records enqueue_by_buckets(const launch_site& site, const segment_sort& segment)
 enum class order_check : std::uint8_t { skipped, made };
 
 /// Sorts one segment by `algorithm` and puts the result where the segment asks for it. Returns the algorithm that sorts
-/// it: another one where the segment goes by buckets or is counted, or where the device decides whether it is counted.
+/// it: another one where the segment goes by buckets or is counted.
 const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site,
                                             segment_sort segment, void* scratch, order_check check);
 

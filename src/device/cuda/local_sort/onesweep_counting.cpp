@@ -4,8 +4,8 @@
 // the place of the two low digits' passes. It sorts whatever there is, but a bucket that has a large part of all keys,
 // or many copies of one, takes long: even_keys.cpp tells from a sample.
 //
-// Segments, above whose lowest 24 bits all keys agree, as the buckets of RMG sort do, take a pass over one digit before
-// they are counted (even_segments.cpp tells which). The histogram of that pass says where the buckets begin.
+// Segments, above whose lowest 24 or 25 bits all keys agree, as the buckets of RMG sort do, take a pass over one digit
+// before they are counted (even_segments.cpp tells which). The histogram of that pass says where the buckets begin.
 #include "base/assert.hpp"
 #include "device/cuda/kernels/counting_finish.hpp"
 #include "device/cuda/local_sort/local_sort.hpp"
@@ -42,7 +42,8 @@ records enqueue(const launch_site& site, const segment_sort& segment, void* scra
 }
 
 sort_cost cost(const segment_sort& segment) {
-  const unsigned passes = num_local_sort_passes({counted_bits, segment.bits.end}) + 1;
+  const unsigned digits = segment.buckets.digits.num_digits;
+  const unsigned passes = (digits != 0 ? digits : num_local_sort_passes({counted_bits, segment.bits.end})) + 1;
   return {passes, segment.count * (segment.shape.codec.width_bytes() + 2 * passes * segment.shape.bytes())};
 }
 
@@ -51,16 +52,18 @@ sort_cost cost(const segment_sort& segment) {
 // Blocks of the lesser size alone pay for segments of pairs: with the others two H200 took 18.8 ms for 10^9 u32(u32),
 // where passes take 17.8.
 bucket_way counted_way(const record_shape& shape, std::uint64_t num_keys, unsigned num_bits) {
-  // Blocks count keys alone however many a bucket has.
-  const bool fits_by_8_bits = shape.value_bytes == 0 || num_keys >> max_partition_bits <= most_average_of_few;
-  const unsigned digit_bits = fits_by_8_bits ? max_partition_bits : max_published_bits;
-  const bool fits = fits_by_8_bits || num_keys >> digit_bits <= most_average_of_few;
-  // Two passes sort what has no more bits than are counted.
-  return fits && num_bits > counted_bits && num_bits <= counted_bits + digit_bits ? bucket_way{{1, digit_bits}}
-                                                                                  : bucket_way{};
+  if (num_bits <= counted_bits) return {};  // two passes sort these
+  for (const unsigned digit_bits : {max_partition_bits, max_published_bits}) {
+    // Blocks count keys alone however many a bucket has.
+    const bool fits =
+        shape.value_bytes == 0 ? digit_bits == max_partition_bits : num_keys <= most_average_of_few << digit_bits;
+    if (fits && num_bits <= counted_bits + digit_bits) return {{1, digit_bits}};
+  }
+  return {};
 }
 
 records enqueue_by_counts(const launch_site& site, const segment_sort& segment) {
+  SPANSORT_ASSERT(segment.argsort_keys == nullptr && segment.bits.begin == 0);
   segment_sort high = segment;
   high.bits.begin = segment.bits.end - segment.buckets.digits.bits();
   high.digit_bits = segment.buckets.digits.digit_bits;

@@ -51,8 +51,9 @@ struct finished_records {
 /// u32(u32) 9.8 and 9.6 for 5 * 10^8, u32 10.1 and 9.1 for 10^9 (segments of 3.9 * 10^6), but 6.9 and 7.5 for 5 * 10^8.
 inline constexpr std::uint64_t least_bucket_segment = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t least_counted_segment = std::uint64_t{3} << 20;
-/// Segments whose keys may differ in all but so many bits or fewer are several buckets of RMG sort that were fused, and
-/// mostly leave a part of their range empty, which makes them uneven: u64 of 1.25 * 10^8 4.9 by passes and 5.2.
+/// Segments whose keys agree in fewer bits are three or more buckets of RMG sort that were fused, or buckets by few bits.
+/// Fused ones mostly leave a part of their range empty, which makes them uneven: u64 of 1.25 * 10^8 took 4.9 by passes
+/// and 5.2.
 inline constexpr unsigned least_agreeing_bits = 7;
 
 /// One launch looks at so many segments, by a block each.
@@ -60,7 +61,7 @@ inline constexpr unsigned most_segments_of_a_look = 32;
 inline constexpr unsigned looked_samples = 8192;
 /// Sampled keys are counted by so many of their bits at most, which take 64 KiB of shared memory.
 inline constexpr unsigned looked_counter_bits = 15;
-/// In as much shared memory twice as many keys as are sampled find a place of their own.
+/// Twice as many places as keys are sampled, with a counter each, take 96 KiB.
 inline constexpr unsigned looked_place_bits = 14;
 
 /// What was seen of a segment. `unknown` is what a mailbox has before.
