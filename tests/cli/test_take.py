@@ -156,8 +156,7 @@ class LargerThanMemory(TakeTest):
         order = self.save("o.npy", self.rng.permutation(num_rows))
         flags = ["--record", "100", "--order", order, "-o", self.path("y.dat")]
         done = self.assert_refused(6, ["x.dat", "would do"], "take", path, *flags, "-S", "1M")
-        # A part of it is the process itself, which takes more where a build counts the lines that run, and 1 MiB for each
-        # thread.
+        # The process itself takes more where a build counts the lines that run, and each thread 1 MiB.
         enough = int(done.stderr.split(";")[1].split()[0])
         self.assertLessEqual(enough, (34 + os.cpu_count()) << 20, "a minimum that is of use")
         for ceiling in (enough + (1 << 20), enough + (28 << 20)):
