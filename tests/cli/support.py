@@ -49,6 +49,12 @@ def is_sanitized():
     return b"__asan_init" in binary or b"__tsan_init" in binary
 
 
+def is_counted():
+    """Whether the command counts the lines that it runs (./dev coverage): the counts and slower code take memory."""
+    with open(BIN, "rb") as file:
+        return b"__gcov_exit" in file.read()
+
+
 def run(*args, stdin=None, env=None, timeout=300, **rest):
     """Runs the command; stdin is bytes or an open file. Returns status, stdout and stderr as bytes and text."""
     environment = os.environ | {"LC_ALL": "C"} | (env or {})

@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -244,10 +245,13 @@ class Addresses(MemoryTest):
             with self.subTest(megabytes=megabytes):
                 self.old_output()
                 limit = megabytes * MEBIBYTE
-                done = self.sort("-S", ceiling, timeout=60,
-                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-                if done.returncode == 127 and "error while loading shared libraries" in done.stderr:
-                    continue  # the program has not begun
+
+                def narrow():
+                    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+                # Where a build that counts lines has just enough, its pieces are of a few kilobytes.
+                done = self.sort("-S", ceiling, timeout=240, preexec_fn=narrow)
+                if done.returncode in (127, -signal.SIGSEGV) and run("--version", preexec_fn=narrow).returncode != 0:
+                    continue  # neither the loader nor the kernel can begin the program
                 statuses.append(done.returncode)
                 if done.returncode == 0:
                     self.assertEqual(os.path.getsize(self.output), self.num_bytes)

@@ -12,7 +12,7 @@ import unittest
 
 import numpy as np
 
-from support import CommandTest, IS_FULL, SEED, is_sanitized, main, run
+from support import CommandTest, IS_FULL, SEED, is_counted, is_sanitized, main, run
 
 OLD = b"the old output"
 PLACES = 4000 if IS_FULL else 8
@@ -63,6 +63,10 @@ class NoMemory(CommandTest):
     def assert_old_or_new(self, done, new, where):
         found = self.snapshot()
         self.assertEqual(sorted(n for n in found if n not in ("r.json",)), ["x.bin", "y.bin"], where)
+        # GCC's counting crashes as it writes the counts where memory has ended, after all that the command does itself.
+        if is_counted() and done.returncode == -signal.SIGSEGV:
+            self.assertIn(found["y.bin"], (OLD, new), (where, done.stderr))
+            return
         self.assertIn(done.returncode, (0, 6), (where, done.stderr))
         self.assertEqual(found["y.bin"], new if done.returncode == 0 else OLD, (where, done.stderr))
 

@@ -7,9 +7,10 @@ import threading
 
 import numpy as np
 
-from support import BIN, CommandTest, IS_SMALL, is_sanitized, main, random_bits, run
+from support import BIN, CommandTest, IS_SMALL, is_counted, is_sanitized, main, random_bits, run
 
-MEMORY_KB = 64 << 10  # ceiling on what gen and check may take, whatever the number of keys
+# Ceiling on what gen and check may take, whatever the number of keys.
+MEMORY_KB = (80 if is_counted() else 64) << 10
 NUM_LARGE = (9 if IS_SMALL else 16) * 1_000_000
 
 

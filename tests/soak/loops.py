@@ -77,7 +77,7 @@ def check(world, kind, status, refusals, tally, about):
 
 
 def wanted_kinds(arguments):
-    return [kind for kind in commands.kinds() if arguments.kind in (None, kind.name)]
+    return [kind for kind in commands.kinds() if arguments.kind is None or kind.name in arguments.kind]
 
 
 # ---- kills
@@ -292,7 +292,7 @@ def main():
     parser.add_argument("--sizes", type=int, default=20, help="places where disks and memory end")
     parser.add_argument("--megabytes", type=int, default=128, help="of an input")
     parser.add_argument("--ceiling", default="48M", help="-S of kinds that do not fit in memory")
-    parser.add_argument("--kind", help="this kind of command alone")
+    parser.add_argument("--kind", action="append", help="this kind of command alone; again for one more")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--with-mpi", action="store_true", help="full disks for sorts over MPI, too")
     parser.add_argument("--folder", help="where the files lie; default: a temporary one")
