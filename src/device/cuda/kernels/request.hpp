@@ -27,7 +27,7 @@ enum order_seen : std::uint32_t { seen_descent = 1, seen_ascent = 2, seen_equal 
 
 /// An action says what a local sort does with its segment. A kernel decides, and later kernels obey, so that the host
 /// need not wait.
-/// `counts`: passes over the low digits are left out, and a count comes behind the others.
+/// `counts` is for the kernels of a way by which the records do not go, of two that were launched.
 enum class order_action : std::uint32_t { passes, keep, reverse, counts };
 
 /// A kernel that is given a condition works only where the decision asks for it. Without a decision it always works.
