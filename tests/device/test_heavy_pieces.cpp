@@ -68,6 +68,7 @@ struct pieces_case {
   std::uint64_t num_keys = 0;
   unsigned percent = 0;
   unsigned num_threads = 1;
+  std::uint64_t most_front = 0;  ///< pieces that the first task takes from the begin
   bool stream = false;
   bool descending = false;
 };
@@ -92,7 +93,7 @@ void expect_sorted(const pieces_case& c, const std::vector<K>& heavy, std::mt199
   if (c.stream) limits.stream_copies_bytes = 1;
   heavy_pieces_sorter<K, V, bijective_order<K>> sorter(team, order, codec, limits);
   sorter.take(say_frequent(heavy, c.percent));
-  const std::uint64_t num_light = sorter.set_apart(from.records(), beside.records(), c.num_keys);
+  const std::uint64_t num_light = sorter.set_apart(from.records(), beside.records(), c.num_keys, c.most_front);
   sort_stably(order, sorter.light(), num_light);
   // Who sorts the others may overwrite as many pairs.
   for (std::uint64_t i = 0; i < num_light; ++i) sorter.other().put(i, {K{99}, V{99}});
@@ -112,13 +113,15 @@ TYPED_TEST(heavy_pieces_test, LeaveWhatAStableSortDoes) {
                                                   {3, 0, 2, 1}};
   for (const std::vector<K>& heavy : heavy_keys) {
     for (const unsigned percent : {3U, 45U, 80U, 100U}) {
-      for (const std::uint64_t num_keys : {100, 16'384, 70'001}) {
-        pieces_case c{.num_keys = num_keys, .percent = percent};
+      for (const std::uint64_t num_keys : {100, 16'384, 70'001, 70'001}) {
+        // 70,001 pairs are five pieces.
+        pieces_case c{.num_keys = num_keys, .percent = percent, .most_front = random() % 6};
         c.num_threads = 1 + static_cast<unsigned>(random() % 3);
         c.stream = random() % 2 == 0;
         c.descending = random() % 2 == 0;
         SCOPED_TRACE(std::to_string(heavy.size()) + " keys, " + std::to_string(percent) + " % of " +
-                     std::to_string(num_keys) + ", " + std::to_string(c.num_threads) + " threads");
+                     std::to_string(num_keys) + ", " + std::to_string(c.num_threads) + " threads, " +
+                     std::to_string(c.most_front) + " pieces at the begin");
         expect_sorted<K, V>(c, heavy, random);
         if (testing::Test::HasFatalFailure()) return;
       }

@@ -70,7 +70,8 @@ TYPED_TEST(value_blocks_test, HoldTheValuesOfEachKeyInInputOrder) {
     for (const std::uint64_t num_pairs : {1, 63, 64, 65, 700, 4096, 30'011, 65'536}) {
       for (const bool skewed : {false, true}) {
         SCOPED_TRACE(std::to_string(num_keys) + " keys, " + std::to_string(num_pairs) + " pairs");
-        const std::vector<key> wanted = different_keys(num_keys, random);
+        std::vector<key> wanted = different_keys(num_keys, random);
+        if (num_keys == 1 && skewed) wanted[0] = 0;
         const std::vector<key> keys = draw(wanted, num_pairs, skewed, random);
         const std::vector<V> values = positions<V>(num_pairs);
         const std::uint64_t num_room = block_mover<V>::room_for(num_pairs);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "spansort/report.hpp"
 #include "spansort/sort.hpp"
 #include "support/environment.hpp"
 
@@ -133,6 +134,49 @@ TEST(RepeatedKeys, OfPairs) {
     if (is_small_scale()) return;
     expect_stable_pairs<float>(num_keys);
     expect_stable_pairs<double>(num_keys);
+  }
+}
+
+/// Where an input of so many keys is sampled for frequent ones (heavy_sample.cpp).
+std::uint64_t sampled_place(std::uint64_t num_keys, unsigned i) {
+  const std::uint64_t stride = num_keys / 64;
+  return i * stride + ((i + 1) * 0x9E37ULL % 0x10000 * stride >> 16);
+}
+
+/// All samples of the input are one key, of the other keys another one, and so on. A sort that set one key apart each
+/// time would read all others for 64 pairs, and go one call deeper.
+TEST(RepeatedKeys, ThatDeceiveEachSampleAreNotSetApartOneByOne) {
+  constexpr std::uint64_t num_keys = 300'000;
+  constexpr std::uint32_t num_deceptions = 200;
+  std::mt19937_64 random(seed_for(num_keys));
+  std::vector<std::uint32_t> keys(num_keys);
+  for (std::uint32_t& key : keys) key = static_cast<std::uint32_t>(random());
+  std::vector<std::uint32_t> others(num_keys);
+  std::iota(others.begin(), others.end(), 0U);
+  for (std::uint32_t deception = 1; deception <= num_deceptions; ++deception) {
+    std::vector<bool> is_sampled(others.size());
+    for (unsigned i = 0; i < 64; ++i) is_sampled[sampled_place(others.size(), i)] = true;
+    std::vector<std::uint32_t> left;
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      if (is_sampled[i]) {
+        keys[others[i]] = deception * 0x9E3779B9U;
+      } else {
+        left.push_back(others[i]);
+      }
+    }
+    others.swap(left);
+  }
+  for (const unsigned threads : {1U, 2U}) {
+    std::vector<std::uint32_t> sorted = keys;
+    std::vector<std::uint32_t> values(num_keys);
+    std::iota(values.begin(), values.end(), 0U);
+    sort_report report;
+    sort_pairs(sorted, values, direction::ascending, {.devices = "cpu", .threads = threads, .report = &report});
+    std::uint64_t bytes_moved = 0;
+    for (const phase_report& phase : report.phases) bytes_moved += phase.bytes_moved;
+    EXPECT_LT(bytes_moved, num_keys * 8 * 20) << threads << " threads";
+    EXPECT_TRUE(std::ranges::is_sorted(sorted)) << threads << " threads";
+    for (std::uint64_t i = 0; i < num_keys; ++i) ASSERT_EQ(keys[values[i]], sorted[i]) << i;
   }
 }
 

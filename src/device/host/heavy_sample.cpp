@@ -35,8 +35,14 @@ HWY_INLINE __m512i sampled_places(unsigned first, std::uint32_t stride) {
                                                            _mm512_set1_epi32(static_cast<int>(hash_factor))),
                                         _mm512_set1_epi32(static_cast<int>(hash_mask)));
   const __m512i strides = _mm512_set1_epi32(static_cast<int>(stride));
-  return _mm512_add_epi32(_mm512_mullo_epi32(number, strides),
-                          _mm512_srli_epi32(_mm512_mullo_epi32(hash, strides), 16));
+  const __m512i begins = _mm512_mullo_epi32(number, strides);
+  if (stride <= hash_mask) {
+    return _mm512_add_epi32(begins, _mm512_srli_epi32(_mm512_mullo_epi32(hash, strides), 16));
+  }
+  // Lanes have no room for the product of a hash and a long stride.
+  const __m512i high = _mm512_mullo_epi32(hash, _mm512_srli_epi32(strides, 16));
+  const __m512i low = _mm512_mullo_epi32(hash, _mm512_and_si512(strides, _mm512_set1_epi32(hash_mask)));
+  return _mm512_add_epi32(begins, _mm512_add_epi32(high, _mm512_srli_epi32(low, 16)));
 }
 
 /// The sample in registers.
@@ -84,7 +90,7 @@ class sampled_vectors {
  public:
   sampled_vectors(const K* keys, std::uint32_t stride) {
     for (unsigned i = 0; i < num_samples; ++i) {
-      keys_[i] = keys[i * stride + (((i + 1) * hash_factor & hash_mask) * stride >> 16)];
+      keys_[i] = keys[i * stride + (std::uint64_t{(i + 1) * hash_factor & hash_mask} * stride >> 16)];
     }
   }
   K operator[](unsigned i) const { return keys_[i]; }

@@ -50,7 +50,7 @@ struct frequent_keys {
   [[nodiscard]] bool may_be_few() const noexcept { return num_found >= 2 * num_looked_for; }
 };
 
-/// Samples keys spread over an input of 64 to 2^22 keys. K is std::uint32_t or std::uint64_t.
+/// Samples keys spread over an input of 64 to 2^30 keys. K is std::uint32_t or std::uint64_t.
 template <class K>
 [[nodiscard]] frequent_keys<K> sample_frequent(const K* keys, std::uint64_t num_keys);
 

@@ -15,6 +15,7 @@
 #include "device/host/dictionary_pairs.hpp"
 #include "device/host/few_pairs.hpp"
 #include "device/host/heavy_pieces.hpp"
+#include "device/host/heavy_split.hpp"
 #include "device/host/level_sort.hpp"
 #include "device/host/sort_call.hpp"
 #include "device/host/tiled_pairs.hpp"
@@ -300,12 +301,14 @@ class parallel_sorter {
                                            keys::bit_range bits) {
     if constexpr (sizeof(K) >= 4 && sizeof(K) == value_bytes_of<V>) {
       if (bits.begin != 0 || source.keys != result.keys || alternate.keys == source.keys) return false;
-      if (num_keys < call_.limits.few_values_keys) return false;
+      if (num_keys < call_.limits.few_values_keys || !looks_around_heavy_) return false;
       heavy_pieces_sorter<K, V, Order> sorter(call_.team, call_.order, call_.codec, call_.limits);
       if (!sorter.choose(source.keys, num_keys)) return false;
       if (call_.can_stop) call_.watch.stop_if_asked();
       const std::uint64_t num_light = sorter.set_apart(source, alternate, num_keys);
+      const bool looked = std::exchange(looks_around_heavy_, is_worth_another_look(num_keys, num_light));
       sort_moved(sorter.light(), sorter.other(), num_light, bits);
+      looks_around_heavy_ = looked;
       sorter.write(alternate.values, result, num_keys);
       call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
       call_.add_moves(num_keys, 3);
@@ -424,6 +427,7 @@ class parallel_sorter {
     return false;
   }
 
+  bool looks_around_heavy_ = true;  ///< for the next sort of moved pairs, unless a sample has been deceived
   call call_;
   level_sorter<K, V, Order> levels_{call_};
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of value_blocks.hpp. It wants more of AVX-512 than Highway's target of that name: a mask that is broadcast
-// to all lanes, and popcounts of lanes. All processors with AVX-512 but those of its first generation have both.
+// The kernel of value_blocks.hpp. It wants more of AVX-512 than Highway's target of that name: popcounts of lanes, which
+// AMD's processors with AVX-512 have, and Intel's since Ice Lake.
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12 warns of its own intrinsics
@@ -129,8 +129,7 @@ template <class V>
 }  // namespace
 
 bool has_value_blocks() noexcept {
-  static const bool has = best_instruction_set() >= instruction_set::avx3 && __builtin_cpu_supports("avx512cd") &&
-                          __builtin_cpu_supports("avx512vpopcntdq");
+  static const bool has = best_instruction_set() >= instruction_set::avx3 && __builtin_cpu_supports("avx512vpopcntdq");
   return has;
 }
 

@@ -55,7 +55,7 @@ class class_cells {
   std::uint32_t multiplier_ = 1;
 };
 
-/// Where in the room the next value of each class goes, and the last place from which on a group has room.
+/// Where in the room the next value of each class goes, and the last place at which there is room for a whole group.
 struct class_cursors {
   alignas(64) std::array<std::uint32_t, most_few_values> next = {};
   alignas(64) std::array<std::uint32_t, most_few_values> last = {};
@@ -96,6 +96,8 @@ class block_mover {
 
   /// Moves the values of up to most_pairs pairs. Keys without a class get one. Returns false where these are too many.
   [[nodiscard]] bool move(const std::uint32_t* keys, const V* values, std::uint64_t num_pairs) {
+    // Without a class all cells would say the first one.
+    if (num_classes_ == 0 && num_pairs != 0 && !take({keys, 1})) return false;
     std::uint64_t at = 0;
     while (at + block_group <= num_pairs) {
       at +=

@@ -54,6 +54,12 @@ class workers {
   /// Has tasks left undone from now on where `stop` is set: for_each() throws stop_requested then. Null: never.
   void heed(const std::atomic<bool>* stop) noexcept { stop_.store(stop, std::memory_order_relaxed); }
 
+  /// Throws stop_requested as heed() says. Tasks that are long call it between pieces of their work.
+  void stop_if_asked() const {
+    const std::atomic<bool>* const stop = stop_.load(std::memory_order_relaxed);
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw stop_requested{};
+  }
+
   /// Calls task(i, scratch, thread), or task(i, scratch) or task(i) where that is what it takes, for i in
   /// [0, num_tasks), in any order, on all threads, 0 <= thread < num_threads(); returns when all are done. Tasks that
   /// take no scratch need none to be prepared; but of helpers only those work whose scratch is. Throws what a task
@@ -85,11 +91,6 @@ class workers {
       stop_if_asked();
       run_task(task, i, 0);
     }
-  }
-
-  void stop_if_asked() const {
-    const std::atomic<bool>* const stop = stop_.load(std::memory_order_relaxed);
-    if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw stop_requested{};
   }
 
   /// Tasks that the caller and other threads take one after the other: each from a share of neighbouring ones that is
