@@ -375,7 +375,8 @@ TEST_P(gpu_counted_segments_test, SortsLargeSegments) {
   }
 }
 
-/// Segments of so many pairs that their buckets, by 8 bits or by 9, are for blocks, or for none. Their keys are spread evenly, crowd at one end, differ in their low bits alone, or are few.
+/// Segments of so many pairs that their buckets, by 8 bits or by 9, are for blocks, or for none. Their keys are spread
+/// evenly, crowd at one end, differ in their low bits alone, or are few.
 TEST_P(gpu_counted_segments_test, SortsLargeSegmentsOfPairs) {
   sorter s = sorter_of(8, neighbours::fused);
   const auto even = [](std::uint64_t x) { return x >> 40; };
@@ -394,7 +395,8 @@ TEST_P(gpu_counted_segments_test, SortsLargeSegmentsOfPairs) {
   }
 }
 
-/// What 16 bits do not count takes a digit of 9 bits, however few the pairs are. Keys alone of so many bits go by passes.
+/// What 16 bits do not count takes a digit of 9 bits, however few the pairs are. Keys alone of so many bits go by
+/// passes.
 TEST_P(gpu_counted_segments_test, SortsPairsThatDifferIn25Bits) {
   sorter s = sorter_of(7, neighbours::fused);
   const auto even = [](std::uint64_t x) { return x >> 39; };

@@ -137,7 +137,7 @@ TEST(RepeatedKeys, OfPairs) {
   }
 }
 
-/// Where an input of so many keys is sampled for frequent ones (heavy_sample.cpp).
+/// Returns a place where an input of so many keys is sampled for frequent ones (heavy_sample.cpp).
 std::uint64_t sampled_place(std::uint64_t num_keys, unsigned i) {
   const std::uint64_t stride = num_keys / 64;
   return i * stride + ((i + 1) * 0x9E37ULL % 0x10000 * stride >> 16);

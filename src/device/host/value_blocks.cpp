@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of value_blocks.hpp. It wants more of AVX-512 than Highway's target of that name: popcounts of lanes, which
-// AMD's processors with AVX-512 have, and Intel's since Ice Lake.
+// The kernel of value_blocks.hpp. It wants more of AVX-512 than Highway's target of that name: popcounts of lanes,
+// which AMD's processors with AVX-512 have, and Intel's since Ice Lake.
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12 warns of its own intrinsics

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block looks at one segment: each thread loads some keys from anywhere in it. Keys are counted by their highest bits:
-// each adds one to a counter in shared memory, and what was in it before is the number of earlier keys that it pairs
-// with. Copies are told exactly: each key finds the counter of its kind in a hash table.
+// A block looks at one segment: each thread loads some keys from anywhere in it. Keys are counted by their highest
+// bits: each adds one to a counter in shared memory, and what was in it before is the number of earlier keys that it
+// pairs with. Copies are told exactly: each key finds the counter of its kind in a hash table.
 #include "device/cuda/kernels/segment_evenness.hpp"
 
 #include "device/cuda/cuda_error.hpp"

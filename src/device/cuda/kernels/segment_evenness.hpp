@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that looks into a sample of each of several segments, to tell by which high digits, if any, these are brought
-// in order before blocks finish their buckets.
+// A kernel that looks into a sample of each of several segments, to tell by which high digits, if any, these are
+// brought in order before blocks finish their buckets.
 #pragma once
 
 #include "device/cuda/kernels/request.hpp"

@@ -108,8 +108,8 @@ enum class keys_end : std::uint8_t { as_they_came, encoded };
 /// segment.bits come in any order. Returns where the records end.
 records enqueue_high_digits(const launch_site& site, const segment_sort& segment, keys_end end);
 
-/// Enqueues a pass over the high digit of a segment of keys of 4 bytes, as segment.buckets says, and a count of the bits
-/// below it. The segment's keys have an encoding that loses nothing, and values that can be counted or none. Returns
+/// Enqueues a pass over the high digit of a segment of keys of 4 bytes, as segment.buckets says, and a count of the
+/// bits below it. The segment's keys have an encoding that loses nothing, and values that can be counted or none. Returns
 /// where the records end, which is where the segment asks for them.
 records enqueue_by_counts(const launch_site& site, const segment_sort& segment);
 

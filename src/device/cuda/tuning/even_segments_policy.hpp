@@ -51,8 +51,8 @@ struct finished_records {
 /// u32(u32) 9.8 and 9.6 for 5 * 10^8, u32 10.1 and 9.1 for 10^9 (segments of 3.9 * 10^6), but 6.9 and 7.5 for 5 * 10^8.
 inline constexpr std::uint64_t least_bucket_segment = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t least_counted_segment = std::uint64_t{3} << 20;
-/// Segments whose keys agree in fewer bits are three or more buckets of RMG sort that were fused, or buckets by few bits.
-/// Fused ones mostly leave a part of their range empty, which makes them uneven: u64 of 1.25 * 10^8 took 4.9 by passes
+/// Segments whose keys agree in fewer bits are three or more buckets of RMG sort that were fused, or buckets by few
+/// bits. Fused ones mostly leave a part of their range empty, which makes them uneven: u64 of 1.25 * 10^8 took 4.9 by passes
 /// and 5.2.
 inline constexpr unsigned least_agreeing_bits = 7;
 
