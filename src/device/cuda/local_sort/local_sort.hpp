@@ -109,8 +109,8 @@ enum class keys_end : std::uint8_t { as_they_came, encoded };
 records enqueue_high_digits(const launch_site& site, const segment_sort& segment, keys_end end);
 
 /// Enqueues a pass over the high digit of a segment of keys of 4 bytes, as segment.buckets says, and a count of the
-/// bits below it. The segment's keys have an encoding that loses nothing, and values that can be counted or none. Returns
-/// where the records end, which is where the segment asks for them.
+/// bits below it. The segment's keys have an encoding that loses nothing, and values that can be counted or none.
+/// Returns where the records end, which is where the segment asks for them.
 records enqueue_by_counts(const launch_site& site, const segment_sort& segment);
 
 /// Returns the way of a segment of keys of 4 bytes that is counted; none where that takes more than one digit, where

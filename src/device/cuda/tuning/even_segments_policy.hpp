@@ -52,8 +52,8 @@ struct finished_records {
 inline constexpr std::uint64_t least_bucket_segment = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t least_counted_segment = std::uint64_t{3} << 20;
 /// Segments whose keys agree in fewer bits are three or more buckets of RMG sort that were fused, or buckets by few
-/// bits. Fused ones mostly leave a part of their range empty, which makes them uneven: u64 of 1.25 * 10^8 took 4.9 by passes
-/// and 5.2.
+/// bits. Fused ones mostly leave a part of their range empty, which makes them uneven: u64 of 1.25 * 10^8 took 4.9 by
+/// passes and 5.2.
 inline constexpr unsigned least_agreeing_bits = 7;
 
 /// One launch looks at so many segments, by a block each.
