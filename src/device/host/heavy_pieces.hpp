@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of which up to four frequent keys make up most, on all threads of a team, in place. One read sets the values of
+// Pairs of which up to four frequent keys make up most, on one thread or two, in place. One read sets the values of
 // each of these keys aside, and nothing is counted before. Those of the least key stay in their own array as far as one
 // thread takes pairs from its begin on: they mostly belong there, and are not copied back.
 #pragma once
@@ -137,7 +137,7 @@ class heavy_pieces_sorter {
   static constexpr std::uint64_t stride = piece_pairs + 17 * 64 / sizeof(V);
   static_assert((most_heavy_pairs + 1) * stride * sizeof(V) <= max_local_bytes);
 
-  /// Pairs that one call splits.
+  /// A piece has the pairs that one call splits.
   struct piece_of_pairs {
     std::uint64_t begin = 0;
     std::uint64_t count = 0;
@@ -147,7 +147,7 @@ class heavy_pieces_sorter {
     std::array<std::uint64_t, most_heavy_pairs> places = {};  ///< of the runs, in the result
   };
 
-  /// Where the runs and the others of pieces that lie together end.
+  /// This says where the runs and the others of pieces that lie together end.
   struct ends_of_stretch {
     std::uint64_t runs = 0;
     std::uint64_t light = 0;

@@ -55,7 +55,7 @@ class class_cells {
   std::uint32_t multiplier_ = 1;
 };
 
-/// Where in the room the next value of each class goes, and the last place at which there is room for a whole group.
+/// Cursors say where in the room the next value of each class goes, and the last place with room for a whole group.
 struct class_cursors {
   alignas(64) std::array<std::uint32_t, most_few_values> next = {};
   alignas(64) std::array<std::uint32_t, most_few_values> last = {};

@@ -23,7 +23,7 @@ struct counting_finish_memory {
   }
 };
 
-/// Keys of a segment that are in order by one digit of at most 9 bits, of keys alone 8, above which all of them agree.
+/// A segment's keys are in order by one digit of at most 9 bits, of keys alone 8, above which all of them agree.
 struct counted_digit {
   const std::uint64_t* counts = nullptr;  ///< device memory: the keys of each value of the digit
   keys::digit_position digit;             ///< its shift is counted_bits at most

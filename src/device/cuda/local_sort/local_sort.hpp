@@ -26,7 +26,7 @@ struct pass_lists {
   std::vector<keys::digit_position> together;  ///< those that are counted together
 };
 
-/// The way by buckets: passes over the high digits and a finish of the buckets behind them, which counts keys of 4
+/// A way by buckets is passes over the high digits and a finish of the buckets behind them, which counts keys of 4
 /// bytes.
 struct bucket_way {
   bucket_digits digits;                            ///< none: the segment does not go by buckets

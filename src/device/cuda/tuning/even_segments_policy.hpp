@@ -67,7 +67,7 @@ inline constexpr unsigned looked_place_bits = 14;
 /// What was seen of a segment. `unknown` is what a mailbox has before.
 enum class segment_evenness : std::uint32_t { unknown, uneven, even_by_two_digits, even_by_one_digit };
 
-/// What a sample's keys have in common.
+/// This says what a sample's keys have in common.
 struct sampled_likeness {
   std::uint64_t same_digit = 0;   ///< pairs that agree in the only digit
   std::uint64_t same_bucket = 0;  ///< pairs that agree in the highest looked_counter_bits bits that may differ
