@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,11 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 # Nothing is written beside the tests; a failure prints what replays it.
 settings.register_profile("spansort", database=None, print_blob=True, deadline=None)
 settings.load_profile("spansort")
+
+# A shell that starts the tests behind its back (`&`, nohup) has them ignore Ctrl-C, and so would the processes that they
+# start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SEED = int(os.environ.get("SPANSORT_TEST_SEED", "20261122"))
 

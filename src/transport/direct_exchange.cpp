@@ -41,8 +41,12 @@ exchanged direct_exchange::execute(const device::record_shape& shape, std::span<
       keys.push_back({to.keys, from.keys, t.count * key_bytes});
       if (shape.value_bytes != 0) values.push_back({to.values, from.values, t.count * shape.value_bytes});
     }
+    // Keys and values of one width are one list, so that the values need not wait for the last of the keys.
+    if (shape.value_bytes == key_bytes) keys.insert(keys.end(), values.begin(), values.end());
     sender.queue->copy_pieces(std::move(keys), key_bytes, "exchange");
-    if (shape.value_bytes != 0) sender.queue->copy_pieces(std::move(values), shape.value_bytes, "exchange");
+    if (shape.value_bytes != key_bytes && shape.value_bytes != 0) {
+      sender.queue->copy_pieces(std::move(values), shape.value_bytes, "exchange");
+    }
   }
   return sum;
 }

@@ -23,7 +23,7 @@ std::vector<plan::transfer> in_turns(std::span<const plan::transfer> transfers, 
   std::vector<plan::transfer> ordered;
   for (std::size_t i = 0; i < most; ++i) {
     for (unsigned distance = 0; distance < num_ranks; ++distance) {
-      const std::vector<plan::transfer>& of_one = to_rank[(source.rank - first_rank + distance) % num_ranks];
+      const std::vector<plan::transfer>& of_one = to_rank[(source.rank - first_rank + i + distance) % num_ranks];
       if (i < of_one.size()) ordered.push_back(of_one[i]);
     }
   }

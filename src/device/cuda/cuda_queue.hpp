@@ -115,8 +115,10 @@ class cuda_queue final : public queue,
   /// that is too large for a function's own memory is passed by std::cref().
   void run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch,
                  const std::function<std::uint64_t()>& body);
-  /// Leaves large pieces to copy engines and takes them out of the list; returns their bytes.
-  std::uint64_t copy_by_engines(std::vector<copy_piece>& pieces, std::uint64_t least_bytes);
+  /// Leaves copies to two copy engines at a time: batches for either stream.
+  template <class Copies>
+  void enqueue_side_by_side(const Copies& copies);
+  void copy_by_kernel(const std::vector<copy_piece>& pieces, unsigned alignment_bytes);
   void copy_now(void* destination, const void* source, std::uint64_t size_bytes);
   /// Copies little device memory to ordinary host memory without a wait. Returns false where there is no memory for it.
   [[nodiscard]] bool try_copy_by_staging(void* destination, const void* source, std::uint64_t size_bytes);

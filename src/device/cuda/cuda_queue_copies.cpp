@@ -4,6 +4,8 @@
 #include "device/cuda/cuda_queue.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <new>
@@ -14,6 +16,60 @@
 #include "device/cuda/tuning/copy_policies.hpp"
 
 namespace spansort::device::cuda {
+namespace {
+
+/// Copies for one stream, in any order.
+class copy_batch {
+ public:
+  void add(const copy_piece& piece) {
+    to_.push_back(piece.to);
+    from_.push_back(piece.from);
+    sizes_.push_back(piece.size_bytes);
+  }
+
+  /// Takes no memory of this library's.
+  void enqueue(cudaStream_t stream) const {
+    if (sizes_.empty()) return;
+#if CUDART_VERSION >= 13000
+    // In a batch a copy need not wait until the one before it has arrived (docs/design/0005-gpu.md).
+    cudaMemcpyAttributes attributes{};
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    std::size_t first_with_them = 0;
+    SPANSORT_CUDA(cudaMemcpyBatchAsync(to_.data(), from_.data(), sizes_.data(), sizes_.size(), &attributes,
+                                       &first_with_them, 1, stream));
+#else
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      SPANSORT_CUDA(cudaMemcpyAsync(to_[i], from_[i], sizes_[i], cudaMemcpyDefault, stream));
+    }
+#endif
+  }
+
+ private:
+  std::vector<void*> to_;
+  std::vector<const void*> from_;
+  std::vector<std::size_t> sizes_;
+};
+
+/// Takes large pieces out of a list, one after the other for either stream.
+std::array<copy_batch, 2> take_large(std::vector<copy_piece>& pieces, std::uint64_t least_bytes) {
+  std::array<copy_batch, 2> batches;
+  std::size_t next = 0;
+  std::erase_if(pieces, [&](const copy_piece& p) {
+    if (p.size_bytes < least_bytes) return false;
+    batches[next].add(p);
+    next = 1 - next;
+    return true;
+  });
+  return batches;
+}
+
+std::uint64_t bytes_moved_by(const std::vector<copy_piece>& pieces) {
+  std::uint64_t bytes = 0;
+  for (const copy_piece& p : pieces) bytes += 2 * p.size_bytes;
+  return bytes;
+}
+
+}  // namespace
 
 void cuda_queue::copy_now(void* destination, const void* source, std::uint64_t size_bytes) {
   constexpr std::uint64_t worth_the_ring = pinned_ring_tuning.sizes.least_copy_bytes;
@@ -46,45 +102,46 @@ void cuda_queue::copy(void* destination, const void* source, std::uint64_t size_
   });
 }
 
-std::uint64_t cuda_queue::copy_by_engines(std::vector<copy_piece>& pieces, std::uint64_t least_bytes) {
-  std::uint64_t bytes_moved = 0;
-  unsigned num_copies = 0;
+template <class Copies>
+void cuda_queue::enqueue_side_by_side(const Copies& copies) {
   SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream_.get()));
   SPANSORT_CUDA(cudaStreamWaitEvent(second_stream_.get(), forked_.get(), 0));
-  std::erase_if(pieces, [&](const copy_piece& p) {
-    if (p.size_bytes < least_bytes) return false;
-    cudaStream_t const stream = num_copies++ % 2 == 0 ? stream_.get() : second_stream_.get();
-    SPANSORT_CUDA(cudaMemcpyAsync(p.to, p.from, p.size_bytes, cudaMemcpyDefault, stream));
-    bytes_moved += 2 * p.size_bytes;
-    return true;
-  });
+  copies[0].enqueue(stream_.get());
+  copies[1].enqueue(second_stream_.get());
   SPANSORT_CUDA(cudaEventRecord(forked_.get(), second_stream_.get()));
   SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), forked_.get(), 0));
-  return bytes_moved;
 }
 
+void cuda_queue::copy_by_kernel(const std::vector<copy_piece>& pieces, unsigned alignment_bytes) {
+  const copy_pieces_policy policy = copy_pieces_policy_of(site_.family()).sizes;
+  const unsigned most_blocks =
+      use_ == queue_use::exchange ? policy.blocks_beside : site_.num_multiprocessors * policy.blocks_each;
+  piece_table table;
+  for (const copy_piece& p : pieces) {
+    if (table.num_pieces == piece_table::most_pieces) {
+      launch_copy_pieces(site_, table, most_blocks, alignment_bytes);
+      table.num_pieces = 0;
+      table.num_tiles = 0;
+    }
+    table.pieces[table.num_pieces++] = {static_cast<char*>(p.to), static_cast<const char*>(p.from), p.size_bytes,
+                                        table.num_tiles};
+    table.num_tiles += num_piece_tiles(policy, p.to, p.size_bytes);
+  }
+  launch_copy_pieces(site_, table, most_blocks, alignment_bytes);
+}
+
+// The batches are made by the caller: the thread that feeds the GPU does each step whole, and takes no memory for it.
 void cuda_queue::copy_pieces(std::vector<copy_piece> pieces, unsigned alignment_bytes, std::string_view label) {
   std::erase_if(pieces, [](const copy_piece& p) { return p.size_bytes == 0 || p.to == p.from; });
   if (pieces.empty()) return;
-  push_timed(label, 0, [this, pieces = std::move(pieces), alignment_bytes]() mutable {
-    const copy_pieces_policy policy = copy_pieces_policy_of(site_.family()).sizes;
-    const unsigned most_blocks =
-        use_ == queue_use::exchange ? policy.blocks_beside : site_.num_multiprocessors * policy.blocks_each;
-    std::uint64_t bytes_moved = use_ == queue_use::exchange ? copy_by_engines(pieces, policy.least_engine_bytes) : 0;
-    if (pieces.empty()) return bytes_moved;
-    piece_table table;
-    for (const copy_piece& p : pieces) {
-      if (table.num_pieces == piece_table::most_pieces) {
-        launch_copy_pieces(site_, table, most_blocks, alignment_bytes);
-        table.num_pieces = 0;
-        table.num_tiles = 0;
-      }
-      table.pieces[table.num_pieces++] = {static_cast<char*>(p.to), static_cast<const char*>(p.from), p.size_bytes,
-                                          table.num_tiles};
-      table.num_tiles += num_piece_tiles(policy, p.to, p.size_bytes);
-      bytes_moved += 2 * p.size_bytes;
-    }
-    launch_copy_pieces(site_, table, most_blocks, alignment_bytes);
+  const std::uint64_t bytes_moved = bytes_moved_by(pieces);
+  std::array<copy_batch, 2> batches;
+  if (use_ == queue_use::exchange) {
+    batches = take_large(pieces, copy_pieces_policy_of(site_.family()).sizes.least_engine_bytes);
+  }
+  push_timed(label, 0, [=, this, batches = std::move(batches), pieces = std::move(pieces)] {
+    if (use_ == queue_use::exchange) enqueue_side_by_side(batches);
+    if (!pieces.empty()) copy_by_kernel(pieces, alignment_bytes);
     return bytes_moved;
   });
 }
