@@ -71,7 +71,7 @@ HWY_NOINLINE void insert_positions(const keys::codec_of<K>& codec, const K* keys
 
 #if HWY_TARGET == HWY_AVX3
 
-/// Sorts words; `v` then holds positions.
+/// Sorts words; `v` then holds positions, or whole words where that is said.
 template <class K, unsigned rows, bool folds>
 HWY_INLINE pair_order order_rows(const keys::codec_of<K>& c, const K* keys, std::uint64_t num_keys,
                                  word_vector (&v)[rows]) {
@@ -119,6 +119,9 @@ HWY_NOINLINE void sort_rows_of(const keys::codec_of<K>& codec, K* keys, void* va
   const pair_order order = order_rows<K, rows, folds>(codec, keys, num_keys, v);
   if (order == pair_order::in_order) return;
   move_by(v, static_cast<W*>(values), num_keys);
+  if constexpr (sizeof(K) == 4 && rows == most_rows && !folds) {
+    if (order == pair_order::whole) return store_upper_halves(codec, v, keys, num_keys);
+  }
   move_by(v, keys, num_keys);
   if (order == pair_order::may_tie) insert_pairs<K, W>(codec, keys, values, num_keys);
 }
@@ -130,9 +133,10 @@ HWY_NOINLINE void order_rows_of(const keys::codec_of<K>& codec, const K* keys, v
   if (order == pair_order::in_order) {
     for (unsigned r = 0; r < rows; ++r) v[r] = hn::Iota(word_tag(), static_cast<std::int64_t>(r * word_lanes));
   }
+  const __m512i position_bits = _mm512_set1_epi64(pair_position_mask);
   store_pair_rows<rows>(static_cast<W*>(indices), num_keys, [&](unsigned r) HWY_ATTR {
     if constexpr (sizeof(W) == 8) {
-      return v[r].raw;
+      return _mm512_and_si512(v[r].raw, position_bits);
     } else {
       return _mm512_cvtepi64_epi32(v[r].raw);
     }

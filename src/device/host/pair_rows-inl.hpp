@@ -64,7 +64,8 @@ struct row_codec {
 enum class pair_order : std::uint8_t {
   in_order,  ///< nothing
   moved,     ///< the move to the positions
-  may_tie    ///< and keys that agree in all bits of their words to be put in order
+  whole,     ///< the same; lanes hold the encoded keys in their upper halves, in order, and positions in the lower ones
+  may_tie    ///< the move, and keys that agree in all bits of their words to be put in order
 };
 
 #if HWY_TARGET == HWY_AVX3
@@ -194,6 +195,14 @@ HWY_INLINE std::uint64_t begin_of_vector(std::uint64_t num_keys, unsigned vector
   return std::min(vector * narrow_lanes, (num_keys - 1) / narrow_lanes * narrow_lanes);
 }
 
+/// The bit that makes an encoded key of 32 bits one that signed instructions compare.
+constexpr std::uint32_t lowest_number = std::uint32_t{1} << 31;
+
+/// Returns whether a codec flips the bits of `to_positive` in every key, as that of integers does, and no others.
+HWY_INLINE bool only_flips(const keys::codec_of<std::uint32_t>& c) {
+  return c.to_negative == 0 && c.offset == 0 && !c.folds_ties;
+}
+
 /// Does what order_rows() does to the most rows of 32-bit keys, where integers are compared fast: the key is the upper
 /// half of its word and the position the lower one, so that keys are loaded, encoded and looked at 16 a vector.
 template <bool folds>
@@ -201,12 +210,20 @@ HWY_INLINE pair_order order_narrow(const keys::codec_of<std::uint32_t>& c, const
                                    std::uint64_t num_keys, word_vector (&v)[most_rows]) {
   const row_codec<std::uint32_t, folds, full_tag<std::uint32_t>> codec(c);
   const __m512i greatest = _mm512_set1_epi32(hwy::HighestValue<std::int32_t>());
-  const __m512i lowest = _mm512_set1_epi32(hwy::LowestValue<std::int32_t>());
+  // Encoded keys are compared as signed numbers. To flip bits takes one instruction where encode() takes five.
+  const __m512i flips = _mm512_set1_epi32(static_cast<int>(lowest_number ^ (only_flips(c) ? c.to_positive : 0)));
   __m512i x[most_vectors];
-  for (unsigned i = 0; i < most_vectors; ++i) {
-    const __mmask16 own = lanes_of_vector(num_keys, i);
-    const auto encoded = codec.encode({_mm512_maskz_loadu_epi32(own, keys + begin_of_vector(num_keys, i))});
-    x[i] = _mm512_mask_xor_epi32(greatest, own, encoded.raw, lowest);
+  const auto load = [&](const auto& encode) HWY_ATTR {
+    for (unsigned i = 0; i < most_vectors; ++i) {
+      const __mmask16 own = lanes_of_vector(num_keys, i);
+      const __m512i loaded = _mm512_maskz_loadu_epi32(own, keys + begin_of_vector(num_keys, i));
+      x[i] = _mm512_mask_xor_epi32(greatest, own, encode(loaded), flips);
+    }
+  };
+  if (!folds && only_flips(c)) {
+    load([](__m512i loaded) HWY_ATTR { return loaded; });
+  } else {
+    load([&](__m512i loaded) HWY_ATTR { return codec.encode({loaded}).raw; });
   }
   __mmask16 descends = 0;
   bool falls = true;
@@ -231,11 +248,25 @@ HWY_INLINE pair_order order_narrow(const keys::codec_of<std::uint32_t>& c, const
     positions = _mm512_add_epi32(positions, _mm512_set1_epi32(narrow_lanes));
   }
   sort_network(word_tag(), v);
-  for (unsigned r = 0; r < most_rows; ++r) v[r] = hn::And(v[r], hn::Set(word_tag(), pair_position_mask));
-  return pair_order::moved;
+  return pair_order::whole;
 }
 
-/// Moves the rows of `from` to where `positions` say; up to eight rows of words.
+/// Stores the keys of such words, whose codec folds no ties.
+HWY_INLINE void store_upper_halves(const keys::codec_of<std::uint32_t>& c, const word_vector (&v)[most_rows],
+                                   std::uint32_t* keys, std::uint64_t num_keys) {
+  const row_codec<std::uint32_t, false, full_tag<std::uint32_t>> codec(c);
+  const bool flips_alone = only_flips(c);
+  const __m512i flips = _mm512_set1_epi32(static_cast<int>(lowest_number ^ (flips_alone ? c.to_positive : 0)));
+  const __m512i upper_halves = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  for (unsigned i = 0; i < most_vectors; ++i) {
+    const __m512i x = _mm512_permutex2var_epi32(v[2 * i].raw, upper_halves, v[2 * i + 1].raw);
+    __m512i decoded = _mm512_xor_si512(x, flips);
+    if (!flips_alone) decoded = codec.lanes.decode({decoded}).raw;
+    _mm512_mask_storeu_epi32(keys + begin_of_vector(num_keys, i), lanes_of_vector(num_keys, i), decoded);
+  }
+}
+
+/// Moves the rows of `from` to where `positions` say, of which other bits may be set; up to eight rows of words.
 template <unsigned rows>
 HWY_INLINE __m512i pick_words(const __m512i (&from)[rows], __m512i positions) {
   if constexpr (rows == 1) {
@@ -267,7 +298,7 @@ HWY_INLINE __m256i pick_halves(const __m512i (&from)[rows], __m256i positions) {
   }
 }
 
-/// Moves an array of the most rows, of 32 bits, in place.
+/// Moves an array of the most rows, of 32 bits, in place. Upper halves of `positions` are not looked at.
 HWY_INLINE void move_narrow(const word_vector (&positions)[most_rows], std::uint32_t* array, std::uint64_t num_keys) {
   const __m512i lower_halves = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   __m512i from[most_vectors];
