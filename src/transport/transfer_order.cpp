@@ -22,8 +22,9 @@ std::vector<plan::transfer> in_turns(std::span<const plan::transfer> transfers, 
   }
   std::vector<plan::transfer> ordered;
   for (std::size_t i = 0; i < most; ++i) {
+    const std::size_t nearest = num_ranks % 2 == 0 ? i : 0;
     for (unsigned distance = 0; distance < num_ranks; ++distance) {
-      const std::vector<plan::transfer>& of_one = to_rank[(source.rank - first_rank + i + distance) % num_ranks];
+      const std::vector<plan::transfer>& of_one = to_rank[(source.rank - first_rank + nearest + distance) % num_ranks];
       if (i < of_one.size()) ordered.push_back(of_one[i]);
     }
   }

@@ -30,6 +30,8 @@
 
 namespace spansort::device::cuda {
 
+class copy_batch;
+
 /// What a queue is for: any work, or copies that run beside the work of another queue.
 enum class queue_use : std::uint8_t { work, exchange };
 
@@ -115,9 +117,8 @@ class cuda_queue final : public queue,
   /// that is too large for a function's own memory is passed by std::cref().
   void run_timed(std::string_view label, std::uint64_t num_keys, monitor* watch,
                  const std::function<std::uint64_t()>& body);
-  /// Leaves copies to two copy engines at a time: batches for either stream.
-  template <class Copies>
-  void enqueue_side_by_side(const Copies& copies);
+  /// Leaves the two batches to copy engines, of which two work at a time.
+  void enqueue_side_by_side(const std::array<copy_batch, 2>& batches);
   void copy_by_kernel(const std::vector<copy_piece>& pieces, unsigned alignment_bytes);
   void copy_now(void* destination, const void* source, std::uint64_t size_bytes);
   /// Copies little device memory to ordinary host memory without a wait. Returns false where there is no memory for it.

@@ -16,7 +16,6 @@
 #include "device/cuda/tuning/copy_policies.hpp"
 
 namespace spansort::device::cuda {
-namespace {
 
 /// Copies for one stream, in any order.
 class copy_batch {
@@ -27,6 +26,7 @@ class copy_batch {
     sizes_.push_back(piece.size_bytes);
   }
 
+  [[nodiscard]] bool is_empty() const noexcept { return sizes_.empty(); }
   /// Takes no memory of this library's.
   void enqueue(cudaStream_t stream) const {
     if (sizes_.empty()) return;
@@ -49,6 +49,8 @@ class copy_batch {
   std::vector<const void*> from_;
   std::vector<std::size_t> sizes_;
 };
+
+namespace {
 
 /// Takes large pieces out of a list, one after the other for either stream.
 std::array<copy_batch, 2> take_large(std::vector<copy_piece>& pieces, std::uint64_t least_bytes) {
@@ -102,12 +104,12 @@ void cuda_queue::copy(void* destination, const void* source, std::uint64_t size_
   });
 }
 
-template <class Copies>
-void cuda_queue::enqueue_side_by_side(const Copies& copies) {
+void cuda_queue::enqueue_side_by_side(const std::array<copy_batch, 2>& batches) {
+  if (batches[0].is_empty()) return;  // the first piece went there
   SPANSORT_CUDA(cudaEventRecord(forked_.get(), stream_.get()));
   SPANSORT_CUDA(cudaStreamWaitEvent(second_stream_.get(), forked_.get(), 0));
-  copies[0].enqueue(stream_.get());
-  copies[1].enqueue(second_stream_.get());
+  batches[0].enqueue(stream_.get());
+  batches[1].enqueue(second_stream_.get());
   SPANSORT_CUDA(cudaEventRecord(forked_.get(), second_stream_.get()));
   SPANSORT_CUDA(cudaStreamWaitEvent(stream_.get(), forked_.get(), 0));
 }
