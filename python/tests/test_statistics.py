@@ -110,7 +110,7 @@ def test_nan_policies() -> None:
 @pytest.mark.parametrize("dtype", [dtype for dtype in ALL if dtype.kind not in "mM"], ids=str)
 @pytest.mark.parametrize("largest", [False, True])
 def test_top_k(dtype: Any, largest: bool, rng: Any) -> None:
-    for count in [0, 1, 50, 5000, 20_000]:
+    for count in [0, 1, 50, 512, 513, 5000, 70_000]:
         for kind in ["bits", "few"]:
             x = random_keys(dtype, count, rng, kind)
             order = reference_order(x, largest)

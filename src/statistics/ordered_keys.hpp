@@ -76,7 +76,6 @@ class ordered_keys {
   [[nodiscard]] std::uint64_t decode(std::uint64_t encoded) const;
 
  private:
-  [[nodiscard]] double value_of(std::uint64_t encoded) const;
   /// The first bound whose keys are at least `number`, or more than it.
   [[nodiscard]] key_bound find(double number, bool or_equal) const;
 

@@ -5,8 +5,11 @@
 #include <limits>
 #include <optional>
 
+#include "base/threads.hpp"
+#include "sort/arguments.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/statistics.hpp"
+#include "statistics/key_ends.hpp"
 #include "statistics/open_keys.hpp"
 #include "statistics/quantile_position.hpp"
 #include "statistics/sorted_copy.hpp"
@@ -43,6 +46,19 @@ std::vector<double> values_at(const std::vector<quantile_position>& positions, c
   return values;
 }
 
+/// Returns whether NaN is the answer to every q. Throws bad_input where NaN keys are an error.
+bool answers_nan(std::uint64_t num_keys, std::uint64_t num_numbers, nan_policy nans) {
+  const std::uint64_t num_nans = num_keys - num_numbers;
+  if (num_nans != 0 && nans == nan_policy::error) {
+    throw bad_input("quantiles: " + std::to_string(num_nans) + " of " + std::to_string(num_keys) + " keys are NaN");
+  }
+  return num_numbers == 0 || (num_nans != 0 && nans == nan_policy::propagate);
+}
+
+std::vector<double> all_nan(std::size_t count) {
+  return std::vector<double>(count, std::numeric_limits<double>::quiet_NaN());
+}
+
 }  // namespace
 
 std::vector<double> statistics::quantiles_of(const ordered_keys& keys, std::span<const double> q,
@@ -57,20 +73,41 @@ std::vector<double> statistics::quantiles_of(const ordered_keys& keys, std::span
     // NaN keys come last: there are some if the last is one.
     num_numbers = options.nans == nan_policy::propagate ? 0 : keys.count_before({keys.first_nan()})[0];
   }
-  const std::uint64_t num_nans = num_keys - *num_numbers;
-  if (num_nans != 0 && options.nans == nan_policy::error) {
-    throw bad_input("quantiles: " + std::to_string(num_nans) + " of " + std::to_string(num_keys) + " keys are NaN");
-  }
-  if (*num_numbers == 0 || (num_nans != 0 && options.nans == nan_policy::propagate)) {
-    return std::vector<double>(q.size(), std::numeric_limits<double>::quiet_NaN());
-  }
+  if (answers_nan(num_keys, *num_numbers, options.nans)) return all_nan(q.size());
   positions = positions_of(*num_numbers, q, options.method);
   return values_at(positions, keys.at(ranks_of(positions, *num_numbers)), options.method);
 }
 
+namespace {
+
+/// Returns the least and the greatest key for q of 0 and 1, which every method has at the first rank and the last.
+std::vector<double> quantiles_of_ends(const const_key_span& keys, std::span<const double> q,
+                                      const quantile_options& options) {
+  sorting::check_keys(keys);
+  const statistics::key_ends ends = base::with_threads(options.threads, [&] { return statistics::find_ends(keys); });
+  if (answers_nan(keys.num_keys, ends.num_numbers, options.nans)) return all_nan(q.size());
+  std::vector<double> values;
+  values.reserve(q.size());
+  for (const double each : q) {
+    const double end = each == 0 ? ends.least : ends.greatest;
+    values.push_back(statistics::quantile_value(
+        options.method, statistics::position_of(ends.num_numbers, each, options.method), end, end));
+  }
+  return values;
+}
+
+}  // namespace
+
 std::vector<double> detail::quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options) {
   // Before devices are opened and keys copied.
   static_cast<void>(positions_of(std::max<std::uint64_t>(keys.num_keys, 1), q, options.method));
+  // Many narrow keys take less time to sort.
+  const bool is_worth_it = size_bytes(keys.type) >= 4 || keys.num_keys <= 1024;
+  const bool wants_ends =
+      is_worth_it && !q.empty() && std::ranges::all_of(q, [](double each) { return each == 0 || each == 1; });
+  if (keys.num_keys != 0 && wants_ends && options.order == key_order::unknown && statistics::is_cpu(options.devices)) {
+    return quantiles_of_ends(keys, q, options);
+  }
   if (keys.num_keys != 0 && statistics::is_best_sorted(keys, options.order, options.devices)) {
     return quantiles_rows(keys, keys.num_keys, q, options);
   }

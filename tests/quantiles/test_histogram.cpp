@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "spansort/errors.hpp"
+#include "spansort/sort.hpp"
 #include "spansort/statistics.hpp"
 #include "support/environment.hpp"
 
@@ -129,10 +132,123 @@ TEST(Histogram, EdgesBelongToTheBinAboveButTheLast) {
   EXPECT_EQ(histogram(keys, all), (std::vector<std::uint64_t>{1, 9}));
 }
 
+/// Keys about -50 to 50, with NaN, infinities, zeros of both signs and whole numbers among the floats.
+template <class K>
+std::vector<K> make_mixed(std::size_t num_keys, std::mt19937_64& random) {
+  std::vector<K> keys(num_keys);
+  for (K& key : keys) {
+    if constexpr (std::is_floating_point_v<K>) {
+      constexpr std::array<double, 6> specials{nan, infinity, -infinity, -0.0, 0.0, 7.0};
+      const bool is_special = random() % 8 == 0;
+      key = static_cast<K>(is_special ? specials[random() % specials.size()]
+                                      : std::uniform_real_distribution<double>(-50, 50)(random));
+    } else {
+      key = static_cast<K>(random() % 100);
+    }
+  }
+  return keys;
+}
+
+/// Edges that are even but for up to so much of a bin's width.
+std::vector<double> shaken(std::vector<double> edges, double part, std::mt19937_64& random) {
+  const double width = edges[1] - edges[0];
+  for (double& edge : edges) edge += std::uniform_real_distribution<double>(-part, part)(random) * width;
+  std::ranges::sort(edges);
+  return edges;
+}
+
+template <class K>
+void expect_every_way(std::mt19937_64& random) {
+  for (const std::size_t num_keys :
+       {1U, 256U, 257U, 1024U, 1025U, 4096U, 4097U, 16384U, 16385U, 32768U, 32769U, 70'001U}) {
+    const std::vector<K> keys = make_mixed<K>(num_keys, random);
+    for (const std::uint64_t num_bins : {1U, 15U, 16U, 100U}) {
+      const std::vector<double> even = equal_width_edges(-20, 40, num_bins);
+      std::vector<double> curved = even;
+      for (double& edge : curved) edge = edge * edge * edge;
+      for (const std::vector<double>& edges :
+           {even, shaken(even, 0.25, random), shaken(even, 0.5, random), shaken(even, 3, random), curved}) {
+        EXPECT_EQ(histogram(keys, edges), counted(keys, edges))
+            << num_keys << " " << name(key_traits<K>::type) << ", " << num_bins << " bins from " << edges[0];
+      }
+      if (is_small_scale() && num_keys > 4097) break;
+    }
+  }
+}
+
+/// Sizes about those from which keys are counted in another way, and edges that are even, nearly even and uneven.
+TEST(Histogram, EveryWayCountsAlike) {
+  std::mt19937_64 random(seed_for(3));
+  expect_every_way<double>(random);
+  expect_every_way<float>(random);
+  expect_every_way<std::int64_t>(random);
+  expect_every_way<std::uint8_t>(random);
+}
+
+TEST(Histogram, OfEdgesAtTheEndsOfDoubles) {
+  const double largest = std::numeric_limits<double>::max();
+  const double least = std::numeric_limits<double>::denorm_min();
+  std::vector<double> keys;
+  for (const double key : {0.0, least, 2 * least, 3 * least, 1.0, largest / 2, largest, infinity}) {
+    keys.push_back(key);
+    keys.push_back(-key);
+  }
+  keys.push_back(nan);
+  const std::vector<std::vector<double>> all_edges{equal_width_edges(-largest, largest, 100),
+                                                   equal_width_edges(0, largest, 100),
+                                                   {-infinity, infinity},
+                                                   {-infinity, -1, 0, infinity},
+                                                   {infinity, infinity},
+                                                   {0, least, 2 * least, 3 * least},
+                                                   {-least, 0, least},
+                                                   {0, 0, 0},
+                                                   {1, 1},
+                                                   {-0.0, 0.0, 1}};
+  for (const std::vector<double>& edges : all_edges) {
+    EXPECT_EQ(histogram(keys, edges), counted(keys, edges)) << edges.size() << " edges from " << edges[0];
+  }
+}
+
+/// Edges are keys, numbers next to them, and numbers that the type does not reach.
+template <class K>
+void expect_bounds_in_order(std::mt19937_64& random) {
+  std::vector<K> keys(2000);
+  for (K& key : keys) {
+    const std::uint64_t bits = random() >> random() % 64;
+    std::memcpy(&key, &bits, sizeof(key));
+  }
+  std::vector<double> edges{-infinity, -1e300, -1e20, -0.0, 0.0, 0.5, 1e20, 1e300, infinity};
+  for (std::size_t i = 0; i < 200; ++i) {
+    const auto edge = static_cast<double>(keys[i]);
+    if (std::isnan(edge)) continue;
+    edges.insert(edges.end(), {edge, std::nextafter(edge, infinity), std::nextafter(edge, -infinity)});
+  }
+  std::ranges::sort(edges);
+  const std::vector<std::uint64_t> expected = counted(keys, edges);
+  EXPECT_EQ(histogram(keys, edges), expected) << name(key_traits<K>::type);
+  EXPECT_EQ(histogram(keys, edges, {.devices = "host:2"}), expected) << name(key_traits<K>::type);
+  sort(keys);
+  EXPECT_EQ(histogram(keys, edges, {.order = key_order::ascending}), expected) << name(key_traits<K>::type);
+}
+
+TEST(Histogram, BoundsOfEdgesAreThoseOfTheirNumbers) {
+  std::mt19937_64 random(seed_for(4));
+  expect_bounds_in_order<double>(random);
+  expect_bounds_in_order<float>(random);
+  expect_bounds_in_order<std::int64_t>(random);
+  expect_bounds_in_order<std::uint64_t>(random);
+  expect_bounds_in_order<std::int32_t>(random);
+  expect_bounds_in_order<std::uint32_t>(random);
+  expect_bounds_in_order<std::int16_t>(random);
+  expect_bounds_in_order<std::uint8_t>(random);
+}
+
 TEST(Histogram, OfNothingAndOfNaNIsZero) {
   const std::vector<double> edges{0, 1, 2};
   EXPECT_EQ(histogram(std::vector<float>{}, edges), (std::vector<std::uint64_t>{0, 0}));
   EXPECT_EQ(histogram(std::vector<double>(100, nan), edges), (std::vector<std::uint64_t>{0, 0}));
+  EXPECT_EQ(histogram(std::vector<double>(50'000, nan), edges), (std::vector<std::uint64_t>{0, 0}));
+  EXPECT_EQ(histogram(std::vector<double>(50'000, 2), edges), (std::vector<std::uint64_t>{0, 50'000}));
 }
 
 TEST(Histogram, RefusesWhatIsNotEdges) {
@@ -143,6 +259,7 @@ TEST(Histogram, RefusesWhatIsNotEdges) {
   }
   const std::vector<double> edges{0, 1};
   EXPECT_THROW(static_cast<void>(histogram(keys, edges, {.devices = "host:0"})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(histogram(keys, edges, {.threads = 1025})), invalid_argument);
 }
 
 TEST(EqualWidthEdges, AreThoseOfLinspace) {

@@ -14,6 +14,7 @@
 #include "spansort/generate.hpp"
 #include "spansort/sort.hpp"
 #include "spansort/statistics.hpp"
+#include "support/engines.hpp"
 #include "support/environment.hpp"
 
 namespace spansort::test {
@@ -114,6 +115,35 @@ TEST(Quantiles, FollowThePolicyOnNaN) {
   EXPECT_THROW(static_cast<void>(quantiles(keys, q, {.nans = nan_policy::error})), bad_input);
   const std::vector<float> nothing_else(100'000, std::numeric_limits<float>::quiet_NaN());
   for (const double value : quantiles(nothing_else, q, {.nans = nan_policy::omit})) EXPECT_TRUE(std::isnan(value));
+}
+
+/// The ends alone are found without a sort, and are what they are among other quantiles.
+TEST(Quantiles, OfTheEndsAloneAreThoseAmongOthers) {
+  const std::vector<double> ends{1, 0, 1};
+  const std::vector<double> more{1, 0.5, 0};
+  for (const key_type type : all_key_types()) {
+    for (const std::uint64_t n : {1U, 2U, 1000U, 65'536U, 65'537U}) {
+      const std::vector<std::byte> keys = make_keys(type, n, {distribution_kind::special_floats}, seed_for(n));
+      const const_key_span span(type, keys.data(), n);
+      for (const quantile_method method :
+           {quantile_method::linear, quantile_method::nearest, quantile_method::closest_observation,
+            quantile_method::averaged_inverted_cdf, quantile_method::weibull, quantile_method::tukey}) {
+        for (const nan_policy nans : {nan_policy::omit, nan_policy::propagate}) {
+          const std::vector<double> expected = quantiles(span, more, {.method = method, .nans = nans});
+          EXPECT_EQ(bits_of(quantiles(span, ends, {.method = method, .nans = nans})),
+                    bits_of({expected[0], expected[2], expected[0]}))
+              << name(type) << ", " << n << " keys";
+        }
+      }
+    }
+  }
+  const std::vector<double> zeros{0.0, -0.0, 0.0};
+  EXPECT_TRUE(std::signbit(quantiles(zeros, {0, 1}, {.method = quantile_method::lower}).front()));
+  EXPECT_FALSE(std::signbit(quantiles(zeros, {0, 1}, {.method = quantile_method::lower}).back()));
+  EXPECT_FALSE(std::signbit(quantiles(zeros, {0, 1}).front()));  // as NumPy's arithmetic has it
+  const std::vector<double> nothing(9, nan);
+  EXPECT_TRUE(std::isnan(quantiles(nothing, {0, 1}, {.nans = nan_policy::omit}).back()));
+  EXPECT_THROW(static_cast<void>(quantiles(nothing, {0, 1}, {.nans = nan_policy::error})), bad_input);
 }
 
 TEST(Quantiles, LeaveOutNaNsOfLargeInputs) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -123,6 +124,57 @@ TEST(TopK, OfKeysInOrder) {
   }
 }
 
+/// Keys of which a fifth are NaN or zeros of either sign.
+std::vector<double> make_keys_with_ties(std::uint64_t n, random_words& random) {
+  std::vector<double> keys(n);
+  for (double& k : keys) {
+    constexpr std::array<double, 4> specials{nan, -nan, 0.0, -0.0};
+    k = random.below(5) == 0 ? specials[random.below(4)] : static_cast<double>(random()) - 0x1p63;
+  }
+  return keys;
+}
+
+/// Sizes about those from which a sample is taken, other threads help, and not all keys may be sorted.
+TEST(TopK, OfFewKeysByEveryWay) {
+  random_words random(seed_for(11));
+  std::uint64_t number = 0;
+  for (const std::uint64_t n : {1U, 1023U, 1024U, 1025U, 65'535U, 65'536U, 65'537U, 131'072U, 131'073U}) {
+    std::vector<std::vector<double>> inputs{make_keys_with_ties(n, random), std::vector<double>(n, -0.0),
+                                            std::vector<double>(n, nan)};
+    inputs.push_back(inputs.front());
+    sorter().sort(inputs.back());
+    for (const std::vector<double>& input : inputs) {
+      std::vector<std::byte> keys(n * sizeof(double));
+      std::memcpy(keys.data(), input.data(), keys.size());
+      for (const std::uint64_t k : {std::uint64_t{0}, std::uint64_t{1}, n / 40, n / 6, n / 2, n - 1, n, n + 1}) {
+        ++number;
+        if (n > 1025 && number % 3 != 0) continue;
+        SCOPED_TRACE(std::to_string(n) + " keys, k = " + std::to_string(k));
+        expect_firsts(key_type::f64, keys, k, number % 2 == 0,
+                      {.nans = number / 2 % 2 == 0 ? nan_policy::omit : nan_policy::propagate});
+      }
+    }
+  }
+}
+
+/// Keys that are sampled are unlike all others, so that the sample says nothing true of them.
+TEST(TopK, OfKeysThatAreUnlikeTheirSample) {
+  for (const std::uint64_t n : {std::uint64_t{1} << 16, std::uint64_t{1} << 18}) {
+    const std::uint64_t part = n / 1024;
+    std::vector<std::uint32_t> keys(n);
+    for (std::uint64_t i = 0; i < n; ++i) keys[i] = static_cast<std::uint32_t>(i * 7919 % n + n);
+    for (std::uint64_t i = 0; i < 1024; ++i) keys[i * part + (i * 2'654'435'761 >> 7) % part] = 5;
+    std::vector<std::byte> bytes(n * sizeof(keys[0]));
+    std::memcpy(bytes.data(), keys.data(), bytes.size());
+    for (const std::uint64_t k : {100U, 1024U, 1025U, 2000U}) {
+      for (const bool descending : {false, true}) {
+        SCOPED_TRACE(std::to_string(n) + " keys, k = " + std::to_string(k));
+        expect_firsts(key_type::u32, bytes, k, descending, {});
+      }
+    }
+  }
+}
+
 TEST(TopK, GivesBackTheKeysType) {
   const std::vector<std::int64_t> keys{3, std::numeric_limits<std::int64_t>::min(), 7,
                                        std::numeric_limits<std::int64_t>::max(), 7};
@@ -147,6 +199,7 @@ TEST(TopK, FollowsThePolicyOnNaN) {
 TEST(TopK, RefusesWhatCannotBe) {
   const std::vector<float> keys{1, 2};
   EXPECT_THROW(static_cast<void>(top_k(keys, 1, {.devices = "cpux"})), invalid_argument);
+  EXPECT_THROW(static_cast<void>(top_k(keys, 1, {.threads = 1025})), invalid_argument);
   EXPECT_THROW(static_cast<void>(bottom_k_indices(const_key_span(key_type::f32, nullptr, 5), 1)), invalid_argument);
 }
 
