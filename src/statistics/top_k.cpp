@@ -3,9 +3,11 @@
 #include "spansort/top_k.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
+#include "base/available_memory.hpp"
 #include "base/test_hooks.hpp"
 #include "base/threads.hpp"
 #include "keys/codec.hpp"
@@ -38,9 +40,9 @@ std::uint64_t firsts_of(std::uint64_t num_keys, bool has_nans, std::uint64_t k, 
 }
 
 /// Returns whether the short way is to be tried: of keys in no known order, where the CPU does the work.
-bool allows_short_way(const const_key_span& keys, const top_options& options) {
-  return keys.num_keys <= most_short_keys && options.order == key_order::unknown &&
-         statistics::is_cpu(options.devices) && !base::has_test_hooks();
+bool allows_short_way(const const_key_span& keys, std::uint64_t k, const top_options& options) {
+  return keys.num_keys <= most_short_keys && statistics::may_find_first(keys.num_keys, k) &&
+         options.order == key_order::unknown && statistics::is_cpu(options.devices) && !base::has_test_hooks();
 }
 
 /// Calls `find` with a number of keys and the codec of their order, after the checks of every call.
@@ -48,11 +50,17 @@ template <class Find>
 auto try_short_way(const const_key_span& keys, std::uint64_t k, bool descending, const top_options& options,
                    const Find& find) {
   sorting::check_keys(keys);
-  static_cast<void>(base::resolve_threads(options.threads));
-  const std::uint64_t count = firsts_of(keys.num_keys, keys::is_float(keys.type), k, options.nans,
-                                        [&] { return statistics::count_numbers(keys); });
   const keys::key_codec codec{keys.type, descending, keys::tie_rule::by_bits};
-  return base::with_threads(options.threads, [&] { return find(keys, codec, count, options.threads); });
+  try {
+    return base::with_threads(options.threads, [&] {
+      const std::uint64_t count = firsts_of(keys.num_keys, keys::is_float(keys.type), k, options.nans,
+                                            [&] { return statistics::count_numbers(keys); });
+      return find(keys, codec, count, options.threads);
+    });
+  } catch (const std::bad_alloc&) {
+    throw out_of_memory("top_k: no memory for what lies before the bound", keys.num_keys * codec.width_bytes(),
+                        base::available_memory_bytes());
+  }
 }
 
 }  // namespace
@@ -64,7 +72,7 @@ std::uint64_t statistics::num_firsts(const ordered_keys& keys, std::uint64_t k, 
 
 std::vector<std::byte> detail::first_keys(const_key_span keys, std::uint64_t k, bool descending,
                                           const top_options& options) {
-  if (allows_short_way(keys, options)) {
+  if (allows_short_way(keys, k, options)) {
     if (auto first = try_short_way(keys, k, descending, options, statistics::find_first_keys)) return *std::move(first);
   }
   const auto opened = statistics::open_keys(keys, {options.order, options.devices, options.threads}, descending);
@@ -73,7 +81,7 @@ std::vector<std::byte> detail::first_keys(const_key_span keys, std::uint64_t k, 
 
 std::vector<std::uint64_t> detail::first_indices(const_key_span keys, std::uint64_t k, bool descending,
                                                  const top_options& options) {
-  if (allows_short_way(keys, options)) {
+  if (allows_short_way(keys, k, options)) {
     if (auto first = try_short_way(keys, k, descending, options, statistics::find_first_indices)) {
       return *std::move(first);
     }

@@ -211,7 +211,8 @@ HWY_INLINE pair_order order_narrow(const keys::codec_of<std::uint32_t>& c, const
   const row_codec<std::uint32_t, folds, full_tag<std::uint32_t>> codec(c);
   const __m512i greatest = _mm512_set1_epi32(hwy::HighestValue<std::int32_t>());
   // Encoded keys are compared as signed numbers. To flip bits takes one instruction where encode() takes five.
-  const __m512i flips = _mm512_set1_epi32(static_cast<int>(lowest_number ^ (only_flips(c) ? c.to_positive : 0)));
+  const bool flips_alone = !folds && only_flips(c);
+  const __m512i flips = _mm512_set1_epi32(static_cast<int>(lowest_number ^ (flips_alone ? c.to_positive : 0)));
   __m512i x[most_vectors];
   const auto load = [&](const auto& encode) HWY_ATTR {
     for (unsigned i = 0; i < most_vectors; ++i) {
@@ -220,7 +221,7 @@ HWY_INLINE pair_order order_narrow(const keys::codec_of<std::uint32_t>& c, const
       x[i] = _mm512_mask_xor_epi32(greatest, own, encode(loaded), flips);
     }
   };
-  if (!folds && only_flips(c)) {
+  if (flips_alone) {
     load([](__m512i loaded) HWY_ATTR { return loaded; });
   } else {
     load([&](__m512i loaded) HWY_ATTR { return codec.encode({loaded}).raw; });
