@@ -251,6 +251,32 @@ TEST_P(resident_test, KeysOfRoundsArriveWhereOthersHaveLeft) {
   }
 }
 
+/// Pieces of 1 MiB and more leave a GPU by copy engine, in batches: those of keys and of values as wide as these in one.
+/// Host devices copy all pieces alike, so that fewer keys do for them.
+TEST_P(resident_test, LargePiecesOfRoundsArrive) {
+  const bool is_on_gpus = devices_of_list(devices_under_test(list)).front().starts_with("gpu");
+  const std::uint64_t keys_of_piece = is_on_gpus ? 300'000 : 500;
+  test_tuning tuning = in_rounds(false);
+  tuning.radix_bits = 3;
+  tuning.round_keys = keys_of_piece;
+  const std::uint64_t n = (keys_of_piece << tuning.radix_bits) * num_shards;
+  const oracle expected = make_oracle(key_type::u32, n, {distribution_kind::uniform}, seed_for(7), false);
+  const counts sizes(num_shards, n / num_shards);
+  for (const std::uint64_t value_bytes : {0u, 4u, 8u}) {
+    shards_under_test data(devices_under_test(list), expected, sizes, sizes, value_bytes);
+    const base::test_hooks_scope hooks(tuning.hooks());
+    resident_sorter s(options_for(list, tuning));
+    if (value_bytes == 0) {
+      s.sort({key_type::u32, data.shards()});
+    } else {
+      s.sort_pairs({key_type::u32, data.shards()}, value_bytes);
+      ASSERT_EQ(data.all_indices(), expected.order()) << "values of " << value_bytes;
+    }
+    ASSERT_TRUE(
+        std::ranges::equal(data.all_keys(), value_bytes == 0 ? expected.keys_alone() : expected.keys_of_pairs()));
+  }
+}
+
 /// Shards that keep their sizes take fewer passes where small buckets across their bounds are copied. Host devices take
 /// one, and GPUs, whose digits have eight bits, one more.
 TEST_P(resident_test, SmallBucketsAcrossBoundsAreNotRefined) {
