@@ -251,8 +251,8 @@ TEST_P(resident_test, KeysOfRoundsArriveWhereOthersHaveLeft) {
   }
 }
 
-/// Pieces of 1 MiB and more leave a GPU by copy engine, in batches: those of keys and of values as wide as these in one.
-/// Host devices copy all pieces alike, so that fewer keys do for them.
+/// Pieces of 1 MiB and more leave a GPU by copy engine, in batches: those of keys and of values as wide share one. Host
+/// devices copy all pieces alike, so that fewer keys do for them.
 TEST_P(resident_test, LargePiecesOfRoundsArrive) {
   const bool is_on_gpus = devices_of_list(devices_under_test(list)).front().starts_with("gpu");
   const std::uint64_t keys_of_piece = is_on_gpus ? 300'000 : 500;
