@@ -29,7 +29,7 @@ constexpr std::uint64_t most_sample = 1024;
 constexpr std::uint64_t collected_part = 4;
 constexpr std::uint64_t most_collected_part = 3;
 /// Fewer keys are read in less time than it takes to wake threads.
-constexpr std::uint64_t keys_of_block = std::uint64_t{1} << 16;
+constexpr std::uint64_t keys_of_read_block = std::uint64_t{1} << 16;
 
 std::uint64_t num_sampled_of(std::uint64_t num_keys) {
   return std::clamp(num_keys / keys_of_a_sampled_one, least_sample, most_sample);
@@ -65,14 +65,14 @@ class first_search {
     const std::optional<K> bound = bound_in_sample(place, num_sampled);
     if (!bound) return std::nullopt;
     const K high = *bound;
-    std::vector<std::vector<std::uint64_t>> shares(base::ceil_div(num_keys_, keys_of_block));
+    std::vector<std::vector<std::uint64_t>> shares(base::ceil_div(num_keys_, keys_of_read_block));
     std::atomic<std::uint64_t> num_collected{0};
     base::for_blocks(
         num_keys_,
         [&](std::uint64_t begin, std::uint64_t end) {
-          collect_block(begin, end, high, shares[begin / keys_of_block], num_collected);
+          collect_block(begin, end, high, shares[begin / keys_of_read_block], num_collected);
         },
-        keys_of_block);
+        keys_of_read_block);
     if (num_collected > most_collected()) return std::nullopt;
     std::vector<std::uint64_t> positions = std::move(shares.front());
     positions.reserve(num_collected);
@@ -170,7 +170,7 @@ std::uint64_t count_numbers(const const_key_span& keys) {
           const auto is_number = [&](K key) { return static_cast<K>(key & bits.magnitude_mask) <= bits.infinity; };
           num_numbers += static_cast<std::uint64_t>(std::count_if(first + begin, first + end, is_number));
         },
-        keys_of_block);
+        keys_of_read_block);
     return num_numbers.load();
   });
 }

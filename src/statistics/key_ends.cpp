@@ -14,7 +14,7 @@ namespace spansort::statistics {
 namespace {
 
 /// Fewer keys are read in less time than it takes to wake threads.
-constexpr std::uint64_t keys_of_block = std::uint64_t{1} << 16;
+constexpr std::uint64_t keys_of_ends_block = std::uint64_t{1} << 16;
 
 template <class K>
 struct encoded_ends {
@@ -65,7 +65,7 @@ key_ends find_ends(const const_key_span& keys) {
           const std::lock_guard lock(mutex);
           all.add(ends);
         },
-        keys_of_block);
+        keys_of_ends_block);
     return {.least = key_value(codec.type, encoder.decode(all.least)),
             .greatest = key_value(codec.type, encoder.decode(all.greatest)),
             .num_numbers = all.num_numbers};
