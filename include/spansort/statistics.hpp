@@ -148,13 +148,12 @@ std::vector<double> quantiles(const_key_span keys, std::span<const double> q, co
 /// The quantiles of `keys` at every q of `q`, exactly, in the order of `q`. No key is moved: up to 2 MiB of keys are
 /// sorted in a copy by the CPU, and of more all threads of the devices read the keys, nearly always once for every 8
 /// ranks that the q need (two each at most, and the last); where NaN keys are left out, once more to count them and
-/// then again. For q of 0 and 1 alone, which are the ends, the CPU reads up to 2^20 keys
-/// of 4 and 8 bytes once, and copies none. 64-bit integers are rounded to
-/// the nearest double before they are interpolated. Memory: that of the copy and its sort, or an eighth of the keys for
-/// quartiles, three quarters of them at most; on GPUs the keys besides. Of keys in order (options.order) O(log n) keys
-/// are read, and no memory is taken. Blocks. Throws bad_input where there are no keys or a NaN is an error,
-/// invalid_argument for q outside [0, 1] and for devices that cannot be, out_of_memory. Of NaN keys alone, left out,
-/// every quantile is NaN.
+/// then again. For q of 0 and 1 alone, which are the ends, the CPU reads up to 2^20 keys of 4 and 8 bytes once, and
+/// copies none. 64-bit integers are rounded to the nearest double before they are interpolated. Memory: that of the
+/// copy and its sort, or an eighth of the keys for quartiles, three quarters of them at most; on GPUs the keys besides.
+/// Of keys in order (options.order) O(log n) keys are read, and no memory is taken. Blocks. Throws bad_input where
+/// there are no keys or a NaN is an error, invalid_argument for q outside [0, 1] and for devices that cannot be,
+/// out_of_memory. Of NaN keys alone, left out, every quantile is NaN.
 template <key_range R>
 [[nodiscard]] std::vector<double> quantiles(const R& keys, std::span<const double> q,
                                             const quantile_options& options = {}) {
@@ -269,11 +268,11 @@ std::vector<std::uint64_t> histogram(const_key_span keys, std::span<const double
 /// Returns how many keys lie between each two neighbours of `edges`, as numpy.histogram counts: edge i belongs to bin
 /// i, the last edge to the last bin. Keys beyond the edges and NaN are not counted. 64-bit integers are compared as the
 /// nearest double. Edges need not be equally far apart. The CPU counts few keys in one read, and keys of 8 bytes
-/// between many edges that are equally far apart. Else it sorts up to 2 MiB of keys in a copy, and looks
-/// more keys up in one read where edges are many; else there is a read of the keys for every 63 edges, and of keys in
-/// order (options.order) O(log n) keys an edge are read. Memory: that of the copy and its sort, or 4 MiB and 24 bytes
-/// an edge for each thread. Blocks. Throws invalid_argument for fewer than two edges, edges that fall or are NaN, and
-/// devices that cannot be, and out_of_memory.
+/// between many edges that are equally far apart. Else it sorts up to 2 MiB of keys in a copy, and looks more keys up
+/// in one read where edges are many; else there is a read of the keys for every 63 edges, and of keys in order
+/// (options.order) O(log n) keys an edge are read. Memory: that of the copy and its sort, or 4 MiB and 24 bytes an edge
+/// for each thread. Blocks. Throws invalid_argument for fewer than two edges, edges that fall or are NaN, and devices
+/// that cannot be, and out_of_memory.
 template <key_range R>
 [[nodiscard]] std::vector<std::uint64_t> histogram(const R& keys, std::span<const double> edges,
                                                    const count_options& options = {}) {

@@ -12,7 +12,7 @@ namespace spansort::device::host {
 
 /// One thread sorts up to so many bytes of keys. On two idle cores of a Zen 4 two threads are faster already there
 /// (2^14 u32 21 us, one thread 34), but where other processes want the second core, a thread that has taken a part may
-/// have to wait for a processor, and calls took 35 to 400 us.
+/// have to wait for a processor, and calls took up to 0.5 ms and more.
 inline constexpr std::uint64_t most_alone_bytes = std::uint64_t{1} << 16;
 /// One thread takes part for each so many bytes of more than that.
 inline constexpr std::uint64_t bytes_of_small_share = std::uint64_t{1} << 14;
