@@ -50,6 +50,25 @@ __device__ K log_uniform_key(std::uint64_t word) {
 }
 
 template <class K>
+__device__ K bits_of(double x) {
+  if constexpr (sizeof(K) == 8) {
+    return static_cast<K>(__double_as_longlong(x));
+  } else {
+    return static_cast<K>(__float_as_uint(static_cast<float>(x)));
+  }
+}
+
+template <class K>
+__device__ double unit_float(std::uint64_t word) {
+  return sizeof(K) == 8 ? static_cast<double>(word >> 11) * 0x1p-53 : static_cast<double>(word >> 40) * 0x1p-24;
+}
+
+/// By the method of Box and Muller.
+__device__ double normal_float(std::uint64_t word, std::uint64_t other) {
+  return sqrt(-2 * log((static_cast<double>(word >> 11) + 1) * 0x1p-53)) * cospi(2 * unit_float<std::uint64_t>(other));
+}
+
+template <class K>
 __device__ K key_at(const fill_request& request, std::uint64_t i, std::uint64_t num_keys) {
   const std::uint64_t word = random_word(request.seed + 1, i);
   switch (request.kind) {
@@ -61,6 +80,10 @@ __device__ K key_at(const fill_request& request, std::uint64_t i, std::uint64_t 
                              : key_of_cell<K>(request.seed, i, num_keys);
     case device_input::few_values: return top_bits<K>(random_word(request.seed + 3, word % request.words));
     case device_input::log_uniform: return log_uniform_key<K>(word);
+    case device_input::low_bits: return static_cast<K>(word >> (64 - request.words));
+    case device_input::unit: return bits_of<K>(unit_float<K>(word));
+    case device_input::normal: return bits_of<K>(normal_float(word, random_word(request.seed + 2, i)));
+    case device_input::log_normal: return bits_of<K>(exp(normal_float(word, random_word(request.seed + 2, i))));
   }
   return 0;
 }

@@ -17,6 +17,10 @@ enum class device_input : std::uint8_t {
   nearly_sorted,  ///< sorted, but that each hundredth key, in the mean, is a uniform one
   few_values,     ///< one of `words` values, each a uniform word
   log_uniform,    ///< as many keys in each octave: zipf's law with the exponent 1, of as many ranks as the type has
+  low_bits,       ///< uniform integers of `words` bits
+  unit,           ///< uniform floats of [0, 1), multiples of 2^-24 or 2^-53; keys of 4 and 8 bytes are floats here
+  normal,         ///< floats of the standard normal distribution
+  log_normal,     ///< e to the power of these
 };
 
 struct fill_request {

@@ -36,6 +36,14 @@ constexpr local_case distributions[] = {
     {"reversed", device_input::reversed},
 };
 
+/// Floats as programs have them: a random word's bits are none.
+constexpr local_case float_distributions[] = {
+    {"[0, 1)", device_input::unit},
+    {"normal", device_input::normal},
+    {"log-normal", device_input::log_normal},
+};
+constexpr const char* float_types[] = {"f32", "f64", "f64(u64)", "argsort(f32)", "argsort(f64)"};
+
 /// Types that are raced with every distribution, and those that are raced with uniform keys alone.
 constexpr const char* main_types[] = {"u32", "u64", "u32(u32)", "u64(u64)"};
 constexpr const char* other_types[] = {"f32", "f64", "u32(u64)",     "u64(u32)",
@@ -89,6 +97,10 @@ void add_local_cases(const settings& s, case_list& cases) {
     for (const local_case& c : distributions) add(type, c);
   }
   for (const char* const type : other_types) add(type, distributions[0]);
+  for (const char* const type : float_types) {
+    for (const local_case& c : float_distributions) add(type, c);
+  }
+  for (const char* const type : {"u64", "u64(u64)"}) add(type, {"below 2^40", device_input::low_bits, 40});
 }
 
 }  // namespace bench

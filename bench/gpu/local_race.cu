@@ -293,6 +293,7 @@ race_result race(const race_request& request) {
   if (request.type == "u16") return race_of<std::uint16_t, void>(request, key_type::u16);
   if (request.type == "argsort(f32)") return argsort_race_of<u32>(request, key_type::f32);
   if (request.type == "argsort(u32)") return argsort_race_of<u32>(request, key_type::u32);
+  if (request.type == "argsort(f64)") return argsort_race_of<u64>(request, key_type::f64);
   if (request.type == "argsort(u64)") return argsort_race_of<u64>(request, key_type::u64);
   throw spansort::invalid_argument("no race of " + request.type);
 }

@@ -10,8 +10,9 @@
 namespace spansort::base {
 
 /// This says which local sorts on a GPU go by buckets, of 8-byte keys, or count the low bits of 4-byte keys: those that
-/// are large and have even keys, those of any size that have, all, or none.
-enum class gpu_buckets : std::uint8_t { by_size, where_even, always, never };
+/// are large and have even keys, those of any size that have, all, none, or all of 8-byte keys, by buckets that a sample
+/// is spread over.
+enum class gpu_buckets : std::uint8_t { by_size, where_even, always, never, by_spread };
 
 /// This says how a GPU sorts records that are few enough for it, or keys that are narrow enough: by the way that pays
 /// for their number, in one block, by blocks that meet, by counting them, or as if they were many.

@@ -90,6 +90,7 @@ std::string_view local_sort_of(const base::test_hooks& hooks) {
     case base::gpu_buckets::always: return "msd_hybrid";
     case base::gpu_buckets::never: return "onesweep";
     case base::gpu_buckets::where_even: return "msd_hybrid where even";
+    case base::gpu_buckets::by_spread: return "msd_hybrid by spread";
     case base::gpu_buckets::by_size: break;
   }
   return "";

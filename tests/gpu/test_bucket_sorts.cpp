@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -42,6 +44,21 @@ TEST(even_keys_test, AreWhatChanceMakes) {
   EXPECT_TRUE(are_even(most, 2'097'152 + 4 * 1'448, 32'896 + 4 * 181));
   EXPECT_TRUE(are_even(most, 2'097'152, 32'768 + 4 * 128));
   EXPECT_FALSE(are_even(most, 2'097'152, 32'768 + 16 * 128 - 3 * 181));  // 16 keys a bin
+}
+
+TEST(even_keys_test, AreSpreadWhereBucketsFitBlocks) {
+  using device::cuda::are_spread;
+  constexpr std::uint64_t n = std::uint64_t{1} << 28;
+  constexpr std::uint64_t buckets = std::uint64_t{1} << 16;
+  constexpr std::uint64_t pairs = 131'072;  // by chance in a bucket
+  EXPECT_TRUE(are_spread(n, buckets, 9'216, pairs, 2'080));
+  EXPECT_TRUE(are_spread(n, buckets, 9'216, 2 * pairs, 2'080));
+  EXPECT_FALSE(are_spread(n, buckets, 9'216, 5 * pairs / 2, 2'080));  // an average key's bucket has 10,240
+  EXPECT_TRUE(are_spread(n, 4 * buckets, 9'216, 5 * pairs / 2, 2'080));
+  EXPECT_FALSE(are_spread(n, 4 * buckets, 9'216, 3 * pairs, 2'080));
+  EXPECT_FALSE(are_spread(2 * n, buckets, 8'192, pairs, 2'080));
+  EXPECT_FALSE(are_spread(n, buckets, 9'216, pairs, 2'048 + 16 * 32));  // 16 copies of each key
+  EXPECT_TRUE(are_spread(64, buckets, 8'192, 0, 40));
 }
 
 TEST(even_keys_test, AreCountedWhereFewAreAlike) {
@@ -250,26 +267,100 @@ TEST_P(gpu_bucket_sort_test, GoesTheWayThatIsAskedFor) {
     if (std::string_view(shape) == "entropy:2") return;
     for (const operation& op : {operation{kind::keys, 0}, operation{kind::pairs, 8}}) {
       ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u32, n, shape, op, false));
-      EXPECT_EQ(report.num_passes, by_buckets ? num_counting_passes : num_lsd_passes / 2) << shape;
+      const bool is_counted = by_buckets && GetParam().buckets != gpu_buckets::by_spread;
+      EXPECT_EQ(report.num_passes, is_counted ? num_counting_passes : num_lsd_passes / 2) << shape;
     }
   };
-  expect_passes("uniform", by_look || GetParam().buckets == gpu_buckets::always);
+  const bool by_spread = GetParam().buckets == gpu_buckets::by_spread;
+  expect_passes("uniform", by_look || by_spread || GetParam().buckets == gpu_buckets::always);
   for (const char* const shape : {"zipf:1", "entropy:2", "entropy:4", "entropy:8"}) {
-    expect_passes(shape, GetParam().buckets == gpu_buckets::always);
+    expect_passes(shape, by_spread || GetParam().buckets == gpu_buckets::always);
   }
   ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u64, n, "sorted", {kind::keys, 0}, false));
   EXPECT_EQ(report.num_passes, 0U);
 }
 
+/// Returns a number that looks like chance.
+std::uint64_t random_word(std::uint64_t i) {
+  std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+  return x ^ x >> 31;
+}
+
+/// Floats of [0, 1), of both signs and many exponents, and numbers of few bits crowd in few of the buckets of their
+/// highest bits, and are spread over as many.
+TEST_P(gpu_bucket_sort_test, SpreadsKeysThatCrowd) {
+  constexpr std::uint64_t n = 400'011;
+  sorter s = sorter_of();
+  const bool is_spread = GetParam().buckets == gpu_buckets::where_even || GetParam().buckets == gpu_buckets::by_spread;
+  const auto expect_sorted_by_spread = [&](auto keys, const char* what) {
+    auto expected = keys;
+    std::ranges::sort(expected);
+    s.sort(keys);
+    ASSERT_TRUE(keys == expected) << what;
+    if (is_spread) {
+      EXPECT_LT(report.num_passes, num_lsd_passes) << what;
+    }
+  };
+  const auto unit = [](std::uint64_t i) { return static_cast<double>(random_word(i) >> 11) * 0x1p-53; };
+  std::vector<double> floats(n);
+  for (std::uint64_t i = 0; i < n; ++i) floats[i] = unit(i);
+  expect_sorted_by_spread(floats, "of [0, 1)");
+  for (std::uint64_t i = 0; i < n; ++i) floats[i] = std::sqrt(-2 * std::log(1 - unit(i))) * std::cos(7 * unit(n + i));
+  expect_sorted_by_spread(floats, "normal");
+  for (std::uint64_t i = 0; i < n; ++i) floats[i] = 1e6 + unit(i);
+  expect_sorted_by_spread(floats, "from a million on");
+  std::vector<std::uint64_t> numbers(n);
+  for (const unsigned bits : {33U, 40U, 63U}) {
+    for (std::uint64_t i = 0; i < n; ++i) numbers[i] = (std::uint64_t{3} << 40) + (random_word(i) >> (64 - bits));
+    expect_sorted_by_spread(numbers, "numbers");
+  }
+}
+
+/// A sample misses most of the few keys that are far from the others, and finds one of them now and then.
+TEST_P(gpu_bucket_sort_test, SortsKeysBesideTheSample) {
+  constexpr std::uint64_t n = 600'011;
+  sorter s = sorter_of();
+  for (const std::uint64_t far : {1U, 30U, 3'000U}) {
+    for (const unsigned bits : {36U, 50U, 64U}) {
+      std::vector<std::int64_t> keys(n);
+      for (std::uint64_t i = 0; i < n; ++i) {
+        const bool is_far = random_word(n + i) % n < far;
+        keys[i] = static_cast<std::int64_t>(random_word(i) >> (is_far ? 0 : 64 - bits));
+      }
+      // The ends of the range are what tiles are filled with.
+      keys[n / 2] = std::numeric_limits<std::int64_t>::min();
+      keys[n / 3] = std::numeric_limits<std::int64_t>::max();
+      for (const direction d : {direction::ascending, direction::descending}) {
+        std::vector<std::uint32_t> expected(n);
+        std::iota(expected.begin(), expected.end(), 0U);
+        std::ranges::stable_sort(expected, [&](std::uint32_t a, std::uint32_t b) {
+          return d == direction::ascending ? keys[a] < keys[b] : keys[b] < keys[a];
+        });
+        std::vector<std::int64_t> alone = keys;
+        s.sort(alone, d);
+        for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(alone[i], keys[expected[i]]) << far << ' ' << bits << ' ' << i;
+        std::vector<std::int64_t> sorted = keys;
+        std::vector<std::uint64_t> order(n);
+        std::iota(order.begin(), order.end(), std::uint64_t{0});
+        s.sort_pairs(sorted, order, d);
+        ASSERT_TRUE(sorted == alone && std::ranges::equal(order, expected)) << far << ' ' << bits;
+      }
+    }
+  }
+}
+
 std::string name_of(const testing::TestParamInfo<bucket_case>& info) {
-  constexpr const char* names[] = {"by_size", "where_even", "always", "never"};
+  constexpr const char* names[] = {"by_size", "where_even", "always", "never", "by_spread"};
   return std::string(names[static_cast<std::size_t>(info.param.buckets)]) +
          (info.param.blocks_cannot_meet ? "_level_by_level" : "");
 }
 INSTANTIATE_TEST_SUITE_P(All, gpu_bucket_sort_test,
                          testing::Values(bucket_case{gpu_buckets::by_size}, bucket_case{gpu_buckets::where_even},
                                          bucket_case{gpu_buckets::always}, bucket_case{gpu_buckets::never},
-                                         bucket_case{gpu_buckets::always, true}),
+                                         bucket_case{gpu_buckets::by_spread}, bucket_case{gpu_buckets::always, true},
+                                         bucket_case{gpu_buckets::by_spread, true}),
                          name_of);
 
 /// The buckets of RMG sort are segments, which agree above some of their bits. Small neighbours may be fused.

@@ -44,8 +44,8 @@ TEST_F(gpu_resident_argsort_test, OnOneGpuWithoutAQueue) {
 }
 
 TEST_F(gpu_resident_argsort_test, ByBucketsAndByPasses) {
-  for (const base::gpu_buckets buckets :
-       {base::gpu_buckets::always, base::gpu_buckets::where_even, base::gpu_buckets::never}) {
+  for (const base::gpu_buckets buckets : {base::gpu_buckets::always, base::gpu_buckets::where_even,
+                                          base::gpu_buckets::never, base::gpu_buckets::by_spread}) {
     const base::test_hooks_scope hooks({.buckets = buckets});
     resident_sorter s({.devices = "gpu:0"});
     for (const key_type type : {key_type::u64, key_type::i64, key_type::f64, key_type::u32, key_type::f32}) {

@@ -183,6 +183,7 @@ TEST(GpuDevices, HooksNameTheirSortWithinADevice) {
   EXPECT_EQ(sorting::local_sort_of({.buckets = gpu_buckets::always}), "msd_hybrid");
   EXPECT_EQ(sorting::local_sort_of({.buckets = gpu_buckets::never}), "onesweep");
   EXPECT_EQ(sorting::local_sort_of({.buckets = gpu_buckets::where_even}), "msd_hybrid where even");
+  EXPECT_EQ(sorting::local_sort_of({.buckets = gpu_buckets::by_spread}), "msd_hybrid by spread");
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each sampled key adds one to the counters of its bucket and its bin. What was in a counter before is the number of
-// earlier keys that it pairs with, so no counter is read again. Threads of a warp whose keys share a counter add to it
-// together, for otherwise keys that are all alike would take turns.
+// Each sampled key adds one to the counters of its bucket and its bin.
 #include "device/cuda/kernels/evenness.hpp"
 
 #include "device/cuda/cuda_error.hpp"
+#include "device/cuda/kernels/count_pairs.cuh"
 #include "device/cuda/kernels/published_sorts.cuh"
 #include "device/cuda/kernels/scrambled.cuh"
 
@@ -12,19 +11,6 @@ namespace spansort::device::cuda {
 namespace {
 
 constexpr unsigned evenness_threads = 256;
-
-/// Adds this thread's key to a counter, and the pairs that it makes to `pairs`. Called by whole warps.
-__device__ __forceinline__ void count_pairs(std::uint32_t* counters, unsigned index, unsigned long long* pairs) {
-  const unsigned alike = __match_any_sync(0xffffffffU, index);
-  const unsigned lane = threadIdx.x % 32;
-  unsigned mine = 0;
-  if (static_cast<unsigned>(__ffs(static_cast<int>(alike))) == lane + 1) {
-    const auto count = static_cast<unsigned>(__popc(alike));
-    mine = count * atomicAdd(counters + index, count) + count * (count - 1) / 2;
-  }
-  const unsigned sum = warp_sum(mine);
-  if (lane == 0 && sum != 0) atomicAdd(pairs, sum);
-}
 
 /// Tells the host or the device what was seen. One thread, when all have added their pairs.
 __device__ __forceinline__ void give(const evenness_answer& answer, std::uint64_t num_keys, order_action action,
@@ -41,6 +27,22 @@ __device__ __forceinline__ void give(const evenness_answer& answer, std::uint64_
   *static_cast<volatile unsigned*>(&answer.mailbox->is_full) = 1;
 }
 
+/// Keeps the key for a second look, and the range of all. Called by whole warps.
+template <class K>
+__device__ __forceinline__ void keep(K key, unsigned number, const evenness_memory& memory) {
+  memory.sample[number] = key;
+  unsigned long long most = key;
+  unsigned long long most_inverted = ~most;
+#pragma unroll
+  for (unsigned distance = 16; distance != 0; distance /= 2) {
+    most = max(most, __shfl_xor_sync(0xffffffffU, most, distance));
+    most_inverted = max(most_inverted, __shfl_xor_sync(0xffffffffU, most_inverted, distance));
+  }
+  if (threadIdx.x % 32 != 0) return;
+  atomicMax(&memory.sums->most, most);
+  atomicMax(&memory.sums->most_inverted, most_inverted);
+}
+
 /// A thread for each key of the sample, which has one from each of as many equal parts. No shared memory.
 template <class K, class Order>
 __global__ void __launch_bounds__(evenness_threads)
@@ -54,10 +56,10 @@ __global__ void __launch_bounds__(evenness_threads)
     const std::uint64_t end = num_keys * (number + 1) / sizes.samples;
     const K key = order.encode(order.take(keys[begin + scrambled(number) % (end - begin)]));
     const std::uint64_t bin_bits = key >> bin_shift;
-    const auto bin = static_cast<unsigned>(bin_bits * 0x9e3779b97f4a7c15ULL >> (64 - sizes.bin_bits));
+    if constexpr (sizeof(K) == 8) keep(key, number, memory);
     const auto bucket = static_cast<unsigned>(key >> (8 * sizeof(K) - even_keys_bucket_bits));
     count_pairs(memory.buckets, bucket, &memory.sums->same_bucket);
-    count_pairs(memory.bins, bin, &memory.sums->same_bin);
+    count_pairs(memory.bins, bin_of(bin_bits, sizes), &memory.sums->same_bin);
     __threadfence();
   }
   __syncthreads();
@@ -73,7 +75,7 @@ void launch_evenness(const launch_site& site, const keys::codec_of<K>& codec, co
                      const even_keys_sizes& sizes, unsigned bin_shift, const order_action* decision,
                      const evenness_memory& memory, const evenness_answer& answer) {
   const auto num_blocks = static_cast<unsigned>(base::ceil_div(sizes.samples, evenness_threads));
-  SPANSORT_CUDA(cudaMemsetAsync(memory.sums, 0, evenness_memory::size_bytes(sizes), site.stream));
+  SPANSORT_CUDA(cudaMemsetAsync(memory.sums, 0, evenness_memory::first_bytes(sizes), site.stream));
   with_plain_order<K>(codec, [&]<class Order>(const Order& order) {
     msd_evenness_kernel<K, Order><<<num_blocks, evenness_threads, 0, site.stream>>>(
         order, static_cast<const K*>(keys), num_keys, sizes, bin_shift, decision, memory, answer);

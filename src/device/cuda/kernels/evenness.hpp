@@ -3,6 +3,7 @@
 // buckets or by counts.
 #pragma once
 
+#include "device/cuda/kernels/key_spread.hpp"
 #include "device/cuda/kernels/request.hpp"
 #include "device/cuda/tuning/even_keys_policy.hpp"
 
@@ -38,31 +39,78 @@ struct evenness_answer {
   even_for purpose = even_for::buckets;
 };
 
+/// Pinned memory of the host, to which the GPU writes the spread that it has made. Zeroed before.
+struct spread_mailbox {
+  key_spread spread;
+  unsigned long long same_bucket =
+      0;                            ///< pairs of sampled keys in buckets of the same even_keys_bucket_bits highest bits
+  unsigned long long same_key = 0;  ///< pairs of sampled keys that are alike, or seem to by their counter
+  unsigned is_full = 0;             ///< written last
+};
+
 /// The pairs are added up here; all is zeroed before.
 struct evenness_sums {
   unsigned long long same_bucket = 0;
   unsigned long long same_bin = 0;
-  unsigned num_done = 0;  ///< blocks that have added theirs
+  unsigned long long most = 0;           ///< the greatest sampled key, of 8 bytes
+  unsigned long long most_inverted = 0;  ///< the least one's inverse
+  unsigned num_done = 0;                 ///< blocks that have added theirs
 };
 
-/// Device memory of one look.
+/// A second look, for a spread, adds up its pairs here; all is zeroed before.
+struct spread_sums {
+  unsigned long long same_part = 0;
+  unsigned long long same_key = 0;
+  unsigned long long same_bucket = 0;
+  unsigned num_done = 0;
+};
+
+/// Device memory of one look. A second one, for a spread, goes on in it.
 struct evenness_memory {
   evenness_sums* sums = nullptr;
-  std::uint32_t* buckets = nullptr;  ///< a counter for each value of the first two digits
+  std::uint32_t* buckets = nullptr;  ///< a counter for each value of the first two digits; for each of as many parts
   std::uint32_t* bins = nullptr;     ///< counters that bins share
+  std::uint32_t* spread_buckets = nullptr;  ///< as many counters for buckets of a spread
+  std::uint32_t* cell_counts = nullptr;     ///< of a spread
+  spread_sums* sums_of_spread = nullptr;
+  key_spread* spread = nullptr;
+  std::uint64_t* sample = nullptr;  ///< of keys of 8 bytes, encoded
 
   static constexpr std::uint64_t sums_bytes = 256;
   static constexpr std::uint64_t buckets_bytes = std::uint64_t{4} << even_keys_bucket_bits;
-  [[nodiscard]] static constexpr std::uint64_t size_bytes(const even_keys_sizes& sizes) noexcept {
+  /// What a first look clears.
+  [[nodiscard]] static constexpr std::uint64_t first_bytes(const even_keys_sizes& sizes) noexcept {
     return sums_bytes + buckets_bytes + (std::uint64_t{4} << sizes.bin_bits);
   }
+  /// What a second look clears, from `buckets` on.
+  [[nodiscard]] static constexpr std::uint64_t second_bytes(const even_keys_sizes& sizes) noexcept {
+    return first_bytes(sizes) + buckets_bytes + spread_cells_bytes;
+  }
+  [[nodiscard]] static constexpr std::uint64_t size_bytes(const even_keys_sizes& sizes, unsigned key_bytes) noexcept {
+    return key_bytes == 8 ? 2 * sums_bytes + second_bytes(sizes) + std::uint64_t{8} * sizes.samples
+                          : first_bytes(sizes);
+  }
 
-  [[nodiscard]] static evenness_memory in(void* memory) noexcept {
-    auto* const at = static_cast<char*>(memory);
-    return {reinterpret_cast<evenness_sums*>(at), reinterpret_cast<std::uint32_t*>(at + sums_bytes),
-            reinterpret_cast<std::uint32_t*>(at + sums_bytes + buckets_bytes)};
+  [[nodiscard]] static evenness_memory in(void* memory, const even_keys_sizes& sizes) noexcept {
+    auto* at = static_cast<char*>(memory);
+    evenness_memory m;
+    m.sums = reinterpret_cast<evenness_sums*>(at);
+    m.buckets = reinterpret_cast<std::uint32_t*>(at += sums_bytes);
+    m.bins = reinterpret_cast<std::uint32_t*>(at += buckets_bytes);
+    m.spread_buckets = reinterpret_cast<std::uint32_t*>(at += std::uint64_t{4} << sizes.bin_bits);
+    m.cell_counts = reinterpret_cast<std::uint32_t*>(at += buckets_bytes);
+    m.sums_of_spread = reinterpret_cast<spread_sums*>(at += spread_cells_bytes);
+    m.spread = reinterpret_cast<key_spread*>(at += sums_bytes);
+    m.sample = reinterpret_cast<std::uint64_t*>(at + sums_bytes);
+    return m;
   }
 };
+
+/// Makes a spread, over 2^bucket_bits buckets, of the sample that a look at keys of 8 bytes has left in `memory`, and
+/// tells `mailbox` of it. There are no fewer buckets than a look counts. The spread's cells are in `cells`, device
+/// memory of spread_cells_bytes. The host waits for nothing.
+void launch_key_spread(const launch_site& site, const even_keys_sizes& sizes, const evenness_memory& memory,
+                       unsigned bucket_bits, std::uint32_t* cells, spread_mailbox* mailbox);
 
 /// Clears the memory, looks at a sample and answers. Keys are of the same bin that agree above `bin_shift` bits.
 /// `decision` is that of the segment, in device memory. The host waits for nothing. For K of 4 and 8 bytes.

@@ -11,7 +11,8 @@ namespace spansort::device::cuda {
 
 // An order says what kernels hold of a key while they work on it: take() makes that of the key, give() makes the key of
 // it again, and encode() makes the key's encoding of it. `holds_encoded` says that what is held is the encoding.
-// `makes_positions` says that records have no values yet, and that their positions are to be these.
+// `makes_positions` says that records have no values yet, and that their positions are to be these. Orders whose digits
+// take long to find say so (are_digits_kept).
 
 template <class K>
 struct identity_order {
@@ -84,6 +85,23 @@ struct argsort_order {
   static constexpr bool holds_encoded = true;
   static constexpr bool makes_positions = true;
 };
+
+/// Whether kernels keep the digits of an order rather than find them again.
+template <class Order>
+inline constexpr bool are_digits_kept = requires(const Order& order) {
+  order.spread;
+};
+
+/// Returns the digit of what is held of a key: the bits of its encoding above `shift` in `mask`.
+template <class Order, class K>
+[[nodiscard]] __device__ __forceinline__ unsigned digit_of_held(const Order& order, K taken, unsigned shift,
+                                                                unsigned mask) {
+  if constexpr (are_digits_kept<Order>) {
+    return order.digit(taken, shift, mask);
+  } else {
+    return static_cast<unsigned>(order.encode(taken) >> shift) & mask;
+  }
+}
 
 /// Calls f(order) with the cheapest order for `codec`.
 template <class K, class F>

@@ -15,6 +15,7 @@
 #include "device/cuda/kernels/intervals.cuh"
 #include "device/cuda/kernels/partition_launch-inl.cuh"
 #include "device/cuda/kernels/rearrange.cuh"
+#include "device/cuda/kernels/spread_order.cuh"
 #include "device/cuda/kernels/turning_look.cuh"
 
 namespace spansort::device::cuda {
@@ -43,7 +44,7 @@ void run_histogram(const launch_site& site, const Order& order, const K* keys, s
 template <class K>
 void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
                       const keys::digit_position* digits, unsigned num_digits, std::uint64_t* counts,
-                      const order_action* decision) {
+                      const order_action* decision, const key_spread& spread) {
   if (num_keys == 0) return;
   for (unsigned begin = 0; begin < num_digits;) {
     digit_group group;
@@ -54,8 +55,10 @@ void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, c
       group.first_counter[group.count++] = group.num_counters;
       group.num_counters += num_buckets;
     }
-    with_order<K>(codec, [&](const auto& order) {
-      run_histogram<K>(site, order, static_cast<const K*>(keys), num_keys, group, counts, decision);
+    with_order<K>(codec, [&](const auto& plain) {
+      with_spread<K>(plain, spread, [&](const auto& order) {
+        run_histogram<K>(site, order, static_cast<const K*>(keys), num_keys, group, counts, decision);
+      });
     });
     counts += group.num_counters;
   }
@@ -127,19 +130,20 @@ template <class K>
 void launch_partition_step(const launch_site& site, const keys::codec_of<K>& codec, unsigned value_bytes,
                            const partition_step& step) {
   with_value(value_bytes, [&]<class V>() {
+    const auto run = [&](const auto& plain) {
+      with_spread<K>(plain, step.spread,
+                     [&](const auto& order) { run_partition_step<max_partition_bits, K, V>(site, order, step); });
+    };
     if constexpr (value_bytes_of<V> == 4 || value_bytes_of<V> == 8) {
-      if (step.begins_argsort) {
-        return run_partition_step<max_partition_bits, K, V>(site, argsort_order<K>(codec), step);
-      }
+      if (step.begins_argsort) return run(argsort_order<K>(codec));
     }
     SPANSORT_ASSERT(!step.begins_argsort);
     if constexpr (value_bytes_of<V> == 0) {
-      const auto run = [&](const auto& order) { run_partition_step<max_partition_bits, K, V>(site, order, step); };
       if (step.recoding == key_recoding::encodes) return run(encoding_order<K>(codec));
       if (step.recoding == key_recoding::decodes) return run(decoding_order<K>(codec));
     }
     SPANSORT_ASSERT(step.recoding == key_recoding::none);
-    with_order<K>(codec, [&](const auto& order) { run_partition_step<max_partition_bits, K, V>(site, order, step); });
+    with_order<K>(codec, run);
   });
 }
 
@@ -245,7 +249,8 @@ void launch_swap_mirrored(const launch_site& site, const swap_mirrored_request& 
 /// Every instantiation unit has this once.
 #define SPANSORT_INSTANTIATE_CUDA_LAUNCHERS(K)                                                                     \
   template void launch_histogram<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t,      \
-                                    const keys::digit_position*, unsigned, std::uint64_t*, const order_action*);   \
+                                    const keys::digit_position*, unsigned, std::uint64_t*, const order_action*,    \
+                                    const key_spread&);                                                            \
   template void launch_fingerprint<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t);   \
   template void launch_look<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t,           \
                                const look_manner&);                                                                \

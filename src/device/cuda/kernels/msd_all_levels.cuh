@@ -38,8 +38,8 @@ class msd_all_levels_block {
     grid_.sync();
   }
 
-  __device__ __forceinline__ void run(unsigned num_bits) const {
-    for (msd_level level = msd_level::of(0, num_bits); a_.num_tiles(level) != 0; level = level.next()) {
+  __device__ __forceinline__ void run(unsigned first_level, unsigned num_bits) const {
+    for (msd_level level = msd_level::of(first_level, num_bits); a_.num_tiles(level) != 0; level = level.next()) {
       histogram(order_, a_, level, shared_.counters).run();
       grid_.sync();
       const std::uint32_t num_buckets = a_.memory.control->num_buckets[level.number];
@@ -58,20 +58,20 @@ class msd_all_levels_block {
   const cooperative_groups::grid_group grid_ = cooperative_groups::this_grid();
 };
 
-/// Sorts the records of large buckets by all digits that split them. At most as many blocks as run at once, of
+/// Sorts the records of large buckets of the first level by all digits of `num_bits` that split them. At most as many blocks as run at once, of
 /// policy.threads threads; sizeof(shared_memory) bytes of dynamic shared memory. A read of the keys, then a read and a
 /// write of each record of large buckets for each level.
 template <class K, class V, class Order>
 __global__ void __launch_bounds__(msd_partition_block<K, V, Order>::threads,
                                   msd_partition_block<K, V, Order>::policy.blocks_each)
-    msd_all_levels_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, unsigned num_bits,
-                          bool are_ready) {
+    msd_all_levels_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, unsigned first_level,
+                          unsigned num_bits, bool are_ready) {
   using block = msd_all_levels_block<K, V, Order>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   if constexpr (compiles_msd_hybrid) {
     const block mine(order, a, *reinterpret_cast<typename block::shared_memory*>(shared_bytes));
     if (!are_ready) mine.begin();
-    mine.run(num_bits);
+    mine.run(first_level, num_bits);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "device/cuda/kernels/msd_launch.hpp"
 #include "device/cuda/kernels/msd_one_block.cuh"
 #include "device/cuda/kernels/msd_partition.cuh"
+#include "device/cuda/kernels/spread_order.cuh"
 
 namespace spansort::device::cuda {
 namespace {
@@ -60,10 +61,11 @@ void launch_level(const launch_site& site, const Order& order, const msd_argumen
                                                     sizeof(typename block::shared_memory), order, a, level);
 }
 
-/// Launches all levels at once. Returns false where blocks cannot meet, and has done nothing then.
+/// Launches all levels of `num_bits` at once. Returns false where blocks cannot meet, and has done nothing then.
 template <class K, class V, class Order>
 [[nodiscard]] bool launch_all_levels(const launch_site& site, const Order& order, const msd_arguments<K, V>& a,
-                                     const most_of_level& most, unsigned num_bits, bool are_ready) {
+                                     const most_of_level& most, unsigned first_level, unsigned num_bits,
+                                     bool are_ready) {
   using block = msd_all_levels_block<K, V, Order>;
   constexpr auto kernel = msd_all_levels_kernel<K, V, Order>;
   constexpr unsigned shared_bytes = sizeof(typename block::shared_memory);
@@ -72,7 +74,7 @@ template <class K, class V, class Order>
   const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(at_once, most.tiles));
   Order of_kernel = order;
   msd_arguments<K, V> given = a;
-  void* arguments[] = {&of_kernel, &given, &num_bits, &are_ready};
+  void* arguments[] = {&of_kernel, &given, &first_level, &num_bits, &are_ready};
   cudaError_t status = cudaSuccess;
   const auto launch = [&] {
     status =
@@ -92,7 +94,7 @@ void launch_levels(const launch_site& site, const Order& order, const msd_argume
                    unsigned num_bits, bool are_ready) {
   const most_of_level most(num_keys, a.limits);
   const bool are_few = num_keys <= most_keys_of_one_launch;
-  if (are_few && launch_all_levels<K, V>(site, order, a, most, num_bits, are_ready)) return;
+  if (are_few && launch_all_levels<K, V>(site, order, a, most, 0, num_bits, are_ready)) return;
   if (!are_ready) launch_msd_ready(site, a.memory, a.limits);
   msd_level level = msd_level::of(0, num_bits);
   launch_level<K, V>(site, order, a, level, most);
@@ -112,9 +114,11 @@ void launch_levels_in_order(const launch_site& site, const Order& order, const m
   most.buckets = std::max(most.buckets, beginning.num_buckets());
   msd_level level = msd_level::of(1, request.num_bits - beginning.num_bits + max_partition_bits);
   level.is_in_order = true;
-  msd_begin_in_order_kernel<K, V, Order>
-      <<<static_cast<unsigned>(beginning.num_buckets()), max_partition_buckets + 32, 0, site.stream>>>(
-          order, a, request.num_keys, level.shift, request.decision);
+  with_spread<K>(order, request.spread, [&]<class Beginning>(const Beginning& in_order) {
+    msd_begin_in_order_kernel<K, V, Beginning>
+        <<<static_cast<unsigned>(beginning.num_buckets()), max_partition_buckets + 32, 0, site.stream>>>(
+            in_order, a, request.num_keys, level.shift, request.decision);
+  });
   check_done(cudaGetLastError(), "msd_begin_in_order_kernel");
   launch_plan<K, V>(site, a, level, most);
   if (beginning.large == large_buckets::by_one_block_each) {
@@ -124,6 +128,10 @@ void launch_levels_in_order(const launch_site& site, const Order& order, const m
     check_done(cudaGetLastError(), "msd_one_block_kernel");
     return;
   }
+  // Keys of a spread's bucket may differ in any bit.
+  if (request.spread.cells != nullptr) level.shift = request.num_bits;
+  // There are few large buckets, or none.
+  if (launch_all_levels<K, V>(site, order, a, most, level.number + 1, level.shift, true)) return;
   SPANSORT_ASSERT(level.number + base::ceil_div(level.shift, max_partition_bits) < max_msd_levels);
   while (!level.is_last()) {
     level = level.next();

@@ -12,8 +12,8 @@
 
 namespace spansort::device::cuda {
 
-/// Levels of digits: all of a 64-bit key.
-inline constexpr unsigned max_msd_levels = 8;
+/// Levels of digits: all of a 64-bit key, behind the two of records in order.
+inline constexpr unsigned max_msd_levels = 10;
 
 /// Inputs of 2^32 records and more are sorted by another algorithm: positions have 32 bits.
 inline constexpr std::uint64_t most_msd_keys = (std::uint64_t{1} << 32) - 1;

@@ -75,6 +75,7 @@ class partition_tile {
   static_assert(threads >= buckets, "a thread a bucket");
   static_assert(workspace_tiles * tile_keys <= tile_state::value_mask, "a portion's counts fit beside the flags");
   static_assert(tile_keys <= 1U << 16, "places in a tile fit in 2 bytes");
+  static constexpr bool keeps_digits = are_digits_kept<Order>;
   using value = std::conditional_t<has_values, V, char>;
 
   struct shared_memory {
@@ -137,7 +138,7 @@ class partition_tile {
     return warp_ * (32 * items) + item * 32 + lane_;
   }
   [[nodiscard]] __device__ __forceinline__ unsigned digit_of(K key, unsigned shift) const {
-    return static_cast<unsigned>(order_.encode(key) >> shift) & a_.mask;
+    return digit_of_held(order_, key, shift, a_.mask);
   }
 
   /// Returns the digit of this thread's item. What lies behind the input's end belongs to the last bucket, behind all
@@ -147,6 +148,23 @@ class partition_tile {
       if (position_of(item) >= num_valid_) return a_.mask;
     }
     return digit_of(keys_[item], shift);
+  }
+
+  /// Returns the digit of an item that has been counted.
+  [[nodiscard]] __device__ __forceinline__ unsigned counted_digit(unsigned item, unsigned shift) const {
+    if constexpr (keeps_digits) {
+      return digits_[item];
+    } else {
+      return digit_at(item, shift);
+    }
+  }
+  /// Returns the digit of an item that is in its position.
+  [[nodiscard]] __device__ __forceinline__ unsigned placed_digit(unsigned item) const {
+    if constexpr (keeps_digits) {
+      return digits_[item];
+    } else {
+      return digit_of(keys_[item], a_.shift);
+    }
   }
 
   __device__ __forceinline__ void load_keys() {
@@ -170,7 +188,12 @@ class partition_tile {
     for (unsigned b = lane_; b < buckets; b += 32) shared_.warp_offsets[warp_][b] = 0;
     __syncwarp();
 #pragma unroll
-    for (unsigned i = 0; i < items; ++i) atomicAdd(&shared_.warp_offsets[warp_][digit_at(i, a_.shift)], 1U);
+    for (unsigned i = 0; i < items; ++i) {
+      const unsigned digit = digit_at(i, a_.shift);
+      if constexpr (keeps_digits) digits_.keep(i, digit);
+      atomicAdd(&shared_.warp_offsets[warp_][digit], 1U);
+    }
+    if constexpr (keeps_digits) digits_.seal();
   }
 
   __device__ __forceinline__ void sum_over_warps() {
@@ -232,7 +255,7 @@ class partition_tile {
     const unsigned lanes_below = (1U << lane_) - 1;
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
-      const unsigned digit = digit_at(i, shift);
+      const unsigned digit = counted_digit(i, shift);
       const unsigned peers = lanes_with_digit<Bits>(digit);
       const auto leader = static_cast<unsigned>(31 - __clz(static_cast<int>(peers)));
       std::uint32_t first = 0;
@@ -289,7 +312,11 @@ class partition_tile {
   template <bool IsFull>
   __device__ __forceinline__ void store() {
 #pragma unroll
-    for (unsigned i = 0; i < items; ++i) keys_[i] = shared_.keys[i * threads + thread_];
+    for (unsigned i = 0; i < items; ++i) {
+      keys_[i] = shared_.keys[i * threads + thread_];
+      if constexpr (keeps_digits) digits_.keep(i, digit_of(keys_[i], a_.shift));
+    }
+    if constexpr (keeps_digits) digits_.seal();
     if constexpr (has_values && !Order::makes_positions) {
       __syncthreads();
       begin_values<IsFull>();
@@ -314,7 +341,7 @@ class partition_tile {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       const unsigned at = i * threads + thread_;
-      K* const target = shared_.key_targets[digit_of(keys_[i], a_.shift)];
+      K* const target = shared_.key_targets[placed_digit(i)];
       if (IsFull || at < num_valid_) store_global(target + at, order_.give(keys_[i]));
       __syncwarp();
     }
@@ -349,7 +376,7 @@ class partition_tile {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       const unsigned at = i * threads + thread_;
-      V* const target = shared_.value_targets[digit_of(keys_[i], a_.shift)];
+      V* const target = shared_.value_targets[placed_digit(i)];
       if (IsFull || at < num_valid_) store_global(target + at, value_at(shared_.places[at]));
       __syncwarp();
     }
@@ -367,6 +394,7 @@ class partition_tile {
   std::uint32_t count_ = 0;         ///< of bucket `thread_` in this tile
   std::uint32_t bucket_begin_ = 0;  ///< in this tile
   K keys_[items];                   ///< first the keys that this thread loads, then those that it stores
+  [[no_unique_address]] std::conditional_t<keeps_digits, kept_digits<items, Bits>, no_value> digits_;  ///< of `keys_`
 };
 
 template <class K, class V, unsigned Bits>

@@ -40,6 +40,34 @@ __device__ __forceinline__ unsigned lanes_with_digit(unsigned digit) {
   return peers;
 }
 
+/// Digits of `Bits` bits of a thread's items, four or two in a register, for orders by which it takes long to find them.
+template <unsigned Items, unsigned Bits>
+class kept_digits {
+ public:
+  __device__ __forceinline__ void keep(unsigned item, unsigned digit) {
+    if (item % each == 0) {
+      words_[item / each] = digit;
+    } else {
+      words_[item / each] |= digit << (item % each * room);
+    }
+  }
+  /// Makes the compiler forget what the digits were made of, for otherwise it keeps or spills that. Called when all are
+  /// kept.
+  __device__ __forceinline__ void seal() {
+#pragma unroll
+    for (std::uint32_t& word : words_) asm volatile("" : "+r"(word));
+  }
+  [[nodiscard]] __device__ __forceinline__ unsigned operator[](unsigned item) const {
+    return words_[item / each] >> (item % each * room) & ((1U << room) - 1);
+  }
+
+ private:
+  static constexpr unsigned room = Bits <= 8 ? 8 : 16;
+  static constexpr unsigned each = 32 / room;
+  static_assert(Bits <= room);
+  std::uint32_t words_[(Items + each - 1) / each];
+};
+
 /// Begins a copy of 4, 8 or 16 bytes from device memory to shared memory, both aligned to their number.
 /// wait_for_copies() waits for it. GPUs older than 8.0 wait here.
 template <class T>

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/cuda/kernels/key_spread.hpp"
 #include "device/cuda/tuning/kernel_family.hpp"
 #include "device/cuda/tuning/workspace_sizes.hpp"
 #include "device/device.hpp"
@@ -108,11 +109,12 @@ struct launch_site {
 [[nodiscard]] bool has_launch_sites() noexcept;
 
 /// Adds the digits' counts to `counts`, one digit after the other. `counts` is device memory that was zeroed before.
-/// Nothing is counted where there is a decision in device memory and it is not order_action::passes.
+/// Nothing is counted where there is a decision in device memory and it is not order_action::passes. Digits of keys of
+/// 8 bytes that have a spread are those of the order by it (kernels/spread_order.cuh).
 template <class K>
 void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
                       const keys::digit_position* digits, unsigned num_digits, std::uint64_t* counts,
-                      const order_action* decision = nullptr);
+                      const order_action* decision = nullptr, const key_spread& spread = {});
 
 /// Sets order_seen bits in `site.memory.order`. It stops reading once ascent and descent are both seen.
 template <class K>
@@ -181,6 +183,7 @@ struct partition_step {
   bool begins_argsort = false;
   key_recoding recoding = key_recoding::none;  ///< only without values, with a codec that loses nothing
   bool drops_keys = false;                     ///< with values: keys are not stored
+  key_spread spread = {};                      ///< of keys of 8 bytes: the digit is one of the order by it
 };
 template <class K>
 void launch_partition_step(const launch_site& site, const keys::codec_of<K>& codec, unsigned value_bytes,

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "device/cuda/kernels/key_order.cuh"
 #include "device/cuda/kernels/partition_parts.cuh"
@@ -43,6 +44,7 @@ class unordered_tile {
   static constexpr unsigned tile_keys = threads * items;
   static constexpr unsigned buckets = 1U << Bits;
   static_assert(threads >= buckets, "a thread a bucket");
+  static constexpr bool keeps_digits = are_digits_kept<Order>;
   static_assert(Order::holds_encoded, "equal keys have the same bits");
 
   struct shared_memory {
@@ -76,8 +78,11 @@ class unordered_tile {
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
       keys_[i] = order_.take(keys_[i]);
-      atomicAdd(&shared_.offsets[digit_of(keys_[i], a_.shift)], 1U);
+      const unsigned digit = digit_of(keys_[i], a_.shift);
+      if constexpr (keeps_digits) digits_.keep(i, digit);
+      atomicAdd(&shared_.offsets[digit], 1U);
     }
+    if constexpr (keeps_digits) digits_.seal();
     __syncthreads();
     if (find_places()) {
       put_by_warps();
@@ -112,7 +117,16 @@ class unordered_tile {
   }
 
   [[nodiscard]] __device__ __forceinline__ unsigned digit_of(K key, unsigned shift) const {
-    return static_cast<unsigned>(order_.encode(key) >> shift) & a_.mask;
+    return digit_of_held(order_, key, shift, a_.mask);
+  }
+
+  /// Returns the digit of an item that has been counted.
+  [[nodiscard]] __device__ __forceinline__ unsigned counted_digit(unsigned item, unsigned shift) const {
+    if constexpr (keeps_digits) {
+      return digits_[item];
+    } else {
+      return digit_of(keys_[item], shift);
+    }
   }
 
   __device__ __forceinline__ void clear_counts() {
@@ -159,7 +173,7 @@ class unordered_tile {
       unsigned positions[together];
 #pragma unroll
       for (unsigned i = 0; i < together; ++i) {
-        if (first + i < items) positions[i] = atomicAdd(&shared_.offsets[digit_of(keys_[first + i], shift)], 1U);
+        if (first + i < items) positions[i] = atomicAdd(&shared_.offsets[counted_digit(first + i, shift)], 1U);
       }
 #pragma unroll
       for (unsigned i = 0; i < together; ++i) {
@@ -174,7 +188,7 @@ class unordered_tile {
     const unsigned lanes_below = (1U << lane_) - 1;
 #pragma unroll
     for (unsigned i = 0; i < items; ++i) {
-      const unsigned digit = digit_of(keys_[i], shift);
+      const unsigned digit = counted_digit(i, shift);
       const unsigned peers = __match_any_sync(0xffffffffU, digit);
       const auto leader = static_cast<unsigned>(31 - __clz(static_cast<int>(peers)));
       std::uint32_t first = 0;
@@ -212,6 +226,7 @@ class unordered_tile {
   const unsigned lane_ = threadIdx.x % 32;
   const K* source_ = nullptr;
   K keys_[items];
+  [[no_unique_address]] std::conditional_t<keeps_digits, kept_digits<items, Bits>, no_value> digits_;
 };
 
 template <class K, unsigned Bits>

@@ -3,6 +3,7 @@
 
 #include "device/cuda/kernels/partition_launch-inl.cuh"
 #include "device/cuda/kernels/published_sorts.cuh"
+#include "device/cuda/kernels/spread_order.cuh"
 
 namespace spansort::device::cuda {
 
@@ -11,8 +12,13 @@ void launch_wide_partition_step(const launch_site& site, const keys::codec_of<K>
                                 const partition_step& step) {
   SPANSORT_ASSERT(!step.begins_argsort && step.recoding == key_recoding::none);
   with_value(value_bytes, [&]<class V>() {
-    with_plain_order<K>(codec,
-                        [&](const auto& order) { run_partition_step<max_published_bits, K, V>(site, order, step); });
+    const auto run = [&](const auto& order) { run_partition_step<max_published_bits, K, V>(site, order, step); };
+    if constexpr (sizeof(K) == 8) {
+      if (step.spread.cells != nullptr) {
+        return with_order<K>(codec, [&](const auto& plain) { with_spread<K>(plain, step.spread, run); });
+      }
+    }
+    with_plain_order<K>(codec, run);
   });
 }
 
@@ -30,7 +36,8 @@ void launch_wide_bucket_targets(const launch_site& site, unsigned value_bytes,
 
 void launch_wide_unordered_step(const launch_site& site, const keys::codec_of<std::uint64_t>& codec,
                                 unsigned value_bytes, const partition_step& step) {
-  SPANSORT_ASSERT(has_unordered_partition(codec, value_bytes) && step.recoding == key_recoding::none);
+  SPANSORT_ASSERT(has_unordered_partition(codec, value_bytes) && step.spread.cells == nullptr &&
+                  step.recoding == key_recoding::none);
   if (codec.is_identity()) {
     return run_unordered_step<max_unordered_bits, std::uint64_t>(site, identity_order<std::uint64_t>(codec), step);
   }

@@ -13,10 +13,12 @@
 namespace spansort::device::cuda {
 
 /// Names of the ways, as cuda_device_options::local_sort has them for tests: every input that can be goes by buckets or
-/// is counted, none is, or inputs of all sizes are looked at. By "" those are whose size makes it pay.
+/// is counted, none is, or inputs of all sizes are looked at; or every input of keys of 8 bytes goes by buckets of a
+/// spread, and no other by buckets. By "" those are looked at whose size makes it pay.
 inline constexpr std::string_view always_by_buckets = "msd_hybrid";
 inline constexpr std::string_view never_by_buckets = "onesweep";
 inline constexpr std::string_view by_buckets_where_even = "msd_hybrid where even";
+inline constexpr std::string_view always_by_spread = "msd_hybrid by spread";
 
 /// Returns the device memory that lets such records be sorted by buckets or be counted, or 0 where they never are.
 [[nodiscard]] std::uint64_t bucket_memory_bytes(std::string_view way, const record_shape& shape,
@@ -27,9 +29,16 @@ inline constexpr std::string_view by_buckets_where_even = "msd_hybrid where even
 /// The device takes one of two ways where no host waits, all of whose kernels are launched.
 enum class segment_way : std::uint8_t { passes, buckets, counts, order, passes_or_buckets, passes_or_counts };
 
+/// A way, with the buckets of keys that may go by them, and their spread, if any. Its cells are in the site's counts.
+struct found_way {
+  segment_way way = segment_way::passes;
+  bucket_way buckets = {};
+  key_spread spread = {};
+};
+
 /// Returns the way of a segment that has memory for buckets, and for which it has been looked for order. Where the keys
 /// have to be looked at, it waits for the look, and so for what is before it on the stream; where it may not wait, the
 /// look writes the site's words for two ways.
-[[nodiscard]] segment_way way_of(const launch_site& site, const segment_sort& segment);
+[[nodiscard]] found_way way_of(const launch_site& site, const segment_sort& segment);
 
 }  // namespace spansort::device::cuda

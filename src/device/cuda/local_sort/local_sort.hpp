@@ -53,6 +53,7 @@ struct segment_sort {
   void* bucket_memory = nullptr;
   std::string_view wished_way = {};
   bucket_way buckets = {};    ///< of one that goes by buckets
+  key_spread spread = {};     ///< of one that goes by buckets of a spread
   bool host_may_wait = true;  ///< for a look at the keys; else the device itself goes the way that it finds better
   /// Device memory that the keys of an argsort are read from, which is not changed, or null. The values are then the
   /// keys' positions, of 4 or 8 bytes, and are all that is asked for: the source is only written.

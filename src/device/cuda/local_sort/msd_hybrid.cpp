@@ -143,6 +143,7 @@ records enqueue_by_buckets(const launch_site& site, const segment_sort& segment)
   request.result_side = ends_in_source == segment.result_in_alternate ? 1 : 0;
   request.beginning = segment.buckets.beginning();
   request.decision = segment.decision;
+  request.spread = segment.spread;
   launch_msd_hybrid<std::uint64_t>(site, request);
   return request.sides[request.result_side];
 }

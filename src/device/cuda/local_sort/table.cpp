@@ -99,11 +99,13 @@ const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorith
   const records result = segment.result_in_alternate ? segment.alternate : segment.source;
   const bool looks = check == order_check::made && algorithm.obeys_decisions;
   if (looks) segment.decision = look_for_order(site, segment);
-  const segment_way way = looks && segment.bucket_memory != nullptr ? way_of(site, segment) : segment_way::passes;
-  if (way == segment_way::buckets || way == segment_way::passes_or_buckets) {
-    segment.buckets = bucket_way_of_array(segment.shape, segment.count, segment.argsort_keys != nullptr);
-  }
-  const bool goes_by_levels = way == segment_way::buckets && has_few_levels(segment.shape, segment.count);
+  const found_way found = looks && segment.bucket_memory != nullptr ? way_of(site, segment) : found_way{};
+  const segment_way way = found.way;
+  if (looks) segment.buckets = found.buckets;
+  segment.spread = found.spread;
+  const bool has_spread = segment.spread.cells != nullptr;
+  const bool goes_by_levels =
+      way == segment_way::buckets && !has_spread && has_few_levels(segment.shape, segment.count);
   if (goes_by_levels || !algorithm.makes_positions) write_argsort_records(site, segment);
   if (way == segment_way::buckets) {
     segment.decision = nullptr;

@@ -62,6 +62,31 @@ inline constexpr even_keys_sizes even_keys_sizes_of_many{1U << 17, 22};
              by_chance_in_counter + by_chance_in_counter / part_by_counter + 4 * (pairs / num_keys) + deviations;
 }
 
+/// Cells of a spread (kernels/key_spread.hpp): a quarter of an octave each where doubles of both signs are spread.
+inline constexpr unsigned spread_cell_bits = 14;
+inline constexpr std::uint64_t spread_cells_bytes = std::uint64_t{4} << spread_cell_bits;
+/// Records that weigh less are not looked at a second time.
+inline constexpr std::uint64_t least_spread_bytes = std::uint64_t{3} << 26;
+/// Equal parts of the range do where pairs of a part are no more than so many tenths of those of chance: the range may
+/// be twice as long as that of the keys.
+inline constexpr std::uint64_t most_tenths_of_chance = 23;
+
+/// Returns whether a sample is of keys that `num_buckets` of a spread sort faster. Chance makes pairs of keys in a
+/// bucket, which are more where buckets are uneven: a key's bucket has as many times more keys then. Blocks finish
+/// `most_finished`. Keys have up to four copies, as in are_even().
+[[nodiscard]] constexpr bool are_spread(std::uint64_t num_keys, std::uint64_t num_buckets, std::uint64_t most_finished,
+                                        std::uint64_t same_bucket, std::uint64_t same_key) noexcept {
+  const even_keys_sizes sizes = even_keys_sizes_of(num_keys);
+  const std::uint64_t pairs = std::uint64_t{sizes.samples} * (sizes.samples - 1) / 2;
+  const std::uint64_t by_chance_in_bucket = pairs >> even_keys_bucket_bits;
+  const std::uint64_t by_chance_in_counter = pairs >> sizes.bin_bits;
+  constexpr std::uint64_t deviations = 50;
+  if (same_bucket > by_chance_in_bucket * 5 / 2 + deviations) return false;
+  const std::uint64_t keys_in_bucket = num_keys / num_buckets * same_bucket / (by_chance_in_bucket + 1);
+  return keys_in_bucket <= most_finished - most_finished / 16 &&
+         same_key <= by_chance_in_counter + by_chance_in_counter / 20 + 4 * (pairs / num_keys) + deviations;
+}
+
 /// Passes over the high half and a count of the low one are faster from so many records with keys of 4 bytes on.
 /// Measured on an H100 with uniform keys, times as fast as CUB's sort with the look at the keys and by passes: u32 of
 /// 2^26 0.98 and 1.19, 2^27 1.24 and 1.14, 2^28 1.53 and 1.25, 2^30 1.64 and 1.29; u32(u32) of 2^26 0.99 and 1.03, 2^27
