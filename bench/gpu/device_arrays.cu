@@ -63,7 +63,7 @@ __device__ double unit_float(std::uint64_t word) {
   return sizeof(K) == 8 ? static_cast<double>(word >> 11) * 0x1p-53 : static_cast<double>(word >> 40) * 0x1p-24;
 }
 
-/// By the method of Box and Muller.
+/// Draws from the standard normal distribution by the method of Box and Muller.
 __device__ double normal_float(std::uint64_t word, std::uint64_t other) {
   return sqrt(-2 * log((static_cast<double>(word >> 11) + 1) * 0x1p-53)) * cospi(2 * unit_float<std::uint64_t>(other));
 }

@@ -10,9 +10,9 @@
 namespace spansort::base {
 
 /// This says which local sorts on a GPU go by buckets, of 8-byte keys, or count the low bits of 4-byte keys: those that
-/// are large and have even keys, those of any size that have, all, none, or all of 8-byte keys, by buckets that a sample
-/// is spread over.
-enum class gpu_buckets : std::uint8_t { by_size, where_even, always, never, by_spread };
+/// are large and have even keys, those of any size that have, all, or none; or arrays of 8-byte keys all go by buckets
+/// that a sample is spread over, of which there are 2^16 or 2^18.
+enum class gpu_buckets : std::uint8_t { by_size, where_even, always, never, by_spread, by_wide_spread };
 
 /// This says how a GPU sorts records that are few enough for it, or keys that are narrow enough: by the way that pays
 /// for their number, in one block, by blocks that meet, by counting them, or as if they were many.

@@ -91,6 +91,7 @@ std::string_view local_sort_of(const base::test_hooks& hooks) {
     case base::gpu_buckets::never: return "onesweep";
     case base::gpu_buckets::where_even: return "msd_hybrid where even";
     case base::gpu_buckets::by_spread: return "msd_hybrid by spread";
+    case base::gpu_buckets::by_wide_spread: return "msd_hybrid by wide spread";
     case base::gpu_buckets::by_size: break;
   }
   return "";

@@ -59,6 +59,9 @@ TEST(even_keys_test, AreSpreadWhereBucketsFitBlocks) {
   EXPECT_FALSE(are_spread(2 * n, buckets, 8'192, pairs, 2'080));
   EXPECT_FALSE(are_spread(n, buckets, 9'216, pairs, 2'048 + 16 * 32));  // 16 copies of each key
   EXPECT_TRUE(are_spread(64, buckets, 8'192, 0, 40));
+  constexpr std::uint64_t most = std::uint64_t{1} << 30;
+  EXPECT_TRUE(are_spread(most, 4 * buckets, 9'216, 16 * pairs, 32'768 + 4 * 128));
+  EXPECT_FALSE(are_spread(most, 4 * buckets, 9'216, 16 * pairs, 32'768 + 16 * 128 - 3 * 181));  // 16 copies of each key
 }
 
 TEST(even_keys_test, AreCountedWhereFewAreAlike) {
@@ -147,6 +150,10 @@ class gpu_bucket_sort_test : public gpu_sort_test, public testing::WithParamInte
  protected:
   sorter sorter_of() {
     return reporting_sorter({.blocks_cannot_meet = GetParam().blocks_cannot_meet, .buckets = GetParam().buckets});
+  }
+  /// Returns whether all keys of 8 bytes go by buckets of a spread.
+  static bool goes_by_spread() {
+    return GetParam().buckets == gpu_buckets::by_spread || GetParam().buckets == gpu_buckets::by_wide_spread;
   }
 };
 
@@ -267,11 +274,11 @@ TEST_P(gpu_bucket_sort_test, GoesTheWayThatIsAskedFor) {
     if (std::string_view(shape) == "entropy:2") return;
     for (const operation& op : {operation{kind::keys, 0}, operation{kind::pairs, 8}}) {
       ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u32, n, shape, op, false));
-      const bool is_counted = by_buckets && GetParam().buckets != gpu_buckets::by_spread;
+      const bool is_counted = by_buckets && !goes_by_spread();
       EXPECT_EQ(report.num_passes, is_counted ? num_counting_passes : num_lsd_passes / 2) << shape;
     }
   };
-  const bool by_spread = GetParam().buckets == gpu_buckets::by_spread;
+  const bool by_spread = goes_by_spread();
   expect_passes("uniform", by_look || by_spread || GetParam().buckets == gpu_buckets::always);
   for (const char* const shape : {"zipf:1", "entropy:2", "entropy:4", "entropy:8"}) {
     expect_passes(shape, by_spread || GetParam().buckets == gpu_buckets::always);
@@ -292,29 +299,42 @@ std::uint64_t random_word(std::uint64_t i) {
 /// highest bits, and are spread over as many.
 TEST_P(gpu_bucket_sort_test, SpreadsKeysThatCrowd) {
   constexpr std::uint64_t n = 400'011;
+  constexpr unsigned num_spread_passes = 3;  // with the finish
   sorter s = sorter_of();
-  const bool is_spread = GetParam().buckets == gpu_buckets::where_even || GetParam().buckets == gpu_buckets::by_spread;
-  const auto expect_sorted_by_spread = [&](auto keys, const char* what) {
-    auto expected = keys;
-    std::ranges::sort(expected);
-    s.sort(keys);
-    ASSERT_TRUE(keys == expected) << what;
+  const bool is_spread = GetParam().buckets == gpu_buckets::where_even || goes_by_spread();
+  const auto expect_sorted_by_spread = [&](const auto& keys, const char* what) {
+    std::vector<std::uint64_t> expected(n);
+    std::iota(expected.begin(), expected.end(), std::uint64_t{0});
+    std::ranges::stable_sort(expected, [&](std::uint64_t a, std::uint64_t b) { return keys[a] > keys[b]; });
+    auto sorted = keys;
+    s.sort(sorted, direction::descending);
+    for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(sorted[i], keys[expected[i]]) << what << ' ' << i;
     if (is_spread) {
-      EXPECT_LT(report.num_passes, num_lsd_passes) << what;
+      EXPECT_EQ(report.num_passes, num_spread_passes) << what;
+    }
+    auto moved = keys;
+    std::vector<std::uint64_t> order(n);
+    std::iota(order.begin(), order.end(), std::uint64_t{0});
+    s.sort_pairs(moved, order, direction::descending);
+    ASSERT_TRUE(moved == sorted && order == expected) << what;
+    s.argsort(keys, order, direction::descending);
+    ASSERT_TRUE(order == expected) << what;
+    if (is_spread) {
+      EXPECT_EQ(report.num_passes, num_spread_passes) << what;
     }
   };
   const auto unit = [](std::uint64_t i) { return static_cast<double>(random_word(i) >> 11) * 0x1p-53; };
   std::vector<double> floats(n);
   for (std::uint64_t i = 0; i < n; ++i) floats[i] = unit(i);
-  expect_sorted_by_spread(floats, "of [0, 1)");
+  ASSERT_NO_FATAL_FAILURE(expect_sorted_by_spread(floats, "of [0, 1)"));
   for (std::uint64_t i = 0; i < n; ++i) floats[i] = std::sqrt(-2 * std::log(1 - unit(i))) * std::cos(7 * unit(n + i));
-  expect_sorted_by_spread(floats, "normal");
+  ASSERT_NO_FATAL_FAILURE(expect_sorted_by_spread(floats, "normal"));
   for (std::uint64_t i = 0; i < n; ++i) floats[i] = 1e6 + unit(i);
-  expect_sorted_by_spread(floats, "from a million on");
+  ASSERT_NO_FATAL_FAILURE(expect_sorted_by_spread(floats, "from a million on"));
   std::vector<std::uint64_t> numbers(n);
   for (const unsigned bits : {33U, 40U, 63U}) {
     for (std::uint64_t i = 0; i < n; ++i) numbers[i] = (std::uint64_t{3} << 40) + (random_word(i) >> (64 - bits));
-    expect_sorted_by_spread(numbers, "numbers");
+    ASSERT_NO_FATAL_FAILURE(expect_sorted_by_spread(numbers, "numbers"));
   }
 }
 
@@ -323,7 +343,7 @@ TEST_P(gpu_bucket_sort_test, SortsKeysBesideTheSample) {
   constexpr std::uint64_t n = 600'011;
   sorter s = sorter_of();
   for (const std::uint64_t far : {1U, 30U, 3'000U}) {
-    for (const unsigned bits : {36U, 50U, 64U}) {
+    for (const unsigned bits : {1U, 36U, 50U, 64U}) {
       std::vector<std::int64_t> keys(n);
       for (std::uint64_t i = 0; i < n; ++i) {
         const bool is_far = random_word(n + i) % n < far;
@@ -340,6 +360,9 @@ TEST_P(gpu_bucket_sort_test, SortsKeysBesideTheSample) {
         });
         std::vector<std::int64_t> alone = keys;
         s.sort(alone, d);
+        if (goes_by_spread()) {
+          EXPECT_EQ(report.num_passes, 3U) << far << ' ' << bits;
+        }
         for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(alone[i], keys[expected[i]]) << far << ' ' << bits << ' ' << i;
         std::vector<std::int64_t> sorted = keys;
         std::vector<std::uint64_t> order(n);
@@ -352,14 +375,15 @@ TEST_P(gpu_bucket_sort_test, SortsKeysBesideTheSample) {
 }
 
 std::string name_of(const testing::TestParamInfo<bucket_case>& info) {
-  constexpr const char* names[] = {"by_size", "where_even", "always", "never", "by_spread"};
+  constexpr const char* names[] = {"by_size", "where_even", "always", "never", "by_spread", "by_wide_spread"};
   return std::string(names[static_cast<std::size_t>(info.param.buckets)]) +
          (info.param.blocks_cannot_meet ? "_level_by_level" : "");
 }
 INSTANTIATE_TEST_SUITE_P(All, gpu_bucket_sort_test,
                          testing::Values(bucket_case{gpu_buckets::by_size}, bucket_case{gpu_buckets::where_even},
                                          bucket_case{gpu_buckets::always}, bucket_case{gpu_buckets::never},
-                                         bucket_case{gpu_buckets::by_spread}, bucket_case{gpu_buckets::always, true},
+                                         bucket_case{gpu_buckets::by_spread}, bucket_case{gpu_buckets::by_wide_spread},
+                                         bucket_case{gpu_buckets::always, true},
                                          bucket_case{gpu_buckets::by_spread, true}),
                          name_of);
 

@@ -207,9 +207,11 @@ TEST_F(enqueue_test, GoesIntoAGraphThatIsLaunchedAgain) {
 /// The device itself decides whether keys go by passes, or by buckets or counts: for all keys that could, where the
 /// hook says so. Levels of buckets that are one launch are not among them.
 TEST_F(enqueue_test, GoesTheWayThatTheDeviceFindsBetter) {
-  for (const base::gpu_buckets buckets : {base::gpu_buckets::where_even, base::gpu_buckets::always}) {
+  for (const base::gpu_buckets buckets :
+       {base::gpu_buckets::where_even, base::gpu_buckets::always, base::gpu_buckets::by_spread}) {
     const base::test_hooks_scope hooks({.blocks_cannot_meet = true, .buckets = buckets});
-    for (const char* const shape : {"uniform", "zipf:1", "entropy:4", "special-floats", "sorted", "reverse", "zero"}) {
+    for (const char* const shape :
+         {"uniform", "normal", "zipf:1", "entropy:4", "special-floats", "sorted", "reverse", "zero"}) {
       const distribution d = parse_distribution(shape);
       for (const key_type type : {key_type::u32, key_type::i32, key_type::f32}) {
         for (const unsigned value_bytes : {0U, 4U, 8U})
@@ -231,7 +233,8 @@ TEST_F(enqueue_test, GoesTheWayThatTheDeviceFindsBetter) {
 /// A graph holds the kernels of both ways, and the device chooses each time that it is launched.
 TEST_F(enqueue_test, ChoosesAnewWheneverAGraphIsLaunched) {
   const base::test_hooks_scope hooks({.blocks_cannot_meet = true, .buckets = base::gpu_buckets::where_even});
-  for (const auto& [type, num_keys] : {std::pair{key_type::u32, 200'003U}, std::pair{key_type::u64, 2'500'011U}}) {
+  for (const auto& [type, num_keys] : {std::pair{key_type::u32, 200'003U}, std::pair{key_type::u64, 2'500'011U},
+                                       std::pair{key_type::f64, 2'500'011U}}) {
     const std::uint64_t bytes = enqueue_sort_bytes(type, num_keys, workspace_size::fastest);
     shard_memory keys("gpu:0", std::uint64_t{num_keys} * size_bytes(type));
     shard_memory workspace("gpu:0", bytes);
@@ -241,7 +244,8 @@ TEST_F(enqueue_test, ChoosesAnewWheneverAGraphIsLaunched) {
     enqueue_sort({type, keys.data(), num_keys}, {workspace.data(), bytes}, stream.get());
     ASSERT_EQ(cudaStreamEndCapture(stream.get(), &graph), cudaSuccess);
     ASSERT_EQ(cudaGraphInstantiate(&launched, graph, 0), cudaSuccess);
-    for (const char* const shape : {"uniform", "entropy:4", "sorted", "uniform", "zero", "reverse", "zipf:1"}) {
+    for (const char* const shape :
+         {"uniform", "entropy:4", "sorted", "normal", "uniform", "zero", "reverse", "zipf:1"}) {
       const oracle expected = make_oracle(type, num_keys, parse_distribution(shape), seed_for(num_keys), false);
       keys.write(expected.input());
       ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);

@@ -55,6 +55,7 @@ test::engine draw_gpu_engine(drawing& from) {
       {.buckets = base::gpu_buckets::always},
       {.buckets = base::gpu_buckets::where_even, .small_sort = base::gpu_small_sort::none},
       {.buckets = base::gpu_buckets::by_spread},
+      {.buckets = base::gpu_buckets::by_wide_spread},
       {.small_sort = base::gpu_small_sort::none}};
   test::engine drawn{lists[from.random.below(4)], algorithms[from.random.below(4)]};
   if (from.one_in(2)) drawn.tuning = worlds[from.random.below(std::size(worlds))];

@@ -184,6 +184,7 @@ TEST(GpuDevices, HooksNameTheirSortWithinADevice) {
   EXPECT_EQ(sorting::local_sort_of({.buckets = gpu_buckets::never}), "onesweep");
   EXPECT_EQ(sorting::local_sort_of({.buckets = gpu_buckets::where_even}), "msd_hybrid where even");
   EXPECT_EQ(sorting::local_sort_of({.buckets = gpu_buckets::by_spread}), "msd_hybrid by spread");
+  EXPECT_EQ(sorting::local_sort_of({.buckets = gpu_buckets::by_wide_spread}), "msd_hybrid by wide spread");
 }
 
 }  // namespace

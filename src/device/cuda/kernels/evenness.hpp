@@ -42,10 +42,9 @@ struct evenness_answer {
 /// Pinned memory of the host, to which the GPU writes the spread that it has made. Zeroed before.
 struct spread_mailbox {
   key_spread spread;
-  unsigned long long same_bucket =
-      0;                            ///< pairs of sampled keys in buckets of the same even_keys_bucket_bits highest bits
-  unsigned long long same_key = 0;  ///< pairs of sampled keys that are alike, or seem to by their counter
-  unsigned is_full = 0;             ///< written last
+  unsigned long long same_bucket = 0;  ///< pairs of sampled keys whose buckets agree in their 16 highest bits
+  unsigned long long same_key = 0;     ///< pairs of sampled keys that are alike, or seem to by their counter
+  unsigned is_full = 0;                ///< written last
 };
 
 /// The pairs are added up here; all is zeroed before.
@@ -78,11 +77,11 @@ struct evenness_memory {
 
   static constexpr std::uint64_t sums_bytes = 256;
   static constexpr std::uint64_t buckets_bytes = std::uint64_t{4} << even_keys_bucket_bits;
-  /// What a first look clears.
+  /// Returns the bytes that a first look clears.
   [[nodiscard]] static constexpr std::uint64_t first_bytes(const even_keys_sizes& sizes) noexcept {
     return sums_bytes + buckets_bytes + (std::uint64_t{4} << sizes.bin_bits);
   }
-  /// What a second look clears, from `buckets` on.
+  /// Returns the bytes that a second look clears, from `buckets` on.
   [[nodiscard]] static constexpr std::uint64_t second_bytes(const even_keys_sizes& sizes) noexcept {
     return first_bytes(sizes) + buckets_bytes + spread_cells_bytes;
   }
@@ -106,11 +105,31 @@ struct evenness_memory {
   }
 };
 
-/// Makes a spread, over 2^bucket_bits buckets, of the sample that a look at keys of 8 bytes has left in `memory`, and
-/// tells `mailbox` of it. There are no fewer buckets than a look counts. The spread's cells are in `cells`, device
-/// memory of spread_cells_bytes. The host waits for nothing.
+/// The range that a spread's cells are made over: the least one that a sample lies in, or that of all keys, which the
+/// host knows before.
+enum class spread_range : std::uint8_t { of_sample, whole };
+
+/// A spread that is asked for, of the sample that a look at keys of 8 bytes has left. The host is told of it, or the
+/// device, as in evenness_answer. Neither is where there is a decision in device memory that is not passes.
+struct spread_request {
+  std::uint32_t* cells = nullptr;  ///< device memory of spread_cells_bytes, for the spread's cells
+  unsigned bucket_bits = 0;        ///< no fewer than even_keys_bucket_bits
+  spread_range range = spread_range::of_sample;
+  const order_action* decision = nullptr;
+  spread_mailbox* mailbox = nullptr;
+  order_action* ways = nullptr;     ///< [2], device memory: passes over all digits, and buckets of the spread
+  std::uint64_t num_keys = 0;       ///< these two where the device is told
+  std::uint64_t most_finished = 0;  ///< as in are_spread()
+
+  /// Returns a spread over the range of all keys, with its cells.
+  [[nodiscard]] constexpr key_spread whole_range() const noexcept {
+    return {cells, 0, 32, spread_cell_bits, bucket_bits};
+  }
+};
+
+/// Makes a spread. `memory` is the look's. The host waits for nothing.
 void launch_key_spread(const launch_site& site, const even_keys_sizes& sizes, const evenness_memory& memory,
-                       unsigned bucket_bits, std::uint32_t* cells, spread_mailbox* mailbox);
+                       const spread_request& request);
 
 /// Clears the memory, looks at a sample and answers. Keys are of the same bin that agree above `bin_shift` bits.
 /// `decision` is that of the segment, in device memory. The host waits for nothing. For K of 4 and 8 bytes.

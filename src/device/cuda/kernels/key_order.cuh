@@ -86,11 +86,9 @@ struct argsort_order {
   static constexpr bool makes_positions = true;
 };
 
-/// Whether kernels keep the digits of an order rather than find them again.
+/// This says whether kernels keep the digits of an order rather than find them again.
 template <class Order>
-inline constexpr bool are_digits_kept = requires(const Order& order) {
-  order.spread;
-};
+inline constexpr bool are_digits_kept = false;
 
 /// Returns the digit of what is held of a key: the bits of its encoding above `shift` in `mask`.
 template <class Order, class K>

@@ -13,16 +13,16 @@ constexpr unsigned sample_threads = 256;
 constexpr unsigned plan_threads = 1024;
 constexpr unsigned most_cells = 1U << spread_cell_bits;
 
-/// Returns the least range of cells that the sampled keys lie in. It ends with the greatest key that there can be, or
-/// before, so that this one is in its last place or behind it. The cells are not chosen yet.
-[[nodiscard]] __device__ __forceinline__ key_spread range_of_sample(const evenness_memory& memory,
-                                                                    unsigned bucket_bits) {
+/// Returns the range of cells that a spread is made over. That of the sample is the least one that the sampled keys lie
+/// in, but ends with the greatest key that there can be, or before, so that this one is in its last place or behind it.
+/// The cells are not chosen yet.
+[[nodiscard]] __device__ __forceinline__ key_spread range_of(const spread_request& request,
+                                                             const evenness_memory& memory) {
+  key_spread spread = request.whole_range();
+  if (request.range == spread_range::whole) return spread;
   const std::uint64_t least = ~memory.sums->most_inverted;
   const std::uint64_t most = memory.sums->most;
   const unsigned length_bits = least == most ? 0 : highest_bit_of(most - least) + 1;
-  key_spread spread;
-  spread.cell_bits = spread_cell_bits;
-  spread.bucket_bits = bucket_bits;
   for (spread.shift = max(length_bits, 32U) - 32;; ++spread.shift) {
     // Cells begin at multiples of their width.
     const unsigned zeros = max(spread.shift + 32 - spread_cell_bits, 32U);
@@ -36,10 +36,12 @@ constexpr unsigned most_cells = 1U << spread_cell_bits;
 /// Counts the sampled keys of each cell, the pairs of those alike, and the pairs in the same one of so many equal parts
 /// of the range. A thread for each key. No shared memory.
 __global__ void __launch_bounds__(sample_threads)
-    count_spread_cells_kernel(__grid_constant__ const evenness_memory memory, even_keys_sizes sizes) {
+    count_spread_cells_kernel(__grid_constant__ const spread_request request,
+                              __grid_constant__ const evenness_memory memory, even_keys_sizes sizes) {
   const unsigned number = blockIdx.x * sample_threads + threadIdx.x;
   if (number >= sizes.samples) return;
-  const key_spread spread = range_of_sample(memory, 0);
+  if (request.decision != nullptr && *request.decision != order_action::passes) return;
+  const key_spread spread = range_of(request, memory);
   const std::uint64_t key = memory.sample[number];
   const std::uint32_t place = place_in_cells(spread, key);
   const unsigned cell = cell_of(spread, place);
@@ -62,13 +64,18 @@ class spread_plan {
     unsigned warp_sums[plan_threads / 32];
   };
 
-  __device__ __forceinline__ spread_plan(const evenness_memory& memory, const even_keys_sizes& sizes,
-                                         unsigned bucket_bits, std::uint32_t* cells, shared_memory& shared)
-      : memory_(memory), samples_(sizes.samples), bucket_bits_(bucket_bits), cells_(cells), shared_(shared) {}
+  __device__ __forceinline__ spread_plan(const spread_request& request, const evenness_memory& memory,
+                                         const even_keys_sizes& sizes, shared_memory& shared)
+      : request_(request),
+        memory_(memory),
+        samples_(sizes.samples),
+        bucket_bits_(request.bucket_bits),
+        cells_(request.cells),
+        shared_(shared) {}
 
   __device__ __forceinline__ void run() {
-    key_spread spread = range_of_sample(memory_, bucket_bits_);
-    if (has_even_parts()) {
+    key_spread spread = range_of(request_, memory_);
+    if (request_.range == spread_range::of_sample && has_even_parts()) {
       spread.cell_bits = 1;
       if (threadIdx.x < 2) cells_[threadIdx.x] = cell(threadIdx.x << (bucket_bits_ - 1), bucket_bits_ - 1);
     } else {
@@ -129,6 +136,7 @@ class spread_plan {
     return worth < parts && count != 0 ? max(worth, 1U) : (count == 0 ? 0 : parts << bits_of(count, scale));
   }
 
+  const spread_request& request_;
   const evenness_memory& memory_;
   const unsigned samples_;
   const unsigned bucket_bits_;
@@ -137,46 +145,64 @@ class spread_plan {
   unsigned counts_[cells_each];
 };
 
+/// Chooses the cells' buckets. One block; 128 bytes of shared memory.
 __global__ void __launch_bounds__(plan_threads)
-    plan_spread_kernel(__grid_constant__ const evenness_memory memory, even_keys_sizes sizes, unsigned bucket_bits,
-                       std::uint32_t* cells) {
+    plan_spread_kernel(__grid_constant__ const spread_request request, __grid_constant__ const evenness_memory memory,
+                       even_keys_sizes sizes) {
   __shared__ spread_plan::shared_memory shared;
-  spread_plan(memory, sizes, bucket_bits, cells, shared).run();
+  if (request.decision != nullptr && *request.decision != order_action::passes) return;
+  spread_plan(request, memory, sizes, shared).run();
 }
 
-/// Counts the pairs of sampled keys that are in buckets of the same 16 highest bits, and tells the host what was found. A thread for each
-/// key. No shared memory.
+/// Tells the host what was found, or the device which way to take. One thread, when all have added their pairs.
+__device__ __forceinline__ void give(const spread_request& request, const key_spread& spread, order_action action,
+                                     spread_sums* sums) {
+  const std::uint64_t same_bucket = atomicAdd(&sums->same_bucket, 0ULL);
+  if (request.ways != nullptr) {
+    const bool fits = are_spread(request.num_keys, std::uint64_t{1} << request.bucket_bits, request.most_finished,
+                                 same_bucket, sums->same_key);
+    request.ways[0] = action != order_action::passes || !fits ? action : order_action::counts;
+    request.ways[1] = action != order_action::passes || fits ? action : order_action::counts;
+    return;
+  }
+  request.mailbox->spread = spread;
+  request.mailbox->same_bucket = same_bucket;
+  request.mailbox->same_key = sums->same_key;
+  __threadfence_system();
+  *static_cast<volatile unsigned*>(&request.mailbox->is_full) = 1;
+}
+
+/// Counts the pairs of sampled keys that are in buckets of the same 16 highest bits, and tells what was found. A thread
+/// for each key. No shared memory.
 __global__ void __launch_bounds__(sample_threads)
-    try_spread_kernel(__grid_constant__ const evenness_memory memory, even_keys_sizes sizes, const std::uint32_t* cells,
-                      spread_mailbox* mailbox) {
+    try_spread_kernel(__grid_constant__ const spread_request request, __grid_constant__ const evenness_memory memory,
+                      even_keys_sizes sizes) {
+  const order_action action = request.decision == nullptr ? order_action::passes : *request.decision;
   const unsigned number = blockIdx.x * sample_threads + threadIdx.x;
   key_spread spread = *memory.spread;
-  spread.cells = cells;
-  if (number < sizes.samples) {
+  spread.cells = request.cells;
+  if (action == order_action::passes && number < sizes.samples) {
     const unsigned bucket = bucket_of(spread, memory.sample[number]) >> (spread.bucket_bits - even_keys_bucket_bits);
     count_pairs(memory.spread_buckets, bucket, &memory.sums_of_spread->same_bucket);
     __threadfence();
   }
   __syncthreads();
-  if (threadIdx.x != 0 || atomicAdd(&memory.sums_of_spread->num_done, 1U) + 1 != gridDim.x) return;
-  mailbox->spread = spread;
-  mailbox->same_bucket = atomicAdd(&memory.sums_of_spread->same_bucket, 0ULL);
-  mailbox->same_key = memory.sums_of_spread->same_key;
-  __threadfence_system();
-  *static_cast<volatile unsigned*>(&mailbox->is_full) = 1;
+  if (threadIdx.x == 0 && atomicAdd(&memory.sums_of_spread->num_done, 1U) + 1 == gridDim.x) {
+    give(request, spread, action, memory.sums_of_spread);
+  }
 }
 
 }  // namespace
 
 void launch_key_spread(const launch_site& site, const even_keys_sizes& sizes, const evenness_memory& memory,
-                       unsigned bucket_bits, std::uint32_t* cells, spread_mailbox* mailbox) {
+                       const spread_request& request) {
   const auto num_blocks = static_cast<unsigned>(base::ceil_div(sizes.samples, sample_threads));
   SPANSORT_CUDA(cudaMemsetAsync(memory.buckets, 0, evenness_memory::second_bytes(sizes), site.stream));
-  count_spread_cells_kernel<<<num_blocks, sample_threads, 0, site.stream>>>(memory, sizes);
+  count_spread_cells_kernel<<<num_blocks, sample_threads, 0, site.stream>>>(request, memory, sizes);
   check_done(cudaGetLastError(), "count_spread_cells_kernel");
-  plan_spread_kernel<<<1, plan_threads, 0, site.stream>>>(memory, sizes, bucket_bits, cells);
+  plan_spread_kernel<<<1, plan_threads, 0, site.stream>>>(request, memory, sizes);
   check_done(cudaGetLastError(), "plan_spread_kernel");
-  try_spread_kernel<<<num_blocks, sample_threads, 0, site.stream>>>(memory, sizes, cells, mailbox);
+  try_spread_kernel<<<num_blocks, sample_threads, 0, site.stream>>>(request, memory, sizes);
   check_done(cudaGetLastError(), "try_spread_kernel");
 }
 

@@ -5,7 +5,8 @@
 //
 // It is an equi-depth histogram. Cells are equal parts of the range that a sample lies in, and begin at multiples of
 // their width. A cell has 2^b buckets, equal parts of it in turn, where the sample has keys enough in it; neighbours
-// that have few share a bucket. So keys of a bucket agree above the bits of its part, but where cells share it.
+// that have few share a bucket. What lies outside of the range is in the first bucket or the last one. So keys of most
+// buckets agree above the bits of its part, but any bit may differ where cells share a bucket, and in these two.
 #pragma once
 
 #include <cstdint>

@@ -58,9 +58,9 @@ class msd_all_levels_block {
   const cooperative_groups::grid_group grid_ = cooperative_groups::this_grid();
 };
 
-/// Sorts the records of large buckets of the first level by all digits of `num_bits` that split them. At most as many blocks as run at once, of
-/// policy.threads threads; sizeof(shared_memory) bytes of dynamic shared memory. A read of the keys, then a read and a
-/// write of each record of large buckets for each level.
+/// Sorts the records of large buckets of the first level by all digits of `num_bits` that split them. At most as many
+/// blocks as run at once, of policy.threads threads; sizeof(shared_memory) bytes of dynamic shared memory. A read of
+/// the keys, then a read and a write of each record of large buckets for each level.
 template <class K, class V, class Order>
 __global__ void __launch_bounds__(msd_partition_block<K, V, Order>::threads,
                                   msd_partition_block<K, V, Order>::policy.blocks_each)

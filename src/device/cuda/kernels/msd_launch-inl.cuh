@@ -121,6 +121,10 @@ void launch_levels_in_order(const launch_site& site, const Order& order, const m
   });
   check_done(cudaGetLastError(), "msd_begin_in_order_kernel");
   launch_plan<K, V>(site, a, level, most);
+  const bool has_spread = request.spread.cells != nullptr;
+  // Keys of a spread's bucket may differ in any bit.
+  if (has_spread) level.shift = request.num_bits;
+  SPANSORT_ASSERT(level.number + base::ceil_div(level.shift, max_partition_bits) < max_msd_levels);
   if (beginning.large == large_buckets::by_one_block_each) {
     const std::uint64_t blocks = std::min(most.buckets, std::uint64_t{site.num_multiprocessors});
     msd_one_block_kernel<K, V, Order><<<static_cast<unsigned>(blocks), msd_one_block_threads, 0, site.stream>>>(
@@ -128,11 +132,10 @@ void launch_levels_in_order(const launch_site& site, const Order& order, const m
     check_done(cudaGetLastError(), "msd_one_block_kernel");
     return;
   }
-  // Keys of a spread's bucket may differ in any bit.
-  if (request.spread.cells != nullptr) level.shift = request.num_bits;
-  // There are few large buckets, or none.
-  if (launch_all_levels<K, V>(site, order, a, most, level.number + 1, level.shift, true)) return;
-  SPANSORT_ASSERT(level.number + base::ceil_div(level.shift, max_partition_bits) < max_msd_levels);
+  // A sample has found few keys in large buckets, for which all bits take many launches. Where the device decides, the
+  // sort is one that others may have to run beside, so that no blocks have to meet.
+  const bool may_meet = has_spread && request.decision == nullptr;
+  if (may_meet && launch_all_levels<K, V>(site, order, a, most, level.number + 1, level.shift, true)) return;
   while (!level.is_last()) {
     level = level.next();
     launch_level<K, V>(site, order, a, level, most);

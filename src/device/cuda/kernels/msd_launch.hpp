@@ -17,7 +17,7 @@ struct msd_request {
   unsigned result_side = 0;
   msd_beginning beginning;
   const order_action* decision = nullptr;  ///< of those in order: null, or nothing is done unless it is passes
-  /// Of keys of 8 bytes that are in order by as many bits as it has buckets: these are the bits of the order by it.
+  /// Keys of 8 bytes may be in order by their buckets of a spread, and not by their own highest bits.
   key_spread spread = {};
   void* memory = nullptr;  ///< msd_memory_bytes() of device memory
 };

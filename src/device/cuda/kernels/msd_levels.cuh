@@ -77,9 +77,9 @@ __global__ void __launch_bounds__(max_partition_buckets)
   for (std::uint32_t t = threadIdx.x; t < num_tiles; t += max_partition_buckets) a.memory.bucket_of_tile[0][t] = 0;
 }
 
-/// Makes buckets of the second level of records that are in order by the bits above `shift`, and counts their digits.
-/// In these bits keys may differ in the lowest 8 and in as many more as number the blocks. A block for each bucket,
-/// with a thread for each digit and one for the bucket's end.
+/// Makes buckets of the second level of records that are in order by the bits of their encodings above `shift`, as
+/// `order` makes these, and counts their digits. In these bits keys may differ in the lowest 8 and in as many more as
+/// number the blocks. A block for each bucket, with a thread for each digit and one for the bucket's end.
 template <class K, class V, class Order>
 __global__ void __launch_bounds__(max_partition_buckets + 32)
     msd_begin_in_order_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, std::uint32_t num_keys,

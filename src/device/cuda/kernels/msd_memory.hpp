@@ -25,7 +25,8 @@ enum class large_buckets : std::uint8_t { by_levels, by_one_block_each };
 /// The order in which a sort finds its records, and how it goes on.
 struct msd_beginning {
   /// They are in order by so many of the highest bits in which their keys may differ, which are 8 at least and not all,
-  /// and more than 8 of those of a whole key that goes by levels; 0: in none.
+  /// and more than 8 of those of a whole key that goes by levels; 0: in none. Keys that have a spread are in order by
+  /// their buckets instead, of which there are 2 to the power of this.
   unsigned num_bits = 0;
   large_buckets large = large_buckets::by_levels;  ///< of those in order; others go by levels
 

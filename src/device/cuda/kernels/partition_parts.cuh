@@ -40,7 +40,8 @@ __device__ __forceinline__ unsigned lanes_with_digit(unsigned digit) {
   return peers;
 }
 
-/// Digits of `Bits` bits of a thread's items, four or two in a register, for orders by which it takes long to find them.
+/// These are the digits of a thread's items, of `Bits` bits, four or two in a register, for orders by which it takes
+/// long to find them.
 template <unsigned Items, unsigned Bits>
 class kept_digits {
  public:

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "device/cuda/kernels/key_order.cuh"
 #include "device/cuda/kernels/key_spread.hpp"
 
 namespace spansort::device::cuda {
@@ -29,7 +30,8 @@ namespace spansort::device::cuda {
 }
 
 /// The order `Base` but for the encoding, whose highest bits are the key's bucket. The encodings of keys that are in
-/// one bucket are alike.
+/// one bucket are alike, so this is for partitions by these bits, and for nothing that sorts what is in a bucket. What
+/// is held of a key is what `Base` holds.
 template <class Base>
 struct spread_order {
   Base base;
@@ -45,6 +47,9 @@ struct spread_order {
   static constexpr bool holds_encoded = Base::holds_encoded;
   static constexpr bool makes_positions = Base::makes_positions;
 };
+
+template <class Base>
+inline constexpr bool are_digits_kept<spread_order<Base>> = true;
 
 /// Calls f(order) with `order`, or with the order by its spread where keys have one.
 template <class K, class Order, class F>

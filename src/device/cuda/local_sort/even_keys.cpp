@@ -15,6 +15,23 @@ namespace {
 /// Fewer keys are not looked at, whatever the way.
 constexpr std::uint64_t least_sample = 64;
 
+[[nodiscard]] constexpr bool is_always_by_spread(std::string_view way) {
+  return way == always_by_spread || way == always_by_wide_spread;
+}
+/// Returns whether inputs of all sizes are looked at.
+[[nodiscard]] constexpr bool is_any_size_looked_at(std::string_view way) {
+  return way == by_buckets_where_even || is_always_by_spread(way);
+}
+
+constexpr bucket_way by_wider_digits{{2, max_published_bits}, large_buckets::by_levels};
+
+/// Returns the buckets of a whole array, which those of a spread may be too large for.
+[[nodiscard]] bucket_way buckets_of(const segment_sort& segment) {
+  const bool is_argsort = segment.argsort_keys != nullptr;
+  if (segment.wished_way == always_by_wide_spread && !is_argsort) return by_wider_digits;
+  return bucket_way_of_array(segment.shape, segment.count, is_argsort);
+}
+
 /// Returns whether such keys may be counted by their low bits behind passes over the high ones.
 [[nodiscard]] bool may_be_counted(std::string_view way, const record_shape& shape, std::uint64_t num_keys) {
   if (shape.codec.width_bytes() != 4 || !is_counted_width(shape.value_bytes)) return false;
@@ -27,9 +44,7 @@ constexpr std::uint64_t least_sample = 64;
 
 [[nodiscard]] bool may_go_by_buckets(std::string_view way, const record_shape& shape, std::uint64_t num_keys) {
   if (shape.codec.width_bytes() != 8 || num_keys > most_msd_keys) return false;
-  if (way == always_by_buckets || way == by_buckets_where_even || way == always_by_spread) {
-    return num_keys >= least_sample;
-  }
+  if (way == always_by_buckets || is_any_size_looked_at(way)) return num_keys >= least_sample;
   return way.empty() && shape.value_bytes <= most_bucket_value_bytes &&
          num_keys * shape.bytes() >= least_bucket_sort_bytes && num_keys <= most_bucket_sort_keys;
 }
@@ -42,8 +57,11 @@ std::uint64_t bucket_memory_bytes(std::string_view way, const record_shape& shap
                     evenness_memory::size_bytes(counted_keys_sizes_of(num_keys), 4));
   }
   if (!may_go_by_buckets(way, shape, num_keys)) return 0;
-  return std::max(msd_memory_bytes(shape, num_keys, bucket_way_of_array(shape, num_keys).beginning()),
-                  evenness_memory::size_bytes(even_keys_sizes_of(num_keys), 8));
+  std::uint64_t of_buckets = msd_memory_bytes(shape, num_keys, bucket_way_of_array(shape, num_keys).beginning());
+  if (num_keys >= least_wider_spread_keys || way == always_by_wide_spread) {
+    of_buckets = std::max(of_buckets, msd_memory_bytes(shape, num_keys, by_wider_digits.beginning()));
+  }
+  return std::max(of_buckets, evenness_memory::size_bytes(even_keys_sizes_of(num_keys), 8));
 }
 
 namespace {
@@ -67,47 +85,71 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
   }
 }
 
+/// Returns where the cells of a segment's spread are.
+[[nodiscard]] std::uint32_t* spread_cells_of(const launch_site& site) {
+  static_assert(spread_cells_bytes <= kernel_workspace::counts_bytes);
+  return reinterpret_cast<std::uint32_t*>(site.memory.counts);
+}
+
+/// Returns whether the device decides for or against buckets of a spread where no host waits. The kernels that are
+/// launched before have to know the range of its cells: over that of all floats they are narrow enough for any floats,
+/// while few integers use all of theirs.
+[[nodiscard]] bool may_go_by_spread_or_passes(const segment_sort& segment) {
+  return segment.shape.codec.type == key_type::f64 &&
+         (is_any_size_looked_at(segment.wished_way) || segment.count * segment.shape.bytes() >= least_spread_bytes);
+}
+
+/// Has the device choose between passes and buckets of a spread, by the sample that a look has kept. Returns both ways.
+[[nodiscard]] found_way spread_or_passes(const launch_site& site, const segment_sort& segment, const bucket_way& way) {
+  const even_keys_sizes sizes = even_keys_sizes_of(segment.count);
+  const spread_request request{.cells = spread_cells_of(site),
+                               .bucket_bits = way.digits.bits(),
+                               .range = spread_range::whole,
+                               .decision = segment.decision,
+                               .ways = site.memory.ways,
+                               .num_keys = segment.count,
+                               .most_finished = finished_records_of(segment.shape).most};
+  launch_key_spread(site, sizes, evenness_memory::in(segment.bucket_memory, sizes), request);
+  return {segment_way::passes_or_buckets, way, request.whole_range()};
+}
+
 /// Returns the way of keys of which a look has kept a sample: by buckets of a spread where these are even, else passes.
 /// Buckets that are too large for blocks are tried once more by wider digits.
 [[nodiscard]] found_way way_by_spread(const launch_site& site, const segment_sort& segment) {
-  const bool is_wished = segment.wished_way == by_buckets_where_even || segment.wished_way == always_by_spread;
-  if (segment.count * segment.shape.bytes() < least_spread_bytes && !is_wished) return {};
-  const bool is_argsort = segment.argsort_keys != nullptr;
+  const bool is_any_size = is_any_size_looked_at(segment.wished_way);
+  if (segment.count * segment.shape.bytes() < least_spread_bytes && !is_any_size) return {};
   const even_keys_sizes sizes = even_keys_sizes_of(segment.count);
   const std::uint64_t most_finished = finished_records_of(segment.shape).most;
-  auto* const cells = reinterpret_cast<std::uint32_t*>(site.memory.counts);
-  static_assert(spread_cells_bytes <= kernel_workspace::counts_bytes);
-  bucket_way way = bucket_way_of_array(segment.shape, segment.count, is_argsort);
+  const evenness_memory memory = evenness_memory::in(segment.bucket_memory, sizes);
+  std::uint32_t* const cells = spread_cells_of(site);
+  bucket_way way = buckets_of(segment);
   for (;;) {
     mailbox_lease<spread_mailbox> mailbox(site.stream);
     const spread_mailbox* const found = mailbox.get();
     if (found == nullptr) return {};
-    launch_key_spread(site, sizes, evenness_memory::in(segment.bucket_memory, sizes), way.digits.bits(), cells,
-                      mailbox.get());
+    launch_key_spread(site, sizes, memory,
+                      {.cells = cells, .bucket_bits = way.digits.bits(), .mailbox = mailbox.get()});
     static_cast<void>(mailbox.wait(found->is_full, 0U, true));
-    const auto fits = [&](const bucket_digits& digits) {
-      return are_spread(segment.count, std::uint64_t{1} << digits.bits(), most_finished, found->same_bucket,
+    const auto fits = [&](const bucket_way& some) {
+      return are_spread(segment.count, std::uint64_t{1} << some.digits.bits(), most_finished, found->same_bucket,
                         found->same_key);
     };
-    if (fits(way.digits) || segment.wished_way == always_by_spread) {
-      return {segment_way::buckets, way, found->spread};
-    }
-    constexpr bucket_digits wider{2, max_published_bits};
-    if (is_argsort || way.digits == wider || !fits(wider)) return {};
-    way.digits = wider;
+    if (fits(way) || is_always_by_spread(segment.wished_way)) return {segment_way::buckets, way, found->spread};
+    const bool may_be_wider = segment.argsort_keys == nullptr && segment.count >= least_wider_spread_keys;
+    if (!may_be_wider || way == by_wider_digits || !fits(by_wider_digits)) return {};
+    way = by_wider_digits;
   }
 }
 
 /// Returns the way of keys that go by buckets, or are counted, where they are even for that.
 [[nodiscard]] found_way way_of_look(const launch_site& site, const segment_sort& segment, even_for purpose) {
   const bool is_for_buckets = purpose == even_for::buckets;
-  const bucket_way buckets = is_for_buckets
-                                 ? bucket_way_of_array(segment.shape, segment.count, segment.argsort_keys != nullptr)
-                                 : bucket_way{};
+  const bucket_way buckets = is_for_buckets ? buckets_of(segment) : bucket_way{};
   const found_way other{is_for_buckets ? segment_way::buckets : segment_way::counts, buckets};
   if (segment.wished_way == always_by_buckets) return other;
   if (!segment.host_may_wait) {
     look_at(site, segment, purpose, {.ways = site.memory.ways});
+    if (is_for_buckets && may_go_by_spread_or_passes(segment)) return spread_or_passes(site, segment, buckets);
     return {is_for_buckets ? segment_way::passes_or_buckets : segment_way::passes_or_counts, buckets};
   }
   mailbox_lease<evenness_mailbox> mailbox(site.stream);
@@ -116,7 +158,7 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
   static_cast<void>(mailbox.wait(mailbox.get()->is_full, 0U, true));
   const key_evenness seen = mailbox.get()->seen;
   if (seen.decision != order_action::passes) return {segment_way::order};
-  if (are_even_for(purpose, segment.count, seen) && segment.wished_way != always_by_spread) return other;
+  if (are_even_for(purpose, segment.count, seen) && !is_always_by_spread(segment.wished_way)) return other;
   return is_for_buckets ? way_by_spread(site, segment) : found_way{};
 }
 

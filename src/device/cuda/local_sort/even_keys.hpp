@@ -13,12 +13,14 @@
 namespace spansort::device::cuda {
 
 /// Names of the ways, as cuda_device_options::local_sort has them for tests: every input that can be goes by buckets or
-/// is counted, none is, or inputs of all sizes are looked at; or every input of keys of 8 bytes goes by buckets of a
-/// spread, and no other by buckets. By "" those are looked at whose size makes it pay.
+/// is counted, none is, or inputs of all sizes are looked at; or every array of keys of 8 bytes for which the host may
+/// wait goes by buckets of a spread, of two digits of 8 or of 9 bits, and nothing else is counted or goes by buckets.
+/// By "" those are looked at whose size makes it pay.
 inline constexpr std::string_view always_by_buckets = "msd_hybrid";
 inline constexpr std::string_view never_by_buckets = "onesweep";
 inline constexpr std::string_view by_buckets_where_even = "msd_hybrid where even";
 inline constexpr std::string_view always_by_spread = "msd_hybrid by spread";
+inline constexpr std::string_view always_by_wide_spread = "msd_hybrid by wide spread";
 
 /// Returns the device memory that lets such records be sorted by buckets or be counted, or 0 where they never are.
 [[nodiscard]] std::uint64_t bucket_memory_bytes(std::string_view way, const record_shape& shape,

@@ -158,9 +158,15 @@ records enqueue_by_buckets(const launch_site& site, const segment_sort& segment)
 /// large, and is possible where the algorithm obeys decisions.
 enum class order_check : std::uint8_t { skipped, made };
 
+/// The algorithm that sorts a segment, and the high digits that it takes, if it goes by buckets behind passes.
+struct enqueued_sort {
+  const local_sort_algorithm& algorithm;
+  bucket_way buckets = {};
+};
+
 /// Sorts one segment by `algorithm` and puts the result where the segment asks for it. Returns the algorithm that sorts
 /// it: another one where the segment goes by buckets or is counted.
-const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site,
-                                            segment_sort segment, void* scratch, order_check check);
+enqueued_sort enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site, segment_sort segment,
+                              void* scratch, order_check check);
 
 }  // namespace spansort::device::cuda

@@ -96,9 +96,10 @@ local_sorter::enqueued local_sorter::enqueue(const launch_site& site, const loca
       segment.buckets = evenness->way_of(number);
       if (segment.buckets != bucket_way{}) segment.bucket_memory = own_site.memory.tile_states;
     }
-    const local_sort_algorithm& sorting = enqueue_segment(own, own_site, segment, algorithm_scratch, check);
+    const enqueued_sort sorting = enqueue_segment(own, own_site, segment, algorithm_scratch, check);
+    segment.buckets = sorting.buckets;
     base::say_of_done([&] {
-      const sort_cost cost = cost_of(sorting, segment);
+      const sort_cost cost = cost_of(sorting.algorithm, segment);
       all.num_passes = std::max(all.num_passes, cost.num_passes);
       all.bytes_moved += cost.bytes_moved;
     });

@@ -71,10 +71,7 @@ sort_cost cost(const segment_sort& segment) {
     const unsigned passes = num_local_sort_passes(segment.bits);
     return {passes, segment.count * (key_bytes + 2 * passes * record_bytes)};
   }
-  unsigned high_digits = segment.buckets.digits.num_digits;
-  if (segment.bucket_memory != nullptr && high_digits == 0 && !has_few_levels(segment.shape, segment.count)) {
-    high_digits = bucket_way_of_array(segment.shape, segment.count).digits.num_digits;
-  }
+  const unsigned high_digits = segment.buckets.digits.num_digits;
   if (high_digits != 0) return {high_digits + 1, segment.count * (key_bytes + 2 * (high_digits + 1) * record_bytes)};
   const msd_limits limits = msd_limits_of(segment.shape.codec.width_bytes(), segment.shape.value_bytes, true);
   unsigned levels = 0;

@@ -94,8 +94,8 @@ void write_argsort_records(const launch_site& site, segment_sort& segment) {
 
 }  // namespace
 
-const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site,
-                                            segment_sort segment, void* scratch, order_check check) {
+enqueued_sort enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site, segment_sort segment,
+                              void* scratch, order_check check) {
   const records result = segment.result_in_alternate ? segment.alternate : segment.source;
   const bool looks = check == order_check::made && algorithm.obeys_decisions;
   if (looks) segment.decision = look_for_order(site, segment);
@@ -112,13 +112,13 @@ const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorith
     const records end =
         goes_by_levels ? msd_hybrid.enqueue(site, segment, segment.bucket_memory) : enqueue_by_buckets(site, segment);
     SPANSORT_ASSERT(end.keys == result.keys);
-    return msd_hybrid;
+    return {msd_hybrid, goes_by_levels ? bucket_way{} : segment.buckets};
   }
   if (way == segment_way::counts) {
     segment.decision = nullptr;
     const records end = onesweep_counting.enqueue(site, segment, segment.bucket_memory);
     SPANSORT_ASSERT(end.keys == result.keys);
-    return onesweep_counting;
+    return {onesweep_counting};
   }
   if (way == segment_way::passes_or_buckets || way == segment_way::passes_or_counts) {
     segment_sort by_passes = segment;
@@ -132,20 +132,20 @@ const local_sort_algorithm& enqueue_segment(const local_sort_algorithm& algorith
                                   : onesweep_counting.enqueue(site, other, segment.bucket_memory);
     SPANSORT_ASSERT(other_end.keys == result.keys);
     use_order(site, segment, result);
-    return algorithm;
+    return {algorithm};
   }
   if (check == order_check::skipped && segment.buckets.digits != bucket_digits{}) {
     const bool is_counted = segment.shape.codec.width_bytes() == 4;
     const records end = is_counted ? enqueue_by_counts(site, segment) : enqueue_by_buckets(site, segment);
     SPANSORT_ASSERT(end.keys == result.keys);
-    return is_counted ? onesweep_counting : msd_hybrid;
+    return {is_counted ? onesweep_counting : msd_hybrid, segment.buckets};
   }
   if (way == segment_way::passes) {
     const records end = algorithm.enqueue(site, segment, scratch);
     if (end.keys != result.keys) copy_where(order_action::passes, site, segment, result, end);
   }
   if (looks) use_order(site, segment, result);
-  return algorithm;
+  return {algorithm};
 }
 
 }  // namespace spansort::device::cuda
