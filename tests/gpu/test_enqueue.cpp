@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/test_hooks.hpp"
+#include "device/cuda/injected_faults.hpp"
 #include "device/cuda/tuning/even_keys_policy.hpp"
 #include "gpu/callers_kernels.hpp"
 #include "gpu/gpu_test.hpp"
@@ -125,6 +127,20 @@ class enqueue_test : public gpu_test {
     ASSERT_TRUE(std::ranges::equal(keys.read(expected.input().size()), expected.input())) << name(type);
   }
 
+  /// Returns faults that are in force where workspaces are asked for, too: blocks that meet need no memory for buckets
+  /// of so few keys. Expects that they have.
+  static std::shared_ptr<device::cuda::injected_faults> blocks_that_cannot_meet() {
+    using device::cuda::injected_faults;
+    auto faults = std::make_shared<injected_faults>(injected_faults::settings{.blocks_cannot_meet = true});
+    const device::cuda::fault_scope in_force(faults);
+    EXPECT_GT(enqueue_sort_bytes(key_type::f64, 1U << 27, workspace_size::fastest),
+              enqueue_sort_bytes(key_type::f64, 1U << 27));
+    const base::test_hooks_scope hooks({.buckets = base::gpu_buckets::where_even});
+    EXPECT_GT(enqueue_sort_bytes(key_type::f64, 2'500'011, workspace_size::fastest),
+              enqueue_sort_bytes(key_type::f64, 2'500'011));
+    return faults;
+  }
+
   test_stream stream;
 };
 
@@ -207,9 +223,10 @@ TEST_F(enqueue_test, GoesIntoAGraphThatIsLaunchedAgain) {
 /// The device itself decides whether keys go by passes, or by buckets or counts: for all keys that could, where the
 /// hook says so. Levels of buckets that are one launch are not among them.
 TEST_F(enqueue_test, GoesTheWayThatTheDeviceFindsBetter) {
+  const device::cuda::fault_scope level_by_level(blocks_that_cannot_meet());
   for (const base::gpu_buckets buckets :
        {base::gpu_buckets::where_even, base::gpu_buckets::always, base::gpu_buckets::by_spread}) {
-    const base::test_hooks_scope hooks({.blocks_cannot_meet = true, .buckets = buckets});
+    const base::test_hooks_scope hooks({.buckets = buckets});
     for (const char* const shape :
          {"uniform", "normal", "zipf:1", "entropy:4", "special-floats", "sorted", "reverse", "zero"}) {
       const distribution d = parse_distribution(shape);
@@ -232,7 +249,8 @@ TEST_F(enqueue_test, GoesTheWayThatTheDeviceFindsBetter) {
 
 /// A graph holds the kernels of both ways, and the device chooses each time that it is launched.
 TEST_F(enqueue_test, ChoosesAnewWheneverAGraphIsLaunched) {
-  const base::test_hooks_scope hooks({.blocks_cannot_meet = true, .buckets = base::gpu_buckets::where_even});
+  const device::cuda::fault_scope level_by_level(blocks_that_cannot_meet());
+  const base::test_hooks_scope hooks({.buckets = base::gpu_buckets::where_even});
   for (const auto& [type, num_keys] : {std::pair{key_type::u32, 200'003U}, std::pair{key_type::u64, 2'500'011U},
                                        std::pair{key_type::f64, 2'500'011U}}) {
     const std::uint64_t bytes = enqueue_sort_bytes(type, num_keys, workspace_size::fastest);

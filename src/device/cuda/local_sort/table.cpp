@@ -123,6 +123,7 @@ enqueued_sort enqueue_segment(const local_sort_algorithm& algorithm, const launc
   if (way == segment_way::passes_or_buckets || way == segment_way::passes_or_counts) {
     segment_sort by_passes = segment;
     by_passes.decision = site.memory.ways;
+    by_passes.spread = {};
     const records end = algorithm.enqueue(site, by_passes, scratch);
     if (end.keys != result.keys) copy_where(order_action::passes, site, by_passes, result, end);
     segment_sort other = segment;
