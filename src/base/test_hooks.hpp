@@ -11,7 +11,7 @@ namespace spansort::base {
 
 /// This says which local sorts on a GPU go by buckets, of 8-byte keys, or count the low bits of 4-byte keys: those that
 /// are large and have even keys, those of any size that have, all, or none; or arrays of 8-byte keys all go by buckets
-/// that a sample is spread over, of which there are 2^16 or 2^18.
+/// that a sample is spread over, of which there are 2^16 or 2^18, where the host may wait for a look at the sample.
 enum class gpu_buckets : std::uint8_t { by_size, where_even, always, never, by_spread, by_wide_spread };
 
 /// This says how a GPU sorts records that are few enough for it, or keys that are narrow enough: by the way that pays

@@ -133,8 +133,6 @@ class enqueue_test : public gpu_test {
     using device::cuda::injected_faults;
     auto faults = std::make_shared<injected_faults>(injected_faults::settings{.blocks_cannot_meet = true});
     const device::cuda::fault_scope in_force(faults);
-    EXPECT_GT(enqueue_sort_bytes(key_type::f64, 1U << 27, workspace_size::fastest),
-              enqueue_sort_bytes(key_type::f64, 1U << 27));
     const base::test_hooks_scope hooks({.buckets = base::gpu_buckets::where_even});
     EXPECT_GT(enqueue_sort_bytes(key_type::f64, 2'500'011, workspace_size::fastest),
               enqueue_sort_bytes(key_type::f64, 2'500'011));

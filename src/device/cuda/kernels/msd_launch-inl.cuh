@@ -132,8 +132,9 @@ void launch_levels_in_order(const launch_site& site, const Order& order, const m
     check_done(cudaGetLastError(), "msd_one_block_kernel");
     return;
   }
-  // A sample has found few keys in large buckets, for which all bits take many launches. Where the device decides, the
-  // sort is one that others may have to run beside, so that no blocks have to meet.
+  // A spread's large buckets, of which a sample has found few, may take all eight levels, and plain ones six: in one
+  // launch the former save 24. Where the device decides, the sort is one that others may have to run beside, so that no
+  // blocks have to meet.
   const bool may_meet = has_spread && request.decision == nullptr;
   if (may_meet && launch_all_levels<K, V>(site, order, a, most, level.number + 1, level.shift, true)) return;
   while (!level.is_last()) {

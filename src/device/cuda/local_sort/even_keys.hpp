@@ -14,8 +14,9 @@ namespace spansort::device::cuda {
 
 /// Names of the ways, as cuda_device_options::local_sort has them for tests: every input that can be goes by buckets or
 /// is counted, none is, or inputs of all sizes are looked at; or every array of keys of 8 bytes for which the host may
-/// wait goes by buckets of a spread, of two digits of 8 or of 9 bits, and nothing else is counted or goes by buckets.
-/// By "" those are looked at whose size makes it pay.
+/// wait goes by buckets of a spread, by the second name those of two digits of 9 bits but for argsorts. Where it may
+/// not wait these two names have keys of 8 bytes looked at as for all sizes. By "" those are looked at whose size makes
+/// it pay.
 inline constexpr std::string_view always_by_buckets = "msd_hybrid";
 inline constexpr std::string_view never_by_buckets = "onesweep";
 inline constexpr std::string_view by_buckets_where_even = "msd_hybrid where even";

@@ -165,7 +165,7 @@ struct enqueued_sort {
 };
 
 /// Sorts one segment by `algorithm` and puts the result where the segment asks for it. Returns the algorithm that sorts
-/// it: another one where the segment goes by buckets or is counted.
+/// it: another one where the segment goes by buckets or is counted, but not where the device decides for one of two.
 enqueued_sort enqueue_segment(const local_sort_algorithm& algorithm, const launch_site& site, segment_sort segment,
                               void* scratch, order_check check);
 
