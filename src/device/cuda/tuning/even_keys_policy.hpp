@@ -75,9 +75,10 @@ inline constexpr even_keys_sizes even_keys_sizes_of_many{1U << 17, 22};
 inline constexpr unsigned spread_cell_bits = 14;
 inline constexpr std::uint64_t spread_cells_bytes = std::uint64_t{4} << spread_cell_bits;
 /// Records that weigh less are not looked at a second time. Measured on an H200, times as fast as CUB's sort by passes
-/// and by a spread: 2^25 f64 of [0, 1) 1.18 and 1.53, normal 1.19 and 1.61; 2^24 f64(u64) of [0, 1) 0.87 and 1.23, its
-/// argsort 1.08 and 1.44; but 2^24 f64 alone 1.20 and 1.19. What is looked at in vain, the AND of two words, took as
-/// long as without at 2^25 and 2^26 u64 (1.14 and 1.16, 1.21 and 1.21).
+/// without that look and by a spread, in different runs: 2^26 f64 of [0, 1) 1.28 and 1.75, normal 1.28 and 2.09; 2^24
+/// f64(u64) of [0, 1) 0.89 and 1.23, its argsort 1.12 and 1.44; but 2^24 f64 alone 1.20 and, by a first version, 1.19.
+/// The look takes 30 to 50 us: in vain it costs 2 to 3 % of 2^24 f64(u64), 3 to 4 % of their argsort, and 1 % of 2^26
+/// u64.
 inline constexpr std::uint64_t least_spread_bytes = std::uint64_t{3} << 26;
 /// Equal parts of the range do where pairs of a part are no more than so many tenths of those of chance: the range may
 /// be twice as long as that of the keys.
