@@ -223,7 +223,8 @@ TEST_F(enqueue_test, GoesIntoAGraphThatIsLaunchedAgain) {
 TEST_F(enqueue_test, GoesTheWayThatTheDeviceFindsBetter) {
   const device::cuda::fault_scope level_by_level(blocks_that_cannot_meet());
   for (const base::gpu_buckets buckets :
-       {base::gpu_buckets::where_even, base::gpu_buckets::always, base::gpu_buckets::by_spread}) {
+       {base::gpu_buckets::where_even, base::gpu_buckets::always, base::gpu_buckets::by_spread,
+        base::gpu_buckets::by_wide_spread}) {
     const base::test_hooks_scope hooks({.buckets = buckets});
     for (const char* const shape :
          {"uniform", "normal", "zipf:1", "entropy:4", "special-floats", "sorted", "reverse", "zero"}) {

@@ -39,9 +39,8 @@ struct evenness_answer {
   even_for purpose = even_for::buckets;
 };
 
-/// Pinned memory of the host, to which the GPU writes the spread that it has made. Zeroed before.
+/// Pinned memory of the host, to which the GPU writes what the spread that it has made is worth. Zeroed before.
 struct spread_mailbox {
-  key_spread spread;
   unsigned long long same_bucket = 0;  ///< pairs of sampled keys whose buckets agree in their 16 highest bits
   unsigned long long same_key = 0;     ///< pairs of sampled keys that are alike, or seem to by their counter
   unsigned is_full = 0;                ///< written last
@@ -72,7 +71,6 @@ struct evenness_memory {
   std::uint32_t* spread_buckets = nullptr;  ///< as many counters for buckets of a spread
   std::uint32_t* cell_counts = nullptr;     ///< of a spread
   spread_sums* sums_of_spread = nullptr;
-  key_spread* spread = nullptr;
   std::uint64_t* sample = nullptr;  ///< of keys of 8 bytes, encoded
 
   static constexpr std::uint64_t sums_bytes = 256;
@@ -83,11 +81,10 @@ struct evenness_memory {
   }
   /// Returns the bytes that a second look clears, from `buckets` on.
   [[nodiscard]] static constexpr std::uint64_t second_bytes(const even_keys_sizes& sizes) noexcept {
-    return first_bytes(sizes) + buckets_bytes + spread_cells_bytes;
+    return first_bytes(sizes) + buckets_bytes + sizeof(spread_table::cells);
   }
   [[nodiscard]] static constexpr std::uint64_t size_bytes(const even_keys_sizes& sizes, unsigned key_bytes) noexcept {
-    return key_bytes == 8 ? 2 * sums_bytes + second_bytes(sizes) + std::uint64_t{8} * sizes.samples
-                          : first_bytes(sizes);
+    return key_bytes == 8 ? sums_bytes + second_bytes(sizes) + std::uint64_t{8} * sizes.samples : first_bytes(sizes);
   }
 
   [[nodiscard]] static evenness_memory in(void* memory, const even_keys_sizes& sizes) noexcept {
@@ -98,33 +95,21 @@ struct evenness_memory {
     m.bins = reinterpret_cast<std::uint32_t*>(at += buckets_bytes);
     m.spread_buckets = reinterpret_cast<std::uint32_t*>(at += std::uint64_t{4} << sizes.bin_bits);
     m.cell_counts = reinterpret_cast<std::uint32_t*>(at += buckets_bytes);
-    m.sums_of_spread = reinterpret_cast<spread_sums*>(at += spread_cells_bytes);
-    m.spread = reinterpret_cast<key_spread*>(at += sums_bytes);
+    m.sums_of_spread = reinterpret_cast<spread_sums*>(at += sizeof(spread_table::cells));
     m.sample = reinterpret_cast<std::uint64_t*>(at + sums_bytes);
     return m;
   }
 };
 
-/// The range that a spread's cells are made over: the least one that a sample lies in, or that of all keys, which the
-/// host knows before.
-enum class spread_range : std::uint8_t { of_sample, whole };
-
 /// A spread that is asked for, of the sample that a look at keys of 8 bytes has left. The host is told of it, or the
 /// device, as in evenness_answer. Neither is where there is a decision in device memory that is not passes.
 struct spread_request {
-  std::uint32_t* cells = nullptr;  ///< device memory of spread_cells_bytes, for the spread's cells
-  unsigned bucket_bits = 0;        ///< no fewer than even_keys_bucket_bits
-  spread_range range = spread_range::of_sample;
+  key_spread spread;  ///< of no fewer bits than even_keys_bucket_bits; its table is written
   const order_action* decision = nullptr;
   spread_mailbox* mailbox = nullptr;
   order_action* ways = nullptr;     ///< [2], device memory: passes over all digits, and buckets of the spread
   std::uint64_t num_keys = 0;       ///< these two where the device is told
   std::uint64_t most_finished = 0;  ///< as in are_spread()
-
-  /// Returns a spread over the range of all keys, with its cells.
-  [[nodiscard]] constexpr key_spread whole_range() const noexcept {
-    return {cells, 0, 32, spread_cell_bits, bucket_bits};
-  }
 };
 
 /// Makes a spread. `memory` is the look's. The host waits for nothing.

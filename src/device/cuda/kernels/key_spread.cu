@@ -12,24 +12,24 @@ namespace {
 constexpr unsigned sample_threads = 256;
 constexpr unsigned plan_threads = 1024;
 constexpr unsigned most_cells = 1U << spread_cell_bits;
+constexpr unsigned fewer_cell_bits = spread_cell_bits - 4;
 
-/// Returns the range of cells that a spread is made over. That of the sample is the least one that the sampled keys lie
-/// in, but ends with the greatest key that there can be, or before, so that this one is in its last place or behind it.
-/// The cells are not chosen yet.
-[[nodiscard]] __device__ __forceinline__ key_spread range_of(const spread_request& request,
-                                                             const evenness_memory& memory) {
-  key_spread spread = request.whole_range();
-  if (request.range == spread_range::whole) return spread;
+/// Returns the range of cells that a spread is made over. It is the least one that the sampled keys lie in, but ends
+/// with the greatest key that there can be, or before, so that this one is in its last place or behind it. The cells
+/// are the most that there may be.
+[[nodiscard]] __device__ __forceinline__ spread_range range_of_sample(const evenness_memory& memory) {
+  spread_range range{.least = 0, .most = 0, .shift = 0, .cell_bits = spread_cell_bits};
   const std::uint64_t least = ~memory.sums->most_inverted;
   const std::uint64_t most = memory.sums->most;
   const unsigned length_bits = least == most ? 0 : highest_bit_of(most - least) + 1;
-  for (spread.shift = max(length_bits, 32U) - 32;; ++spread.shift) {
+  for (range.shift = max(length_bits, 32U) - 32;; ++range.shift) {
     // Cells begin at multiples of their width.
-    const unsigned zeros = max(spread.shift + 32 - spread_cell_bits, 32U);
-    const std::uint64_t last_begin = 0 - (std::uint64_t{1} << 32 << spread.shift);
+    const unsigned zeros = max(range.shift + 32 - fewer_cell_bits, 32U);
+    const std::uint64_t last_begin = 0 - (std::uint64_t{1} << 32 << range.shift);
     const std::uint64_t begin = min(least >> zeros << zeros, last_begin);
-    spread.least = static_cast<std::uint32_t>(begin >> 32);
-    if ((most - begin) >> spread.shift >> 32 == 0) return spread;
+    range.least = static_cast<std::uint32_t>(begin >> 32);
+    range.most = static_cast<std::uint32_t>((std::uint64_t{1} << range.shift) - 1);
+    if ((most - begin) >> range.shift >> 32 == 0) return range;
   }
 }
 
@@ -41,10 +41,9 @@ __global__ void __launch_bounds__(sample_threads)
   const unsigned number = blockIdx.x * sample_threads + threadIdx.x;
   if (number >= sizes.samples) return;
   if (request.decision != nullptr && *request.decision != order_action::passes) return;
-  const key_spread spread = range_of(request, memory);
   const std::uint64_t key = memory.sample[number];
-  const std::uint32_t place = place_in_cells(spread, key);
-  const unsigned cell = cell_of(spread, place);
+  const std::uint32_t place = place_in_cells(range_of_sample(memory), key);
+  const unsigned cell = place >> (32 - spread_cell_bits);
   const unsigned alike = __match_any_sync(0xffffffffU, cell);
   if (static_cast<unsigned>(__ffs(static_cast<int>(alike))) == threadIdx.x % 32 + 1) {
     atomicAdd(memory.cell_counts + cell, static_cast<unsigned>(__popc(alike)));
@@ -53,38 +52,49 @@ __global__ void __launch_bounds__(sample_threads)
   count_pairs(memory.bins, bin_of(key, sizes), &memory.sums_of_spread->same_key);
 }
 
-/// One block's choice of the cells' buckets. Each thread has neighbouring cells.
+/// One block's choice of the cells, of which there are many, a few or two, and of their buckets. Each thread has
+/// neighbouring ones.
 class spread_plan {
  public:
   static constexpr unsigned cells_each = most_cells / plan_threads;
+  static_assert(plan_threads == 1U << fewer_cell_bits);
   /// Cells that have few keys have so many parts of a bucket each.
   static constexpr unsigned parts = 256;
 
   struct shared_memory {
     unsigned warp_sums[plan_threads / 32];
+    float with_fewer;
+    float with_all;
   };
 
   __device__ __forceinline__ spread_plan(const spread_request& request, const evenness_memory& memory,
                                          const even_keys_sizes& sizes, shared_memory& shared)
-      : request_(request),
-        memory_(memory),
+      : memory_(memory),
         samples_(sizes.samples),
-        bucket_bits_(request.bucket_bits),
-        cells_(request.cells),
+        bucket_bits_(request.spread.bucket_bits),
+        table_(*request.spread.table),
         shared_(shared) {}
 
   __device__ __forceinline__ void run() {
-    key_spread spread = range_of(request_, memory_);
-    if (request_.range == spread_range::of_sample && has_even_parts()) {
-      spread.cell_bits = 1;
-      if (threadIdx.x < 2) cells_[threadIdx.x] = cell(threadIdx.x << (bucket_bits_ - 1), bucket_bits_ - 1);
+    spread_range range = range_of_sample(memory_);
+    if (!has_even_parts()) {
+      range.cell_bits = choose_buckets();
+    } else if (range.least == 0 && range.shift == 32) {
+      range.cell_bits = 0;
     } else {
-      choose_buckets();
+      range.cell_bits = 1;
+      if (threadIdx.x < 2) table_.cells[threadIdx.x] = cell(threadIdx.x << (bucket_bits_ - 1), bucket_bits_ - 1);
     }
-    if (threadIdx.x == 0) *memory_.spread = spread;
+    if (threadIdx.x == 0) table_.range = range;
   }
 
  private:
+  /// What a thread's cells have for so many parts of a bucket a key.
+  struct shares {
+    float scale = 0;
+    block_sum_result parts = {};
+  };
+
   [[nodiscard]] static __device__ __forceinline__ std::uint32_t cell(unsigned first_bucket, unsigned bits) {
     return first_bucket << 6 | (32 - bits);
   }
@@ -95,57 +105,142 @@ class spread_plan {
     return memory_.sums_of_spread->same_part * 10 <= most_tenths_of_chance * by_chance;
   }
 
-  __device__ __forceinline__ void choose_buckets() {
-#pragma unroll
-    for (unsigned i = 0; i < cells_each; ++i) counts_[i] = memory_.cell_counts[threadIdx.x * cells_each + i];
-    // Numbers of buckets are powers of two, so how many keys a bucket has where all of them fit is not known before.
-    // They do at 1.5 times the average.
-    const unsigned num_buckets = 1U << bucket_bits_;
-    const unsigned most_parts = (num_buckets - 1) * parts;
-    block_sum_result sum{};
-    float scale = static_cast<float>(num_buckets) * parts / static_cast<float>(samples_);
-    for (const float step = scale / 9;; scale -= step) {
-      unsigned mine = 0;
-#pragma unroll
-      for (unsigned i = 0; i < cells_each; ++i) mine += parts_of(counts_[i], scale);
-      sum = sum_over_block<plan_threads>(mine, shared_.warp_sums);
-      if (sum.total <= most_parts) break;
-    }
-    unsigned end = sum.before;
+  /// Gives buckets to all cells, or to a sixteenth of them where these are nearly as even: lanes of a warp read fewer
+  /// lines of theirs. Returns the bits of their number.
+  __device__ __forceinline__ unsigned choose_buckets() {
+    constexpr float worth_more_cells = 1.05F;
+    float counts[cells_each];
 #pragma unroll
     for (unsigned i = 0; i < cells_each; ++i) {
-      const unsigned begin = end;
-      end += parts_of(counts_[i], scale);
-      const unsigned bits = bits_of(counts_[i], scale);
-      // What lies above the sample is in the last bucket.
-      const unsigned first = end == sum.total ? num_buckets - (1U << bits) : begin / parts;
-      cells_[threadIdx.x * cells_each + i] = cell(first, bits);
+      counts[i] = static_cast<float>(memory_.cell_counts[threadIdx.x * cells_each + i]);
     }
+    smooth(counts);
+    const float all[1] = {sum_of<cells_each>(counts)};
+    const shares of_cells = share_out(counts);
+    const shares of_fewer = share_out(all);
+    if (threadIdx.x == 0) shared_.with_all = shared_.with_fewer = 0;
+    __syncthreads();
+    float with_all = 0;
+#pragma unroll
+    for (unsigned i = 0; i < cells_each; ++i) with_all += crowd_in(&counts[i], 1, counts[i], of_cells.scale);
+    atomicAdd(&shared_.with_all, with_all);
+    atomicAdd(&shared_.with_fewer, crowd_in(counts, cells_each, all[0], of_fewer.scale));
+    __syncthreads();
+    if (shared_.with_fewer > worth_more_cells * shared_.with_all) {
+      write(counts, of_cells);
+      return spread_cell_bits;
+    }
+    write(all, of_fewer);
+    return fewer_cell_bits;
+  }
+
+  /// Finds out how many parts of a bucket a key may have. Numbers of buckets are powers of two, so how many keys a
+  /// bucket has where all of them fit is not known before. They do at 1.5 times the average.
+  template <unsigned Num>
+  [[nodiscard]] __device__ __forceinline__ shares share_out(const float (&counts)[Num]) {
+    const unsigned num_buckets = 1U << bucket_bits_;
+    const unsigned most_parts = (num_buckets - 1) * parts;
+    shares found;
+    found.scale = static_cast<float>(num_buckets) * parts / static_cast<float>(samples_);
+    for (const float step = found.scale / 9;; found.scale -= step) {
+      unsigned mine = 0;
+#pragma unroll
+      for (unsigned i = 0; i < Num; ++i) mine += parts_of(counts[i], found.scale);
+      found.parts = sum_over_block<plan_threads>(mine, shared_.warp_sums);
+      if (found.parts.total <= most_parts) return found;
+    }
+  }
+
+  template <unsigned Num>
+  __device__ __forceinline__ void write(const float (&counts)[Num], const shares& of_cells) {
+    unsigned end = of_cells.parts.before;
+#pragma unroll
+    for (unsigned i = 0; i < Num; ++i) {
+      const unsigned begin = end;
+      end += parts_of(counts[i], of_cells.scale);
+      const unsigned bits = bits_of(counts[i], of_cells.scale);
+      // What lies above the sample is in the last bucket.
+      const unsigned first = end == of_cells.parts.total ? (1U << bucket_bits_) - (1U << bits) : begin / parts;
+      table_.cells[threadIdx.x * Num + i] = cell(first, bits);
+    }
+  }
+
+  /// Returns the sum, over the sampled keys of a cell, of how many are in the same bucket. `counts`: of so many equal
+  /// parts of the cell, each even.
+  [[nodiscard]] __device__ __forceinline__ float crowd_in(const float* counts, unsigned num_counts, float count,
+                                                          float scale) const {
+    if (count * scale < parts) return count * (parts / scale);  // in a bucket with others
+    const unsigned num_buckets = 1U << bits_of(count, scale);
+    const unsigned together = num_counts > num_buckets ? num_counts / num_buckets : 1;
+    float crowd = 0;
+    float in_bucket = 0;
+    for (unsigned i = 0; i < num_counts; ++i) {
+      in_bucket += counts[i];
+      if ((i + 1) % together != 0) continue;
+      crowd += in_bucket * in_bucket;
+      in_bucket = 0;
+    }
+    return num_buckets > num_counts ? crowd * static_cast<float>(num_counts) / static_cast<float>(num_buckets) : crowd;
+  }
+
+  /// Makes the counts of halves of a thread's cells alike, and of halves of these, where chance may be all that sets
+  /// them apart: counts of so many differ by more than four deviations once in 16,000 times.
+  static __device__ __forceinline__ void smooth(float (&counts)[cells_each]) {
+    float smoothed[cells_each];
+    smoothed[0] = sum_of<cells_each>(counts);
+    smooth_halves<cells_each>(counts, smoothed);
+#pragma unroll
+    for (unsigned i = 0; i < cells_each; ++i) counts[i] = smoothed[i];
+  }
+
+  /// Shares out what is smoothed[i] among its halves, for every `Width`th i, and goes on with these.
+  template <unsigned Width>
+  static __device__ __forceinline__ void smooth_halves(const float (&counts)[cells_each],
+                                                       float (&smoothed)[cells_each]) {
+    constexpr unsigned half = Width / 2;
+    constexpr float deviations = 4;
+#pragma unroll
+    for (unsigned i = 0; i < cells_each; i += Width) {
+      const float left = sum_of<half>(counts, i);
+      const float both = left + sum_of<half>(counts, i + half);
+      const float apart = 2 * left - both;
+      const float share = apart * apart <= deviations * deviations * both ? 0.5F : left / both;
+      smoothed[i + half] = smoothed[i] * (1 - share);
+      smoothed[i] *= share;
+    }
+    if constexpr (half > 1) smooth_halves<half>(counts, smoothed);
+  }
+
+  /// Returns how many sampled keys so many cells have.
+  template <unsigned Num>
+  [[nodiscard]] static __device__ __forceinline__ float sum_of(const float (&counts)[cells_each], unsigned first = 0) {
+    float sum = 0;
+#pragma unroll
+    for (unsigned i = 0; i < Num; ++i) sum += counts[first + i];
+    return sum;
   }
 
   /// Returns the bits of a cell's number of buckets: of the power of two closest to what its keys are worth, but one at
   /// least.
-  [[nodiscard]] __device__ __forceinline__ unsigned bits_of(unsigned count, float scale) const {
+  [[nodiscard]] __device__ __forceinline__ unsigned bits_of(float count, float scale) const {
     constexpr float middle = 1.41421356F;  // between two powers
-    const auto scaled = static_cast<unsigned>(static_cast<float>(count) * scale * middle) / parts;
+    const auto scaled = static_cast<unsigned>(count * scale * middle) / parts;
     return scaled == 0 ? 0 : min(highest_bit_of(scaled), bucket_bits_);
   }
   /// Returns the parts of buckets that a cell takes.
-  [[nodiscard]] __device__ __forceinline__ unsigned parts_of(unsigned count, float scale) const {
-    const auto worth = static_cast<unsigned>(static_cast<float>(count) * scale);
+  [[nodiscard]] __device__ __forceinline__ unsigned parts_of(float count, float scale) const {
+    const auto worth = static_cast<unsigned>(count * scale);
     return worth < parts && count != 0 ? max(worth, 1U) : (count == 0 ? 0 : parts << bits_of(count, scale));
   }
 
-  const spread_request& request_;
   const evenness_memory& memory_;
   const unsigned samples_;
   const unsigned bucket_bits_;
-  std::uint32_t* const cells_;
+  spread_table& table_;
   shared_memory& shared_;
-  unsigned counts_[cells_each];
 };
 
-/// Chooses the cells' buckets. One block; 128 bytes of shared memory.
+/// Chooses the cells' buckets. One block; 136 bytes of shared memory.
 __global__ void __launch_bounds__(plan_threads)
     plan_spread_kernel(__grid_constant__ const spread_request request, __grid_constant__ const evenness_memory memory,
                        even_keys_sizes sizes) {
@@ -155,17 +250,15 @@ __global__ void __launch_bounds__(plan_threads)
 }
 
 /// Tells the host what was found, or the device which way to take. One thread, when all have added their pairs.
-__device__ __forceinline__ void give(const spread_request& request, const key_spread& spread, order_action action,
-                                     spread_sums* sums) {
+__device__ __forceinline__ void give(const spread_request& request, order_action action, spread_sums* sums) {
   const std::uint64_t same_bucket = atomicAdd(&sums->same_bucket, 0ULL);
   if (request.ways != nullptr) {
-    const bool fits = are_spread(request.num_keys, std::uint64_t{1} << request.bucket_bits, request.most_finished,
-                                 same_bucket, sums->same_key);
+    const bool fits = are_spread(request.num_keys, std::uint64_t{1} << request.spread.bucket_bits,
+                                 request.most_finished, same_bucket, sums->same_key);
     request.ways[0] = action != order_action::passes || !fits ? action : order_action::counts;
     request.ways[1] = action != order_action::passes || fits ? action : order_action::counts;
     return;
   }
-  request.mailbox->spread = spread;
   request.mailbox->same_bucket = same_bucket;
   request.mailbox->same_key = sums->same_key;
   __threadfence_system();
@@ -179,16 +272,15 @@ __global__ void __launch_bounds__(sample_threads)
                       even_keys_sizes sizes) {
   const order_action action = request.decision == nullptr ? order_action::passes : *request.decision;
   const unsigned number = blockIdx.x * sample_threads + threadIdx.x;
-  key_spread spread = *memory.spread;
-  spread.cells = request.cells;
   if (action == order_action::passes && number < sizes.samples) {
+    const key_spread spread = request.spread;
     const unsigned bucket = bucket_of(spread, memory.sample[number]) >> (spread.bucket_bits - even_keys_bucket_bits);
     count_pairs(memory.spread_buckets, bucket, &memory.sums_of_spread->same_bucket);
     __threadfence();
   }
   __syncthreads();
   if (threadIdx.x == 0 && atomicAdd(&memory.sums_of_spread->num_done, 1U) + 1 == gridDim.x) {
-    give(request, spread, action, memory.sums_of_spread);
+    give(request, action, memory.sums_of_spread);
   }
 }
 

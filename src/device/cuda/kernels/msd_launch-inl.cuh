@@ -121,7 +121,7 @@ void launch_levels_in_order(const launch_site& site, const Order& order, const m
   });
   check_done(cudaGetLastError(), "msd_begin_in_order_kernel");
   launch_plan<K, V>(site, a, level, most);
-  const bool has_spread = request.spread.cells != nullptr;
+  const bool has_spread = request.spread.table != nullptr;
   // Keys of a spread's bucket may differ in any bit.
   if (has_spread) level.shift = request.num_bits;
   SPANSORT_ASSERT(level.number + base::ceil_div(level.shift, max_partition_bits) < max_msd_levels);

@@ -10,23 +10,27 @@
 namespace spansort::device::cuda {
 
 /// Returns where in the spread's cells an encoded key lies: their number above the place in one, 32 bits together.
-[[nodiscard]] __device__ __forceinline__ std::uint32_t place_in_cells(const key_spread& spread, std::uint64_t encoded) {
+[[nodiscard]] __device__ __forceinline__ std::uint32_t place_in_cells(const spread_range& range,
+                                                                      std::uint64_t encoded) {
   const auto high = static_cast<std::uint32_t>(encoded >> 32);
-  const std::uint32_t distance = high - spread.least;
-  const std::uint32_t most = __funnelshift_lc(0xffffffffU, 0, spread.shift);
-  const std::uint32_t place = __funnelshift_rc(static_cast<std::uint32_t>(encoded), distance, spread.shift);
-  return high < spread.least ? 0 : distance > most ? 0xffffffffU : place;
+  const std::uint32_t distance = high - range.least;
+  const std::uint32_t place = __funnelshift_rc(static_cast<std::uint32_t>(encoded), distance, range.shift);
+  return high < range.least ? 0 : distance > range.most ? 0xffffffffU : place;
 }
 
-[[nodiscard]] __device__ __forceinline__ unsigned cell_of(const key_spread& spread, std::uint32_t place) {
-  return place >> (32 - spread.cell_bits);
+[[nodiscard]] __device__ __forceinline__ spread_range range_of(const key_spread& spread) {
+  static_assert(sizeof(spread_range) == sizeof(uint4));
+  const uint4 words = __ldg(reinterpret_cast<const uint4*>(&spread.table->range));
+  return {words.x, words.y, words.z, words.w};
 }
 
 /// Returns the bucket of an encoded key.
 [[nodiscard]] __device__ __forceinline__ unsigned bucket_of(const key_spread& spread, std::uint64_t encoded) {
-  const std::uint32_t place = place_in_cells(spread, encoded);
-  const std::uint32_t cell = __ldg(spread.cells + cell_of(spread, place));
-  return (cell >> 6) + __funnelshift_rc(place << spread.cell_bits, 0, cell & 63U);
+  const spread_range range = range_of(spread);
+  if (range.cell_bits == 0) return static_cast<std::uint32_t>(encoded >> 32) >> (32 - spread.bucket_bits);
+  const std::uint32_t place = place_in_cells(range, encoded);
+  const std::uint32_t cell = __ldg(spread.table->cells + (place >> (32 - range.cell_bits)));
+  return (cell >> 6) + __funnelshift_rc(place << range.cell_bits, 0, cell & 63U);
 }
 
 /// The order `Base` but for the encoding, whose highest bits are the key's bucket. The encodings of keys that are in
@@ -55,7 +59,7 @@ inline constexpr bool are_digits_kept<spread_order<Base>> = true;
 template <class K, class Order, class F>
 decltype(auto) with_spread(const Order& order, const key_spread& spread, F&& f) {
   if constexpr (sizeof(K) == 8) {
-    if (spread.cells != nullptr) return f(spread_order<Order>{order, spread});
+    if (spread.table != nullptr) return f(spread_order<Order>{order, spread});
   }
   return f(order);
 }

@@ -14,7 +14,7 @@ void launch_wide_partition_step(const launch_site& site, const keys::codec_of<K>
   with_value(value_bytes, [&]<class V>() {
     const auto run = [&](const auto& order) { run_partition_step<max_published_bits, K, V>(site, order, step); };
     if constexpr (sizeof(K) == 8) {
-      if (step.spread.cells != nullptr) {
+      if (step.spread.table != nullptr) {
         return with_order<K>(codec, [&](const auto& plain) { with_spread<K>(plain, step.spread, run); });
       }
     }
@@ -36,7 +36,7 @@ void launch_wide_bucket_targets(const launch_site& site, unsigned value_bytes,
 
 void launch_wide_unordered_step(const launch_site& site, const keys::codec_of<std::uint64_t>& codec,
                                 unsigned value_bytes, const partition_step& step) {
-  SPANSORT_ASSERT(has_unordered_partition(codec, value_bytes) && step.spread.cells == nullptr &&
+  SPANSORT_ASSERT(has_unordered_partition(codec, value_bytes) && step.spread.table == nullptr &&
                   step.recoding == key_recoding::none);
   if (codec.is_identity()) {
     return run_unordered_step<max_unordered_bits, std::uint64_t>(site, identity_order<std::uint64_t>(codec), step);

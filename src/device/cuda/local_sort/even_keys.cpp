@@ -85,56 +85,49 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
   }
 }
 
-/// Returns where the cells of a segment's spread are.
-[[nodiscard]] std::uint32_t* spread_cells_of(const launch_site& site) {
-  static_assert(spread_cells_bytes <= kernel_workspace::counts_bytes);
-  return reinterpret_cast<std::uint32_t*>(site.memory.counts);
+/// Returns a segment's spread over the buckets of a way.
+[[nodiscard]] key_spread spread_of(const launch_site& site, const bucket_way& way) {
+  static_assert(sizeof(spread_table) <= kernel_workspace::counts_bytes);
+  return {reinterpret_cast<spread_table*>(site.memory.counts), way.digits.bits()};
 }
 
-/// Returns whether the device decides for or against buckets of a spread where no host waits. The kernels that are
-/// launched before have to know the range of its cells: over that of all floats they are narrow enough for any floats,
-/// while few integers use all of theirs.
-[[nodiscard]] bool may_go_by_spread_or_passes(const segment_sort& segment) {
-  return segment.shape.codec.type == key_type::f64 &&
-         (is_any_size_looked_at(segment.wished_way) || segment.count * segment.shape.bytes() >= least_spread_bytes);
+/// Returns whether keys that are not even are looked at a second time.
+[[nodiscard]] bool may_have_spread(const segment_sort& segment) {
+  return is_any_size_looked_at(segment.wished_way) || segment.count * segment.shape.bytes() >= least_spread_bytes;
 }
 
 /// Has the device choose between passes and buckets of a spread, by the sample that a look has kept. Returns both ways.
 [[nodiscard]] found_way spread_or_passes(const launch_site& site, const segment_sort& segment, const bucket_way& way) {
   const even_keys_sizes sizes = even_keys_sizes_of(segment.count);
-  const spread_request request{.cells = spread_cells_of(site),
-                               .bucket_bits = way.digits.bits(),
-                               .range = spread_range::whole,
+  const spread_request request{.spread = spread_of(site, way),
                                .decision = segment.decision,
                                .ways = site.memory.ways,
                                .num_keys = segment.count,
                                .most_finished = finished_records_of(segment.shape).most};
   launch_key_spread(site, sizes, evenness_memory::in(segment.bucket_memory, sizes), request);
-  return {segment_way::passes_or_buckets, way, request.whole_range()};
+  return {segment_way::passes_or_buckets, way, request.spread};
 }
 
 /// Returns the way of keys of which a look has kept a sample: by buckets of a spread where these are even, else passes.
 /// Buckets that are too large for blocks are tried once more by wider digits.
 [[nodiscard]] found_way way_by_spread(const launch_site& site, const segment_sort& segment) {
-  const bool is_any_size = is_any_size_looked_at(segment.wished_way);
-  if (segment.count * segment.shape.bytes() < least_spread_bytes && !is_any_size) return {};
+  if (!may_have_spread(segment)) return {};
   const even_keys_sizes sizes = even_keys_sizes_of(segment.count);
   const std::uint64_t most_finished = finished_records_of(segment.shape).most;
   const evenness_memory memory = evenness_memory::in(segment.bucket_memory, sizes);
-  std::uint32_t* const cells = spread_cells_of(site);
   bucket_way way = buckets_of(segment);
   for (;;) {
     mailbox_lease<spread_mailbox> mailbox(site.stream);
     const spread_mailbox* const found = mailbox.get();
     if (found == nullptr) return {};
-    launch_key_spread(site, sizes, memory,
-                      {.cells = cells, .bucket_bits = way.digits.bits(), .mailbox = mailbox.get()});
+    const key_spread spread = spread_of(site, way);
+    launch_key_spread(site, sizes, memory, {.spread = spread, .mailbox = mailbox.get()});
     static_cast<void>(mailbox.wait(found->is_full, 0U, true));
     const auto fits = [&](const bucket_way& some) {
       return are_spread(segment.count, std::uint64_t{1} << some.digits.bits(), most_finished, found->same_bucket,
                         found->same_key);
     };
-    if (fits(way) || is_always_by_spread(segment.wished_way)) return {segment_way::buckets, way, found->spread};
+    if (fits(way) || is_always_by_spread(segment.wished_way)) return {segment_way::buckets, way, spread};
     const bool may_be_wider = segment.argsort_keys == nullptr && segment.count >= least_wider_spread_keys;
     if (!may_be_wider || way == by_wider_digits || !fits(by_wider_digits)) return {};
     way = by_wider_digits;
@@ -149,7 +142,7 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
   if (segment.wished_way == always_by_buckets) return other;
   if (!segment.host_may_wait) {
     look_at(site, segment, purpose, {.ways = site.memory.ways});
-    if (is_for_buckets && may_go_by_spread_or_passes(segment)) return spread_or_passes(site, segment, buckets);
+    if (is_for_buckets && may_have_spread(segment)) return spread_or_passes(site, segment, buckets);
     return {is_for_buckets ? segment_way::passes_or_buckets : segment_way::passes_or_counts, buckets};
   }
   mailbox_lease<evenness_mailbox> mailbox(site.stream);

@@ -32,7 +32,7 @@ inline constexpr std::string_view always_by_wide_spread = "msd_hybrid by wide sp
 /// The device takes one of two ways where no host waits, all of whose kernels are launched.
 enum class segment_way : std::uint8_t { passes, buckets, counts, order, passes_or_buckets, passes_or_counts };
 
-/// A way, with the buckets of keys that may go by them, and their spread, if any. Its cells are in the site's counts.
+/// A way, with the buckets of keys that may go by them, and their spread, if any. Its table is in the site's counts.
 struct found_way {
   segment_way way = segment_way::passes;
   bucket_way buckets = {};

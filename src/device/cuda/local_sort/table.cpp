@@ -103,7 +103,7 @@ enqueued_sort enqueue_segment(const local_sort_algorithm& algorithm, const launc
   const segment_way way = found.way;
   if (looks) segment.buckets = found.buckets;
   segment.spread = found.spread;
-  const bool has_spread = segment.spread.cells != nullptr;
+  const bool has_spread = segment.spread.table != nullptr;
   const bool goes_by_levels =
       way == segment_way::buckets && !has_spread && has_few_levels(segment.shape, segment.count);
   if (goes_by_levels || !algorithm.makes_positions) write_argsort_records(site, segment);
