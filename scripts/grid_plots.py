@@ -11,7 +11,7 @@ DARK = {"#a50f15", "#cb3a2f", "#5aae61", "#1b7837"}
 PANELS = {ONE_CALL: "one call, everything opened in it", REUSED: "a sorter that is kept"}
 NAMES = {"reverse": "reversed", "nearly-sorted": "nearly sorted", "sorted-tail": "sorted with a tail", "bucket-sorted": "64 sorted runs",
          "bits:16": "low 16 bits only"}
-ORDER = ["uniform", "normal", "sorted", "reverse", "nearly-sorted", "sorted-tail", "bucket-sorted", "values:2", "values:16", "values:1000",
+ORDER = ["uniform", "normal", "sorted", "reverse", "nearly-sorted", "sorted-tail", "runs:2", "runs:4", "bucket-sorted", "values:2", "values:16", "values:1000",
          "entropy:2", "entropy:4", "entropy:8", "zipf:0.5", "zipf:1", "zipf:2", "bits:16"]
 WIDTH, HEIGHT, LEFT, TOP, GAP = 37, 20, 128, 62, 26
 
@@ -25,6 +25,8 @@ def name_of(distribution):
     kind, _, number = distribution.partition(":")
     if kind == "values":
         return f"{int(number):,} values".replace(",", " ")
+    if kind == "runs":
+        return f"{number} sorted runs"
     if kind == "entropy":
         return f"AND of {number} words"
     return NAMES.get(distribution, distribution.replace(":", " "))

@@ -76,6 +76,16 @@ void fill_sorted_with_tail(spansort::key_span keys, std::uint64_t seed) {
   generate({keys.type, begin, tail}, "uniform", seed + 1);
 }
 
+/// Writes so many sorted runs of all keys, one behind the other.
+void fill_runs(spansort::key_span keys, std::uint64_t num_runs, std::uint64_t seed) {
+  for (std::uint64_t run = 0; run < num_runs; ++run) {
+    const std::uint64_t first = keys.num_keys * run / num_runs;
+    const std::uint64_t end = keys.num_keys * (run + 1) / num_runs;
+    char* const begin = static_cast<char*>(keys.data) + first * spansort::size_bytes(keys.type);
+    generate({keys.type, begin, end - first}, "sorted", seed + run);
+  }
+}
+
 template <class F, class U>
 void fill_whole_numbers(spansort::key_span keys, std::uint64_t num_keys, const std::string& of, std::uint64_t seed) {
   static_assert(sizeof(F) == sizeof(U));
@@ -89,7 +99,7 @@ void fill_whole_numbers(spansort::key_span keys, std::uint64_t num_keys, const s
 /// Returns whether a key depends on its place, so that each array is one of its own.
 bool depends_on_place(const std::string& d) {
   return d == "sorted" || d == "reverse" || d == "nearly-sorted" || d == "bucket-sorted" || d == "staggered" ||
-         d == "sorted-tail";
+         d == "sorted-tail" || d.starts_with("runs:");
 }
 
 }  // namespace
@@ -105,6 +115,8 @@ void fill_keys(spansort::key_span keys, std::uint64_t num_keys, const std::strin
     keep_low_bits(keys, number_in(*bits));
   } else if (const auto count = after(distribution, "values:")) {
     fill_few_values(keys, number_in(*count), seed);
+  } else if (const auto num_runs = after(distribution, "runs:")) {
+    fill_runs(keys, number_in(*num_runs), seed);
   } else if (const auto of = after(distribution, "whole:")) {
     if (keys.type == spansort::key_type::f32)
       return fill_whole_numbers<float, std::uint32_t>(keys, num_keys, *of, seed);

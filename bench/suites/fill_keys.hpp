@@ -11,6 +11,7 @@ namespace bench {
 /// Fills arrays of `num_keys` keys each. Beside what `spansort gen` knows there are
 ///   bits:B          uniform in the low B bits, zero above
 ///   values:K        K uniform values, each as often as the others
+///   runs:N          N sorted runs of all keys, one behind the other
 ///   sorted-tail     sorted, then the last hundredth (one key at least) replaced by uniform ones
 ///   whole:NAME      floats with the values of unsigned integers of that distribution
 /// Throws spansort::invalid_argument.

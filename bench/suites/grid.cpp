@@ -20,18 +20,17 @@ const std::vector<ranked> grid_types = {
 };
 
 const std::vector<ranked> integer_distributions = {
-    {"uniform", 0},     {"sorted", 1},        {"reverse", 2},   {"nearly-sorted", 1},
-    {"sorted-tail", 2}, {"bucket-sorted", 2}, {"values:2", 1},  {"values:16", 0},
-    {"values:1000", 2}, {"entropy:2", 2},     {"entropy:4", 0}, {"entropy:8", 2},
-    {"zipf:0.5", 2},    {"zipf:1", 1},        {"zipf:2", 2},    {"bits:16", 1},
+    {"uniform", 0},   {"sorted", 1},        {"reverse", 2},  {"nearly-sorted", 1}, {"sorted-tail", 2}, {"runs:2", 1},
+    {"runs:4", 2},    {"bucket-sorted", 2}, {"values:2", 1}, {"values:16", 0},     {"values:1000", 2}, {"entropy:2", 2},
+    {"entropy:4", 0}, {"entropy:8", 2},     {"zipf:0.5", 2}, {"zipf:1", 1},        {"zipf:2", 2},      {"bits:16", 1},
 };
 
 /// Floats have the values of integers where the distribution is one of words. Uniform ones are of [0, 1).
 const std::vector<ranked> float_distributions = {
-    {"uniform", 0},         {"normal", 0},          {"sorted", 1},          {"reverse", 2},   {"nearly-sorted", 1},
-    {"sorted-tail", 2},     {"bucket-sorted", 2},   {"values:2", 1},        {"values:16", 0}, {"values:1000", 2},
-    {"whole:entropy:2", 2}, {"whole:entropy:4", 1}, {"whole:entropy:8", 2}, {"zipf:0.5", 2},  {"zipf:1", 1},
-    {"zipf:2", 2},          {"whole:bits:16", 1},
+    {"uniform", 0},     {"normal", 0},      {"sorted", 1},          {"reverse", 2},         {"nearly-sorted", 1},
+    {"sorted-tail", 2}, {"runs:2", 1},      {"runs:4", 2},          {"bucket-sorted", 2},   {"values:2", 1},
+    {"values:16", 0},   {"values:1000", 2}, {"whole:entropy:2", 2}, {"whole:entropy:4", 1}, {"whole:entropy:8", 2},
+    {"zipf:0.5", 2},    {"zipf:1", 1},      {"zipf:2", 2},          {"whole:bits:16", 1},
 };
 
 constexpr unsigned smallest_log2_size = 4;

@@ -17,6 +17,7 @@
 #include "device/host/heavy_pieces.hpp"
 #include "device/host/heavy_split.hpp"
 #include "device/host/level_sort.hpp"
+#include "device/host/ordered_runs.hpp"
 #include "device/host/sort_call.hpp"
 #include "device/host/tiled_pairs.hpp"
 
@@ -58,7 +59,7 @@ class parallel_sorter {
         in_vectors ? inline_keys(call_.limits, sizeof(K), value_bytes_of<V>) : call_.limits.inline_keys;
     if (s.count <= inline_count && s.count <= in_cache::max_keys) {
       sort_in_any_case(call_.order, source + s.begin, alternate + s.begin, result + s.begin, s.count, s.bits.begin,
-                       [&] { sort_small(source + s.begin, result + s.begin, s.count, s.bits); });
+                       [&] { sort_small(source + s.begin, alternate + s.begin, result + s.begin, s.count, s.bits); });
     } else {
       sort_large(source + s.begin, alternate + s.begin, result + s.begin, s.count, s.bits);
     }
@@ -91,7 +92,8 @@ class parallel_sorter {
     if (num_small_keys != 0) call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
   }
 
-  void sort_small(split source, split result, std::uint64_t num_keys, keys::bit_range bits) {
+  void sort_small(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    if (merge_few_runs(source, alternate, result, num_keys, bits, as_one_piece{})) return;
     if (sort_few_pairs(source, source, result, num_keys, bits)) return;
     const repeats<K> seen = look_for_repeats(source, num_keys, bits);
     if (seen.few.count != 0 && !seen.sample_is_ordered && sort_few(source, result, num_keys, seen.few)) return;
@@ -111,6 +113,8 @@ class parallel_sorter {
   /// Throws std::bad_alloc only while the source is whole, as all ways do: they take what memory they need before they
   /// overwrite it, and sort parts of it in any case.
   void choose_way(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
+    const in_pieces each{call_.team, call_.limits.piece_keys};
+    if (merge_few_runs(source, alternate, result, num_keys, bits, each)) return;
     if (sort_around_heavy(source, alternate, result, num_keys, bits)) return;
     if (sort_few_pairs(source, alternate, result, num_keys, bits)) return;
     if (sort_heavy_pairs(source, alternate, result, num_keys, bits)) return;
@@ -118,7 +122,8 @@ class parallel_sorter {
     if (sort_in_tiles(source, alternate, result, num_keys, bits)) return;
     const repeats<K> seen = look_for_repeats(source, num_keys, bits);
     if (seen.few.count != 0 && !seen.sample_is_ordered && sort_few(source, result, num_keys, seen.few)) return;
-    if (are_one_threads_words(source.keys, num_keys, bits)) return sort_small(source, result, num_keys, bits);
+    if (are_one_threads_words(source.keys, num_keys, bits))
+      return sort_small(source, alternate, result, num_keys, bits);
     if (is_one_threads_work(num_keys, bits) || is_one_threads_heavy_work(num_keys, bits, seen)) {
       call_.outcome.bytes_moved += num_keys * sizeof(K);
       if (call_.finish_ordered(scan_order(call_.codec, source.keys, num_keys), source, result, num_keys, bits)) return;
@@ -139,6 +144,33 @@ class parallel_sorter {
     if (call_.can_stop) call_.watch.stop_if_asked();
     if (seen.any() && seen.sample_is_ordered && sort_repeats(source, alternate, result, num_keys, bits, seen)) return;
     levels_.sort_level(source, alternate, result, num_keys, bits.begin, level, 1);
+  }
+
+  /// Merges a few runs that ascend, and leaves one, on all threads or on the calling one. Returns false, with nothing
+  /// written, where there are others.
+  template <class Each>
+  [[gnu::noinline]] bool merge_few_runs(split source, split alternate, split result, std::uint64_t num_keys,
+                                        keys::bit_range bits, const Each& each) {
+    if constexpr (sizeof(K) >= 4) {
+      const unsigned most = most_runs_to_merge<K, V>(call_.codec, num_keys);
+      if (bits.begin != 0 || most < 2 || alternate.keys == source.keys) return false;
+      if (!look_at_first(call_.codec, source.keys, num_keys).ascending) return false;
+      const ordered_runs runs = find_runs(each, call_.codec, source.keys, num_keys, most);
+      if (!runs.are_few()) return false;
+      call_.outcome.bytes_moved += num_keys * sizeof(K);
+      if (runs.count == 1) {
+        const bool are_alike = call_.order.encode(source.keys[0]) == call_.order.encode(source.keys[num_keys - 1]);
+        return call_.finish_ordered({true, are_alike, false}, source, result, num_keys, bits);
+      }
+      const unsigned moves = merge_runs(call_.codec, each, source, alternate, result, runs, [&] {
+        if (call_.can_stop) call_.watch.stop_if_asked();
+      });
+      call_.outcome.num_passes = std::max(call_.outcome.num_passes, moves);
+      call_.add_moves(num_keys, 2 * moves);
+      call_.watch.advance(num_keys);
+      return true;
+    }
+    return false;
   }
 
   /// Counts and writes keys that differ in few low bits, as a sample says. Returns false, with nothing written, where
@@ -387,12 +419,14 @@ class parallel_sorter {
   void sort_moved(split moved, split other, std::uint64_t num_keys, keys::bit_range bits) {
     const sort_watch watch = std::exchange(call_.watch, call_.watch.without_flow());
     const bool could_stop = std::exchange(call_.can_stop, false);
+    const input_shape of_all = call_.outcome.shape;
     if (num_keys > (call_.team.num_threads() == 1 ? call_.local_keys() : call_.limits.inline_keys)) {
       sort_large(moved, other, moved, num_keys, bits);
     } else if (num_keys != 0) {
       const sort_segment all{0, num_keys, bits};
       levels_.sort_each(moved, other, moved, {&all, 1}, num_keys);
     }
+    call_.outcome.shape = of_all;
     call_.watch = watch;
     call_.can_stop = could_stop;
   }

@@ -7,12 +7,14 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <type_traits>
 #include <vector>
 
 #include "base/math.hpp"
 #include "device/host/heavy_sample.hpp"
 #include "device/host/move_records.hpp"
+#include "device/host/ordered_runs.hpp"
 #include "device/host/ordered_tail.hpp"
 #include "device/host/parked_threads.hpp"
 #include "device/host/primitives.hpp"
@@ -34,7 +36,7 @@ constexpr std::uint64_t page_bytes = 4096;
 /// The threads and the memory of one call at a time: whoever comes first has them.
 class kept_team {
  public:
-  /// Returns the threads, so many of them ready, and memory for three arrays of the given sizes.
+  /// Returns the threads, so many of them ready, and sees to memory of the given size.
   workers& prepare(unsigned num_threads, unsigned num_ready, std::uint64_t memory_bytes) {
     if (team_ == nullptr || team_->num_threads() != num_threads) {
       team_.reset();
@@ -49,6 +51,7 @@ class kept_team {
     }
     return *team_;
   }
+  [[nodiscard]] workers& team() const { return *team_; }
   [[nodiscard]] std::byte* memory() const { return memory_.get(); }
 
   std::mutex in_use;
@@ -205,30 +208,70 @@ void sort_copy(const shared_call& call, const piece_list& pieces, const K* keys,
   }
 }
 
+/// The runs of keys of which the first ones ascend, and how many do from the first on where these are nearly all.
+struct found_runs {
+  ordered_runs runs;
+  std::uint64_t front = 0;  ///< 0: the others are not a short tail
+};
+
+template <class K, class V>
+found_runs find_runs_and_tail(workers& team, const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
+  const in_pieces each{team, sort_limits{}.piece_keys};
+  const ordered_runs runs = find_runs(each, codec, keys, num_keys, most_runs_to_merge<K, V>(codec, num_keys));
+  if (!runs.are_few()) {
+    const piece_list pieces = cut_into_pieces(num_keys, team.num_threads(), sort_limits{}.piece_keys);
+    return {runs, ordered_front_shared(team, codec, pieces, keys, num_keys)};
+  }
+  const std::uint64_t front = runs.begins[1];
+  return {runs, is_short_tail(num_keys - front, num_keys) ? front : 0};
+}
+
+/// Merges records of a few runs, in place. Returns false, with nothing written, where there are others.
+template <class K, class V>
+bool merge_few_runs(workers& team, const keys::codec_of<K>& codec, split_records<K, V> records,
+                    split_records<K, V> spare, const ordered_runs& runs) {
+  if constexpr (sizeof(K) >= 4) {
+    if (runs.count < 2) return runs.are_few();
+    merge_runs(codec, in_pieces{team, sort_limits{}.piece_keys}, records, spare, records, runs, [] {});
+    return true;
+  }
+  return false;
+}
+
 template <class K, class V>
 void argsort_with(const shared_call& call, const K* keys, V* indices) {
   const auto codec = call.shape.codec.of<K>();
   const piece_list pieces = cut_into_pieces(call.num_keys, call.team.num_threads(), sort_limits{}.piece_keys);
   const order_flags first = look_at_first(codec, keys, call.num_keys);
-  const order_flags order =
-      is_settled(first) ? find_order(call.team, codec, pieces, keys) : order_flags{false, false, false};
-  if (is_settled(order)) return write_all_positions(call.team, pieces, indices, call.num_keys, !order.ascending);
-  const std::uint64_t front = first.ascending ? ordered_front_shared(call.team, codec, pieces, keys, call.num_keys) : 0;
-  const std::uint64_t num_tail = call.num_keys - front;
-  if (front != 0 && num_tail <= most_small_pairs) {
+  if (!first.ascending) {
+    if (first.strictly_descending && find_order(call.team, codec, pieces, keys).strictly_descending) {
+      return write_all_positions(call.team, pieces, indices, call.num_keys, true);
+    }
+    return sort_copy<K>(call, pieces, keys, indices);
+  }
+  const found_runs found = find_runs_and_tail<K, V>(call.team, codec, keys, call.num_keys);
+  if (found.runs.count == 1) return write_all_positions(call.team, pieces, indices, call.num_keys, false);
+  const std::uint64_t num_tail = call.num_keys - found.front;
+  if (found.front != 0 && num_tail <= most_small_pairs) {
     auto* const tail = static_cast<V*>(call.alternate.values);
-    argsort_small(call.shape.codec, keys + front, tail, sizeof(V), num_tail);
+    argsort_small(call.shape.codec, keys + found.front, tail, sizeof(V), num_tail);
     return with_value_and_order<K>(call.shape, codec, [&]<class Same, class Order>() {
       if constexpr (std::is_same_v<Same, V>) {
-        merge_tail_order(Order(codec), keys, front, call.num_keys, static_cast<const V*>(tail), indices);
+        merge_tail_order(Order(codec), keys, found.front, call.num_keys, static_cast<const V*>(tail), indices);
       }
     });
+  }
+  if constexpr (sizeof(K) >= 4) {
+    if (found.runs.are_few()) {
+      const in_pieces each{call.team, sort_limits{}.piece_keys};
+      return order_runs(codec, each, keys, split<K, V>(call.alternate), indices, found.runs);
+    }
   }
   sort_copy<K>(call, pieces, keys, indices);
 }
 
-/// Sorts what is in order, or is so but for a short tail. Returns false, with nothing done, where it is not.
-bool sort_tail(const shared_call& call) {
+/// Sorts what is in order but for a short tail, or of a few runs. Returns false, with nothing done, where it is not.
+bool sort_runs(const shared_call& call) {
   const keys::key_codec& key_codec = call.shape.codec;
   return keys::with_width(key_codec.width_bytes(), [&]<class K>() {
     const keys::codec_of<K> codec = key_codec.of<K>();
@@ -237,14 +280,16 @@ bool sort_tail(const shared_call& call) {
         return false;
       } else {
         const auto records = split<K, V>(call.source);
+        const auto spare = split<K, V>(call.alternate);
         if (!look_at_first(codec, records.keys, call.num_keys).ascending) return false;
-        const piece_list pieces = cut_into_pieces(call.num_keys, call.team.num_threads(), sort_limits{}.piece_keys);
-        const std::uint64_t front = ordered_front_shared(call.team, codec, pieces, records.keys, call.num_keys);
-        const std::uint64_t num_tail = call.num_keys - front;
-        if (front == 0 || num_tail > most_small_pairs) return false;
-        const auto tail = records + front;
+        const found_runs found = find_runs_and_tail<K, V>(call.team, codec, records.keys, call.num_keys);
+        const std::uint64_t num_tail = call.num_keys - found.front;
+        if (found.front == 0 || num_tail > most_small_pairs) {
+          return merge_few_runs(call.team, codec, records, spare, found.runs);
+        }
+        const auto tail = records + found.front;
         sort_small_pairs(key_codec, tail.keys, tail.values, sizeof(V), num_tail);
-        merge_tail(Order(codec), records, front, call.num_keys, split<K, V>(call.alternate));
+        merge_tail(Order(codec), records, found.front, call.num_keys, spare);
         return true;
       }
     });
@@ -295,7 +340,7 @@ bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, s
   const shared_call call{team,           {codec, static_cast<unsigned>(value_bytes)},
                          {keys, values}, {shared.memory(), shared.memory() + keys_bytes},
                          num_keys,       plan};
-  if (sort_tail(call)) return true;
+  if (sort_runs(call)) return true;
   if (!is_in_order(call) && sort_in_parts(call, call.source)) return true;
   if (num_keys <= most_alone(call.team.num_threads())) {
     sort_small_pairs(codec, keys, values, value_bytes, num_keys);
@@ -314,6 +359,33 @@ bool sort_shared_keys(const keys::key_codec& codec, void* keys, std::uint64_t nu
   sort_with({team, {codec, 0}, {keys, nullptr}, {shared.memory(), nullptr}, num_keys});
   return true;
 }
+
+template <class K>
+bool merge_shared_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, unsigned num_threads) {
+  const unsigned most = most_runs_to_merge<K, no_value>(codec, num_keys);
+  // Memory is not taken for what turns out to be many short runs.
+  const std::uint64_t long_run = std::max<std::uint64_t>(num_keys / 16, 4096);
+  if (most < 2 || num_keys < long_run || !scan_order(codec, keys, long_run).ascending) return false;
+  kept_team& shared = process_wide();
+  const std::unique_lock lock(shared.in_use, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  num_threads = std::min(num_threads, most_shared_pairs_threads);
+  try {
+    shared.prepare(num_threads, num_threads, pages(num_keys * sizeof(K)));
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  workers& team = shared.team();
+  const split_records<K, no_value> records{keys, nullptr};
+  const split_records<K, no_value> spare{reinterpret_cast<K*>(shared.memory()), nullptr};
+  const ordered_runs runs = find_runs(in_pieces{team, sort_limits{}.piece_keys}, codec, keys, num_keys, most);
+  return merge_few_runs(team, codec, records, spare, runs);
+}
+
+template bool merge_shared_runs<std::uint32_t>(const keys::codec_of<std::uint32_t>&, std::uint32_t*, std::uint64_t,
+                                               unsigned);
+template bool merge_shared_runs<std::uint64_t>(const keys::codec_of<std::uint64_t>&, std::uint64_t*, std::uint64_t,
+                                               unsigned);
 
 bool argsort_shared(const keys::key_codec& codec, const void* keys, void* indices, std::uint64_t index_bytes,
                     std::uint64_t num_keys, unsigned num_threads) {

@@ -12,6 +12,7 @@
 #include "device/host/shared_counts.hpp"
 #include "device/host/shared_heavy.hpp"
 #include "device/host/shared_looks.hpp"
+#include "device/host/shared_pairs.hpp"
 #include "device/host/shared_parts.hpp"
 #include "device/host/shared_space.hpp"
 #include "device/host/vector_sort.hpp"
@@ -41,11 +42,14 @@ bool sort_repeated_shared(shared_space& space, const keys::codec_of<K>& codec, K
          sort_many_values_shared(space, codec, keys, num_keys);
 }
 
-/// Sorts keys that are in order, but for a tail, or of a few values. Returns false, with nothing written, where they
-/// are others.
+/// Sorts keys that are in order, but for a tail, or of a few runs or a few values. Returns false, with nothing written,
+/// where they are others.
 template <class K>
 bool settle_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   if (finish_ordered_shared(space, codec, keys, num_keys)) return true;
+  if constexpr (sizeof(K) >= 4) {
+    if (merge_shared_runs(codec, keys, num_keys, space.num_threads())) return true;
+  }
   if constexpr (sizeof(K) >= 2) return sort_few_values_shared(space, codec, keys, num_keys);
   return false;
 }

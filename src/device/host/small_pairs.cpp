@@ -10,6 +10,7 @@
 #include "device/host/few_pairs.hpp"
 #include "device/host/heavy_pairs.hpp"
 #include "device/host/in_cache_sort.hpp"
+#include "device/host/ordered_runs.hpp"
 #include "device/host/ordered_tail.hpp"
 #include "device/host/pair_network.hpp"
 #include "device/host/record_dispatch.hpp"
@@ -73,6 +74,13 @@ bool finish_ordered(const keys::codec_of<K>& codec, split_records<K, V> records,
   return is_settled(order);
 }
 
+/// Room in a thread's scratch for pairs that one thread sorts.
+template <class K, class V>
+split_records<K, V> spare_records(worker_scratch& scratch) {
+  static_assert(most_small_pairs * std::max<std::uint64_t>(sizeof(K), value_bytes_of<V>) <= max_local_bytes);
+  return {reinterpret_cast<K*>(scratch.records[0].get()), reinterpret_cast<V*>(scratch.records[1].get())};
+}
+
 constexpr std::uint64_t most_inserted = 8;
 /// Sorts pairs whose keys repeat into `result`, which is `from` itself or does not overlap it. Returns false, with
 /// nothing written, where others are too many.
@@ -106,11 +114,13 @@ void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, 
   worker_scratch& scratch = kept_worker_scratch();
   const order_flags first = look_at_first(codec, records.keys, num_keys);
   if (is_settled(first) && finish_ordered(codec, records, num_keys)) return;
+  const split_records<K, V> spare = spare_records<K, V>(scratch);
   if (const std::uint64_t front = first.ascending ? ordered_front(codec, records.keys, num_keys) : 0; front != 0) {
     sort_pairs_as<K, V, Order>(codec, records + front, num_keys - front);
-    const split_records<K, V> spare{reinterpret_cast<K*>(scratch.records[0].get()),
-                                    reinterpret_cast<V*>(scratch.records[1].get())};
     return merge_tail(order, records, front, num_keys, spare);
+  }
+  if constexpr (sizeof(K) >= 4) {
+    if (first.ascending && merge_runs_alone(codec, records, spare, num_keys)) return;
   }
   if constexpr (sizeof(K) >= 4) {
     if (sort_repeated<K, V, Order>(codec, records, records, num_keys, scratch)) return;
@@ -219,6 +229,12 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
     return merge_tail_order(Order(codec), keys, front, num_keys, static_cast<const V*>(tail), indices);
   }
   if constexpr (sizeof(K) >= 4) {
+    if (const unsigned most = most_runs_to_merge<K, V>(codec, num_keys); first.ascending && most > 1) {
+      const ordered_runs runs = find_runs(as_one_piece{}, codec, keys, num_keys, most);
+      if (runs.are_few()) {
+        return order_runs(codec, as_one_piece{}, keys, spare_records<K, V>(scratch), indices, runs);
+      }
+    }
     if (may_repeat(keys, num_keys) && argsort_few(Order(codec), keys, indices, num_keys, scratch)) return;
     if (may_have_heavy(keys, num_keys) && argsort_around_heavy<K, V, Order>(codec, keys, indices, num_keys, scratch)) {
       return;

@@ -14,6 +14,7 @@
 #include "device/host/narrow_sort.hpp"
 #include "device/host/network_sort.hpp"
 #include "device/host/ordered_keys.hpp"
+#include "device/host/ordered_runs.hpp"
 #include "device/host/ordered_tail.hpp"
 #include "device/host/records.hpp"
 #include "device/host/scratch.hpp"
@@ -78,14 +79,16 @@ class kept_scratch {
 
 thread_local kept_scratch kept;
 
-/// Sorts keys in order but for a short tail. Returns false, with nothing done, where there are others.
+/// Sorts keys in order but for a short tail, and those of a few ascending runs. Returns false, with nothing done, where
+/// there are others.
 template <class K>
-bool sort_tail(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, const vector_sort_scratch<K>& scratch) {
+bool sort_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, const vector_sort_scratch<K>& scratch) {
   if (!look_at_first(codec, keys, num_keys).ascending) return false;
   const std::uint64_t front = ordered_front(codec, keys, num_keys);
-  if (front == 0) return false;
+  const bijective_order<K> order(codec);
+  if (front == 0) return merge_runs_alone<K, no_value>(codec, {keys, nullptr}, {scratch.first, nullptr}, num_keys);
   vector_sort(codec, keys + front, keys + front, num_keys - front, scratch);
-  merge_tail<K, no_value>(bijective_order<K>(codec), {keys, nullptr}, front, num_keys, {scratch.first, nullptr});
+  merge_tail<K, no_value>(order, {keys, nullptr}, front, num_keys, {scratch.first, nullptr});
   return true;
 }
 
@@ -95,7 +98,7 @@ template <class K>
 bool settle_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, bool leaves_repeated,
                        const vector_sort_scratch<K>& scratch) {
   constexpr std::uint64_t worth_a_look = 256;  // the order of fewer costs about what their sort costs
-  if (num_keys > worth_a_look && (finish_ordered(codec, keys, num_keys) || sort_tail(codec, keys, num_keys, scratch))) {
+  if (num_keys > worth_a_look && (finish_ordered(codec, keys, num_keys) || sort_runs(codec, keys, num_keys, scratch))) {
     return true;
   }
   const auto sort_first = [&](std::uint64_t count) { vector_sort(codec, keys, keys, count, scratch); };

@@ -253,8 +253,10 @@ __global__ void __launch_bounds__(plan_threads)
 __device__ __forceinline__ void give(const spread_request& request, order_action action, spread_sums* sums) {
   const std::uint64_t same_bucket = atomicAdd(&sums->same_bucket, 0ULL);
   if (request.ways != nullptr) {
-    const bool fits = are_spread(request.num_keys, std::uint64_t{1} << request.spread.bucket_bits,
-                                 request.most_finished, same_bucket, sums->same_key);
+    // What the first look has found even needs no spread, and gets one that is none.
+    const bool is_even = request.ways[1] == order_action::passes;
+    const bool fits = is_even || are_spread(request.num_keys, std::uint64_t{1} << request.spread.bucket_bits,
+                                            request.most_finished, same_bucket, sums->same_key);
     request.ways[0] = action != order_action::passes || !fits ? action : order_action::counts;
     request.ways[1] = action != order_action::passes || fits ? action : order_action::counts;
     return;

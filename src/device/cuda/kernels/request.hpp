@@ -40,7 +40,7 @@ struct order_condition {
 /// Device memory that a queue's kernels work in. A queue runs its requests one after the other, so they share it. What
 /// a local sort clears before it starts lies together.
 struct kernel_workspace {
-  std::uint64_t* counts = nullptr;     ///< [counts_capacity], of histogram requests, and of looks that turn keys
+  std::uint64_t* counts = nullptr;     ///< [counts_capacity], of histogram requests, looks that turn keys, or a spread
   bucket_target* targets = nullptr;    ///< [max_digits_together][2][max_partition_buckets]: of a portion and the next
   std::uint32_t* order = nullptr;      ///< order_seen bits
   order_action* decision = nullptr;    ///< of the running local sort
