@@ -74,7 +74,9 @@ void add_grid(CLI::App& app, settings& s) {
       app, "cpu", "the CPU sort beside all others: types, operations, sizes from 16 keys on, distributions", s);
   suite->add_option("--types", s.types, "u32 u64 i32 i64 f32 f64 u8 u16 f16, u32(u32) u64(u64), argsort(u32) ...")
       ->delimiter(',');
-  suite->add_option("--distributions", s.distributions, "as spansort gen knows them, and bits:16 values:16 runs:2 sorted-tail")
+  suite
+      ->add_option("--distributions", s.distributions,
+                   "as spansort gen knows them, and bits:16 values:16 runs:2 sorted-tail")
       ->delimiter(',');
   suite->add_option("--log2-sizes", s.log2_sizes, "4, 6 ... 26, 27")->delimiter(',')->check(CLI::Range(1U, 35U));
   suite->add_option("--contenders", s.contenders, "only those whose names have one of these words")->delimiter(',');

@@ -85,8 +85,8 @@ class Grid(GridTest):
                 self.assertEqual(len(result["cpu_ms"]), len(result["runs_ms"]), result)
         distributions = {(case["type"], case["distribution"]) for case in document["cases"]}
         self.assertEqual(len(document["cases"]), len(distributions))
-        wanted = ("uniform sorted reverse nearly-sorted sorted-tail runs:2 runs:4 bucket-sorted values:2 values:16 values:1000 "
-                  "entropy:2 entropy:4 entropy:8 zipf:0.5 zipf:1 zipf:2 bits:16")
+        wanted = ("uniform sorted reverse nearly-sorted sorted-tail runs:2 runs:4 bucket-sorted values:2 values:16 "
+                  "values:1000 entropy:2 entropy:4 entropy:8 zipf:0.5 zipf:1 zipf:2 bits:16")
         self.assertEqual({name for kind, name in distributions if kind == "u32"}, set(wanted.split()))
         for wanted in ("normal", "uniform", "whole:entropy:4", "whole:bits:16"):
             self.assertIn(("f64", wanted), distributions)

@@ -174,7 +174,7 @@ TEST(OrderedRuns, AreMergedStably) {
   }
 }
 
-/// Of two runs that hardly cross, what lies in its place is not touched.
+/// A merge of two runs that hardly cross does not touch what lies in its place.
 TEST(OrderedRuns, AreLeftWhereTheyDoNotCross) {
   constexpr std::uint32_t n = 6000;
   std::vector<std::uint32_t> keys(n);

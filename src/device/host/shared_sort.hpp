@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting an array of keys alone of up to some tens of MiB, on the calling thread and as many others as are there: in
-// place, but for a few ascending runs, which are merged in memory that the process keeps for pairs (shared_pairs.hpp). The caller splits the array and sorts parts like the others do; nobody waits between the two. Keys of 8 and 16
-// bits are counted instead.
+// place, but for a few ascending runs, which are merged in memory that the process keeps for pairs (shared_pairs.hpp).
+// The caller splits the array and sorts parts like the others do; nobody waits between the two. Keys of 8 and 16 bits
+// are counted instead.
 #pragma once
 
 #include <cstdint>

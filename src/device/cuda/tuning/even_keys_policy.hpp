@@ -71,8 +71,8 @@ inline constexpr even_keys_sizes even_keys_sizes_of_many{1U << 17, 22};
          have_few_copies(num_keys, same_bin);
 }
 
-/// Cells of a spread (kernels/key_spread.hpp): a quarter of an octave each where doubles of all sizes and both signs are
-/// spread.
+/// Cells of a spread (kernels/key_spread.hpp): a quarter of an octave each where doubles of all sizes and both signs
+/// are spread.
 inline constexpr unsigned spread_cell_bits = 14;
 /// Records that weigh less are not looked at a second time. Measured on an H200, times as fast as CUB's sort by passes
 /// without that look and by a spread, in different runs: 2^26 f64 of [0, 1) 1.28 and 1.75, normal 1.28 and 2.09; 2^24
