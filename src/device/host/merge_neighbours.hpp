@@ -28,8 +28,8 @@ struct merge_stretch {
   [[nodiscard]] std::uint64_t num_safe_steps() const noexcept { return std::min(left_end - left, right_end - right); }
 };
 
-/// What is merged: records; keys alone, whose indices are the values of the result, which has keys or has none; or
-/// records of which only the values are written.
+/// This says what is merged: records; keys alone, whose indices are the values of the result, which has keys or has
+/// none; or records of which only the values are written.
 enum class merge_form : std::uint8_t { records, keys_to_records, keys_to_indices, records_to_values };
 
 /// Returns the part of a stretch that makes up a piece of its merge.

@@ -189,7 +189,7 @@ class run_merger {
   const Each each_;
 };
 
-/// Integers: at most their sign is flipped, or all bits. A step of a merge encodes two keys.
+/// This is for integers, of which at most the sign is flipped, or all bits. A step of a merge encodes two keys.
 template <class K>
 struct flipping_order {
   K flipped = 0;

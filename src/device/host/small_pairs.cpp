@@ -74,7 +74,7 @@ bool finish_ordered(const keys::codec_of<K>& codec, split_records<K, V> records,
   return is_settled(order);
 }
 
-/// Room in a thread's scratch for pairs that one thread sorts.
+/// Returns the room in a thread's scratch for pairs that one thread sorts.
 template <class K, class V>
 split_records<K, V> spare_records(worker_scratch& scratch) {
   static_assert(most_small_pairs * std::max<std::uint64_t>(sizeof(K), value_bytes_of<V>) <= max_local_bytes);

@@ -89,7 +89,7 @@ class spread_plan {
   }
 
  private:
-  /// What a thread's cells have for so many parts of a bucket a key.
+  /// This says what a thread's cells have where a key is worth so many parts of a bucket.
   struct shares {
     float scale = 0;
     block_sum_result parts = {};

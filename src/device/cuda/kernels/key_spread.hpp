@@ -30,7 +30,7 @@ struct alignas(16) spread_range {
   std::uint32_t cell_bits;  ///< there are 2^cell_bits cells; 0: none, a bucket's number is the highest bits
 };
 
-/// What kernels look up in device memory.
+/// Kernels look this up in device memory.
 struct spread_table {
   spread_range range;
   /// A cell's first bucket, times 64, plus 32 less the bits of its number of buckets.
