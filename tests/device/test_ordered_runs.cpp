@@ -19,6 +19,7 @@
 #include "device/host/small_pairs.hpp"
 #include "device/host/small_sort.hpp"
 #include "keys/dispatch.hpp"
+#include "spansort/errors.hpp"
 #include "support/environment.hpp"
 
 namespace spansort::device::host {
@@ -247,6 +248,60 @@ TEST(OrderedRuns, AreSortedByAllWhoLookForThem) {
       expect_sorts<std::uint64_t>(key_type::i64, num_keys, num_threads, round, random);
       expect_sorts<std::uint64_t>(key_type::f64, num_keys, num_threads, round, random);
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+/// Runs of keys alone are merged in memory that is kept; five, short ones and keys in no order are left as they are.
+TEST(OrderedRuns, AreMergedWhereTheyAreLong) {
+  std::mt19937_64 random(test::base_seed());
+  const keys::codec_of<std::uint64_t> codec{};
+  constexpr std::uint64_t n = 200'000;
+  const auto merges = [&](const std::vector<std::uint64_t>& given) {
+    std::vector<std::uint64_t> keys = given;
+    const bool merged = merge_shared_runs(codec, keys.data(), n, 2);
+    EXPECT_TRUE(merged ? std::ranges::is_sorted(keys) : keys == given);
+    return merged;
+  };
+  const auto of_ends = [&](const std::vector<std::uint64_t>& ends) {
+    return make_runs(codec, ends, kind::any, random);
+  };
+  EXPECT_TRUE(merges(of_ends({n / 2, n})));
+  EXPECT_TRUE(merges(of_ends({n / 4, n / 2, n - 1, n})));
+  EXPECT_FALSE(merges(of_ends({n / 5, n / 4, n / 3, n / 2, n})));
+  EXPECT_FALSE(merges(of_ends({1000, n})));
+  std::vector<std::uint64_t> any(n);
+  for (std::uint64_t& key : any) key = random();
+  EXPECT_FALSE(merges(any));
+}
+
+/// A sort that is to stop leaves what it was given, also where the result would be elsewhere and nothing is
+/// overwritten.
+TEST(OrderedRuns, AreLeftWhereTheSortIsToStop) {
+  std::mt19937_64 random(test::base_seed());
+  const keys::codec_of<std::uint64_t> codec{};
+  for (const unsigned num_runs : {2U, 4U}) {
+    for (const bool result_in_alternate : {false, true}) {
+      std::vector<std::uint64_t> ends;
+      for (unsigned r = 1; r <= num_runs; ++r) ends.push_back(140'000 * r / num_runs);
+      const std::vector<std::uint64_t> given = make_runs(codec, ends, kind::any, random);
+      std::vector<std::uint64_t> keys = given;
+      std::vector<std::uint64_t> alternate(given.size());
+      const auto on = make_host_device({.num_threads = 2});
+      on->prepare();
+      const auto work = on->make_queue();
+      monitor watch;
+      watch.stop_requested = true;
+      work->set_monitor(&watch);
+      work->local_sort({.shape = {{.type = key_type::u64}, 0},
+                        .source = {keys.data(), nullptr},
+                        .alternate = {alternate.data(), nullptr},
+                        .result_in_alternate = result_in_alternate,
+                        .segments = {{0, keys.size(), {0, 64}}}});
+      EXPECT_THROW(work->synchronize(), cancelled) << num_runs << " runs";
+      EXPECT_EQ(keys, given) << num_runs << " runs";
+      EXPECT_EQ(std::ranges::count(alternate, 0U), static_cast<std::ptrdiff_t>(given.size()))
+          << "work was done in vain";
     }
   }
 }

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <numeric>
+#include <random>
 #include <span>
 #include <string>
 #include <utility>
@@ -222,9 +224,8 @@ TEST_F(enqueue_test, GoesIntoAGraphThatIsLaunchedAgain) {
 /// hook says so. Levels of buckets that are one launch are not among them.
 TEST_F(enqueue_test, GoesTheWayThatTheDeviceFindsBetter) {
   const device::cuda::fault_scope level_by_level(blocks_that_cannot_meet());
-  for (const base::gpu_buckets buckets :
-       {base::gpu_buckets::where_even, base::gpu_buckets::always, base::gpu_buckets::by_spread,
-        base::gpu_buckets::by_wide_spread}) {
+  for (const base::gpu_buckets buckets : {base::gpu_buckets::where_even, base::gpu_buckets::always,
+                                          base::gpu_buckets::by_spread, base::gpu_buckets::by_wide_spread}) {
     const base::test_hooks_scope hooks({.buckets = buckets});
     for (const char* const shape :
          {"uniform", "normal", "zipf:1", "entropy:4", "special-floats", "sorted", "reverse", "zero"}) {
@@ -242,6 +243,48 @@ TEST_F(enqueue_test, GoesTheWayThatTheDeviceFindsBetter) {
         expect_order(type, 2'500'011, d, 8, workspace_size::fastest);
       }
       if (HasFatalFailure()) FAIL() << shape;
+    }
+  }
+}
+
+/// Integers of few bits, far from 0, and near both ends of all integers, have a range of their own, which only the
+/// device knows. Pairs say whether what ties keeps its order.
+TEST_F(enqueue_test, SpreadsIntegersOverTheirRange) {
+  const device::cuda::fault_scope level_by_level(blocks_that_cannot_meet());
+  constexpr std::uint64_t n = 2'500'011;
+  for (const base::gpu_buckets buckets :
+       {base::gpu_buckets::where_even, base::gpu_buckets::by_spread, base::gpu_buckets::by_wide_spread}) {
+    const base::test_hooks_scope hooks({.buckets = buckets});
+    for (const unsigned bits : {20U, 33U, 40U, 55U, 63U}) {
+      for (const std::int64_t least :
+           {std::int64_t{0}, std::int64_t{-3} * (std::int64_t{1} << 32), std::numeric_limits<std::int64_t>::min()}) {
+        std::mt19937_64 random(seed_for(bits));
+        std::vector<std::int64_t> given(n);
+        for (std::int64_t& key : given) {
+          key = static_cast<std::int64_t>(static_cast<std::uint64_t>(least) + (random() >> (64 - bits)));
+        }
+        given[n / 2] = std::numeric_limits<std::int64_t>::max();
+        std::vector<std::uint64_t> order(n);
+        std::iota(order.begin(), order.end(), std::uint64_t{0});
+        std::ranges::stable_sort(order, [&](std::uint64_t a, std::uint64_t b) { return given[a] < given[b]; });
+        const std::uint64_t size = enqueue_sort_pairs_bytes(key_type::i64, n, 8, workspace_size::fastest);
+        shard_memory keys("gpu:0", n * 8);
+        shard_memory values("gpu:0", n * 8);
+        shard_memory workspace("gpu:0", size);
+        std::vector<std::uint64_t> numbers(n);
+        std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+        keys.write(std::as_bytes(std::span(given)));
+        values.write(std::as_bytes(std::span(numbers)));
+        ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+        enqueue_sort_pairs({key_type::i64, keys.data(), n}, values.data(), 8, {workspace.data(), size}, stream.get());
+        ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+        ASSERT_EQ(diagnose_bytes("values", std::as_bytes(std::span(order)), values.read(n * 8), 8), "")
+            << bits << " bits from " << least;
+        std::vector<std::int64_t> sorted(n);
+        for (std::uint64_t i = 0; i < n; ++i) sorted[i] = given[order[i]];
+        ASSERT_EQ(diagnose_bytes("keys", std::as_bytes(std::span(sorted)), keys.read(n * 8), 8), "")
+            << bits << " bits from " << least;
+      }
     }
   }
 }

@@ -25,8 +25,8 @@ inline constexpr unsigned most_ordered_runs = 4;
 /// Returns up to how many runs of an input take less time to be merged than to be sorted. Measured on one and two
 /// threads of a Zen 4, ns a record, merged and sorted: two runs of u32 2^10 2.0 and 1.4, 2^12 1.5 and 1.6, of f32 2^12
 /// 2.0 and 1.7, 2^14 2.0 and 2.2; four of u32 2^16 2.6 and 2.1 to 2.4, 2^18 1.5 and 1.9 on two threads, of f32 2^18 2.1
-/// and 1.6, of f64 2^14 3.9 and 2.6, 2^16 3.8 and 4.4, of u64 2^10 3.1 and 2.9, 2^12 2.8 and 3.9, of u32(u32) 2^10 3.6
-/// and 2.2, 2^12 3.2 and 3.4. A step of a merge encodes two keys, which takes floats longer.
+/// and 1.6, 2^22 1.9 and 2.1, of f64 2^14 3.9 and 2.6, 2^16 3.8 and 4.4, of u64 2^10 3.1 and 2.9, 2^12 2.8 and 3.9, of
+/// u32(u32) 2^10 3.6 and 2.2, 2^12 3.2 and 3.4. A step of a merge encodes two keys, which takes floats longer.
 template <class K, class V>
 [[nodiscard]] constexpr unsigned most_runs_to_merge(const keys::codec_of<K>& codec, std::uint64_t num_keys) noexcept {
   const bool are_floats = codec.to_negative != 0;
@@ -95,7 +95,7 @@ template <class Each, class K>
   return runs;
 }
 
-/// Merges the runs of one input. Each: as_one_piece or in_pieces. Stable.
+/// Merges the runs of one input. Each: as_one_piece, in_pieces, or what calls like these. Stable.
 template <class K, class V, class Order, class Each>
 class run_merger {
  public:

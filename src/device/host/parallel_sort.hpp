@@ -162,9 +162,18 @@ class parallel_sorter {
         const bool are_alike = call_.order.encode(source.keys[0]) == call_.order.encode(source.keys[num_keys - 1]);
         return call_.finish_ordered({true, are_alike, false}, source, result, num_keys, bits);
       }
-      const unsigned moves = merge_runs(call_.codec, each, source, alternate, result, runs, [&] {
-        if (call_.can_stop) call_.watch.stop_if_asked();
-      });
+      // Until the source is overwritten, pieces are left out where the sort is to stop.
+      bool may_stop = call_.can_stop;
+      const auto watched = [&](std::uint64_t num_records, const auto& work) {
+        each(num_records, [&](const piece& part) {
+          if (!may_stop || !call_.watch.stopping()) work(part);
+        });
+      };
+      const auto stop_if_asked = [&] {
+        if (std::exchange(may_stop, false)) call_.watch.stop_if_asked();
+      };
+      const unsigned moves = merge_runs(call_.codec, watched, source, alternate, result, runs, stop_if_asked);
+      stop_if_asked();
       call_.outcome.num_passes = std::max(call_.outcome.num_passes, moves);
       call_.add_moves(num_keys, 2 * moves);
       call_.watch.advance(num_keys);

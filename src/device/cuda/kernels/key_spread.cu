@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(sample_threads)
   count_pairs(memory.bins, bin_of(key, sizes), &memory.sums_of_spread->same_key);
 }
 
-/// One block's choice of the cells, of which there are many, a few or two, and of their buckets. Each thread has
+/// One block's choice of the cells, of which there are many, fewer, two or none, and of their buckets. Each thread has
 /// neighbouring ones.
 class spread_plan {
  public:
@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(plan_threads)
 __device__ __forceinline__ void give(const spread_request& request, order_action action, spread_sums* sums) {
   const std::uint64_t same_bucket = atomicAdd(&sums->same_bucket, 0ULL);
   if (request.ways != nullptr) {
-    // What the first look has found even needs no spread, and gets one that is none.
+    // Keys that the first look has found even need no spread, and get one that is none.
     const bool is_even = request.ways[1] == order_action::passes;
     const bool fits = is_even || are_spread(request.num_keys, std::uint64_t{1} << request.spread.bucket_bits,
                                             request.most_finished, same_bucket, sums->same_key);

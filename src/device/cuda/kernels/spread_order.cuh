@@ -18,6 +18,7 @@ namespace spansort::device::cuda {
   return high < range.least ? 0 : distance > range.most ? 0xffffffffU : place;
 }
 
+/// Returns the range of a spread, which kernels before this one have written.
 [[nodiscard]] __device__ __forceinline__ spread_range range_of(const key_spread& spread) {
   static_assert(sizeof(spread_range) == sizeof(uint4));
   const uint4 words = __ldg(reinterpret_cast<const uint4*>(&spread.table->range));
