@@ -53,7 +53,7 @@ def sorts(x):
         yield "cupy.sort", lambda: cupy.sort(of_cupy), "keys"
     if jax:
         of_jax = jax.dlpack.from_dlpack(x)
-        yield "spansort, of jax", lambda: spansort.sort(of_jax), "keys"
+        yield "spansort, of jax", lambda: spansort.sort(of_jax).block_until_ready(), "keys"
         yield "jax.numpy.sort", lambda: jax.numpy.sort(of_jax).block_until_ready(), "keys"
 
 
@@ -67,7 +67,7 @@ def argsorts(x):
         yield "cupy.argsort", lambda: cupy.argsort(of_cupy), "order"
     if jax:
         of_jax = jax.dlpack.from_dlpack(x)
-        yield "spansort, of jax", lambda: spansort.argsort(of_jax), "stable order"
+        yield "spansort, of jax", lambda: spansort.argsort(of_jax).block_until_ready(), "stable order"
         yield "jax.numpy.argsort", lambda: jax.numpy.argsort(of_jax).block_until_ready(), "stable order"
 
 

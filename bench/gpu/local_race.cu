@@ -91,12 +91,24 @@ class race_track {
   }
   template <class Run>
   [[nodiscard]] std::vector<double> time(const record_array& work, const Run& run) const {
-    const auto prepare = [&] { restore(work); };
+    return time_from([&] { restore(work); }, run);
+  }
+  /// Times a run that reads the input itself, and leaves values alone in `work`, where there are none before.
+  template <class Run>
+  [[nodiscard]] std::vector<double> time_to_values(const record_array& work, const Run& run) const {
+    const auto prepare = [&] {
+      cuda::check(cudaMemsetAsync(work.values.get(), 0xff, values_bytes(), stream()), "cudaMemsetAsync");
+    };
+    return time_from(prepare, run);
+  }
+
+ private:
+  template <class Prepare, class Run>
+  [[nodiscard]] std::vector<double> time_from(const Prepare& prepare, const Run& run) const {
     return request_.door == race_door::enqueued ? event_runs_ms(stream(), request_.repeats, prepare, run)
                                                 : waiting_runs_ms(stream(), request_.repeats, prepare, run);
   }
 
- private:
   const race_request& request_;
   cuda::stream_handle stream_ = cuda::make_stream();
   record_array original_;
@@ -157,7 +169,7 @@ std::vector<double> run_enqueued_argsort(const race_track<K, std::uint32_t>& tra
   const workspace taken(
       spansort::enqueue_argsort_bytes(type, track.num_keys(), index_bytes, spansort::workspace_size::fastest));
   const spansort::const_key_span keys{type, track.input(), track.num_keys()};
-  return track.time(
+  return track.time_to_values(
       work, [&] { spansort::enqueue_argsort(keys, work.values.get(), index_bytes, taken.given, track.stream()); });
 }
 
@@ -169,7 +181,9 @@ std::vector<double> run_called_argsort(const race_track<K, std::uint32_t>& track
   const spansort::shard shard{
       .keys = const_cast<void*>(track.input()), .num_keys = track.num_keys(), .stream = track.stream()};
   void* const indices = work.values.get();
-  return track.time(work, [&] { sorter.argsort({type, std::span(&shard, 1)}, {&indices, 1}, sizeof(std::uint32_t)); });
+  return track.time_to_values(work, [&] {
+    sorter.argsort({type, std::span(&shard, 1)}, {&indices, 1}, sizeof(std::uint32_t));
+  });
 }
 
 /// Leaves the indices in `work`.
@@ -195,7 +209,7 @@ std::vector<double> run_cub_argsort(const race_track<K, std::uint32_t>& track, c
   std::size_t temporary_bytes = 0;
   cuda::check(sort(nullptr, temporary_bytes), "cub");
   const auto temporary = cuda::allocate_device_memory(temporary_bytes);
-  return track.time(work, [&] {
+  return track.time_to_values(work, [&] {
     fill_places(track.stream(), positions.get(), sizeof(std::uint32_t), track.num_keys());
     cuda::check(sort(temporary.get(), temporary_bytes), "cub");
   });

@@ -3,6 +3,7 @@
 // call that waits for its result is timed by the host's clock, and calls that only enqueue between events.
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 
 #include "bench/gpu/local_race.hpp"
@@ -28,11 +29,19 @@ constexpr sizes_of_type all_sizes[] = {
     {"u64(u64)"}, {"f64(u64)"}, {"u8"},  {"u16"}, {"argsort(f32)"}, {"argsort(u64)"},
 };
 
-outcome measure_device(const settings& s, const char* type, unsigned log2_size) {
+/// Floats as programs have them, half of which share an exponent; those above are random bits.
+constexpr sizes_of_type unit_sizes[] = {
+    {"f32", 22}, {"f64", 22}, {"f64(u64)", 22}, {"argsort(f32)", 22}, {"argsort(f64)", 22}};
+
+std::string name_of(const char* type, device_input kind) {
+  return kind == device_input::unit ? fmt::format("{} of [0, 1)", type) : type;
+}
+
+outcome measure_device(const settings& s, const char* type, unsigned log2_size, device_input kind) {
   const spansort::device::cuda::device_guard guard(s.devices.front());
   const bool is_float = std::string_view(type).find('f') != std::string_view::npos;
   race_request request{type,
-                       {.seed = s.seed, .finite_floats = is_float},
+                       {.kind = kind, .seed = s.seed, .finite_floats = is_float},
                        std::uint64_t{1} << log2_size,
                        repeats_of(s, log2_size),
                        race_door::call};
@@ -42,7 +51,7 @@ outcome measure_device(const settings& s, const char* type, unsigned log2_size) 
   outcome found;
   found.verified = by_call.num_differing_words + enqueued.num_differing_words == 0;
   const double ratio = median(by_call.cub_ms) / median(by_call.ours_ms);
-  found.fields = {{"type", type},
+  found.fields = {{"type", name_of(type, kind)},
                   {"distribution", "uniform"},
                   {"num_keys", request.num_keys},
                   {"seed", s.seed},
@@ -69,7 +78,12 @@ void add_size_cases(const settings& s, case_list& cases) {
     for (const sizes_of_type& c : all_sizes) {
       if (log2_size > c.most_log2) continue;
       cases.push_back({"sizes", fmt::format("{}, n = 2^{}", c.type, log2_size),
-                       [s, c, log2_size] { return measure_device(s, c.type, log2_size); }});
+                       [s, c, log2_size] { return measure_device(s, c.type, log2_size, device_input::entropy); }});
+    }
+    for (const sizes_of_type& c : unit_sizes) {
+      if (log2_size > c.most_log2) continue;
+      cases.push_back({"sizes", fmt::format("{}, n = 2^{}", name_of(c.type, device_input::unit), log2_size),
+                       [s, c, log2_size] { return measure_device(s, c.type, log2_size, device_input::unit); }});
     }
   }
 }

@@ -268,6 +268,8 @@ def _target(
 
 def sort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuOptions) -> Any:
     """Return a sorted copy."""
+    if library.compiled is not None and out is None and not given.memory:
+        return library.compiled.sort(x, axis, given.descending)
     array = library.array(x)
     keys = _keys(library, array, axis, "sort")
     if out is None:
@@ -325,6 +327,8 @@ def _order(library: GpuLibrary, keys: _Keys, out: Any, given: GpuOptions) -> Any
 
 def argsort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuOptions) -> Any:
     """Return the stable order."""
+    if library.compiled is not None and out is None and not given.memory:
+        return library.compiled.argsort(x, axis, given.descending)
     array = library.array(x)
     keys = _keys(library, array, axis, "argsort")
     if out is None:
@@ -403,6 +407,9 @@ def _overlap(library: GpuLibrary, a: Any, b: Any) -> bool:
 
 def sort_pairs(library: GpuLibrary, x: Any, values: Any, out: Any, given: GpuOptions) -> tuple[Any, Any]:
     """Return keys sorted and values moved along, or write them to `out`."""
+    if library.compiled is not None and out is None and not given.memory:
+        ordered, moved = library.compiled.sort_pairs(x, values, given.descending)
+        return ordered, moved
     array = library.array(x)
     if len(array.shape) != 1:
         raise ValueError(f"sort_pairs: an array of one dimension is expected, not of {len(array.shape)}")

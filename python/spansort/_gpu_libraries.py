@@ -178,7 +178,7 @@ class _CuPy(GpuLibrary):
 
 
 class _ArrayApi(GpuLibrary):
-    """A library of the array API whose arrays are not written to once they are handed out, such as JAX.
+    """A library of the array API whose arrays are not written to once they are handed out.
 
     It is told by DLPack that the legacy default stream, which DLPack numbers 1, waits for its work. It cannot be told
     the reverse, so the host waits for the sort.
@@ -248,8 +248,39 @@ class _ArrayApi(GpuLibrary):
         return isinstance(x, self._kind) and int(x.__dlpack_device__()[0]) in CUDA
 
 
+class _Jax(_ArrayApi):
+    """JAX, whose programs have sorts as custom calls where the module has been built with XLA's headers."""
+
+    def __init__(self, jax: Any) -> None:
+        super().__init__(jax.numpy, jax.Array)
+        self._tracer = jax.core.Tracer
+        if hasattr(jax, "ffi") and _core.xla_targets():
+            try:
+                from . import _jax as calls  # it imports JAX
+
+                self.compiled = calls
+            except RuntimeError:  # JAX is older than the headers, and refuses the targets
+                pass
+
+    def is_traced(self, x: Any) -> bool:
+        """Return whether an array stands for those of a program that is being traced."""
+        return isinstance(x, self._tracer)
+
+    def is_on_one_gpu(self, x: Any) -> bool:
+        devices = x.devices()  # __dlpack_device__() takes several times as long to say it
+        return len(devices) == 1 and next(iter(devices)).platform == "gpu"
+
+    def check(self, x: Any, function: str) -> None:
+        if self.is_traced(x):
+            raise TypeError(
+                f"{function}: of arrays that JAX traces there are sort(), argsort() and sort_pairs() alone, without out= "
+                "and memory=, in a package that was built beside jaxlib"
+            )
+
+
 _torch = functools.lru_cache(maxsize=1)(_Torch)
 _cupy = functools.lru_cache(maxsize=1)(_CuPy)
+_jax = functools.lru_cache(maxsize=1)(_Jax)
 
 
 def _is_of(x: Any, module: str, kind: str) -> bool:
@@ -257,20 +288,31 @@ def _is_of(x: Any, module: str, kind: str) -> bool:
     return library is not None and isinstance(x, getattr(library, kind, ()))
 
 
+def traced_library(x: Any) -> GpuLibrary | None:
+    """Return JAX where an array stands for those of a program that it traces, None for all other objects."""
+    if not _is_of(x, "jax", "Array"):
+        return None
+    library = _jax(sys.modules["jax"])
+    return library if library.is_traced(x) else None
+
+
 def gpu_library(x: Any, function: str) -> GpuLibrary | None:
-    """Return the library of an array that lies in the memory of a GPU, None for all other objects."""
+    """Return the library of an array that lies in the memory of a GPU or is traced, None for all other objects."""
     if isinstance(x, np.ndarray):
         return None
     if _is_of(x, "torch", "Tensor"):
         return _torch(sys.modules["torch"]) if x.is_cuda else None
     if _is_of(x, "cupy", "ndarray"):
         return _cupy(sys.modules["cupy"])
+    if _is_of(x, "jax", "Array"):
+        jax = _jax(sys.modules["jax"])
+        return jax if jax.is_traced(x) or jax.is_on_one_gpu(x) else None
     if not hasattr(x, "__dlpack_device__"):
         return CudaInterface(x, function) if has_memory_of_gpu(x) else None
     try:
         is_on_gpu = int(x.__dlpack_device__()[0]) in CUDA
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
-        # An array of several devices or one that is traced; what takes host arrays says so.
+        # An array of several devices; what takes host arrays says so.
         return None
     if not is_on_gpu:
         return None

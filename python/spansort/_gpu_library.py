@@ -37,6 +37,8 @@ class GpuLibrary:
     writes = True
     #: Whether cast() is there.
     casts = True
+    #: A module with sort(), argsort() and sort_pairs() of its own, which take no memory= and no out=.
+    compiled: Any = None
 
     def run(self, work: Callable[..., Any], x: Any, *arguments: Any) -> Any:
         """Return work(library, x, ...), with the array's GPU current where the library works on the current one."""

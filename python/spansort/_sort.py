@@ -24,7 +24,7 @@ from ._arrays import (
     refuse,
     source,
 )
-from ._gpu_libraries import gpu_library
+from ._gpu_libraries import gpu_library, traced_library
 from ._options import Progress, Size, options
 from ._records import Order
 
@@ -382,7 +382,7 @@ def sort_pairs(
         plain = _core.sorted_pairs(keys, values, not not descending)
         if plain is not None:
             return SortedPairs(*plain)
-    library = gpu_library(keys, "sort_pairs")
+    library = gpu_library(keys, "sort_pairs") or traced_library(values)
     if library is not None:
         on_gpu = _gpu.gpu_options(descending, None, devices, threads, memory, progress, "sort_pairs")
         return SortedPairs(*library.run(_gpu.sort_pairs, keys, values, out, on_gpu))

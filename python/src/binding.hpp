@@ -20,5 +20,6 @@ void define_table_streams(nb::module_& module);
 void define_gpu(nb::module_& module);
 void define_dlpack(nb::module_& module);
 void define_exchange(nb::module_& module);
+void define_xla(nb::module_& module);
 
 }  // namespace python

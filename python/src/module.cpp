@@ -24,6 +24,7 @@ NB_MODULE(_core, module) {
   python::define_gpu(module);
   python::define_dlpack(module);
   python::define_exchange(module);
+  python::define_xla(module);
   module.def("devices_json", [] {
     const nb::gil_scoped_release unlocked;
     return spansort::devices_json();

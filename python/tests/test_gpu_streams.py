@@ -249,7 +249,7 @@ def test_pools_of_cupy(rng: np.random.Generator) -> None:
             del on_gpu, ordered, order
 
 
-# ---- JAX, which is told of no stream
+# ---- JAX, in whose programs sorts are
 
 
 def after_much_work(jax: Any) -> Any:
@@ -296,10 +296,3 @@ def test_donated_arrays_of_jax(rng: np.random.Generator) -> None:
         np.testing.assert_array_equal(gpu.get(ordered), np.sort(x))
         np.testing.assert_array_equal(gpu.get(again), np.sort(~x))
         np.testing.assert_array_equal(gpu.get(inverted), ~x)
-
-
-@needs_gpu
-def test_traced_arrays_of_jax_are_refused() -> None:
-    gpu = Gpu("jax")
-    with pytest.raises(TypeError):
-        gpu.module.jit(spansort.sort)(gpu.put(np.arange(5, dtype="int32")))

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -74,6 +75,23 @@ TEST_P(gpu_small_sort_test, SortsManyRecords) {
   }
 }
 
+/// Floats share exponents, so that the highest digit has large buckets, which cells divide; of keys that repeat cells
+/// cannot divide them.
+TEST_P(gpu_small_sort_test, SortsKeysThatCrowd) {
+  sorter s = sorter_of();
+  for (const std::uint64_t n : {9'001U, 65'536U, 262'144U, 400'009U}) {
+    for (const char* const shape : {"normal", "zipf:0.5", "zipf:2", "values:1000", "bits:20"}) {
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::f32, n, shape, {kind::keys, 0}, false));
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::f64, n, shape, {kind::keys, 0}, true));
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::f64, n, shape, {kind::pairs, 8}, false));
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::f32, n, shape, {kind::pairs, 16}, true));
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::f32, n, shape, {kind::argsort, 4}, false));
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::f64, n, shape, {kind::argsort, 8}, true));
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::u64, n, shape, {kind::argsort, 4}, false));
+    }
+  }
+}
+
 TEST_P(gpu_small_sort_test, NoticesTheShapeOfItsInput) {
   sorter s = sorter_of();
   const auto shape_of = [&](std::uint64_t n, const char* shape, const operation& op) {
@@ -123,7 +141,8 @@ struct range_case {
   keys::bit_range bits;
   bool result_in_alternate = false;
   std::uint64_t spread = ~std::uint64_t{0};  ///< bits that keys may have
-  unsigned first[2] = {0, 0};                ///< of each array's elements: how many lie before its records
+  bool crowds = false;         ///< half of the keys are below half of the range, a half of these again ...
+  unsigned first[2] = {0, 0};  ///< of each array's elements: how many lie before its records
 };
 
 /// Sorts by a range of bits on the GPU and on the host; returns whether they agree byte for byte. Keys agree above the
@@ -141,7 +160,8 @@ bool agrees(const char* algorithm, const range_case& c, std::mt19937_64& random)
   const std::uint64_t shared = random() & above & width;
   keys::with_width(key_bytes, [&]<class K>() {
     for (std::uint64_t i = 0; i < c.n; ++i) {
-      const K wanted = static_cast<K>(shared | (random() & c.spread & ~above & width));
+      const int halvings = c.crowds ? std::countl_zero(random() | 1) : 0;
+      const K wanted = static_cast<K>(shared | (random() & c.spread & ~above & width) >> halvings);
       const K key = codec.of<K>().decode(wanted);
       std::memcpy(in.data() + i * key_bytes, &key, key_bytes);
       encoded[i] = codec.of<K>().encode(key);
@@ -208,6 +228,7 @@ TEST_F(gpu_small_sort_ranges_test, AreSortedAsTheHostSortsThem) {
     // Keys that are folded need not agree above the range where the keys before the fold do.
     if (c.value_bytes != 0 && keys::is_float(c.type)) c.bits.end = width;
     if (random() % 2 == 0) c.spread = random() & random() & random();
+    c.crowds = random() % 2 == 0;
     for (const char* const algorithm : {"block_sort", "grid_sort"}) {
       const std::uint64_t most = algorithm[0] == 'b' ? most_block_sort_keys : 300'000;
       c.n = 2 + random() % (random() % 2 == 0 ? 3'000 : most - 1);
@@ -239,8 +260,8 @@ TEST_F(gpu_small_sort_ranges_test, NarrowKeysAreCounted) {
     if (random() % 2 == 0) c.spread = random() & random();
     ASSERT_TRUE(agrees("counting_sort", c, random))
         << c.n << " " << name(c.type) << ", behind " << c.first[0] << " and " << c.first[1] << ", bits " << c.bits.begin
-        << " to " << c.bits.end << (c.descending ? ", descending" : "") << ", spread " << c.spread << ", round "
-        << round << ", seed " << seed_for(18);
+        << " to " << c.bits.end << (c.descending ? ", descending" : "") << ", spread " << c.spread
+        << (c.crowds ? ", crowding" : "") << ", round " << round << ", seed " << seed_for(18);
   }
 }
 

@@ -4,10 +4,12 @@
 //
 // The blocks count the digits of their parts, write the counts to device memory, meet, and add up what lies before
 // theirs; then they order their tiles by that digit in shared memory and write them to the other array. Keys are
-// partitioned by the highest digit in which they differ where the largest of its buckets fits one block: the blocks
-// then finish the buckets on chip (chip_sort.cuh), with two reads and two writes in all. Otherwise they go by all
-// digits in which they differ, from the lowest up. What is in order already, or in opposite order, is seen in the first
-// count.
+// partitioned by the highest digit where the largest of its buckets fits one block: the blocks then finish the buckets
+// on chip (chip_sort.cuh), with two reads and two writes in all. Where it does not, as with floats, half of which may
+// share an exponent, splitters from a sorted sample make the buckets; what is equal to a splitter that the sample has
+// often is a bucket of its own, of any size, and finished as it is (samplesort: Frazer and McKellar, 1970). Where these
+// do not fit, either, or keys differ in few bits, they go by all digits in which they differ, from the lowest up. What
+// is in order already, or in opposite order, is seen in the first count.
 //
 // Blocks rank the keys of their tiles while they wait for each other.
 #pragma once
@@ -23,8 +25,10 @@ namespace spansort::device::cuda {
 
 template <class K>
 struct grid_sort_arguments {
-  K* keys[2] = {};  ///< of the source and the alternate
+  const K* given = nullptr;  ///< keys that are sorted: those of the source, or an argsort's, which are not changed
+  K* keys[2] = {};           ///< of the source and the alternate
   void* values[2] = {};
+  bool makes_positions = false;  ///< the values are the keys' positions, and all that is asked for
   std::uint32_t num_keys = 0;
   unsigned items = 0;       ///< records that each thread has of a tile
   unsigned tiles_each = 0;  ///< of a block
@@ -41,6 +45,67 @@ struct grid_sort_arguments {
 inline constexpr unsigned grid_row_words = small_digits * 2 / sizeof(uint4);
 static_assert(grid_row_words == 32);
 
+/// Buckets by eight bits of the encoding.
+struct digit_of_bits {
+  unsigned shift;
+
+  template <class K>
+  [[nodiscard]] __device__ __forceinline__ unsigned operator()(K encoded) const {
+    return static_cast<unsigned>(encoded >> shift) & (small_digits - 1);
+  }
+};
+
+/// Buckets between splitters. A key that two splitters are equal to has the bucket between them, which no other key can
+/// be in.
+template <class K>
+struct digit_of_splitters {
+  const K* splitters;    ///< shifted, ascending
+  unsigned num_buckets;  ///< a power of two, one more than splitters
+  unsigned shift;        ///< keys are compared from this bit up
+
+  [[nodiscard]] __device__ __forceinline__ unsigned operator()(K encoded) const {
+    const K key = static_cast<K>(encoded >> shift);
+    unsigned before = 0;  // splitters that are less
+    for (unsigned step = num_buckets / 2; step != 0; step /= 2) {
+      if (splitters[before + step - 1] < key) before += step;
+    }
+    return before + (is_whole(before + 1) && splitters[before] == key ? 1 : 0);
+  }
+  /// Returns whether all keys of a bucket are equal.
+  [[nodiscard]] __device__ __forceinline__ bool is_whole(unsigned bucket) const {
+    return bucket != 0 && bucket + 1 < num_buckets && splitters[bucket - 1] == splitters[bucket];
+  }
+};
+
+template <class Digit>
+inline constexpr bool has_splitters = false;
+template <class K>
+inline constexpr bool has_splitters<digit_of_splitters<K>> = true;
+
+/// Returns the key of rank t to thread t of grid_sort_threads, which have one each: Batcher's bitonic network.
+/// `exchanged` has room for two keys a thread, and nobody reads it before.
+template <class K>
+[[nodiscard]] __device__ __forceinline__ K sorted_key_of_each(K key, K* exchanged) {
+  const unsigned thread = threadIdx.x;
+  unsigned half = 0;  // steps take turns in two halves, so that one barrier is enough
+#pragma unroll 1
+  for (unsigned length = 2; length <= grid_sort_threads; length *= 2) {
+#pragma unroll 1
+    for (unsigned distance = length / 2; distance != 0; distance /= 2) {
+      K other = shuffle_key(key, (thread ^ distance) % 32);
+      if (distance >= 32) {
+        exchanged[half + thread] = key;
+        __syncthreads();
+        other = exchanged[half + (thread ^ distance)];
+        half ^= grid_sort_threads;
+      }
+      const bool takes_lesser = ((thread & distance) == 0) == ((thread & length) == 0);
+      if ((other < key) == takes_lesser) key = other;
+    }
+  }
+  return key;
+}
+
 template <class K, class V, class Order, unsigned Shape>
 class grid_sort_block {
  public:
@@ -50,6 +115,9 @@ class grid_sort_block {
   static constexpr unsigned warps = threads / 32;
   static constexpr unsigned most_tile_keys = threads * items;
   static constexpr bool has_values = value_bytes_of<V> != 0;
+  static constexpr bool may_be_positions = value_bytes_of<V> == 4 || value_bytes_of<V> == 8;
+  /// Narrower keys have so few digits that splitters take as long.
+  static constexpr bool goes_by_splitters = sizeof(K) == 8;
   using chip = chip_sort<K, Order, has_values, threads, shape.finish_items>;
 
   struct shared_memory {
@@ -64,6 +132,7 @@ class grid_sort_block {
         std::uint32_t seen[warps];
         std::uint32_t largest[warps];
         std::uint32_t warp_sums[warps];
+        K splitters[goes_by_splitters ? small_digits : 1];
       } part;
       typename chip::shared_memory finish;
     };
@@ -76,6 +145,7 @@ class grid_sort_block {
       std::uint32_t bucket_begins[small_digits + 1];  ///< in all of the records
     };
     std::uint32_t job_begins[2];
+    std::uint32_t whole[small_digits / 32];  ///< a bit for each bucket between splitters: its keys are equal
   };
 
   __device__ __forceinline__ grid_sort_block(const Order& order, const grid_sort_arguments<K>& arguments,
@@ -90,36 +160,97 @@ class grid_sort_block {
   __device__ __forceinline__ void run() {
     constexpr unsigned digit = small_digit_bits;
     unsigned shift = a_.end_bit - a_.begin_bit > most_digit_sort_bits ? a_.end_bit - digit : a_.begin_bit;
-    count<true>(shift);
-    meet_and_add_up(shift);
+    count<true>(digit_of_bits{shift});
+    meet_and_add_up(digit_of_bits{shift});
     const key_facts facts{warp_or_key(std::uint64_t{shared_.part.differing[tile_.lane]}),
                           warp_or(shared_.part.seen[tile_.lane])};
     if (blockIdx.x == 0 && tile_.thread == 0) *a_.seen = facts.seen;
     if (use_order(facts.seen)) return;
     if constexpr (8 * sizeof(K) > most_digit_sort_bits) {
-      if (has_even_buckets(facts.differing, shift)) return finish_buckets(shift);
+      if (differs_in_many_bits(facts.differing)) {
+        if (has_even_buckets(facts.differing, shift)) return finish_buckets(digit_of_bits{shift});
+        if constexpr (goes_by_splitters) {
+          const digit_of_splitters<K> by_splitters = find_splitters();
+          count<false>(by_splitters);
+          meet_and_add_up(by_splitters);
+          if (largest_ <= chip::most_keys) return finish_buckets(by_splitters);
+          shift = none_counted;
+        }
+      }
     }
     sort_by_digits(facts.differing, shift);
   }
 
  private:
+  static constexpr unsigned none_counted = 64;
+
+  /// Keys that differ in few bits go by two digits.
+  [[nodiscard]] __device__ __forceinline__ static bool differs_in_many_bits(std::uint64_t differing) {
+    return differing != 0 && highest_bit_of(differing) + 1 - lowest_bit(differing) > most_digit_sort_bits;
+  }
+
   /// Returns whether a block has room for the largest bucket of the digit that was counted, or of the highest one in
-  /// which keys differ, which is counted then. Keys that differ in few bits are not asked: they go by two digits.
+  /// which keys differ, which is counted then. Where there are splitters, that one is worth a count only if all keys
+  /// have the first digit in common.
   [[nodiscard]] __device__ __forceinline__ bool has_even_buckets(std::uint64_t differing, unsigned& shift) {
     const unsigned num_bits = highest_bit_of(differing) + 1;
-    if (num_bits - lowest_bit(differing) <= most_digit_sort_bits) return false;
-    if (largest_ > chip::most_keys && num_bits - small_digit_bits < shift) {
+    const bool tells_nothing = goes_by_splitters ? largest_ == a_.num_keys : largest_ > chip::most_keys;
+    if (largest_ > chip::most_keys && tells_nothing && num_bits - small_digit_bits < shift) {
       shift = num_bits - small_digit_bits;
-      count<false>(shift);
-      meet_and_add_up(shift);
+      count<false>(digit_of_bits{shift});
+      meet_and_add_up(digit_of_bits{shift});
     }
     return largest_ <= chip::most_keys;
   }
 
+  /// Takes splitters from a sorted sample of a key a thread, in which each block finds the same ones. Buckets are so
+  /// many that their average is a quarter of what a block has room for.
+  [[nodiscard]] __device__ __forceinline__ digit_of_splitters<K> find_splitters() {
+    const unsigned stride = max(a_.num_keys / threads, 1U);
+    const unsigned place = tile_.thread * stride + tile_.thread * 0x9e3779b9U % stride;
+    const K sampled = static_cast<K>(encoded(a_.given[place % a_.num_keys]) >> a_.begin_bit);
+    __syncthreads();
+    const K key = sorted_key_of_each(sampled, shared_.part.keys);
+    unsigned num_buckets = small_digits;
+    while (num_buckets > 2 && num_buckets / 2 * (chip::most_keys / 4) >= a_.num_keys) num_buckets /= 2;
+    const unsigned step = threads / num_buckets;
+    K* const splitters = shared_.part.splitters;
+    if (tile_.thread % step == step - 1) splitters[tile_.thread / step] = key;
+    __syncthreads();
+    const digit_of_splitters<K> digit{splitters, num_buckets, a_.begin_bit};
+    if (tile_.thread < small_digits) {
+      const unsigned whole = __ballot_sync(0xffffffffU, digit.is_whole(tile_.thread));
+      if (tile_.lane == 0) shared_.whole[tile_.warp] = whole;
+    }
+    __syncthreads();
+    return digit;
+  }
+  [[nodiscard]] __device__ __forceinline__ bool is_whole(unsigned bucket) const {
+    return (shared_.whole[bucket / 32] >> bucket % 32 & 1) != 0;
+  }
+
   [[nodiscard]] __device__ __forceinline__ K encoded(K key) const { return order_.encode(order_.take(key)); }
   [[nodiscard]] __device__ __forceinline__ bool has_one_tile() const { return a_.tiles_each == 1; }
-  [[nodiscard]] __device__ __forceinline__ unsigned digit_at(unsigned item, unsigned shift) const {
-    return static_cast<unsigned>(order_.encode(keys_[item]) >> shift) & (small_digits - 1);
+  template <class Digit>
+  [[nodiscard]] __device__ __forceinline__ unsigned digit_at(unsigned item, const Digit& digit) const {
+    return digit(order_.encode(keys_[item]));
+  }
+  /// Buckets between splitters take a search, and are kept as long as the tile's keys are.
+  template <class Digit>
+  __device__ __forceinline__ void keep_digits(const Digit& digit) {
+    if constexpr (has_splitters<Digit>) {
+#pragma unroll
+      for (std::uint32_t& kept : kept_) kept = 0;
+      tile_.each([&](unsigned i) { kept_[i / 4] |= digit_at(i, digit) << i % 4 * 8; });
+    }
+  }
+  template <class Digit>
+  [[nodiscard]] __device__ __forceinline__ unsigned kept_digit(unsigned item, const Digit& digit) const {
+    if constexpr (has_splitters<Digit>) {
+      return kept_[item / 4] >> item % 4 * 8 & (small_digits - 1);
+    } else {
+      return digit_at(item, digit);
+    }
   }
   [[nodiscard]] __device__ __forceinline__ bool has(unsigned item) const { return tile_.place_of(item) < num_valid_; }
 
@@ -127,7 +258,7 @@ class grid_sort_block {
 
   /// Loads a tile; what is not there sorts last.
   __device__ __forceinline__ void load_tile(unsigned begin) {
-    const K* const keys = a_.keys[side_] + begin;
+    const K* const keys = (is_as_given_ ? a_.given : a_.keys[side_]) + begin;
     num_valid_ = begin < part_end_ ? min(tile_keys_, part_end_ - begin) : 0;
     tile_.each([&](unsigned i) { keys_[i] = has(i) ? keys[tile_.place_of(i)] : K{0}; });
     tile_.each([&](unsigned i) { keys_[i] = order_.take(keys_[i]); });
@@ -135,8 +266,8 @@ class grid_sort_block {
   }
 
   /// Counts the part's digits, and writes them to device memory.
-  template <bool Looks>
-  __device__ __forceinline__ void count(unsigned shift) {
+  template <bool Looks, class Digit>
+  __device__ __forceinline__ void count(const Digit& digit_of) {
     digit_counters<warps>& digits = shared_.part.digits;
     for (unsigned w = tile_.lane; w < digit_row_words; w += 32) digits.words[tile_.warp][w] = 0;
     if (tile_.thread < small_digits) shared_.before[tile_.thread] = shared_.totals[tile_.thread] = 0;
@@ -145,8 +276,9 @@ class grid_sort_block {
       const unsigned begin = part_begin_ + t * tile_keys_;
       if (!has_one_tile() || !is_loaded_) load_tile(begin);
       if constexpr (Looks) look(begin);
+      keep_digits(digit_of);
       tile_.each([&](unsigned i) {
-        const unsigned digit = digit_at(i, shift);
+        const unsigned digit = kept_digit(i, digit_of);
         if (has(i)) atomicAdd(digits.words[tile_.warp] + digit / 2, 1U << digit % 2 * 16);
       });
     }
@@ -163,7 +295,7 @@ class grid_sort_block {
 
   /// Adds what the tile's keys tell to what the part's do.
   __device__ __forceinline__ void look(unsigned begin) {
-    const K first = encoded(a_.keys[0][0]);
+    const K first = encoded(a_.given[0]);
     K differing = 0;
     tile_.each([&](unsigned i) {
       if (has(i)) differing |= static_cast<K>(order_.encode(keys_[i]) ^ first);
@@ -172,7 +304,7 @@ class grid_sort_block {
     const unsigned num_followed = begin + num_valid_ == a_.num_keys ? max(num_valid_, 1U) - 1 : num_valid_;
     seen_ |= order_seen_in<K>(
         tile_, num_followed, a_.begin_bit, [&](unsigned i) { return order_.encode(keys_[i]); },
-        [&](unsigned place) { return encoded(a_.keys[0][begin + place]); });
+        [&](unsigned place) { return encoded(a_.given[begin + place]); });
   }
 
   __device__ __forceinline__ void write_row() const {
@@ -221,16 +353,18 @@ class grid_sort_block {
   // ---- Meetings
 
   /// Meets the other blocks, whose counts are there then, and adds them up. A single tile is ranked in the meantime.
-  __device__ __forceinline__ void meet_and_add_up(unsigned shift) {
+  template <class Digit>
+  __device__ __forceinline__ void meet_and_add_up(const Digit& digit) {
     auto arrival = grid_.barrier_arrive();
-    if (has_one_tile()) rank_and_put(shift);
+    if (has_one_tile()) rank_and_put(digit);
     grid_.barrier_wait(std::move(arrival));
-    add_up_rows();
+    add_up_rows(digit);
     row_half_ ^= 1;
   }
 
   /// Finds where each bucket begins in all of the records, and where this part's records of it begin.
-  __device__ __forceinline__ void add_up_rows() {
+  template <class Digit>
+  __device__ __forceinline__ void add_up_rows(const Digit&) {
     gather_facts();
     // A thread has four neighbouring digits of every so many rows, all of which it loads at once.
     constexpr unsigned words_each = small_digits / 4;
@@ -272,7 +406,9 @@ class grid_sort_block {
     const unsigned at = tile_.thread % 4 * words_each + tile_.thread / 4;
     const unsigned total = is_bucket ? shared_.totals[at] : 0;
     const unsigned earlier = is_bucket ? shared_.before[at] : 0;
-    const unsigned largest = warp_max(total);
+    bool is_bounded = is_bucket;
+    if constexpr (has_splitters<Digit>) is_bounded = is_bucket && !is_whole(tile_.thread);
+    const unsigned largest = warp_max(is_bounded ? total : 0);
     if (tile_.lane == 0) shared_.part.largest[tile_.warp] = largest;
     const unsigned begin = sum_before<threads>(total, shared_.part.warp_sums);
     target_ = begin + earlier;
@@ -285,26 +421,30 @@ class grid_sort_block {
   // ---- Partition
 
   /// Moves all records to the other array, by a digit that has been counted.
-  __device__ __forceinline__ void partition(unsigned shift) {
+  template <class Digit>
+  __device__ __forceinline__ void partition(const Digit& digit) {
     for (unsigned t = 0; t < a_.tiles_each; ++t) {
       const unsigned begin = part_begin_ + t * tile_keys_;
       if (!has_one_tile()) {
         load_tile(begin);
-        rank_and_put(shift);
+        keep_digits(digit);
+        rank_and_put(digit);
       }
       find_targets();
-      scatter(shift, begin);
+      scatter(digit, begin);
       if (!has_one_tile()) __syncthreads();
     }
     side_ ^= 1;
+    is_as_given_ = false;
   }
 
   /// Orders the tile's keys by a digit in shared memory.
-  __device__ __forceinline__ void rank_and_put(unsigned shift) {
+  template <class Digit>
+  __device__ __forceinline__ void rank_and_put(const Digit& digit) {
     digit_counters<warps>& digits = shared_.part.digits;
     __syncthreads();
     // Missing records come last.
-    const auto digit_of_item = [&](unsigned i) { return has(i) ? digit_at(i, shift) : small_digits - 1; };
+    const auto digit_of_item = [&](unsigned i) { return has(i) ? kept_digit(i, digit) : small_digits - 1; };
     rank_in_warps(tile_, digits, digit_of_item, [&](unsigned i, unsigned rank) { positions_[i] = rank; });
     __syncthreads();
     find_digit_begins<threads>(digits, shared_.part.warp_sums);
@@ -326,33 +466,43 @@ class grid_sort_block {
     __syncthreads();
   }
 
-  __device__ __forceinline__ void scatter(unsigned shift, unsigned tile_begin) {
+  template <class Digit>
+  __device__ __forceinline__ void scatter(const Digit& digit, unsigned tile_begin) {
     K* const to = a_.keys[side_ ^ 1];
     tile_.each([&](unsigned i) {
       keys_[i] = shared_.part.keys[i * threads + tile_.thread];
-      if (i * threads + tile_.thread < num_valid_) store_global(to + target_of(i, shift), order_.give(keys_[i]));
+      if (i * threads + tile_.thread < num_valid_) store_global(to + target_of(i, digit), order_.give(keys_[i]));
     });
     is_loaded_ = false;
-    if constexpr (has_values) move_values(shift, tile_begin);
+    if constexpr (has_values) move_values(digit, tile_begin);
   }
   /// Returns where the record goes whose key this thread has of the ordered tile.
-  [[nodiscard]] __device__ __forceinline__ unsigned target_of(unsigned item, unsigned shift) const {
-    return shared_.targets[digit_at(item, shift)] + item * threads + tile_.thread;
+  template <class Digit>
+  [[nodiscard]] __device__ __forceinline__ unsigned target_of(unsigned item, const Digit& digit) const {
+    return shared_.targets[digit_at(item, digit)] + item * threads + tile_.thread;
   }
 
-  __device__ __forceinline__ void move_values(unsigned shift, unsigned tile_begin) {
+  template <class Digit>
+  __device__ __forceinline__ void move_values(const Digit& digit, unsigned tile_begin) {
     const V* const from = static_cast<const V*>(a_.values[side_]) + tile_begin;
     V* const to = static_cast<V*>(a_.values[side_ ^ 1]);
     V moved[items];
     tile_.each([&](unsigned i) {
-      if (has(i)) moved[i] = from[tile_.place_of(i)];
+      if (!has(i)) return;
+      if constexpr (may_be_positions) {
+        if (a_.makes_positions && is_as_given_) {
+          moved[i] = position(tile_begin + tile_.place_of(i));
+          return;
+        }
+      }
+      moved[i] = from[tile_.place_of(i)];
     });
     __syncthreads();
     tile_.each([&](unsigned i) { shared_.part.values[positions_[i]] = moved[i]; });
     __syncthreads();
     tile_.each([&](unsigned i) {
       const unsigned at = i * threads + tile_.thread;
-      if (at < num_valid_) store_global(to + target_of(i, shift), shared_.part.values[at]);
+      if (at < num_valid_) store_global(to + target_of(i, digit), shared_.part.values[at]);
     });
   }
 
@@ -360,15 +510,34 @@ class grid_sort_block {
 
   /// Ends the work where the input is in order or in opposite order. Returns whether it is.
   [[nodiscard]] __device__ __forceinline__ bool use_order(std::uint32_t seen) {
-    const bool in_place = a_.result_side == 0;
-    if ((seen & seen_descent) == 0) {
-      if (!in_place) copy(1);
+    const bool is_ascending = (seen & seen_descent) == 0;
+    if (!is_ascending && ((seen & seen_ascent) != 0 || (!a_.may_reverse && (seen & seen_equal) != 0))) return false;
+    if constexpr (may_be_positions) {
+      if (a_.makes_positions) {
+        write_positions(is_ascending);
+        return true;
+      }
+    }
+    if (is_ascending) {
+      if (a_.result_side != 0) copy(1);
       return true;
     }
-    if ((seen & seen_ascent) != 0 || (!a_.may_reverse && (seen & seen_equal) != 0)) return false;
     reverse(a_.keys[0], a_.keys[a_.result_side]);
     if constexpr (has_values) reverse(static_cast<V*>(a_.values[0]), static_cast<V*>(a_.values[a_.result_side]));
     return true;
+  }
+
+  [[nodiscard]] __device__ __forceinline__ static V position(unsigned place) {
+    V made;
+    made.word = place;
+    return made;
+  }
+  /// Writes the order of keys that are in order, or in opposite order.
+  __device__ __forceinline__ void write_positions(bool is_ascending) const {
+    V* const to = static_cast<V*>(a_.values[a_.result_side]);
+    for (unsigned i = part_begin_ + tile_.thread; i < part_end_; i += threads) {
+      to[i] = position(is_ascending ? i : a_.num_keys - 1 - i);
+    }
   }
 
   template <class T>
@@ -393,9 +562,11 @@ class grid_sort_block {
 
   /// Partitions by a digit that has been counted, and sorts its buckets on chip: neighbours together where each block
   /// has room for what begins in its share of the records, else one after the other.
-  __device__ __forceinline__ void finish_buckets(unsigned shift) {
-    partition(shift);
+  template <class Digit>
+  __device__ __forceinline__ void finish_buckets(const Digit& digit) {
+    partition(digit);
     grid_.sync();
+    if constexpr (has_splitters<Digit>) return finish_between_splitters();
     // Neighbours that begin in the same cell are finished together, where that takes no more rounds.
     const unsigned cell = min((a_.num_keys - 1) / gridDim.x + 1, chip::most_keys - largest_);
     const unsigned num_cells = cell == 0 ? ~0U : (a_.num_keys - 1) / cell + 1;
@@ -411,6 +582,29 @@ class grid_sort_block {
       }
       finish(begin, end);
       __syncthreads();
+    }
+  }
+
+  __device__ __forceinline__ void finish_between_splitters() {
+    if (a_.result_side == 0) copy_whole_buckets();
+    for (unsigned j = blockIdx.x; j < small_digits; j += gridDim.x) {
+      if (is_whole(j)) continue;
+      finish(shared_.bucket_begins[j], shared_.bucket_begins[j + 1]);
+      __syncthreads();
+    }
+  }
+
+  /// Copies the records of buckets whose keys are equal to where the result belongs.
+  __device__ __forceinline__ void copy_whole_buckets() const {
+    for (unsigned i = part_begin_ + tile_.thread; i < part_end_; i += threads) {
+      unsigned bucket = 0;  // the last one that begins here or before
+#pragma unroll
+      for (unsigned step = small_digits / 2; step != 0; step /= 2) {
+        if (shared_.bucket_begins[bucket + step] <= i) bucket += step;
+      }
+      if (!is_whole(bucket)) continue;
+      a_.keys[0][i] = a_.keys[1][i];
+      if constexpr (has_values) static_cast<V*>(a_.values[0])[i] = static_cast<const V*>(a_.values[1])[i];
     }
   }
 
@@ -433,7 +627,7 @@ class grid_sort_block {
     if (begin >= end) return;
     chip_job<K> job;
     job.keys = a_.keys[1] + begin;
-    job.to_keys = a_.keys[a_.result_side] + begin;
+    job.to_keys = a_.makes_positions ? nullptr : a_.keys[a_.result_side] + begin;
     if constexpr (has_values) {
       job.values = static_cast<const V*>(a_.values[1]) + begin;
       job.to_values = static_cast<V*>(a_.values[a_.result_side]) + begin;
@@ -444,18 +638,18 @@ class grid_sort_block {
     chip(order_, job, shared_.finish).run();
   }
 
-  /// Sorts by all digits in which keys differ. `counted` is the shift of the digit that was counted last.
+  /// Sorts by all digits in which keys differ. `counted` is the shift of the digit that was counted last, if one was.
   __device__ __forceinline__ void sort_by_digits(std::uint64_t differing, unsigned counted) {
     while (differing != 0) {
       unsigned shift = lowest_bit(differing);
       if (side_ == 0 && counted <= shift && shift < counted + small_digit_bits) {
         shift = counted;
       } else {
-        count<false>(shift);
-        meet_and_add_up(shift);
+        count<false>(digit_of_bits{shift});
+        meet_and_add_up(digit_of_bits{shift});
       }
-      counted = 64;
-      partition(shift);
+      counted = none_counted;
+      partition(digit_of_bits{shift});
       const unsigned done = shift + small_digit_bits;
       differing = done >= 64 ? 0 : differing >> done << done;
       if (differing != 0 || side_ != a_.result_side) grid_.sync();
@@ -477,10 +671,12 @@ class grid_sort_block {
   unsigned largest_ = 0;  ///< records of the largest bucket of the digit that was counted
   unsigned target_ = 0;   ///< where the next record of bucket `thread` goes
   bool is_loaded_ = false;
-  K differing_ = 0;  ///< of the part
+  bool is_as_given_ = true;  ///< nothing has been moved yet
+  K differing_ = 0;          ///< of the part
   std::uint32_t seen_ = 0;
   K keys_[items];  ///< as the order holds them
   std::uint32_t positions_[items];
+  std::uint32_t kept_[(items + 3) / 4];  ///< buckets of the keys, a byte each
 };
 
 /// A cooperative launch of blocks of grid_sort_threads threads, with sizeof(shared_memory) bytes of dynamic shared

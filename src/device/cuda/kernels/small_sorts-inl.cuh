@@ -59,6 +59,8 @@ template <unsigned Shape, class K, class V, class Order>
   }
   const std::uint64_t count = request.num_keys;
   grid_sort_arguments<K> a;
+  a.makes_positions = request.argsort_keys != nullptr;
+  a.given = static_cast<const K*>(a.makes_positions ? request.argsort_keys : request.sides[0].keys);
   for (unsigned side = 0; side < 2; ++side) {
     a.keys[side] = static_cast<K*>(request.sides[side].keys);
     a.values[side] = request.sides[side].values;

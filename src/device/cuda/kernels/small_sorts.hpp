@@ -15,7 +15,7 @@ struct small_sort_request {
   std::uint32_t num_keys = 0;
   keys::bit_range bits;  ///< all keys agree above them
   unsigned result_side = 0;
-  /// This is what it is in segment_sort. The sort in one block alone looks at it.
+  /// This is what it is in segment_sort.
   const void* argsort_keys = nullptr;
 };
 

@@ -43,6 +43,7 @@ sort_cost cost(const segment_sort& segment) {
 extern const local_sort_algorithm grid_sort;
 constexpr local_sort_algorithm grid_sort{.name = "grid_sort",
                                          .label = "local sort",
+                                         .makes_positions = true,
                                          .sees_order = true,
                                          .can_sort = can_sort,
                                          .pays = pays,

@@ -17,15 +17,16 @@ inline constexpr std::string_view small_sorts_provenance = "race of several shap
 /// against 42, 70 and 77 for 2^13.
 inline constexpr std::uint64_t most_paying_block_sort_keys = most_block_sort_keys;
 
-/// Returns the number of records up to which a grid is faster than onesweep whatever the keys. Measured on an H200, us
-/// of a call that waits by a grid and by onesweep. Where the highest digit tells keys apart (uniform ones) it would pay
-/// up to 2^20: 24 and 69 for 2^18 u32, 26 and 99 for 2^18 u64, 46 and 116 for 2^20 u64. Where keys crowd (AND of four
-/// words, or f32 of [0, 1)) it goes by all digits: 61 and 71 for 2^19 u32 but 82 and 73 for 2^20, 81 and 96 for 2^18
-/// u64 but 115 and 101 for 2^19, 90 and 98 for 2^18 u64(u64) but 162 and 106 for 2^19, 58 and 67 for 2^18 f32(u32) but
-/// 81 and 69 for 2^19. Keys of one and two bytes: 27 and 32, and 39 and 44, for 2^20, but 41 and 39, and 63 and 54, for
-/// 2^21.
+/// Returns the number of records up to which a grid is the better choice. Measured on an H200, us of a call that waits
+/// by a grid and by onesweep. Where the highest digit tells keys apart (uniform ones) it pays up to 2^20: 24 and 69
+/// for 2^18 u32, 28 and 99 for 2^18 u64, 39 and 105 for 2^19 u64, 49 and 156 for 2^19 u64(u64). Where keys crowd, those
+/// of 8 bytes go by splitters: f64 of [0, 1) 80 and 105 for 2^19, f64(u64) 118 and 200, zipf 1 75 and 107, 16 values 54
+/// and 95; the AND of two and of four words, which are left to digits, 139 and 108, and 118 and 105. Keys of 4 bytes go
+/// by all digits: 61 and 71 for 2^19 u32 but 82 and 73 for 2^20, 58 and 67 for 2^18 f32(u32) but 81 and 69 for 2^19.
+/// Keys of one and two bytes: 27 and 32, and 39 and 44, for 2^20, but 41 and 39, and 63 and 54, for 2^21.
 [[nodiscard]] constexpr std::uint64_t most_paying_grid_sort_keys(unsigned key_bytes, unsigned value_bytes) noexcept {
-  if (value_bytes != 0 || key_bytes == 8) return std::uint64_t{1} << 18;
+  if (key_bytes == 8) return std::uint64_t{1} << 19;
+  if (value_bytes != 0) return std::uint64_t{1} << 18;
   return key_bytes == 4 ? std::uint64_t{1} << 19 : std::uint64_t{1} << 20;
 }
 
