@@ -68,7 +68,7 @@ def size_table(machine):
 
     rows = [[kind] + [cell(kind, num_keys) for num_keys in sizes] for kind in types]
     title = ("One GPU, uniform keys (values) on it already: microseconds of a call that waits, and in brackets the time of CUB's "
-             "call over it. argsort: CUB sorts pairs, and writes the positions before.")
+             "call over it. Floats are random bits where nothing else is said. argsort: CUB sorts pairs, and writes the positions before.")
     return [title, ""] + markdown(["type"] + [count_text(n) for n in sizes], rows) if cases else []
 
 

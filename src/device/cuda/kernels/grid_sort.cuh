@@ -191,11 +191,12 @@ class grid_sort_block {
 
   /// Returns whether a block has room for the largest bucket of the digit that was counted, or of the highest one in
   /// which keys differ, which is counted then. Where there are splitters, that one is worth a count only if all keys
-  /// have the first digit in common.
+  /// have the first digit in common, or if a block has room for an eighth of them: floats of [0, 1) have a sixteenth in
+  /// a bucket.
   [[nodiscard]] __device__ __forceinline__ bool has_even_buckets(std::uint64_t differing, unsigned& shift) {
     const unsigned num_bits = highest_bit_of(differing) + 1;
-    const bool tells_nothing = goes_by_splitters ? largest_ == a_.num_keys : largest_ > chip::most_keys;
-    if (largest_ > chip::most_keys && tells_nothing && num_bits - small_digit_bits < shift) {
+    const bool is_worth_it = !goes_by_splitters || largest_ == a_.num_keys || a_.num_keys <= 8 * chip::most_keys;
+    if (largest_ > chip::most_keys && is_worth_it && num_bits - small_digit_bits < shift) {
       shift = num_bits - small_digit_bits;
       count<false>(digit_of_bits{shift});
       meet_and_add_up(digit_of_bits{shift});
