@@ -29,6 +29,7 @@ class GpuOptions(NamedTuple):
 
     descending: bool
     memory: int
+    names_gpu: bool = False
 
 
 _ASCENDING, _DESCENDING = GpuOptions(False, 0), GpuOptions(True, 0)
@@ -43,12 +44,12 @@ def gpu_options(
     if order is not None:
         raise ValueError(f"{function}: order: an array on a GPU has no fields")
     if devices not in ("auto", "gpu"):
-        raise ValueError(f"{function}: devices: an array on a GPU is sorted there; 'auto' is expected, not {devices!r}")
+        raise ValueError(f"{function}: devices: the array is sorted where it is; 'auto' is expected, not {devices!r}")
     if threads < 0:
         raise ValueError("threads: 0, for as many as there are processors, or more are expected")
     if progress:
         raise ValueError(f"{function}: progress: a sort on a GPU's stream does not tell how far it is")
-    return GpuOptions(bool(descending), size_bytes(memory, "memory"))
+    return GpuOptions(bool(descending), size_bytes(memory, "memory"), devices == "gpu")
 
 
 class _Segments(NamedTuple):
@@ -143,9 +144,7 @@ def _argsort_bytes(device: int, type: int, count: int, index_bytes: int) -> tupl
     )
 
 
-def _workspace(
-    library: GpuLibrary, sizes: tuple[int, int], limit: int, like: Any, stream: int
-) -> tuple[Any, int, int]:
+def _workspace(library: GpuLibrary, sizes: tuple[int, int], limit: int, like: Any, stream: int) -> tuple[Any, int, int]:
     """Return a workspace, its address and its bytes: the larger size is a wish, the smaller what a call takes."""
     least, fastest = sizes
     if limit and least > limit:
@@ -269,7 +268,7 @@ def _target(
 def sort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuOptions) -> Any:
     """Return a sorted copy."""
     if library.compiled is not None and out is None and not given.memory:
-        return library.compiled.sort(x, axis, given.descending)
+        return library.compiled.sort(x, axis, given)
     array = library.array(x)
     keys = _keys(library, array, axis, "sort")
     if out is None:
@@ -308,7 +307,9 @@ def _order(library: GpuLibrary, keys: _Keys, out: Any, given: GpuOptions) -> Any
     dtype_name = library.index_dtype_name()
     longest = keys.segments.row_length if keys.segments is not None and keys.segments.row_length else count
     if dtype_name == "int32" and longest > 1 << 31:
-        raise ValueError(f"orders of {longest} keys need int64, which this library has not (jax_enable_x64 turns it on)")
+        raise ValueError(
+            f"orders of {longest} keys need int64, which this library has not (jax_enable_x64 turns it on)"
+        )
     # Nothing is written outside of segments.
     make = library.empty if keys.segments is None or keys.segments.row_length else library.zeros
     if count in _NARROW_ORDERS and dtype_name == "int64" and library.casts:
@@ -328,7 +329,7 @@ def _order(library: GpuLibrary, keys: _Keys, out: Any, given: GpuOptions) -> Any
 def argsort(library: GpuLibrary, x: Any, axis: int | None, out: Any, given: GpuOptions) -> Any:
     """Return the stable order."""
     if library.compiled is not None and out is None and not given.memory:
-        return library.compiled.argsort(x, axis, given.descending)
+        return library.compiled.argsort(x, axis, given)
     array = library.array(x)
     keys = _keys(library, array, axis, "argsort")
     if out is None:
@@ -358,7 +359,9 @@ def _segments(library: GpuLibrary, keys: _Keys, like: Any, offsets: Any, functio
     name, shape = library.dtype_name(array), tuple(array.shape)
     if name not in _OFFSETS or len(shape) != 1:
         expected = ", ".join(_OFFSETS)
-        raise TypeError(f"{function}: offsets: a vector of {expected} is expected on a GPU, not {name} of shape {shape}")
+        raise TypeError(
+            f"{function}: offsets: a vector of {expected} is expected on a GPU, not {name} of shape {shape}"
+        )
     if shape[0] == 0:
         raise ValueError(f"{function}: offsets: one more than segments are expected, found none")
     return _Segments(int(shape[0]) - 1, 0, array, library.key_type(array) or 0)
@@ -408,7 +411,7 @@ def _overlap(library: GpuLibrary, a: Any, b: Any) -> bool:
 def sort_pairs(library: GpuLibrary, x: Any, values: Any, out: Any, given: GpuOptions) -> tuple[Any, Any]:
     """Return keys sorted and values moved along, or write them to `out`."""
     if library.compiled is not None and out is None and not given.memory:
-        ordered, moved = library.compiled.sort_pairs(x, values, given.descending)
+        ordered, moved = library.compiled.sort_pairs(x, values, given)
         return ordered, moved
     array = library.array(x)
     if len(array.shape) != 1:

@@ -59,8 +59,9 @@ def _sorted_rows(keys: Any, descending: bool) -> Any:
 
 
 def _sorted_rows_jvp(descending: bool, primals: Any, tangents: Any) -> Any:
-    order = _order_of_rows(primals[0], descending)
-    return _moved(primals[0], order), _moved(tangents[0], order)
+    # The keys are sorted once more: -0.0 and 0.0 are in another order among themselves than by the stable order.
+    order = _order_of_rows(jax.lax.stop_gradient(primals[0]), descending)
+    return _sorted_rows(primals[0], descending), _moved(tangents[0], order)
 
 
 _sorted_rows.defjvp(_sorted_rows_jvp)
@@ -73,7 +74,7 @@ def _sorted_pairs(keys: Any, values: Any, descending: bool) -> Any:
 
 
 def _sorted_pairs_jvp(descending: bool, primals: Any, tangents: Any) -> Any:
-    order = _order_of_rows(primals[0], descending)
+    order = _order_of_rows(jax.lax.stop_gradient(primals[0]), descending)
     return tuple(tuple(_moved(each, order) for each in half) for half in (primals, tangents))
 
 
@@ -101,15 +102,17 @@ def _argsort(x: Any, axis: int | None, descending: bool) -> Any:
 
 @functools.partial(jax.jit, static_argnums=(2,))
 def _sort_pairs(x: Any, values: Any, descending: bool) -> Any:
-    if values.ndim == 1 and values.dtype.itemsize in _MOVED_BYTES:
+    if values.ndim == 1 and isinstance(values.dtype, np.dtype) and values.dtype.itemsize in _MOVED_BYTES:
         return _sorted_pairs(x, values, descending)
     order = _order_of_rows(jax.lax.stop_gradient(x), descending)
     return jnp.take(x, order, axis=0), jnp.take(values, order, axis=0)
 
 
-def _check(x: Any, axis: int | None, function: str) -> int | None:
+def _check(x: Any, axis: int | None, given: Any, function: str) -> int | None:
     """Return the axis counted from 0, None for all elements as one sequence."""
-    if key_type_of(x.dtype) is None:
+    if given.names_gpu and isinstance(x, jax.core.Tracer):
+        raise ValueError(f"{function}: devices: a program is sorted where JAX runs it; 'auto' is expected, not 'gpu'")
+    if not isinstance(x.dtype, np.dtype) or key_type_of(x.dtype) is None:
         raise TypeError(
             f"{function}: elements of dtype {x.dtype.name} have no order; keys are integers and floats of 8 to 64 bits, "
             "bfloat16 and bool"
@@ -117,25 +120,25 @@ def _check(x: Any, axis: int | None, function: str) -> int | None:
     return axis_of_shape(x.shape, axis, function) if axis is not None else None
 
 
-def sort(x: Any, axis: int | None, descending: bool) -> Any:
+def sort(x: Any, axis: int | None, given: Any) -> Any:
     """Return a sorted copy."""
-    return _sort(x, _check(x, axis, "sort"), descending)
+    return _sort(x, _check(x, axis, given, "sort"), given.descending)
 
 
-def argsort(x: Any, axis: int | None, descending: bool) -> Any:
+def argsort(x: Any, axis: int | None, given: Any) -> Any:
     """Return the stable order: int64, or int32 where JAX has no 64 bits."""
-    return _argsort(x, _check(x, axis, "argsort"), descending)
+    return _argsort(x, _check(x, axis, given, "argsort"), given.descending)
 
 
-def sort_pairs(x: Any, values: Any, descending: bool) -> tuple[Any, Any]:
+def sort_pairs(x: Any, values: Any, given: Any) -> tuple[Any, Any]:
     """Return keys sorted and values moved along."""
     for array, name in ((x, "keys"), (values, "values")):
         if not isinstance(array, (jax.Array, np.ndarray)):
             raise TypeError(f"sort_pairs: {name}: an array of JAX or NumPy is expected")
-    _check(x, 0, "sort_pairs")
+    _check(x, 0, given, "sort_pairs")
     if len(x.shape) != 1:
         raise ValueError(f"sort_pairs: an array of one dimension is expected, not of {len(x.shape)}")
     if len(values.shape) == 0 or values.shape[0] != x.shape[0]:
         raise ValueError(f"sort_pairs: as many values as keys are expected: {math.prod(x.shape)}")
-    ordered, moved = _sort_pairs(x, values, descending)
+    ordered, moved = _sort_pairs(jnp.asarray(x), jnp.asarray(values), given.descending)
     return ordered, moved

@@ -152,6 +152,7 @@ spansort::gpu_workspace workspace_of(ffi::ScratchAllocator& scratch, std::uint64
       const auto address = reinterpret_cast<std::uintptr_t>(*memory);
       return {reinterpret_cast<void*>((address + alignment - 1) / alignment * alignment), bytes};
     }
+    if (fastest == least) break;
   }
   throw spansort::out_of_memory("no workspace of " + std::to_string(least) + " bytes", least, 0);
 }

@@ -161,7 +161,24 @@ def test_derivatives(device, descending, rng):
     _, moved = jax.jvp(lambda x: spansort.sort(x, descending=descending), (given,), (jax.device_put(tangents, device),))
     np.testing.assert_array_equal(moved, np.take_along_axis(tangents, order, 1))
     # An order has no derivative, and does not stand in the way of one.
-    np.testing.assert_array_equal(jax.grad(lambda x: x[0, spansort.argsort(x)[0, 0]])(given)[0].sum(), 1.0)
+    least = np.zeros_like(keys)
+    least[0, keys[0].argmin()] = 1.0
+    np.testing.assert_array_equal(jax.grad(lambda x: x[0, spansort.argsort(x)[0, 0]])(given), least)
+
+
+def test_second_derivatives(device, rng):
+    keys = jax.device_put(rng.random(6), device)
+    values = jax.device_put(rng.random(6), device)
+    of_keys = jax.hessian(lambda x: (spansort.sort(x) ** 2 * jnp.arange(6.0)).sum())(keys)
+    np.testing.assert_array_equal(np.diag(of_keys), 2.0 * np.argsort(np.argsort(keys)))
+    of_pairs = jax.hessian(lambda x: (spansort.sort_pairs(x, values)[0] ** 2 * jnp.arange(6.0)).sum())(keys)
+    np.testing.assert_array_equal(of_pairs, of_keys)
+
+
+def test_derivatives_leave_the_bits(device):
+    keys = jax.device_put(np.array([0.0, -0.0, 1.0, -0.0]), device)
+    found, _ = jax.vjp(spansort.sort, keys)
+    np.testing.assert_array_equal(np.signbit(found), [True, True, False, False])
 
 
 def test_derivatives_of_pairs(device, rng):
@@ -194,8 +211,13 @@ def test_loops_and_donated_keys(device, rng):
 def test_programs_of_several_threads(device, rng):
     sort = jax.jit(spansort.sort)
     arrays = [rng.random(30_000) for _ in range(12)]
-    with ThreadPoolExecutor(4) as pool, enable_x64(True):
-        found = list(pool.map(sort, [jax.device_put(x, device) for x in arrays]))
+
+    def sorted_elsewhere(x):
+        with enable_x64(True):  # it is for one thread
+            return sort(jax.device_put(x, device))
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(sorted_elsewhere, arrays))
     for x, y in zip(arrays, found):
         np.testing.assert_array_equal(y, np.sort(x))
 
@@ -212,6 +234,8 @@ def test_what_is_refused(device):
         (TypeError, "traces", lambda x: spansort.sort_segments(x, [0, 2, 4])),
         (ValueError, "progress", lambda x: spansort.sort(x, progress=True)),
         (ValueError, "devices", lambda x: spansort.sort(x, devices="cpu")),
+        (ValueError, "devices", lambda x: spansort.sort(x, devices="gpu")),
+        (TypeError, "no order", lambda x: spansort.sort(jax.random.split(jax.random.key(1), 3))),
         (ValueError, "as many values", lambda x: spansort.sort_pairs(x, x[1:])),
         (TypeError, "JAX", lambda x: spansort.sort_pairs(x, [1, 2, 3, 4])),
         (ValueError, "one dimension", lambda x: spansort.sort_pairs(x.reshape(2, 2), x)),

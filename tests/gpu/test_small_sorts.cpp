@@ -75,11 +75,11 @@ TEST_P(gpu_small_sort_test, SortsManyRecords) {
   }
 }
 
-/// Floats share exponents, so that the highest digit has large buckets, which cells divide; of keys that repeat cells
-/// cannot divide them.
+/// Floats share exponents, so that the highest digit has large buckets, which splitters divide; keys that repeat have
+/// buckets of their own. Of the most keys blocks have several tiles.
 TEST_P(gpu_small_sort_test, SortsKeysThatCrowd) {
   sorter s = sorter_of();
-  for (const std::uint64_t n : {9'001U, 65'536U, 262'144U, 400'009U}) {
+  for (const std::uint64_t n : {9'001U, 65'536U, 262'144U, 400'009U, 1'100'003U}) {
     for (const char* const shape : {"normal", "zipf:0.5", "zipf:2", "entropy:2", "entropy:8"}) {
       ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::f32, n, shape, {kind::keys, 0}, false));
       ASSERT_NO_FATAL_FAILURE(expect_sorted(s, key_type::f64, n, shape, {kind::keys, 0}, true));

@@ -604,7 +604,7 @@ class grid_sort_block {
         if (shared_.bucket_begins[bucket + step] <= i) bucket += step;
       }
       if (!is_whole(bucket)) continue;
-      a_.keys[0][i] = a_.keys[1][i];
+      if (!a_.makes_positions) a_.keys[0][i] = a_.keys[1][i];
       if constexpr (has_values) static_cast<V*>(a_.values[0])[i] = static_cast<const V*>(a_.values[1])[i];
     }
   }
