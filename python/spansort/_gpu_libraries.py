@@ -274,7 +274,7 @@ class _Jax(_ArrayApi):
         if self.is_traced(x):
             raise TypeError(
                 f"{function}: of arrays that JAX traces there are sort(), argsort() and sort_pairs() alone, without out= "
-                "and memory=, in a package that was built beside jaxlib"
+                "and memory=, in a package that was built with XLA's headers"
             )
 
 

@@ -109,7 +109,7 @@ def sort(
         bytes and strings; structured arrays, which are ordered by their fields. Any memory layout and byte order.
         Arrays of other libraries are taken by ``__dlpack__`` from host memory. Arrays in the memory of an NVIDIA GPU,
         of PyTorch, CuPy, JAX and others with the array API, ``__cuda_array_interface__`` or ``__dlpack__``, are sorted
-        there: see the manual.
+        there, and arrays that JAX traces where its program runs: see the manual.
     axis : int or None, optional
         The axis along which each row is sorted by itself; None sorts all elements as one sequence.
     kind : str, optional

@@ -235,7 +235,7 @@ TEST_F(gpu_small_sort_ranges_test, AreSortedAsTheHostSortsThem) {
       ASSERT_TRUE(agrees(algorithm, c, random))
           << algorithm << " of " << c.n << " " << name(c.type) << ", values of " << c.value_bytes << " bytes, bits "
           << c.bits.begin << " to " << c.bits.end << (c.descending ? ", descending" : "") << ", spread " << c.spread
-          << ", round " << round << ", seed " << seed_for(17);
+          << (c.crowds ? ", crowding" : "") << ", round " << round << ", seed " << seed_for(17);
     }
   }
 }
@@ -260,8 +260,8 @@ TEST_F(gpu_small_sort_ranges_test, NarrowKeysAreCounted) {
     if (random() % 2 == 0) c.spread = random() & random();
     ASSERT_TRUE(agrees("counting_sort", c, random))
         << c.n << " " << name(c.type) << ", behind " << c.first[0] << " and " << c.first[1] << ", bits " << c.bits.begin
-        << " to " << c.bits.end << (c.descending ? ", descending" : "") << ", spread " << c.spread
-        << (c.crowds ? ", crowding" : "") << ", round " << round << ", seed " << seed_for(18);
+        << " to " << c.bits.end << (c.descending ? ", descending" : "") << ", spread " << c.spread << ", round "
+        << round << ", seed " << seed_for(18);
   }
 }
 

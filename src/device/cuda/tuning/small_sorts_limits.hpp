@@ -19,9 +19,9 @@ inline constexpr std::uint64_t most_paying_block_sort_keys = most_block_sort_key
 
 /// Returns the number of records up to which a grid is the better choice. Measured on an H200, us of a call that waits
 /// by a grid and by onesweep. Where the highest digit tells keys apart (uniform ones) it pays up to 2^20: 24 and 69
-/// for 2^18 u32, 28 and 99 for 2^18 u64, 39 and 105 for 2^19 u64, 49 and 156 for 2^19 u64(u64). Where keys crowd, those
-/// of 8 bytes go by splitters: f64 of [0, 1) 80 and 105 for 2^19, f64(u64) 118 and 200, zipf 1 75 and 107, 16 values 54
-/// and 95; the AND of two and of four words, which are left to digits, 139 and 108, and 118 and 105. Keys of 4 bytes go
+/// for 2^18 u32, 26 and 99 for 2^18 u64, 37 and 104 for 2^19 u64, 46 and 156 for 2^19 u64(u64). Where keys crowd, those
+/// of 8 bytes go by splitters: f64 of [0, 1) 74 and 105 for 2^19, f64(u64) 108 and 200, zipf 1 72 and 101, 16 values 51
+/// and 93; the AND of two and of four words, whose buckets crowd, too, 133 and 108, and 114 and 105. Keys of 4 bytes go
 /// by all digits: 61 and 71 for 2^19 u32 but 82 and 73 for 2^20, 58 and 67 for 2^18 f32(u32) but 81 and 69 for 2^19.
 /// Keys of one and two bytes: 27 and 32, and 39 and 44, for 2^20, but 41 and 39, and 63 and 54, for 2^21.
 [[nodiscard]] constexpr std::uint64_t most_paying_grid_sort_keys(unsigned key_bytes, unsigned value_bytes) noexcept {
