@@ -82,6 +82,8 @@ __device__ K key_at(const fill_request& request, std::uint64_t i, std::uint64_t 
     case device_input::log_uniform: return log_uniform_key<K>(word);
     case device_input::low_bits: return static_cast<K>(word >> (64 - request.words));
     case device_input::unit: return bits_of<K>(unit_float<K>(word));
+    case device_input::unit_or_zero:
+      return bits_of<K>(word % 1000 == 0 ? (word / 1000 % 2 == 0 ? -0.0 : 0.0) : unit_float<K>(word));
     case device_input::normal: return bits_of<K>(normal_float(word, random_word(request.seed + 2, i)));
     case device_input::log_normal: return bits_of<K>(exp(normal_float(word, random_word(request.seed + 2, i))));
   }

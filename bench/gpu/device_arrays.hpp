@@ -19,6 +19,7 @@ enum class device_input : std::uint8_t {
   log_uniform,    ///< as many keys in each octave: zipf's law with the exponent 1, of as many ranks as the type has
   low_bits,       ///< uniform integers of `words` bits
   unit,           ///< uniform floats of [0, 1), multiples of 2^-24 or 2^-53; keys of 4 and 8 bytes are floats here
+  unit_or_zero,   ///< of these each thousandth, in the mean, is -0.0 or 0.0, which tie in sorts of pairs
   normal,         ///< floats of the standard normal distribution
   log_normal,     ///< e to the power of these
 };

@@ -44,7 +44,8 @@ constexpr local_case float_distributions[] = {
     {"normal", device_input::normal, 1, true},
     {"log-normal", device_input::log_normal, 1, true},
 };
-constexpr const char* float_types[] = {"f32", "f64", "f64(u64)", "argsort(f32)", "argsort(f64)"};
+constexpr const char* float_types[] = {"f32",      "f64",          "f32(u32)",    "f64(u32)",
+                                       "f64(u64)", "argsort(f32)", "argsort(f64)"};
 
 /// Types that are raced with every distribution, and those that are raced with uniform keys alone.
 constexpr const char* main_types[] = {"u32", "u64", "u32(u32)", "u64(u64)"};
@@ -54,8 +55,8 @@ constexpr const char* other_types[] = {"f32", "f64", "u32(u64)",     "u64(u32)",
 outcome measure(const settings& s, const std::string& type, const local_case& c) {
   const spansort::device::cuda::device_guard guard(s.devices.front());
   const std::uint64_t num_keys = std::uint64_t{1} << s.log2_size;
-  const bool is_float = type.find('f') != std::string::npos;
-  race_request request{type, {c.kind, c.words, s.seed, 0, is_float}, num_keys, s.repeats, race_door::call};
+  const bool is_finite = type.find('f') != std::string::npos && c.kind != device_input::unit_or_zero;
+  race_request request{type, {c.kind, c.words, s.seed, 0, is_finite}, num_keys, s.repeats, race_door::call};
   race_result found = race(request);
   std::vector<double> enqueued_ms;
   if (c.is_crowded) {
@@ -113,6 +114,9 @@ void add_local_cases(const settings& s, case_list& cases) {
   for (const char* const type : other_types) add(type, distributions[0]);
   for (const char* const type : float_types) {
     for (const local_case& c : float_distributions) add(type, c);
+  }
+  for (const char* const type : {"f32(u32)", "f64(u64)"}) {
+    add(type, {"[0, 1) and zeros", device_input::unit_or_zero, 1, true});
   }
   for (const char* const type : {"u64", "u64(u64)"}) add(type, {"below 2^40", device_input::low_bits, 40, true});
 }

@@ -302,6 +302,8 @@ race_result race(const race_request& request) {
   if (request.type == "u32(u64)") return race_of<u32, u64>(request, key_type::u32);
   if (request.type == "u64(u32)") return race_of<u64, u32>(request, key_type::u64);
   if (request.type == "u64(u64)") return race_of<u64, u64>(request, key_type::u64);
+  if (request.type == "f32(u32)") return race_of<u32, u32>(request, key_type::f32);
+  if (request.type == "f64(u32)") return race_of<u64, u32>(request, key_type::f64);
   if (request.type == "f64(u64)") return race_of<u64, u64>(request, key_type::f64);
   if (request.type == "u8") return race_of<std::uint8_t, void>(request, key_type::u8);
   if (request.type == "u16") return race_of<std::uint16_t, void>(request, key_type::u16);

@@ -25,13 +25,13 @@ struct sizes_of_type {
   unsigned most_log2 = 28;
 };
 constexpr sizes_of_type all_sizes[] = {
-    {"u32", 30},  {"u64", 29},  {"f32"}, {"f64"}, {"u32(u32)"},     {"u32(u64)"},     {"u64(u32)"},
-    {"u64(u64)"}, {"f64(u64)"}, {"u8"},  {"u16"}, {"argsort(f32)"}, {"argsort(u64)"},
+    {"u32", 30},  {"u64", 29},  {"f32"},      {"f64"}, {"u32(u32)"}, {"u32(u64)"},     {"u64(u32)"},     {"u64(u64)"},
+    {"f32(u32)"}, {"f64(u32)"}, {"f64(u64)"}, {"u8"},  {"u16"},      {"argsort(f32)"}, {"argsort(u64)"},
 };
 
 /// Floats as programs have them, half of which share an exponent; those above are random bits.
-constexpr sizes_of_type unit_sizes[] = {
-    {"f32", 22}, {"f64", 22}, {"f64(u64)", 22}, {"argsort(f32)", 22}, {"argsort(f64)", 22}};
+constexpr sizes_of_type unit_sizes[] = {{"f32", 22},      {"f64", 22},          {"f32(u32)", 22},
+                                        {"f64(u64)", 24}, {"argsort(f32)", 22}, {"argsort(f64)", 22}};
 
 std::string name_of(const char* type, device_input kind) {
   return kind == device_input::unit ? fmt::format("{} of [0, 1)", type) : type;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/test_hooks.hpp"
 #include "gpu/gpu_test.hpp"
 #include "spansort/report.hpp"
 #include "spansort/sort.hpp"
@@ -12,6 +13,19 @@
 #include "support/environment.hpp"
 
 namespace spansort::test {
+
+/// Returns a number that looks like chance.
+[[nodiscard]] inline std::uint64_t random_word(std::uint64_t i) {
+  std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+  return x ^ x >> 31;
+}
+
+[[nodiscard]] inline std::string buckets_name(base::gpu_buckets buckets) {
+  constexpr const char* names[] = {"by_size", "where_even", "always", "never", "by_spread", "by_wide_spread"};
+  return names[static_cast<std::size_t>(buckets)];
+}
 
 class gpu_sort_test : public gpu_test {
  protected:

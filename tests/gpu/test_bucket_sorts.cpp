@@ -172,14 +172,6 @@ TEST_P(gpu_bucket_sort_test, GoesTheWayThatIsAskedFor) {
   EXPECT_EQ(report.num_passes, 0U);
 }
 
-/// Returns a number that looks like chance.
-std::uint64_t random_word(std::uint64_t i) {
-  std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
-  return x ^ x >> 31;
-}
-
 /// Floats of [0, 1), of both signs and many exponents, and numbers of few bits crowd in few of the buckets of their
 /// highest bits, and are spread over as many.
 TEST_P(gpu_bucket_sort_test, SpreadsKeysThatCrowd) {
@@ -260,9 +252,7 @@ TEST_P(gpu_bucket_sort_test, SortsKeysBesideTheSample) {
 }
 
 std::string name_of(const testing::TestParamInfo<bucket_case>& info) {
-  constexpr const char* names[] = {"by_size", "where_even", "always", "never", "by_spread", "by_wide_spread"};
-  return std::string(names[static_cast<std::size_t>(info.param.buckets)]) +
-         (info.param.blocks_cannot_meet ? "_level_by_level" : "");
+  return buckets_name(info.param.buckets) + (info.param.blocks_cannot_meet ? "_level_by_level" : "");
 }
 INSTANTIATE_TEST_SUITE_P(All, gpu_bucket_sort_test,
                          testing::Values(bucket_case{gpu_buckets::by_size}, bucket_case{gpu_buckets::where_even},
@@ -457,7 +447,7 @@ TEST_P(gpu_bucket_segments_test, GoesTheWayOfItsOwnKeys) {
 }
 
 std::string name_of_buckets(const testing::TestParamInfo<gpu_buckets>& info) {
-  return name_of({bucket_case{info.param}, info.index});
+  return buckets_name(info.param);
 }
 INSTANTIATE_TEST_SUITE_P(All, gpu_counted_segments_test,
                          testing::Values(gpu_buckets::by_size, gpu_buckets::where_even, gpu_buckets::always,

@@ -32,8 +32,8 @@ template <class K, class V, class Order>
   std::uint64_t high = std::min(num_first, runs.left.count);
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    const K of_left = order.encode(runs.left.data.keys[middle]);
-    const K of_right = order.encode(runs.right.data.keys[num_first - 1 - middle]);
+    const auto of_left = order.encode(runs.left.data.keys[middle]);
+    const auto of_right = order.encode(runs.right.data.keys[num_first - 1 - middle]);
     if (of_right < of_left) {
       high = middle;
     } else {

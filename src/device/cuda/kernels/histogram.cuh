@@ -38,7 +38,8 @@ class histogram_block {
                                              const digit_group& digits, std::uint32_t* counters)
       : order_(order), keys_(keys), num_keys_(num_keys), digits_(digits), counters_(counters) {}
 
-  __device__ __forceinline__ void run(std::uint64_t* counts) {
+  /// Adds to `counts`. Where the order folds, and `any_folded` is not null, 1 is written there if that changes a key.
+  __device__ __forceinline__ void run(std::uint64_t* counts, std::uint32_t* any_folded) {
     for (unsigned c = threadIdx.x; c < digits_.num_counters * Columns; c += threads) counters_[c] = 0;
     __syncthreads();
     const std::uint64_t stride = std::uint64_t{gridDim.x} * tile_keys;
@@ -52,7 +53,11 @@ class histogram_block {
 #pragma unroll
       for (unsigned i = 0; i < items; ++i) now[i] = next[i];
     }
-    __syncthreads();
+    if constexpr (folding_of<Order>::may_be_known) {
+      if (__syncthreads_or(folds_any_) != 0 && threadIdx.x == 0 && any_folded != nullptr) *any_folded = 1;
+    } else {
+      __syncthreads();
+    }
     for (unsigned c = threadIdx.x; c < digits_.num_counters; c += threads) {
       std::uint32_t count = 0;
 #pragma unroll
@@ -75,9 +80,32 @@ class histogram_block {
     }
   }
 
-  __device__ __forceinline__ void count(std::uint64_t begin, K (&keys)[items]) const {
+  /// Encodes keys. Those that folding may change are few, and all keys of a thread are looked at where it has one.
+  __device__ __forceinline__ void encode(K (&keys)[items]) {
+    if constexpr (folding_of<Order>::may_be_known) {
+      const auto& folding = folding_of<Order>::folding(order_);
+      bool may_fold = false;
 #pragma unroll
-    for (unsigned i = 0; i < items; ++i) keys[i] = order_.encode(order_.take(keys[i]));
+      for (unsigned i = 0; i < items; ++i) may_fold |= folding.may_fold(keys[i]);
+      if (may_fold) {
+#pragma unroll
+        for (unsigned i = 0; i < items; ++i) {
+          const K folded = folding.codec.fold(keys[i]);
+          folds_any_ |= folded != keys[i];
+          keys[i] = folded;
+        }
+      }
+      const auto unfolded = folding_of<Order>::unfolded(order_);
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) keys[i] = unfolded.encode(unfolded.take(keys[i]));
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) keys[i] = order_.encode(order_.take(keys[i]));
+    }
+  }
+
+  __device__ __forceinline__ void count(std::uint64_t begin, K (&keys)[items]) {
+    encode(keys);
     const auto num_valid = static_cast<unsigned>(num_keys_ - begin < tile_keys ? num_keys_ - begin : tile_keys);
     for (unsigned p = 0; p < digits_.count; ++p) {
       std::uint32_t* const bins = counters_ + digits_.first_counter[p] * Columns + threadIdx.x % Columns;
@@ -103,6 +131,7 @@ class histogram_block {
   std::uint64_t num_keys_;
   const digit_group& digits_;
   std::uint32_t* counters_;
+  bool folds_any_ = false;  ///< of this thread's keys
 };
 
 /// One read of the keys. The shared memory is 4 bytes for each counter of the group and each column; `counts` is zeroed
@@ -110,10 +139,10 @@ class histogram_block {
 template <class K, class Order, unsigned Columns>
 __global__ void __launch_bounds__(compiled_histogram_policy<K>.threads)
     histogram_kernel(Order order, const K* keys, std::uint64_t num_keys, __grid_constant__ const digit_group digits,
-                     std::uint64_t* counts, const order_action* decision) {
+                     std::uint64_t* counts, const order_action* decision, std::uint32_t* any_folded) {
   extern __shared__ std::uint32_t counters[];
   if (decision != nullptr && *decision != order_action::passes) return;
-  histogram_block<K, Order, Columns>(order, keys, num_keys, digits, counters).run(counts);
+  histogram_block<K, Order, Columns>(order, keys, num_keys, digits, counters).run(counts, any_folded);
 }
 
 inline constexpr striding_policy compiled_fingerprint_policy = fingerprint_policy_of(compiled_family).sizes;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "keys/codec.hpp"
 #include "keys/digit.hpp"
@@ -28,7 +29,7 @@ struct identity_order {
 template <class K>
 struct encoded_order {
   keys::codec_of<K> codec;
-  explicit encoded_order(const keys::codec_of<K>& c) : codec(c) {}
+  __host__ __device__ explicit encoded_order(const keys::codec_of<K>& c) : codec(c) {}
   __device__ __forceinline__ K take(K key) const { return codec.encode_bits(key); }
   __device__ __forceinline__ K give(K taken) const { return codec.decode(taken); }
   __device__ __forceinline__ K encode(K taken) const { return taken; }
@@ -61,14 +62,33 @@ struct decoding_order {
 };
 
 /// The order by an encoding that folds ties and so loses bits. Keys are held as they are, and encoded wherever a digit
-/// is looked at.
+/// is looked at. `any_folded` may point to device memory that is 0 where folding changes no key of the input, as mostly
+/// no float is -0.0 or NaN: kernels then hold keys encoded (with_known_folding()).
 template <class K>
 struct folded_order {
   keys::codec_of<K> codec;
-  explicit folded_order(const keys::codec_of<K>& c) : codec(c) {}
+  const std::uint32_t* any_folded;
+  explicit folded_order(const keys::codec_of<K>& c, const std::uint32_t* any = nullptr) : codec(c), any_folded(any) {}
   __device__ __forceinline__ K take(K key) const { return key; }
   __device__ __forceinline__ K give(K taken) const { return taken; }
-  __device__ __forceinline__ K encode(K taken) const { return codec.encode(taken); }
+  __device__ __forceinline__ K encode(K taken) const {
+    // For keys of 8 bytes a branch takes less time than the arithmetic, and for those of 4 bytes more.
+    if constexpr (sizeof(K) < 8) return codec.encode(taken);
+    if (codec.folds_ties && may_fold(taken)) return codec.encode_bits(codec.fold(taken));
+    return codec.encode_bits(taken);
+  }
+  /// Returns whether folding may change the key. Beside keys that it changes, few others look as if it did: 0.0, the
+  /// least floats, and infinity.
+  [[nodiscard]] __device__ __forceinline__ bool may_fold(K key) const {
+    constexpr unsigned unread_bits = sizeof(K) == 8 ? 32 : 0;
+    using word = std::conditional_t<sizeof(K) == 8, std::uint32_t, K>;
+    const auto magnitude = static_cast<word>((key & codec.magnitude_mask) >> unread_bits);
+    const auto infinity = static_cast<word>(codec.infinity >> unread_bits);
+    return static_cast<word>(magnitude - 1) >= static_cast<word>(infinity - 1);
+  }
+  [[nodiscard]] __device__ __forceinline__ unsigned digit(K taken, unsigned shift, unsigned mask) const {
+    return static_cast<unsigned>(encode(taken) >> shift) & mask;
+  }
   static constexpr bool holds_encoded = false;
   static constexpr bool makes_positions = false;
 };
@@ -89,6 +109,8 @@ struct argsort_order {
 /// This says whether kernels keep the digits of an order rather than find them again.
 template <class Order>
 inline constexpr bool are_digits_kept = false;
+template <class K>
+inline constexpr bool are_digits_kept<folded_order<K>> = true;
 
 /// Returns the digit of what is held of a key: the bits of its encoding above `shift` in `mask`.
 template <class Order, class K>
@@ -101,12 +123,37 @@ template <class Order, class K>
   }
 }
 
-/// Calls f(order) with the cheapest order for `codec`.
+/// Calls f(order) with the cheapest order for `codec`. `any_folded` is that of folded_order.
 template <class K, class F>
-decltype(auto) with_order(const keys::codec_of<K>& codec, F&& f) {
+decltype(auto) with_order(const keys::codec_of<K>& codec, F&& f, const std::uint32_t* any_folded = nullptr) {
   if (codec.is_identity()) return f(identity_order<K>(codec));
   if (!codec.folds_ties) return f(encoded_order<K>(codec));
-  return f(folded_order<K>(codec));
+  return f(folded_order<K>(codec, any_folded));
+}
+
+/// Says of orders which of them may find that folding changes no key, and which order is as good then.
+template <class Order>
+struct folding_of {
+  static constexpr bool may_be_known = false;
+};
+template <class K>
+struct folding_of<folded_order<K>> {
+  static constexpr bool may_be_known = true;
+  static __device__ __forceinline__ const folded_order<K>& folding(const folded_order<K>& order) { return order; }
+  static __device__ __forceinline__ encoded_order<K> unfolded(const folded_order<K>& order) {
+    return encoded_order<K>(order.codec);
+  }
+};
+
+/// Calls f(order), in a kernel, with `order`, or where folding is known to change no key of the input with the order
+/// that holds keys encoded. All threads of a grid take the same way.
+template <class Order, class F>
+__device__ __forceinline__ void with_known_folding(const Order& order, const F& f) {
+  if constexpr (folding_of<Order>::may_be_known) {
+    const std::uint32_t* const any_folded = folding_of<Order>::folding(order).any_folded;
+    if (any_folded != nullptr && *any_folded == 0) return f(folding_of<Order>::unfolded(order));
+  }
+  f(order);
 }
 
 /// Returns the least number that a lane of a full warp has.

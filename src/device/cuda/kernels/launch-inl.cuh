@@ -24,13 +24,15 @@ namespace spansort::device::cuda {
 /// clearing and adding them up, and room.
 template <class K, class Order>
 void run_histogram(const launch_site& site, const Order& order, const K* keys, std::uint64_t num_keys,
-                   const digit_group& group, std::uint64_t* counts, const order_action* decision) {
+                   const digit_group& group, std::uint64_t* counts, const order_action* decision,
+                   std::uint32_t* any_folded) {
   const striding_policy policy = histogram_policy_of(site.family(), sizeof(K)).sizes;
   const unsigned blocks = policy.num_blocks(num_keys, site.num_multiprocessors);
   const auto launch = [&](auto kernel, unsigned columns) {
     const unsigned shared_bytes = group.num_counters * columns * 4;
     allow_shared_memory(kernel, shared_bytes);
-    kernel<<<blocks, policy.threads, shared_bytes, site.stream>>>(order, keys, num_keys, group, counts, decision);
+    kernel<<<blocks, policy.threads, shared_bytes, site.stream>>>(order, keys, num_keys, group, counts, decision,
+                                                                  any_folded);
   };
   constexpr unsigned columns = histogram_columns.sizes.columns;
   if (num_keys >= histogram_columns.sizes.least_keys && group.num_counters <= histogram_columns.sizes.most_counters) {
@@ -44,7 +46,7 @@ void run_histogram(const launch_site& site, const Order& order, const K* keys, s
 template <class K>
 void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
                       const keys::digit_position* digits, unsigned num_digits, std::uint64_t* counts,
-                      const order_action* decision, const key_spread& spread) {
+                      const order_action* decision, const key_spread& spread, std::uint32_t* any_folded) {
   if (num_keys == 0) return;
   for (unsigned begin = 0; begin < num_digits;) {
     digit_group group;
@@ -57,7 +59,7 @@ void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, c
     }
     with_order<K>(codec, [&](const auto& plain) {
       with_spread<K>(plain, spread, [&](const auto& order) {
-        run_histogram<K>(site, order, static_cast<const K*>(keys), num_keys, group, counts, decision);
+        run_histogram<K>(site, order, static_cast<const K*>(keys), num_keys, group, counts, decision, any_folded);
       });
     });
     counts += group.num_counters;
@@ -143,7 +145,7 @@ void launch_partition_step(const launch_site& site, const keys::codec_of<K>& cod
       if (step.recoding == key_recoding::decodes) return run(decoding_order<K>(codec));
     }
     SPANSORT_ASSERT(step.recoding == key_recoding::none);
-    with_order<K>(codec, run);
+    with_order<K>(codec, run, step.any_folded);
   });
 }
 
@@ -250,7 +252,7 @@ void launch_swap_mirrored(const launch_site& site, const swap_mirrored_request& 
 #define SPANSORT_INSTANTIATE_CUDA_LAUNCHERS(K)                                                                     \
   template void launch_histogram<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t,      \
                                     const keys::digit_position*, unsigned, std::uint64_t*, const order_action*,    \
-                                    const key_spread&);                                                            \
+                                    const key_spread&, std::uint32_t*);                                            \
   template void launch_fingerprint<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t);   \
   template void launch_look<K>(const launch_site&, const keys::codec_of<K>&, const void*, std::uint64_t,           \
                                const look_manner&);                                                                \

@@ -335,18 +335,20 @@ class msd_finish_block {
 template <class K, class V, class Order, unsigned Threads>
 __global__ void __launch_bounds__(Threads, finish_blocks_each(Threads))
     msd_finish_kernel(Order order, __grid_constant__ const msd_arguments<K, V> a, unsigned size) {
-  using block = msd_finish_block<K, V, Order, Threads>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   if constexpr (compiles_msd_hybrid) {
-    auto& shared = *reinterpret_cast<typename block::shared_memory*>(shared_bytes);
     const std::uint32_t num_jobs = a.memory.control->num_jobs[size];
     const msd_job* const jobs = a.memory.jobs[size];
-    msd_job job = blockIdx.x < num_jobs ? jobs[blockIdx.x] : msd_job{};
-    for (std::uint32_t j = blockIdx.x; j < num_jobs; j += gridDim.x) {
-      const msd_job next = j + gridDim.x < num_jobs ? jobs[j + gridDim.x] : msd_job{};
-      block(order, a, job, shared).run();
-      job = next;
-    }
+    with_known_folding(order, [&]<class Known>(const Known& known) {
+      using block = msd_finish_block<K, V, Known, Threads>;
+      auto& shared = *reinterpret_cast<typename block::shared_memory*>(shared_bytes);
+      msd_job job = blockIdx.x < num_jobs ? jobs[blockIdx.x] : msd_job{};
+      for (std::uint32_t j = blockIdx.x; j < num_jobs; j += gridDim.x) {
+        const msd_job next = j + gridDim.x < num_jobs ? jobs[j + gridDim.x] : msd_job{};
+        block(known, a, job, shared).run();
+        job = next;
+      }
+    });
   }
 }
 

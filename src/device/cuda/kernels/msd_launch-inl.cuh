@@ -203,14 +203,17 @@ template <class K>
 void launch_msd_hybrid(const launch_site& site, const msd_request& request) {
   SPANSORT_ASSERT(has_msd_hybrid(site.family()));
   with_value(request.shape.value_bytes, [&]<class V>() {
-    with_order<K>(request.shape.codec.template of<K>(), [&]<class Order>(const Order& order) {
-      // Ties are folded only where values travel.
-      if constexpr (Order::holds_encoded || value_bytes_of<V> != 0) {
-        run_msd_hybrid<K, V, Order>(site, order, request);
-      } else {
-        SPANSORT_ASSERT(false);
-      }
-    });
+    with_order<K>(
+        request.shape.codec.template of<K>(),
+        [&]<class Order>(const Order& order) {
+          // Ties are folded only where values travel.
+          if constexpr (Order::holds_encoded || value_bytes_of<V> != 0) {
+            run_msd_hybrid<K, V, Order>(site, order, request);
+          } else {
+            SPANSORT_ASSERT(false);
+          }
+        },
+        request.any_folded);
   });
 }
 

@@ -19,6 +19,7 @@ struct msd_request {
   const order_action* decision = nullptr;  ///< of those in order: null, or nothing is done unless it is passes
   /// Keys of 8 bytes may be in order by their buckets of a spread, and not by their own highest bits.
   key_spread spread = {};
+  const std::uint32_t* any_folded = nullptr;  ///< as in partition_step
   void* memory = nullptr;  ///< msd_memory_bytes() of device memory
 };
 

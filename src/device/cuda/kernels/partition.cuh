@@ -405,11 +405,13 @@ template <class K, class V, class Order, unsigned Bits = max_partition_bits>
 __global__ void __launch_bounds__(compiled_partition_policy<K, V, Bits>.threads,
                                   compiled_partition_policy<K, V, Bits>.least_blocks)
     partition_kernel(Order order, partition_arguments<K> arguments) {
-  using tile = partition_tile<K, V, Order, compiled_partition_policy<K, V, Bits>, Bits>;
-  static_assert(sizeof(typename tile::shared_memory) <= most_shared_bytes(compiled_family));
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   if (arguments.decision != nullptr && *arguments.decision != order_action::passes) return;
-  tile(order, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();
+  with_known_folding(order, [&]<class Known>(const Known& known) {
+    using tile = partition_tile<K, V, Known, compiled_partition_policy<K, V, Bits>, Bits>;
+    static_assert(sizeof(typename tile::shared_memory) <= most_shared_bytes(compiled_family));
+    tile(known, arguments, *reinterpret_cast<typename tile::shared_memory*>(shared_bytes)).run();
+  });
 }
 
 /// Destinations travel as a kernel's parameter, so that there is no copy to wait for.

@@ -41,11 +41,11 @@ __device__ __forceinline__ block_sum_result sum_over_block(unsigned x, unsigned*
 }
 
 /// Calls f(order) with one of two orders for `codec`: keys that are their own encoding, and all others. Baselines are
-/// not compiled for more.
+/// not compiled for more. `any_folded` is that of folded_order.
 template <class K, class F>
-decltype(auto) with_plain_order(const keys::codec_of<K>& codec, F&& f) {
+decltype(auto) with_plain_order(const keys::codec_of<K>& codec, F&& f, const std::uint32_t* any_folded = nullptr) {
   if (codec.is_identity()) return f(identity_order<K>(codec));
-  return f(folded_order<K>(codec));
+  return f(folded_order<K>(codec, any_folded));
 }
 
 /// Returns the digit of a key in memory.

@@ -48,6 +48,7 @@ struct kernel_workspace {
   order_action* ways = nullptr;        ///< [2]: of two ways of the running local sort, the one that is passes is taken
   std::uint64_t* sort_counts = nullptr;    ///< [max_digits_together][max_partition_buckets], of a local sort
   std::uint32_t* tile_counters = nullptr;  ///< [max_digits_together]: the next tile of each partition; one more behind
+  std::uint32_t* any_folded = nullptr;     ///< not 0: folding ties changes a key of the running local sort
   std::uint32_t* tile_states = nullptr;    ///< [tile_capacity][max_partition_buckets]
   std::uint64_t tile_capacity = 0;         ///< a longer input is taken in equal portions of at most so many tiles
 
@@ -76,6 +77,8 @@ struct kernel_workspace {
     w.ways = reinterpret_cast<order_action*>(w.order + 4);
     w.sort_counts = reinterpret_cast<std::uint64_t*>(at += control_bytes);
     w.tile_counters = reinterpret_cast<std::uint32_t*>(at += sort_counts_bytes);
+    static_assert((max_digits_together + 2) * sizeof(std::uint32_t) <= control_bytes);
+    w.any_folded = w.tile_counters + max_digits_together + 1;
     w.tile_states = reinterpret_cast<std::uint32_t*>(at + control_bytes);
     return w;
   }
@@ -110,11 +113,13 @@ struct launch_site {
 
 /// Adds the digits' counts to `counts`, one digit after the other. `counts` is device memory that was zeroed before.
 /// Nothing is counted where there is a decision in device memory and it is not order_action::passes. Digits of keys of
-/// 8 bytes that have a spread are those of the order by it (kernels/spread_order.cuh).
+/// 8 bytes that have a spread are those of the order by it (kernels/spread_order.cuh). `any_folded` is null, or device
+/// memory that was zeroed before: 1 is written there where the codec folds ties and that changes a key.
 template <class K>
 void launch_histogram(const launch_site& site, const keys::codec_of<K>& codec, const void* keys, std::uint64_t num_keys,
                       const keys::digit_position* digits, unsigned num_digits, std::uint64_t* counts,
-                      const order_action* decision = nullptr, const key_spread& spread = {});
+                      const order_action* decision = nullptr, const key_spread& spread = {},
+                      std::uint32_t* any_folded = nullptr);
 
 /// Sets order_seen bits in `site.memory.order`. It stops reading once ascent and descent are both seen.
 template <class K>
@@ -184,6 +189,8 @@ struct partition_step {
   key_recoding recoding = key_recoding::none;  ///< only without values, with a codec that loses nothing
   bool drops_keys = false;                     ///< with values: keys are not stored
   key_spread spread = {};                      ///< of keys of 8 bytes: the digit is one of the order by it
+  /// Null, or device memory that is 0 where folding ties changes no key (launch_histogram()): this saves time.
+  const std::uint32_t* any_folded = nullptr;
 };
 template <class K>
 void launch_partition_step(const launch_site& site, const keys::codec_of<K>& codec, unsigned value_bytes,

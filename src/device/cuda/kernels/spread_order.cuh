@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "device/cuda/kernels/key_order.cuh"
 #include "device/cuda/kernels/key_spread.hpp"
@@ -55,6 +56,19 @@ struct spread_order {
 
 template <class Base>
 inline constexpr bool are_digits_kept<spread_order<Base>> = true;
+
+template <class Base>
+struct folding_of<spread_order<Base>> {
+  using of_base = folding_of<Base>;
+  static constexpr bool may_be_known = of_base::may_be_known;
+  static __device__ __forceinline__ decltype(auto) folding(const spread_order<Base>& order) {
+    return of_base::folding(order.base);
+  }
+  static __device__ __forceinline__ auto unfolded(const spread_order<Base>& order) {
+    const auto base = of_base::unfolded(order.base);
+    return spread_order<std::remove_const_t<decltype(base)>>{base, order.spread};
+  }
+};
 
 /// Calls f(order) with `order`, or with the order by its spread where keys have one.
 template <class K, class Order, class F>

@@ -15,10 +15,11 @@ void launch_wide_partition_step(const launch_site& site, const keys::codec_of<K>
     const auto run = [&](const auto& order) { run_partition_step<max_published_bits, K, V>(site, order, step); };
     if constexpr (sizeof(K) == 8) {
       if (step.spread.table != nullptr) {
-        return with_order<K>(codec, [&](const auto& plain) { with_spread<K>(plain, step.spread, run); });
+        return with_order<K>(
+            codec, [&](const auto& plain) { with_spread<K>(plain, step.spread, run); }, step.any_folded);
       }
     }
-    with_plain_order<K>(codec, run);
+    with_plain_order<K>(codec, run, step.any_folded);
   });
 }
 

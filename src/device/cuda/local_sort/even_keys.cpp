@@ -93,7 +93,8 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
 
 /// Returns whether keys that are not even are looked at a second time.
 [[nodiscard]] bool may_have_spread(const segment_sort& segment) {
-  return is_any_size_looked_at(segment.wished_way) || segment.count * segment.shape.bytes() >= least_spread_bytes;
+  const std::uint64_t least = segment.shape.value_bytes == 0 ? least_spread_bytes : least_spread_record_bytes;
+  return is_any_size_looked_at(segment.wished_way) || segment.count * segment.shape.bytes() >= least;
 }
 
 /// Has the device choose between passes and buckets of a spread, by the sample that a look has kept. Returns both ways.

@@ -141,6 +141,7 @@ records enqueue_by_buckets(const launch_site& site, const segment_sort& segment)
   request.beginning = segment.buckets.beginning();
   request.decision = segment.decision;
   request.spread = segment.spread;
+  request.any_folded = site.memory.any_folded;
   launch_msd_hybrid<std::uint64_t>(site, request);
   return request.sides[request.result_side];
 }

@@ -83,7 +83,7 @@ class digit_passes {
     const void* const first_keys = run_.begins_sort ? segment_.given_keys() : source.keys;
     launch_histogram<K>(site_, codec_of_source(0), first_keys, segment_.count, run_.digits.data(),
                         static_cast<unsigned>(run_.digits.size()), memory.sort_counts, segment_.decision,
-                        segment_.spread);
+                        segment_.spread, segment_.argsort_keys == nullptr ? memory.any_folded : nullptr);
     partition_.targets(site_, value_bytes, run_.digits, source, alternate);
     for (std::size_t i = 0; i < run_.digits.size(); ++i) {
       partition_step step = step_of(i);
@@ -125,6 +125,7 @@ class digit_passes {
     step.tile_counter = memory.tile_counters + i;
     step.any_order = any_order_ && i == 0;
     step.spread = segment_.spread;
+    step.any_folded = memory.any_folded;
     if (recodes()) {
       step.recoding = is_first(i) ? key_recoding::encodes : is_last(i) ? key_recoding::decodes : key_recoding::none;
     }
