@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -25,9 +26,11 @@
 namespace spansort::device::host {
 namespace {
 
-/// How runs lie: any keys, few of them so that most tie, each run above or below the one before, or one key far away.
-enum class kind : unsigned { any, ties, apart, backwards, one_astray };
-constexpr kind all_kinds[] = {kind::any, kind::ties, kind::apart, kind::backwards, kind::one_astray};
+/// How runs lie: any keys, few of them so that most tie, each run above or below the one before, one key far away, or
+/// keys that are zeros of both signs and their neighbours where they are floats.
+enum class kind : unsigned { any, ties, apart, backwards, one_astray, zeros };
+constexpr kind all_kinds[] = {kind::any, kind::ties, kind::apart, kind::backwards, kind::one_astray, kind::zeros};
+constexpr unsigned num_kinds = std::size(all_kinds);
 
 /// Returns keys of which each part up to one of `ends` ascends.
 template <class K>
@@ -44,6 +47,7 @@ std::vector<K> make_runs(const keys::codec_of<K>& codec, const std::vector<std::
         encoded = static_cast<K>(encoded >> 3 | place << (sizeof(K) * 8 - 3));
       }
       keys[i] = codec.decode(encoded);
+      if (what == kind::zeros) keys[i] = static_cast<K>(random() % 2 << (sizeof(K) * 8 - 1) | random() % 2);
     }
     std::sort(keys.begin() + static_cast<std::ptrdiff_t>(begin), keys.begin() + static_cast<std::ptrdiff_t>(ends[r]),
               [&](K a, K b) { return codec.encode(a) < codec.encode(b); });
@@ -103,7 +107,7 @@ TEST(OrderedRuns, AreFoundByOneThreadAndBySeveral) {
   for (const std::uint64_t num_keys : {1U, 2U, 3U, 49U, 50U, 51U, 1000U, 5003U}) {
     for (unsigned round = 0; round < 60; ++round) {
       const auto keys =
-          make_runs(of_width, make_ends(num_keys, 1 + round / 4 % 6, random), all_kinds[round % 5], random);
+          make_runs(of_width, make_ends(num_keys, 1 + round / 4 % 6, random), all_kinds[round % num_kinds], random);
       const unsigned most = 1 + round % most_ordered_runs;
       const ordered_runs expected = runs_of(of_width, keys, most);
       ASSERT_NO_FATAL_FAILURE(expect_same(find_runs(as_one_piece{}, of_width, keys.data(), num_keys, most), expected))
@@ -155,13 +159,13 @@ void expect_merges(const keys::codec_of<K>& codec, const std::vector<K>& given, 
 TEST(OrderedRuns, AreMergedStably) {
   std::mt19937_64 random(test::base_seed());
   workers team(3, -1);
-  const keys::key_codec by_order{key_type::f64, true, keys::tie_rule::by_input_order};
   const keys::key_codec by_bits{key_type::i32, false, keys::tie_rule::by_bits};
   for (const std::uint64_t num_keys : {2U, 5U, 63U, 64U, 200U, 1024U, 7001U}) {
     for (unsigned round = 0; round < 60; ++round) {
       SCOPED_TRACE(std::to_string(num_keys) + " keys, round " + std::to_string(round));
-      const kind what = all_kinds[round % 5];
-      const std::vector<std::uint64_t> ends = make_ends(num_keys, 2 + round % 3, random);
+      const kind what = all_kinds[round % num_kinds];
+      const std::vector<std::uint64_t> ends = make_ends(num_keys, 2 + round / num_kinds % 3, random);
+      const keys::key_codec by_order{key_type::f64, round / num_kinds % 2 == 1, keys::tie_rule::by_input_order};
       const auto floats = make_runs(by_order.of<std::uint64_t>(), ends, what, random);
       if (runs_of(by_order.of<std::uint64_t>(), floats).count >= 2) {
         expect_merges<std::uint64_t, value8>(by_order.of<std::uint64_t>(), floats, in_pieces{team, 50});
@@ -194,10 +198,11 @@ void expect_sorts(key_type type, std::uint64_t num_keys, unsigned num_threads, u
                   std::mt19937_64& random) {
   SCOPED_TRACE(std::to_string(num_keys) + " keys of type " + std::to_string(static_cast<int>(type)) + ", round " +
                std::to_string(round) + ", " + std::to_string(num_threads) + " threads");
-  const keys::key_codec stable{type, round % 2 == 1, keys::tie_rule::by_input_order};
-  const keys::key_codec by_bits{type, round % 2 == 1, keys::tie_rule::by_bits};
-  const auto runs = make_ends(num_keys, 2 + round % 4, random);
-  const std::vector<K> given = make_runs(stable.of<K>(), runs, all_kinds[round % 5], random);
+  const bool descends = (round / num_kinds + round) % 2 == 1;
+  const keys::key_codec stable{type, descends, keys::tie_rule::by_input_order};
+  const keys::key_codec by_bits{type, descends, keys::tie_rule::by_bits};
+  const auto runs = make_ends(num_keys, 2 + round / num_kinds % 4, random);
+  const std::vector<K> given = make_runs(stable.of<K>(), runs, all_kinds[round % num_kinds], random);
   const std::vector<std::uint64_t> order = stable_order(stable.of<K>(), given);
   const std::uint64_t value_bytes = round % 3 == 0 ? 4 : 8;
   const auto expect_pairs = [&](const std::vector<K>& keys, const std::vector<char>& values, const char* what) {

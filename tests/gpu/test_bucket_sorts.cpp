@@ -446,9 +446,7 @@ TEST_P(gpu_bucket_segments_test, GoesTheWayOfItsOwnKeys) {
   ASSERT_NO_FATAL_FAILURE(expect_the_way_of_its_own_keys(key_type::u64, {kind::keys, 0}));
 }
 
-std::string name_of_buckets(const testing::TestParamInfo<gpu_buckets>& info) {
-  return buckets_name(info.param);
-}
+std::string name_of_buckets(const testing::TestParamInfo<gpu_buckets>& info) { return buckets_name(info.param); }
 INSTANTIATE_TEST_SUITE_P(All, gpu_counted_segments_test,
                          testing::Values(gpu_buckets::by_size, gpu_buckets::where_even, gpu_buckets::always,
                                          gpu_buckets::never),

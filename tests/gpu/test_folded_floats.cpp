@@ -18,7 +18,7 @@
 namespace spansort::test {
 namespace {
 
-/// Sorts floats by values that are their positions. Where NaNs and zeros are alike, they keep their order and their bits.
+/// Sorts floats with values that are their positions. NaNs tie, and zeros do: they keep their order and their bits.
 template <class Float, class Word>
 void expect_floats_sorted(sorter& s, const std::vector<Float>& keys, direction d, const std::string& what) {
   static_assert(sizeof(Float) == sizeof(Word));
@@ -64,8 +64,8 @@ void expect_rare_floats_sorted(sorter& s, std::uint64_t n) {
     ASSERT_NO_FATAL_FAILURE(expect_sorted_with({{n - 1, static_cast<Float>(-0.0)}}, "-0.0 at the end"));
     ASSERT_NO_FATAL_FAILURE(expect_sorted_with({{0, static_cast<Float>(-0.0)}}, "-0.0 at the beginning"));
     ASSERT_NO_FATAL_FAILURE(expect_sorted_with({{n / 2, nan}}, "NaN"));
-    ASSERT_NO_FATAL_FAILURE(
-        expect_sorted_with({{n / 3, nan_of(5)}, {n / 2, static_cast<Float>(-nan_of(9))}, {n - 2, nan_of(1)}}, "NaNs that differ"));
+    ASSERT_NO_FATAL_FAILURE(expect_sorted_with(
+        {{n / 3, nan_of(5)}, {n / 2, static_cast<Float>(-nan_of(9))}, {n - 2, nan_of(1)}}, "NaNs that differ"));
     ASSERT_NO_FATAL_FAILURE(expect_sorted_with({}, "none again"));
   }
 }

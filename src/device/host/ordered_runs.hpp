@@ -198,7 +198,7 @@ struct flipping_order {
 };
 
 /// This is for floats of which none is NaN and whose zeros tie: their signed magnitudes, which both zeros have as 0.
-/// Folding and encoding take three times as many instructions.
+/// Folding and encoding take twice as many instructions.
 template <class K>
 struct magnitude_order {
   using number = std::make_signed_t<K>;

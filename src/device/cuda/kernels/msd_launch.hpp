@@ -20,7 +20,7 @@ struct msd_request {
   /// Keys of 8 bytes may be in order by their buckets of a spread, and not by their own highest bits.
   key_spread spread = {};
   const std::uint32_t* any_folded = nullptr;  ///< as in partition_step
-  void* memory = nullptr;  ///< msd_memory_bytes() of device memory
+  void* memory = nullptr;                     ///< msd_memory_bytes() of device memory
 };
 
 /// Returns the device memory that a sort of so many records takes.
