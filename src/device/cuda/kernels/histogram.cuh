@@ -80,7 +80,8 @@ class histogram_block {
     }
   }
 
-  /// Encodes keys. Those that folding may change are few, and all keys of a thread are looked at where it has one.
+  /// Encodes keys. Those that folding may change are few: a thread folds its keys only where it has one of them. Orders
+  /// that may be known to fold nothing have a codec that folds ties here (with_order()).
   __device__ __forceinline__ void encode(K (&keys)[items]) {
     if constexpr (folding_of<Order>::may_be_known) {
       const auto& folding = folding_of<Order>::folding(order_);

@@ -77,8 +77,8 @@ struct folded_order {
     if (codec.folds_ties && may_fold(taken)) return codec.encode_bits(codec.fold(taken));
     return codec.encode_bits(taken);
   }
-  /// Returns whether folding may change the key. Beside keys that it changes, few others look as if it did: 0.0, the
-  /// least floats, and infinity.
+  /// Returns whether folding may change the key, by a codec that folds ties. Few keys look so that it leaves as they
+  /// are: 0.0, infinity, and of 8 bytes the least floats.
   [[nodiscard]] __device__ __forceinline__ bool may_fold(K key) const {
     constexpr unsigned unread_bits = sizeof(K) == 8 ? 32 : 0;
     using word = std::conditional_t<sizeof(K) == 8, std::uint32_t, K>;

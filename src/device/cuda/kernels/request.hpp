@@ -189,7 +189,8 @@ struct partition_step {
   key_recoding recoding = key_recoding::none;  ///< only without values, with a codec that loses nothing
   bool drops_keys = false;                     ///< with values: keys are not stored
   key_spread spread = {};                      ///< of keys of 8 bytes: the digit is one of the order by it
-  /// Null, or device memory that is 0 where folding ties changes no key (launch_histogram()): this saves time.
+  /// Null, or device memory that is 0 where folding ties changes no key (launch_histogram()): such keys take less time.
+  /// Steps of an argsort do not look at it.
   const std::uint32_t* any_folded = nullptr;
 };
 template <class K>

@@ -78,9 +78,8 @@ inline constexpr unsigned spread_cell_bits = 14;
 /// without that look and by a spread, in different runs: 2^26 f64 of [0, 1) 1.28 and 1.75, normal 1.28 and 2.09; 2^24
 /// f64(u64) of [0, 1) 0.89 and 1.23, its argsort 1.12 and 1.44; but 2^24 f64 alone 1.20 and, by a first version, 1.19.
 /// The look takes 30 to 50 us: in vain it costs 2 to 3 % of 2^24 f64(u64), 3 to 4 % of their argsort, and 1 % of 2^26
-/// u64. Records with values have more to gain: 2^23 f64(u64) of [0, 1) 0.84 and 1.30, u64(u64) below 2^40 1.00 and
-/// 1.57, the argsort of f64 1.09 and 1.29, where uneven u64(u64) pay 8 to 12 %. Of 2^22 they would pay 14 to 19 %, and
-/// floats gain a tenth.
+/// u64. Records with values have more to gain, in one run: 2^23 u64(u64) below 2^40 1.00 and 1.57, the argsort of f64
+/// 1.09 and 1.29, where uneven u64(u64) pay 8 to 12 %. Of 2^22 they would pay 14 to 19 %, and floats gain a tenth.
 inline constexpr std::uint64_t least_spread_bytes = std::uint64_t{3} << 26;
 inline constexpr std::uint64_t least_spread_record_bytes = std::uint64_t{3} << 25;  ///< with values
 /// Equal parts of the range do where pairs of a part are no more than so many tenths of those of chance: the range may
