@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(All, gpu_folded_floats_test,
                          testing::Values(base::gpu_buckets::by_size, base::gpu_buckets::where_even,
                                          base::gpu_buckets::always, base::gpu_buckets::never,
                                          base::gpu_buckets::by_spread, base::gpu_buckets::by_wide_spread),
-                         [](const auto& info) { return buckets_name(info.param); });
+                         [](const auto& param) { return buckets_name(param.param); });
 
 }  // namespace
 }  // namespace spansort::test
