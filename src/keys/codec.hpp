@@ -7,7 +7,8 @@
 // the sign bit set below -inf; subtracting their number wraps them around to the end. Both are bijections.
 //
 // Pairs and argsort must keep input order where -0.0 meets +0.0 and NaN meets NaN: `ties` folds them before encoding.
-// Folding loses bits, so the key itself moves as it is and is encoded wherever a digit is looked at.
+// Folding loses bits, so the key itself moves as it is and is encoded wherever a digit is looked at, unless it is known
+// that folding changes no key.
 #pragma once
 
 #include <concepts>
