@@ -19,10 +19,10 @@ constexpr std::uint64_t unplanned_bytes = std::uint64_t{3} << 20;
 constexpr std::uint64_t buffers_of_mpi_bytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t buffers_of_a_peer_bytes = std::uint64_t{1} << 18;
 
-/// Returns small blocks: every range of every node rank begins and ends within one of each run. Their first keys and
-/// checksums take a 32nd of the memory at most.
+/// Returns small blocks: every range of every node rank begins and ends within one of each run, which is read for both
+/// and for the cut between them. Their first keys and checksums take a 32nd of the memory at most.
 std::uint64_t block_elements(const external::spill_demand& demand, std::uint64_t num_elements) {
-  constexpr std::uint64_t least_bytes = std::uint64_t{32} << 10;
+  constexpr std::uint64_t least_bytes = std::uint64_t{8} << 10;
   constexpr std::uint64_t table_share = 32;
   const std::uint64_t table_bytes = demand.memory_bytes / table_share;
   const std::uint64_t most_blocks =
