@@ -151,7 +151,7 @@ void gpu_argsort_segments(const gpu_call& call, int type, std::uintptr_t keys, s
 /// Arrays of fewer keys are worth the short way; the others take the ways of the Python sources, which find orders as
 /// numbers of 32 bits and ask for less memory where there is little.
 constexpr std::uint64_t most_short_sort = std::uint64_t{1} << 24;
-constexpr std::uint64_t most_short_argsort = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_short_argsort = std::uint64_t{1} << 22;
 
 std::optional<exchanged_keys> few_exchanged_keys(nb::handle array, std::uint64_t most) {
   std::optional<exchanged_keys> keys = exchanged_keys::of(array);

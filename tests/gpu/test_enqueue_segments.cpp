@@ -79,7 +79,8 @@ lengths_of_segments all_lengths(std::uint64_t longest) {
        {0, 1, 2, 3, 4, 5, 8, 9, 12, 16, 17, 24, 31, 32, 33, 63, 64, 65, 100, 128, 129, 256, 257, 511, 512}) {
     lengths.insert(lengths.end(), 5, length);
   }
-  for (const std::uint64_t length : {513, 1'000, 2'048, 2'049, 4'096, 4'097, 8'192, 8'193, 20'000}) {
+  for (const std::uint64_t length :
+       {513, 1'000, 2'048, 2'049, 4'096, 4'097, 8'192, 8'193, 10'485, 12'288, 12'289, 16'385, 20'000, 20'480, 20'481}) {
     lengths.push_back(length);
   }
   lengths.push_back(longest);

@@ -31,6 +31,25 @@ TEST(even_keys_test, AreWhatChanceMakes) {
   EXPECT_FALSE(are_even(most, 2'097'152, 32'768 + 16 * 128 - 3 * 181));  // 16 keys a bin
 }
 
+TEST(even_keys_test, AreNotLookedAtAgainWhereTheyHaveManyCopies) {
+  using device::cuda::have_few_copies;
+  using device::cuda::may_have_few_copies;
+  constexpr std::uint64_t n = std::uint64_t{1} << 22;
+  constexpr std::uint64_t samples = device::cuda::even_keys_sizes_of(n).samples;
+  constexpr std::uint64_t pairs = samples * (samples - 1) / 2;
+  constexpr std::uint64_t by_chance = pairs >> 16;
+  EXPECT_TRUE(may_have_few_copies(n, by_chance + 4 * 90));
+  EXPECT_TRUE(
+      may_have_few_copies(n, by_chance + 4 * (pairs / n) + 4 * 90));  // four copies of each key, which are let pass
+  EXPECT_TRUE(have_few_copies(n, (pairs >> 20) + 4 * (pairs / n)));
+  EXPECT_FALSE(may_have_few_copies(n, by_chance + pairs / 1'200));  // zipf 1
+  EXPECT_FALSE(may_have_few_copies(n, by_chance + pairs / 3'000));  // the AND of four words
+  EXPECT_FALSE(may_have_few_copies(n, pairs));
+  EXPECT_TRUE(may_have_few_copies(64, 40));
+  constexpr std::uint64_t most = std::uint64_t{1} << 30;
+  EXPECT_TRUE(may_have_few_copies(most, (std::uint64_t{1} << 37 >> 16) + 4 * 1'448));
+}
+
 TEST(even_keys_test, AreSpreadWhereBucketsFitBlocks) {
   using device::cuda::are_spread;
   constexpr std::uint64_t n = std::uint64_t{1} << 28;

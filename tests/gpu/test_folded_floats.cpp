@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts of pairs by floats keep the order of -0.0 and 0.0, and of NaNs, whatever their bits.
+// Sorts of pairs by floats keep the order of -0.0 and 0.0, and of NaNs, whatever their bits; and the histogram notes
+// whether there are such keys, as kernels are faster without.
+#include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <numeric>
@@ -13,7 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/test_hooks.hpp"
+#include "device/cuda/kernels/request.hpp"
 #include "gpu/gpu_sort_test.hpp"
+#include "keys/dispatch.hpp"
+#include "support/shard_memory.hpp"
 
 namespace spansort::test {
 namespace {
@@ -78,6 +86,65 @@ TEST_P(gpu_folded_floats_test, SortsFloatsOfWhichFewTieInOtherBits) {
     ASSERT_NO_FATAL_FAILURE((expect_rare_floats_sorted<double, std::uint64_t>(s, n)));
     ASSERT_NO_FATAL_FAILURE((expect_rare_floats_sorted<float, std::uint32_t>(s, n)));
   }
+}
+
+/// Where blocks cannot meet, all levels of digits are passes, and keys that lie evenly go to the finish behind them.
+TEST_P(gpu_folded_floats_test, SortsThemWhereBlocksCannotMeet) {
+  const base::test_hooks_scope hooks({.blocks_cannot_meet = true});
+  sorter s = reporting_sorter({.buckets = GetParam()});
+  ASSERT_NO_FATAL_FAILURE((expect_rare_floats_sorted<double, std::uint64_t>(s, 2'500'011)));
+}
+
+class gpu_folding_note_test : public gpu_test {
+ protected:
+  /// Returns what the histogram of the lowest digit notes for keys as pairs have them.
+  static std::uint32_t note_of(key_type type, const void* keys, std::uint64_t num_keys) {
+    namespace cuda = device::cuda;
+    const std::uint64_t size_in_bytes = num_keys * size_bytes(type);
+    shard_memory copied("gpu:0", size_in_bytes);
+    copied.write({static_cast<const std::byte*>(keys), size_in_bytes});
+    constexpr std::uint64_t counts_bytes = 256 * sizeof(std::uint64_t);
+    shard_memory counts("gpu:0", counts_bytes);
+    counts.write(std::vector<std::byte>(counts_bytes));
+    shard_memory note("gpu:0", sizeof(std::uint32_t));
+    note.write(std::vector<std::byte>(sizeof(std::uint32_t)));
+    const keys::key_codec codec{type, false, keys::tie_rule::by_input_order};
+    const keys::digit_position digit{0, 8};
+    keys::with_width(codec.width_bytes(), [&]<class K>() {
+      cuda::launch_histogram<K>(cuda::make_launch_site(nullptr), codec.of<K>(), copied.data(), num_keys, &digit, 1,
+                                static_cast<std::uint64_t*>(counts.data()), nullptr, {},
+                                static_cast<std::uint32_t*>(note.data()));
+    });
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    std::uint32_t noted = 0;
+    std::memcpy(&noted, note.read(sizeof(noted)).data(), sizeof(noted));
+    return noted;
+  }
+
+  template <class Float, class Word>
+  static void expect_notes(key_type type) {
+    constexpr std::uint64_t n = 1'000'003;
+    constexpr auto sign = static_cast<Word>(Word{1} << (8 * sizeof(Word) - 1));
+    const auto infinity = std::bit_cast<Word>(std::numeric_limits<Float>::infinity());
+    std::vector<Word> keys(n);
+    for (std::uint64_t i = 0; i < n; ++i) keys[i] = std::bit_cast<Word>(static_cast<Float>(1 + i % 1'000));
+    keys[17] = 0;
+    keys[18] = infinity;
+    keys[19] = static_cast<Word>(infinity | sign);
+    EXPECT_EQ(note_of(type, keys.data(), n), 0U) << name(type);
+    for (const std::uint64_t place : {std::uint64_t{0}, n / 2, n - 1}) {
+      for (const Word rare : {sign, static_cast<Word>(infinity + 5), static_cast<Word>((infinity + 1) | sign)}) {
+        const Word before = std::exchange(keys[place], rare);
+        EXPECT_EQ(note_of(type, keys.data(), n), 1U) << name(type) << ' ' << rare << " at " << place;
+        keys[place] = before;
+      }
+    }
+  }
+};
+
+TEST_F(gpu_folding_note_test, TellsWhetherFoldingChangesAnyKey) {
+  ASSERT_NO_FATAL_FAILURE((expect_notes<double, std::uint64_t>(key_type::f64)));
+  ASSERT_NO_FATAL_FAILURE((expect_notes<float, std::uint32_t>(key_type::f32)));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, gpu_folded_floats_test,

@@ -92,13 +92,17 @@ class gpu_local_sorts_test : public gpu_test {};
 TEST_F(gpu_local_sorts_test, TakeDigitsOfAnyWidth) {
   for (const algorithm which : {algorithm::onesweep, algorithm::lsd_reduce_then_scan}) {
     for (unsigned radix_bits = 1; radix_bits <= 9; ++radix_bits) {
-      for (const key_type type : {key_type::u32, key_type::u64, key_type::f16}) {
+      for (const key_type type : {key_type::u32, key_type::u64, key_type::i64, key_type::f64, key_type::f16}) {
         sort_report report;
         sorter s({.devices = "gpu:0", .algorithm = which, .report = &report, .tuning = {.radix_bits = radix_bits}});
-        const oracle expected = make_oracle(type, 30'001, parse_distribution("uniform"), seed_for(radix_bits), false);
-        ASSERT_EQ(diagnose_sort(s, expected, {kind::pairs, 8}), "")
-            << name(which) << ", digits of " << radix_bits << " bits, " << name(type);
-        EXPECT_EQ(report.num_passes, (8 * size_bytes(type) + radix_bits - 1) / radix_bits);
+        for (const char* const shape : {"uniform", "special-floats"}) {
+          const oracle expected = make_oracle(type, 30'001, parse_distribution(shape), seed_for(radix_bits), false);
+          for (const operation& op : {operation{kind::pairs, 8}, operation{kind::keys, 0}}) {
+            ASSERT_EQ(diagnose_sort(s, expected, op), "") << describe(op) << " by " << name(which) << ", digits of "
+                                                          << radix_bits << " bits, " << name(type) << ", " << shape;
+            EXPECT_EQ(report.num_passes, (8 * size_bytes(type) + radix_bits - 1) / radix_bits);
+          }
+        }
       }
     }
   }

@@ -156,18 +156,16 @@ void argsort_records(const keys::codec_of<K>& codec, const K* keys, V* indices, 
 
 /// The order of keys that are a few values.
 template <class K, class V, class Order>
-bool argsort_few(const Order& order, const K* keys, V* indices, std::uint64_t num_keys, worker_scratch& scratch) {
+bool argsort_few(const Order& order, const K* keys, V* indices, std::uint64_t num_keys) {
   std::array<std::uint64_t, most_few_values> counts = {};
   const few_values<K> few = count_classes(order, keys, num_keys, counts);
   if (few.count == 0) return false;
-  auto* const positions = reinterpret_cast<V*>(scratch.records[0].get());
-  write_positions(positions, num_keys);
   class_places<V> places;
   for (unsigned v = 0; v < few.count; ++v) {
     places.next[v] = indices;
     places.end[v] = indices += counts[v];
   }
-  place_values(keys, static_cast<const V*>(positions), num_keys, few.span(), places);
+  place_positions(keys, num_keys, few.span(), places);
   return true;
 }
 
@@ -235,7 +233,7 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
         return order_runs(codec, as_one_piece{}, keys, spare_records<K, V>(scratch), indices, runs);
       }
     }
-    if (may_repeat(keys, num_keys) && argsort_few(Order(codec), keys, indices, num_keys, scratch)) return;
+    if (may_repeat(keys, num_keys) && argsort_few(Order(codec), keys, indices, num_keys)) return;
     if (may_have_heavy(keys, num_keys) && argsort_around_heavy<K, V, Order>(codec, keys, indices, num_keys, scratch)) {
       return;
     }

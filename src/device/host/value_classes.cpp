@@ -9,14 +9,17 @@
 
 #include "device/host/vector_targets.hpp"
 
-// F(K, its name, V, its name) for all that there are kernels for.
-#undef SPANSORT_WIDTHS_OF_PAIRS
-#define SPANSORT_WIDTHS_OF_PAIRS(F)  \
+// F(K, its name, V, its name) for all that there are kernels for, and for those whose values may be positions.
+#undef SPANSORT_WIDTHS_OF_ORDERS
+#define SPANSORT_WIDTHS_OF_ORDERS(F) \
   F(std::uint32_t, u32, value4, 4)   \
   F(std::uint32_t, u32, value8, 8)   \
-  F(std::uint32_t, u32, value16, 16) \
   F(std::uint64_t, u64, value4, 4)   \
-  F(std::uint64_t, u64, value8, 8)   \
+  F(std::uint64_t, u64, value8, 8)
+#undef SPANSORT_WIDTHS_OF_PAIRS
+#define SPANSORT_WIDTHS_OF_PAIRS(F)  \
+  SPANSORT_WIDTHS_OF_ORDERS(F)       \
+  F(std::uint32_t, u32, value16, 16) \
   F(std::uint64_t, u64, value16, 16)
 
 #undef HWY_TARGET_INCLUDE
@@ -30,8 +33,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace spansort::device::host::HWY_NAMESPACE {
 
-template <class K, class V>
-void place_one_by_one(const K* keys, const V* values, std::uint64_t num_keys, std::span<const K> wanted,
+/// Positions in the place of values, from `first` on.
+template <class V>
+struct positions_from {
+  std::uint64_t first = 0;
+  HWY_INLINE V operator[](std::uint64_t i) const {
+    return V{static_cast<decltype(V::word)>(first + i)};
+  }
+};
+
+template <class K, class Values, class V>
+void place_one_by_one(const K* keys, const Values& values, std::uint64_t num_keys, std::span<const K> wanted,
                       class_places<V>& places) {
   for (std::uint64_t i = 0; i < num_keys; ++i) {
     std::size_t v = 0;
@@ -73,8 +85,8 @@ class class_hash {
   std::uint8_t classes_[num_cells];
 };
 
-template <class K, class V>
-void place_hashed(const K* HWY_RESTRICT keys, const V* values, std::uint64_t num_keys, std::span<const K> wanted,
+template <class K, class Values, class V>
+void place_hashed(const K* HWY_RESTRICT keys, const Values& values, std::uint64_t num_keys, std::span<const K> wanted,
                   class_places<V>& places) {
   const class_hash<K> class_of(wanted);
   if (!class_of.was_found()) return place_one_by_one(keys, values, num_keys, wanted, places);
@@ -201,6 +213,76 @@ HWY_INLINE void place_group(const W* HWY_RESTRICT keys, const V* values, std::ui
   for (unsigned v = 0; v < num_classes; ++v) nexts[v] = next[v];
 }
 
+/// Stores positions that stand at the front of a vector, as wide as V, whole where there is room for a vector.
+template <class D, class V>
+HWY_INLINE void store_positions(D d, hn::Vec<D> front, std::uint64_t count, V* to, const V* last) {
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(V)) {
+    store_front(d, front, count, to, last);
+  } else {
+    const hn::ScalableTag<std::uint64_t> wide;
+    const hn::Half<D> half;
+    const auto lower = hn::PromoteTo(wide, hn::LowerHalf(half, front));
+    const auto upper = hn::PromoteTo(wide, hn::UpperHalf(half, front));
+    constexpr std::size_t lanes = hn::MaxLanes(hn::ScalableTag<std::uint64_t>());
+    HWY_ALIGN std::uint64_t part[2 * lanes];
+    std::uint64_t* const whole = to <= last ? reinterpret_cast<std::uint64_t*>(to) : part;
+    hn::StoreU(lower, wide, whole);
+    hn::StoreU(upper, wide, whole + lanes);
+    if (to > last) [[unlikely]]
+      std::memcpy(static_cast<void*>(to), part, count * sizeof(V));
+  }
+}
+
+/// Does what place_group() does with the positions from `first` on in the place of values.
+template <unsigned num_classes, class W, class V>
+HWY_INLINE void place_position_group(const W* HWY_RESTRICT keys, std::uint64_t first, std::uint64_t num_vectors,
+                                     const W* wanted, V** nexts, V* const* ends) {
+  using T = lane_type<W>;
+  const full_tag<W> d;
+  constexpr std::uint64_t lanes = lanes_of<W>();
+  V* next[num_classes];
+  V* last[num_classes];
+  hn::Vec<full_tag<W>> key[num_classes];
+  for (unsigned v = 0; v < num_classes; ++v) {
+    next[v] = nexts[v];
+    last[v] = last_whole(d, nexts[v], ends[v]);
+    key[v] = hn::Set(d, static_cast<T>(wanted[v]));
+  }
+  auto position = hn::Iota(d, static_cast<T>(first));
+  for (std::uint64_t i = 0; i < num_vectors; ++i) {
+    const auto x = hn::LoadU(d, reinterpret_cast<const T*>(keys) + i * lanes);
+    for (unsigned v = 0; v < num_classes; ++v) {
+      std::uint64_t count = 0;
+      const auto moved = lanes_first<W>(d, position, hn::Eq(x, key[v]), count);
+      store_positions(d, moved, count, next[v], last[v]);
+      next[v] += count;
+    }
+    position = hn::Add(position, hn::Set(d, static_cast<T>(lanes)));
+  }
+  for (unsigned v = 0; v < num_classes; ++v) nexts[v] = next[v];
+}
+
+/// Calls place.operator()<n>(first key, vectors, first class) for groups of n classes, tile by tile. Returns how many
+/// keys are in whole vectors.
+template <class K, class Place>
+HWY_INLINE std::uint64_t place_by_groups(std::uint64_t num_keys, std::size_t num_classes, const Place& place) {
+  constexpr std::uint64_t tile_vectors = 8192 / sizeof(K) / lanes_of<K>();  // stays in the first-level cache
+  const std::uint64_t num_vectors = num_keys / lanes_of<K>();
+  for (std::uint64_t begin = 0; begin < num_vectors; begin += tile_vectors) {
+    const std::uint64_t n = std::min(tile_vectors, num_vectors - begin);
+    const std::uint64_t first = begin * lanes_of<K>();
+    std::size_t v = 0;
+    for (; v + 4 <= num_classes; v += 4) place.template operator()<4>(first, n, v);
+    switch (num_classes - v) {
+      case 3: place.template operator()<3>(first, n, v); break;
+      case 2: place.template operator()<2>(first, n, v); break;
+      case 1: place.template operator()<1>(first, n, v); break;
+      default: break;
+    }
+  }
+  return num_vectors * lanes_of<K>();
+}
+
 template <class K, class V>
 void place_values_of(const K* HWY_RESTRICT keys, const V* values, std::uint64_t num_keys, std::span<const K> wanted,
                      class_places<V>& places) {
@@ -209,26 +291,27 @@ void place_values_of(const K* HWY_RESTRICT keys, const V* values, std::uint64_t 
     place_hashed(keys, values, num_keys, wanted, places);
   } else {
     if (wanted.size() > most_compressed) return place_hashed(keys, values, num_keys, wanted, places);
-    constexpr std::uint64_t tile_vectors = 8192 / sizeof(K) / lanes_of<K>();  // stays in the first-level cache
-    const std::uint64_t num_vectors = num_keys / lanes_of<K>();
-    const auto num_classes = static_cast<unsigned>(wanted.size());
-    for (std::uint64_t begin = 0; begin < num_vectors; begin += tile_vectors) {
-      const std::uint64_t n = std::min(tile_vectors, num_vectors - begin);
-      const K* const from = keys + begin * lanes_of<K>();
-      const V* const with = values + begin * lanes_of<K>();
-      unsigned v = 0;
-      for (; v + 4 <= num_classes; v += 4) {
-        place_group<4>(from, with, n, &wanted[v], &places.next[v], &places.end[v]);
-      }
-      switch (num_classes - v) {
-        case 3: place_group<3>(from, with, n, &wanted[v], &places.next[v], &places.end[v]); break;
-        case 2: place_group<2>(from, with, n, &wanted[v], &places.next[v], &places.end[v]); break;
-        case 1: place_group<1>(from, with, n, &wanted[v], &places.next[v], &places.end[v]); break;
-        default: break;
-      }
-    }
-    const std::uint64_t done = num_vectors * lanes_of<K>();
+    const auto place = [&]<unsigned n>(std::uint64_t first, std::uint64_t num_vectors, std::size_t v) HWY_ATTR {
+      place_group<n>(keys + first, values + first, num_vectors, &wanted[v], &places.next[v], &places.end[v]);
+    };
+    const std::uint64_t done = place_by_groups<K>(num_keys, wanted.size(), place);
     place_one_by_one(keys + done, values + done, num_keys - done, wanted, places);
+  }
+}
+
+template <class K, class V>
+void place_positions_of(const K* HWY_RESTRICT keys, std::uint64_t num_keys, std::span<const K> wanted,
+                        class_places<V>& places) {
+  constexpr std::size_t most_compressed = sizeof(K) == 4 ? (sizeof(V) == 4 ? 12 : 8) : 6;
+  if constexpr (sizeof(K) > sizeof(V)) {
+    place_hashed(keys, positions_from<V>(), num_keys, wanted, places);
+  } else {
+    if (wanted.size() > most_compressed) return place_hashed(keys, positions_from<V>(), num_keys, wanted, places);
+    const auto place = [&]<unsigned n>(std::uint64_t first, std::uint64_t num_vectors, std::size_t v) HWY_ATTR {
+      place_position_group<n>(keys + first, first, num_vectors, &wanted[v], &places.next[v], &places.end[v]);
+    };
+    const std::uint64_t done = place_by_groups<K>(num_keys, wanted.size(), place);
+    place_one_by_one(keys + done, positions_from<V>{done}, num_keys - done, wanted, places);
   }
 }
 
@@ -360,6 +443,11 @@ void place_values_of(const K* keys, const V* values, std::uint64_t num_keys, std
   place_hashed(keys, values, num_keys, wanted, places);
 }
 
+template <class K, class V>
+void place_positions_of(const K* keys, std::uint64_t num_keys, std::span<const K> wanted, class_places<V>& places) {
+  place_hashed(keys, positions_from<V>(), num_keys, wanted, places);
+}
+
 #endif
 
 // A choice at run time is one between plain functions.
@@ -375,6 +463,13 @@ void place_values_of(const K* keys, const V* values, std::uint64_t num_keys, std
   }
 SPANSORT_WIDTHS_OF_PAIRS(SPANSORT_CLASSES_OF)
 #undef SPANSORT_CLASSES_OF
+#define SPANSORT_POSITIONS_OF(K, KEY, V, VALUE)                                              \
+  void place_positions_##KEY##_##VALUE(const K* keys, std::uint64_t n, std::span<const K> w, \
+                                       class_places<V>& places) {                            \
+    place_positions_of(keys, n, w, places);                                                  \
+  }
+SPANSORT_WIDTHS_OF_ORDERS(SPANSORT_POSITIONS_OF)
+#undef SPANSORT_POSITIONS_OF
 void count_heavy_u32(const std::uint32_t* keys, std::uint64_t n, std::span<const std::uint32_t> w, std::uint64_t* to) {
   count_heavy_of(keys, n, w, to);
 }
@@ -403,6 +498,14 @@ namespace spansort::device::host {
   }
 SPANSORT_WIDTHS_OF_PAIRS(SPANSORT_CLASSES_OF)
 #undef SPANSORT_CLASSES_OF
+#define SPANSORT_POSITIONS_OF(K, KEY, V, VALUE)                                                               \
+  template <>                                                                                                 \
+  void place_positions<K, V>(const K* keys, std::uint64_t n, std::span<const K> w, class_places<V>& places) { \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(place_positions_##KEY##_##VALUE);                       \
+    best(keys, n, w, places);                                                                                 \
+  }
+SPANSORT_WIDTHS_OF_ORDERS(SPANSORT_POSITIONS_OF)
+#undef SPANSORT_POSITIONS_OF
 template <>
 void count_heavy<std::uint32_t>(const std::uint32_t* keys, std::uint64_t n, std::span<const std::uint32_t> w,
                                 std::uint64_t* counts) {

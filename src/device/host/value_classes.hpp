@@ -32,6 +32,11 @@ template <class K, class V>
 void place_values(const K* keys, const V* values, std::uint64_t num_keys, std::span<const K> wanted,
                   class_places<V>& places);
 
+/// Writes the positions 0, 1, 2, ... of `num_keys` keys, each of which is one of `wanted`, to the places of their keys.
+/// K is std::uint32_t or std::uint64_t, and V is value4 or value8.
+template <class K, class V>
+void place_positions(const K* keys, std::uint64_t num_keys, std::span<const K> wanted, class_places<V>& places);
+
 /// Most keys whose values are set apart from other pairs in one read.
 inline constexpr unsigned most_heavy_pairs = 4;
 

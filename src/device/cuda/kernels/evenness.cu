@@ -15,7 +15,8 @@ constexpr unsigned evenness_threads = 256;
 /// Tells the host or the device what was seen. One thread, when all have added their pairs.
 __device__ __forceinline__ void give(const evenness_answer& answer, std::uint64_t num_keys, order_action action,
                                      evenness_sums* sums) {
-  const key_evenness seen{atomicAdd(&sums->same_bucket, 0ULL), atomicAdd(&sums->same_bin, 0ULL), action};
+  const key_evenness seen{atomicAdd(&sums->same_bucket, 0ULL), atomicAdd(&sums->same_bin, 0ULL),
+                          atomicAdd(&sums->same_key, 0ULL), action};
   if (answer.ways != nullptr) {
     const bool takes_other = are_even_for(answer.purpose, num_keys, seen);
     answer.ways[0] = action != order_action::passes || !takes_other ? action : order_action::counts;
@@ -27,10 +28,11 @@ __device__ __forceinline__ void give(const evenness_answer& answer, std::uint64_
   *static_cast<volatile unsigned*>(&answer.mailbox->is_full) = 1;
 }
 
-/// Keeps the key for a second look, and the range of all. Called by whole warps.
+/// Keeps the key for a second look, with the range of all and the pairs that are alike. Called by whole warps.
 template <class K>
 __device__ __forceinline__ void keep(K key, unsigned number, const evenness_memory& memory) {
   memory.sample[number] = key;
+  count_pairs(memory.spread_buckets, bin_of(key, even_keys_bucket_bits), &memory.sums->same_key);
   unsigned long long most = key;
   unsigned long long most_inverted = ~most;
 #pragma unroll
@@ -59,7 +61,7 @@ __global__ void __launch_bounds__(evenness_threads)
     if constexpr (sizeof(K) == 8) keep(key, number, memory);
     const auto bucket = static_cast<unsigned>(key >> (8 * sizeof(K) - even_keys_bucket_bits));
     count_pairs(memory.buckets, bucket, &memory.sums->same_bucket);
-    count_pairs(memory.bins, bin_of(bin_bits, sizes), &memory.sums->same_bin);
+    count_pairs(memory.bins, bin_of(bin_bits, sizes.bin_bits), &memory.sums->same_bin);
     __threadfence();
   }
   __syncthreads();
@@ -75,7 +77,7 @@ void launch_evenness(const launch_site& site, const keys::codec_of<K>& codec, co
                      const even_keys_sizes& sizes, unsigned bin_shift, const order_action* decision,
                      const evenness_memory& memory, const evenness_answer& answer) {
   const auto num_blocks = static_cast<unsigned>(base::ceil_div(sizes.samples, evenness_threads));
-  SPANSORT_CUDA(cudaMemsetAsync(memory.sums, 0, evenness_memory::first_bytes(sizes), site.stream));
+  SPANSORT_CUDA(cudaMemsetAsync(memory.sums, 0, evenness_memory::first_bytes(sizes, sizeof(K)), site.stream));
   with_plain_order<K>(codec, [&]<class Order>(const Order& order) {
     msd_evenness_kernel<K, Order><<<num_blocks, evenness_threads, 0, site.stream>>>(
         order, static_cast<const K*>(keys), num_keys, sizes, bin_shift, decision, memory, answer);

@@ -13,6 +13,7 @@ namespace spansort::device::cuda {
 struct key_evenness {
   unsigned long long same_bucket = 0;  ///< pairs of sampled keys, as are_even() takes them
   unsigned long long same_bin = 0;
+  unsigned long long same_key = 0;               ///< as may_have_few_copies() takes them, of keys of 8 bytes
   order_action decision = order_action::passes;  ///< the segment's; unless it is passes, no pairs were counted
 };
 
@@ -50,6 +51,7 @@ struct spread_mailbox {
 struct evenness_sums {
   unsigned long long same_bucket = 0;
   unsigned long long same_bin = 0;
+  unsigned long long same_key = 0;
   unsigned long long most = 0;           ///< the greatest sampled key, of 8 bytes
   unsigned long long most_inverted = 0;  ///< the least one's inverse
   unsigned num_done = 0;                 ///< blocks that have added theirs
@@ -68,7 +70,7 @@ struct evenness_memory {
   evenness_sums* sums = nullptr;
   std::uint32_t* buckets = nullptr;  ///< a counter for each value of the first two digits; for each of as many parts
   std::uint32_t* bins = nullptr;     ///< counters that bins share
-  std::uint32_t* spread_buckets = nullptr;  ///< as many counters for buckets of a spread
+  std::uint32_t* spread_buckets = nullptr;  ///< as many counters as buckets: for keys, then for buckets of a spread
   std::uint32_t* cell_counts = nullptr;     ///< of a spread
   spread_sums* sums_of_spread = nullptr;
   std::uint64_t* sample = nullptr;  ///< of keys of 8 bytes, encoded
@@ -76,15 +78,16 @@ struct evenness_memory {
   static constexpr std::uint64_t sums_bytes = 256;
   static constexpr std::uint64_t buckets_bytes = std::uint64_t{4} << even_keys_bucket_bits;
   /// Returns the bytes that a first look clears.
-  [[nodiscard]] static constexpr std::uint64_t first_bytes(const even_keys_sizes& sizes) noexcept {
-    return sums_bytes + buckets_bytes + (std::uint64_t{4} << sizes.bin_bits);
+  [[nodiscard]] static constexpr std::uint64_t first_bytes(const even_keys_sizes& sizes, unsigned key_bytes) noexcept {
+    return sums_bytes + buckets_bytes + (std::uint64_t{4} << sizes.bin_bits) + (key_bytes == 8 ? buckets_bytes : 0);
   }
   /// Returns the bytes that a second look clears, from `buckets` on.
   [[nodiscard]] static constexpr std::uint64_t second_bytes(const even_keys_sizes& sizes) noexcept {
-    return first_bytes(sizes) + buckets_bytes + sizeof(spread_table::cells);
+    return first_bytes(sizes, 8) + sizeof(spread_table::cells);
   }
   [[nodiscard]] static constexpr std::uint64_t size_bytes(const even_keys_sizes& sizes, unsigned key_bytes) noexcept {
-    return key_bytes == 8 ? sums_bytes + second_bytes(sizes) + std::uint64_t{8} * sizes.samples : first_bytes(sizes);
+    const std::uint64_t of_spread = second_bytes(sizes) - first_bytes(sizes, 8) + sums_bytes;
+    return first_bytes(sizes, key_bytes) + (key_bytes == 8 ? of_spread + std::uint64_t{8} * sizes.samples : 0);
   }
 
   [[nodiscard]] static evenness_memory in(void* memory, const even_keys_sizes& sizes) noexcept {

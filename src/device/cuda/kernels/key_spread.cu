@@ -14,6 +14,14 @@ constexpr unsigned plan_threads = 1024;
 constexpr unsigned most_cells = 1U << spread_cell_bits;
 constexpr unsigned fewer_cell_bits = spread_cell_bits - 4;
 
+/// Returns whether a spread is to be made. The host asks for one where it may be of use; keys that the first look has
+/// found even get one that is none.
+[[nodiscard]] __device__ __forceinline__ bool is_wanted(const spread_request& request, const evenness_memory& memory) {
+  if (request.decision != nullptr && *request.decision != order_action::passes) return false;
+  if (request.ways == nullptr || request.ways[1] == order_action::passes) return true;
+  return may_have_few_copies(request.num_keys, memory.sums->same_key);
+}
+
 /// Returns the range of cells that a spread is made over. It is the least one that the sampled keys lie in, but ends
 /// with the greatest key that there can be, or before, so that this one is in its last place or behind it. The cells
 /// are the most that there may be.
@@ -39,8 +47,7 @@ __global__ void __launch_bounds__(sample_threads)
     count_spread_cells_kernel(__grid_constant__ const spread_request request,
                               __grid_constant__ const evenness_memory memory, even_keys_sizes sizes) {
   const unsigned number = blockIdx.x * sample_threads + threadIdx.x;
-  if (number >= sizes.samples) return;
-  if (request.decision != nullptr && *request.decision != order_action::passes) return;
+  if (number >= sizes.samples || !is_wanted(request, memory)) return;
   const std::uint64_t key = memory.sample[number];
   const std::uint32_t place = place_in_cells(range_of_sample(memory), key);
   const unsigned cell = place >> (32 - spread_cell_bits);
@@ -49,7 +56,7 @@ __global__ void __launch_bounds__(sample_threads)
     atomicAdd(memory.cell_counts + cell, static_cast<unsigned>(__popc(alike)));
   }
   count_pairs(memory.buckets, place >> (32 - even_keys_bucket_bits), &memory.sums_of_spread->same_part);
-  count_pairs(memory.bins, bin_of(key, sizes), &memory.sums_of_spread->same_key);
+  count_pairs(memory.bins, bin_of(key, sizes.bin_bits), &memory.sums_of_spread->same_key);
 }
 
 /// One block's choice of the cells, of which there are many, fewer, two or none, and of their buckets. Each thread has
@@ -61,10 +68,12 @@ class spread_plan {
   /// Cells that have few keys have so many parts of a bucket each.
   static constexpr unsigned parts = 256;
 
+  static constexpr unsigned warps = plan_threads / 32;
+  static constexpr unsigned scales = 10;  ///< that are tried
   struct shared_memory {
-    unsigned warp_sums[plan_threads / 32];
-    float with_fewer;
-    float with_all;
+    unsigned warp_sums[warps];
+    unsigned warp_parts[scales][warps];
+    float crowds[2][warps];
   };
 
   __device__ __forceinline__ spread_plan(const spread_request& request, const evenness_memory& memory,
@@ -110,23 +119,24 @@ class spread_plan {
   __device__ __forceinline__ unsigned choose_buckets() {
     constexpr float worth_more_cells = 1.05F;
     float counts[cells_each];
+    const auto* const words = reinterpret_cast<const uint4*>(memory_.cell_counts) + threadIdx.x * (cells_each / 4);
 #pragma unroll
-    for (unsigned i = 0; i < cells_each; ++i) {
-      counts[i] = static_cast<float>(memory_.cell_counts[threadIdx.x * cells_each + i]);
+    for (unsigned i = 0; i < cells_each; i += 4) {
+      const uint4 four = words[i / 4];
+      counts[i] = static_cast<float>(four.x);
+      counts[i + 1] = static_cast<float>(four.y);
+      counts[i + 2] = static_cast<float>(four.z);
+      counts[i + 3] = static_cast<float>(four.w);
     }
     smooth(counts);
     const float all[1] = {sum_of<cells_each>(counts)};
     const shares of_cells = share_out(counts);
     const shares of_fewer = share_out(all);
-    if (threadIdx.x == 0) shared_.with_all = shared_.with_fewer = 0;
-    __syncthreads();
     float with_all = 0;
 #pragma unroll
     for (unsigned i = 0; i < cells_each; ++i) with_all += crowd_in(&counts[i], 1, counts[i], of_cells.scale);
-    atomicAdd(&shared_.with_all, with_all);
-    atomicAdd(&shared_.with_fewer, crowd_in(counts, cells_each, all[0], of_fewer.scale));
-    __syncthreads();
-    if (shared_.with_fewer > worth_more_cells * shared_.with_all) {
+    const float with_fewer = crowd_in(counts, cells_each, all[0], of_fewer.scale);
+    if (over_block(with_fewer, shared_.crowds[0]) > worth_more_cells * over_block(with_all, shared_.crowds[1])) {
       write(counts, of_cells);
       return spread_cell_bits;
     }
@@ -140,20 +150,54 @@ class spread_plan {
   [[nodiscard]] __device__ __forceinline__ shares share_out(const float (&counts)[Num]) {
     const unsigned num_buckets = 1U << bucket_bits_;
     const unsigned most_parts = (num_buckets - 1) * parts;
+    const float most_scale = static_cast<float>(num_buckets) * parts / static_cast<float>(samples_);
+    const auto scale_of = [&](unsigned number) {
+      return most_scale * static_cast<float>(scales - 1 - number) / (scales - 1);
+    };
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned warp = threadIdx.x / 32;
     shares found;
-    found.scale = static_cast<float>(num_buckets) * parts / static_cast<float>(samples_);
-    for (const float step = found.scale / 9;; found.scale -= step) {
-      unsigned mine = 0;
-#pragma unroll
-      for (unsigned i = 0; i < Num; ++i) mine += parts_of(counts[i], found.scale);
+    // All fit in the end: at a scale of 0 a cell takes one part at most.
+#pragma unroll 1
+    for (unsigned s = 0;; ++s) {
+      found.scale = scale_of(s);
+      const unsigned mine = all_parts_of(counts, found.scale);
+      const unsigned of_warp = warp_sum(mine);
+      if (lane == 0) shared_.warp_parts[s][warp] = of_warp;
+      __syncthreads();
+      if (warp_sum(shared_.warp_parts[s][lane]) > most_parts) continue;
       found.parts = sum_over_block<plan_threads>(mine, shared_.warp_sums);
-      if (found.parts.total <= most_parts) return found;
+      return found;
     }
+  }
+
+  /// Returns the parts of a thread's cells.
+  template <unsigned Num>
+  [[nodiscard]] __device__ __forceinline__ unsigned all_parts_of(const float (&counts)[Num], float scale) const {
+    unsigned mine = 0;
+#pragma unroll
+    for (unsigned i = 0; i < Num; ++i) mine += parts_of(counts[i], scale);
+    return mine;
+  }
+
+  /// Returns the sum of `x` over all threads, to each of them alike.
+  [[nodiscard]] static __device__ __forceinline__ float over_block(float x, float (&of_warps)[warps]) {
+    static_assert(warps == 32);
+    const float of_warp = over_warp(x);
+    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = of_warp;
+    __syncthreads();
+    return over_warp(of_warps[threadIdx.x % 32]);
+  }
+  [[nodiscard]] static __device__ __forceinline__ float over_warp(float x) {
+#pragma unroll
+    for (unsigned distance = 16; distance != 0; distance /= 2) x += __shfl_xor_sync(0xffffffffU, x, distance);
+    return x;
   }
 
   template <unsigned Num>
   __device__ __forceinline__ void write(const float (&counts)[Num], const shares& of_cells) {
     unsigned end = of_cells.parts.before;
+    std::uint32_t cells[Num];
 #pragma unroll
     for (unsigned i = 0; i < Num; ++i) {
       const unsigned begin = end;
@@ -161,7 +205,17 @@ class spread_plan {
       const unsigned bits = bits_of(counts[i], of_cells.scale);
       // What lies above the sample is in the last bucket.
       const unsigned first = end == of_cells.parts.total ? (1U << bucket_bits_) - (1U << bits) : begin / parts;
-      table_.cells[threadIdx.x * Num + i] = cell(first, bits);
+      cells[i] = cell(first, bits);
+    }
+    std::uint32_t* const to = table_.cells + threadIdx.x * Num;
+    if constexpr (Num % 4 == 0) {
+#pragma unroll
+      for (unsigned i = 0; i < Num; i += 4) {
+        reinterpret_cast<uint4*>(to)[i / 4] = {cells[i], cells[i + 1], cells[i + 2], cells[i + 3]};
+      }
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < Num; ++i) to[i] = cells[i];
     }
   }
 
@@ -240,23 +294,26 @@ class spread_plan {
   shared_memory& shared_;
 };
 
-/// Chooses the cells' buckets. One block; 136 bytes of shared memory.
+/// Chooses the cells' buckets. One block; 1,664 bytes of shared memory.
 __global__ void __launch_bounds__(plan_threads)
     plan_spread_kernel(__grid_constant__ const spread_request request, __grid_constant__ const evenness_memory memory,
                        even_keys_sizes sizes) {
   __shared__ spread_plan::shared_memory shared;
-  if (request.decision != nullptr && *request.decision != order_action::passes) return;
+  if (!is_wanted(request, memory)) return;
   spread_plan(request, memory, sizes, shared).run();
 }
 
 /// Tells the host what was found, or the device which way to take. One thread, when all have added their pairs.
-__device__ __forceinline__ void give(const spread_request& request, order_action action, spread_sums* sums) {
+__device__ __forceinline__ void give(const spread_request& request, order_action action,
+                                     const evenness_memory& memory) {
+  spread_sums* const sums = memory.sums_of_spread;
   const std::uint64_t same_bucket = atomicAdd(&sums->same_bucket, 0ULL);
   if (request.ways != nullptr) {
-    // Keys that the first look has found even need no spread, and get one that is none.
     const bool is_even = request.ways[1] == order_action::passes;
-    const bool fits = is_even || are_spread(request.num_keys, std::uint64_t{1} << request.spread.bucket_bits,
-                                            request.most_finished, same_bucket, sums->same_key);
+    const bool is_spread =
+        is_wanted(request, memory) && are_spread(request.num_keys, std::uint64_t{1} << request.spread.bucket_bits,
+                                                 request.most_finished, same_bucket, sums->same_key);
+    const bool fits = is_even || is_spread;
     request.ways[0] = action != order_action::passes || !fits ? action : order_action::counts;
     request.ways[1] = action != order_action::passes || fits ? action : order_action::counts;
     return;
@@ -274,7 +331,7 @@ __global__ void __launch_bounds__(sample_threads)
                       even_keys_sizes sizes) {
   const order_action action = request.decision == nullptr ? order_action::passes : *request.decision;
   const unsigned number = blockIdx.x * sample_threads + threadIdx.x;
-  if (action == order_action::passes && number < sizes.samples) {
+  if (number < sizes.samples && is_wanted(request, memory)) {
     const key_spread spread = request.spread;
     const unsigned bucket = bucket_of(spread, memory.sample[number]) >> (spread.bucket_bits - even_keys_bucket_bits);
     count_pairs(memory.spread_buckets, bucket, &memory.sums_of_spread->same_bucket);
@@ -282,7 +339,7 @@ __global__ void __launch_bounds__(sample_threads)
   }
   __syncthreads();
   if (threadIdx.x == 0 && atomicAdd(&memory.sums_of_spread->num_done, 1U) + 1 == gridDim.x) {
-    give(request, action, memory.sums_of_spread);
+    give(request, action, memory);
   }
 }
 

@@ -55,15 +55,16 @@ struct segment_sides {
 };
 
 /// Sorts the jobs of one size. Any number of blocks of `Threads` threads; sizeof(shared_memory) bytes of dynamic shared
-/// memory. One read and one write of each record.
+/// memory, of chip_sort for all `Items`. One read and one write of each record.
 template <class K, class Order, bool KeepsPlaces, unsigned Threads, unsigned Items>
 __global__ void __launch_bounds__(Threads, segment_blocks_each(Threads))
     segment_blocks_kernel(Order order, __grid_constant__ const segment_arguments<K> a,
                           __grid_constant__ const segment_sides<K> sides, unsigned size) {
   if constexpr (compiles_segmented_sort) {
-    using chip = chip_sort<K, Order, KeepsPlaces, Threads, Items>;
     extern __shared__ __align__(16) unsigned char shared_bytes[];
-    auto& shared = *reinterpret_cast<typename chip::shared_memory*>(shared_bytes);
+    const auto sort = [&]<class Chip>(const chip_job<K>& job) {
+      Chip(order, job, *reinterpret_cast<typename Chip::shared_memory*>(shared_bytes)).run();
+    };
     const std::uint32_t num_jobs = a.memory.msd.control->num_jobs[size];
     for (std::uint32_t j = blockIdx.x; j < num_jobs; j += gridDim.x) {
       const msd_job listed = a.memory.msd.jobs[size][j];
@@ -84,7 +85,11 @@ __global__ void __launch_bounds__(Threads, segment_blocks_each(Threads))
           job.value_bytes = width;
         }
       }
-      chip(order, job, shared).run();
+      if (Items <= few_segment_items || job.count <= Threads * few_segment_items) {
+        sort.template operator()<chip_sort<K, Order, KeepsPlaces, Threads, few_segment_items>>(job);
+      } else if constexpr (Items > few_segment_items) {
+        sort.template operator()<chip_sort<K, Order, KeepsPlaces, Threads, Items>>(job);
+      }
       __syncthreads();
     }
   }

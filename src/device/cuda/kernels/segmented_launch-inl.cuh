@@ -52,10 +52,17 @@ void launch_warps(const launch_site& site, const segment_arguments<K>& a) {
   check_done(cudaGetLastError(), "segment_warps_kernel");
 }
 
-template <unsigned Size, class K, bool KeepsPlaces, class Order>
+/// Launches blocks for the jobs of one size, of which none has more than `most` records: few, maybe, by code for these.
+template <unsigned Size, bool AreFew, class K, bool KeepsPlaces, class Order>
 void launch_blocks(const launch_site& site, const Order& order, const segment_arguments<K>& a,
-                   const segment_sides<K>& sides) {
-  constexpr block_sort_shape shape = segment_block_shapes[Size];
+                   const segment_sides<K>& sides, std::uint64_t most) {
+  constexpr block_sort_shape given = segment_block_shape_of(Size, sizeof(K), KeepsPlaces);
+  constexpr block_sort_shape shape{given.threads, AreFew ? few_segment_items : given.items};
+  if constexpr (shape.items > few_segment_items) {
+    if (most <= shape.threads * few_segment_items) {
+      return launch_blocks<Size, true, K, KeepsPlaces>(site, order, a, sides, most);
+    }
+  }
   constexpr auto kernel = segment_blocks_kernel<K, Order, KeepsPlaces, shape.threads, shape.items>;
   constexpr unsigned shared_bytes =
       sizeof(typename chip_sort<K, Order, KeepsPlaces, shape.threads, shape.items>::shared_memory);
@@ -71,13 +78,13 @@ void launch_blocks_of_all_sizes(const launch_site& site, const Order& order, con
                                 const segment_sides<K>& sides, const length_range& lengths) {
   const bool has_parts = lengths.most > a.limits.most_finished();
   if (has_parts || lengths.reaches(a.limits.finish_keys[1] + 1, a.limits.finish_keys[2])) {
-    launch_blocks<2, K, KeepsPlaces>(site, order, a, sides);
+    launch_blocks<2, false, K, KeepsPlaces>(site, order, a, sides, lengths.most);
   }
   if (has_parts || lengths.reaches(a.limits.finish_keys[0] + 1, a.limits.finish_keys[1])) {
-    launch_blocks<1, K, KeepsPlaces>(site, order, a, sides);
+    launch_blocks<1, false, K, KeepsPlaces>(site, order, a, sides, lengths.most);
   }
   if (has_parts || lengths.reaches(most_warp_keys + 1, a.limits.finish_keys[0])) {
-    launch_blocks<0, K, KeepsPlaces>(site, order, a, sides);
+    launch_blocks<0, false, K, KeepsPlaces>(site, order, a, sides, lengths.most);
   }
 }
 

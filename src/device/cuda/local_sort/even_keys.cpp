@@ -91,12 +91,6 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
   return {reinterpret_cast<spread_table*>(site.memory.counts), way.digits.bits()};
 }
 
-/// Returns whether keys that are not even are looked at a second time.
-[[nodiscard]] bool may_have_spread(const segment_sort& segment) {
-  const std::uint64_t least = segment.shape.value_bytes == 0 ? least_spread_bytes : least_spread_record_bytes;
-  return is_any_size_looked_at(segment.wished_way) || segment.count * segment.shape.bytes() >= least;
-}
-
 /// Has the device choose between passes and buckets of a spread, by the sample that a look has kept. Returns both ways.
 [[nodiscard]] found_way spread_or_passes(const launch_site& site, const segment_sort& segment, const bucket_way& way) {
   const even_keys_sizes sizes = even_keys_sizes_of(segment.count);
@@ -112,7 +106,6 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
 /// Returns the way of keys of which a look has kept a sample: by buckets of a spread where these are even, else passes.
 /// Buckets that are too large for blocks are tried once more by wider digits.
 [[nodiscard]] found_way way_by_spread(const launch_site& site, const segment_sort& segment) {
-  if (!may_have_spread(segment)) return {};
   const even_keys_sizes sizes = even_keys_sizes_of(segment.count);
   const std::uint64_t most_finished = finished_records_of(segment.shape).most;
   const evenness_memory memory = evenness_memory::in(segment.bucket_memory, sizes);
@@ -143,8 +136,8 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
   if (segment.wished_way == always_by_buckets) return other;
   if (!segment.host_may_wait) {
     look_at(site, segment, purpose, {.ways = site.memory.ways});
-    if (is_for_buckets && may_have_spread(segment)) return spread_or_passes(site, segment, buckets);
-    return {is_for_buckets ? segment_way::passes_or_buckets : segment_way::passes_or_counts, buckets};
+    return is_for_buckets ? spread_or_passes(site, segment, buckets)
+                          : found_way{segment_way::passes_or_counts, buckets};
   }
   mailbox_lease<evenness_mailbox> mailbox(site.stream);
   if (mailbox.get() == nullptr) return {};
@@ -153,7 +146,9 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
   const key_evenness seen = mailbox.get()->seen;
   if (seen.decision != order_action::passes) return {segment_way::order};
   if (are_even_for(purpose, segment.count, seen) && !is_always_by_spread(segment.wished_way)) return other;
-  return is_for_buckets ? way_by_spread(site, segment) : found_way{};
+  const bool may_be_spread =
+      is_always_by_spread(segment.wished_way) || may_have_few_copies(segment.count, seen.same_key);
+  return is_for_buckets && may_be_spread ? way_by_spread(site, segment) : found_way{};
 }
 
 }  // namespace

@@ -58,6 +58,17 @@ inline constexpr even_keys_sizes even_keys_sizes_of_many{1U << 17, 22};
          by_chance_in_counter + by_chance_in_counter / part_by_counter + 4 * (pairs / num_keys) + deviations;
 }
 
+/// Returns whether keys may have few enough copies for buckets, by a coarser count than that of have_few_copies(). The
+/// first look makes it: `same_key` are the pairs of sampled keys of 8 bytes that are alike, or seem to by one of
+/// 2^even_keys_bucket_bits counters. Twice as many copies are let pass.
+[[nodiscard]] constexpr bool may_have_few_copies(std::uint64_t num_keys, std::uint64_t same_key) noexcept {
+  const std::uint64_t samples = even_keys_sizes_of(num_keys).samples;
+  const std::uint64_t pairs = samples * (samples - 1) / 2;
+  const std::uint64_t by_chance_in_counter = pairs >> even_keys_bucket_bits;
+  constexpr std::uint64_t deviations = 100;
+  return same_key <= by_chance_in_counter + by_chance_in_counter / 8 + 8 * (pairs / num_keys) + deviations;
+}
+
 /// Returns whether a sample is of keys that buckets sort faster. `same_bucket` and `same_bin` are pairs of sampled keys
 /// that agree in the digits of two levels, and in as many bits as number all keys, or seem to by their counter.
 /// Chance gives uniform keys pairs, too, and a counter more of them; beyond that a fifth more in a bucket is let pass,
@@ -71,17 +82,13 @@ inline constexpr even_keys_sizes even_keys_sizes_of_many{1U << 17, 22};
          have_few_copies(num_keys, same_bin);
 }
 
-/// Cells of a spread (kernels/key_spread.hpp): a quarter of an octave each where doubles of all sizes and both signs
-/// are spread.
+/// Keys that are not even are looked at a second time, for a spread (kernels/key_spread.hpp), unless they have many
+/// copies. Measured on an H200, us without and with that look, in one run: 2^22 f64(u64) of [0, 1) 570 and 506, 2^23
+/// 947 and 704, 2^24 1,628 and 1,127; 2^22 u64(u64) below 2^40 525 and 377, 2^23 873 and 554; 2^23 f64 of [0, 1) 564
+/// and 534, 2^24 971 and 812; 2^23 u64 below 2^40 531 and 415; the order of 2^23 f64 738 and 617. In vain it takes some
+/// 55: 2^22 u64(u64) of the AND of two words 577 and 636, 2^23 966 and 1,020, 2^23 u64 593 and 643.
+/// Cells of a spread: a quarter of an octave each where doubles of all sizes and both signs are spread.
 inline constexpr unsigned spread_cell_bits = 14;
-/// Records that weigh less are not looked at a second time. Measured on an H200, times as fast as CUB's sort by passes
-/// without that look and by a spread, in different runs: 2^26 f64 of [0, 1) 1.28 and 1.75, normal 1.28 and 2.09; 2^24
-/// f64(u64) of [0, 1) 0.89 and 1.23, its argsort 1.12 and 1.44; but 2^24 f64 alone 1.20 and, by a first version, 1.19.
-/// The look takes 30 to 50 us: in vain it costs 2 to 3 % of 2^24 f64(u64), 3 to 4 % of their argsort, and 1 % of 2^26
-/// u64. Records with values have more to gain, in one run: 2^23 u64(u64) below 2^40 1.00 and 1.57, the argsort of f64
-/// 1.09 and 1.29, where uneven u64(u64) pay 8 to 12 %. Of 2^22 they would pay 14 to 19 %, and floats gain a tenth.
-inline constexpr std::uint64_t least_spread_bytes = std::uint64_t{3} << 26;
-inline constexpr std::uint64_t least_spread_record_bytes = std::uint64_t{3} << 25;  ///< with values
 /// Equal parts of the range do where pairs of a part are no more than so many tenths of those of chance: the range may
 /// be twice as long as that of the keys.
 inline constexpr std::uint64_t most_tenths_of_chance = 23;
