@@ -58,8 +58,9 @@ void enqueue_argsort(const_key_span keys, void* indices, std::uint64_t index_byt
 // the GPU's memory and are read there, so that work before the call on the stream may write them. Offsets that decrease
 // or lie beyond the keys are not noticed, and what the keys are afterwards is undefined then; nothing outside of the
 // arrays is touched. Segments have at most 2^32 - 1 keys together. Those of up to 32 keys are sorted by a thread each,
-// of up to 512 by a warp, of up to 8,192 by a block; longer ones are partitioned by their highest digits, all of them
-// together, until a block can finish the parts.
+// of up to 512 by a warp, of up to 8,192 by a block, of keys of 4 bytes and fewer up to 20,480, and up to 12,288 with
+// values or for an order; longer ones are partitioned by their highest digits, all of them together, until a block can
+// finish the parts.
 // Workspace: n * (k + v) for n keys of k bytes with values of v bytes, up to 2.2 bytes a key for lists and
 // partitions, and 1 MiB; argsorts n * k besides. GPUs of compute capability 7.5 throw device_error.
 // Source: Batcher, Sorting networks and their applications (1968), for short segments; Stehle and Jacobsen (SIGMOD

@@ -20,15 +20,17 @@ constexpr std::uint64_t buffers_of_mpi_bytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t buffers_of_a_peer_bytes = std::uint64_t{1} << 18;
 
 /// Returns small blocks: every range of every node rank begins and ends within one of each run, which is read for both
-/// and for the cut between them. Their first keys and checksums take a 32nd of the memory at most.
+/// and for the cut between them. They have several elements all the same, for blocks on disk are whole pages. Their
+/// first keys and checksums take a 32nd of the memory, or little more.
 std::uint64_t block_elements(const external::spill_demand& demand, std::uint64_t num_elements) {
   constexpr std::uint64_t least_bytes = std::uint64_t{8} << 10;
+  constexpr std::uint64_t least_elements = 32;
   constexpr std::uint64_t table_share = 32;
   const std::uint64_t table_bytes = demand.memory_bytes / table_share;
   const std::uint64_t most_blocks =
       std::max<std::uint64_t>(table_bytes / (demand.key_bytes + sizeof(std::uint64_t)), 1);
-  const std::uint64_t block_bytes =
-      std::max(least_bytes, base::ceil_div(num_elements * demand.element_bytes, most_blocks));
+  const std::uint64_t block_bytes = std::max({least_bytes, least_elements * demand.element_bytes,
+                                              base::ceil_div(num_elements * demand.element_bytes, most_blocks)});
   return std::max<std::uint64_t>(block_bytes / demand.element_bytes, 1);
 }
 

@@ -88,6 +88,37 @@ TYPED_TEST(value_classes_test, PlacesValues) {
   });
 }
 
+/// The values of one key may begin where all of them do.
+TYPED_TEST(value_classes_test, PlacesValuesWhereTheyWere) {
+  using K = typename TestFixture::K;
+  using V = typename TestFixture::V;
+  this->for_all_keys([&] {
+    if (this->wanted_.size() > most_placed_at_once<K, V>) return;
+    std::vector<V> values(this->keys_.size());
+    for (V& value : values) value.word = static_cast<typename TestFixture::word>(this->random_());
+    std::vector<V> expected;
+    std::vector<V> others(values.size());
+    std::vector<V> moved = values;
+    class_places<V> places;
+    V* next = others.data();
+    for (std::size_t v = 0; v < this->wanted_.size(); ++v) {
+      places.next[v] = v == 0 ? moved.data() : next;
+      const std::size_t before = expected.size();
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (this->keys_[i] == this->wanted_[v]) expected.push_back(values[i]);
+      }
+      places.end[v] = places.next[v] + (expected.size() - before);
+      if (v != 0) next = places.end[v];
+    }
+    const std::ptrdiff_t num_first = places.end[0] - moved.data();
+    place_values<K, V>(this->keys_.data(), moved.data(), moved.size(), this->wanted_, places);
+    std::vector<V> found(moved.begin(), moved.begin() + num_first);
+    found.insert(found.end(), others.data(), next);
+    const auto is_same = [](const V& left, const V& right) { return left.word == right.word; };
+    EXPECT_TRUE(std::ranges::equal(found, expected, is_same)) << values.size() << " keys of " << this->wanted_.size();
+  });
+}
+
 TYPED_TEST(value_classes_test, PlacesPositions) {
   using K = typename TestFixture::K;
   using V = typename TestFixture::V;

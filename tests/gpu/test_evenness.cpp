@@ -32,22 +32,24 @@ TEST(even_keys_test, AreWhatChanceMakes) {
 }
 
 TEST(even_keys_test, AreNotLookedAtAgainWhereTheyHaveManyCopies) {
-  using device::cuda::have_few_copies;
-  using device::cuda::may_have_few_copies;
-  constexpr std::uint64_t n = std::uint64_t{1} << 22;
-  constexpr std::uint64_t samples = device::cuda::even_keys_sizes_of(n).samples;
-  constexpr std::uint64_t pairs = samples * (samples - 1) / 2;
-  constexpr std::uint64_t by_chance = pairs >> 16;
-  EXPECT_TRUE(may_have_few_copies(n, by_chance + 4 * 90));
-  EXPECT_TRUE(
-      may_have_few_copies(n, by_chance + 4 * (pairs / n) + 4 * 90));  // four copies of each key, which are let pass
-  EXPECT_TRUE(have_few_copies(n, (pairs >> 20) + 4 * (pairs / n)));
-  EXPECT_FALSE(may_have_few_copies(n, by_chance + pairs / 1'200));  // zipf 1
-  EXPECT_FALSE(may_have_few_copies(n, by_chance + pairs / 3'000));  // the AND of four words
-  EXPECT_FALSE(may_have_few_copies(n, pairs));
-  EXPECT_TRUE(may_have_few_copies(64, 40));
-  constexpr std::uint64_t most = std::uint64_t{1} << 30;
-  EXPECT_TRUE(may_have_few_copies(most, (std::uint64_t{1} << 37 >> 16) + 4 * 1'448));
+  using device::cuda::is_worth_second_look;
+  // Chance alone; four copies of each key, which have_few_copies() lets pass; and one more than are worth it.
+  const auto expect_bounds = [](std::uint64_t n, std::uint64_t most_copies) {
+    const std::uint64_t samples = device::cuda::even_keys_sizes_of(n).samples;
+    const std::uint64_t pairs = samples * (samples - 1) / 2;
+    const std::uint64_t by_chance = pairs >> 16;
+    const std::uint64_t deviation = samples / 362;
+    EXPECT_TRUE(is_worth_second_look(n, by_chance + 4 * deviation)) << n;
+    EXPECT_TRUE(is_worth_second_look(n, by_chance + 4 * (pairs / n) + 4 * deviation)) << n;
+    EXPECT_FALSE(is_worth_second_look(n, by_chance + (most_copies + 1) * (pairs / n))) << n;
+    EXPECT_FALSE(is_worth_second_look(n, pairs)) << n;
+  };
+  expect_bounds(std::uint64_t{1} << 22, 12);
+  expect_bounds(std::uint64_t{1} << 24, 26);
+  expect_bounds(std::uint64_t{1} << 25, 16);
+  expect_bounds(std::uint64_t{1} << 28, 75);
+  expect_bounds(std::uint64_t{1} << 30, 72);
+  EXPECT_TRUE(is_worth_second_look(64, 40));
 }
 
 TEST(even_keys_test, AreSpreadWhereBucketsFitBlocks) {

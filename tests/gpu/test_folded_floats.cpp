@@ -88,8 +88,8 @@ TEST_P(gpu_folded_floats_test, SortsFloatsOfWhichFewTieInOtherBits) {
   }
 }
 
-/// Where blocks cannot meet, all levels of digits are passes, and keys that lie evenly go to the finish behind them.
-TEST_P(gpu_folded_floats_test, SortsThemWhereBlocksCannotMeet) {
+/// Where blocks cannot meet there are no levels in one launch: keys that go by buckets are finished behind passes.
+TEST_P(gpu_folded_floats_test, SortsFloatsOfWhichFewTieWhereBlocksCannotMeet) {
   const base::test_hooks_scope hooks({.blocks_cannot_meet = true});
   sorter s = reporting_sorter({.buckets = GetParam()});
   ASSERT_NO_FATAL_FAILURE((expect_rare_floats_sorted<double, std::uint64_t>(s, 2'500'011)));

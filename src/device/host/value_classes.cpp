@@ -37,9 +37,7 @@ namespace spansort::device::host::HWY_NAMESPACE {
 template <class V>
 struct positions_from {
   std::uint64_t first = 0;
-  HWY_INLINE V operator[](std::uint64_t i) const {
-    return V{static_cast<decltype(V::word)>(first + i)};
-  }
+  HWY_INLINE V operator[](std::uint64_t i) const { return V{static_cast<decltype(V::word)>(first + i)}; }
 };
 
 template <class K, class Values, class V>

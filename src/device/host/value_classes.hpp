@@ -33,7 +33,7 @@ void place_values(const K* keys, const V* values, std::uint64_t num_keys, std::s
                   class_places<V>& places);
 
 /// Writes the positions 0, 1, 2, ... of `num_keys` keys, each of which is one of `wanted`, to the places of their keys.
-/// K is std::uint32_t or std::uint64_t, and V is value4 or value8.
+/// K is std::uint32_t or std::uint64_t, and V is value4 or value8. There are fewer than 2^32 keys.
 template <class K, class V>
 void place_positions(const K* keys, std::uint64_t num_keys, std::span<const K> wanted, class_places<V>& places);
 

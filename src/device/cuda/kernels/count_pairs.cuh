@@ -24,7 +24,7 @@ __device__ __forceinline__ void count_pairs(std::uint32_t* counters, unsigned in
   if (lane == 0 && sum != 0) atomicAdd(pairs, sum);
 }
 
-/// Returns which of 2^counter_bits counters bits of a key fall into, and others by chance.
+/// Returns the number of the counter, of 2^counter_bits, for some bits of a key. Other bits share it by chance.
 [[nodiscard]] __device__ __forceinline__ unsigned bin_of(std::uint64_t bits, unsigned counter_bits) {
   return static_cast<unsigned>(bits * 0x9e3779b97f4a7c15ULL >> (64 - counter_bits));
 }

@@ -16,7 +16,7 @@ constexpr unsigned evenness_threads = 256;
 __device__ __forceinline__ void give(const evenness_answer& answer, std::uint64_t num_keys, order_action action,
                                      evenness_sums* sums) {
   const key_evenness seen{atomicAdd(&sums->same_bucket, 0ULL), atomicAdd(&sums->same_bin, 0ULL),
-                          atomicAdd(&sums->same_key, 0ULL), action};
+                          atomicAdd(&sums->coarse_same_key, 0ULL), action};
   if (answer.ways != nullptr) {
     const bool takes_other = are_even_for(answer.purpose, num_keys, seen);
     answer.ways[0] = action != order_action::passes || !takes_other ? action : order_action::counts;
@@ -32,7 +32,7 @@ __device__ __forceinline__ void give(const evenness_answer& answer, std::uint64_
 template <class K>
 __device__ __forceinline__ void keep(K key, unsigned number, const evenness_memory& memory) {
   memory.sample[number] = key;
-  count_pairs(memory.spread_buckets, bin_of(key, even_keys_bucket_bits), &memory.sums->same_key);
+  count_pairs(memory.keys_or_spread_buckets, bin_of(key, even_keys_bucket_bits), &memory.sums->coarse_same_key);
   unsigned long long most = key;
   unsigned long long most_inverted = ~most;
 #pragma unroll

@@ -13,7 +13,7 @@ namespace spansort::device::cuda {
 struct key_evenness {
   unsigned long long same_bucket = 0;  ///< pairs of sampled keys, as are_even() takes them
   unsigned long long same_bin = 0;
-  unsigned long long same_key = 0;               ///< as may_have_few_copies() takes them, of keys of 8 bytes
+  unsigned long long coarse_same_key = 0;        ///< as is_worth_second_look() takes them
   order_action decision = order_action::passes;  ///< the segment's; unless it is passes, no pairs were counted
 };
 
@@ -51,7 +51,7 @@ struct spread_mailbox {
 struct evenness_sums {
   unsigned long long same_bucket = 0;
   unsigned long long same_bin = 0;
-  unsigned long long same_key = 0;
+  unsigned long long coarse_same_key = 0;
   unsigned long long most = 0;           ///< the greatest sampled key, of 8 bytes
   unsigned long long most_inverted = 0;  ///< the least one's inverse
   unsigned num_done = 0;                 ///< blocks that have added theirs
@@ -70,8 +70,8 @@ struct evenness_memory {
   evenness_sums* sums = nullptr;
   std::uint32_t* buckets = nullptr;  ///< a counter for each value of the first two digits; for each of as many parts
   std::uint32_t* bins = nullptr;     ///< counters that bins share
-  std::uint32_t* spread_buckets = nullptr;  ///< as many counters as buckets: for keys, then for buckets of a spread
-  std::uint32_t* cell_counts = nullptr;     ///< of a spread
+  std::uint32_t* keys_or_spread_buckets = nullptr;  ///< as many counters: of keys, then of the buckets of a spread
+  std::uint32_t* cell_counts = nullptr;             ///< of a spread
   spread_sums* sums_of_spread = nullptr;
   std::uint64_t* sample = nullptr;  ///< of keys of 8 bytes, encoded
 
@@ -96,7 +96,7 @@ struct evenness_memory {
     m.sums = reinterpret_cast<evenness_sums*>(at);
     m.buckets = reinterpret_cast<std::uint32_t*>(at += sums_bytes);
     m.bins = reinterpret_cast<std::uint32_t*>(at += buckets_bytes);
-    m.spread_buckets = reinterpret_cast<std::uint32_t*>(at += std::uint64_t{4} << sizes.bin_bits);
+    m.keys_or_spread_buckets = reinterpret_cast<std::uint32_t*>(at += std::uint64_t{4} << sizes.bin_bits);
     m.cell_counts = reinterpret_cast<std::uint32_t*>(at += buckets_bytes);
     m.sums_of_spread = reinterpret_cast<spread_sums*>(at += sizeof(spread_table::cells));
     m.sample = reinterpret_cast<std::uint64_t*>(at + sums_bytes);

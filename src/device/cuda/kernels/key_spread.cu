@@ -14,12 +14,17 @@ constexpr unsigned plan_threads = 1024;
 constexpr unsigned most_cells = 1U << spread_cell_bits;
 constexpr unsigned fewer_cell_bits = spread_cell_bits - 4;
 
-/// Returns whether a spread is to be made. The host asks for one where it may be of use; keys that the first look has
-/// found even get one that is none.
+/// Returns whether the first look has told the device that keys are even. These go by buckets, too, whose kernels then
+/// want a spread that is none.
+[[nodiscard]] __device__ __forceinline__ bool are_known_even(const spread_request& request) {
+  return request.ways != nullptr && request.ways[1] == order_action::passes;
+}
+
+/// Returns whether a spread is to be made of the sample. Where the host asks for one it may be of use.
 [[nodiscard]] __device__ __forceinline__ bool is_wanted(const spread_request& request, const evenness_memory& memory) {
   if (request.decision != nullptr && *request.decision != order_action::passes) return false;
-  if (request.ways == nullptr || request.ways[1] == order_action::passes) return true;
-  return may_have_few_copies(request.num_keys, memory.sums->same_key);
+  if (request.ways == nullptr) return true;
+  return !are_known_even(request) && is_worth_second_look(request.num_keys, memory.sums->coarse_same_key);
 }
 
 /// Returns the range of cells that a spread is made over. It is the least one that the sampled keys lie in, but ends
@@ -299,6 +304,7 @@ __global__ void __launch_bounds__(plan_threads)
     plan_spread_kernel(__grid_constant__ const spread_request request, __grid_constant__ const evenness_memory memory,
                        even_keys_sizes sizes) {
   __shared__ spread_plan::shared_memory shared;
+  if (are_known_even(request) && threadIdx.x == 0) request.spread.table->range = {};
   if (!is_wanted(request, memory)) return;
   spread_plan(request, memory, sizes, shared).run();
 }
@@ -309,11 +315,10 @@ __device__ __forceinline__ void give(const spread_request& request, order_action
   spread_sums* const sums = memory.sums_of_spread;
   const std::uint64_t same_bucket = atomicAdd(&sums->same_bucket, 0ULL);
   if (request.ways != nullptr) {
-    const bool is_even = request.ways[1] == order_action::passes;
     const bool is_spread =
         is_wanted(request, memory) && are_spread(request.num_keys, std::uint64_t{1} << request.spread.bucket_bits,
                                                  request.most_finished, same_bucket, sums->same_key);
-    const bool fits = is_even || is_spread;
+    const bool fits = are_known_even(request) || is_spread;
     request.ways[0] = action != order_action::passes || !fits ? action : order_action::counts;
     request.ways[1] = action != order_action::passes || fits ? action : order_action::counts;
     return;
@@ -334,7 +339,7 @@ __global__ void __launch_bounds__(sample_threads)
   if (number < sizes.samples && is_wanted(request, memory)) {
     const key_spread spread = request.spread;
     const unsigned bucket = bucket_of(spread, memory.sample[number]) >> (spread.bucket_bits - even_keys_bucket_bits);
-    count_pairs(memory.spread_buckets, bucket, &memory.sums_of_spread->same_bucket);
+    count_pairs(memory.keys_or_spread_buckets, bucket, &memory.sums_of_spread->same_bucket);
     __threadfence();
   }
   __syncthreads();

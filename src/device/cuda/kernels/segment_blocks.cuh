@@ -54,15 +54,16 @@ struct segment_sides {
   const void* values[2] = {};
 };
 
-/// Sorts the jobs of one size. Any number of blocks of `Threads` threads; sizeof(shared_memory) bytes of dynamic shared
-/// memory, of chip_sort for all `Items`. One read and one write of each record.
+/// Sorts the jobs of one size. Any number of blocks of `Threads` threads; dynamic shared memory of the size of
+/// chip_sort<K, Order, KeepsPlaces, Threads, Items>::shared_memory. One read and one write of each record.
 template <class K, class Order, bool KeepsPlaces, unsigned Threads, unsigned Items>
 __global__ void __launch_bounds__(Threads, segment_blocks_each(Threads))
     segment_blocks_kernel(Order order, __grid_constant__ const segment_arguments<K> a,
                           __grid_constant__ const segment_sides<K> sides, unsigned size) {
+  static_assert(Items >= few_segment_items);
   if constexpr (compiles_segmented_sort) {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
-    const auto sort = [&]<class Chip>(const chip_job<K>& job) {
+    const auto sort_by = [&]<class Chip>(const chip_job<K>& job) {
       Chip(order, job, *reinterpret_cast<typename Chip::shared_memory*>(shared_bytes)).run();
     };
     const std::uint32_t num_jobs = a.memory.msd.control->num_jobs[size];
@@ -85,10 +86,10 @@ __global__ void __launch_bounds__(Threads, segment_blocks_each(Threads))
           job.value_bytes = width;
         }
       }
-      if (Items <= few_segment_items || job.count <= Threads * few_segment_items) {
-        sort.template operator()<chip_sort<K, Order, KeepsPlaces, Threads, few_segment_items>>(job);
+      if (Items == few_segment_items || job.count <= Threads * few_segment_items) {
+        sort_by.template operator()<chip_sort<K, Order, KeepsPlaces, Threads, few_segment_items>>(job);
       } else if constexpr (Items > few_segment_items) {
-        sort.template operator()<chip_sort<K, Order, KeepsPlaces, Threads, Items>>(job);
+        sort_by.template operator()<chip_sort<K, Order, KeepsPlaces, Threads, Items>>(job);
       }
       __syncthreads();
     }

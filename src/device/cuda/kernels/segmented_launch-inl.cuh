@@ -52,12 +52,13 @@ void launch_warps(const launch_site& site, const segment_arguments<K>& a) {
   check_done(cudaGetLastError(), "segment_warps_kernel");
 }
 
-/// Launches blocks for the jobs of one size, of which none has more than `most` records: few, maybe, by code for these.
-template <unsigned Size, bool AreFew, class K, bool KeepsPlaces, class Order>
+/// Launches blocks for the jobs of one size, of which none has more than `most` records. `FewItems`: threads take
+/// few_segment_items at most, which is chosen where that is enough for `most`.
+template <unsigned Size, bool FewItems, class K, bool KeepsPlaces, class Order>
 void launch_blocks(const launch_site& site, const Order& order, const segment_arguments<K>& a,
                    const segment_sides<K>& sides, std::uint64_t most) {
   constexpr block_sort_shape given = segment_block_shape_of(Size, sizeof(K), KeepsPlaces);
-  constexpr block_sort_shape shape{given.threads, AreFew ? few_segment_items : given.items};
+  constexpr block_sort_shape shape{given.threads, FewItems ? few_segment_items : given.items};
   if constexpr (shape.items > few_segment_items) {
     if (most <= shape.threads * few_segment_items) {
       return launch_blocks<Size, true, K, KeepsPlaces>(site, order, a, sides, most);
@@ -66,6 +67,7 @@ void launch_blocks(const launch_site& site, const Order& order, const segment_ar
   constexpr auto kernel = segment_blocks_kernel<K, Order, KeepsPlaces, shape.threads, shape.items>;
   constexpr unsigned shared_bytes =
       sizeof(typename chip_sort<K, Order, KeepsPlaces, shape.threads, shape.items>::shared_memory);
+  static_assert(shared_bytes <= most_shared_bytes(kernel_family::ampere));
   grant_shared_memory<kernel>(shared_bytes);
   const std::uint64_t all = std::uint64_t{site.num_multiprocessors} * segment_blocks_each(shape.threads);
   const auto blocks = static_cast<unsigned>(std::min(all, a.num_keys / std::uint64_t{most_warp_keys} + 1));

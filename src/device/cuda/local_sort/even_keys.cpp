@@ -147,7 +147,7 @@ void look_at(const launch_site& site, const segment_sort& segment, even_for purp
   if (seen.decision != order_action::passes) return {segment_way::order};
   if (are_even_for(purpose, segment.count, seen) && !is_always_by_spread(segment.wished_way)) return other;
   const bool may_be_spread =
-      is_always_by_spread(segment.wished_way) || may_have_few_copies(segment.count, seen.same_key);
+      is_always_by_spread(segment.wished_way) || is_worth_second_look(segment.count, seen.coarse_same_key);
   return is_for_buckets && may_be_spread ? way_by_spread(site, segment) : found_way{};
 }
 

@@ -11,11 +11,11 @@ namespace spansort::device::cuda {
 /// the keys and by passes: 2.49 and 3.38 for 2^26 u64, 1.14 and 1.70 for 2^24 u64(u64), 7.64 and 13.1 for 2^28 u64,
 /// 16.0 and 26.0 for 2^29; on an H100 0.497 and 0.611 for 2^23 u64, 0.447 and 0.610 for 2^22 u64(u64), 0.513 and 0.725
 /// for 2^22 f64(u64). A quarter of it wins, too (0.154 and 0.219 for 2^20 f64(u64)), but the look, some 20 us, costs
-/// inputs that are not even 4 % already here, and would cost them more than 10 % there. More than 2^29 keys take digits
-/// of 9 bits, which wins, too: on an H100 28.2 and 55.8 for 10^9 u64, 33.7 where each comes four times. Where each
-/// comes 16 times buckets lose (62.8 and 54.7), so that the larger sample has to notice that. Beyond 2^31 keys two such
-/// digits leave too much, and with values, for which blocks have less room, some buckets are too large from 2 * 10^9
-/// records on. Wider values were not measured.
+/// inputs that have many copies 4 % already here, and would cost them more than 10 % there. More than 2^29 keys take
+/// digits of 9 bits, which wins, too: on an H100 28.2 and 55.8 for 10^9 u64, 33.7 where each comes four times. Where
+/// each comes 16 times buckets lose (62.8 and 54.7), so that the larger sample has to notice that. Beyond 2^31 keys two
+/// such digits leave too much, and with values, for which blocks have less room, some buckets are too large from
+/// 2 * 10^9 records on. Wider values were not measured.
 inline constexpr std::uint64_t least_bucket_sort_bytes = std::uint64_t{1} << 26;
 inline constexpr std::uint64_t most_bucket_sort_keys = std::uint64_t{1} << 31;
 inline constexpr unsigned most_bucket_value_bytes = 8;
@@ -58,15 +58,20 @@ inline constexpr even_keys_sizes even_keys_sizes_of_many{1U << 17, 22};
          by_chance_in_counter + by_chance_in_counter / part_by_counter + 4 * (pairs / num_keys) + deviations;
 }
 
-/// Returns whether keys may have few enough copies for buckets, by a coarser count than that of have_few_copies(). The
-/// first look makes it: `same_key` are the pairs of sampled keys of 8 bytes that are alike, or seem to by one of
-/// 2^even_keys_bucket_bits counters. Twice as many copies are let pass.
-[[nodiscard]] constexpr bool may_have_few_copies(std::uint64_t num_keys, std::uint64_t same_key) noexcept {
+/// Returns whether keys that are not even are worth a second look, for a spread (kernels/key_spread.hpp): unless they
+/// have many copies. The first look counts these in fewer counters than have_few_copies() wants: `coarse_same_key` are
+/// the pairs of sampled keys of 8 bytes that are alike, or seem to by one of 2^even_keys_bucket_bits counters. Twelve
+/// copies of 2^22 keys are let pass, and 75 of 2^28. Measured on an H200, us without and with that look, in one run:
+/// 2^22 f64(u64) of [0, 1) 570 and 506, 2^23 947 and 704, 2^24 1,628 and 1,127; 2^22 u64(u64) below 2^40 525 and 377,
+/// 2^23 873 and 554; 2^23 f64 of [0, 1) 564 and 534, 2^24 971 and 811; 2^23 u64 below 2^40 530 and 415; the order of
+/// 2^23 f64 738 and 617. In vain it takes some 55 us: 2^22 u64(u64) of the AND of two words 577 and 636, 2^23 966 and
+/// 1,020, 2^23 u64 593 and 643.
+[[nodiscard]] constexpr bool is_worth_second_look(std::uint64_t num_keys, std::uint64_t coarse_same_key) noexcept {
   const std::uint64_t samples = even_keys_sizes_of(num_keys).samples;
   const std::uint64_t pairs = samples * (samples - 1) / 2;
   const std::uint64_t by_chance_in_counter = pairs >> even_keys_bucket_bits;
-  constexpr std::uint64_t deviations = 100;
-  return same_key <= by_chance_in_counter + by_chance_in_counter / 8 + 8 * (pairs / num_keys) + deviations;
+  const std::uint64_t deviations = 50 + samples / 64;  // of chance, one of which is a 362nd of the samples
+  return coarse_same_key <= by_chance_in_counter + 8 * (pairs / num_keys) + deviations;
 }
 
 /// Returns whether a sample is of keys that buckets sort faster. `same_bucket` and `same_bin` are pairs of sampled keys
@@ -82,12 +87,8 @@ inline constexpr even_keys_sizes even_keys_sizes_of_many{1U << 17, 22};
          have_few_copies(num_keys, same_bin);
 }
 
-/// Keys that are not even are looked at a second time, for a spread (kernels/key_spread.hpp), unless they have many
-/// copies. Measured on an H200, us without and with that look, in one run: 2^22 f64(u64) of [0, 1) 570 and 506, 2^23
-/// 947 and 704, 2^24 1,628 and 1,127; 2^22 u64(u64) below 2^40 525 and 377, 2^23 873 and 554; 2^23 f64 of [0, 1) 564
-/// and 534, 2^24 971 and 812; 2^23 u64 below 2^40 531 and 415; the order of 2^23 f64 738 and 617. In vain it takes some
-/// 55: 2^22 u64(u64) of the AND of two words 577 and 636, 2^23 966 and 1,020, 2^23 u64 593 and 643.
-/// Cells of a spread: a quarter of an octave each where doubles of all sizes and both signs are spread.
+/// Cells of a spread (kernels/key_spread.hpp): a quarter of an octave each where doubles of all sizes and both signs
+/// are spread.
 inline constexpr unsigned spread_cell_bits = 14;
 /// Equal parts of the range do where pairs of a part are no more than so many tenths of those of chance: the range may
 /// be twice as long as that of the keys.

@@ -53,8 +53,9 @@ inline constexpr unsigned segment_warp_block = 128;
 }
 
 /// A block sorts longer ones, and the parts into which the longest have been partitioned, on chip: the least of three
-/// shapes that has room. A multiprocessor has registers for one of the largest, whose records fill the 99 KiB of shared
-/// memory that every GPU from Ampere on lets a block have: a segment that is partitioned is read three times.
+/// shapes that has room. Segments that are partitioned are read three times, so that the largest shape has as many
+/// records as a multiprocessor has registers for, and as 99 KiB of shared memory, which every GPU from Ampere on lets
+/// a block have, hold with keys of 4 bytes.
 [[nodiscard]] constexpr block_sort_shape segment_block_shape_of(unsigned number, unsigned key_bytes,
                                                                 bool keeps_places) noexcept {
   if (number < num_finish_sizes - 1) return {256U << number, 8};
