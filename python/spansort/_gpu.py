@@ -19,7 +19,7 @@ from ._options import Progress, Size, size_bytes
 _MOVED_BYTES = (4, 8, 16)
 #: Orders of so many keys are found as numbers of 32 bits, which halves what is moved, and widened in the end. Few keys
 #: would pay more for the second launch; 2^31 is where such numbers end.
-_NARROW_ORDERS = range(1 << 22, 1 << 31)
+_NARROW_ORDERS = range(1 << 21, 1 << 31)
 #: Offsets of segments have one of these dtypes.
 _OFFSETS = ("int32", "uint32", "int64", "uint64")
 

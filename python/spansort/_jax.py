@@ -21,7 +21,7 @@ from ._gpu_library import key_type_of
 #: Values of these sizes are moved by the sort; others are gathered by its order.
 _MOVED_BYTES = (4, 8, 16)
 #: The order of so many keys is found as numbers of 32 bits and widened, which halves what is moved.
-_NARROW_ORDERS = range(1 << 22, 1 << 31)
+_NARROW_ORDERS = range(1 << 20, 1 << 31)
 
 for _name, _platform, _target in _core.xla_targets():
     jax.ffi.register_ffi_target(_name, _target, platform=_platform)
