@@ -20,27 +20,27 @@ namespace {
 template <class Widths>
 class value_classes_test : public testing::Test {
  protected:
-  using K = std::tuple_element_t<0, Widths>;
-  using V = std::tuple_element_t<1, Widths>;
-  using word = decltype(V::word);
-  static constexpr V untouched{static_cast<word>(0xEEEE'EEEE'EEEE'EEEEU)};
+  using key = std::tuple_element_t<0, Widths>;
+  using value = std::tuple_element_t<1, Widths>;
+  using word = decltype(value::word);
+  static constexpr value untouched{static_cast<word>(0xEEEE'EEEE'EEEE'EEEEU)};
 
   /// Keys of up to `num_classes` values, of which some are rare.
   void make_keys(unsigned num_classes, std::uint64_t num_keys) {
     wanted_.resize(num_classes);
-    for (K& key : wanted_) key = static_cast<K>(random_());
+    for (key& k : wanted_) k = static_cast<key>(random_());
     keys_.resize(num_keys);
-    for (K& key : keys_) key = wanted_[std::min(random_() % num_classes, random_() % num_classes)];
+    for (key& k : keys_) k = wanted_[std::min(random_() % num_classes, random_() % num_classes)];
   }
 
   /// Calls place(places) with places in an array whose classes lie apart, and compares what it has written with values
   /// that were put there one by one.
   template <class Place>
-  void expect_placed(const std::vector<V>& values, const Place& place) const {
+  void expect_placed(const std::vector<value>& values, const Place& place) const {
     constexpr std::size_t gap = 3;
-    std::vector<V> expected(keys_.size() + gap * wanted_.size(), untouched);
-    std::vector<V> found = expected;
-    class_places<V> places;
+    std::vector<value> expected(keys_.size() + gap * wanted_.size(), untouched);
+    std::vector<value> found = expected;
+    class_places<value> places;
     std::size_t at = 0;
     for (std::size_t v = 0; v < wanted_.size(); ++v) {
       places.next[v] = found.data() + at;
@@ -51,7 +51,7 @@ class value_classes_test : public testing::Test {
       at += gap;
     }
     place(places);
-    const auto is_same = [](const V& left, const V& right) { return left.word == right.word; };
+    const auto is_same = [](const value& left, const value& right) { return left.word == right.word; };
     EXPECT_TRUE(std::ranges::equal(found, expected, is_same)) << keys_.size() << " keys of " << wanted_.size();
     for (std::size_t v = 0; v < wanted_.size(); ++v) EXPECT_EQ(places.next[v], places.end[v]) << v;
   }
@@ -69,16 +69,16 @@ class value_classes_test : public testing::Test {
   }
 
   std::mt19937_64 random_{test::base_seed()};
-  std::vector<K> wanted_;
-  std::vector<K> keys_;
+  std::vector<key> wanted_;
+  std::vector<key> keys_;
 };
 using widths = testing::Types<std::tuple<std::uint32_t, value4>, std::tuple<std::uint32_t, value8>,
                               std::tuple<std::uint64_t, value4>, std::tuple<std::uint64_t, value8>>;
 TYPED_TEST_SUITE(value_classes_test, widths);
 
 TYPED_TEST(value_classes_test, PlacesValues) {
-  using K = typename TestFixture::K;
-  using V = typename TestFixture::V;
+  using K = typename TestFixture::key;
+  using V = typename TestFixture::value;
   this->for_all_keys([&] {
     std::vector<V> values(this->keys_.size());
     for (V& value : values) value.word = static_cast<typename TestFixture::word>(this->random_());
@@ -90,8 +90,8 @@ TYPED_TEST(value_classes_test, PlacesValues) {
 
 /// The values of one key may begin where all of them do.
 TYPED_TEST(value_classes_test, PlacesValuesWhereTheyWere) {
-  using K = typename TestFixture::K;
-  using V = typename TestFixture::V;
+  using K = typename TestFixture::key;
+  using V = typename TestFixture::value;
   this->for_all_keys([&] {
     if (this->wanted_.size() > most_placed_at_once<K, V>) return;
     std::vector<V> values(this->keys_.size());
@@ -120,8 +120,8 @@ TYPED_TEST(value_classes_test, PlacesValuesWhereTheyWere) {
 }
 
 TYPED_TEST(value_classes_test, PlacesPositions) {
-  using K = typename TestFixture::K;
-  using V = typename TestFixture::V;
+  using K = typename TestFixture::key;
+  using V = typename TestFixture::value;
   this->for_all_keys([&] {
     std::vector<V> positions(this->keys_.size());
     for (std::size_t i = 0; i < positions.size(); ++i) positions[i].word = static_cast<typename TestFixture::word>(i);
