@@ -81,7 +81,7 @@ TYPED_TEST(value_classes_test, PlacesValues) {
   using V = typename TestFixture::value;
   this->for_all_keys([&] {
     std::vector<V> values(this->keys_.size());
-    for (V& value : values) value.word = static_cast<typename TestFixture::word>(this->random_());
+    for (V& v : values) v.word = static_cast<typename TestFixture::word>(this->random_());
     this->expect_placed(values, [&](class_places<V>& places) {
       place_values<K, V>(this->keys_.data(), values.data(), values.size(), this->wanted_, places);
     });
@@ -95,7 +95,7 @@ TYPED_TEST(value_classes_test, PlacesValuesWhereTheyWere) {
   this->for_all_keys([&] {
     if (this->wanted_.size() > most_placed_at_once<K, V>) return;
     std::vector<V> values(this->keys_.size());
-    for (V& value : values) value.word = static_cast<typename TestFixture::word>(this->random_());
+    for (V& v : values) v.word = static_cast<typename TestFixture::word>(this->random_());
     std::vector<V> expected;
     std::vector<V> others(values.size());
     std::vector<V> moved = values;
