@@ -88,7 +88,7 @@ TEST_P(gpu_folded_floats_test, SortsFloatsOfWhichFewTieInOtherBits) {
   }
 }
 
-/// Where blocks cannot meet there are no levels in one launch: keys that go by buckets are finished behind passes.
+/// Levels are no single launch where blocks cannot meet, and keys that go by buckets are finished behind passes.
 TEST_P(gpu_folded_floats_test, SortsFloatsOfWhichFewTieWhereBlocksCannotMeet) {
   const base::test_hooks_scope hooks({.blocks_cannot_meet = true});
   sorter s = reporting_sorter({.buckets = GetParam()});
