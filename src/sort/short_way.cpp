@@ -135,6 +135,18 @@ bool sort_middle(const key_span& keys, direction d, unsigned threads) {
                      [&] { return device::host::sort_shared_keys(codec, keys.data, keys.num_keys, num_threads); });
 }
 
+bool sort_in_place(const key_span& keys, direction d, unsigned threads) {
+  using namespace device::host;
+  const std::uint64_t key_bytes = size_bytes(keys.type);
+  if (key_bytes < 4 || !has_shared_sort(key_bytes) || keys.num_keys > most_bytes_in_place / key_bytes) return false;
+  const unsigned num_threads = base::resolve_threads(threads);
+  // GPUs that have been started may be faster, which is for the devices' choice.
+  if (num_threads > most_threads_in_place || gpus_are_started()) return false;
+  check_keys(keys);
+  const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
+  return sort_in_place_shared(codec, keys.data, keys.num_keys, num_threads);
+}
+
 bool sort_pairs_short(const key_span& keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads) {
   const bool travels = value_bytes == 4 || value_bytes == 8 || value_bytes == device::host::widest_small_value;
   if (!travels || keys.num_keys > most_short_pairs) return false;
@@ -184,7 +196,10 @@ const sort_options& usual_options() {
 // These sort what is not the smallest. Functions of their own keep their registers out of the way of that.
 
 [[gnu::noinline]] void sort_larger(const key_span& keys, direction d, const sort_options& options, bool is_short) {
-  if (is_short && (sort_short(keys, d, options.threads) || sort_middle(keys, d, options.threads))) return;
+  const unsigned threads = options.threads;
+  if (is_short && (sort_short(keys, d, threads) || sort_middle(keys, d, threads) || sort_in_place(keys, d, threads))) {
+    return;
+  }
   sorter(options).sort(keys, d);
 }
 

@@ -8,6 +8,7 @@
 #include "base/assert.hpp"
 #include "device/host/many_values.hpp"
 #include "device/host/narrow_counts.hpp"
+#include "device/host/ordered_runs.hpp"
 #include "device/host/parked_threads.hpp"
 #include "device/host/shared_counts.hpp"
 #include "device/host/shared_heavy.hpp"
@@ -54,12 +55,18 @@ bool settle_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, s
   return false;
 }
 
+/// Sorts keys of which settle_with() says that they are others.
+template <class K>
+void sort_others_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  if (sort_repeated_shared(space, codec, keys, num_keys)) return;
+  shared_sorter<K>(codec, space, num_keys).sort(keys, num_keys);
+}
+
 template <class K>
 void sort_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   if (settle_with(space, codec, keys, num_keys)) return;
   if constexpr (sizeof(K) >= 4) {
-    if (sort_repeated_shared(space, codec, keys, num_keys)) return;
-    shared_sorter<K>(codec, space, num_keys).sort(keys, num_keys);
+    sort_others_with(space, codec, keys, num_keys);
   } else {
     sort_by_counters(space, codec, keys, num_keys);
   }
@@ -114,6 +121,21 @@ bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t 
                            if constexpr (sizeof(K) >= 4) {
                              if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return true;
                              shared_sorter<K>(of_width, space, num_keys).sort(first, num_keys);
+                           }
+                           return true;
+                         });
+}
+
+bool sort_in_place_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
+  SPANSORT_ASSERT(codec.width_bytes() >= 4);
+  return with_kept_space(codec, keys, num_threads,
+                         [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
+                           if constexpr (sizeof(K) >= 4) {
+                             if (finish_ordered_shared(space, of_width, first, num_keys)) return true;
+                             const unsigned most = most_runs_to_merge<K, no_value>(of_width, num_keys);
+                             if (find_runs(as_one_piece{}, of_width, first, num_keys, most).are_few()) return false;
+                             if (sort_few_values_shared(space, of_width, first, num_keys)) return true;
+                             sort_others_with(space, of_width, first, num_keys);
                            }
                            return true;
                          });
