@@ -191,6 +191,7 @@ struct quantile_classifier {
 };
 #endif
 
+constexpr unsigned group_vectors = 4;
 
 /// Calls f(encoder, classifier).
 template <class K, class F>
@@ -205,7 +206,7 @@ HWY_INLINE void with_classifier(const keys::codec_of<K>& codec, const key_classe
 
 /// Calls f(keys, their classes, how many) for groups of some vectors: classes of several take as long as those of one,
 /// for each waits for its tree.
-template <unsigned group_vectors = 4, class K, class Encoder, class Classifier, class F>
+template <class K, class Encoder, class Classifier, class F>
 HWY_INLINE void classify(const Encoder& encode, const Classifier& classify_vector, const K* HWY_RESTRICT keys,
                          std::uint64_t num_keys, const F& f) {
   const key_tag<K> d;

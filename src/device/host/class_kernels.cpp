@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "device/host/vector_scatter.hpp"
 #include "device/host/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -24,29 +23,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
-/// Fetches keys two kilobytes behind these: a processor by itself looks no further than the end of a page.
-template <class K>
-HWY_INLINE void fetch_ahead(const K* keys, std::uint64_t num_keys) {
-  constexpr std::uint64_t bytes_ahead = 2048;
-  const char* const ahead = reinterpret_cast<const char*>(keys) + bytes_ahead;
-  for (std::uint64_t i = 0; i < num_keys * sizeof(K); i += 64) __builtin_prefetch(ahead + i);
-}
-
 template <class K>
 void scatter_to_slots_of(const keys::codec_of<K>& codec, const key_classes<K>& how, const K* keys,
                          std::uint64_t num_keys, const tile_slots<K>& slots) {
   K* HWY_RESTRICT const to = slots.keys;
   std::uint32_t* HWY_RESTRICT const cursors = slots.cursors;
   with_classifier(codec, how, [&](const auto& encoder, const auto& classifier) HWY_ATTR {
-    if (HWY_TARGET == HWY_AVX3 && has_vector_scatter()) {
-      constexpr unsigned call_vectors = 16;
-      classify<call_vectors>(encoder, classifier, keys, num_keys,
-                             [&](const K* from, const K* classes, unsigned count) {
-                               fetch_ahead(from, count);
-                               scatter_by_class(from, classes, count, cursors, to);
-                             });
-      return;
-    }
     classify(encoder, classifier, keys, num_keys, [&](const K* from, const K* classes, unsigned count) HWY_ATTR {
       for (unsigned j = 0; j < count; ++j) to[cursors[classes[j]]++] = from[j];
     });

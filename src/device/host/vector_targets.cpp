@@ -23,16 +23,6 @@ bool has_f16c() noexcept {
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 
-/// AVX-512 of numbers of 16 bits, by which Sapphire Rapids and its successors are known.
-bool has_halves_of_avx3() noexcept {
-  constexpr unsigned bit_of_halves = 1U << 23;
-  unsigned eax = 0;
-  unsigned ebx = 0;
-  unsigned ecx = 0;
-  unsigned edx = 0;
-  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & bit_of_halves) != 0;
-}
-
 }  // namespace
 
 // Each set is what Highway's targets of that name are compiled with. __builtin_cpu_supports() also asks whether the
@@ -52,10 +42,6 @@ instruction_set instruction_set_of_machine() noexcept {
   return has_avx3 ? instruction_set::avx3 : instruction_set::avx2;
 }
 #else
-namespace {
-bool has_halves_of_avx3() noexcept { return false; }
-}  // namespace
-
 instruction_set instruction_set_of_machine() noexcept { return instruction_set::baseline; }
 #endif
 
@@ -97,9 +83,5 @@ bool has_vectors_of_intel() noexcept {
 bool stores_compressed_fast() noexcept { return has_vectors_of_intel(); }
 bool compares_doubles_fast() noexcept { return has_vectors_of_intel(); }
 bool merges_fast() noexcept { return has_vectors_of_intel(); }
-
-bool scatters_fast() noexcept {
-  return has_vectors_of_intel() && (wanted_vectors() == "compress" || has_halves_of_avx3());
-}
 
 }  // namespace spansort::device::host

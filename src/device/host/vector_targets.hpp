@@ -47,11 +47,6 @@ enum class instruction_set : std::uint8_t { baseline, sse4, avx2, avx3 };
 /// processors do, and AMD's have not been measured. The environment says the same as above.
 [[nodiscard]] bool merges_fast() noexcept;
 
-/// Returns whether AVX-512 moves sixteen items to the places of their classes in less time than one by one: Intel's
-/// processors since Sapphire Rapids do, earlier ones pay for a remedy of gathers, and AMD's scatter by microcode. The
-/// environment says the same as above.
-[[nodiscard]] bool scatters_fast() noexcept;
-
 /// The best of the functions that were compiled (the others are null) and that this machine can run.
 template <class F>
 [[nodiscard]] F* choose_function(std::type_identity_t<F>* avx3, std::type_identity_t<F>* avx2,
