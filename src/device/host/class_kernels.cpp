@@ -23,6 +23,46 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
+/// Eight classes in four general registers. Read one by one from where vectors have just stored them, they made a scatter
+/// take half as long again: 2^17 u32 to 128 slots 1.0 and 0.6 ns a key on a Granite Rapids.
+class eight_classes {
+ public:
+  explicit HWY_INLINE eight_classes(const std::uint32_t* from)
+      : eight_classes(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))) {}
+#if HWY_TARGET == HWY_AVX3
+  explicit HWY_INLINE eight_classes(const std::uint64_t* from)
+      : eight_classes(_mm512_cvtepi64_epi32(_mm512_loadu_si512(from))) {}
+#else
+  explicit HWY_INLINE eight_classes(const std::uint64_t* from)
+      : eight_classes(_mm256_permutevar8x32_epi32(
+            _mm256_castps_si256(_mm256_shuffle_ps(_mm256_loadu_ps(reinterpret_cast<const float*>(from)),
+                                                  _mm256_loadu_ps(reinterpret_cast<const float*>(from + 4)), 0x88)),
+            _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7))) {}
+#endif
+  HWY_INLINE std::uint32_t operator[](unsigned i) const {
+    return static_cast<std::uint32_t>(two_[i / 2] >> (i % 2 * 32));
+  }
+
+ private:
+  explicit HWY_INLINE eight_classes(__m256i classes) {
+    __asm__("" : "+x"(classes));  // or the compiler reads each from memory
+    two_[0] = static_cast<std::uint64_t>(_mm256_extract_epi64(classes, 0));
+    two_[1] = static_cast<std::uint64_t>(_mm256_extract_epi64(classes, 1));
+    two_[2] = static_cast<std::uint64_t>(_mm256_extract_epi64(classes, 2));
+    two_[3] = static_cast<std::uint64_t>(_mm256_extract_epi64(classes, 3));
+  }
+
+  std::uint64_t two_[4];
+};
+
+/// Fetches keys two kilobytes behind these: a processor by itself looks no further than the end of a page.
+template <class K>
+HWY_INLINE void fetch_ahead(const K* keys, unsigned num_keys) {
+  constexpr std::uint64_t bytes_ahead = 2048;
+  const char* const ahead = reinterpret_cast<const char*>(keys) + bytes_ahead;
+  for (std::uint64_t i = 0; i < num_keys * sizeof(K); i += 64) __builtin_prefetch(ahead + i);
+}
+
 template <class K>
 void scatter_to_slots_of(const keys::codec_of<K>& codec, const key_classes<K>& how, const K* keys,
                          std::uint64_t num_keys, const tile_slots<K>& slots) {
@@ -30,7 +70,13 @@ void scatter_to_slots_of(const keys::codec_of<K>& codec, const key_classes<K>& h
   std::uint32_t* HWY_RESTRICT const cursors = slots.cursors;
   with_classifier(codec, how, [&](const auto& encoder, const auto& classifier) HWY_ATTR {
     classify(encoder, classifier, keys, num_keys, [&](const K* from, const K* classes, unsigned count) HWY_ATTR {
-      for (unsigned j = 0; j < count; ++j) to[cursors[classes[j]]++] = from[j];
+      fetch_ahead(from, count);
+      unsigned j = 0;
+      for (; j + 8 <= count; j += 8) {
+        const eight_classes eight(classes + j);
+        for (unsigned i = 0; i < 8; ++i) to[cursors[eight[i]]++] = from[j + i];
+      }
+      for (; j < count; ++j) to[cursors[classes[j]]++] = from[j];
     });
   });
 }
