@@ -38,9 +38,19 @@ namespace {
 
 // The compiler's own vectors serve: these loops have no shuffles. The codec's fields stay in registers as locals.
 
+/// codec_of<K>::fold() by masks: where zeros are some of the keys, branches on them are mispredicted, and GCC 12 made
+/// branches of it: the order of 2^8 f64 of AND of 4 words took 1.8 us.
+template <class K>
+HWY_INLINE K fold(const keys::codec_of<K>& codec, K x) {
+  const K magnitude = x & codec.magnitude_mask;
+  const K is_not_zero = static_cast<K>(-static_cast<K>(magnitude != 0));
+  const K is_nan = static_cast<K>(-static_cast<K>(magnitude > codec.infinity));
+  return static_cast<K>((x & is_not_zero & ~is_nan) | (codec.magnitude_mask & is_nan));
+}
+
 template <class K, bool folds>
 HWY_INLINE K encode(const keys::codec_of<K>& codec, K x) {
-  return codec.encode_bits(folds ? codec.fold(x) : x);
+  return codec.encode_bits(folds ? fold(codec, x) : x);
 }
 
 template <class K, bool folds>
