@@ -95,7 +95,7 @@ def draw(cells, title):
              'font-size="11" text-anchor="middle" fill="#1f2937">',
              "<style>.d{fill:#fff}.h{text-anchor:start;font-weight:bold}.l{text-anchor:start}.n{text-anchor:end}</style>",
              f'<rect width="{width}" height="{bottom + 50}" fill="#fff"/>',
-             f'<text class="h" x="16" y="20" font-size="14">{html.escape(title)}</text>']
+             f'<text class="h" x="16" y="20" font-size="{14 if len(title) <= 105 else 12}">{html.escape(title)}</text>']
     parts += [f'<text class="n" x="{LEFT - 8}" y="{TOP + row * HEIGHT + 14}">{name_of(name)}</text>' for row, name in enumerate(rows)]
     parts += panel(cells, ONE_CALL, rows, columns, LEFT) + panel(cells, REUSED, rows, columns, second)
     return "\n".join([*parts, *legend(bottom + 12), "</svg>"]) + "\n"

@@ -135,16 +135,20 @@ bool sort_middle(const key_span& keys, direction d, unsigned threads) {
                      [&] { return device::host::sort_shared_keys(codec, keys.data, keys.num_keys, num_threads); });
 }
 
-bool sort_in_place(const key_span& keys, direction d, unsigned threads) {
+bool sort_in_place(const key_span& keys, direction d, const sort_options& options) {
   using namespace device::host;
   const std::uint64_t key_bytes = size_bytes(keys.type);
   if (key_bytes < 4 || !has_shared_sort(key_bytes) || keys.num_keys > most_bytes_in_place / key_bytes) return false;
-  const unsigned num_threads = base::resolve_threads(threads);
-  // GPUs that have been started may be faster, which is for the devices' choice.
-  if (num_threads > most_threads_in_place || gpus_are_started()) return false;
+  const unsigned num_threads = base::resolve_threads(options.threads);
+  if (num_threads > most_threads_in_place) return false;
+  // Where there are GPUs, so many keys are for the choice among devices.
+  if (options.devices.what() == device_list::kind::automatic && num_gpus() != 0) return false;
   check_keys(keys);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
-  return sort_in_place_shared(codec, keys.data, keys.num_keys, num_threads);
+  bool is_sorted = false;
+  with_scratch([&] { is_sorted = sort_in_place_shared(codec, keys.data, keys.num_keys, num_threads); },
+               shared_sort_bytes(num_threads));
+  return is_sorted;
 }
 
 bool sort_pairs_short(const key_span& keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads) {
@@ -197,7 +201,7 @@ const sort_options& usual_options() {
 
 [[gnu::noinline]] void sort_larger(const key_span& keys, direction d, const sort_options& options, bool is_short) {
   const unsigned threads = options.threads;
-  if (is_short && (sort_short(keys, d, threads) || sort_middle(keys, d, threads) || sort_in_place(keys, d, threads))) {
+  if (is_short && (sort_short(keys, d, threads) || sort_middle(keys, d, threads) || sort_in_place(keys, d, options))) {
     return;
   }
   sorter(options).sort(keys, d);

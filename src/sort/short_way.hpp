@@ -22,9 +22,10 @@ bool sort_short(const key_span& keys, direction d, unsigned threads);
 /// while another thread has that memory.
 bool sort_middle(const key_span& keys, direction d, unsigned threads);
 /// Sorts what is too much for sort_middle() in place on a few threads, for a call without a sorter: its workspace would
-/// be new memory, whose pages take longer than is won by it. Returns false, with nothing done, where there are too many
-/// keys or threads, where a few runs are to be merged, and while another thread has the memory that the process keeps.
-bool sort_in_place(const key_span& keys, direction d, unsigned threads);
+/// be new memory, and to touch the pages of that for the first time takes longer than it saves. Returns false, with
+/// nothing done, where there are too many keys or threads, where keys are narrow or vectors are, where a GPU may be
+/// chosen, where a few runs are to be merged, and while another thread has the memory that the process keeps.
+bool sort_in_place(const key_span& keys, direction d, const sort_options& options);
 /// Does what sort_short() does to pairs; returns false also for values of other than 4, 8 and 16 bytes, and while
 /// another thread has the memory for middle arrays.
 bool sort_pairs_short(const key_span& keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <thread>
@@ -64,6 +65,10 @@ void expect_shorter_ways_sort(const keys::key_codec& codec, const std::vector<K>
   const bool is_settled = settle_shared(codec, keys.data(), keys.size(), num_threads);
   EXPECT_TRUE(keys == (is_settled ? expected : given)) << "settled on " << num_threads << " threads: " << is_settled;
   if (sizeof(K) < 4 || !has_vector_sort()) return;
+  keys = given;
+  const bool was_in_place = sort_in_place_shared(codec, keys.data(), keys.size(), num_threads);
+  EXPECT_TRUE(keys == (was_in_place ? expected : given))
+      << "in place on " << num_threads << " threads: " << was_in_place;
   for (const bool leaves_repeated : {false, true}) {
     keys = given;
     const bool was_small = settle_small(codec, keys.data(), keys.size(), leaves_repeated);
@@ -113,6 +118,29 @@ TEST(SharedSort, SortsOnAnyNumberOfThreads) {
         if (has_turn(turn, 1, 3)) expect_sorts<std::uint32_t>(key_type::f32, num_keys, num_threads, kind, random);
         if (has_turn(turn, 2, 3)) expect_sorts<std::uint64_t>(key_type::i64, num_keys, num_threads, kind, random);
       }
+    }
+  }
+}
+
+/// Few runs are left to those who merge them with memory beside; whatever else is sorted where it lies.
+TEST(SharedSort, LeavesFewRunsToOthers) {
+  if (!has_shared_sort(8)) GTEST_SKIP() << "vectors of this machine are too narrow";
+  constexpr std::uint64_t num_keys = 120'000;
+  std::mt19937_64 random(test::base_seed());
+  for (const unsigned num_threads : {1U, 2U}) {
+    for (const std::uint64_t num_runs : {std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{40}, num_keys}) {
+      std::vector<std::uint64_t> keys(num_keys);
+      for (std::uint64_t& key : keys) key = random();
+      std::vector<std::uint64_t> expected = keys;
+      std::ranges::sort(expected);
+      for (std::uint64_t run = 0; run < num_runs; ++run) {
+        const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(num_keys * run / num_runs);
+        std::sort(begin, keys.begin() + static_cast<std::ptrdiff_t>(num_keys * (run + 1) / num_runs));
+      }
+      const std::vector<std::uint64_t> given = keys;
+      const bool are_few = num_runs < 4;
+      EXPECT_EQ(sort_in_place_shared({key_type::u64}, keys.data(), num_keys, num_threads), !are_few) << num_runs;
+      EXPECT_TRUE(keys == (are_few ? given : expected)) << num_runs << " runs";
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vector sort of keys alone against std::sort of encoded keys: every type, both directions, sizes around those of
-// networks and slots, keys that lie evenly, that crowd, and that repeat. Nothing is written beyond the result.
+// networks and slots, keys that lie evenly, in order or nearly so, that crowd, and that repeat. Nothing is written
+// beyond the result.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,9 +17,22 @@
 namespace spansort::device::host {
 namespace {
 
-enum class kind { uniform, crowded, few, zero_one, sorted, slope, almost_constant, unit_floats, deceiving, hundreds };
-constexpr kind all_kinds[] = {kind::uniform, kind::crowded,         kind::few,         kind::zero_one,  kind::sorted,
-                              kind::slope,   kind::almost_constant, kind::unit_floats, kind::deceiving, kind::hundreds};
+enum class kind {
+  uniform,
+  crowded,
+  few,
+  zero_one,
+  sorted,
+  nearly_sorted,
+  slope,
+  almost_constant,
+  unit_floats,
+  deceiving,
+  hundreds
+};
+constexpr kind all_kinds[] = {kind::uniform,     kind::crowded,       kind::few,     kind::zero_one,
+                              kind::sorted,      kind::nearly_sorted, kind::slope,   kind::almost_constant,
+                              kind::unit_floats, kind::deceiving,     kind::hundreds};
 
 template <class K>
 K bits_of_unit_float(std::uint64_t random) {
@@ -37,7 +51,8 @@ std::vector<K> make_keys(kind what, std::uint64_t num_keys, std::mt19937_64& ran
     key = static_cast<K>(random());
     switch (what) {
       case kind::uniform:
-      case kind::sorted: break;
+      case kind::sorted:
+      case kind::nearly_sorted: break;
       case kind::crowded: key &= static_cast<K>(random() & random() & random()); break;
       case kind::few: key = static_cast<K>(key % 3 * 0x10203); break;
       case kind::zero_one: key = key % 2 == 0 ? K{0} : static_cast<K>(~K{0}); break;
@@ -52,7 +67,10 @@ std::vector<K> make_keys(kind what, std::uint64_t num_keys, std::mt19937_64& ran
         break;
     }
   }
-  if (what == kind::sorted) std::sort(keys.begin(), keys.end());
+  if (what == kind::sorted || what == kind::nearly_sorted) std::sort(keys.begin(), keys.end());
+  if (what == kind::nearly_sorted) {
+    for (std::uint64_t i = 0; i < num_keys; i += 30) std::swap(keys[i], keys[random() % num_keys]);
+  }
   return keys;
 }
 
@@ -113,7 +131,7 @@ TYPED_TEST_SUITE(vector_sort_test, key_words);
 
 TYPED_TEST(vector_sort_test, InPlaceAndElsewhere) {
   using K = TypeParam;
-  std::vector<std::uint64_t> sizes = {511, 512, 513, 1023, 1024, 2500, 4096, 10'000, 40'000};
+  std::vector<std::uint64_t> sizes = {511, 512, 513, 1023, 1024, 2500, 4096, 10'000, 32'768, 40'000, 65'537};
   for (std::uint64_t n = 0; n <= 300; n += n < 20 ? 1 : 7) sizes.push_back(n);
   test_scratch<K> scratch(1 << 17);
   for_all_inputs<K>(sizes, [&](const keys::codec_of<K>& codec, const std::vector<K>& keys) {

@@ -4,14 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "device/host/shared_sort.hpp"
 #include "device/host/small_sort.hpp"
+#include "sort/short_way.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/report.hpp"
 #include "spansort/sort.hpp"
@@ -144,6 +147,33 @@ TEST(ShortWay, SortsAroundItsLargestSizes) {
       std::vector<std::uint64_t> indices(input.size());
       spansort::argsort(input, indices);
       EXPECT_TRUE(indices == order) << mib << " MiB" << (are_few ? " of few values" : "");
+    }
+  }
+}
+
+/// Keys alone of up to 64 MiB are sorted in place on one thread and two, but for a few runs, which others merge.
+TEST(ShortWay, SortsInPlaceWithoutASorter) {
+  if (is_small_scale()) GTEST_SKIP() << "these take long under sanitizers";
+  constexpr std::uint64_t most_keys = device::host::most_bytes_in_place / sizeof(std::uint64_t);
+  const bool goes_in_place = device::host::has_shared_sort(sizeof(std::uint64_t));
+  for (const unsigned threads : {1U, 2U}) {
+    const sort_options options{.devices = "cpu", .threads = threads};
+    for (const std::uint64_t num_keys : {most_keys / 2 + 1, most_keys, most_keys + 1}) {
+      const std::string what = std::to_string(num_keys) + " keys on " + std::to_string(threads) + " threads";
+      const std::vector<std::uint64_t> given = many_keys(num_keys, false);
+      std::vector<std::uint64_t> expected = given;
+      std::ranges::sort(expected);
+      std::vector<std::uint64_t> keys = given;
+      const bool is_sorted = sorting::sort_in_place(as_key_span(std::span(keys)), direction::ascending, options);
+      EXPECT_EQ(is_sorted, goes_in_place && num_keys <= most_keys) << what;
+      EXPECT_TRUE(keys == (is_sorted ? expected : given)) << what;
+      keys = given;
+      spansort::sort(keys, direction::ascending, options);
+      EXPECT_TRUE(keys == expected) << what;
+      std::ranges::rotate(keys, keys.begin() + static_cast<std::ptrdiff_t>(num_keys / 3));
+      EXPECT_FALSE(sorting::sort_in_place(as_key_span(std::span(keys)), direction::ascending, options)) << what;
+      spansort::sort(keys, direction::ascending, options);
+      EXPECT_TRUE(keys == expected) << "two runs of " << what;
     }
   }
 }

@@ -33,9 +33,9 @@ inline constexpr std::uint64_t most_settled_bytes = std::uint64_t{1} << 25;
   return std::uint64_t{key_bytes == 4 ? 32U : 24U} << 20;
 }
 
-/// Most bytes of keys that few threads sort so where the memory for classes would have to be taken anew. Ms in place, by
-/// classes with that memory, and without: 2^24 u32 on one thread of a Granite Rapids 76, 69 and 84, on two 38, 35 and
-/// 47; 2^23 u64 59 to 67, 56 and 69, and 32, 29 and 40; twice as many u64 95, 55 and 77 on two.
+/// Most bytes of keys that few threads sort so where the memory for classes would have to be taken anew. Ms by classes
+/// with new memory, and in place, on two threads of a Granite Rapids: 2^24 u32 42 and 37, zipf 2 37 and 8; 2^23 u64 36
+/// and 33; twice as many u64, measured earlier, 77 and 95. On one thread even keys take as long either way.
 inline constexpr std::uint64_t most_bytes_in_place = std::uint64_t{1} << 26;
 inline constexpr unsigned most_threads_in_place = 2;
 
@@ -58,9 +58,9 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
 [[nodiscard]] bool settle_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                  unsigned num_threads);
 
-/// Sorts keys of 32 or 64 bits for which nobody keeps memory, on most_threads_in_place at most. Returns false, with
-/// nothing written, where they are a few runs, which are merged in less time with memory beside, and where
-/// sort_others_shared() does.
+/// Sorts any number of keys of 32 or 64 bits in place. Returns false, with nothing written, where they are a few runs,
+/// which are merged in less time with memory beside, and where sort_others_shared() does. Throws std::bad_alloc with
+/// the keys untouched.
 [[nodiscard]] bool sort_in_place_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                         unsigned num_threads);
 

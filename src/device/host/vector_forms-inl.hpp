@@ -237,7 +237,7 @@ HWY_INLINE bool compares_numbers() {
 #endif
 }
 
-/// Returns whether two networks and their merge take less time than a split and they, or than slots and they.
+/// Returns whether two networks and their merge take less time than a split and they.
 HWY_INLINE bool favours_networks() {
 #if HWY_TARGET == HWY_AVX2
   return false;

@@ -56,7 +56,7 @@ bool sort_slots(const finisher<K, identity>& finish, const lane_type<K>* keys, s
     return ((static_cast<std::uint64_t>(key) - static_cast<std::uint64_t>(least)) >> shift) * multiplier >> 32;
   };
   std::uint64_t num_alike = 0;
-  /// Eight keys that lie `distance` apart.
+  // Puts eight keys that lie `distance` apart into their slots.
   const auto put_eight = [&](const T* from, std::uint64_t distance) __attribute__((always_inline)) {
     std::uint64_t slot[8];
     for (unsigned j = 0; j < 8; ++j) slot[j] = slot_of(from[j * distance]);
@@ -74,11 +74,12 @@ bool sort_slots(const finisher<K, identity>& finish, const lane_type<K>* keys, s
   // Slots of values that repeat are uneven long before they overflow: an eighth of the keys tells.
   constexpr std::uint64_t block = 64;
   const std::uint64_t num_blocks = num_keys / block;
+  if (num_blocks < 8) return false;  // stretches are one block long at least
   for (std::uint64_t i = 0; i < num_blocks; ++i) put_eight(keys + i * block, 1);
   const double share = static_cast<double>(8 * num_blocks) / static_cast<double>(num_slots);
   if (static_cast<double>(count_fullest()) > share + 7 * std::sqrt(share)) return false;
-  // In an input that is nearly in order each key would wait for the cursor that the one before it has moved: there eight
-  // stretches take turns. An odd number of blocks long, they begin in different sets of the cache.
+  // In an input that is nearly in order each key would wait for the cursor that the one before it has moved: there
+  // eight stretches take turns. An odd number of blocks long, they begin in different sets of the cache.
   const std::uint64_t stretch_blocks = 4 * num_alike > num_blocks ? (num_blocks / 8 - 1) | 1 : 0;
   for (std::uint64_t i = 0; i < stretch_blocks; ++i) {
     for (unsigned j = 8; j < block; ++j) put_eight(keys + i * block + j, stretch_blocks * block);
