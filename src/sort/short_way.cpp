@@ -78,9 +78,10 @@ void sort_small_on_threads(const keys::key_codec& codec, const key_span& keys, b
   const std::uint64_t num_shares = bytes / bytes_of_small_share;
   const auto num_threads = static_cast<unsigned>(std::min<std::uint64_t>(base::resolve_threads(threads), num_shares));
   if (num_threads == 1) return sort_small(codec, keys.data, keys.num_keys);
-  const bool leaves_repeated = bytes > most_counted_alone_bytes;
-  if (settle_small(codec, keys.data, keys.num_keys, leaves_repeated)) return;
-  if (sort_others_shared(codec, keys.data, keys.num_keys, num_threads, leaves_repeated)) return;
+  const left_to_others left{.repeated = bytes > most_counted_alone_bytes,
+                            .runs = num_threads >= fewest_threads_not_to_merge && bytes >= most_counted_alone_bytes};
+  if (settle_small(codec, keys.data, keys.num_keys, left)) return;
+  if (sort_others_shared(codec, keys.data, keys.num_keys, num_threads, left.repeated)) return;
   sort_small(codec, keys.data, keys.num_keys);
 }
 

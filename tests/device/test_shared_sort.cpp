@@ -71,7 +71,8 @@ void expect_shorter_ways_sort(const keys::key_codec& codec, const std::vector<K>
       << "in place on " << num_threads << " threads: " << was_in_place;
   for (const bool leaves_repeated : {false, true}) {
     keys = given;
-    const bool was_small = settle_small(codec, keys.data(), keys.size(), leaves_repeated);
+    const left_to_others left{.repeated = leaves_repeated, .runs = !leaves_repeated};
+    const bool was_small = settle_small(codec, keys.data(), keys.size(), left);
     EXPECT_TRUE(keys == (was_small ? expected : given)) << "settled by one thread: " << was_small;
     keys = given;
     EXPECT_TRUE(sort_others_shared(codec, keys.data(), keys.size(), num_threads, leaves_repeated));
@@ -125,7 +126,7 @@ TEST(SharedSort, SortsOnAnyNumberOfThreads) {
 /// Few runs are left to those who merge them with memory beside; whatever else is sorted where it lies.
 TEST(SharedSort, LeavesFewRunsToOthers) {
   if (!has_shared_sort(8)) GTEST_SKIP() << "vectors of this machine are too narrow";
-  constexpr std::uint64_t num_keys = 120'000;
+  constexpr std::uint64_t num_keys = 60'000;
   std::mt19937_64 random(test::base_seed());
   for (const unsigned num_threads : {1U, 2U}) {
     for (const std::uint64_t num_runs : {std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{40}, num_keys}) {
@@ -141,6 +142,11 @@ TEST(SharedSort, LeavesFewRunsToOthers) {
       const bool are_few = num_runs < 4;
       EXPECT_EQ(sort_in_place_shared({key_type::u64}, keys.data(), num_keys, num_threads), !are_few) << num_runs;
       EXPECT_TRUE(keys == (are_few ? given : expected)) << num_runs << " runs";
+      keys = given;
+      EXPECT_FALSE(settle_small({key_type::u64}, keys.data(), num_keys, {.runs = true})) << num_runs;
+      EXPECT_TRUE(keys == given) << num_runs << " runs";
+      EXPECT_EQ(settle_small({key_type::u64}, keys.data(), num_keys, {}), are_few) << num_runs;
+      EXPECT_TRUE(keys == (are_few ? expected : given)) << num_runs << " runs";
     }
   }
 }

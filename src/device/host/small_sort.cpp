@@ -79,41 +79,45 @@ class kept_scratch {
 
 thread_local kept_scratch kept;
 
-/// Sorts keys in order but for a short tail, and those of a few ascending runs. Returns false, with nothing done, where
-/// there are others.
+/// Sorts keys in order but for a short tail, and those of a few ascending runs unless it `leaves_runs` to others.
+/// Returns false, with nothing done, where there are others.
 template <class K>
-bool sort_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, const vector_sort_scratch<K>& scratch) {
+bool sort_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, bool leaves_runs,
+               const vector_sort_scratch<K>& scratch) {
   if (!look_at_first(codec, keys, num_keys).ascending) return false;
   const std::uint64_t front = ordered_front(codec, keys, num_keys);
   const bijective_order<K> order(codec);
-  if (front == 0) return merge_runs_alone<K, no_value>(codec, {keys, nullptr}, {scratch.first, nullptr}, num_keys);
+  if (front == 0) {
+    return !leaves_runs && merge_runs_alone<K, no_value>(codec, {keys, nullptr}, {scratch.first, nullptr}, num_keys);
+  }
   vector_sort(codec, keys + front, keys + front, num_keys - front, scratch);
   merge_tail<K, no_value>(order, {keys, nullptr}, front, num_keys, {scratch.first, nullptr});
   return true;
 }
 
-/// Sorts keys that lie in order, but for a short tail, and those of a few values; of a majority, heavy or many values
-/// unless others will look for these. Returns false, with nothing written, where they are others.
+/// Sorts keys that lie in order, but for a short tail, and those of a few values; of a majority, heavy or many values,
+/// and of a few runs, unless others will look for these. Returns false, with nothing written, where they are others.
 template <class K>
-bool settle_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, bool leaves_repeated,
+bool settle_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, left_to_others left,
                        const vector_sort_scratch<K>& scratch) {
   constexpr std::uint64_t worth_a_look = 256;  // the order of fewer costs about what their sort costs
-  if (num_keys > worth_a_look && (finish_ordered(codec, keys, num_keys) || sort_runs(codec, keys, num_keys, scratch))) {
+  if (num_keys > worth_a_look &&
+      (finish_ordered(codec, keys, num_keys) || sort_runs(codec, keys, num_keys, left.runs, scratch))) {
     return true;
   }
   const auto sort_first = [&](std::uint64_t count) { vector_sort(codec, keys, keys, count, scratch); };
-  if (!leaves_repeated && sort_majority(codec, keys, num_keys, sort_first)) return true;
+  if (!left.repeated && sort_majority(codec, keys, num_keys, sort_first)) return true;
   if (num_keys < heavy_sample_keys) return false;
   few_counts<K> found;
   if (sort_few_values(codec, keys, num_keys, found)) return true;
-  return !leaves_repeated &&
+  return !left.repeated &&
          (sort_heavy_values(codec, keys, num_keys, found, scratch) || sort_many_values(codec, keys, num_keys, scratch));
 }
 
 template <class K>
 void sort_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   const vector_sort_scratch<K> scratch = kept.arrays(keys, num_keys);
-  if (!settle_in_vectors(codec, keys, num_keys, false, scratch)) vector_sort(codec, keys, keys, num_keys, scratch);
+  if (!settle_in_vectors(codec, keys, num_keys, {}, scratch)) vector_sort(codec, keys, keys, num_keys, scratch);
 }
 
 /// Writes keys of 8 bits by their counts.
@@ -227,11 +231,11 @@ void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys
   });
 }
 
-bool settle_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, bool leaves_repeated) {
+bool settle_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, left_to_others left) {
   return keys::with_width(codec.width_bytes(), [&]<class K>() {
     if constexpr (sizeof(K) >= 4) {
       K* const first = static_cast<K*>(keys);
-      return settle_in_vectors(codec.of<K>(), first, num_keys, leaves_repeated, kept.arrays(first, num_keys));
+      return settle_in_vectors(codec.of<K>(), first, num_keys, left, kept.arrays(first, num_keys));
     } else {
       return false;
     }

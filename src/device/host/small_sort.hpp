@@ -27,10 +27,16 @@ struct worker_scratch;
 /// untouched.
 void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys);
 
-/// Does so to keys in order, but for a short tail, and to those of values that repeat: of a few values alone where it
-/// `leaves_repeated` ones to the caller. Returns false, with nothing written, where they are others. Keys have 32 or 64
-/// bits, and the machine a vector sort.
-[[nodiscard]] bool settle_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, bool leaves_repeated);
+/// What one thread leaves to several.
+struct left_to_others {
+  bool repeated = false;  ///< keys of values that repeat, but for those of a few values alone
+  bool runs = false;      ///< keys of a few ascending runs
+};
+
+/// Does so to keys in order, but for a short tail, to those of a few ascending runs, and to those of values that
+/// repeat, but for what is left to others. Returns false, with nothing written, where they are others. Keys have 32 or
+/// 64 bits, and the machine a vector sort.
+[[nodiscard]] bool settle_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, left_to_others left);
 
 /// Sorts each segment of the range by itself, as sort_small() does, but leaves those of more than `most_keys` keys as
 /// they are. Throws std::bad_alloc with each segment sorted or untouched.
