@@ -20,7 +20,7 @@ inline constexpr std::uint64_t bytes_of_small_share = std::uint64_t{1} << 14;
 /// Values that repeat are counted by one thread in fewer bytes of keys.
 inline constexpr std::uint64_t most_counted_alone_bytes = std::uint64_t{1} << 18;
 /// Keys of a few runs, from most_counted_alone_bytes on, are sorted by so many threads in less time than one merges
-/// them: four runs of 2^16 u64 took one of an Emerald Rapids 240 to 310 us, and take four threads 135 to 140 and 16 114.
+/// them: four runs of 2^16 u64 took one of an Emerald Rapids 240 to 310 us, and take four threads 135 to 140, 16 114.
 inline constexpr unsigned fewest_threads_not_to_merge = 4;
 /// More bytes of keys are not even looked at by settle_shared().
 inline constexpr std::uint64_t most_settled_bytes = std::uint64_t{1} << 25;
