@@ -27,7 +27,7 @@ struct worker_scratch;
 /// untouched.
 void sort_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys);
 
-/// What one thread leaves to several.
+/// This says what one thread leaves to several.
 struct left_to_others {
   bool repeated = false;  ///< keys of values that repeat, but for those of a few values alone
   bool runs = false;      ///< keys of a few ascending runs
