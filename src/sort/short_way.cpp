@@ -142,7 +142,7 @@ bool sort_in_place(const key_span& keys, direction d, const sort_options& option
   if (key_bytes < 4 || !has_shared_sort(key_bytes) || keys.num_keys > most_bytes_in_place / key_bytes) return false;
   const unsigned num_threads = base::resolve_threads(options.threads);
   if (num_threads > most_threads_in_place) return false;
-  // Where there are GPUs, so many keys are for the choice among devices.
+  // So many keys are left to the choice among devices where there are GPUs.
   if (options.devices.what() == device_list::kind::automatic && num_gpus() != 0) return false;
   check_keys(keys);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
