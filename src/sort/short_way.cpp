@@ -89,6 +89,22 @@ keys::key_codec stable_codec(key_type type, direction d) {
   return {type, keys::is_descending(d), keys::tie_rule::by_input_order};
 }
 
+/// Writes the order of more keys than share memory, if they are in order but for a few: nothing is copied then. So many
+/// keys are left to the choice among devices where there are GPUs.
+bool argsort_nearly_ordered(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d,
+                            unsigned threads) {
+  if (num_gpus() != 0) return false;
+  check_keys(keys);
+  check_indices(keys, indices, index_bytes);
+  const unsigned num_threads = base::resolve_threads(threads);
+  bool is_done = false;
+  with_scratch([&] {
+    is_done = device::host::argsort_nearly_ordered_shared(stable_codec(keys.type, d), keys.data, indices, index_bytes,
+                                                          keys.num_keys, num_threads);
+  });
+  return is_done;
+}
+
 }  // namespace
 
 bool allow_short_way(const sort_options& options) {
@@ -173,7 +189,7 @@ bool sort_pairs_short(const key_span& keys, void* values, std::uint64_t value_by
 
 bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d,
                    unsigned threads) {
-  if (keys.num_keys > most_short_pairs) return false;
+  if (keys.num_keys > most_short_pairs) return argsort_nearly_ordered(keys, indices, index_bytes, d, threads);
   check_keys(keys);
   check_indices(keys, indices, index_bytes);
   if (const unsigned num_threads = num_sharing_threads(keys.num_keys, threads); num_threads != 0) {
@@ -183,7 +199,10 @@ bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t inde
       return device::host::argsort_shared(stable_codec(keys.type, d), keys.data, indices, index_bytes, keys.num_keys,
                                           num_threads);
     });
-    if (is_done || keys.num_keys > device::host::most_small_pairs) return is_done;
+    if (is_done) return true;
+    if (keys.num_keys > device::host::most_small_pairs) {
+      return argsort_nearly_ordered(keys, indices, index_bytes, d, threads);
+    }
   }
   with_scratch(
       [&] { device::host::argsort_small(stable_codec(keys.type, d), keys.data, indices, index_bytes, keys.num_keys); });

@@ -44,6 +44,14 @@ void expect_seen(const keys::codec_of<K>& codec, const std::vector<K>& keys) {
   ASSERT_EQ(seen.descending, expected.descending);
   ASSERT_EQ(seen.strictly_descending, expected.strictly_descending);
   ASSERT_EQ(find_descent(codec, keys.data(), keys.size()), first_descent(codec, keys));
+  if (keys.size() < 2) return;
+  const std::uint64_t num_pairs = keys.size() - 1;
+  std::vector<std::uint64_t> falls((num_pairs + 63) / 64, 0);
+  mark_falls(codec, keys.data(), num_pairs, falls.data());
+  for (std::uint64_t i = 0; i < 64 * falls.size(); ++i) {
+    const bool falls_here = i < num_pairs && codec.encode(keys[i]) > codec.encode(keys[i + 1]);
+    ASSERT_EQ((falls[i / 64] >> i % 64 & 1) != 0, falls_here) << i;
+  }
 }
 
 /// Keys in order of their codes, and the same with one pair of neighbours exchanged or made equal.

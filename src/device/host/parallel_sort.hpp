@@ -17,6 +17,7 @@
 #include "device/host/heavy_pieces.hpp"
 #include "device/host/heavy_split.hpp"
 #include "device/host/level_sort.hpp"
+#include "device/host/misplaced_keys.hpp"
 #include "device/host/ordered_runs.hpp"
 #include "device/host/sort_call.hpp"
 #include "device/host/tiled_pairs.hpp"
@@ -115,6 +116,7 @@ class parallel_sorter {
   void choose_way(split source, split alternate, split result, std::uint64_t num_keys, keys::bit_range bits) {
     const in_pieces each{call_.team, call_.limits.piece_keys};
     if (merge_few_runs(source, alternate, result, num_keys, bits, each)) return;
+    if (sort_nearly_ordered(source, alternate, result, num_keys, bits)) return;
     if (sort_around_heavy(source, alternate, result, num_keys, bits)) return;
     if (sort_few_pairs(source, alternate, result, num_keys, bits)) return;
     if (sort_heavy_pairs(source, alternate, result, num_keys, bits)) return;
@@ -176,6 +178,30 @@ class parallel_sorter {
       stop_if_asked();
       call_.outcome.num_passes = std::max(call_.outcome.num_passes, moves);
       call_.add_moves(num_keys, 2 * moves);
+      call_.watch.advance(num_keys);
+      return true;
+    }
+    return false;
+  }
+
+  /// Sorts what is in order but for a few keys. Returns false, with nothing done, where there are others.
+  [[gnu::noinline]] bool sort_nearly_ordered(split source, split alternate, split result, std::uint64_t num_keys,
+                                             keys::bit_range bits) {
+    if constexpr (sizeof(K) >= 4) {
+      if (bits.begin != 0 || alternate.keys == source.keys) return false;
+      if (!may_be_nearly_ordered(call_.codec, source.keys, num_keys)) return false;
+      misplaced_sorter<K, V, in_team_parts> sorter(call_.codec, source.keys, num_keys, {call_.team, num_keys});
+      const bool are_few = sorter.find({reinterpret_cast<std::byte*>(alternate.keys), num_keys * sizeof(K)});
+      call_.outcome.bytes_moved += num_keys * sizeof(K);
+      if (!are_few) return false;
+      sorter.sort_records(source, [&](const auto& misplaced, const auto& spare, std::uint64_t count) {
+        parallel_sorter<K, misplaced_value<V>, Order>(call_.team, call_.codec, call_.limits, nullptr)
+            .sort(misplaced, spare, false, {{0, count, bits}});
+        if (call_.can_stop) call_.watch.stop_if_asked();
+      });
+      call_.add_moves(num_keys, 2);
+      call_.copy(source, result, num_keys);
+      call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
       call_.watch.advance(num_keys);
       return true;
     }

@@ -8,11 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
 #include <type_traits>
 #include <vector>
 
 #include "base/math.hpp"
 #include "device/host/heavy_sample.hpp"
+#include "device/host/misplaced_keys.hpp"
 #include "device/host/move_records.hpp"
 #include "device/host/ordered_runs.hpp"
 #include "device/host/ordered_tail.hpp"
@@ -94,6 +96,11 @@ unsigned num_ready_for(std::uint64_t num_keys, unsigned num_threads) {
   return num_keys <= most_small_pairs ? 1 : num_threads;
 }
 
+/// Returns how many keys a piece of a look at the keys has at least: few are looked at by the caller.
+std::uint64_t look_piece_keys(std::uint64_t num_keys, unsigned num_threads) {
+  return num_threads < many_pair_threads && num_keys <= most_small_pairs ? num_keys : sort_limits{}.piece_keys;
+}
+
 /// Returns whether one of so many threads has done with few keys before others have come: those that are mostly a few
 /// keys, those that are not sorted in parts, and, where many threads would be woken, those in order but for a tail.
 bool are_one_threads(const keys::key_codec& codec, const part_plan& plan, const void* keys, std::uint64_t num_keys,
@@ -146,6 +153,60 @@ void sort_with(const shared_call& call) {
   });
 }
 
+/// Sorts misplaced keys and where they come from.
+template <class K>
+auto sort_with_origins(const shared_call& call) {
+  return [&call](split_records<K, value4> misplaced, split_records<K, value4> spare, std::uint64_t count) {
+    const keys::key_codec& codec = call.shape.codec;
+    if (count <= most_small_pairs) return sort_small_pairs(codec, misplaced.keys, misplaced.values, 4, count);
+    sort_with({call.team, {codec, 4}, {misplaced.keys, misplaced.values}, {spare.keys, spare.values}, count});
+  };
+}
+
+/// Returns the memory beside the records.
+std::span<std::byte> spare_memory(const shared_call& call) {
+  if (call.alternate.keys == nullptr) return {};
+  return {static_cast<std::byte*>(call.alternate.keys), call.num_keys * call.shape.codec.width_bytes()};
+}
+
+/// Sorts pairs whose keys are in order but for a few. Returns false, with nothing done, where there are others.
+bool sort_nearly_ordered(const shared_call& call) {
+  const keys::key_codec& key_codec = call.shape.codec;
+  return keys::with_width(key_codec.width_bytes(), [&]<class K>() {
+    return with_value(call.shape.value_bytes, [&]<class V>() {
+      if constexpr (sizeof(K) >= 4 && value_bytes_of<V> != 0) {
+        const auto codec = key_codec.of<K>();
+        const auto records = split<K, V>(call.source);
+        if (!may_be_nearly_ordered(codec, records.keys, call.num_keys)) return false;
+        // Another thread has to fetch the lines that this one has: 2^16 u64(u64) took 120 us and alone 95.
+        const bool alone = call.num_keys <= most_small_pairs && sizeof(K) + sizeof(V) > 8;
+        if (!alone) call.team.prepare_scratch();
+        const in_team_parts parts(call.team, call.num_keys, alone);
+        misplaced_sorter<K, V, in_team_parts> sorter(codec, records.keys, call.num_keys, parts);
+        if (!sorter.find(spare_memory(call))) return false;
+        sorter.sort_records(records, sort_with_origins<K>(call));
+        return true;
+      }
+      return false;
+    });
+  });
+}
+
+/// Writes the order of keys in order but for a few. Returns false, with nothing done, where there are others.
+template <class K, class V>
+bool argsort_nearly_ordered(const shared_call& call, const K* keys, V* indices) {
+  if constexpr (sizeof(K) >= 4) {
+    const auto codec = call.shape.codec.of<K>();
+    if (!may_be_nearly_ordered(codec, keys, call.num_keys)) return false;
+    call.team.prepare_scratch();
+    misplaced_sorter<K, V, in_team_parts> sorter(codec, keys, call.num_keys, {call.team, call.num_keys});
+    if (!sorter.find(spare_memory(call))) return false;
+    sorter.write_order(indices, sort_with_origins<K>(call));
+    return true;
+  }
+  return false;
+}
+
 /// Writes the positions of keys in order, or of those in the opposite one.
 template <class V>
 void write_all_positions(workers& team, const piece_list& pieces, V* indices, std::uint64_t num_keys, bool reversed) {
@@ -179,6 +240,7 @@ std::uint64_t ordered_front_shared(workers& team, const keys::codec_of<K>& codec
 /// fewer bytes.
 template <class K, class V>
 void sort_copy(const shared_call& call, const piece_list& pieces, const K* keys, V* indices) {
+  if (argsort_nearly_ordered(call, keys, indices)) return;
   constexpr bool narrows = sizeof(K) <= 4 && sizeof(V) == 8;
   using position = std::conditional_t<narrows, value4, V>;
   shared_call sorted = call;
@@ -216,10 +278,10 @@ struct found_runs {
 
 template <class K, class V>
 found_runs find_runs_and_tail(workers& team, const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
-  const in_pieces each{team, sort_limits{}.piece_keys};
+  const in_pieces each{team, look_piece_keys(num_keys, team.num_threads())};
   const ordered_runs runs = find_runs(each, codec, keys, num_keys, most_runs_to_merge<K, V>(codec, num_keys));
   if (!runs.are_few()) {
-    const piece_list pieces = cut_into_pieces(num_keys, team.num_threads(), sort_limits{}.piece_keys);
+    const piece_list pieces = cut_into_pieces(num_keys, team.num_threads(), each.piece_keys);
     return {runs, ordered_front_shared(team, codec, pieces, keys, num_keys)};
   }
   const std::uint64_t front = runs.begins[1];
@@ -232,6 +294,7 @@ bool merge_few_runs(workers& team, const keys::codec_of<K>& codec, split_records
                     split_records<K, V> spare, const ordered_runs& runs) {
   if constexpr (sizeof(K) >= 4) {
     if (runs.count < 2) return runs.are_few();
+    team.prepare_scratch();
     merge_runs(codec, in_pieces{team, sort_limits{}.piece_keys}, records, spare, records, runs, [] {});
     return true;
   }
@@ -263,6 +326,7 @@ void argsort_with(const shared_call& call, const K* keys, V* indices) {
   }
   if constexpr (sizeof(K) >= 4) {
     if (found.runs.are_few()) {
+      call.team.prepare_scratch();
       const in_pieces each{call.team, sort_limits{}.piece_keys};
       return order_runs(codec, each, keys, split<K, V>(call.alternate), indices, found.runs);
     }
@@ -340,7 +404,7 @@ bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, s
   const shared_call call{team,           {codec, static_cast<unsigned>(value_bytes)},
                          {keys, values}, {shared.memory(), shared.memory() + keys_bytes},
                          num_keys,       plan};
-  if (sort_runs(call)) return true;
+  if (sort_runs(call) || sort_nearly_ordered(call)) return true;
   if (!is_in_order(call) && sort_in_parts(call, call.source)) return true;
   if (num_keys <= most_alone(call.team.num_threads())) {
     sort_small_pairs(codec, keys, values, value_bytes, num_keys);
@@ -358,6 +422,22 @@ bool sort_shared_keys(const keys::key_codec& codec, void* keys, std::uint64_t nu
   workers& team = shared.prepare(num_threads, num_threads, pages(num_keys * codec.width_bytes()));
   sort_with({team, {codec, 0}, {keys, nullptr}, {shared.memory(), nullptr}, num_keys});
   return true;
+}
+
+bool argsort_nearly_ordered_shared(const keys::key_codec& codec, const void* keys, void* indices,
+                                   std::uint64_t index_bytes, std::uint64_t num_keys, unsigned num_threads) {
+  return keys::with_width(codec.width_bytes(), [&]<class K>() {
+    const auto* const first = static_cast<const K*>(keys);
+    if (sizeof(K) < 4 || !may_be_nearly_ordered(codec.of<K>(), first, num_keys)) return false;
+    kept_team& shared = process_wide();
+    const std::unique_lock lock(shared.in_use, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    num_threads = std::min(num_threads, most_shared_pairs_threads);
+    const shared_call call{
+        shared.prepare(num_threads, num_threads, 0), {codec, static_cast<unsigned>(index_bytes)}, {}, {}, num_keys};
+    if (index_bytes == 4) return argsort_nearly_ordered(call, first, static_cast<value4*>(indices));
+    return argsort_nearly_ordered(call, first, static_cast<value8*>(indices));
+  });
 }
 
 template <class K>

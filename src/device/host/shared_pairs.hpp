@@ -42,6 +42,12 @@ inline constexpr std::uint64_t most_pairs_alone_of_two = std::uint64_t{3} << 14;
 [[nodiscard]] bool sort_shared_keys(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                     unsigned num_threads);
 
+/// Writes the order of any number of keys that are in order but for a few (misplaced_keys.hpp). Returns false, with
+/// nothing written, where they are others, or while another thread uses the threads. Takes new memory for the few.
+[[nodiscard]] bool argsort_nearly_ordered_shared(const keys::key_codec& codec, const void* keys, void* indices,
+                                                 std::uint64_t index_bytes, std::uint64_t num_keys,
+                                                 unsigned num_threads);
+
 /// Merges keys alone of a few ascending runs (ordered_runs.hpp). Returns false, with nothing written, where there are
 /// others, or no memory, or while another thread uses it. For K of 4 and 8 bytes.
 template <class K>

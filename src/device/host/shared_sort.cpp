@@ -2,11 +2,13 @@
 #include "device/host/shared_sort.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <new>
 
 #include "base/assert.hpp"
 #include "device/host/many_values.hpp"
+#include "device/host/misplaced_keys.hpp"
 #include "device/host/narrow_counts.hpp"
 #include "device/host/ordered_runs.hpp"
 #include "device/host/parked_threads.hpp"
@@ -43,6 +45,37 @@ bool sort_repeated_shared(shared_space& space, const keys::codec_of<K>& codec, K
          sort_many_values_shared(space, codec, keys, num_keys);
 }
 
+/// The parts of an array that all threads share.
+struct in_shared_parts {
+  const shared_space& space;
+  std::uint64_t num_parts;
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return num_parts; }
+  template <class Work>
+  void operator()(std::uint64_t count, const Work& work) const {
+    std::atomic<std::uint64_t> next{0};
+    space.run([&](unsigned) {
+      for (std::uint64_t p = next.fetch_add(1); p < count; p = next.fetch_add(1)) work(p);
+    });
+  }
+};
+
+/// Sorts keys in order but for a few. Returns false, with nothing done, where there are others.
+template <class K>
+bool sort_nearly_ordered_shared(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  if (!may_be_nearly_ordered(codec, keys, num_keys)) return false;
+  const std::uint64_t num_parts = num_misplaced_parts(num_keys, space.num_threads());
+  misplaced_sorter<K, no_value, in_shared_parts> sorter(codec, keys, num_keys, {space, num_parts});
+  if (!sorter.find()) return false;
+  sorter.sort_records({keys, nullptr}, [&](const auto& misplaced, const auto&, std::uint64_t count) {
+    K* const first = misplaced.keys;
+    const vector_sort_scratch<K> scratch = space.scratch_of<K>(0);
+    if (count <= scratch.num_keys) return vector_sort(codec, first, first, count, scratch);
+    shared_sorter<K>(codec, space, count).sort(first, count);
+  });
+  return true;
+}
+
 /// Sorts keys that are in order, but for a tail, or of a few runs or a few values. Returns false, with nothing written,
 /// where they are others.
 template <class K>
@@ -50,9 +83,22 @@ bool settle_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, s
   if (finish_ordered_shared(space, codec, keys, num_keys)) return true;
   if constexpr (sizeof(K) >= 4) {
     if (merge_shared_runs(codec, keys, num_keys, space.num_threads())) return true;
+    if (sort_nearly_ordered_shared(space, codec, keys, num_keys)) return true;
   }
   if constexpr (sizeof(K) >= 2) return sort_few_values_shared(space, codec, keys, num_keys);
   return false;
+}
+
+/// Returns whether keys may be two long runs: whether sampled ones fall once.
+template <class K>
+bool may_be_two_runs(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
+  constexpr std::uint64_t num_samples = 64;
+  unsigned falls = 0;
+  for (std::uint64_t s = 1; s < num_samples; ++s) {
+    const K left = codec.encode(keys[num_keys / num_samples * (s - 1)]);
+    falls += codec.encode(keys[num_keys / num_samples * s]) < left ? 1 : 0;
+  }
+  return falls == 1;
 }
 
 /// Sorts keys of which settle_with() says that they are others.
@@ -116,14 +162,17 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
 bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads,
                         bool may_repeat) {
   SPANSORT_ASSERT(codec.width_bytes() >= 4);
-  return with_kept_space(codec, keys, num_threads,
-                         [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
-                           if constexpr (sizeof(K) >= 4) {
-                             if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return true;
-                             shared_sorter<K>(of_width, space, num_keys).sort(first, num_keys);
-                           }
-                           return true;
-                         });
+  return with_kept_space(
+      codec, keys, num_threads, [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
+        if constexpr (sizeof(K) >= 4) {
+          if (may_be_two_runs(of_width, first, num_keys) && merge_shared_runs(of_width, first, num_keys, num_threads)) {
+            return true;
+          }
+          if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return true;
+          shared_sorter<K>(of_width, space, num_keys).sort(first, num_keys);
+        }
+        return true;
+      });
 }
 
 bool sort_in_place_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
@@ -134,6 +183,7 @@ bool sort_in_place_shared(const keys::key_codec& codec, void* keys, std::uint64_
                              if (finish_ordered_shared(space, of_width, first, num_keys)) return true;
                              const unsigned most = most_runs_to_merge<K, no_value>(of_width, num_keys);
                              if (find_runs(as_one_piece{}, of_width, first, num_keys, most).are_few()) return false;
+                             if (sort_nearly_ordered_shared(space, of_width, first, num_keys)) return true;
                              if (sort_few_values_shared(space, of_width, first, num_keys)) return true;
                              sort_others_with(space, of_width, first, num_keys);
                            }

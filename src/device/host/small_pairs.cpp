@@ -10,6 +10,7 @@
 #include "device/host/few_pairs.hpp"
 #include "device/host/heavy_pairs.hpp"
 #include "device/host/in_cache_sort.hpp"
+#include "device/host/misplaced_keys.hpp"
 #include "device/host/ordered_runs.hpp"
 #include "device/host/ordered_tail.hpp"
 #include "device/host/pair_network.hpp"
@@ -103,6 +104,27 @@ bool sort_repeated(const keys::codec_of<K>& codec, split_records<K, V> from, spl
 }
 
 template <class K, class V, class Order>
+void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, std::uint64_t num_keys);
+
+/// Sorts misplaced keys and where they come from.
+template <class K, class Order>
+auto sort_with_origins(const keys::codec_of<K>& codec) {
+  return [codec](split_records<K, value4> misplaced, split_records<K, value4>, std::uint64_t count) {
+    sort_pairs_as<K, value4, Order>(codec, misplaced, count);
+  };
+}
+
+/// Sorts pairs whose keys are in order but for a few. Returns false, with nothing done, where there are others.
+template <class K, class V, class Order>
+[[gnu::noinline]] bool sort_nearly_ordered(const keys::codec_of<K>& codec, split_records<K, V> records,
+                                           std::uint64_t num_keys) {
+  misplaced_sorter<K, V, in_parts_alone> sorter(codec, records.keys, num_keys, {});
+  if (!sorter.find()) return false;
+  sorter.sort_records(records, sort_with_origins<K, Order>(codec));
+  return true;
+}
+
+template <class K, class V, class Order>
 void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, std::uint64_t num_keys) {
   const Order order(codec);
   if constexpr (sizeof(K) >= 4) {
@@ -121,6 +143,10 @@ void sort_pairs_as(const keys::codec_of<K>& codec, split_records<K, V> records, 
   }
   if constexpr (sizeof(K) >= 4) {
     if (first.ascending && merge_runs_alone(codec, records, spare, num_keys)) return;
+    if (may_be_nearly_ordered(codec, records.keys, num_keys) &&
+        sort_nearly_ordered<K, V, Order>(codec, records, num_keys)) {
+      return;
+    }
   }
   if constexpr (sizeof(K) >= 4) {
     if (sort_repeated<K, V, Order>(codec, records, records, num_keys, scratch)) return;
@@ -232,6 +258,10 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
       if (runs.are_few()) {
         return order_runs(codec, as_one_piece{}, keys, spare_records<K, V>(scratch), indices, runs);
       }
+    }
+    if (may_be_nearly_ordered(codec, keys, num_keys)) {
+      misplaced_sorter<K, V, in_parts_alone> sorter(codec, keys, num_keys, {});
+      if (sorter.find()) return sorter.write_order(indices, sort_with_origins<K, Order>(codec));
     }
     if (may_repeat(keys, num_keys) && argsort_few(Order(codec), keys, indices, num_keys)) return;
     if (may_have_heavy(keys, num_keys) && argsort_around_heavy<K, V, Order>(codec, keys, indices, num_keys, scratch)) {

@@ -11,6 +11,7 @@
 #include "device/host/in_cache_sort.hpp"
 #include "device/host/majority_key.hpp"
 #include "device/host/many_values.hpp"
+#include "device/host/misplaced_keys.hpp"
 #include "device/host/narrow_sort.hpp"
 #include "device/host/network_sort.hpp"
 #include "device/host/ordered_keys.hpp"
@@ -95,6 +96,18 @@ bool sort_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, 
   return true;
 }
 
+/// Sorts keys in order but for a few. Returns false, with nothing done, where there are others.
+template <class K>
+[[gnu::noinline]] bool sort_nearly_ordered(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys,
+                                           const vector_sort_scratch<K>& scratch) {
+  misplaced_sorter<K, no_value, in_parts_alone> sorter(codec, keys, num_keys, {});
+  if (!sorter.find()) return false;
+  sorter.sort_records({keys, nullptr}, [&](const auto& misplaced, const auto&, std::uint64_t count) {
+    vector_sort(codec, misplaced.keys, misplaced.keys, count, scratch);
+  });
+  return true;
+}
+
 /// Sorts keys that lie in order, but for a short tail, and those of a few values; of a majority, heavy or many values,
 /// and of a few runs, unless others will look for these. Returns false, with nothing written, where they are others.
 template <class K>
@@ -105,6 +118,7 @@ bool settle_in_vectors(const keys::codec_of<K>& codec, K* keys, std::uint64_t nu
       (finish_ordered(codec, keys, num_keys) || sort_runs(codec, keys, num_keys, left.runs, scratch))) {
     return true;
   }
+  if (may_be_nearly_ordered(codec, keys, num_keys) && sort_nearly_ordered(codec, keys, num_keys, scratch)) return true;
   const auto sort_first = [&](std::uint64_t count) { vector_sort(codec, keys, keys, count, scratch); };
   if (!left.repeated && sort_majority(codec, keys, num_keys, sort_first)) return true;
   if (num_keys < heavy_sample_keys) return false;

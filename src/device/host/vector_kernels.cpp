@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "device/host/vector_targets.hpp"
 
@@ -122,6 +123,32 @@ std::uint64_t find_descent_as(const keys::codec_of<K>& codec, const K* HWY_RESTR
 }
 
 template <class K, coding how>
+void mark_falls_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys,
+                   std::uint64_t* HWY_RESTRICT falls) {
+  constexpr std::uint64_t word_bits = 64;
+  const vector_codec<K, how> vc(codec);
+  const auto d = vc.d;
+  const std::uint64_t lanes = hn::Lanes(d);
+  for (std::uint64_t i = 0; i < num_keys; i += word_bits) {
+    const std::uint64_t until = std::min(word_bits, num_keys - i);
+    std::uint64_t word = 0;
+    std::uint64_t j = 0;
+    for (; j + lanes <= until; j += lanes) {
+      std::uint8_t bits[word_bits / 8] = {};
+      hn::StoreMaskBits(d, hn::Lt(vc.load_encoded(keys + i + j + 1), vc.load_encoded(keys + i + j)), bits);
+      std::uint64_t of_vector = 0;
+      std::memcpy(&of_vector, bits, sizeof(of_vector));
+      word |= of_vector << j;
+    }
+    for (; j < until; ++j) {
+      const bool falls_here = codec.encode(keys[i + j + 1]) < codec.encode(keys[i + j]);
+      word |= std::uint64_t{falls_here ? 1U : 0U} << j;
+    }
+    falls[i / word_bits] = word;
+  }
+}
+
+template <class K, coding how>
 K differing_bits_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, std::uint64_t num_keys) {
   if (num_keys == 0) return 0;
   const vector_codec<K, how> vc(codec);
@@ -156,21 +183,32 @@ coding coding_of(const keys::codec_of<K>& codec) {
     case coding::folding: return FUNCTION<K, coding::folding>(c, k, n); \
   }                                                                     \
   return FUNCTION<K, coding::folding>(c, k, n)
-#define SPANSORT_VECTOR_KERNELS(K, SUFFIX)                                                       \
-  order_flags scan_order_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {     \
-    SPANSORT_CHOOSE_CODING(scan_order_as, K);                                                    \
-  }                                                                                              \
-  std::uint64_t find_descent_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) { \
-    SPANSORT_CHOOSE_CODING(find_descent_as, K);                                                  \
-  }                                                                                              \
-  K differing_bits_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {           \
-    SPANSORT_CHOOSE_CODING(differing_bits_as, K);                                                \
+#define SPANSORT_MARK_FALLS(K, HOW) \
+  case coding::HOW:                 \
+    return mark_falls_as<K, coding::HOW>(c, k, n, falls)
+#define SPANSORT_VECTOR_KERNELS(K, SUFFIX)                                                                  \
+  order_flags scan_order_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {                \
+    SPANSORT_CHOOSE_CODING(scan_order_as, K);                                                               \
+  }                                                                                                         \
+  std::uint64_t find_descent_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {            \
+    SPANSORT_CHOOSE_CODING(find_descent_as, K);                                                             \
+  }                                                                                                         \
+  void mark_falls_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n, std::uint64_t* falls) { \
+    switch (coding_of(c)) {                                                                                 \
+      SPANSORT_MARK_FALLS(K, none);                                                                         \
+      SPANSORT_MARK_FALLS(K, plain);                                                                        \
+      SPANSORT_MARK_FALLS(K, folding);                                                                      \
+    }                                                                                                       \
+  }                                                                                                         \
+  K differing_bits_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n) {                      \
+    SPANSORT_CHOOSE_CODING(differing_bits_as, K);                                                           \
   }
 SPANSORT_VECTOR_KERNELS(std::uint8_t, u8)
 SPANSORT_VECTOR_KERNELS(std::uint16_t, u16)
 SPANSORT_VECTOR_KERNELS(std::uint32_t, u32)
 SPANSORT_VECTOR_KERNELS(std::uint64_t, u64)
 #undef SPANSORT_VECTOR_KERNELS
+#undef SPANSORT_MARK_FALLS
 #undef SPANSORT_CHOOSE_CODING
 
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }
@@ -181,21 +219,26 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace spansort::device::host {
 
-#define SPANSORT_DISPATCH(K, SUFFIX)                                                          \
-  template <>                                                                                 \
-  order_flags scan_order<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {     \
-    static const auto best = SPANSORT_CHOOSE_FUNCTION(scan_order_##SUFFIX);                   \
-    return best(c, keys, n);                                                                  \
-  }                                                                                           \
-  template <>                                                                                 \
-  std::uint64_t find_descent<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) { \
-    static const auto best = SPANSORT_CHOOSE_FUNCTION(find_descent_##SUFFIX);                 \
-    return best(c, keys, n);                                                                  \
-  }                                                                                           \
-  template <>                                                                                 \
-  K differing_bits<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {           \
-    static const auto best = SPANSORT_CHOOSE_FUNCTION(differing_bits_##SUFFIX);               \
-    return best(c, keys, n);                                                                  \
+#define SPANSORT_DISPATCH(K, SUFFIX)                                                                     \
+  template <>                                                                                            \
+  order_flags scan_order<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {                \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(scan_order_##SUFFIX);                              \
+    return best(c, keys, n);                                                                             \
+  }                                                                                                      \
+  template <>                                                                                            \
+  std::uint64_t find_descent<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {            \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(find_descent_##SUFFIX);                            \
+    return best(c, keys, n);                                                                             \
+  }                                                                                                      \
+  template <>                                                                                            \
+  void mark_falls<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n, std::uint64_t* falls) { \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(mark_falls_##SUFFIX);                              \
+    best(c, keys, n, falls);                                                                             \
+  }                                                                                                      \
+  template <>                                                                                            \
+  K differing_bits<K>(const keys::codec_of<K>& c, const K* keys, std::uint64_t n) {                      \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(differing_bits_##SUFFIX);                          \
+    return best(c, keys, n);                                                                             \
   }
 SPANSORT_DISPATCH(std::uint8_t, u8)
 SPANSORT_DISPATCH(std::uint16_t, u16)

@@ -34,6 +34,11 @@ template <class K>
 template <class K>
 [[nodiscard]] std::uint64_t find_descent(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
 
+/// Sets a bit for each key that is encoded higher than its right neighbour, of which the last one has one, too: bit
+/// i % 64 of word i / 64. One read.
+template <class K>
+void mark_falls(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys, std::uint64_t* falls);
+
 /// Returns the bits in which encoded keys differ from the first of them.
 template <class K>
 [[nodiscard]] K differing_bits(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys);
