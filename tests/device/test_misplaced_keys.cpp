@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs in order but for a few keys, against a stable sort: keys that are moved away, all to one side, in heaps, among
-// ties and zeros of two signs, at the ends; in one part and in many, so that much crosses their borders.
+// ties and zeros of two signs, at the ends; in one part and in many, so that much crosses their bounds.
 #include "device/host/misplaced_keys.hpp"
 
 #include <gtest/gtest.h>
@@ -172,8 +172,8 @@ TEST(MisplacedKeys, AreNotMoreThanHaveToBeRemoved) {
   EXPECT_EQ(sorter.count(), 40U);
 }
 
-/// Keys that all belong far away cross the borders of parts in greater numbers than there is room for.
-TEST(MisplacedKeys, MayAllCrossManyBorders) {
+/// Keys that all belong far away cross the bounds of parts in greater numbers than there is room for.
+TEST(MisplacedKeys, MayAllCrossManyBounds) {
   constexpr std::uint64_t n = 1 << 16;
   const keys::codec_of<std::uint32_t> codec{};
   for (const bool are_low : {false, true}) {
@@ -182,6 +182,28 @@ TEST(MisplacedKeys, MayAllCrossManyBorders) {
     for (std::uint32_t i = 40; i < n; i += 100) keys[i] = are_low ? i % 997 : 5 * n + i % 997;
     EXPECT_TRUE((sorts_around<std::uint32_t, no_value>(codec, keys, 64)));
     EXPECT_TRUE((sorts_around<std::uint32_t, value4>(codec, keys, 64)));
+  }
+}
+
+/// The misplaced keys may be in order but for a few themselves: a thousand are above the next thirty, and five of them
+/// below all, around which the others are sorted on the same thread.
+TEST(MisplacedKeys, MayLieInOrderThemselves) {
+  constexpr std::uint64_t n = 60'000;
+  const keys::key_codec codec{key_type::u64, false, keys::tie_rule::by_input_order};
+  std::vector<std::uint64_t> given(n);
+  for (std::uint64_t i = 0; i < n; ++i) given[i] = 10 * i;
+  for (std::uint64_t i = 40; i + 40 < n; i += 50) given[i] = i % 12'000 == 40 ? 7 : 10 * (i + 30) + 5;
+  const std::vector<std::uint32_t> order = stable_order(codec.of<std::uint64_t>(), given);
+  std::vector<std::uint64_t> keys = given;
+  std::vector<std::uint64_t> values(n);
+  std::iota(values.begin(), values.end(), std::uint64_t{0});
+  misplaced_sorter<std::uint64_t, value8, in_parts_alone> sorter(codec.of<std::uint64_t>(), keys.data(), n, {});
+  ASSERT_TRUE(sorter.find());
+  EXPECT_GT(sorter.count(), fewest_around_misplaced<std::uint64_t>);
+  sort_small_pairs(codec, keys.data(), values.data(), 8, n);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    ASSERT_EQ(keys[i], given[order[i]]) << i;
+    ASSERT_EQ(values[i], order[i]) << i;
   }
 }
 
