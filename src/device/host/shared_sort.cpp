@@ -89,18 +89,6 @@ bool settle_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, s
   return false;
 }
 
-/// Returns whether keys may be two long runs: whether sampled ones fall once.
-template <class K>
-bool may_be_two_runs(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
-  constexpr std::uint64_t num_samples = 64;
-  unsigned falls = 0;
-  for (std::uint64_t s = 1; s < num_samples; ++s) {
-    const K left = codec.encode(keys[num_keys / num_samples * (s - 1)]);
-    falls += codec.encode(keys[num_keys / num_samples * s]) < left ? 1 : 0;
-  }
-  return falls == 1;
-}
-
 /// Sorts keys of which settle_with() says that they are others.
 template <class K>
 void sort_others_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
@@ -162,17 +150,14 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
 bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads,
                         bool may_repeat) {
   SPANSORT_ASSERT(codec.width_bytes() >= 4);
-  return with_kept_space(
-      codec, keys, num_threads, [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
-        if constexpr (sizeof(K) >= 4) {
-          if (may_be_two_runs(of_width, first, num_keys) && merge_shared_runs(of_width, first, num_keys, num_threads)) {
-            return true;
-          }
-          if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return true;
-          shared_sorter<K>(of_width, space, num_keys).sort(first, num_keys);
-        }
-        return true;
-      });
+  return with_kept_space(codec, keys, num_threads,
+                         [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
+                           if constexpr (sizeof(K) >= 4) {
+                             if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return true;
+                             shared_sorter<K>(of_width, space, num_keys).sort(first, num_keys);
+                           }
+                           return true;
+                         });
 }
 
 bool sort_in_place_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
