@@ -16,10 +16,12 @@
 // Keys of 32 bits alone, so sorted, up to 32 MiB, and of 64 bits up to 24 MiB (2 MiB on more than two threads), and of
 // 8 and 16 bits up to 32 MiB (8 MiB on more than two threads) are sorted in place; so are keys of 32 and 64 bits up to
 // 32 MiB in order or of values that repeat. The threads that help stay ready, and take 1.3 MiB each, the calling one
-// too, eight at most, which the process keeps for the next such call.
+// too, eight at most, which the process keeps for the next such call. Of keys in order but for a few, the few take
+// up to 256 KiB that the thread keeps, or, of larger arrays that are sorted in place, up to a fifth of the keys while
+// the call lasts.
 // Pairs, argsorts (keys and indices), and other keys alone that free functions sort, of up to 32 MiB take n * (k + v),
 // argsorts n * k more, all a quarter more of that (half up to 65,536 keys), and 6 MiB a thread, 16 at most; the process
-// keeps those, too.
+// keeps those, too. Argsorts of more keys that seem to be in order but for a few take those threads' 6 MiB as well.
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
 // (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of
 // fewer the more devices), of 64 MiB where that is more, of less where the device has room for less only; at least

@@ -89,20 +89,18 @@ keys::key_codec stable_codec(key_type type, direction d) {
   return {type, keys::is_descending(d), keys::tie_rule::by_input_order};
 }
 
-/// Writes the order of more keys than share memory, if they are in order but for a few: nothing is copied then. So many
-/// keys are left to the choice among devices where there are GPUs.
+/// Writes the order of more keys than share memory, if they are in order but for a few: nothing is copied then.
 bool argsort_nearly_ordered(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d,
                             unsigned threads) {
-  if (num_gpus() != 0) return false;
   check_keys(keys);
   check_indices(keys, indices, index_bytes);
   const unsigned num_threads = base::resolve_threads(threads);
-  bool is_done = false;
-  with_scratch([&] {
-    is_done = device::host::argsort_nearly_ordered_shared(stable_codec(keys.type, d), keys.data, indices, index_bytes,
-                                                          keys.num_keys, num_threads);
-  });
-  return is_done;
+  try {
+    return device::host::argsort_nearly_ordered_shared(stable_codec(keys.type, d), keys.data, indices, index_bytes,
+                                                       keys.num_keys, num_threads);
+  } catch (const std::bad_alloc&) {
+    return false;  // nothing has been written
+  }
 }
 
 }  // namespace
@@ -187,9 +185,12 @@ bool sort_pairs_short(const key_span& keys, void* values, std::uint64_t value_by
   return true;
 }
 
-bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d,
-                   unsigned threads) {
-  if (keys.num_keys > most_short_pairs) return argsort_nearly_ordered(keys, indices, index_bytes, d, threads);
+bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d, unsigned threads,
+                   bool may_choose_gpus) {
+  const auto leave_to_gpus = [&] { return may_choose_gpus && num_gpus() != 0; };
+  if (keys.num_keys > most_short_pairs) {
+    return !leave_to_gpus() && argsort_nearly_ordered(keys, indices, index_bytes, d, threads);
+  }
   check_keys(keys);
   check_indices(keys, indices, index_bytes);
   if (const unsigned num_threads = num_sharing_threads(keys.num_keys, threads); num_threads != 0) {
@@ -201,7 +202,7 @@ bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t inde
     });
     if (is_done) return true;
     if (keys.num_keys > device::host::most_small_pairs) {
-      return argsort_nearly_ordered(keys, indices, index_bytes, d, threads);
+      return !leave_to_gpus() && argsort_nearly_ordered(keys, indices, index_bytes, d, threads);
     }
   }
   with_scratch(
@@ -235,7 +236,8 @@ const sort_options& usual_options() {
 
 [[gnu::noinline]] void order_larger(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d,
                                     const sort_options& options, bool is_short) {
-  if (is_short && argsort_short(keys, indices, index_bytes, d, options.threads)) return;
+  const bool may_choose_gpus = options.devices.what() == device_list::kind::automatic;
+  if (is_short && argsort_short(keys, indices, index_bytes, d, options.threads, may_choose_gpus)) return;
   sorter(options).argsort(keys, indices, index_bytes, d);
 }
 

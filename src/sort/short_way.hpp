@@ -29,6 +29,9 @@ bool sort_in_place(const key_span& keys, direction d, const sort_options& option
 /// Does what sort_short() does to pairs; returns false also for values of other than 4, 8 and 16 bytes, and while
 /// another thread has the memory for middle arrays.
 bool sort_pairs_short(const key_span& keys, void* values, std::uint64_t value_bytes, direction d, unsigned threads);
-bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d, unsigned threads);
+/// Does so to indices, and writes the order of any number of keys that are in order but for a few, unless a GPU may be
+/// chosen for so many.
+bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d, unsigned threads,
+                   bool may_choose_gpus);
 
 }  // namespace spansort::sorting

@@ -257,7 +257,9 @@ void sorter::order_keys(key_type type, const void* keys_data, void* indices, std
   }
   const const_key_span keys{type, keys_data, num_keys};
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_input_order};
-  const auto sort = [&] { return sorting::argsort_short(keys, indices, index_bytes, d, state_->options.threads); };
+  const auto sort = [&] {
+    return sorting::argsort_short(keys, indices, index_bytes, d, state_->options.threads, false);
+  };
   if (!state_->take_short_way({codec, static_cast<unsigned>(index_bytes)}, keys.num_keys, sort)) {
     state_->argsort(keys, indices, index_bytes, d, nullptr);
   }

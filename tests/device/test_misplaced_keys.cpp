@@ -185,6 +185,42 @@ TEST(MisplacedKeys, MayAllCrossManyBounds) {
   }
 }
 
+/// Keys that belong just before those among which they lie cross more than one bound of small parts.
+TEST(MisplacedKeys, MayCrossSeveralBounds) {
+  constexpr std::uint64_t n = 1 << 18;
+  constexpr std::uint64_t num_parts = 1024;
+  constexpr std::uint64_t first = n / 2;
+  const keys::codec_of<std::uint64_t> codec{};
+  for (const bool are_low : {false, true}) {
+    std::vector<std::uint64_t> keys(n);
+    for (std::uint64_t i = 0; i < n; ++i) keys[i] = 2 * i;
+    for (std::uint64_t i = first; i < first + 15'360; i += 38) {
+      keys[i] = are_low ? 2 * first - 19 : 2 * (first + 15'370) + 1;
+    }
+    EXPECT_TRUE((sorts_around<std::uint64_t, no_value>(codec, keys, num_parts)));
+    EXPECT_TRUE((sorts_around<std::uint64_t, value4>(codec, keys, num_parts)));
+  }
+}
+
+/// Long blocks of high keys, and batches that overlap at the bounds of parts, are given up, or joined, in little time.
+TEST(MisplacedKeys, MayNotLieInBlocks) {
+  constexpr std::uint64_t n = 1 << 17;
+  const keys::codec_of<std::uint64_t> codec{};
+  std::vector<std::uint64_t> keys(n);
+  for (std::uint64_t i = 0; i < n; ++i) keys[i] = 10 * i;
+  for (std::uint64_t block = 1; block < 20; ++block) {
+    for (std::uint64_t i = 0; i < 100; ++i) keys[block * 6000 + i] = 10 * n + i;
+  }
+  EXPECT_FALSE((sorts_around<std::uint64_t, no_value>(codec, keys, 2)));
+  for (const std::uint64_t overlap : {1U, 8U, 24U, 31U, 60U, 200U}) {
+    for (std::uint64_t i = 0; i < n; ++i) keys[i] = 10 * i;
+    for (std::uint64_t bound = n / 8; bound < n; bound += n / 8) {
+      for (std::uint64_t i = 0; i < overlap; ++i) keys[bound + i] = 10 * (bound - overlap + i) + 5;
+    }
+    EXPECT_EQ((sorts_around<std::uint64_t, no_value>(codec, keys, 8)), overlap < 64) << overlap;
+  }
+}
+
 /// The misplaced keys may be in order but for a few themselves: a thousand are above the next thirty, and five of them
 /// below all, around which the others are sorted on the same thread.
 TEST(MisplacedKeys, MayLieInOrderThemselves) {
@@ -211,6 +247,7 @@ TEST(MisplacedKeys, AreNotLookedForAmongOthers) {
   std::mt19937_64 random(test::base_seed());
   const keys::codec_of<std::uint32_t> codec{};
   unsigned num_taken = 0;
+  unsigned num_seen = 0;
   for (unsigned round = 0; round < 200; ++round) {
     std::vector<std::uint32_t> keys(fewest_around_misplaced<std::uint32_t> + random() % 5000);
     for (std::uint32_t& key : keys) key = static_cast<std::uint32_t>(random());
@@ -220,9 +257,10 @@ TEST(MisplacedKeys, AreNotLookedForAmongOthers) {
     for (unsigned i = 0; i < keys.size() / 100; ++i) {
       keys[random() % keys.size()] = static_cast<std::uint32_t>(random());
     }
-    EXPECT_TRUE(may_be_nearly_ordered(codec, keys.data(), keys.size())) << round;
+    num_seen += may_be_nearly_ordered(codec, keys.data(), keys.size()) ? 1 : 0;
   }
   EXPECT_LE(num_taken, 1U);
+  EXPECT_GE(num_seen, 195U);  // one of some thousand has its misplaced keys where samples are
   const std::vector<std::uint32_t> few(fewest_around_misplaced<std::uint32_t> - 1);
   EXPECT_FALSE(may_be_nearly_ordered(codec, few.data(), few.size()));
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "base/math.hpp"
@@ -90,7 +91,7 @@ class misplaced_finder {
       : codec_(codec), keys_(keys), num_keys_(num_keys) {}
 
   /// Notes the positions of keys in a part that are misplaced among it. Returns false where they are more than there is
-  /// room for, or than `most` for all keys allow so far.
+  /// room for, or than `most` for all keys allow so far, or where too many lie together.
   bool find_in(const range& part, std::uint64_t most, misplaced_positions& found) const {
     constexpr std::uint64_t block_keys = 1024;
     std::uint64_t next = part.begin;  // those before have been looked at
@@ -103,39 +104,53 @@ class misplaced_finder {
         for (std::uint64_t bits = falls[word]; bits != 0; bits &= bits - 1) {
           const std::uint64_t last = block + 64 * word + static_cast<unsigned>(std::countr_zero(bits));
           if (last < next) continue;
-          next = remove_around(part, last, found);
-          const std::uint64_t of_share = (next - part.begin) * most / num_keys_;
-          if (found.count == found.most || found.count > misplaced_by_chance + of_share) return false;
+          const std::uint64_t of_share = (last - part.begin) * most / num_keys_;
+          if (found.count > misplaced_by_chance + of_share || !remove_around(part, last, next, found)) return false;
         }
       }
     }
     return true;
   }
 
-  /// Sees to it that keys in order on both sides of a part's begin are so together. Returns false where these are too
-  /// many to be misplaced.
-  bool join_at(std::uint64_t begin, misplaced_positions& found) const {
-    constexpr unsigned most_steps = 64;
-    for (unsigned step = 0; step < most_steps; ++step) {
-      std::uint64_t at = found.count_below(begin);
-      std::uint64_t right = begin;
-      for (std::uint64_t i = at; i < found.count && found.data[i] == right; ++i) ++right;
+  /// Appends the positions noted in a part to those of all parts before, and sees to it that keys in order on both sides
+  /// of its begin are so together. Returns false where too many are not. The lists lie one behind the other.
+  bool append(std::uint64_t begin, const misplaced_positions& of_part, misplaced_positions& all) const {
+    const std::uint64_t most_removed = all.count + of_part.count + most_together;
+    std::uint64_t taken = 0;
+    std::uint64_t right = begin;
+    while (true) {
+      for (; taken < of_part.count && of_part.data[taken] == right; ++taken, ++right)
+        all.data[all.count++] = of_part.data[taken];
+      std::uint64_t at = all.count_below(begin);
       std::uint64_t left = begin;
-      if (right == num_keys_ || !step_back(found, at, left, 0) || rank(left) <= rank(right)) return true;
-      if (found.count == found.most) return false;
-      found.insert(is_left_misplaced(found, left, right, {0, num_keys_}) ? left : right);
+      if (right == num_keys_ || !step_back(all, at, left, 0) || rank(left) <= rank(right)) break;
+      if (all.count == most_removed || all.data + all.count == of_part.data + taken) return false;
+      if (is_left_misplaced(all, left, right, {0, num_keys_})) {
+        all.insert(left);
+      } else {
+        all.data[all.count++] = static_cast<std::uint32_t>(right++);
+      }
     }
-    return false;
+    const std::uint64_t num_left = of_part.count - taken;
+    std::memmove(all.data + all.count, of_part.data + taken, num_left * sizeof(std::uint32_t));
+    all.count += num_left;
+    return true;
   }
 
  private:
+  /// A fall behind which more keys are misplaced is one between long runs, or in no order. Each of them takes longer the
+  /// more have been removed.
+  static constexpr std::uint64_t most_together = 64;
+
   [[nodiscard]] K rank(std::uint64_t i) const noexcept { return codec_.encode(keys_[i]); }
 
-  /// Removes keys to the left and to the right of a fall behind the key `last`, until there is none. Returns the first
-  /// key behind it that is left.
-  std::uint64_t remove_around(const range& part, std::uint64_t last, misplaced_positions& found) const {
-    std::uint64_t next = last + 1;
-    while (next < part.end && rank(next) < rank(last) && found.count < found.most) {
+  /// Removes keys to the left and to the right of a fall behind the key `last`, until there is none. `next` becomes the
+  /// first key behind it that is left. Returns false where they are too many.
+  bool remove_around(const range& part, std::uint64_t last, std::uint64_t& next, misplaced_positions& found) const {
+    const std::uint64_t most = std::min(found.most, found.count + most_together);
+    next = last + 1;
+    while (next < part.end && rank(next) < rank(last)) {
+      if (found.count == most) return false;
       if (is_left_misplaced(found, last, next, part)) {
         std::uint64_t at = place_of(found, last);
         found.insert(last);
@@ -144,7 +159,7 @@ class misplaced_finder {
         found.insert(next++);
       }
     }
-    return next;
+    return true;
   }
 
   /// Returns which of two neighbours among the keys that are left, of which the right one is lower, is misplaced: it
@@ -152,7 +167,7 @@ class misplaced_finder {
   /// behind it that are below the left one.
   [[nodiscard]] bool is_left_misplaced(const misplaced_positions& found, std::uint64_t left, std::uint64_t right,
                                        const range& within) const {
-    constexpr std::uint64_t most_steps = 32;
+    constexpr std::uint64_t most_steps = most_together / 2;
     const K high = rank(left);
     const K low = rank(right);
     std::uint64_t at = place_of(found, left);

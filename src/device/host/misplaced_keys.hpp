@@ -14,7 +14,6 @@
 #include <new>
 #include <span>
 #include <type_traits>
-#include <utility>
 
 #include "base/math.hpp"
 #include "device/host/misplaced_finder.hpp"
@@ -72,8 +71,9 @@ class kept_misplaced_room {
 
   /// Returns null while it is taken.
   [[nodiscard]] std::byte* take() {
-    if (std::exchange(is_taken_, true)) return nullptr;
+    if (is_taken_) return nullptr;
     if (memory_ == nullptr) memory_ = make_aligned<std::byte>(size_bytes);
+    is_taken_ = true;
     return memory_.get();
   }
   void give_back() noexcept { is_taken_ = false; }
@@ -184,14 +184,11 @@ class misplaced_sorter {
       room_.bounds[p].num_leaving = of_part.count;
     });
     if (!are_few) return false;
-    misplaced_positions all{room_.positions, 0, room_.most};
-    for (std::uint64_t p = 0; p < num_parts_; ++p) {
-      const std::uint64_t count = room_.bounds[p].num_leaving;
-      std::memmove(all.data + all.count, all.data + p * most_of_part, count * sizeof(std::uint32_t));
-      all.count += count;
-    }
+    misplaced_positions all{room_.positions, room_.bounds[0].num_leaving, room_.most};
     for (std::uint64_t p = 1; p < num_parts_; ++p) {
-      if (!finder.join_at(room_.bounds[p].begin, all)) return false;
+      const part_bound& bound = room_.bounds[p];
+      const misplaced_positions of_part{room_.positions + p * most_of_part, bound.num_leaving, most_of_part};
+      if (!finder.append(bound.begin, of_part, all)) return false;
     }
     count_ = all.count;
     return true;
@@ -208,7 +205,7 @@ class misplaced_sorter {
       for_all([&](std::uint64_t i) { room_.values[i] = records.values[position_of(i)]; });
     }
     bound_parts();
-    while (num_parts_ > 1 && num_crossing() > room_.most) join_parts();
+    while (!can_cross()) join_parts();
     parts_(num_parts_, [&](std::uint64_t p) {
       find_places(p);
       if constexpr (has_values) move(p, records.values, room_.values, room_.crossing_values);
@@ -304,7 +301,16 @@ class misplaced_sorter {
       crossing += static_cast<std::uint64_t>(std::abs(room_.bounds[p].shift()));
     }
   }
-  [[nodiscard]] std::uint64_t num_crossing() const { return room_.bounds[num_parts_].crossing; }
+  /// Returns whether there is room for all that crosses bounds, and none crosses two of them.
+  [[nodiscard]] bool can_cross() const {
+    for (std::uint64_t p = 0; p < num_parts_; ++p) {
+      const part_bound& begin = room_.bounds[p];
+      const part_bound& end = room_.bounds[p + 1];
+      const auto size = static_cast<std::int64_t>(end.begin - begin.begin);
+      if (std::max(std::abs(begin.shift()), std::abs(end.shift())) > size) return false;
+    }
+    return room_.bounds[num_parts_].crossing <= room_.most;
+  }
 
   /// Joins neighbouring parts, where many keys belong to others.
   void join_parts() {

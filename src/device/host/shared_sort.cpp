@@ -76,8 +76,8 @@ bool sort_nearly_ordered_shared(shared_space& space, const keys::codec_of<K>& co
   return true;
 }
 
-/// Sorts keys that are in order, but for a tail, or of a few runs or a few values. Returns false, with nothing written,
-/// where they are others.
+/// Sorts keys that are in order, but for a tail or a few keys anywhere, or of a few runs or a few values. Returns
+/// false, with nothing written, where they are others.
 template <class K>
 bool settle_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   if (finish_ordered_shared(space, codec, keys, num_keys)) return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting an array of keys alone of up to some tens of MiB, on the calling thread and as many others as are there: in
-// place, but for a few ascending runs, which are merged in memory that the process keeps for pairs (shared_pairs.hpp).
+// place, but for a few ascending runs, which are merged in memory that the process keeps for pairs (shared_pairs.hpp),
+// and for the few keys that others are in order but for.
 // The caller splits the array and sorts parts like the others do; nobody waits between the two. Keys of 8 and 16 bits
 // are counted instead.
 #pragma once
@@ -55,9 +56,9 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
 [[nodiscard]] bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                       unsigned num_threads, bool may_repeat);
 
-/// Sorts keys that little work settles: those in order, but for a short tail, or in a few ascending runs, and those of
-/// values that repeat often. Returns false, with nothing written, where a look says that they are others, and where
-/// sort_others_shared() does.
+/// Sorts keys that little work settles: those in order, but for a short tail or a few keys anywhere, or in a few
+/// ascending runs, and those of values that repeat often. Returns false, with nothing written, where a look says that
+/// they are others, and where sort_others_shared() does.
 [[nodiscard]] bool settle_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                  unsigned num_threads);
 
@@ -68,7 +69,7 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
                                         unsigned num_threads);
 
 /// Bytes that a sort of any number of keys takes, and that the process keeps for the next one; to merge runs it takes
-/// more, where that is there.
+/// more, where that is there, and so it does for the keys that others are in order but for, a fifth of all at most.
 [[nodiscard]] std::uint64_t shared_sort_bytes(unsigned num_threads);
 
 }  // namespace spansort::device::host
