@@ -112,8 +112,8 @@ class misplaced_finder {
     return true;
   }
 
-  /// Appends the positions noted in a part to those of all parts before, and sees to it that keys in order on both sides
-  /// of its begin are so together. Returns false where too many are not. The lists lie one behind the other.
+  /// Appends the positions noted in a part to those of all parts before, and sees to it that keys in order on both
+  /// sides of its begin are so together. Returns false where too many are not. The lists lie one behind the other.
   bool append(std::uint64_t begin, const misplaced_positions& of_part, misplaced_positions& all) const {
     const std::uint64_t most_removed = all.count + of_part.count + most_together;
     std::uint64_t taken = 0;
@@ -138,8 +138,8 @@ class misplaced_finder {
   }
 
  private:
-  /// A fall behind which more keys are misplaced is one between long runs, or in no order. Each of them takes longer the
-  /// more have been removed.
+  /// A fall behind which more keys are misplaced is one between long runs, or in no order. Each of them takes longer
+  /// the more have been removed.
   static constexpr std::uint64_t most_together = 64;
 
   [[nodiscard]] K rank(std::uint64_t i) const noexcept { return codec_.encode(keys_[i]); }
