@@ -217,7 +217,7 @@ TEST(MisplacedKeys, MayNotLieInBlocks) {
     for (std::uint64_t bound = n / 8; bound < n; bound += n / 8) {
       for (std::uint64_t i = 0; i < overlap; ++i) keys[bound + i] = 10 * (bound - overlap + i) + 5;
     }
-    EXPECT_EQ((sorts_around<std::uint64_t, no_value>(codec, keys, 8)), overlap < 64) << overlap;
+    EXPECT_EQ((sorts_around<std::uint64_t, no_value>(codec, keys, 8)), overlap <= 32) << overlap;
   }
 }
 
@@ -355,7 +355,8 @@ TEST(MisplacedKeys, AreSortedByADevice) {
         ASSERT_EQ(keys[place][i], given[order[i]]) << i;
         ASSERT_EQ(values[place][i], order[i]) << i;
       }
-      EXPECT_EQ(outcome.bytes_moved, n * 8 + n * 32 * (result_in_alternate ? 2U : 1U));
+      EXPECT_EQ(outcome.bytes_moved, n * 8 + n * 32 * (result_in_alternate ? 2U : 1U))
+          << "kind " << static_cast<unsigned>(what);
     }
   }
 }

@@ -41,22 +41,28 @@ template <class K, class V>
 }
 
 /// Returns whether keys may be in order but for a few: whether sampled ones mostly are, and their right neighbours are
-/// not below them. Keys in no order are known by the first eight.
+/// not below them. Keys in no order are known by the first eight, and those of a few runs by two samples that are below
+/// the two before them.
 template <class K>
 [[nodiscard]] bool may_be_nearly_ordered(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
   if (num_keys < fewest_around_misplaced<K> || num_keys > std::numeric_limits<std::uint32_t>::max()) return false;
   const auto falls_at_most = [&](std::uint64_t num_samples, unsigned most) {
     const std::uint64_t step = (num_keys - 1) / num_samples;
+    K before[3] = {codec.encode(keys[0]), 0, 0};  // the last one first
     unsigned falls = 0;
-    K left = codec.encode(keys[0]);
+    bool are_runs = false;
     for (std::uint64_t s = 0, i = step / 2; s < num_samples; ++s, i += step) {
       const K sampled = codec.encode(keys[i]);
-      falls += (sampled < left ? 1U : 0U) + (codec.encode(keys[i + 1]) < sampled ? 1U : 0U);
-      left = sampled;
+      falls += (sampled < before[0] ? 1U : 0U) + (codec.encode(keys[i + 1]) < sampled ? 1U : 0U);
+      are_runs |= std::max(sampled, before[0]) < std::min(before[1], before[2]);
+      before[2] = before[1];
+      before[1] = before[0];
+      before[0] = sampled;
     }
-    return falls <= most;
+    return !are_runs && falls <= most;
   };
-  return falls_at_most(8, 3) && falls_at_most(64, 8);
+  constexpr std::uint64_t few_keys = std::uint64_t{1} << 14;
+  return falls_at_most(8, 3) && (num_keys < few_keys ? falls_at_most(32, 5) : falls_at_most(64, 8));
 }
 
 /// Positions of misplaced keys, ascending.
@@ -116,6 +122,7 @@ class misplaced_finder {
   /// sides of its begin are so together. Returns false where too many are not. The lists lie one behind the other.
   bool append(std::uint64_t begin, const misplaced_positions& of_part, misplaced_positions& all) const {
     const std::uint64_t most_removed = all.count + of_part.count + most_together;
+    unsigned num_unclear = 0;
     std::uint64_t taken = 0;
     std::uint64_t right = begin;
     while (true) {
@@ -125,7 +132,9 @@ class misplaced_finder {
       std::uint64_t left = begin;
       if (right == num_keys_ || !step_back(all, at, left, 0) || rank(left) <= rank(right)) break;
       if (all.count == most_removed || all.data + all.count == of_part.data + taken) return false;
-      if (is_left_misplaced(all, left, right, {0, num_keys_})) {
+      const side misplaced = misplaced_side(all, left, right, {0, num_keys_});
+      if (misplaced == side::unclear && ++num_unclear > most_unclear) return false;
+      if (misplaced == side::left) {
         all.insert(left);
       } else {
         all.data[all.count++] = static_cast<std::uint32_t>(right++);
@@ -141,6 +150,10 @@ class misplaced_finder {
   /// A fall behind which more keys are misplaced is one between long runs, or in no order. Each of them takes longer
   /// the more have been removed.
   static constexpr std::uint64_t most_together = 64;
+  /// Two neighbours may be misplaced both. Where that is seen so often at one fall, long runs meet.
+  static constexpr unsigned most_unclear = 8;
+
+  enum class side { left, right, unclear };
 
   [[nodiscard]] K rank(std::uint64_t i) const noexcept { return codec_.encode(keys_[i]); }
 
@@ -148,10 +161,13 @@ class misplaced_finder {
   /// first key behind it that is left. Returns false where they are too many.
   bool remove_around(const range& part, std::uint64_t last, std::uint64_t& next, misplaced_positions& found) const {
     const std::uint64_t most = std::min(found.most, found.count + most_together);
+    unsigned num_unclear = 0;
     next = last + 1;
     while (next < part.end && rank(next) < rank(last)) {
+      const side misplaced = misplaced_side(found, last, next, part);
+      if (misplaced == side::unclear && ++num_unclear > most_unclear) return false;
       if (found.count == most) return false;
-      if (is_left_misplaced(found, last, next, part)) {
+      if (misplaced == side::left) {
         std::uint64_t at = place_of(found, last);
         found.insert(last);
         if (!step_back(found, at, last, part.begin)) break;
@@ -164,19 +180,19 @@ class misplaced_finder {
 
   /// Returns which of two neighbours among the keys that are left, of which the right one is lower, is misplaced: it
   /// takes fewer others with it. The left one takes those before it that are above the right one, which takes those
-  /// behind it that are below the left one.
-  [[nodiscard]] bool is_left_misplaced(const misplaced_positions& found, std::uint64_t left, std::uint64_t right,
-                                       const range& within) const {
+  /// behind it that are below the left one. Where both take many it is unclear.
+  [[nodiscard]] side misplaced_side(const misplaced_positions& found, std::uint64_t left, std::uint64_t right,
+                                    const range& within) const {
     constexpr std::uint64_t most_steps = most_together / 2;
     const K high = rank(left);
     const K low = rank(right);
     std::uint64_t at = place_of(found, left);
     std::uint64_t before = left;
     for (std::uint64_t step = 1; step <= most_steps; ++step) {
-      if (right + step >= within.end || rank(right + step) >= high) return false;
-      if (!step_back(found, at, before, within.begin) || rank(before) <= low) return true;
+      if (right + step >= within.end || rank(right + step) >= high) return side::right;
+      if (!step_back(found, at, before, within.begin) || rank(before) <= low) return side::left;
     }
-    return false;
+    return side::unclear;
   }
 
   /// Returns the place of a key's position among those noted, of which it would be one of the last.
