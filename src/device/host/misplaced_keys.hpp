@@ -59,7 +59,7 @@ struct in_team_parts {
   }
 };
 
-/// What is sorted with misplaced keys.
+/// Misplaced keys are sorted with this: where they come from, if ties count.
 template <class V>
 using misplaced_value = std::conditional_t<value_bytes_of<V> == 0, no_value, value4>;
 
