@@ -275,18 +275,19 @@ void expect_sorts(key_type type, std::uint64_t num_keys, unsigned num_threads, k
   const keys::key_codec by_bits{type, descends, keys::tie_rule::by_bits};
   const std::vector<K> given = make_nearly_ordered(stable.of<K>(), num_keys, num_keys / 150, what, random);
   const std::vector<std::uint32_t> order = stable_order(stable.of<K>(), given);
-  const std::vector<std::uint32_t> bit_order = stable_order(by_bits.of<K>(), given);
+  const std::vector<std::uint64_t> expected_values(order.begin(), order.end());
+  std::vector<K> expected_keys(num_keys);
+  std::vector<K> expected_by_bits(num_keys);
+  std::ranges::transform(order, expected_keys.begin(), [&](std::uint32_t i) { return given[i]; });
+  std::ranges::transform(stable_order(by_bits.of<K>(), given), expected_by_bits.begin(),
+                         [&](std::uint32_t i) { return given[i]; });
   std::vector<std::uint64_t> values(num_keys);
   std::vector<K> keys = given;
   const auto expect_pairs = [&](bool with_keys, const char* what_sort) {
-    for (std::uint64_t i = 0; i < num_keys; ++i) {
-      ASSERT_EQ(values[i], order[i]) << what_sort << ' ' << i;
-      ASSERT_TRUE(!with_keys || keys[i] == given[order[i]]) << what_sort << ' ' << i;
-    }
+    ASSERT_TRUE(values == expected_values) << what_sort;
+    ASSERT_TRUE(!with_keys || keys == expected_keys) << what_sort;
   };
-  const auto expect_keys = [&](const char* what_sort) {
-    for (std::uint64_t i = 0; i < num_keys; ++i) ASSERT_EQ(keys[i], given[bit_order[i]]) << what_sort << ' ' << i;
-  };
+  const auto expect_keys = [&](const char* what_sort) { ASSERT_TRUE(keys == expected_by_bits) << what_sort; };
   const auto renew = [&] {
     keys = given;
     std::iota(values.begin(), values.end(), std::uint64_t{0});
@@ -316,6 +317,7 @@ TEST(MisplacedKeys, AreFoundByAllWhoLookForThem) {
   std::mt19937_64 random(test::base_seed());
   for (const std::uint64_t num_keys : {1500U, 9000U, 60'000U, 300'001U}) {
     for (const kind what : all_kinds) {
+      if (num_keys > most_small_pairs && what != kind::any && what != kind::ties) continue;
       for (const unsigned num_threads : {1U, 2U, 5U}) {
         expect_sorts<std::uint32_t>(key_type::u32, num_keys, num_threads, what, random);
         expect_sorts<std::uint32_t>(key_type::f32, num_keys, num_threads, what, random);
