@@ -12,7 +12,7 @@
 
 namespace spansort::device::host {
 
-/// Where a part of the input begins.
+/// This tells where a part of the input begins, and what crosses there.
 struct part_bound {
   std::uint64_t begin = 0;
   std::uint64_t num_leaving = 0;  ///< misplaced keys that lie before
