@@ -231,6 +231,9 @@ void expect_sorts(key_type type, std::uint64_t num_keys, unsigned num_threads, u
     keys = given;
     sort_shared(by_bits, keys.data(), num_keys, num_threads);
     ASSERT_NO_FATAL_FAILURE(expect_keys("shared key"));
+    keys = given;
+    ASSERT_TRUE(sort_others_shared(by_bits, keys.data(), num_keys, num_threads, true));
+    ASSERT_NO_FATAL_FAILURE(expect_keys("shared key that nobody has looked at"));
   }
   if (num_keys > most_small_pairs) return;
   number_values();
