@@ -106,6 +106,13 @@ std::unique_ptr<device> make_host_device(host_device_options options) {
   return std::make_unique<host_device>(std::move(options));
 }
 
+std::uint64_t fewest_streamed_copies() {
+  constexpr std::uint64_t least = std::uint64_t{1} << 25;
+  constexpr std::uint64_t most = std::uint64_t{1} << 27;
+  static const std::uint64_t wanted = std::clamp(last_level_cache_bytes() / 4, least, most);
+  return wanted;
+}
+
 std::uint64_t inline_keys(const sort_limits& limits, std::uint64_t key_bytes, std::uint64_t value_bytes) {
   if (key_bytes < 4 || !has_vector_sort()) return limits.inline_keys;
   const std::uint64_t in_vectors = value_bytes == 0 ? limits.vector_inline_bytes / key_bytes : limits.word_inline_keys;

@@ -6,6 +6,12 @@
 
 namespace spansort::device::host {
 
+/// Returns how many bytes of copies are worth to be written past the caches: a quarter of the last one, within limits.
+/// 2^24 u32(u32) of two values took 1.04 ns a pair through the caches and 0.76 past them on Zen 4, whose cache has 32
+/// MiB, and 2^22 0.55 and 0.63; one thread of a Granite Rapids with 480 MiB took 0.74 and 1.33 ns a pair for 2^22, 1.00
+/// and 1.31 for 2^23, and as long either way for 2^24.
+[[nodiscard, gnu::const]] std::uint64_t fewest_streamed_copies();
+
 /// Sizes that tests shrink. Defaults were measured on AMD Zen 3 (512 KiB second-level cache), g++ 12, two threads;
 /// those of vectors on Zen 5.
 struct sort_limits {
@@ -30,10 +36,9 @@ struct sort_limits {
   /// pair through the caches and 1.6 past them, u64(u64) 6.3 and 2.0. So are tiles of pairs. A dictionary's values are
   /// moved in a thread's cache first from four times the size on, where that paid.
   std::uint64_t stream_pairs_bytes = std::uint64_t{1} << 21;
-  /// Values that are copied back to where they came from are written past the caches from this size on: 2^24 u32(u32)
-  /// of two values took 1.04 ns a pair through the caches and 0.76 past them on Zen 4, 2^22 0.55 and 0.63. Pairs of a
-  /// few values that are together of this size are moved in a thread's cache first.
-  std::uint64_t stream_copies_bytes = std::uint64_t{1} << 25;
+  /// Values that are copied back to where they came from are written past the caches from this size on. Pairs of a few
+  /// values that are together of this size are moved in a thread's cache first.
+  std::uint64_t stream_copies_bytes = fewest_streamed_copies();
 };
 
 /// Most records that the calling thread sorts without waking others.

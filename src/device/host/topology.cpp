@@ -77,6 +77,15 @@ std::string processor_model() {
   return model == nullptr ? "unknown processor" : model;
 }
 
+std::uint64_t last_level_cache_bytes() {
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+  const long size = ::sysconf(_SC_LEVEL3_CACHE_SIZE);  // hwloc would take milliseconds to be loaded
+  return static_cast<std::uint64_t>(std::max(size, 0L));
+#else
+  return 0;
+#endif
+}
+
 std::uint64_t total_memory_bytes(int node) {
   const hwloc_obj_t object = node < 0 ? nullptr : topology::get().node(node);
   if (object != nullptr && object->attr->numanode.local_memory != 0) return object->attr->numanode.local_memory;

@@ -18,6 +18,9 @@ namespace spansort::device::host {
 [[nodiscard]] unsigned num_numa_nodes();
 [[nodiscard]] std::string processor_model();
 
+/// Returns the size of a last-level cache, which processors share; 0 where the system does not say.
+[[nodiscard]] std::uint64_t last_level_cache_bytes();
+
 /// Returns the memory of a node, or of the machine where `node` is -1.
 [[nodiscard]] std::uint64_t total_memory_bytes(int node);
 
