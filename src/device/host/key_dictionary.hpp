@@ -39,8 +39,8 @@ class key_dictionary {
   static constexpr std::uint64_t half = 2;
   static constexpr std::uint64_t tenth = 10;
 
-  /// Looks at 128 keys, and at 512 where three of these are alike, as of 1,000 values eight are; a quarter of them where
-  /// there are few keys. Returns whether a whole sample is likely to miss little.
+  /// Looks at 128 keys, and at 512 where three of these are alike, as of 1,000 values eight are; where there are few
+  /// keys, a quarter of these. Returns whether a whole sample is likely to miss little.
   template <class Order>
   [[nodiscard]] static first_look look(const Order& order, const K* keys, std::uint64_t num_keys,
                                        const vector_sort_scratch<K>& scratch, unsigned num_threads,
@@ -109,8 +109,8 @@ class key_dictionary {
 
  private:
   /// One part of so many may be missed: a sixth and an eighth of small inputs, which a vain sample costs most, and no
-  /// more of large ones than the threads sort as words. Of 2^18 u64(u64) whose keys are the AND of eight words and not
-  /// zero, a sixteenth of what is left is missed on average, and some samples say a tenth.
+  /// more of large ones than the threads sort as words. Of keys that are the AND of eight words of
+  /// 64 bits, a sample of those that are not zero misses a ninth: most have one bit, and those of two bits are rare.
   [[nodiscard]] static constexpr std::uint64_t wanted_part(std::uint64_t num_keys, unsigned num_threads,
                                                            std::uint64_t least_part) noexcept {
     if (num_keys < std::uint64_t{1} << 15) return 6;

@@ -90,8 +90,8 @@ bool settle_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, s
 }
 
 /// Returns whether keys may be two runs that many threads merge in less time than they sort them: whether sampled ones
-/// fall once. On 4 to 16 threads of an Emerald Rapids 2^16 u64 took 150 to 235 us sorted and 104 to 140 merged, 2^17 u32
-/// 160 to 235 and 92 to 163; but 2^15 u64 83 to 98 and 95 to 130, 2^17 u64 as long either way, and floats, too.
+/// fall once. On 4 to 16 threads of an Emerald Rapids 2^16 u64 took 126 to 165 us sorted and 78 to 107 merged, 2^17 u32
+/// 172 to 232 and 80 to 136. 2^15 and 2^17 u64 and floats took as long either way or longer.
 template <class K>
 bool may_be_two_runs(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
   constexpr std::uint64_t fewest_keys = std::uint64_t{1} << 16;
