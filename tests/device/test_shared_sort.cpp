@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "device/host/parked_threads.hpp"
+#include "device/host/shared_few.hpp"
 #include "device/host/shared_sort.hpp"
+#include "device/host/shared_space.hpp"
 #include "device/host/small_sort.hpp"
 #include "device/host/vector_sort.hpp"
 #include "support/environment.hpp"
@@ -118,6 +120,45 @@ TEST(SharedSort, SortsOnAnyNumberOfThreads) {
         if (has_turn(turn, 0, 3)) expect_sorts<std::uint32_t>(key_type::u32, num_keys, num_threads, kind, random);
         if (has_turn(turn, 1, 3)) expect_sorts<std::uint32_t>(key_type::f32, num_keys, num_threads, kind, random);
         if (has_turn(turn, 2, 3)) expect_sorts<std::uint64_t>(key_type::i64, num_keys, num_threads, kind, random);
+      }
+    }
+  }
+}
+
+/// Sorts keys of a few values of which each half has its own shares, so that no sample tells where they end, and of
+/// which some are another one. These leave the keys in any order.
+template <class K>
+void expect_few_sorted(const shared_space& space, std::uint64_t num_keys, unsigned num_values, unsigned num_others,
+                       std::mt19937_64& random) {
+  few_values<K> few;
+  for (unsigned v = 0; v < num_values; ++v) few.keys[few.count++] = static_cast<K>(3 + v * 4001);
+  std::vector<K> keys(num_keys);
+  for (std::uint64_t i = 0; i < num_keys; ++i) {
+    const std::uint64_t v = i < num_keys / 2 ? random() % (1 + random() % num_values) : random() % num_values;
+    keys[i] = few.keys[v];
+  }
+  for (unsigned i = 0; i < num_others; ++i) keys[random() % num_keys] = static_cast<K>(9);
+  std::vector<K> expected = keys;
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ((shared_few_sorter<K>(space, few, keys.data(), num_keys).sort()), num_others == 0);
+  if (num_others != 0) std::sort(keys.begin(), keys.end());
+  EXPECT_TRUE(keys == expected) << num_keys << " keys of " << num_values << " values and " << num_others
+                                << " others on " << space.num_threads() << " threads, seed " << test::base_seed();
+}
+
+TEST(SharedSort, KeepsAllKeysWhereAFewValuesAreNotAll) {
+  std::mt19937_64 random(test::base_seed());
+  parked_threads helpers;
+  shared_space space(&helpers);
+  for (const unsigned num_threads : {1U, 3U}) {
+    space.prepare(num_threads);
+    for (const std::uint64_t num_keys : {1000U, 40'000U, 100'003U}) {
+      for (const unsigned num_values : {1U, 2U, 7U, 16U}) {
+        for (const unsigned num_others : {0U, 1U, 5U}) {
+          expect_few_sorted<std::uint16_t>(space, num_keys, num_values, num_others, random);
+          expect_few_sorted<std::uint32_t>(space, num_keys, num_values, num_others, random);
+          expect_few_sorted<std::uint64_t>(space, num_keys, num_values, num_others, random);
+        }
       }
     }
   }

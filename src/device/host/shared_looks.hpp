@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that threads need not sort: those that lie in order but for a short tail, or in reverse, and those of a few
-// values. Each thread reads and writes pieces of the array.
+// Keys that threads need not sort: those that lie in order but for a short tail, or in reverse. Each thread reads and
+// writes pieces of the array.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include <iterator>
 
 #include "base/math.hpp"
-#include "device/host/few_values.hpp"
 #include "device/host/ordered_tail.hpp"
 #include "device/host/shared_space.hpp"
 #include "device/host/vector_kernels.hpp"
@@ -93,33 +92,6 @@ bool finish_ordered_shared(const shared_space& space, const keys::codec_of<K>& c
     return sort_tail_shared(space, codec, keys, front, num_keys);
   }
   return false;
-}
-
-/// Writes keys of a few distinct values by their counts. Returns false, with nothing written, where there are others.
-template <class K>
-bool sort_few_values_shared(const shared_space& space, const keys::codec_of<K>& codec, K* keys,
-                            std::uint64_t num_keys) {
-  const few_values<K> few = sample_few_values(bijective_order<K>(codec), keys, num_keys);
-  if (few.count == 0) return false;
-  std::array<std::atomic<std::uint64_t>, most_few_values> counts = {};
-  const bool are_all = for_shared_pieces(space, num_keys, [&](std::uint64_t begin, std::uint64_t end, unsigned) {
-    std::array<std::uint64_t, most_few_values> of_piece = {};
-    if (!count_values(keys + begin, end - begin, few.span(), of_piece.data())) return false;
-    for (unsigned v = 0; v < few.count; ++v) counts[v].fetch_add(of_piece[v], std::memory_order_relaxed);
-    return true;
-  });
-  if (!are_all) return false;
-  std::array<std::uint64_t, most_few_values + 1> begins = {};
-  for (unsigned v = 0; v < few.count; ++v) begins[v + 1] = begins[v] + counts[v];
-  for_shared_pieces(space, num_keys, [&](std::uint64_t begin, std::uint64_t end, unsigned) {
-    for (unsigned v = 0; v < few.count; ++v) {
-      const std::uint64_t from = std::max(begin, begins[v]);
-      const std::uint64_t to = std::min(end, begins[v + 1]);
-      if (from < to) fill_keys(keys + from, to - from, few.keys[v], false);
-    }
-    return true;
-  });
-  return true;
 }
 
 }  // namespace spansort::device::host

@@ -13,6 +13,7 @@
 #include "device/host/ordered_runs.hpp"
 #include "device/host/parked_threads.hpp"
 #include "device/host/shared_counts.hpp"
+#include "device/host/shared_few.hpp"
 #include "device/host/shared_heavy.hpp"
 #include "device/host/shared_looks.hpp"
 #include "device/host/shared_pairs.hpp"
@@ -76,6 +77,32 @@ bool sort_nearly_ordered_shared(shared_space& space, const keys::codec_of<K>& co
   return true;
 }
 
+/// Sorts keys of which settle_with() says that they are others. Throws std::bad_alloc with the keys untouched.
+template <class K>
+void sort_others_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  if (sort_repeated_shared(space, codec, keys, num_keys)) return;
+  shared_sorter<K>(codec, space, num_keys).sort(keys, num_keys);
+}
+
+/// Sorts keys of a few values. Returns false, with nothing written, where a sample meets others.
+template <class K>
+bool sort_few_values_shared(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  const few_values<K> few = sample_few_values(bijective_order<K>(codec), keys, num_keys);
+  if (few.count == 0) return false;
+  if (shared_few_sorter<K>(space, few, keys, num_keys).sort()) return true;
+  // The keys have been moved: nothing may fail any more.
+  if constexpr (sizeof(K) >= 4) {
+    try {
+      sort_others_with(space, codec, keys, num_keys);
+    } catch (const std::bad_alloc&) {
+      shared_sorter<K>(codec, space, num_keys).sort(keys, num_keys);
+    }
+  } else {
+    sort_by_counters(space, codec, keys, num_keys);
+  }
+  return true;
+}
+
 /// Sorts keys that are in order, but for a tail or a few keys anywhere, or of a few runs or a few values. Returns
 /// false, with nothing written, where they are others.
 template <class K>
@@ -104,13 +131,6 @@ bool may_be_two_runs(const keys::codec_of<K>& codec, const K* keys, std::uint64_
     falls += codec.encode(keys[stride * s]) < codec.encode(keys[stride * (s - 1)]) ? 1U : 0U;
   }
   return falls == 1;
-}
-
-/// Sorts keys of which settle_with() says that they are others.
-template <class K>
-void sort_others_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
-  if (sort_repeated_shared(space, codec, keys, num_keys)) return;
-  shared_sorter<K>(codec, space, num_keys).sort(keys, num_keys);
 }
 
 template <class K>
