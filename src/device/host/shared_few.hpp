@@ -81,8 +81,8 @@ class shared_few_sorter {
     if (begin < end) fill_keys(keys_ + begin, end - begin, few_.keys[v], false);
   }
 
-  /// Counts the keys of a piece and writes over them, tile by tile up to `written`. Returns false where it meets another
-  /// key.
+  /// Counts the keys of a piece and writes over them, tile by tile up to `written`. Returns false where it meets
+  /// another key.
   bool count_and_write(std::uint64_t begin, std::uint64_t end, std::uint64_t& written) {
     std::array<std::uint64_t, most_few_values> of_piece = {};
     written = begin;
