@@ -137,6 +137,9 @@ void check(const std::vector<key_type>& types) {
           EXPECT_TRUE((sorts_on_threads<K, V, Order>(codec, keys, 2, true)) || !is_expected);
           if (testing::Test::HasFailure()) return;
         }
+        // Few pairs have to repeat often.
+        const auto few = make_keys<K>(9'000, num_values, 0, random);
+        EXPECT_EQ((sorts_alone<K, V, Order>(codec, few, true)), num_values <= 100) << num_values << " values";
       }
     }
   }

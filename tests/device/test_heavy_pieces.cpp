@@ -131,6 +131,16 @@ TYPED_TEST(heavy_pieces_test, LeaveWhatAStableSortDoes) {
   }
 }
 
+/// These are more pairs than are split without a look at whether to stop.
+TEST(HeavyPieces, OfTwoKeysAreSortedWhereTheyAre) {
+  std::mt19937_64 random(test::base_seed());
+  for (const unsigned percent : {100U, 99U}) {
+    pieces_case c{.num_keys = (std::uint64_t{1} << 20) + 70'001, .percent = percent, .told_percent = 100};
+    expect_sorted<std::uint32_t, value4>(c, {5, 3'000'000'000}, random);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
 TYPED_TEST(heavy_pieces_test, AreChosenForAFewFrequentKeysAlone) {
   using K = typename TypeParam::key;
   using V = typename TypeParam::value;

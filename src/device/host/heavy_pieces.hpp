@@ -57,13 +57,16 @@ class heavy_pieces_sorter {
     are_all_ = frequent.are_all();
   }
 
-  /// Moves the values of frequent keys, but for those that stay, to `beside`, which does not overlap `from`, and the
-  /// others together. Returns how many these are. Where it throws std::bad_alloc it has moved nothing. The first task
-  /// takes no more than `most_front` pieces, for tests.
+  /// Moves the values of frequent keys, but for those that stay or go to their places, to `beside`, which does not
+  /// overlap `from`, and the others together. Returns how many these are. Where it throws std::bad_alloc it has moved
+  /// nothing. The first task takes no more than `most_front` pieces, for tests.
   std::uint64_t set_apart(split from, split beside, std::uint64_t num_keys,
                           std::uint64_t most_front = std::numeric_limits<std::uint64_t>::max()) {
     stream_ = num_keys * (sizeof(K) + sizeof(V)) >= limits_.stream_copies_bytes;
-    if (are_all_ && heavy_.count == 2 && team_.num_threads() == 1) return set_two_apart(from, beside, num_keys);
+    const bool has_aligned_values = reinterpret_cast<std::uintptr_t>(beside.values) % alignof(K) == 0;
+    if (are_all_ && heavy_.count == 2 && team_.num_threads() == 1 && has_aligned_values) {
+      return set_two_apart(from, beside, num_keys);
+    }
     cut(num_keys, piece_pairs);
     light_ = {from.keys, reinterpret_cast<V*>(beside.keys)};
     claims_ = 0;
@@ -184,7 +187,6 @@ class heavy_pieces_sorter {
   /// beside, and take 95.
   std::uint64_t set_two_apart(split from, split beside, std::uint64_t num_keys) {
     cut(num_keys, num_keys);
-    num_front_ = 1;
     V* const greater = reinterpret_cast<V*>(from.keys);
     class_places<V> places;
     places.next = {from.values, greater};
@@ -311,7 +313,7 @@ class heavy_pieces_sorter {
   std::atomic<std::uint64_t> num_back_ = 0;
   std::atomic<std::uint64_t> claims_ = 0;
   std::uint64_t num_kept_ = 0;  ///< values of the least of the frequent keys that lie at the begin of their own array
-  bool are_placed_ = false;     ///< the values of the others are in their places, too
+  bool are_placed_ = false;     ///< the values of the greater of two keys are in their places, too
   std::uint64_t num_light_ = 0;
   split light_;   ///< the others: keys at the begin of their own array, values in that of the keys beside
   split sorted_;  ///< where they are sorted

@@ -39,8 +39,8 @@ class key_dictionary {
   static constexpr std::uint64_t half = 2;
   static constexpr std::uint64_t tenth = 10;
 
-  /// Looks at 128 keys, and at 512 where three of these are alike, as of 1,000 values eight are; where there are few
-  /// keys, a quarter of these. Returns whether a whole sample is likely to miss little.
+  /// Looks at 128 keys, and at 512 where three of these are alike, as of 1,000 values eight are, or 32 where there are
+  /// few keys. Returns whether a whole sample is likely to miss little.
   template <class Order>
   [[nodiscard]] static first_look look(const Order& order, const K* keys, std::uint64_t num_keys,
                                        const vector_sort_scratch<K>& scratch, unsigned num_threads,

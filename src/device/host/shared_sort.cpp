@@ -118,13 +118,13 @@ bool settle_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, s
 
 /// Returns whether keys may be two runs that many threads merge in less time than they sort them: whether sampled ones
 /// fall once. On 4 to 16 threads of an Emerald Rapids 2^16 u64 took 126 to 165 us sorted and 78 to 107 merged, 2^17 u32
-/// 172 to 232 and 80 to 136. 2^15 and 2^17 u64 and floats took as long either way or longer.
+/// 172 to 232 and 80 to 136, 2^16 u32 75 to 100 and 61 to 106. 2^15 u64 took longer merged; floats of 2^15 to 2^17 keys
+/// as long, or longer.
 template <class K>
-bool may_be_two_runs(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
-  constexpr std::uint64_t fewest_keys = std::uint64_t{1} << 16;
-  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 19;
+bool may_be_two_runs(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys, unsigned num_threads) {
+  constexpr std::uint64_t fewest_keys = std::uint64_t{3} << 14;
   constexpr std::uint64_t num_samples = 64;
-  if (num_keys < fewest_keys || num_keys * sizeof(K) > most_bytes || codec.to_negative != 0) return false;
+  if (num_threads < fewest_threads_not_to_merge || num_keys < fewest_keys || codec.to_negative != 0) return false;
   const std::uint64_t stride = num_keys / num_samples;
   unsigned falls = 0;
   for (std::uint64_t s = 1; s < num_samples && falls < 2; ++s) {
@@ -187,17 +187,18 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
 bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads,
                         bool may_repeat) {
   SPANSORT_ASSERT(codec.width_bytes() >= 4);
-  return with_kept_space(
-      codec, keys, num_threads, [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
-        if constexpr (sizeof(K) >= 4) {
-          if (may_be_two_runs(of_width, first, num_keys) && merge_shared_runs(of_width, first, num_keys, num_threads)) {
-            return true;
-          }
-          if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return true;
-          shared_sorter<K>(of_width, space, num_keys).sort(first, num_keys);
-        }
-        return true;
-      });
+  return with_kept_space(codec, keys, num_threads,
+                         [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
+                           if constexpr (sizeof(K) >= 4) {
+                             if (may_be_two_runs(of_width, first, num_keys, num_threads) &&
+                                 merge_shared_runs(of_width, first, num_keys, space.num_threads())) {
+                               return true;
+                             }
+                             if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return true;
+                             shared_sorter<K>(of_width, space, num_keys).sort(first, num_keys);
+                           }
+                           return true;
+                         });
 }
 
 bool sort_in_place_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "base/threads.hpp"
@@ -78,12 +80,12 @@ std::string processor_model() {
 }
 
 std::uint64_t last_level_cache_bytes() {
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-  const long size = ::sysconf(_SC_LEVEL3_CACHE_SIZE);  // hwloc would take milliseconds to be loaded
-  return static_cast<std::uint64_t>(std::max(size, 0L));
-#else
-  return 0;
-#endif
+  // The system is asked directly: hwloc would take milliseconds to be loaded.
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  std::uint64_t size = 0;
+  std::string unit;
+  if (!(file >> size >> unit)) return 0;
+  return unit == "K" ? size << 10 : unit == "M" ? size << 20 : 0;
 }
 
 std::uint64_t total_memory_bytes(int node) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This header says what hwloc sees of this machine: processors, NUMA nodes, memory; and binding threads and memory to
+// This header says what this machine has: processors, NUMA nodes, memory, a cache; and binding threads and memory to
 // nodes.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace spansort::device::host {
 [[nodiscard]] unsigned num_numa_nodes();
 [[nodiscard]] std::string processor_model();
 
-/// Returns the size of a last-level cache, which processors share; 0 where the system does not say.
+/// Returns the size of the third-level cache that some processors share; 0 where the system does not say.
 [[nodiscard]] std::uint64_t last_level_cache_bytes();
 
 /// Returns the memory of a node, or of the machine where `node` is -1.
