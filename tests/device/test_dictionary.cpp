@@ -138,7 +138,8 @@ void check(const std::vector<key_type>& types) {
           if (testing::Test::HasFailure()) return;
         }
         // Few pairs have to repeat often.
-        const auto few = make_keys<K>(9'000, num_values, 0, random);
+        std::mt19937_64 others(test::base_seed() + num_values);
+        const auto few = make_keys<K>(9'000, num_values, 0, others);
         EXPECT_EQ((sorts_alone<K, V, Order>(codec, few, true)), num_values <= 100) << num_values << " values";
       }
     }

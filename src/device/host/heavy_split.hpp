@@ -68,9 +68,9 @@ class heavy_splitter {
   }
 
  private:
-  /// Splits pairs of two keys where they are, and writes them if these are all. The values of the greater one wait where
-  /// keys have been read, so that no other memory is written: 2^12 u64(u64) took one thread of a Granite Rapids 2.1 us
-  /// with memory beside, and now 1.9. Where there turn out to be others, their keys are moved to the begin of the
+  /// Splits pairs of two keys where they are, and writes them if these are all. Values of the greater wait where keys
+  /// have been read, so that no other memory is written: 2^12 u64(u64) took one thread of a Granite Rapids 2.1 us with
+  /// memory beside, and now 1.9. Where there turn out to be others, their keys are moved to the begin of the
   /// result's, and all values that are not the lesser key's aside. Returns how many others there are.
   std::uint64_t split_two(split records, std::uint64_t num_keys, std::uint64_t stride) {
     V* const greater = reinterpret_cast<V*>(records.keys);
