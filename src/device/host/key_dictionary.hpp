@@ -109,8 +109,8 @@ class key_dictionary {
 
  private:
   /// One part of so many may be missed: a sixth and an eighth of small inputs, which a vain sample costs most, and no
-  /// more of large ones than the threads sort as words. Of keys that are the AND of eight words of
-  /// 64 bits, a sample of those that are not zero misses a ninth: most have one bit, and those of two bits are rare.
+  /// more of large ones than the threads sort as words. Of keys that are the AND of eight words of 64 bits, a sample of
+  /// those that are not zero misses a ninth: most have one bit, and each of those with two is rare.
   [[nodiscard]] static constexpr std::uint64_t wanted_part(std::uint64_t num_keys, unsigned num_threads,
                                                            std::uint64_t least_part) noexcept {
     if (num_keys < std::uint64_t{1} << 15) return 6;

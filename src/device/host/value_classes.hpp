@@ -46,7 +46,7 @@ void count_heavy(const K* keys, std::uint64_t num_keys, std::span<const K> heavy
 
 /// Moves the values of `heavy` keys, up to most_heavy_pairs, to their places, and other pairs to `to`, which has room
 /// for `room` of them, in input order. Each of `to.keys`, `to.values` and the places does not overlap `from`, or
-/// begins where the keys or the values of `from` do. Where there are hardly any others, `rarely_others` saves time.
+/// begins where the keys or the values of `from` do, or before. With few others `rarely_others` saves time.
 template <class K, class V>
 void split_pairs(split_records<K, V> from, std::uint64_t num_keys, std::span<const K> heavy, class_places<V>& places,
                  split_records<K, V> to, std::uint64_t room, bool rarely_others = false);
