@@ -72,6 +72,7 @@ struct pieces_case {
   std::uint64_t most_front = 0;  ///< pieces that the first task takes from the begin
   bool stream = false;
   bool descending = false;
+  bool misaligned = false;  ///< the values beside, as a caller's may be
 };
 
 template <class K, class V>
@@ -85,6 +86,9 @@ void expect_sorted(const pieces_case& c, const std::vector<K>& heavy, std::mt199
     from.keys[i] = random() % 100 < c.percent ? heavy[random() % heavy.size()] : static_cast<K>(random());
     from.values[i].word = static_cast<decltype(V::word)>(i);
   }
+  std::vector<char> misaligned(c.num_keys * sizeof(V) + 1);
+  split_records<K, V> other = beside.records();
+  if (c.misaligned) other.values = reinterpret_cast<V*>(misaligned.data() + 1);
   guarded_records<K, V> expected = from;
   sort_stably(order, expected.records(), c.num_keys);
   workers team(c.num_threads, -1);
@@ -94,11 +98,11 @@ void expect_sorted(const pieces_case& c, const std::vector<K>& heavy, std::mt199
   if (c.stream) limits.stream_copies_bytes = 1;
   heavy_pieces_sorter<K, V, bijective_order<K>> sorter(team, order, codec, limits);
   sorter.take(say_frequent(heavy, c.told_percent));
-  const std::uint64_t num_light = sorter.set_apart(from.records(), beside.records(), c.num_keys, c.most_front);
+  const std::uint64_t num_light = sorter.set_apart(from.records(), other, c.num_keys, c.most_front);
   sort_stably(order, sorter.light(), num_light);
   // Who sorts the others may overwrite as many pairs.
   for (std::uint64_t i = 0; i < num_light; ++i) sorter.other().put(i, {K{99}, V{99}});
-  sorter.write(beside.values.data(), from.records(), c.num_keys);
+  sorter.write(other.values, from.records(), c.num_keys);
   ASSERT_EQ(from.keys, expected.keys);
   for (std::uint64_t i = 0; i < c.num_keys; ++i) ASSERT_EQ(from.values[i].word, expected.values[i].word) << i;
   ASSERT_TRUE(from.is_whole() && beside.is_whole());
@@ -131,12 +135,15 @@ TYPED_TEST(heavy_pieces_test, LeaveWhatAStableSortDoes) {
   }
 }
 
-/// These are more pairs than are split without a look at whether to stop.
+/// These are more pairs than are split without a look at whether to stop, and values that lie anywhere.
 TEST(HeavyPieces, OfTwoKeysAreSortedWhereTheyAre) {
   std::mt19937_64 random(test::base_seed());
   for (const unsigned percent : {100U, 99U}) {
     pieces_case c{.num_keys = (std::uint64_t{1} << 20) + 70'001, .percent = percent, .told_percent = 100};
     expect_sorted<std::uint32_t, value4>(c, {5, 3'000'000'000}, random);
+    c.num_keys = 20'000;
+    c.misaligned = true;
+    expect_sorted<std::uint64_t, value8>(c, {5, 3'000'000'000}, random);
     if (testing::Test::HasFatalFailure()) return;
   }
 }
