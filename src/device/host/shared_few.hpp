@@ -51,7 +51,7 @@ class shared_few_sorter {
   }
 
  private:
-  /// Where the keys of each value begin in the result, and behind the last.
+  /// These say where the keys of each value begin in the result, and where those of the last end.
   using run_begins = std::array<std::uint64_t, most_few_values + 1>;
   static constexpr std::uint64_t tile_keys = 16384 / sizeof(K);  ///< stay in the first-level cache
 
