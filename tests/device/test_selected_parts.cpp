@@ -178,7 +178,10 @@ TEST(SelectedParts, AreForAsManyAsPayAndNoOthers) {
   EXPECT_EQ(num_parts(4, 4, false, 64 * k, 1), 0U);
   EXPECT_EQ(num_parts(4, 4, false, 256 * k, 1), 3U);
   EXPECT_EQ(num_parts(4, 4, false, 1024 * k, 1), 10U);
-  EXPECT_EQ(num_parts(8, 8, false, 1024 * k, 1), 0U);
+  EXPECT_EQ(num_parts(8, 8, false, 1024 * k, 1), 10U);
+  EXPECT_EQ(num_parts(8, 8, false, 1024 * k + 1, 1), 0U);
+  EXPECT_EQ(num_parts(8, 4, true, 1300 * k, 2), 14U);
+  EXPECT_EQ(num_parts(8, 8, false, 1024 * k, 3), 12U);
   EXPECT_EQ(num_parts(4, 4, false, 48 * k, 2), 0U);
   EXPECT_EQ(num_parts(4, 4, false, 64 * k, 2), 2U);
   EXPECT_EQ(num_parts(4, 4, false, 512 * k, 2), 6U);

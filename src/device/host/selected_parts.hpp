@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of which one thread and more sort a part of the sorted order each, or some parts one after the other. A thread
-// reads all keys once for each of its parts and takes out the pairs of it (select_pairs.hpp), which a sample bounds,
-// and then sorts these into their place. Of equal keys the earlier ones may be of one part and the later ones of the
-// next, so that parts are as large as the sample says, whatever keys repeat. Nobody counts or waits but between the two
-// steps.
+// reads all keys, block by block, takes out the pairs of its parts (select_pairs.hpp), which a sample bounds, and then
+// sorts each part into its place. Of equal keys the earlier ones may be of one part and the later ones of the next, so
+// that parts are as large as the sample says, whatever keys repeat. Nobody counts or waits but between the two steps.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -32,7 +31,7 @@
 
 namespace spansort::device::host {
 
-/// There are no more parts, since all keys are read for each of them.
+/// There are no more parts: the vectors that take them out write so many runs at a time.
 inline constexpr std::uint64_t most_selected_parts = 16;
 
 /// How an input is cut into parts, and the memory for what has been taken out.
@@ -49,16 +48,20 @@ struct part_plan {
   }
 };
 
-/// Returns how many bytes each of so many threads reads in less time than it takes to count and move them. A pass over
-/// 8 MiB took 0.12 ns a pair on two threads of a Zen 4. Lines that another core had written came at 4 GB/s to each of
-/// 16 cores of a Xeon, while levels get faster with every thread: 2^16 u32(u32) took 2.6 ns a pair by levels and 2.4 in
-/// parts, 2^17 took 1.8 and 2.2. Argsorts by levels take longer: 2^17 f64 took 3.8 and 2.0. On four of these cores 2^18
-/// u32(u32) took 3.0 and 2.3, 2^18 u64(u64) 4.0 and 3.9.
-[[nodiscard]] constexpr std::uint64_t most_selected_bytes(unsigned num_threads, bool are_positions) noexcept {
+/// Returns whether threads take parts out of so many pairs in less time than it takes to count and move them. One
+/// thread of a Granite Rapids takes 7.8 ns a pair for 2^20 u64(u64) in parts and 11.6 by levels, and as long either way
+/// for 2^21, where what is taken out does not stay in the caches; so do two. Lines that another core had written came at
+/// 4 GB/s to each of 16 cores of a Xeon, while levels get faster with every thread: 2^16 u32(u32) took 2.6 ns a pair by
+/// levels and 2.4 in parts, 2^17 took 1.8 and 2.2. Argsorts by levels take longer: 2^17 f64 took 3.8 and 2.0. On four of
+/// these cores 2^18 u32(u32) took 3.0 and 2.3, 2^18 u64(u64) 4.0 and 3.9.
+[[nodiscard]] constexpr bool are_worth_parts(std::uint64_t key_bytes, std::uint64_t value_bytes, bool are_positions,
+                                             std::uint64_t num_keys, unsigned num_threads,
+                                             std::uint64_t parts_of_thread) noexcept {
   constexpr unsigned many_threads = 8;
-  if (num_threads < many_pair_threads) return (std::uint64_t{1} << 27) / num_threads;
-  if (num_threads < many_threads) return std::uint64_t{1} << 21;
-  return std::uint64_t{1} << (are_positions ? 20 : 19);
+  if (num_threads < many_pair_threads) return num_keys * (key_bytes + value_bytes) <= std::uint64_t{1} << 24;
+  const std::uint64_t read_bytes = parts_of_thread * num_keys * (key_bytes + (are_positions ? 0 : value_bytes));
+  if (num_threads < many_threads) return read_bytes <= std::uint64_t{1} << 21;
+  return read_bytes <= std::uint64_t{1} << (are_positions ? 20 : 19);
 }
 
 /// Returns the plan for pairs of these widths, or for keys and their positions.
@@ -74,10 +77,11 @@ struct part_plan {
   plan.room_of_all = num_keys + num_keys / (num_keys <= most_small_pairs ? 2 : 4);
   plan.num_threads = std::min({std::uint64_t{num_threads}, most_selected_parts, num_keys / fewest_of_thread});
   plan.num_parts = base::round_up(base::ceil_div(plan.room_of_all, most_keys), plan.num_threads);
-  const std::uint64_t read_bytes = num_keys * (key_bytes + (are_positions ? 0 : value_bytes));
+  if (plan.num_parts > most_selected_parts) return {};
   const std::uint64_t parts_of_thread = plan.num_parts / plan.num_threads;
-  const bool is_too_much = parts_of_thread * read_bytes > most_selected_bytes(num_threads, are_positions);
-  return plan.num_parts > most_selected_parts || is_too_much ? part_plan() : plan;
+  const bool are_worth_it =
+      are_worth_parts(key_bytes, value_bytes, are_positions, num_keys, num_threads, parts_of_thread);
+  return are_worth_it ? plan : part_plan();
 }
 
 template <class K, class V>
@@ -94,7 +98,13 @@ class part_sorter {
   [[nodiscard]] bool sort(split from, split result, split spare, std::uint64_t num_keys) {
     if (sample_frequent(from.keys, num_keys).are_heavy() || !find_bounds(from, num_keys)) return false;
     std::array<std::uint64_t, most_selected_parts> counts = {};
-    team_.for_each(plan_.num_parts, [&](std::uint64_t p) { counts[p] = select(from, num_keys, p, part_of(spare, p)); });
+    const std::uint64_t of_thread = plan_.num_parts / plan_.num_threads;
+    team_.for_each(plan_.num_threads, [&](std::uint64_t thread, worker_scratch& scratch) {
+      const std::uint64_t first = thread * of_thread;
+      std::array<std::uint64_t, most_selected_parts> own = {};  // others' counts are not of the same lines
+      select_from_blocks(from, num_keys, {first, first + of_thread, spare, own.data(), scratch});
+      std::copy_n(own.begin() + first, of_thread, counts.begin() + first);
+    });
     std::uint64_t num_selected = 0;
     for (const std::uint64_t count : counts) {
       if (count > plan_.room()) return false;
@@ -113,6 +123,12 @@ class part_sorter {
  private:
   /// Values that find room where a dictionary keeps them.
   static constexpr std::uint64_t most_dictionary_values = combining_bytes / sizeof(V);
+  static constexpr std::uint64_t block_pairs = (std::uint64_t{1} << 15) / (sizeof(K) + sizeof(V));
+  /// So many parts, or groups of parts, are taken out of the same pairs. 2^20 u32(u32) and u64(u64) took 9 to 14 % more
+  /// where all parts were taken out of the whole block.
+  static constexpr std::uint64_t most_at_once = 4;
+  static constexpr unsigned most_group_levels = 2;  ///< above parts
+  static_assert(most_selected_parts <= most_at_once * most_at_once * most_at_once);
 
   /// The first pair of a part: no other is lower, and no equal one stands before it.
   struct part_begin {
@@ -224,36 +240,91 @@ class part_sorter {
     return true;
   }
 
-  /// Takes the pairs of a part out of `from`. Returns how many, and more than there is room for where they are too
-  /// many.
-  std::uint64_t select(split from, std::uint64_t num_keys, std::uint64_t p, split to) const {
-    const bool is_first = p == 0;
-    const bool is_last = p + 1 == plan_.num_parts;
-    const part_begin begin = is_first ? part_begin{} : begins_[p];
-    const part_begin end = is_last ? part_begin{} : begins_[p + 1];
-    std::array<std::uint64_t, 4> cuts = {0, begin.position, end.position, num_keys};
-    if (cuts[1] > cuts[2]) std::swap(cuts[1], cuts[2]);
+  /// The parts that a thread takes out, and its memory.
+  struct parts_of_thread {
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+    split spare;
+    std::uint64_t* counts = nullptr;  ///< of the pairs of all parts that have been taken out
+    worker_scratch& scratch;
+  };
+
+  /// Pairs of a block. Where they have no values `first` is the position of the first one.
+  struct pairs_of_block {
+    split pairs;
     std::uint64_t count = 0;
-    for (unsigned c = 0; c < 3 && count <= plan_.room(); ++c) {
-      const std::uint64_t at = cuts[c];
-      if (at == cuts[c + 1]) continue;
-      key_interval<K> wanted{0, std::numeric_limits<K>::max()};
-      // Equal keys before the begin are the last part's, those from the end on the next one's.
-      if (!is_first) {
-        if (at < begin.position && begin.key == wanted.greatest) continue;
-        wanted.least = static_cast<K>(begin.key + (at < begin.position ? 1 : 0));
+    std::uint64_t first = 0;
+  };
+
+  /// Takes the pairs of some parts out of `from`, block by block: each stays in the nearest caches until it has been
+  /// read for all of them. Counts more than there is room for where a part has too many.
+  void select_from_blocks(split from, std::uint64_t num_keys, const parts_of_thread& parts) const {
+    for (std::uint64_t begin = 0; begin < num_keys;) {
+      std::uint64_t end = std::min(begin + block_pairs, num_keys);
+      // Equal keys of a block are of one part: no part begins within it.
+      for (std::uint64_t p = 1; p < plan_.num_parts; ++p) {
+        if (begins_[p].position > begin) end = std::min(end, begins_[p].position);
       }
-      if (!is_last) {
-        if (at >= end.position && end.key == 0) continue;
-        wanted.greatest = static_cast<K>(end.key - (at >= end.position ? 1 : 0));
-      }
-      if (wanted.least > wanted.greatest) continue;
-      split here = from;
-      here.keys += at;
-      if (from.values != nullptr) here.values += at;
-      count += select_pairs<K, V>(of_width_, here, cuts[c + 1] - at, at, wanted, to + count, plan_.room() - count);
+      pairs_of_block block{from, end - begin, begin};
+      block.pairs.keys += begin;
+      if (from.values != nullptr) block.pairs.values += begin;
+      select_range(block, begin, parts.first, parts.end, 0, parts);
+      begin = end;
     }
-    return count;
+  }
+
+  /// Takes the pairs of the parts from `first` up to `end` out of those of a block, of more parts than a few by groups,
+  /// of which each is taken out first.
+  void select_range(const pairs_of_block& from, std::uint64_t block_begin, std::uint64_t first, std::uint64_t end,
+                    unsigned level, const parts_of_thread& parts) const {
+    const std::uint64_t step = base::ceil_div(end - first, most_at_once);
+    for (; first < end; first += step) {
+      const std::uint64_t next = std::min(first + step, end);
+      const key_interval<K> wanted = interval_of(first, next, block_begin);
+      if (wanted.least > wanted.greatest) continue;
+      if (next == first + 1) {
+        std::uint64_t& count = parts.counts[first];
+        if (count > plan_.room()) continue;
+        count += select(from, wanted, part_of(parts.spare, first) + count, plan_.room() - count);
+      } else {
+        const split group = group_memory(parts.scratch, level);
+        const std::uint64_t count = select(from, wanted, group, block_pairs);
+        if (count != 0) select_range({group, count}, block_begin, first, next, level + 1, parts);
+      }
+    }
+  }
+
+  std::uint64_t select(const pairs_of_block& from, key_interval<K> wanted, split to, std::uint64_t room) const {
+    return select_pairs<K, V>(of_width_, from.pairs, from.count, from.first, wanted, to, room);
+  }
+
+  /// Returns memory for the pairs of a block. Its arrays begin at different offsets in their pages.
+  [[nodiscard]] static split group_memory(worker_scratch& scratch, unsigned level) noexcept {
+    constexpr std::uint64_t array_bytes = (block_pairs + spare_selected_pairs) * sizeof(std::uint64_t) + 17 * 64;
+    static_assert(2 * most_group_levels * array_bytes <= max_local_bytes);
+    SPANSORT_ASSERT(level < most_group_levels);
+    std::byte* const at = scratch.records[0].get() + 2 * level * array_bytes;
+    return {reinterpret_cast<K*>(at), reinterpret_cast<V*>(at + array_bytes)};
+  }
+
+  /// Returns which keys of a block are those of the parts from `first` up to `end`; of none the least is above the
+  /// greatest. What equals the first key of a part and stands before it belongs to the part before.
+  [[nodiscard]] key_interval<K> interval_of(std::uint64_t first, std::uint64_t end, std::uint64_t block_begin) const {
+    constexpr key_interval<K> none{1, 0};
+    key_interval<K> wanted{0, std::numeric_limits<K>::max()};
+    if (first != 0) {
+      const part_begin& begin = begins_[first];
+      const bool is_before = block_begin < begin.position;
+      if (is_before && begin.key == wanted.greatest) return none;
+      wanted.least = static_cast<K>(begin.key + (is_before ? 1 : 0));
+    }
+    if (end != plan_.num_parts) {
+      const part_begin& next = begins_[end];
+      const bool is_before = block_begin < next.position;
+      if (!is_before && next.key == 0) return none;
+      wanted.greatest = static_cast<K>(next.key - (is_before ? 0 : 1));
+    }
+    return wanted;
   }
 
   workers& team_;

@@ -81,6 +81,7 @@ class shared_sorter {
   void sort(vector_part<K> part, unsigned thread) {
     while (part.num_keys > most_keys_ && part.can_be_split()) {
       const auto [low, high] = vector_sort_split(codec_, part);
+      num_left_.fetch_sub(part.num_keys - low.num_keys - high.num_keys, std::memory_order_acq_rel);
       if (!parts_.put(high)) sort(high, thread);
       part = low;
     }

@@ -79,8 +79,11 @@ class finisher {
   finisher(const keys::codec_of<K>& codec, K* result_end)
       : codec_(identity ? no_codec : codec), result_end_(result_end) {}
 
+  /// Returns the same for a result, or a part of it, that ends there.
+  [[nodiscard]] finisher up_to(K* result_end) const { return finisher(codec_, result_end); }
+
   /// `num_keys` <= network_size() lane bits from `least` to `greatest`, which matter to keys of 64 bits alone; keys of
-  /// 16 bits have a vector's room behind them. Whole vectors are written where the result goes on.
+  /// 16 bits have a vector's room behind them. Whole vectors are written where the result goes on. It may be `keys`.
   HWY_INLINE void sort(const T* keys, std::uint64_t num_keys, K* result, T least, T greatest) const {
     if constexpr (sizeof(K) == 8) {
       if (num_keys > fewest_numbers && number_form<identity>::holds(least, greatest) && compares_numbers()) {

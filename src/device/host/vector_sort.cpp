@@ -116,45 +116,31 @@ std::uint64_t fewest_in_slots() {
                                 : (sizeof(K) == 4 ? 32 : 7) * network_size<K>();
 }
 
-/// Sorts lane bits that lie in `scratch.first`, more than a network takes.
+/// Sorts lane bits, more than a network takes, which are overwritten. `result` is where they lie or does not overlap
+/// them.
 template <class K, bool identity>
-void sort_encoded(const keys::codec_of<K>& codec, K* result, std::uint64_t num_keys, lane_type<K> least,
-                  lane_type<K> greatest, const vector_sort_scratch<K>& scratch) {
-  using T = lane_type<K>;
+void sort_encoded(const keys::codec_of<K>& codec, lane_type<K>* keys, K* result, std::uint64_t num_keys,
+                  lane_type<K> least, lane_type<K> greatest, const vector_sort_scratch<K>& scratch) {
   const finisher<K, identity> finish(codec, result + num_keys);
   if (least == greatest) return finish.fill(result, num_keys, least);
-  T* const keys = reinterpret_cast<T*>(scratch.first);
   const key_scale<K> scale = fit_scale<K, identity>(codec, keys, num_keys, least, greatest);
   if (num_keys >= fewest_in_slots<K>() && scale.is == key_scale<K>::kind::bits &&
       sort_slots<K, identity>(finish, keys, num_keys, result, least, greatest, scratch)) {
     return;
   }
   const unsigned most_depth = 4 * static_cast<unsigned>(std::bit_width(num_keys));
-  quicksorter<K, identity>(finish, result, scale).sort(keys, num_keys, least, greatest, most_depth);
+  quicksorter<K, identity>(finish, keys, result, scale).sort(num_keys, least, greatest, most_depth);
 }
 
-/// Sorts lane bits of `from`, at least one, by way of the scratch. `result` is `from` or does not overlap it.
+/// The same of any number.
 template <class K, bool identity>
-void sort_part_in_scratch(const keys::codec_of<K>& codec, lane_type<K>* from, K* result, std::uint64_t num_keys,
-                          lane_type<K> least, lane_type<K> greatest, const vector_sort_scratch<K>& scratch) {
-  using T = lane_type<K>;
-  const finisher<K, identity> finish(codec, result + num_keys);
-  if (least == greatest) return finish.fill(result, num_keys, least);
-  if (num_keys > scratch.num_keys) {  // pivots have been unlucky all the way
-    std::sort(from, from + num_keys);
-    for (std::uint64_t i = 0; i < num_keys; i += network_size<K>()) {
-      const std::uint64_t count = std::min(num_keys - i, network_size<K>());
-      std::memcpy(scratch.first, from + i, count * sizeof(K));
-      finisher<K, identity>(codec, result + i + count)
-          .sort(reinterpret_cast<T*>(scratch.first), count, result + i, least, greatest);
-    }
-    return;
-  }
-  std::memcpy(scratch.first, from, num_keys * sizeof(K));
+void sort_part(const keys::codec_of<K>& codec, lane_type<K>* keys, K* result, std::uint64_t num_keys,
+               lane_type<K> least, lane_type<K> greatest, const vector_sort_scratch<K>& scratch) {
+  if (num_keys == 0) return;
   if (num_keys <= network_size<K>()) {
-    return finish.sort(reinterpret_cast<T*>(scratch.first), num_keys, result, least, greatest);
+    return finisher<K, identity>(codec, result + num_keys).sort(keys, num_keys, result, least, greatest);
   }
-  sort_encoded<K, identity>(codec, result, num_keys, least, greatest, scratch);
+  sort_encoded<K, identity>(codec, keys, result, num_keys, least, greatest, scratch);
 }
 
 /// Partitions lane bits of `from` until parts and their slots fit into the scratch, and finishes those there.
@@ -166,7 +152,7 @@ void sort_large_part(const keys::codec_of<K>& codec, lane_type<K>* from, lane_ty
   const bool has_slots = scratch.num_second_keys / vector_sort_spread >= scratch.num_keys;
   while (num_keys > (has_slots ? scratch.num_keys : scratch.num_keys / 3) && least != greatest && depth != 0) {
     --depth;
-    T pivot = quicksorter<K, identity>::sampled_median(from, num_keys);
+    T pivot = sample_pivot<K>(from, num_keys).key;
     if (pivot == least) ++pivot;  // keys below are the least, all equal
     const split_ends<K> ends = split_apart<K, permuted_split<K, false>>(from, num_keys, pivot, {to, to + num_keys});
     const auto middle = static_cast<std::uint64_t>(ends.left - to);
@@ -178,8 +164,7 @@ void sort_large_part(const keys::codec_of<K>& codec, lane_type<K>* from, lane_ty
     num_keys -= middle;
     least = pivot;
   }
-  if (num_keys == 0) return;
-  sort_part_in_scratch<K, identity>(codec, from, result, num_keys, least, greatest, scratch);
+  sort_part<K, identity>(codec, from, result, num_keys, least, greatest, scratch);
 }
 
 template <class K, bool identity>
@@ -214,23 +199,33 @@ std::pair<vector_part<K>, vector_part<K>> split_of(const keys::codec_of<K>& code
   T* const keys = as_lanes(part.keys);
   const auto least = static_cast<T>(part.least);
   const auto greatest = static_cast<T>(part.greatest);
+  const auto halves = [&](const split_ends<K>& ends, T last_below, T first_above) {
+    const auto middle = reinterpret_cast<K*>(ends.right);
+    return std::pair<vector_part<K>, vector_part<K>>(
+        {part.keys, static_cast<std::uint64_t>(ends.left - keys), part.least, static_cast<K>(last_below),
+         part.depth - 1},
+        {middle, static_cast<std::uint64_t>(part.keys + part.num_keys - middle), static_cast<K>(first_above),
+         part.greatest, part.depth - 1});
+  };
   const key_scale<K> scale = fit_scale<K, false>(codec, keys, part.num_keys, least, greatest);
-  T pivot = scale.is == key_scale<K>::kind::none ? quicksorter<K, false>::sampled_median(keys, part.num_keys)
-                                                 : scale.between(least, greatest, 0.5);
-  if (pivot == least) ++pivot;  // keys below are the least, all equal
-  const std::uint64_t middle = split_in_two<K>(keys, part.num_keys, pivot);
-  return {{part.keys, middle, part.least, static_cast<K>(pivot - 1), part.depth - 1},
-          {part.keys + middle, part.num_keys - middle, static_cast<K>(pivot), part.greatest, part.depth - 1}};
+  const bool by_scale = scale.is != key_scale<K>::kind::none;
+  const sampled_pivot<K> sampled =
+      by_scale ? sampled_pivot<K>{scale.between(least, greatest, 0.5)} : sample_pivot<K>(keys, part.num_keys);
+  if (sampled.repeats) {
+    const split_ends<K> ends = split_in_place<K, true>(keys, part.num_keys, sampled.key);
+    finisher<K, false>(codec, part.keys + part.num_keys)
+        .fill(reinterpret_cast<K*>(ends.left), static_cast<std::uint64_t>(ends.right - ends.left), sampled.key);
+    return halves(ends, std::max<T>(sampled.key, least + 1) - 1, std::min<T>(sampled.key, greatest - 1) + 1);
+  }
+  const T pivot = sampled.key == least ? least + 1 : sampled.key;  // keys below are the least, all equal
+  return halves(split_in_place<K, false>(keys, part.num_keys, pivot), pivot - 1, pivot);
 }
 
 template <class K, bool identity>
 void finish_as(const keys::codec_of<K>& codec, const vector_part<K>& part, const vector_sort_scratch<K>& scratch) {
   using T = lane_type<K>;
-  if (part.num_keys == 0) return;
-  T* const keys = as_lanes(part.keys);
-  const auto least = static_cast<T>(part.least);
-  const auto greatest = static_cast<T>(part.greatest);
-  sort_part_in_scratch<K, identity>(codec, keys, part.keys, part.num_keys, least, greatest, scratch);
+  sort_part<K, identity>(codec, as_lanes(part.keys), part.keys, part.num_keys, static_cast<T>(part.least),
+                         static_cast<T>(part.greatest), scratch);
 }
 
 template <class K>
@@ -247,7 +242,7 @@ void vector_sort_as(const keys::codec_of<K>& codec, const K* from, K* result, st
   if (num_keys <= 2 * network_size<K>()) return finish.sort_two_raw(from, num_keys, result);
   auto* const encoded = reinterpret_cast<lane_type<K>*>(scratch.first);
   const auto [least, greatest] = encode_all<K, identity>(codec, from, num_keys, encoded);
-  sort_encoded<K, identity>(codec, result, num_keys, least, greatest, scratch);
+  sort_encoded<K, identity>(codec, encoded, result, num_keys, least, greatest, scratch);
 }
 
 template <class K, bool identity>
@@ -263,11 +258,7 @@ void vector_sort_runs_as(const keys::codec_of<K>& codec, std::span<const key_run
     greatest = std::max(greatest, high);
     to += run.count;
   }
-  if (num_keys <= network_size<K>()) {
-    return finisher<K, identity>(codec, result + num_keys)
-        .sort(reinterpret_cast<T*>(scratch.first), num_keys, result, least, greatest);
-  }
-  sort_encoded<K, identity>(codec, result, num_keys, least, greatest, scratch);
+  sort_part<K, identity>(codec, reinterpret_cast<T*>(scratch.first), result, num_keys, least, greatest, scratch);
 }
 
 template <class K>

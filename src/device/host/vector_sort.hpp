@@ -73,7 +73,8 @@ struct vector_part {
 template <class K>
 [[nodiscard]] vector_part<K> vector_sort_begin(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys);
 
-/// Splits a part that can be split into its lower and its upper keys, which from then on are sorted apart.
+/// Splits a part that can be split into its lower and its upper keys, which from then on are sorted apart. Keys between
+/// the two, if any, are where they belong.
 template <class K>
 [[nodiscard]] std::pair<vector_part<K>, vector_part<K>> vector_sort_split(const keys::codec_of<K>& codec,
                                                                           const vector_part<K>& part);
