@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/host/parked_threads.hpp"
@@ -218,26 +220,21 @@ TEST(SharedSort, CountsNarrowKeys) {
   }
 }
 
-/// Splits into two parts that hold the keys of the whole, within the bounds that are told, but for equal ones that are
-/// in their place.
+/// Expects two parts that hold the keys of the whole, within the bounds that are told, but for equal ones that are in
+/// their place. `expected` are the keys as vectors compare them.
 template <class K>
-void expect_splits(std::uint64_t num_keys, unsigned kind, std::mt19937_64& random) {
-  const keys::codec_of<K> codec = keys::key_codec{.type = sizeof(K) == 4 ? key_type::u32 : key_type::u64}.of<K>();
-  std::vector<K> keys = make_keys<K>(num_keys, kind, random);
-  vector_part<K> whole = vector_sort_begin(codec, keys.data(), num_keys);
-  if (!whole.can_be_split()) return;
-  std::vector<K> expected = keys;  // as vectors compare them
-  const auto [low, high] = vector_sort_split(codec, whole);
-  ASSERT_LE(low.num_keys + high.num_keys, num_keys);
+void expect_split(std::vector<K>& keys, std::vector<K> expected,
+                  const std::pair<vector_part<K>, vector_part<K>>& parts) {
+  const auto& [low, high] = parts;
+  ASSERT_LE(low.num_keys + high.num_keys, keys.size());
   EXPECT_EQ(low.keys, keys.data());
-  EXPECT_EQ(high.keys, keys.data() + (num_keys - high.num_keys));
+  EXPECT_EQ(high.keys, keys.data() + (keys.size() - high.num_keys));
   const auto in_order = [](K left, K right) {
     return sizeof(K) == 8 ? static_cast<std::int64_t>(left) < static_cast<std::int64_t>(right) : left < right;
   };
   for (const vector_part<K>& part : {low, high}) {
     for (std::uint64_t i = 0; i < part.num_keys; ++i) {
-      ASSERT_FALSE(in_order(part.keys[i], part.least) || in_order(part.greatest, part.keys[i]))
-          << i << " of " << num_keys << " keys of kind " << kind << ", seed " << test::base_seed();
+      ASSERT_FALSE(in_order(part.keys[i], part.least) || in_order(part.greatest, part.keys[i])) << i;
     }
   }
   for (K* key = low.keys + low.num_keys; key != high.keys; ++key) {
@@ -248,7 +245,20 @@ void expect_splits(std::uint64_t num_keys, unsigned kind, std::mt19937_64& rando
   }
   std::sort(keys.begin(), keys.end());
   std::sort(expected.begin(), expected.end());
-  EXPECT_TRUE(keys == expected) << num_keys << " keys of kind " << kind << ", seed " << test::base_seed();
+  EXPECT_TRUE(keys == expected);
+}
+
+template <class K>
+void expect_splits(std::uint64_t num_keys, unsigned kind, std::mt19937_64& random) {
+  SCOPED_TRACE(std::to_string(num_keys) + " keys of kind " + std::to_string(kind) + ", seed " +
+               std::to_string(test::base_seed()));
+  const keys::codec_of<K> codec = keys::key_codec{.type = sizeof(K) == 4 ? key_type::u32 : key_type::u64}.of<K>();
+  std::vector<K> keys = make_keys<K>(num_keys, kind, random);
+  std::vector<K> given = keys;
+  const vector_part<K> whole = vector_sort_begin(codec, keys.data(), num_keys);
+  const std::vector<K> encoded = keys;
+  if (whole.can_be_split()) expect_split(keys, encoded, vector_sort_split(codec, whole));
+  expect_split(given, encoded, vector_sort_split_first(codec, given.data(), num_keys));
 }
 
 TEST(SharedSort, SplitsInPlace) {

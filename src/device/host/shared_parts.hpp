@@ -53,20 +53,35 @@ class shared_sorter {
   shared_sorter(const keys::codec_of<K>& codec, const shared_space& space, std::uint64_t num_keys)
       : codec_(codec),
         space_(space),
-        most_keys_(std::clamp<std::uint64_t>(num_keys / (2 * space.num_threads()) + 1, fewest_keys,
-                                             shared_space::part_bytes / sizeof(K))),
+        most_keys_(most_keys_of_part(num_keys, space.num_threads())),
         num_left_(num_keys) {}
 
   void sort(K* keys, std::uint64_t num_keys) {
     // Threads that sleep need about as long to wake as the first split takes.
     space_.run([&](unsigned thread) {
-      if (thread == 0) sort(vector_sort_begin(codec_, keys, num_keys), 0);
+      if (thread == 0) sort_all(keys, num_keys);
       take_parts(thread);
     });
   }
 
  private:
   static constexpr std::uint64_t fewest_keys = 4096;  ///< fewer are not worth a split
+
+  /// Returns how many keys are sorted by one thread in its caches. Threads are busy to the end where there are four
+  /// parts for each, but parts below 128 KiB, of which slots are small, are no smaller than two for each ask for.
+  static std::uint64_t most_keys_of_part(std::uint64_t num_keys, unsigned num_threads) {
+    constexpr std::uint64_t small_part = (std::uint64_t{1} << 17) / sizeof(K);
+    constexpr std::uint64_t most_keys = shared_space::part_bytes / sizeof(K);
+    const std::uint64_t wanted =
+        std::max(num_keys / (4 * num_threads), std::min(num_keys / (2 * num_threads), small_part));
+    const std::uint64_t half = num_threads == 1 ? most_keys : std::clamp(wanted, fewest_keys, most_keys);
+    return half + half / 8;  // halves are a little larger or smaller than half
+  }
+
+  void sort_all(K* keys, std::uint64_t num_keys) {
+    if (num_keys <= most_keys_) return sort(vector_sort_begin(codec_, keys, num_keys), 0);
+    sort(leave_upper(vector_sort_split_first(codec_, keys, num_keys), num_keys, 0), 0);
+  }
 
   void take_parts(unsigned thread) {
     while (num_left_.load(std::memory_order_acquire) != 0) {
@@ -80,13 +95,19 @@ class shared_sorter {
 
   void sort(vector_part<K> part, unsigned thread) {
     while (part.num_keys > most_keys_ && part.can_be_split()) {
-      const auto [low, high] = vector_sort_split(codec_, part);
-      num_left_.fetch_sub(part.num_keys - low.num_keys - high.num_keys, std::memory_order_acq_rel);
-      if (!parts_.put(high)) sort(high, thread);
-      part = low;
+      part = leave_upper(vector_sort_split(codec_, part), part.num_keys, thread);
     }
     vector_sort_finish(codec_, part, space_.template scratch_of<K>(thread));
     num_left_.fetch_sub(part.num_keys, std::memory_order_acq_rel);
+  }
+
+  /// Leaves the upper part of so many keys to whoever comes. Returns the lower one.
+  vector_part<K> leave_upper(const std::pair<vector_part<K>, vector_part<K>>& parts, std::uint64_t num_keys,
+                             unsigned thread) {
+    const auto& [low, high] = parts;
+    num_left_.fetch_sub(num_keys - low.num_keys - high.num_keys, std::memory_order_acq_rel);
+    if (!parts_.put(high)) sort(high, thread);
+    return low;
   }
 
   keys::codec_of<K> codec_;

@@ -24,6 +24,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
+inline constexpr std::uint64_t num_pivot_samples = 64;
+inline constexpr bool splits_three_ways = HWY_TARGET == HWY_AVX3;  // two orders of a vector take AVX2 what they save
+
 template <class K>
 struct sampled_pivot {
   lane_type<K> key = 0;
@@ -65,30 +68,37 @@ sampled_pivot<K> median_of_lanes(const lane_type<K>* keys, std::uint64_t num_key
   HWY_ALIGN lane_type<K> sorted[lanes];
   hn::Store(sort_vector<2>(d, medians), d, sorted);
   constexpr std::uint64_t near = std::max<std::uint64_t>(1, lanes / 8);
-  return {sorted[lanes / 2], sorted[lanes / 2 - near] == sorted[std::min(lanes / 2 + near, lanes - 1)]};
+  return {sorted[lanes / 2],
+          splits_three_ways && sorted[lanes / 2 - near] == sorted[std::min(lanes / 2 + near, lanes - 1)]};
 }
 
-/// Returns the key of the middle half of 64 samples that repeats most, or else their median. `num_keys` is 64 or more.
+/// Copies samples of at least as many keys.
+template <class T>
+void take_pivot_samples(const T* keys, std::uint64_t num_keys, T* samples) {
+  const std::uint64_t stride = num_keys / num_pivot_samples;
+  const std::uint64_t spread = std::min<std::uint64_t>(stride, 16);  // keys may have a period
+  for (std::uint64_t s = 0; s < num_pivot_samples; ++s) samples[s] = keys[s * stride + s * 13 % spread];
+}
+
+/// Returns the key of the middle half of the samples that repeats most, or else their median. The samples are aligned,
+/// and sorted.
 template <class K>
-sampled_pivot<K> heaviest_or_median(const lane_type<K>* keys, std::uint64_t num_keys) {
+sampled_pivot<K> heaviest_or_median(lane_type<K>* samples) {
   const full_tag<K> d;
   constexpr std::uint64_t lanes = lanes_of<K>();
-  constexpr std::uint64_t num_samples = 64;
-  HWY_ALIGN lane_type<K> sorted[num_samples];
-  const std::uint64_t stride = num_keys / num_samples;
-  for (std::uint64_t s = 0; s < num_samples; ++s) sorted[s] = keys[s * stride + s * 13 % std::min(stride, lanes)];
-  hn::Vec<full_tag<K>> v[num_samples / lanes];
-  for (std::uint64_t r = 0; r < num_samples / lanes; ++r) v[r] = hn::Load(d, sorted + r * lanes);
+  hn::Vec<full_tag<K>> v[num_pivot_samples / lanes];
+  for (std::uint64_t r = 0; r < num_pivot_samples / lanes; ++r) v[r] = hn::Load(d, samples + r * lanes);
   sort_network(d, v);
-  for (std::uint64_t r = 0; r < num_samples / lanes; ++r) hn::Store(v[r], d, sorted + r * lanes);
-  sampled_pivot<K> chosen{sorted[num_samples / 2]};
+  for (std::uint64_t r = 0; r < num_pivot_samples / lanes; ++r) hn::Store(v[r], d, samples + r * lanes);
+  sampled_pivot<K> chosen{samples[num_pivot_samples / 2]};
+  if (!splits_three_ways) return chosen;
   std::uint64_t most = 1;
-  for (std::uint64_t s = num_samples / 4; s < 3 * num_samples / 4;) {
+  for (std::uint64_t s = num_pivot_samples / 4; s < 3 * num_pivot_samples / 4;) {
     std::uint64_t run_end = s + 1;
-    while (run_end < num_samples && sorted[run_end] == sorted[s]) ++run_end;
+    while (run_end < num_pivot_samples && samples[run_end] == samples[s]) ++run_end;
     if (run_end - s > most) {
       most = run_end - s;
-      chosen = {sorted[s], true};
+      chosen = {samples[s], true};
     }
     s = run_end;
   }
@@ -98,12 +108,13 @@ sampled_pivot<K> heaviest_or_median(const lane_type<K>* keys, std::uint64_t num_
 /// Returns the key by which to split `num_keys` keys, more than a network takes.
 template <class K>
 sampled_pivot<K> sample_pivot(const lane_type<K>* keys, std::uint64_t num_keys) {
-  constexpr bool splits_three_ways = HWY_TARGET == HWY_AVX3;  // two orders of a vector take AVX2 as long as they save
   constexpr std::uint64_t worth_more_samples = std::uint64_t{1} << 13;
-  sampled_pivot<K> pivot = splits_three_ways && num_keys >= worth_more_samples ? heaviest_or_median<K>(keys, num_keys)
-                                                                               : median_of_lanes<K>(keys, num_keys);
-  pivot.repeats = pivot.repeats && splits_three_ways;
-  return pivot;
+  if (num_keys >= worth_more_samples) {
+    HWY_ALIGN lane_type<K> samples[num_pivot_samples];
+    take_pivot_samples(keys, num_keys, samples);
+    return heaviest_or_median<K>(samples);
+  }
+  return median_of_lanes<K>(keys, num_keys);
 }
 
 #endif

@@ -186,11 +186,35 @@ lane_type<K>* as_lanes(K* keys) {
 }
 
 template <class K>
+vector_part<K> whole_part(K* keys, std::uint64_t num_keys, lane_type<K> least, lane_type<K> greatest) {
+  const unsigned most_depth = 4 * static_cast<unsigned>(std::bit_width(num_keys));
+  return {keys, num_keys, static_cast<K>(least), static_cast<K>(greatest), most_depth};
+}
+
+template <class K>
 vector_part<K> begin_of(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   const auto [least, greatest] = codec.is_identity() ? encode_all<K, true>(codec, keys, num_keys, as_lanes(keys))
                                                      : encode_all<K, false>(codec, keys, num_keys, as_lanes(keys));
-  const unsigned most_depth = 4 * static_cast<unsigned>(std::bit_width(num_keys));
-  return {keys, num_keys, static_cast<K>(least), static_cast<K>(greatest), most_depth};
+  return whole_part(keys, num_keys, least, greatest);
+}
+
+/// Returns the lower and the upper part of one that has been split by a pivot into two, or three, of which the keys in
+/// the middle are written.
+template <class K>
+std::pair<vector_part<K>, vector_part<K>> parts_of(const keys::codec_of<K>& codec, const vector_part<K>& part,
+                                                   const split_ends<K>& ends, const sampled_pivot<K>& pivot) {
+  using T = lane_type<K>;
+  const auto least = static_cast<T>(part.least);
+  const auto greatest = static_cast<T>(part.greatest);
+  const auto num_below = static_cast<std::uint64_t>(ends.left - as_lanes(part.keys));
+  const auto num_not_above = static_cast<std::uint64_t>(ends.right - as_lanes(part.keys));
+  finisher<K, false>(codec, part.keys + part.num_keys)
+      .fill(part.keys + num_below, num_not_above - num_below, pivot.key);
+  const T last_below = pivot.key == least ? least : pivot.key - 1;
+  const T first_above = pivot.repeats ? (pivot.key == greatest ? greatest : pivot.key + 1) : pivot.key;
+  return {{part.keys, num_below, part.least, static_cast<K>(last_below), part.depth - 1},
+          {part.keys + num_not_above, part.num_keys - num_not_above, static_cast<K>(first_above), part.greatest,
+           part.depth - 1}};
 }
 
 template <class K>
@@ -199,26 +223,41 @@ std::pair<vector_part<K>, vector_part<K>> split_of(const keys::codec_of<K>& code
   T* const keys = as_lanes(part.keys);
   const auto least = static_cast<T>(part.least);
   const auto greatest = static_cast<T>(part.greatest);
-  const auto halves = [&](const split_ends<K>& ends, T last_below, T first_above) {
-    const auto middle = reinterpret_cast<K*>(ends.right);
-    return std::pair<vector_part<K>, vector_part<K>>(
-        {part.keys, static_cast<std::uint64_t>(ends.left - keys), part.least, static_cast<K>(last_below),
-         part.depth - 1},
-        {middle, static_cast<std::uint64_t>(part.keys + part.num_keys - middle), static_cast<K>(first_above),
-         part.greatest, part.depth - 1});
-  };
   const key_scale<K> scale = fit_scale<K, false>(codec, keys, part.num_keys, least, greatest);
   const bool by_scale = scale.is != key_scale<K>::kind::none;
-  const sampled_pivot<K> sampled =
+  sampled_pivot<K> pivot =
       by_scale ? sampled_pivot<K>{scale.between(least, greatest, 0.5)} : sample_pivot<K>(keys, part.num_keys);
-  if (sampled.repeats) {
-    const split_ends<K> ends = split_in_place<K, true>(keys, part.num_keys, sampled.key);
-    finisher<K, false>(codec, part.keys + part.num_keys)
-        .fill(reinterpret_cast<K*>(ends.left), static_cast<std::uint64_t>(ends.right - ends.left), sampled.key);
-    return halves(ends, std::max<T>(sampled.key, least + 1) - 1, std::min<T>(sampled.key, greatest - 1) + 1);
+  if (!pivot.repeats && pivot.key == least) ++pivot.key;  // keys below are the least, all equal
+  return parts_of(codec, part,
+                  pivot.repeats ? split_in_place<K, true>(keys, part.num_keys, pivot.key)
+                                : split_in_place<K, false>(keys, part.num_keys, pivot.key),
+                  pivot);
+}
+
+template <class K, bool identity>
+std::pair<vector_part<K>, vector_part<K>> split_first_as(const keys::codec_of<K>& codec, K* keys,
+                                                         std::uint64_t num_keys) {
+  HWY_ALIGN lane_type<K> samples[num_pivot_samples];
+  take_pivot_samples(as_lanes(keys), num_keys, samples);
+  encode_all<K, identity>(codec, reinterpret_cast<const K*>(samples), num_pivot_samples, samples);
+  sampled_pivot<K> pivot = heaviest_or_median<K>(samples);
+  const lane_type<K> least = samples[0];
+  const lane_type<K> greatest = samples[num_pivot_samples - 1];
+  if (!pivot.repeats && least != greatest) {
+    // The middle between the ends of a scale is nearer the median of all than that of the samples.
+    const key_scale<K> scale = fit_scale<K, identity>(codec, samples, num_pivot_samples, least, greatest);
+    if (scale.is != key_scale<K>::kind::none) pivot.key = scale.between(least, greatest, 0.5);
   }
-  const T pivot = sampled.key == least ? least + 1 : sampled.key;  // keys below are the least, all equal
-  return halves(split_in_place<K, false>(keys, part.num_keys, pivot), pivot - 1, pivot);
+  const encoded_split<K> found = pivot.repeats ? encode_and_split<K, true, identity>(codec, keys, num_keys, pivot.key)
+                                               : encode_and_split<K, false, identity>(codec, keys, num_keys, pivot.key);
+  return parts_of(codec, whole_part(keys, num_keys, found.least, found.greatest), found.ends, pivot);
+}
+
+template <class K>
+std::pair<vector_part<K>, vector_part<K>> split_first_of(const keys::codec_of<K>& codec, K* keys,
+                                                         std::uint64_t num_keys) {
+  return codec.is_identity() ? split_first_as<K, true>(codec, keys, num_keys)
+                             : split_first_as<K, false>(codec, keys, num_keys);
 }
 
 template <class K, bool identity>
@@ -307,6 +346,10 @@ std::pair<vector_part<K>, vector_part<K>> split_of(const keys::codec_of<K>&, con
   return {};
 }
 template <class K>
+std::pair<vector_part<K>, vector_part<K>> split_first_of(const keys::codec_of<K>&, K*, std::uint64_t) {
+  return {};
+}
+template <class K>
 void finish_of(const keys::codec_of<K>&, const vector_part<K>&, const vector_sort_scratch<K>&) {}
 template <class K>
 void vector_sort_runs_of(const keys::codec_of<K>&, std::span<const key_run<K>>, K*, std::uint64_t,
@@ -336,6 +379,10 @@ bool has_sort() { return false; }
   vector_part<K> begin_##SUFFIX(const keys::codec_of<K>& c, K* keys, std::uint64_t n) { return begin_of(c, keys, n); } \
   std::pair<vector_part<K>, vector_part<K>> split_##SUFFIX(const keys::codec_of<K>& c, const vector_part<K>& p) {      \
     return split_of(c, p);                                                                                             \
+  }                                                                                                                    \
+  std::pair<vector_part<K>, vector_part<K>> split_first_##SUFFIX(const keys::codec_of<K>& c, K* keys,                  \
+                                                                 std::uint64_t n) {                                    \
+    return split_first_of(c, keys, n);                                                                                 \
   }                                                                                                                    \
   void finish_##SUFFIX(const keys::codec_of<K>& c, const vector_part<K>& p, const vector_sort_scratch<K>& s) {         \
     finish_of(c, p, s);                                                                                                \
@@ -384,6 +431,12 @@ bool has_vector_sort() {
                                                                  const vector_part<K>& p) {                          \
     static const auto best = SPANSORT_CHOOSE_FUNCTION(split_##SUFFIX);                                               \
     return best(c, p);                                                                                               \
+  }                                                                                                                  \
+  template <>                                                                                                        \
+  std::pair<vector_part<K>, vector_part<K>> vector_sort_split_first<K>(const keys::codec_of<K>& c, K* keys,          \
+                                                                       std::uint64_t n) {                            \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(split_first_##SUFFIX);                                         \
+    return best(c, keys, n);                                                                                         \
   }                                                                                                                  \
   template <>                                                                                                        \
   void vector_sort_finish<K>(const keys::codec_of<K>& c, const vector_part<K>& p, const vector_sort_scratch<K>& s) { \

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 
 #include "device/host/lane_orders.hpp"
 #include "device/host/vector_finish-inl.hpp"
@@ -149,8 +150,62 @@ split_ends<K> split_apart(const lane_type<K>* HWY_RESTRICT from, std::uint64_t n
   return {left, right};
 }
 
-template <class K, class Split>
-split_ends<K> split_in_place_by(lane_type<K>* keys, std::uint64_t num_keys, lane_type<K> pivot) {
+/// Lane bits, which a split reads as they are.
+struct lane_bits_reader {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
+    return x;
+  }
+  template <class T>
+  void read(T*, std::uint64_t) const {}
+};
+
+/// Keys, which a split encodes as it reads them. It has the least and the greatest lane bits of all of them.
+template <class K, bool identity, class D>
+class key_reader {
+ public:
+  using T = lane_type<K>;
+  using V = hn::Vec<D>;
+  explicit key_reader(const keys::codec_of<K>& codec)
+      : codec_(&codec),
+        lanes_(D(), codec),
+        lows_(hn::Set(D(), hwy::HighestValue<T>())),
+        highs_(hn::Set(D(), hwy::LowestValue<T>())) {}
+
+  HWY_INLINE V operator()(V x) {
+    const V encoded = lanes_.encode(x);
+    lows_ = hn::Min(lows_, encoded);
+    highs_ = hn::Max(highs_, encoded);
+    return encoded;
+  }
+  void read(T* keys, std::uint64_t num_keys) {
+    const auto [low, high] = encode_all<K, identity>(*codec_, reinterpret_cast<const K*>(keys), num_keys, keys);
+    least_ = std::min(least_, low);
+    greatest_ = std::max(greatest_, high);
+  }
+
+  [[nodiscard]] T least() const {
+    HWY_ALIGN T lows[hn::MaxLanes(D())];
+    hn::Store(lows_, D(), lows);
+    return std::min(least_, *std::min_element(std::begin(lows), std::end(lows)));
+  }
+  [[nodiscard]] T greatest() const {
+    HWY_ALIGN T highs[hn::MaxLanes(D())];
+    hn::Store(highs_, D(), highs);
+    return std::max(greatest_, *std::max_element(std::begin(highs), std::end(highs)));
+  }
+
+ private:
+  const keys::codec_of<K>* codec_;
+  lane_codec<K, identity, D> lanes_;
+  V lows_;
+  V highs_;
+  T least_ = hwy::HighestValue<T>();
+  T greatest_ = hwy::LowestValue<T>();
+};
+
+template <class K, class Split, class Reader>
+split_ends<K> split_in_place_by(lane_type<K>* keys, std::uint64_t num_keys, lane_type<K> pivot, Reader& reader) {
   using T = lane_type<K>;
   const typename Split::D d;
   constexpr std::uint64_t lanes = Split::lanes;
@@ -167,6 +222,7 @@ split_ends<K> split_in_place_by(lane_type<K>* keys, std::uint64_t num_keys, lane
   T* right = keys + num_keys;
   const T* unread = keys + kept_left;
   const T* unread_end = keys + num_keys - (num_kept - kept_left);
+  Reader read_by = reader;  // stays in registers, for nobody else has its address
   while (unread != unread_end) {
     // Nobody could foretell which end it is: no branch.
     const bool from_left = unread - left <= right - unread_end;
@@ -174,23 +230,53 @@ split_ends<K> split_in_place_by(lane_type<K>* keys, std::uint64_t num_keys, lane
     unread += from_left ? group : 0;
     unread_end -= from_left ? 0 : group;
     hn::Vec<typename Split::D> x[num_vectors];
-    for (std::uint64_t v = 0; v < num_vectors; ++v) x[v] = hn::LoadU(d, from + v * lanes);
+    for (std::uint64_t v = 0; v < num_vectors; ++v) x[v] = read_by(hn::LoadU(d, from + v * lanes));
     for (std::uint64_t v = 0; v < num_vectors; ++v) Split::put(x[v], pivots, left, right);
   }
+  reader = read_by;
+  reader.read(kept, num_kept);
   return split_apart<K, Split>(kept, num_kept, pivot, {left, right});
+}
+
+/// Calls split(Split()) with the faster way to split lane bits of this machine.
+template <class K, bool three_ways, class Call>
+auto with_split(const Call& call) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(K) == 4) {
+    static const bool compresses = stores_compressed_fast();
+    if (compresses) return call(compressed_split<three_ways>());
+  }
+#endif
+  return call(permuted_split<K, three_ways>());
 }
 
 /// Puts keys below the pivot first and the others last; of three ways, between them there is room for those equal to
 /// it, which are lost.
 template <class K, bool three_ways>
 split_ends<K> split_in_place(lane_type<K>* keys, std::uint64_t num_keys, lane_type<K> pivot) {
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (sizeof(K) == 4) {
-    static const bool compresses = stores_compressed_fast();
-    if (compresses) return split_in_place_by<K, compressed_split<three_ways>>(keys, num_keys, pivot);
-  }
-#endif
-  return split_in_place_by<K, permuted_split<K, three_ways>>(keys, num_keys, pivot);
+  return with_split<K, three_ways>([&]<class Split>(Split) {
+    lane_bits_reader reader;
+    return split_in_place_by<K, Split>(keys, num_keys, pivot, reader);
+  });
+}
+
+/// What a split of keys has found besides.
+template <class K>
+struct encoded_split {
+  split_ends<K> ends;
+  lane_type<K> least = 0;
+  lane_type<K> greatest = 0;
+};
+
+/// The same of keys, which are encoded on the way.
+template <class K, bool three_ways, bool identity>
+encoded_split<K> encode_and_split(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, lane_type<K> pivot) {
+  return with_split<K, three_ways>([&]<class Split>(Split) {
+    key_reader<K, identity, typename Split::D> reader(codec);
+    const split_ends<K> ends =
+        split_in_place_by<K, Split>(reinterpret_cast<lane_type<K>*>(keys), num_keys, pivot, reader);
+    return encoded_split<K>{ends, reader.least(), reader.greatest()};
+  });
 }
 
 /// Puts keys below the pivot first; returns how many there are.
