@@ -45,11 +45,12 @@ void workers::release_scratch() noexcept {
 }
 
 std::byte* workers::spare_blocks(std::uint64_t size_bytes) {
-  if (size_bytes > spare_bytes_) {
+  const std::uint64_t wanted = num_threads_ * size_bytes;
+  if (wanted > spare_bytes_) {
     spare_blocks_.reset();
     spare_bytes_ = 0;
-    spare_blocks_ = make_aligned<std::byte>(num_threads_ * size_bytes);
-    spare_bytes_ = size_bytes;
+    spare_blocks_ = make_aligned<std::byte>(wanted);
+    spare_bytes_ = wanted;
   }
   return spare_blocks_.get();
 }

@@ -37,6 +37,10 @@ class workers {
   workers& operator=(const workers&) = delete;
 
   [[nodiscard]] unsigned num_threads() const noexcept { return num_threads_; }
+  /// How many threads it was made with.
+  [[nodiscard]] unsigned most_threads() const noexcept { return static_cast<unsigned>(scratch_.size()); }
+  /// Lets so many of its threads work from now on, 1 to most_threads(). Those that took helpers do that.
+  void use_threads(unsigned num_threads) noexcept { num_threads_ = num_threads; }
 
   /// Allocates the scratch of every slot, before any work that uses it. Throws std::bad_alloc.
   void prepare_scratch() { prepare_scratch(num_threads_); }
@@ -48,7 +52,7 @@ class workers {
   [[nodiscard]] std::byte* spare_blocks(std::uint64_t size_bytes);
   /// Bytes of scratch that are held, or will be once prepared.
   [[nodiscard]] std::uint64_t scratch_bytes() const noexcept {
-    return num_threads_ * (worker_scratch::size_bytes + spare_bytes_.load());
+    return num_threads_ * worker_scratch::size_bytes + spare_bytes_.load();
   }
 
   /// Has tasks left undone from now on where `stop` is set: for_each() throws stop_requested then. Null: never.
@@ -72,7 +76,7 @@ class workers {
     }
     shared_tasks<Task> shared(*this, num_tasks, task, helpers_ == nullptr ? num_threads_ : 1);
     if (helpers_ != nullptr) {
-      const std::uint64_t num_takers = std::min<std::uint64_t>(num_ready_, num_tasks);
+      const std::uint64_t num_takers = std::min<std::uint64_t>({num_ready_, num_threads_, num_tasks});
       helpers_->open({shared_tasks<Task>::help, &shared}, static_cast<unsigned>(num_takers - 1));
       shared.take(0);
       helpers_->close();
@@ -175,7 +179,7 @@ class workers {
   std::atomic<const std::atomic<bool>*> stop_{nullptr};
   std::vector<std::unique_ptr<worker_scratch>> scratch_;
   aligned_array<std::byte> spare_blocks_;      ///< null until wanted
-  std::atomic<std::uint64_t> spare_bytes_{0};  ///< of each thread
+  std::atomic<std::uint64_t> spare_bytes_{0};  ///< of all threads
 };
 
 }  // namespace spansort::device::host
