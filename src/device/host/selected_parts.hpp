@@ -49,11 +49,11 @@ struct part_plan {
 };
 
 /// Returns whether threads take parts out of so many pairs in less time than it takes to count and move them. One
-/// thread of a Granite Rapids takes 7.8 ns a pair for 2^20 u64(u64) in parts and 11.6 by levels, and as long either way
-/// for 2^21, where what is taken out does not stay in the caches; so do two. Lines that another core had written came at
-/// 4 GB/s to each of 16 cores of a Xeon, while levels get faster with every thread: 2^16 u32(u32) took 2.6 ns a pair by
-/// levels and 2.4 in parts, 2^17 took 1.8 and 2.2. Argsorts by levels take longer: 2^17 f64 took 3.8 and 2.0. On four of
-/// these cores 2^18 u32(u32) took 3.0 and 2.3, 2^18 u64(u64) 4.0 and 3.9.
+/// thread of a Granite Rapids takes 7.8 ns a pair for 2^20 u64(u64) in parts and 11.6 by levels, two take 4.6 and 6.1;
+/// for 2^21 one takes as long either way, for what is taken out does not stay in the caches. Lines that another core
+/// had written came at 4 GB/s to each of 16 cores of a Xeon, while levels get faster with every thread: 2^16 u32(u32)
+/// took 2.6 ns a pair by levels and 2.4 in parts, 2^17 took 1.8 and 2.2. Argsorts by levels take longer: 2^17 f64 took
+/// 3.8 and 2.0. On four of these cores 2^18 u32(u32) took 3.0 and 2.3, 2^18 u64(u64) 4.0 and 3.9.
 [[nodiscard]] constexpr bool are_worth_parts(std::uint64_t key_bytes, std::uint64_t value_bytes, bool are_positions,
                                              std::uint64_t num_keys, unsigned num_threads,
                                              std::uint64_t parts_of_thread) noexcept {
@@ -124,8 +124,8 @@ class part_sorter {
   /// Values that find room where a dictionary keeps them.
   static constexpr std::uint64_t most_dictionary_values = combining_bytes / sizeof(V);
   static constexpr std::uint64_t block_pairs = (std::uint64_t{1} << 15) / (sizeof(K) + sizeof(V));
-  /// So many parts, or groups of parts, are taken out of the same pairs. 2^20 u32(u32) and u64(u64) took 9 to 14 % more
-  /// where all parts were taken out of the whole block.
+  /// The most parts, or groups of parts, that are taken out of the same pairs. Where all parts were taken out of the
+  /// whole block, 2^20 u32(u32) and u64(u64) took 9 to 14 % more.
   static constexpr std::uint64_t most_at_once = 4;
   static constexpr unsigned most_group_levels = 2;  ///< above parts
   static_assert(most_selected_parts <= most_at_once * most_at_once * most_at_once);

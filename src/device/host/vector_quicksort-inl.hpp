@@ -87,7 +87,7 @@ class quicksorter {
     return pivot < greatest ? pivot : sample_pivot<K>(keys, num_keys).key;
   }
 
-  /// In place nothing is written beyond a part, where keys wait.
+  /// Returns what finishes a part: in place it writes nothing beyond the end, where keys wait.
   [[nodiscard]] finisher<K, identity> finish_of(std::uint64_t end) const {
     return is_in_place_ ? finish_.up_to(result_ + end) : finish_;
   }

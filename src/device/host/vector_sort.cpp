@@ -132,7 +132,7 @@ void sort_encoded(const keys::codec_of<K>& codec, lane_type<K>* keys, K* result,
   quicksorter<K, identity>(finish, keys, result, scale).sort(num_keys, least, greatest, most_depth);
 }
 
-/// The same of any number.
+/// Sorts any number of lane bits so.
 template <class K, bool identity>
 void sort_part(const keys::codec_of<K>& codec, lane_type<K>* keys, K* result, std::uint64_t num_keys,
                lane_type<K> least, lane_type<K> greatest, const vector_sort_scratch<K>& scratch) {

@@ -79,8 +79,8 @@ template <class K>
 [[nodiscard]] std::pair<vector_part<K>, vector_part<K>> vector_sort_split(const keys::codec_of<K>& codec,
                                                                           const vector_part<K>& part);
 
-/// The same as both, which takes one read less: encodes 64 keys or more in place and splits them. Where they are a few
-/// values, one of the parts may be all of them.
+/// Does what both do with one read less: encodes 64 keys or more in place and splits them. Where they are a few values,
+/// one of the parts may be all of them.
 template <class K>
 [[nodiscard]] std::pair<vector_part<K>, vector_part<K>> vector_sort_split_first(const keys::codec_of<K>& codec, K* keys,
                                                                                 std::uint64_t num_keys);

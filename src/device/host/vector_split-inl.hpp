@@ -268,7 +268,7 @@ struct encoded_split {
   lane_type<K> greatest = 0;
 };
 
-/// The same of keys, which are encoded on the way.
+/// Does so with keys, which are encoded on the way.
 template <class K, bool three_ways, bool identity>
 encoded_split<K> encode_and_split(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, lane_type<K> pivot) {
   return with_split<K, three_ways>([&]<class Split>(Split) {

@@ -37,7 +37,7 @@ class workers {
   workers& operator=(const workers&) = delete;
 
   [[nodiscard]] unsigned num_threads() const noexcept { return num_threads_; }
-  /// How many threads it was made with.
+  /// Returns with how many threads it was made.
   [[nodiscard]] unsigned most_threads() const noexcept { return static_cast<unsigned>(scratch_.size()); }
   /// Lets so many of its threads work from now on, 1 to most_threads(). Those that took helpers do that.
   void use_threads(unsigned num_threads) noexcept { num_threads_ = num_threads; }
