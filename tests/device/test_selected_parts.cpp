@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "device/host/heavy_pairs.hpp"
+#include "device/host/parked_threads.hpp"
 #include "device/host/select_pairs.hpp"
 #include "device/host/selected_parts.hpp"
 #include "device/host/shared_pairs.hpp"
+#include "device/host/workers.hpp"
 #include "support/environment.hpp"
 
 namespace spansort::device::host {
@@ -260,6 +262,65 @@ TEST(SelectedParts, AreSortedStably) {
       if (testing::Test::HasFatalFailure()) return;
     }
   }
+}
+
+/// Sorts into a result apart by a plan that such few pairs would not have, or tells that it has not.
+template <class K, class V>
+bool sorts_by_plan(workers& team, key_type type, std::uint64_t num_keys, unsigned num_threads, unsigned num_parts,
+                   bool are_positions, unsigned kind, std::mt19937_64& random) {
+  const keys::key_codec codec{type, kind % 2 == 1, keys::tie_rule::by_input_order};
+  const auto of_width = codec.of<K>();
+  std::vector<K> keys = make_keys<K>(num_keys, kind, random);
+  std::vector<V> values(num_keys);
+  for (std::uint64_t i = 0; i < num_keys; ++i) values[i].word = static_cast<decltype(V::word)>(i);
+  std::vector<std::uint32_t> order(num_keys);
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
+    return of_width.encode(keys[left]) < of_width.encode(keys[right]);
+  });
+  const part_plan plan{.num_parts = num_parts, .num_threads = num_threads, .room_of_all = 2 * num_keys};
+  std::vector<K> spare_keys(plan.num_spare());
+  std::vector<V> spare_values(plan.num_spare());
+  std::vector<K> to_keys(num_keys);
+  std::vector<V> to_values(num_keys);
+  team.use_threads(num_threads);
+  team.prepare_scratch();
+  const bool is_sorted =
+      part_sorter<K, V>(team, codec, plan)
+          .sort({keys.data(), are_positions ? nullptr : values.data()}, {to_keys.data(), to_values.data()},
+                {spare_keys.data(), spare_values.data()}, num_keys);
+  for (std::uint64_t i = 0; is_sorted && i < num_keys; ++i) {
+    EXPECT_EQ(to_keys[i], keys[order[i]]) << "key " << i;
+    EXPECT_EQ(number_of(to_values[i]), order[i]) << "value " << i;
+    if (testing::Test::HasFailure()) break;
+  }
+  return is_sorted;
+}
+
+/// A thread takes up to 16 parts out of a block, by groups of up to four, of pairs that a test has time for.
+TEST(SelectedParts, OfAThreadMayBeMany) {
+  if (!has_vector_sort()) GTEST_SKIP() << "no vectors to sort parts with";
+  static auto* const helpers = new parked_threads;  // which stay until the process ends
+  workers team(3, *helpers);
+  std::mt19937_64 random(test::base_seed());
+  unsigned num_sorted = 0;
+  unsigned turn = 0;
+  for (const unsigned num_parts : {1U, 4U, 5U, 8U, 9U, 13U, 15U, 16U}) {
+    for (unsigned kind = 0; kind < num_kinds; ++kind, ++turn) {
+      const unsigned num_threads = num_parts % 3 == 0 && turn % 2 == 0 ? 3 : 1;
+      const bool are_positions = turn % 3 == 0;
+      const auto sorts = [&]<class K, class V>(K, V, key_type type) {
+        return sorts_by_plan<K, V>(team, type, 20'011, num_threads, num_parts, are_positions, kind, random) ? 1U : 0U;
+      };
+      num_sorted += sorts(std::uint32_t{}, value4{}, key_type::u32);
+      num_sorted += sorts(std::uint32_t{}, value8{}, key_type::f32);
+      num_sorted += sorts(std::uint64_t{}, value4{}, key_type::i64);
+      num_sorted += sorts(std::uint64_t{}, value8{}, key_type::f64);
+      ASSERT_FALSE(testing::Test::HasFailure())
+          << num_parts << " parts, kind " << kind << ", seed " << test::base_seed();
+    }
+  }
+  EXPECT_GT(num_sorted, turn) << "parts are left to others in most cases";
 }
 
 TEST(SelectedParts, AreSortedWhereTheCallerIsBoundToOneProcessor) {

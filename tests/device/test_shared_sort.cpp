@@ -220,28 +220,36 @@ TEST(SharedSort, CountsNarrowKeys) {
   }
 }
 
+/// Keys as vectors compare them: those of 64 bits as signed numbers.
+template <class K>
+K to_lanes(K encoded) {
+  return sizeof(K) == 8 ? static_cast<K>(encoded ^ (K{1} << (sizeof(K) * 8 - 1))) : encoded;
+}
+template <class K>
+bool are_lanes_in_order(K left, K right) {
+  return to_lanes(left) < to_lanes(right);
+}
+
 /// Expects two parts that hold the keys of the whole, within the bounds that are told, but for equal ones that are in
 /// their place. `expected` are the keys as vectors compare them.
 template <class K>
-void expect_split(std::vector<K>& keys, std::vector<K> expected,
+void expect_split(const keys::codec_of<K>& codec, std::vector<K>& keys, std::vector<K> expected,
                   const std::pair<vector_part<K>, vector_part<K>>& parts) {
   const auto& [low, high] = parts;
   ASSERT_LE(low.num_keys + high.num_keys, keys.size());
   EXPECT_EQ(low.keys, keys.data());
   EXPECT_EQ(high.keys, keys.data() + (keys.size() - high.num_keys));
-  const auto in_order = [](K left, K right) {
-    return sizeof(K) == 8 ? static_cast<std::int64_t>(left) < static_cast<std::int64_t>(right) : left < right;
-  };
   for (const vector_part<K>& part : {low, high}) {
     for (std::uint64_t i = 0; i < part.num_keys; ++i) {
-      ASSERT_FALSE(in_order(part.keys[i], part.least) || in_order(part.greatest, part.keys[i])) << i;
+      ASSERT_FALSE(are_lanes_in_order(part.keys[i], part.least) || are_lanes_in_order(part.greatest, part.keys[i]))
+          << i;
     }
   }
   for (K* key = low.keys + low.num_keys; key != high.keys; ++key) {
-    if (sizeof(K) == 8) *key ^= K{1} << (sizeof(K) * 8 - 1);  // they are no longer as vectors compare them
+    *key = to_lanes(codec.encode_bits(*key));  // they are decoded already
     EXPECT_EQ(*key, low.keys[low.num_keys]);
-    EXPECT_TRUE(low.num_keys == 0 || in_order(low.greatest, *key));
-    EXPECT_TRUE(high.num_keys == 0 || in_order(*key, high.least));
+    EXPECT_TRUE(low.num_keys == 0 || are_lanes_in_order(low.greatest, *key));
+    EXPECT_TRUE(high.num_keys == 0 || are_lanes_in_order(*key, high.least));
   }
   std::sort(keys.begin(), keys.end());
   std::sort(expected.begin(), expected.end());
@@ -249,25 +257,69 @@ void expect_split(std::vector<K>& keys, std::vector<K> expected,
 }
 
 template <class K>
-void expect_splits(std::uint64_t num_keys, unsigned kind, std::mt19937_64& random) {
-  SCOPED_TRACE(std::to_string(num_keys) + " keys of kind " + std::to_string(kind) + ", seed " +
-               std::to_string(test::base_seed()));
-  const keys::codec_of<K> codec = keys::key_codec{.type = sizeof(K) == 4 ? key_type::u32 : key_type::u64}.of<K>();
+void expect_splits(const keys::key_codec& key_codec, std::uint64_t num_keys, unsigned kind, std::mt19937_64& random) {
+  SCOPED_TRACE(std::to_string(num_keys) + " keys of kind " + std::to_string(kind) + " and type " +
+               std::to_string(static_cast<int>(key_codec.type)) + ", seed " + std::to_string(test::base_seed()));
+  const keys::codec_of<K> codec = key_codec.of<K>();
   std::vector<K> keys = make_keys<K>(num_keys, kind, random);
   std::vector<K> given = keys;
   const vector_part<K> whole = vector_sort_begin(codec, keys.data(), num_keys);
   const std::vector<K> encoded = keys;
-  if (whole.can_be_split()) expect_split(keys, encoded, vector_sort_split(codec, whole));
-  expect_split(given, encoded, vector_sort_split_first(codec, given.data(), num_keys));
+  if (whole.can_be_split()) expect_split(codec, keys, encoded, vector_sort_split(codec, whole));
+  expect_split(codec, given, encoded, vector_sort_split_first(codec, given.data(), num_keys));
 }
 
 TEST(SharedSort, SplitsInPlace) {
   if (!has_shared_sort(4)) GTEST_SKIP() << "vectors of this machine are too narrow";
   std::mt19937_64 random(test::base_seed());
-  for (std::uint64_t num_keys = 64; num_keys < 900; num_keys += 1 + num_keys / 100) {
-    for (unsigned kind = 0; kind < num_kinds; ++kind) {
-      expect_splits<std::uint32_t>(num_keys, kind, random);
-      expect_splits<std::uint64_t>(num_keys, kind, random);
+  constexpr key_type types[2][3] = {{key_type::u32, key_type::i32, key_type::f32},
+                                    {key_type::u64, key_type::i64, key_type::f64}};
+  std::vector<std::uint64_t> sizes{8192, 20'000};  // which have other samples
+  for (std::uint64_t num_keys = 64; num_keys < 900; num_keys += 1 + num_keys / 100) sizes.push_back(num_keys);
+  unsigned turn = 0;
+  for (const std::uint64_t num_keys : sizes) {
+    for (unsigned kind = 0; kind < num_kinds; ++kind, ++turn) {
+      const bool descending = turn % 2 == 1;
+      expect_splits<std::uint32_t>({.type = types[0][turn % 3], .descending = descending}, num_keys, kind, random);
+      expect_splits<std::uint64_t>({.type = types[1][turn % 3], .descending = descending}, num_keys, kind, random);
+    }
+  }
+}
+
+/// Finishes a part that lies between others, which must stay as they are to the last byte.
+template <class K>
+void expect_finish_between_others(const keys::key_codec& key_codec, std::uint64_t num_keys, unsigned kind,
+                                  bool has_depth, std::mt19937_64& random) {
+  const keys::codec_of<K> codec = key_codec.of<K>();
+  constexpr std::uint64_t num_others = 700;  // more than a network writes
+  shared_space space;
+  space.prepare(1);
+  const std::vector<K> given = make_keys<K>(num_keys, kind, random);
+  std::vector<K> all(num_keys + 2 * num_others);
+  for (K& key : all) key = static_cast<K>(random());
+  std::copy(given.begin(), given.end(), all.begin() + num_others);
+  std::vector<K> expected = all;
+  std::sort(expected.begin() + num_others, expected.end() - num_others,
+            [&](K left, K right) { return codec.encode(left) < codec.encode(right); });
+  vector_part<K> part = vector_sort_begin(codec, all.data() + num_others, num_keys);
+  if (!has_depth) part.depth = 0;
+  vector_sort_finish(codec, part, space.scratch_of<K>(0));
+  EXPECT_TRUE(all == expected) << num_keys << " keys of kind " << kind << " and type "
+                               << static_cast<int>(key_codec.type) << ", seed " << test::base_seed();
+}
+
+TEST(SharedSort, FinishesPartsBetweenOthers) {
+  if (!has_shared_sort(4)) GTEST_SKIP() << "vectors of this machine are too narrow";
+  std::mt19937_64 random(test::base_seed());
+  unsigned turn = 0;
+  for (const std::uint64_t num_keys : {1U, 100U, 511U, 700U, 1500U, 5001U, 40'000U, 73'000U}) {
+    for (unsigned kind = 0; kind < num_kinds; ++kind, ++turn) {
+      const bool descending = turn % 3 == 1;
+      const bool has_depth = turn % 2 == 0;
+      expect_finish_between_others<std::uint32_t>({turn % 5 < 3 ? key_type::u32 : key_type::f32, descending}, num_keys,
+                                                  kind, has_depth, random);
+      expect_finish_between_others<std::uint64_t>({turn % 5 < 3 ? key_type::i64 : key_type::f64, descending}, num_keys,
+                                                  kind, has_depth, random);
     }
   }
 }

@@ -31,7 +31,7 @@
 
 namespace spansort::device::host {
 
-/// There are no more parts: the vectors that take them out write so many runs at a time.
+/// The most parts. With more than 16 they are sorted no faster: 2^20 pairs in 20 took up to a quarter more time.
 inline constexpr std::uint64_t most_selected_parts = 16;
 
 /// How an input is cut into parts, and the memory for what has been taken out.
@@ -101,7 +101,7 @@ class part_sorter {
     const std::uint64_t of_thread = plan_.num_parts / plan_.num_threads;
     team_.for_each(plan_.num_threads, [&](std::uint64_t thread, worker_scratch& scratch) {
       const std::uint64_t first = thread * of_thread;
-      std::array<std::uint64_t, most_selected_parts> own = {};  // others' counts are not of the same lines
+      std::array<std::uint64_t, most_selected_parts> own = {};  // no cache line of counts is shared with another thread
       select_from_blocks(from, num_keys, {first, first + of_thread, spare, own.data(), scratch});
       std::copy_n(own.begin() + first, of_thread, counts.begin() + first);
     });
@@ -127,8 +127,7 @@ class part_sorter {
   /// The most parts, or groups of parts, that are taken out of the same pairs. Where all parts were taken out of the
   /// whole block, 2^20 u32(u32) and u64(u64) took 9 to 14 % more.
   static constexpr std::uint64_t most_at_once = 4;
-  static constexpr unsigned most_group_levels = 2;  ///< above parts
-  static_assert(most_selected_parts <= most_at_once * most_at_once * most_at_once);
+  static_assert(most_selected_parts <= most_at_once * most_at_once);
 
   /// The first pair of a part: no other is lower, and no equal one stands before it.
   struct part_begin {
@@ -218,9 +217,10 @@ class part_sorter {
            repeats.missed_by(key_dictionary<K>::num_samples(num_keys)) < most_missed;
   }
 
-  /// Returns whether a partition tile by tile (tiled_pairs.hpp) takes less time than to read all keys once a part: 2^20
-  /// u32(u32) took 6.6 ns a pair in parts and 5.6 in tiles where they crowd, 5.8 and 6.4 where they lie evenly; on two
-  /// threads these took 3.5 and 3.0. `sorted` is the sample in order; tiles do not take what is in order already.
+  /// Returns whether a partition tile by tile (tiled_pairs.hpp) takes less time than parts do. On one thread of a
+  /// Granite Rapids 2^20 u32(u32) take 6.7 ns a pair in parts and 6.2 in tiles for AND of 2 words, and as long either
+  /// way for other keys that crowd; on two threads 3.7 and 3.2, for zipf 1 3.1 and 2.8. Even keys took one thread of a
+  /// Zen 4 5.8 and 6.4. `sorted` is the sample in order; tiles do not take what is in order already.
   [[nodiscard]] bool suits_tiles(const K* sample, const K* sorted, std::uint64_t num_samples,
                                  std::uint64_t num_keys) const {
     constexpr std::uint64_t fewest_pairs = std::uint64_t{3} << 18;
@@ -245,7 +245,7 @@ class part_sorter {
     std::uint64_t first = 0;
     std::uint64_t end = 0;
     split spare;
-    std::uint64_t* counts = nullptr;  ///< of the pairs of all parts that have been taken out
+    std::uint64_t* counts = nullptr;  ///< how many pairs of each part of all have been taken out so far
     worker_scratch& scratch;
   };
 
@@ -268,15 +268,15 @@ class part_sorter {
       pairs_of_block block{from, end - begin, begin};
       block.pairs.keys += begin;
       if (from.values != nullptr) block.pairs.values += begin;
-      select_range(block, begin, parts.first, parts.end, 0, parts);
+      select_range(block, begin, parts.first, parts.end, parts);
       begin = end;
     }
   }
 
-  /// Takes the pairs of the parts from `first` up to `end` out of those of a block, of more parts than a few by groups,
-  /// of which each is taken out first.
+  /// Takes the pairs of the parts from `first` up to `end` out of those of a block. Where these parts are more than
+  /// four, the pairs of up to four parts together are copied out of the block first, and each part out of that copy.
   void select_range(const pairs_of_block& from, std::uint64_t block_begin, std::uint64_t first, std::uint64_t end,
-                    unsigned level, const parts_of_thread& parts) const {
+                    const parts_of_thread& parts) const {
     const std::uint64_t step = base::ceil_div(end - first, most_at_once);
     for (; first < end; first += step) {
       const std::uint64_t next = std::min(first + step, end);
@@ -287,9 +287,9 @@ class part_sorter {
         if (count > plan_.room()) continue;
         count += select(from, wanted, part_of(parts.spare, first) + count, plan_.room() - count);
       } else {
-        const split group = group_memory(parts.scratch, level);
+        const split group = group_memory(parts.scratch);
         const std::uint64_t count = select(from, wanted, group, block_pairs);
-        if (count != 0) select_range({group, count}, block_begin, first, next, level + 1, parts);
+        if (count != 0) select_range({group, count}, block_begin, first, next, parts);
       }
     }
   }
@@ -299,16 +299,15 @@ class part_sorter {
   }
 
   /// Returns memory for the pairs of a block. Its arrays begin at different offsets in their pages.
-  [[nodiscard]] static split group_memory(worker_scratch& scratch, unsigned level) noexcept {
+  [[nodiscard]] static split group_memory(worker_scratch& scratch) noexcept {
     constexpr std::uint64_t array_bytes = (block_pairs + spare_selected_pairs) * sizeof(std::uint64_t) + 17 * 64;
-    static_assert(2 * most_group_levels * array_bytes <= max_local_bytes);
-    SPANSORT_ASSERT(level < most_group_levels);
-    std::byte* const at = scratch.records[0].get() + 2 * level * array_bytes;
+    static_assert(2 * array_bytes <= max_local_bytes);
+    std::byte* const at = scratch.records[0].get();
     return {reinterpret_cast<K*>(at), reinterpret_cast<V*>(at + array_bytes)};
   }
 
-  /// Returns which keys of a block are those of the parts from `first` up to `end`; of none the least is above the
-  /// greatest. What equals the first key of a part and stands before it belongs to the part before.
+  /// Returns which keys of a block are those of the parts from `first` up to `end`. Where there are none, `least` is
+  /// above `greatest`. What equals the first key of a part and stands before it belongs to the part before.
   [[nodiscard]] key_interval<K> interval_of(std::uint64_t first, std::uint64_t end, std::uint64_t block_begin) const {
     constexpr key_interval<K> none{1, 0};
     key_interval<K> wanted{0, std::numeric_limits<K>::max()};

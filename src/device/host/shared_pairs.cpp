@@ -38,8 +38,8 @@ constexpr std::uint64_t page_bytes = 4096;
 /// The threads and the memory of one call at a time: whoever comes first has them.
 class kept_team {
  public:
-  /// Returns the threads, so many of them ready, and sees to memory of the given size. Calls with fewer threads than
-  /// others before have a part of theirs: 16 threads took 290 to 470 us to be made anew.
+  /// Returns the threads, so many of them ready, and sees to memory of the given size. A call with fewer threads than
+  /// an earlier one uses the first of that one's: 16 threads took 290 to 470 us to be made anew.
   workers& prepare(unsigned num_threads, unsigned num_ready, std::uint64_t memory_bytes) {
     if (team_ == nullptr || team_->most_threads() < num_threads) {
       team_.reset();

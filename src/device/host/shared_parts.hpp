@@ -67,15 +67,16 @@ class shared_sorter {
  private:
   static constexpr std::uint64_t fewest_keys = 4096;  ///< fewer are not worth a split
 
-  /// Returns how many keys are sorted by one thread in its caches. Threads are busy to the end where there are four
-  /// parts for each, but parts below 128 KiB, of which slots are small, are no smaller than two for each ask for.
+  /// Returns the most keys of a part that is not split but sorted by one thread in its caches. Four parts for each
+  /// thread keep all busy to the end; where these would have less than 128 KiB, for which slots pay less, there are
+  /// two.
   static std::uint64_t most_keys_of_part(std::uint64_t num_keys, unsigned num_threads) {
     constexpr std::uint64_t small_part = (std::uint64_t{1} << 17) / sizeof(K);
     constexpr std::uint64_t most_keys = shared_space::part_bytes / sizeof(K);
     const std::uint64_t wanted =
         std::max(num_keys / (4 * num_threads), std::min(num_keys / (2 * num_threads), small_part));
-    const std::uint64_t half = num_threads == 1 ? most_keys : std::clamp(wanted, fewest_keys, most_keys);
-    return half + half / 8;  // halves are a little larger or smaller than half
+    const std::uint64_t share = num_threads == 1 ? most_keys : std::clamp(wanted, fewest_keys, most_keys);
+    return share + share / 8;  // halves of halves are a little larger or smaller
   }
 
   void sort_all(K* keys, std::uint64_t num_keys) {

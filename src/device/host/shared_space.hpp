@@ -19,7 +19,8 @@ inline constexpr unsigned most_shared_threads = 8;
 
 class shared_space {
  public:
-  /// A part of up to so many bytes is sorted by one thread in its scratch.
+  /// A part of about so many bytes is sorted by one thread, whose scratch has slots for it. Where an array of this size
+  /// does not hold the slots, the part is sorted without them.
   static constexpr std::uint64_t part_bytes = std::uint64_t{1} << 18;
   static constexpr std::uint64_t line_bytes = 64;
 

@@ -25,12 +25,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
 inline constexpr std::uint64_t num_pivot_samples = 64;
-inline constexpr bool splits_three_ways = HWY_TARGET == HWY_AVX3;  // two orders of a vector take AVX2 what they save
+/// A split in three orders each vector twice on AVX2, which takes as long as is saved.
+inline constexpr bool splits_three_ways = HWY_TARGET == HWY_AVX3;
 
 template <class K>
 struct sampled_pivot {
   lane_type<K> key = 0;
-  bool repeats = false;  ///< likely to be many keys, which a split in three sets apart
+  bool repeats = false;  ///< it may be many keys, which a split in three sets apart
 };
 
 /// Sorts the lanes of one vector.
@@ -80,8 +81,8 @@ void take_pivot_samples(const T* keys, std::uint64_t num_keys, T* samples) {
   for (std::uint64_t s = 0; s < num_pivot_samples; ++s) samples[s] = keys[s * stride + s * 13 % spread];
 }
 
-/// Returns the key of the middle half of the samples that repeats most, or else their median. The samples are aligned,
-/// and sorted.
+/// Returns the key of which most samples are alike, two at least, among those that reach into the middle half of the
+/// samples' order, or else the median. The samples are aligned; they are sorted here.
 template <class K>
 sampled_pivot<K> heaviest_or_median(lane_type<K>* samples) {
   const full_tag<K> d;

@@ -198,11 +198,10 @@ vector_part<K> begin_of(const keys::codec_of<K>& codec, K* keys, std::uint64_t n
   return whole_part(keys, num_keys, least, greatest);
 }
 
-/// Returns the lower and the upper part of one that has been split by a pivot into two, or three, of which the keys in
-/// the middle are written.
+/// Writes the keys that a split in three has left out between the lower and the upper ones. Returns these two parts.
 template <class K>
-std::pair<vector_part<K>, vector_part<K>> parts_of(const keys::codec_of<K>& codec, const vector_part<K>& part,
-                                                   const split_ends<K>& ends, const sampled_pivot<K>& pivot) {
+std::pair<vector_part<K>, vector_part<K>> fill_between(const keys::codec_of<K>& codec, const vector_part<K>& part,
+                                                       const split_ends<K>& ends, const sampled_pivot<K>& pivot) {
   using T = lane_type<K>;
   const auto least = static_cast<T>(part.least);
   const auto greatest = static_cast<T>(part.greatest);
@@ -228,10 +227,10 @@ std::pair<vector_part<K>, vector_part<K>> split_of(const keys::codec_of<K>& code
   sampled_pivot<K> pivot =
       by_scale ? sampled_pivot<K>{scale.between(least, greatest, 0.5)} : sample_pivot<K>(keys, part.num_keys);
   if (!pivot.repeats && pivot.key == least) ++pivot.key;  // keys below are the least, all equal
-  return parts_of(codec, part,
-                  pivot.repeats ? split_in_place<K, true>(keys, part.num_keys, pivot.key)
-                                : split_in_place<K, false>(keys, part.num_keys, pivot.key),
-                  pivot);
+  return fill_between(codec, part,
+                      pivot.repeats ? split_in_place<K, true>(keys, part.num_keys, pivot.key)
+                                    : split_in_place<K, false>(keys, part.num_keys, pivot.key),
+                      pivot);
 }
 
 template <class K, bool identity>
@@ -250,7 +249,7 @@ std::pair<vector_part<K>, vector_part<K>> split_first_as(const keys::codec_of<K>
   }
   const encoded_split<K> found = pivot.repeats ? encode_and_split<K, true, identity>(codec, keys, num_keys, pivot.key)
                                                : encode_and_split<K, false, identity>(codec, keys, num_keys, pivot.key);
-  return parts_of(codec, whole_part(keys, num_keys, found.least, found.greatest), found.ends, pivot);
+  return fill_between(codec, whole_part(keys, num_keys, found.least, found.greatest), found.ends, pivot);
 }
 
 template <class K>

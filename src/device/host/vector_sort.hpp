@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting keys alone on one thread, inside its caches, in vector instructions. Keys that lie evenly between their least
 // and greatest go to slots, each of which a sorting network finishes in registers; the others are sorted by a quicksort
-// that partitions by compressed stores and ends in the same networks. The networks are those of vqsort (Blacher,
+// that ends in the same networks. The networks are those of vqsort (Blacher,
 // Giesen, Sanders, Wassenberg: arXiv 2205.05982, section 2.2): columns first, then merges of neighbouring columns.
 #pragma once
 
@@ -74,7 +74,7 @@ template <class K>
 [[nodiscard]] vector_part<K> vector_sort_begin(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys);
 
 /// Splits a part that can be split into its lower and its upper keys, which from then on are sorted apart. Keys between
-/// the two, if any, are where they belong.
+/// the two, if any, are where they belong, and decoded.
 template <class K>
 [[nodiscard]] std::pair<vector_part<K>, vector_part<K>> vector_sort_split(const keys::codec_of<K>& codec,
                                                                           const vector_part<K>& part);

@@ -157,10 +157,10 @@ struct lane_bits_reader {
     return x;
   }
   template <class T>
-  void read(T*, std::uint64_t) const {}
+  void encode_rest(T*, std::uint64_t) const {}
 };
 
-/// Keys, which a split encodes as it reads them. It has the least and the greatest lane bits of all of them.
+/// Reads keys for a split and encodes them. It knows the least and the greatest lane bits of all that it has read.
 template <class K, bool identity, class D>
 class key_reader {
  public:
@@ -178,7 +178,8 @@ class key_reader {
     highs_ = hn::Max(highs_, encoded);
     return encoded;
   }
-  void read(T* keys, std::uint64_t num_keys) {
+  /// Encodes keys where they lie.
+  void encode_rest(T* keys, std::uint64_t num_keys) {
     const auto [low, high] = encode_all<K, identity>(*codec_, reinterpret_cast<const K*>(keys), num_keys, keys);
     least_ = std::min(least_, low);
     greatest_ = std::max(greatest_, high);
@@ -234,7 +235,7 @@ split_ends<K> split_in_place_by(lane_type<K>* keys, std::uint64_t num_keys, lane
     for (std::uint64_t v = 0; v < num_vectors; ++v) Split::put(x[v], pivots, left, right);
   }
   reader = read_by;
-  reader.read(kept, num_kept);
+  reader.encode_rest(kept, num_kept);
   return split_apart<K, Split>(kept, num_kept, pivot, {left, right});
 }
 
@@ -260,7 +261,7 @@ split_ends<K> split_in_place(lane_type<K>* keys, std::uint64_t num_keys, lane_ty
   });
 }
 
-/// What a split of keys has found besides.
+/// What a split of keys that are encoded on the way has found: where its parts end, and the bounds of all keys.
 template <class K>
 struct encoded_split {
   split_ends<K> ends;

@@ -31,6 +31,11 @@ workers::workers(unsigned num_threads, parked_threads& helpers)
 
 workers::~workers() = default;
 
+void workers::use_threads(unsigned num_threads) {
+  SPANSORT_ASSERT(helpers_ != nullptr && num_threads >= 1 && num_threads <= most_threads());
+  num_threads_ = num_threads;
+}
+
 void workers::prepare_scratch(unsigned num_slots) {
   SPANSORT_ASSERT(num_slots >= 1 && num_slots <= num_threads_);
   for (; num_ready_ < num_slots; ++num_ready_) scratch_[num_ready_] = std::make_unique<worker_scratch>();

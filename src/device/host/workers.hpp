@@ -39,8 +39,9 @@ class workers {
   [[nodiscard]] unsigned num_threads() const noexcept { return num_threads_; }
   /// Returns with how many threads it was made.
   [[nodiscard]] unsigned most_threads() const noexcept { return static_cast<unsigned>(scratch_.size()); }
-  /// Lets so many of its threads work from now on, 1 to most_threads(). Those that took helpers do that.
-  void use_threads(unsigned num_threads) noexcept { num_threads_ = num_threads; }
+  /// Lets the first 1 to most_threads() of its threads work from now on. Only a team that took helpers can do so: an
+  /// arena keeps all its slots.
+  void use_threads(unsigned num_threads);
 
   /// Allocates the scratch of every slot, before any work that uses it. Throws std::bad_alloc.
   void prepare_scratch() { prepare_scratch(num_threads_); }
@@ -52,7 +53,7 @@ class workers {
   [[nodiscard]] std::byte* spare_blocks(std::uint64_t size_bytes);
   /// Bytes of scratch that are held, or will be once prepared.
   [[nodiscard]] std::uint64_t scratch_bytes() const noexcept {
-    return num_threads_ * worker_scratch::size_bytes + spare_bytes_.load();
+    return std::max(num_threads_, num_ready_) * worker_scratch::size_bytes + spare_bytes_.load();
   }
 
   /// Has tasks left undone from now on where `stop` is set: for_each() throws stop_requested then. Null: never.
