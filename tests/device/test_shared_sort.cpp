@@ -156,8 +156,8 @@ void expect_few_sorted(const shared_space& space, std::uint64_t num_keys, unsign
 
 TEST(SharedSort, KeepsAllKeysWhereAFewValuesAreNotAll) {
   std::mt19937_64 random(test::base_seed());
-  parked_threads helpers;
-  shared_space space(&helpers);
+  static auto* const helpers = new parked_threads;  // which stay until the process ends
+  shared_space space(helpers);
   for (const unsigned num_threads : {1U, 3U}) {
     space.prepare(num_threads);
     for (const std::uint64_t num_keys : {1000U, 40'000U, 100'003U}) {
