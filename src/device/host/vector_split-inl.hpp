@@ -261,7 +261,7 @@ split_ends<K> split_in_place(lane_type<K>* keys, std::uint64_t num_keys, lane_ty
   });
 }
 
-/// What a split of keys that are encoded on the way has found: where its parts end, and the bounds of all keys.
+/// This tells where the parts of a split end whose keys were encoded on the way, and the bounds of all keys.
 template <class K>
 struct encoded_split {
   split_ends<K> ends;
