@@ -51,9 +51,9 @@ class workers {
   /// Returns num_threads() * size_bytes that are kept until more is wanted or the scratch is released. Throws
   /// std::bad_alloc.
   [[nodiscard]] std::byte* spare_blocks(std::uint64_t size_bytes);
-  /// Bytes of scratch that are held, or will be once prepared.
+  /// Returns how many bytes of scratch are held, or will be once all its threads have been prepared.
   [[nodiscard]] std::uint64_t scratch_bytes() const noexcept {
-    return std::max(num_threads_, num_ready_) * worker_scratch::size_bytes + spare_bytes_.load();
+    return most_threads() * worker_scratch::size_bytes + spare_bytes_.load();
   }
 
   /// Has tasks left undone from now on where `stop` is set: for_each() throws stop_requested then. Null: never.
