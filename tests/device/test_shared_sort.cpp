@@ -48,7 +48,8 @@ std::vector<K> make_keys(std::uint64_t num_keys, unsigned kind, std::mt19937_64&
     }
     return keys;
   }
-  if (kind == 16 || kind == 17) {  // half of them repeat: pivots, of the second kind the least and the greatest keys
+  // Half of these keys repeat and become pivots; those of the last kind are the least and the greatest ones.
+  if (kind == 16 || kind == 17) {
     for (std::uint64_t i = 0; i < num_keys; ++i) {
       if (i % 2 == 0) keys[i] = kind == 17 ? extremes[keys[i] % 4] : static_cast<K>(~K{0} / 30 * (keys[i] % 30));
     }
