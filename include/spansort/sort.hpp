@@ -22,6 +22,11 @@
 // Pairs, argsorts (keys and indices), and other keys alone that free functions sort, of up to 32 MiB take n * (k + v),
 // argsorts n * k more, all a quarter more of that (half up to 65,536 keys), and 6 MiB a thread, 16 at most; the process
 // keeps those, too. Argsorts of more keys that seem to be in order but for a few take those threads' 6 MiB as well.
+// Free functions leave the threads and workspace of a larger sort on the CPU, without limits on memory and report, to
+// the next call: up to a thirty-second of the machine's memory, less where little is available, and 1 GiB at most. The
+// kernel may take the workspace when it runs short of memory; of more than that the call gives it back itself. Without
+// such workspace the first call of one or two threads sorts up to 64 MiB of keys of 32 and 64 bits alone in place.
+// release_kept_memory() gives all of this back, but for the calling threads' own scratch.
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
 // (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of
 // fewer the more devices), of 64 MiB where that is more, of less where the device has room for less only; at least
@@ -104,6 +109,10 @@ class sorter {
                   direction d);
   std::unique_ptr<state> state_;
 };
+
+/// Gives back the memory, and ends the threads of devices, that free functions keep on the CPU for their next call
+/// (above). What another thread's call uses at this moment stays. Blocks until the memory is given back.
+void release_kept_memory() noexcept;
 
 namespace detail {
 /// Throws invalid_argument unless both hold the same count.

@@ -19,7 +19,7 @@ from ._files import (
     take_file,
 )
 from ._gpu_array import GpuArray
-from ._machine import devices, links
+from ._machine import devices, links, release_kept_memory
 from ._segments import argsort_segments, sort_segments
 from ._sets import (
     UniqueAll,
@@ -98,6 +98,7 @@ __all__ = [
     "quantile",
     "quantile_file",
     "rank",
+    "release_kept_memory",
     "searchsorted",
     "sort",
     "sort_file",

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <spansort/devices.hpp>
+#include <spansort/sort.hpp>
 #include <spansort/version.hpp>
 
 #include "arrays.hpp"
@@ -25,6 +26,10 @@ NB_MODULE(_core, module) {
   python::define_dlpack(module);
   python::define_exchange(module);
   python::define_xla(module);
+  module.def("release_kept_memory", [] {
+    const nb::gil_scoped_release unlocked;
+    spansort::release_kept_memory();
+  });
   module.def("devices_json", [] {
     const nb::gil_scoped_release unlocked;
     return spansort::devices_json();

@@ -14,6 +14,9 @@ namespace spansort::sorting {
 struct flowing_calls {
   /// Says that what this sorter sorts from now on is thrown away when a call is cancelled: it can be, to its end.
   static void dispose(sorter& own);
+  /// Says that this sorter is for one call: its devices and workspace may be those that the process keeps
+  /// (kept_ranks.hpp).
+  static void share_ranks(sorter& own);
   /// Sorts keys as sorter::sort() does, of which `flow` says when they are there. Throws that, too, and what the flow
   /// throws.
   static void sort(sorter& own, key_span keys, direction d, base::record_flow& flow);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 
 #include "base/available_memory.hpp"
@@ -14,7 +15,9 @@
 #include "device/host/small_pairs.hpp"
 #include "device/host/small_sort.hpp"
 #include "sort/arguments.hpp"
+#include "sort/flowing_calls.hpp"
 #include "sort/gpu_devices.hpp"
+#include "sort/kept_ranks.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/sort.hpp"
 
@@ -114,7 +117,7 @@ bool allow_short_way(const sort_options& options) {
 
 bool sort_short(const key_span& keys, direction d, unsigned threads) {
   using namespace device::host;
-  constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_settled_bytes);  // of any type
+  constexpr std::uint64_t most_keys = std::max({most_small_bytes, most_settled_bytes, most_settled_repeats_bytes});
   if (keys.num_keys > most_keys) return false;
   check_keys(keys);
   const std::uint64_t bytes = keys.num_keys * size_bytes(keys.type);
@@ -124,14 +127,18 @@ bool sort_short(const key_span& keys, direction d, unsigned threads) {
     with_scratch([&] { sort_small_on_threads(codec, keys, can_share, threads); });
     return true;
   }
-  if (!can_share || bytes > most_settled_bytes) return false;
+  if (!can_share || bytes > most_settled_repeats_bytes) return false;
   const unsigned num_threads = base::resolve_threads(threads);
+  const bool repeats_only = bytes > most_settled_bytes;
+  if (repeats_only && (size_bytes(keys.type) < 4 || num_threads > most_threads_in_place)) return false;
   const bool is_middle = bytes <= most_shared_bytes(num_threads, size_bytes(keys.type));
   bool is_sorted = true;
   with_scratch(
       [&] {
         if (is_middle) {
           sort_shared(codec, keys.data, keys.num_keys, num_threads);
+        } else if (repeats_only) {
+          is_sorted = settle_repeats_shared(codec, keys.data, keys.num_keys, num_threads);
         } else {
           is_sorted = settle_shared(codec, keys.data, keys.num_keys, num_threads);
         }
@@ -141,7 +148,7 @@ bool sort_short(const key_span& keys, direction d, unsigned threads) {
 }
 
 bool sort_middle(const key_span& keys, direction d, unsigned threads) {
-  if (keys.num_keys > device::host::most_shared_pairs_bytes) return false;
+  if (keys.num_keys > device::host::most_shared_pairs_bytes || size_bytes(keys.type) < 4) return false;
   check_keys(keys);
   const std::uint64_t bytes = keys.num_keys * size_bytes(keys.type);
   const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
@@ -218,31 +225,52 @@ const sort_options& usual_options() {
   return usual;
 }
 
+/// Returns true once. The workspace of a call without a sorter is new memory the first time; later ones find what was
+/// left (kept_ranks.hpp), and have more to gain from it than from a sort in place.
+bool is_first_large_call() {
+  static std::atomic<bool> is_first = true;
+  return is_first.exchange(false);
+}
+
+/// Returns a sorter for one call.
+sorter one_call(const sort_options& options) {
+  sorter own(options);
+  flowing_calls::share_ranks(own);
+  return own;
+}
+
 // These sort what is not the smallest. Functions of their own keep their registers out of the way of that.
 
 [[gnu::noinline]] void sort_larger(const key_span& keys, direction d, const sort_options& options, bool is_short) {
   const unsigned threads = options.threads;
-  if (is_short && (sort_short(keys, d, threads) || sort_middle(keys, d, threads) || sort_in_place(keys, d, options))) {
+  if (is_short && (sort_short(keys, d, threads) || sort_middle(keys, d, threads) ||
+                   (is_first_large_call() && sort_in_place(keys, d, options)))) {
     return;
   }
-  sorter(options).sort(keys, d);
+  one_call(options).sort(keys, d);
 }
 
 [[gnu::noinline]] void sort_larger_pairs(const key_span& keys, void* values, std::uint64_t value_bytes, direction d,
                                          const sort_options& options, bool is_short) {
   if (is_short && sort_pairs_short(keys, values, value_bytes, d, options.threads)) return;
-  sorter(options).sort_pairs(keys, values, value_bytes, d);
+  one_call(options).sort_pairs(keys, values, value_bytes, d);
 }
 
 [[gnu::noinline]] void order_larger(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d,
                                     const sort_options& options, bool is_short) {
   const bool may_choose_gpus = options.devices.what() == device_list::kind::automatic;
   if (is_short && argsort_short(keys, indices, index_bytes, d, options.threads, may_choose_gpus)) return;
-  sorter(options).argsort(keys, indices, index_bytes, d);
+  one_call(options).argsort(keys, indices, index_bytes, d);
 }
 
 }  // namespace
 }  // namespace sorting
+
+void release_kept_memory() noexcept {
+  sorting::release_kept_ranks();
+  device::host::release_shared_pairs();
+  device::host::release_shared_sort();
+}
 
 void detail::sort_keys(key_type type, void* keys, std::uint64_t num_keys, direction d) {
   if (!base::has_test_hooks() && device::host::sort_smallest(type, keys, num_keys, d)) return;

@@ -19,10 +19,10 @@ namespace spansort::sorting {
 bool sort_short(const key_span& keys, direction d, unsigned threads);
 /// Sorts what is too much for sort_short() in memory that the process keeps, for a call without a sorter: opening a
 /// device for it would take longer than the sort. Returns false, with nothing done, where there are too many keys, and
-/// while another thread has that memory.
+/// while another thread has that memory, and where keys are narrow, which a device counts in less time.
 bool sort_middle(const key_span& keys, direction d, unsigned threads);
-/// Sorts what is too much for sort_middle() in place on a few threads, for a call without a sorter: its workspace would
-/// be new memory, and to touch the pages of that for the first time takes longer than it saves. Returns false, with
+/// Sorts what is too much for sort_middle() in place on a few threads, for a call without a sorter whose workspace would
+/// be new memory: to touch the pages of that for the first time takes longer than it saves. Returns false, with
 /// nothing done, where there are too many keys or threads, where keys are narrow or vectors are, where a GPU may be
 /// chosen, where a few runs are to be merged, and while another thread has the memory that the process keeps.
 bool sort_in_place(const key_span& keys, direction d, const sort_options& options);

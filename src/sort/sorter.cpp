@@ -4,6 +4,7 @@
 
 #include "algorithms/registry.hpp"
 #include "base/call_watch.hpp"
+#include "base/math.hpp"
 #include "base/threads.hpp"
 #include "device/copy_parallel.hpp"
 #include "device/host/small_pairs.hpp"
@@ -12,6 +13,7 @@
 #include "sort/choose_devices.hpp"
 #include "sort/flowing_calls.hpp"
 #include "sort/gpu_devices.hpp"
+#include "sort/kept_ranks.hpp"
 #include "sort/new_memory.hpp"
 #include "sort/open_devices.hpp"
 #include "sort/rates.hpp"
@@ -26,6 +28,10 @@ namespace {
 void* at(void* base, std::uint64_t offset) { return static_cast<char*>(base) + offset; }
 const void* at(const void* base, std::uint64_t offset) { return static_cast<const char*>(base) + offset; }
 
+/// A call takes two arrays of scratch at most.
+constexpr std::uint64_t most_scratch_arrays = 2;
+constexpr std::uint64_t scratch_alignment_bytes = 4096;
+
 }  // namespace
 
 struct sorter::state {
@@ -38,6 +44,19 @@ struct sorter::state {
     sorting::check_hooks(options.hooks);
     static_cast<void>(base::resolve_threads(options.threads));
   }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state() {
+    if (leaves_ranks) sorting::keep_ranks(kind_of_ranks(), std::move(ranks));
+  }
+
+  /// Has it take its host ranks from those that the process keeps, and leave them there after calls that went well,
+  /// where they are what every caller would open, and nobody has set a limit to memory or wants a report.
+  void share_ranks() {
+    shares_ranks = options.devices.what() != device_list::kind::host && devices.gpus.empty() && devices.count <= 1 &&
+                   options.memory_limit_bytes == 0 && options.device_memory_bytes == 0 && options.report == nullptr &&
+                   !base::has_test_hooks();
+  }
 
   /// Lets `sort`, which says whether it did, take the short way of small arrays, unless GPUs that are open are faster.
   template <class Sort>
@@ -49,9 +68,13 @@ struct sorter::state {
   /// touched. `scratch_bytes` is what the caller will take by scratch().
   void reserve(const algorithms::problem& problem, std::uint64_t scratch_bytes);
   /// Host memory beside the driver's workspace, for one call.
-  [[nodiscard]] device::buffer scratch(std::uint64_t size_bytes) {
-    return the_calling_thread().front().device->allocate(size_bytes);
-  }
+  struct call_scratch {
+    device::buffer own;  ///< empty where the memory is that of a kept rank
+    void* memory = nullptr;
+
+    [[nodiscard]] void* data() const noexcept { return memory; }
+  };
+  [[nodiscard]] call_scratch scratch(std::uint64_t size_bytes);
   /// Sorts in place what has been reserved for, by the algorithm chosen then. `place_values` as in run_reported().
   void run(const algorithms::problem& problem, std::string_view name,
            const std::function<void(base::stop_rule)>& place_values = {});
@@ -67,7 +90,11 @@ struct sorter::state {
  private:
   std::vector<algorithms::rank>& the_calling_thread();
   std::vector<algorithms::rank>& open_chosen();
+  [[nodiscard]] sorting::rank_kind kind_of_ranks() const {
+    return {base::resolve_threads(options.threads), !algorithm.is.uses_all_devices};
+  }
   void reserve_chosen(const algorithms::problem& problem, std::uint64_t scratch_bytes);
+  void reserve_at_once(const algorithms::problem& problem, std::uint64_t scratch_bytes);
   [[nodiscard]] sorting::allocation_hook allocation_hook() {
     return sorting::failing_allocations(options.hooks, num_allocations);
   }
@@ -78,8 +105,12 @@ struct sorter::state {
   const algorithms::entry& algorithm;  ///< asked for
   bool allows_short_way = false;       ///< of small arrays of keys alone
   bool is_disposable = false;          ///< as in algorithms::problem
+  bool shares_ranks = false;           ///< with later calls of the process
+  bool leaves_ranks = false;           ///< they are idle, and can be left to these
   std::uint64_t num_allocations = 0;
   std::uint64_t call_scratch_bytes = 0;           ///< of the current call
+  bool has_kept_scratch = false;                  ///< the current call, in a slot of its host ranks
+  std::uint64_t kept_scratch_taken = 0;           ///< of that
   bool has_new_memory = false;                    ///< of the current call
   sorting::device_choice on;                      ///< where the current call sorts
   double missed_s = 0;                            ///< by sorts on the CPU that open GPUs would have done faster
@@ -134,10 +165,13 @@ std::vector<algorithms::rank>& sorter::state::open_chosen() {
   if (on.on_calling_thread()) return the_calling_thread();
   std::vector<algorithms::rank>& kept = devices.is_auto && !on.list.gpus.empty() ? gpu_ranks : ranks;
   if (&kept == &gpu_ranks && kept.size() != on.list.gpus.size()) kept.clear();
+  const bool are_shared = shares_ranks && &kept == &ranks;
+  if (kept.empty() && are_shared) kept = sorting::take_kept_ranks(kind_of_ranks());
   if (kept.empty()) {
     kept = sorting::open_ranks(on.list, {.across_nodes = !algorithm.is.uses_all_devices,
                                          .hooks = options.hooks,
-                                         .hook = allocation_hook(),
+                                         // A hook counts for one sorter.
+                                         .hook = are_shared ? sorting::allocation_hook() : allocation_hook(),
                                          .gpu_memory = options.gpu_memory,
                                          .threads = options.threads});
   }
@@ -160,6 +194,16 @@ void sorter::state::reserve(const algorithms::problem& problem, std::uint64_t sc
 }
 
 void sorter::state::reserve_chosen(const algorithms::problem& problem, std::uint64_t scratch_bytes) {
+  try {
+    reserve_at_once(problem, scratch_bytes);
+  } catch (const out_of_memory&) {
+    // What earlier calls have left may be what is missing.
+    if (base::has_test_hooks() || !sorting::release_kept_ranks()) throw;
+    reserve_at_once(problem, scratch_bytes);
+  }
+}
+
+void sorter::state::reserve_at_once(const algorithms::problem& problem, std::uint64_t scratch_bytes) {
   used = &open_chosen();
   if (options.memory_limit_bytes != 0) {
     // Memory that other ranks keep from earlier calls would count too.
@@ -169,10 +213,30 @@ void sorter::state::reserve_chosen(const algorithms::problem& problem, std::uint
   }
   call_scratch_bytes = scratch_bytes;
   chosen = algorithms::choose(algorithm, *used, options, problem);
+  has_kept_scratch = scratch_bytes != 0 && shares_ranks && used == &ranks;
+  if (has_kept_scratch) {
+    const std::uint64_t with_padding = scratch_bytes + most_scratch_arrays * scratch_alignment_bytes;
+    chosen.workspace.push_back({.rank = 0,
+                                .slot = algorithms::callers_slot,
+                                .num_records = base::ceil_div(with_padding, std::uint64_t{problem.shape.bytes()}),
+                                .on_host = true});
+    call_scratch_bytes = scratch_bytes = kept_scratch_taken = 0;
+  }
   const std::uint64_t held_before = algorithms::held_bytes(*used);
   algorithms::reserve_workspace(*used, problem.shape, chosen.workspace, scratch_bytes, options.memory_limit_bytes,
                                 options.device_memory_bytes);
   has_new_memory = algorithms::held_bytes(*used) != held_before;
+}
+
+sorter::state::call_scratch sorter::state::scratch(std::uint64_t size_bytes) {
+  if (!has_kept_scratch) {
+    device::buffer own = the_calling_thread().front().device->allocate(size_bytes);
+    void* const memory = own.data();
+    return {std::move(own), memory};
+  }
+  void* const memory = at(ranks.front().host_slots[algorithms::callers_slot].data(), kept_scratch_taken);
+  kept_scratch_taken += base::round_up(size_bytes, scratch_alignment_bytes);
+  return {{}, memory};
 }
 
 void sorter::state::run(const algorithms::problem& problem, std::string_view name,
@@ -182,7 +246,9 @@ void sorter::state::run(const algorithms::problem& problem, std::string_view nam
   if (problem.flow != nullptr && !chosen.algorithm->is.awaits_records) problem.flow->wait_for(problem.num_keys);
   sort_report unseen;
   sort_report& report = options.report == nullptr ? unseen : *options.report;
+  leaves_ranks = false;
   sorting::run_reported(chosen, *used, options, problem, {name, call_scratch_bytes, on.why}, place_values, report);
+  leaves_ranks = shares_ranks && !ranks.empty();
 }
 
 sorter::sorter(sort_options options) : state_(std::make_unique<state>(std::move(options))) {}
@@ -199,6 +265,7 @@ void sorter::sort_keys(key_type type, void* keys, std::uint64_t num_keys, direct
 }
 
 void sorting::flowing_calls::dispose(sorter& own) { own.state_->is_disposable = true; }
+void sorting::flowing_calls::share_ranks(sorter& own) { own.state_->share_ranks(); }
 
 void sorting::flowing_calls::sort(sorter& own, key_span keys, direction d, base::record_flow& flow) {
   own.state_->sort(keys, d, &flow);
@@ -283,7 +350,7 @@ void sorter::state::argsort(const_key_span keys, void* indices, std::uint64_t in
   const sorting::gpu_call call(choose_devices(problem.shape, keys.num_keys), options.hooks);
   const std::uint64_t keys_bytes = keys.num_keys * size_bytes(keys.type);
   reserve(problem, keys_bytes);
-  const device::buffer copy = scratch(keys_bytes);
+  const call_scratch copy = scratch(keys_bytes);
   base::with_threads(options.threads, [&] {
     const base::call_watch watch(options.on_progress);
     const std::uint64_t width = size_bytes(keys.type);
@@ -301,8 +368,8 @@ void sorter::state::sort_with_index(const algorithms::problem& keys, void* value
   algorithms::problem problem = keys;
   problem.shape.value_bytes = sizeof(std::uint64_t);
   reserve(problem, keys.num_keys * (sizeof(std::uint64_t) + value_bytes));
-  const device::buffer indices = scratch(keys.num_keys * sizeof(std::uint64_t));
-  const device::buffer gathered = scratch(keys.num_keys * value_bytes);
+  const call_scratch indices = scratch(keys.num_keys * sizeof(std::uint64_t));
+  const call_scratch gathered = scratch(keys.num_keys * value_bytes);
   auto* const all_indices = static_cast<std::uint64_t*>(indices.data());
   const base::call_watch early(options.on_progress);
   early.in_parts(keys.num_keys, sizeof(std::uint64_t), [&](std::uint64_t begin, std::uint64_t count) {
@@ -327,7 +394,7 @@ void sorter::state::sort_widened(const algorithms::problem& keys, void* values, 
   algorithms::problem problem = keys;
   const unsigned width = problem.shape.value_bytes;
   reserve(problem, keys.num_keys * width);
-  const device::buffer wide = scratch(keys.num_keys * width);
+  const call_scratch wide = scratch(keys.num_keys * width);
   const auto repack_in_parts = [&](const base::call_watch& watch, void* to, std::uint64_t to_bytes, const void* from,
                                    std::uint64_t from_bytes) {
     watch.in_parts(keys.num_keys, width, [&](std::uint64_t begin, std::uint64_t count) {

@@ -178,17 +178,54 @@ TEST(ShortWay, SortsInPlaceWithoutASorter) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sort, short_way_test,
-                         testing::Values(key_type::u8, key_type::i8, key_type::u16, key_type::i16, key_type::u32,
-                                         key_type::i32, key_type::u64, key_type::i64, key_type::f16, key_type::bf16,
-                                         key_type::f32, key_type::f64),
-                         [](const testing::TestParamInfo<key_type>& type) { return std::string(name(type.param)); });
-
 std::vector<std::uint32_t> random_keys(std::uint64_t num_keys, std::uint64_t number) {
   std::vector<std::uint32_t> keys(num_keys);
   generate(as_key_span(std::span(keys)), {}, seed_for(number));
   return keys;
 }
+
+/// Large keys of values that repeat are sorted where they lie on one thread and two, and others are left alone.
+TEST(ShortWay, SettlesLargeKeysThatRepeat) {
+  if (is_small_scale()) GTEST_SKIP() << "these take long under sanitizers";
+  if (!device::host::has_shared_sort(sizeof(std::uint32_t))) GTEST_SKIP() << "this machine has no vectors";
+  constexpr std::uint64_t num_keys = device::host::most_settled_bytes / sizeof(std::uint32_t) + 12'345;
+  const std::vector<std::uint32_t> random = random_keys(num_keys, 7);
+  const auto made_of = [&](auto change) {
+    std::vector<std::uint32_t> keys = random;
+    for (std::uint32_t& key : keys) key = change(key);
+    return keys;
+  };
+  const std::vector<std::uint32_t> few = made_of([](std::uint32_t key) { return key % 16 * 0x1234567; });
+  const std::vector<std::uint32_t> heavy = made_of([](std::uint32_t key) { return key % 8 != 0 ? 77 : key; });
+  const std::vector<std::uint32_t> narrow = made_of([](std::uint32_t key) { return 0x40000000 + (key & 0xFFFF); });
+  std::vector<std::uint32_t> ordered = few;
+  std::ranges::sort(ordered);
+  for (const direction d : {direction::ascending, direction::descending}) {
+    const auto settles = [&](std::vector<std::uint32_t> keys, unsigned threads) {
+      std::vector<std::uint32_t> expected = keys;
+      const bool is_sorted = sorting::sort_short(as_key_span(std::span(keys)), d, threads);
+      if (is_sorted) {
+        std::ranges::sort(expected);
+        if (d == direction::descending) std::ranges::reverse(expected);
+      }
+      EXPECT_TRUE(keys == expected) << threads << " threads, " << (is_sorted ? "sorted wrongly" : "touched");
+      return is_sorted;
+    };
+    for (const unsigned threads : {1U, 2U}) {
+      EXPECT_TRUE(settles(few, threads)) << "16 values on " << threads;
+      EXPECT_TRUE(settles(heavy, threads)) << "a heavy value on " << threads;
+      EXPECT_TRUE(settles(narrow, threads)) << "16 bits on " << threads;
+      EXPECT_FALSE(settles(random, threads)) << threads;
+    }
+    EXPECT_FALSE(settles(ordered, 2)) << "keys whose first ones are in order are a device's";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sort, short_way_test,
+                         testing::Values(key_type::u8, key_type::i8, key_type::u16, key_type::i16, key_type::u32,
+                                         key_type::i32, key_type::u64, key_type::i64, key_type::f16, key_type::bf16,
+                                         key_type::f32, key_type::f64),
+                         [](const testing::TestParamInfo<key_type>& type) { return std::string(name(type.param)); });
 
 /// Sorts 5,000 keys and returns whether the sorter took workspace for them.
 bool takes_workspace(const sort_options& options) {

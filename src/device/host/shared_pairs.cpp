@@ -55,6 +55,11 @@ class kept_team {
     }
     return *team_;
   }
+  void release() noexcept {
+    if (team_ != nullptr) team_->release_scratch();
+    memory_.reset();
+    memory_bytes_ = 0;
+  }
   [[nodiscard]] workers& team() const { return *team_; }
   [[nodiscard]] std::byte* memory() const { return memory_.get(); }
 
@@ -383,6 +388,12 @@ std::uint64_t shared_pairs_bytes(std::uint64_t data_bytes, unsigned num_threads)
   constexpr std::uint64_t small_bytes = most_small_pairs * 24;
   return data_bytes + std::max(data_bytes / 4, std::min(data_bytes / 2, small_bytes / 2)) + 6 * page_bytes +
          std::min(num_threads, most_shared_pairs_threads) * worker_scratch::size_bytes;
+}
+
+void release_shared_pairs() noexcept {
+  kept_team& shared = process_wide();
+  const std::unique_lock lock(shared.in_use, std::try_to_lock);
+  if (lock.owns_lock()) shared.release();
 }
 
 bool sort_shared_pairs(const keys::key_codec& codec, void* keys, void* values, std::uint64_t value_bytes,

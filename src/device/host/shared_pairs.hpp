@@ -58,4 +58,7 @@ template <class K>
 [[nodiscard]] bool argsort_shared(const keys::key_codec& codec, const void* keys, void* indices,
                                   std::uint64_t index_bytes, std::uint64_t num_keys, unsigned num_threads);
 
+/// Gives back the memory that the process keeps for these calls, unless another thread uses it.
+void release_shared_pairs() noexcept;
+
 }  // namespace spansort::device::host

@@ -173,6 +173,12 @@ std::uint64_t shared_sort_bytes(unsigned num_threads) {
   return shared_space::size_bytes(std::min(num_threads, most_shared_threads));
 }
 
+void release_shared_sort() noexcept {
+  kept_space& shared = process_wide();
+  const std::unique_lock lock(shared.in_use, std::try_to_lock);
+  if (lock.owns_lock()) shared.kept.release();
+}
+
 void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
   const auto sort = [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
     sort_with(space, of_width, first, num_keys);
@@ -214,6 +220,21 @@ bool sort_in_place_shared(const keys::key_codec& codec, void* keys, std::uint64_
                              sort_others_with(space, of_width, first, num_keys);
                            }
                            return true;
+                         });
+}
+
+bool settle_repeats_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads) {
+  SPANSORT_ASSERT(codec.width_bytes() >= 4);
+  return with_kept_space(codec, keys, num_threads,
+                         [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
+                           if constexpr (sizeof(K) >= 4) {
+                             const order_flags order = look_at_first(of_width, first, num_keys);
+                             if (order.ascending || order.strictly_descending) return false;
+                             return sort_few_values_shared(space, of_width, first, num_keys) ||
+                                    sort_heavy_values_shared(space, of_width, first, num_keys) ||
+                                    sort_narrow_shared(space, of_width, first, num_keys);
+                           }
+                           return false;
                          });
 }
 

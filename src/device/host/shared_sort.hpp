@@ -25,6 +25,8 @@ inline constexpr std::uint64_t most_counted_alone_bytes = std::uint64_t{1} << 18
 inline constexpr unsigned fewest_threads_not_to_merge = 4;
 /// More bytes of keys are not even looked at by settle_shared().
 inline constexpr std::uint64_t most_settled_bytes = std::uint64_t{1} << 25;
+/// Nor are more of them by settle_repeats_shared().
+inline constexpr std::uint64_t most_settled_repeats_bytes = std::uint64_t{1} << 28;
 
 /// Most bytes of keys: beyond, a partition into classes is faster, or one by several threads than the first splits by
 /// one. One and two threads of an AMD Zen 5 have been measured, ms here and by classes on two: 2^22 u64 12 and 9; 2^23
@@ -62,11 +64,18 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
 [[nodiscard]] bool settle_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                  unsigned num_threads);
 
+/// Does so to keys of 32 or 64 bits of values that repeat, whose first ones are not in order.
+[[nodiscard]] bool settle_repeats_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
+                                         unsigned num_threads);
+
 /// Sorts any number of keys of 32 or 64 bits in place. Returns false, with nothing written, where they are a few runs,
 /// which are merged in less time with memory beside, and where sort_others_shared() does. Throws std::bad_alloc with
 /// the keys untouched.
 [[nodiscard]] bool sort_in_place_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                         unsigned num_threads);
+
+/// Gives back the memory that the process keeps for these calls, unless another thread uses it.
+void release_shared_sort() noexcept;
 
 /// Bytes that a sort of any number of keys takes, and that the process keeps for the next one; to merge runs it takes
 /// more, where that is there, and so it does for the keys that others are in order but for, a fifth of all at most.

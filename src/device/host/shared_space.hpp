@@ -43,6 +43,11 @@ class shared_space {
     if (helpers_ != nullptr) helpers_->start(num_threads - 1);
   }
 
+  void release() noexcept {
+    memory_.reset();
+    size_bytes_ = 0;
+  }
+
   template <class K>
   [[nodiscard]] vector_sort_scratch<K> scratch_of(unsigned thread) const {
     std::byte* const data = memory_.get() + thread * thread_bytes;
