@@ -20,6 +20,7 @@
 #include "files/row_checks.hpp"
 #include "files/shown_progress.hpp"
 #include "report/open_report.hpp"
+#include "sort/kept_ranks.hpp"
 #include "sort/row_sorter.hpp"
 #include "sort/sorter_memory.hpp"
 #include "spansort/errors.hpp"
@@ -107,7 +108,7 @@ class axis_job {
               name_, axis_.unit_elements(), needed, ceiling),
           needed, ceiling);
     }
-    const std::uint64_t own = base::resident_memory_bytes() + memory_bytes(0);
+    const std::uint64_t own = sorting::resident_bytes_with_nothing_kept() + memory_bytes(0);
     const std::uint64_t for_block = std::min(usual_block_bytes, ceiling > own ? (ceiling - own) / 2 : 0);
     const std::uint64_t unit_bytes = std::max<std::uint64_t>(axis_.unit_elements() * element_bytes(), 1);
     return std::clamp<std::uint64_t>(for_block / unit_bytes, 1, std::max<std::uint64_t>(axis_.outer, 1));

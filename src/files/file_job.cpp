@@ -8,6 +8,7 @@
 #include "base/available_memory.hpp"
 #include "base/threads.hpp"
 #include "files/external/spill_store.hpp"
+#include "sort/kept_ranks.hpp"
 #include "sort/open_devices.hpp"
 #include "sort/sorter_memory.hpp"
 #include "spansort/errors.hpp"
@@ -77,7 +78,7 @@ std::uint64_t memory_beside(const file_job& job, std::uint64_t own_bytes) {
   return job.ceiling_bytes > own_bytes ? job.ceiling_bytes - own_bytes : 0;
 }
 
-std::uint64_t own_memory_bytes() { return base::resident_memory_bytes() + unplanned_bytes; }
+std::uint64_t own_memory_bytes() { return sorting::resident_bytes_with_nothing_kept() + unplanned_bytes; }
 
 }  // namespace
 

@@ -18,6 +18,7 @@
 #include "files/outliers.hpp"
 #include "files/page_cache.hpp"
 #include "files/shown_progress.hpp"
+#include "sort/kept_ranks.hpp"
 #include "sort/open_devices.hpp"
 #include "spansort/errors.hpp"
 #include "statistics/box.hpp"
@@ -42,13 +43,13 @@ bool is_regular(const std::string& path) {
 bool fits_in_memory(std::uint64_t num_bytes, std::uint64_t limit_bytes) {
   const std::uint64_t needed = num_bytes + num_bytes / 4 * 3 + unplanned_bytes;
   if (limit_bytes == 0) return needed <= base::available_memory_bytes();
-  return needed + base::resident_memory_bytes() <= limit_bytes;
+  return needed + sorting::resident_bytes_with_nothing_kept() <= limit_bytes;
 }
 
 /// Returns the memory that reading in blocks may take.
 std::uint64_t memory_for_blocks(std::uint64_t limit_bytes) {
   if (limit_bytes == 0) return base::available_memory_bytes() / 2;
-  const std::uint64_t own = base::resident_memory_bytes() + unplanned_bytes;
+  const std::uint64_t own = sorting::resident_bytes_with_nothing_kept() + unplanned_bytes;
   return limit_bytes > own ? limit_bytes - own : 0;
 }
 
@@ -87,7 +88,8 @@ struct file_statistics::state {
     try {
       streamed = std::make_unique<statistics::streamed_keys>(*blocks, memory_bytes, threads);
     } catch (const out_of_memory& failure) {
-      const std::uint64_t needed = failure.needed_bytes() + base::resident_memory_bytes() + unplanned_bytes;
+      const std::uint64_t needed =
+          failure.needed_bytes() + sorting::resident_bytes_with_nothing_kept() + unplanned_bytes;
       throw out_of_memory(fmt::format("{}: {} bytes of memory (-S) are too few to read it in blocks; {} would do", name,
                                       limit_bytes, needed),
                           needed, limit_bytes);

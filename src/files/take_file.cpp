@@ -25,6 +25,7 @@
 #include "files/page_cache.hpp"
 #include "files/row_file.hpp"
 #include "files/shown_progress.hpp"
+#include "sort/kept_ranks.hpp"
 #include "sort/take.hpp"
 #include "spansort/errors.hpp"
 #include "spansort/sort.hpp"
@@ -191,7 +192,7 @@ struct memory_plan {
 };
 
 memory_plan plan_memory(const files::row_file& data, const take_file_options& options) {
-  const std::uint64_t own = base::resident_memory_bytes() + unplanned_bytes;
+  const std::uint64_t own = sorting::resident_bytes_with_nothing_kept() + unplanned_bytes;
   const std::uint64_t ceiling =
       options.memory_limit_bytes != 0 ? options.memory_limit_bytes : own + base::available_memory_bytes() / 2;
   const std::uint64_t free = ceiling > own ? ceiling - own : 0;

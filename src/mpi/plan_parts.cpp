@@ -8,6 +8,7 @@
 #include "base/available_memory.hpp"
 #include "base/math.hpp"
 #include "mpi/external/cluster_sort_in_parts.hpp"
+#include "sort/kept_ranks.hpp"
 #include "spansort/errors.hpp"
 
 namespace spansort::mpi {
@@ -56,7 +57,7 @@ external::spill_plan plan_parts(const session::state& session, const std::string
                                 const external::element_order& order, std::uint64_t num_elements,
                                 std::uint64_t ceiling_bytes) {
   const base::test_hooks& hooks = session.sort_settings.hooks;
-  const std::uint64_t own = base::resident_memory_bytes() + unplanned_bytes + buffers_of_mpi_bytes +
+  const std::uint64_t own = sorting::resident_bytes_with_nothing_kept() + unplanned_bytes + buffers_of_mpi_bytes +
                             session.group->num_nodes() * buffers_of_a_peer_bytes;
   external::spill_demand demand{.memory_bytes = ceiling_bytes > own ? ceiling_bytes - own : 0,
                                 .element_bytes = order.element_bytes(),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/kept_ranks.hpp"
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "base/available_memory.hpp"
 #include "device/host/host_memory.hpp"
 #include "device/host/topology.hpp"
+#include "spansort/sort.hpp"
 
 namespace spansort::sorting {
 namespace {
@@ -21,35 +23,51 @@ struct rank_keeper {
   std::mutex in_use;
   rank_kind kind;
   ranks kept;
-  int process = 0;                        ///< whose threads they have
+  std::uint64_t generation = 0;           ///< of the process whose threads they have
   std::vector<ranks> of_other_processes;  ///< from before a fork: nobody can end the threads that they had
 };
 
+/// Counts forks on the way to this process. Process numbers would not do: a child in a namespace of its own may have
+/// its parent's.
+std::atomic<std::uint64_t> num_forks = 0;
+
 /// Lives as long as the threads of its ranks do.
 rank_keeper& process_wide() {
-  static auto* const one = new rank_keeper;
+  static auto* const one = [] {
+    ::pthread_atfork(nullptr, nullptr, [] { ++num_forks; });
+    return new rank_keeper;
+  }();
   return *one;
 }
 
 /// Returns what is kept, and keeps nothing; what another process has left stays where it is.
 ranks take_all(rank_keeper& keeper) {
-  const int process = ::getpid();
-  if (!keeper.kept.empty() && keeper.process != process) {
+  if (!keeper.kept.empty() && keeper.generation != num_forks) {
     keeper.of_other_processes.push_back(std::move(keeper.kept));
     keeper.kept.clear();
   }
-  keeper.process = process;
+  keeper.generation = num_forks;
   return std::exchange(keeper.kept, {});
 }
 
-void make_workspace_reclaimable(const ranks& of) noexcept {
+/// Returns whether the kernel may take the workspace from now on. It may not where a program has locked its memory.
+bool make_workspace_reclaimable(const ranks& of) noexcept {
   for (const algorithms::rank& r : of) {
     for (const auto* slots : {&r.slots, &r.host_slots}) {
       for (const device::buffer& slot : *slots) {
-        if (slot.size_bytes() != 0) device::host::make_reclaimable(slot.data(), slot.size_bytes());
+        if (slot.size_bytes() != 0 && !device::host::make_reclaimable(slot.data(), slot.size_bytes())) return false;
       }
     }
   }
+  return true;
+}
+
+/// Releases the workspace where the kernel may have taken it and has no memory to give for it now: nobody asks before
+/// workspace that is held is written.
+void release_what_is_gone(ranks& taken) {
+  constexpr std::uint64_t worth_asking_bytes = std::uint64_t{64} << 20;
+  const std::uint64_t held = algorithms::held_bytes(taken);
+  if (held >= worth_asking_bytes && held > base::available_memory_bytes()) algorithms::release(taken);
 }
 
 }  // namespace
@@ -61,13 +79,22 @@ std::uint64_t most_kept_bytes() {
   return bytes;
 }
 
+rank_kind kind_of_ranks(unsigned num_threads, bool across_nodes) noexcept {
+  rank_kind kind{num_threads, across_nodes};
+  // Of more processors than a set holds none are known, and ranks are shared whatever they may run on.
+  static_cast<void>(::sched_getaffinity(0, sizeof(kind.processors), &kind.processors));
+  return kind;
+}
+
 ranks take_kept_ranks(const rank_kind& kind) noexcept {
   rank_keeper& keeper = process_wide();
   const std::unique_lock lock(keeper.in_use, std::try_to_lock);
-  if (!lock.owns_lock() || keeper.kind != kind) return {};
+  if (!lock.owns_lock() || !(keeper.kind == kind)) return {};
   try {
-    return take_all(keeper);
-  } catch (const std::bad_alloc&) {
+    ranks taken = take_all(keeper);
+    release_what_is_gone(taken);
+    return taken;
+  } catch (...) {  // without memory to look at the machine, or to set others' ranks aside
     return {};
   }
 }
@@ -75,15 +102,16 @@ ranks take_kept_ranks(const rank_kind& kind) noexcept {
 void keep_ranks(const rank_kind& kind, ranks left) noexcept {
   ranks replaced;
   try {
-    if (algorithms::held_bytes(left) > most_kept_bytes()) algorithms::release(left);
-    make_workspace_reclaimable(left);
+    if (algorithms::held_bytes(left) > most_kept_bytes() || !make_workspace_reclaimable(left)) {
+      algorithms::release(left);
+    }
     rank_keeper& keeper = process_wide();
     const std::unique_lock lock(keeper.in_use, std::try_to_lock);
     if (!lock.owns_lock()) return;
     replaced = take_all(keeper);
     keeper.kind = kind;
     keeper.kept = std::move(left);
-  } catch (const std::bad_alloc&) {
+  } catch (...) {
     return;  // those that were left go
   }
 }
@@ -95,10 +123,15 @@ bool release_kept_ranks() noexcept {
     const std::unique_lock lock(keeper.in_use, std::try_to_lock);
     if (!lock.owns_lock()) return false;
     released = take_all(keeper);
-  } catch (const std::bad_alloc&) {
+  } catch (...) {
     return false;
   }
   return !released.empty();
+}
+
+std::uint64_t resident_bytes_with_nothing_kept() {
+  release_kept_memory();
+  return base::resident_memory_bytes();
 }
 
 }  // namespace spansort::sorting

@@ -117,7 +117,7 @@ bool allow_short_way(const sort_options& options) {
 
 bool sort_short(const key_span& keys, direction d, unsigned threads) {
   using namespace device::host;
-  constexpr std::uint64_t most_keys = std::max({most_small_bytes, most_settled_bytes, most_settled_repeats_bytes});
+  constexpr std::uint64_t most_keys = std::max(most_small_bytes, most_settled_bytes);  // of any type
   if (keys.num_keys > most_keys) return false;
   check_keys(keys);
   const std::uint64_t bytes = keys.num_keys * size_bytes(keys.type);
@@ -127,23 +127,36 @@ bool sort_short(const key_span& keys, direction d, unsigned threads) {
     with_scratch([&] { sort_small_on_threads(codec, keys, can_share, threads); });
     return true;
   }
-  if (!can_share || bytes > most_settled_repeats_bytes) return false;
+  if (!can_share || bytes > most_settled_bytes) return false;
   const unsigned num_threads = base::resolve_threads(threads);
-  const bool repeats_only = bytes > most_settled_bytes;
-  if (repeats_only && (size_bytes(keys.type) < 4 || num_threads > most_threads_in_place)) return false;
   const bool is_middle = bytes <= most_shared_bytes(num_threads, size_bytes(keys.type));
   bool is_sorted = true;
   with_scratch(
       [&] {
         if (is_middle) {
           sort_shared(codec, keys.data, keys.num_keys, num_threads);
-        } else if (repeats_only) {
-          is_sorted = settle_repeats_shared(codec, keys.data, keys.num_keys, num_threads);
         } else {
           is_sorted = settle_shared(codec, keys.data, keys.num_keys, num_threads);
         }
       },
       shared_sort_bytes(num_threads));
+  return is_sorted;
+}
+
+bool sort_repeats(const key_span& keys, direction d, unsigned threads, bool may_choose_gpus) {
+  using namespace device::host;
+  const std::uint64_t key_bytes = size_bytes(keys.type);
+  if (key_bytes < 4 || !has_shared_sort(key_bytes)) return false;
+  if (keys.num_keys <= most_settled_bytes / key_bytes || keys.num_keys > most_settled_repeats_bytes / key_bytes) {
+    return false;
+  }
+  const unsigned num_threads = base::resolve_threads(threads);
+  if (num_threads > most_threads_in_place || (may_choose_gpus && num_gpus() != 0)) return false;
+  check_keys(keys);
+  const keys::key_codec codec{keys.type, keys::is_descending(d), keys::tie_rule::by_bits};
+  bool is_sorted = false;
+  with_scratch([&] { is_sorted = settle_repeats_shared(codec, keys.data, keys.num_keys, num_threads); },
+               shared_sort_bytes(num_threads));
   return is_sorted;
 }
 
@@ -243,8 +256,10 @@ sorter one_call(const sort_options& options) {
 
 [[gnu::noinline]] void sort_larger(const key_span& keys, direction d, const sort_options& options, bool is_short) {
   const unsigned threads = options.threads;
-  if (is_short && (sort_short(keys, d, threads) || sort_middle(keys, d, threads) ||
-                   (is_first_large_call() && sort_in_place(keys, d, options)))) {
+  const bool may_choose_gpus = options.devices.what() == device_list::kind::automatic;
+  if (is_short &&
+      (sort_short(keys, d, threads) || sort_middle(keys, d, threads) ||
+       sort_repeats(keys, d, threads, may_choose_gpus) || (is_first_large_call() && sort_in_place(keys, d, options)))) {
     return;
   }
   one_call(options).sort(keys, d);

@@ -17,6 +17,10 @@ namespace spansort::sorting {
 /// says, after the checks that every sort makes. Returns false, with nothing done, where there are too many keys, or so
 /// many that only those in order or of values that repeat are sorted here, and these are others.
 bool sort_short(const key_span& keys, direction d, unsigned threads);
+/// Sorts keys of 32 and 64 bits that are too many for sort_short(), repeat values and are not in order, on one thread
+/// and two. Returns false, with nothing done, where they are others, where a GPU may be chosen, and while another thread
+/// has the memory that the process keeps.
+bool sort_repeats(const key_span& keys, direction d, unsigned threads, bool may_choose_gpus);
 /// Sorts what is too much for sort_short() in memory that the process keeps, for a call without a sorter: opening a
 /// device for it would take longer than the sort. Returns false, with nothing done, where there are too many keys, and
 /// while another thread has that memory, and where keys are narrow, which a device counts in less time.

@@ -47,7 +47,7 @@ struct sorter::state {
   state(const state&) = delete;
   state& operator=(const state&) = delete;
   ~state() {
-    if (leaves_ranks) sorting::keep_ranks(kind_of_ranks(), std::move(ranks));
+    if (leaves_ranks) sorting::keep_ranks(kind_of_kept, std::move(ranks));
   }
 
   /// Has it take its host ranks from those that the process keeps, and leave them there after calls that went well,
@@ -55,7 +55,7 @@ struct sorter::state {
   void share_ranks() {
     shares_ranks = options.devices.what() != device_list::kind::host && devices.gpus.empty() && devices.count <= 1 &&
                    options.memory_limit_bytes == 0 && options.device_memory_bytes == 0 && options.report == nullptr &&
-                   !base::has_test_hooks();
+                   options.hooks == base::test_hooks();
   }
 
   /// Lets `sort`, which says whether it did, take the short way of small arrays, unless GPUs that are open are faster.
@@ -90,9 +90,6 @@ struct sorter::state {
  private:
   std::vector<algorithms::rank>& the_calling_thread();
   std::vector<algorithms::rank>& open_chosen();
-  [[nodiscard]] sorting::rank_kind kind_of_ranks() const {
-    return {base::resolve_threads(options.threads), !algorithm.is.uses_all_devices};
-  }
   void reserve_chosen(const algorithms::problem& problem, std::uint64_t scratch_bytes);
   void reserve_at_once(const algorithms::problem& problem, std::uint64_t scratch_bytes);
   [[nodiscard]] sorting::allocation_hook allocation_hook() {
@@ -107,6 +104,7 @@ struct sorter::state {
   bool is_disposable = false;          ///< as in algorithms::problem
   bool shares_ranks = false;           ///< with later calls of the process
   bool leaves_ranks = false;           ///< they are idle, and can be left to these
+  sorting::rank_kind kind_of_kept;     ///< of those
   std::uint64_t num_allocations = 0;
   std::uint64_t call_scratch_bytes = 0;           ///< of the current call
   bool has_kept_scratch = false;                  ///< the current call, in a slot of its host ranks
@@ -166,7 +164,10 @@ std::vector<algorithms::rank>& sorter::state::open_chosen() {
   std::vector<algorithms::rank>& kept = devices.is_auto && !on.list.gpus.empty() ? gpu_ranks : ranks;
   if (&kept == &gpu_ranks && kept.size() != on.list.gpus.size()) kept.clear();
   const bool are_shared = shares_ranks && &kept == &ranks;
-  if (kept.empty() && are_shared) kept = sorting::take_kept_ranks(kind_of_ranks());
+  if (kept.empty() && are_shared) {
+    kind_of_kept = sorting::kind_of_ranks(base::resolve_threads(options.threads), !algorithm.is.uses_all_devices);
+    kept = sorting::take_kept_ranks(kind_of_kept);
+  }
   if (kept.empty()) {
     kept = sorting::open_ranks(on.list, {.across_nodes = !algorithm.is.uses_all_devices,
                                          .hooks = options.hooks,
@@ -197,8 +198,13 @@ void sorter::state::reserve_chosen(const algorithms::problem& problem, std::uint
   try {
     reserve_at_once(problem, scratch_bytes);
   } catch (const out_of_memory&) {
-    // What earlier calls have left may be what is missing.
-    if (base::has_test_hooks() || !sorting::release_kept_ranks()) throw;
+    // What earlier calls have left may be what is missing, unless a limit is.
+    if (options.memory_limit_bytes != 0 || options.device_memory_bytes != 0 || options.hooks.fail_allocation_at != 0) {
+      throw;
+    }
+    const bool has_released = sorting::release_kept_ranks();
+    if (!has_released && (!shares_ranks || algorithms::held_bytes(ranks) == 0)) throw;
+    algorithms::release(ranks);
     reserve_at_once(problem, scratch_bytes);
   }
 }
@@ -213,7 +219,8 @@ void sorter::state::reserve_at_once(const algorithms::problem& problem, std::uin
   }
   call_scratch_bytes = scratch_bytes;
   chosen = algorithms::choose(algorithm, *used, options, problem);
-  has_kept_scratch = scratch_bytes != 0 && shares_ranks && used == &ranks;
+  // Where several NUMA nodes have a rank each, scratch belongs to all of them.
+  has_kept_scratch = scratch_bytes != 0 && shares_ranks && used == &ranks && ranks.size() == 1;
   if (has_kept_scratch) {
     const std::uint64_t with_padding = scratch_bytes + most_scratch_arrays * scratch_alignment_bytes;
     chosen.workspace.push_back({.rank = 0,
@@ -260,7 +267,10 @@ void sorter::sort_keys(key_type type, void* keys, std::uint64_t num_keys, direct
   if (state_->allows_short_way && device::host::sort_smallest(type, keys, num_keys, d)) return;
   const key_span all{type, keys, num_keys};
   const device::record_shape shape{{type, keys::is_descending(d), keys::tie_rule::by_bits}, 0};
-  const auto sort = [&] { return sorting::sort_short(all, d, state_->options.threads); };
+  const unsigned threads = state_->options.threads;
+  const auto sort = [&] {
+    return sorting::sort_short(all, d, threads) || sorting::sort_repeats(all, d, threads, false);
+  };
   if (!state_->take_short_way(shape, num_keys, sort)) state_->sort(all, d, nullptr);
 }
 

@@ -2,17 +2,26 @@
 // Calls without a sorter leave their ranks to the next one, and nothing that would harm it.
 #include <gtest/gtest.h>
 
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <exception>
+#include <fstream>
 #include <span>
+#include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "algorithms/workspace.hpp"
+#include "base/available_memory.hpp"
+#include "base/threads.hpp"
+#include "device/host/host_memory.hpp"
 #include "sort/kept_ranks.hpp"
 #include "sort/open_devices.hpp"
 #include "spansort/errors.hpp"
@@ -24,7 +33,8 @@
 namespace spansort::test {
 namespace {
 
-constexpr sorting::rank_kind kind_of_two{2, true};
+const sorting::rank_kind kind_of_one = sorting::kind_of_ranks(1, true);
+const sorting::rank_kind kind_of_two = sorting::kind_of_ranks(2, true);
 /// More than what the process sorts without a device.
 constexpr std::uint64_t many_keys = (std::uint64_t{1} << 22) + (std::uint64_t{1} << 18);
 
@@ -59,8 +69,8 @@ TEST_F(KeptRanks, GoToWhoeverWantsTheirKindOnce) {
   std::vector<algorithms::rank> left = open_two_threads();
   const device::device* const device = left.front().device.get();
   sorting::keep_ranks(kind_of_two, std::move(left));
-  EXPECT_TRUE(sorting::take_kept_ranks({3, true}).empty());
-  EXPECT_TRUE(sorting::take_kept_ranks({2, false}).empty());
+  EXPECT_TRUE(sorting::take_kept_ranks(sorting::kind_of_ranks(3, true)).empty());
+  EXPECT_TRUE(sorting::take_kept_ranks(sorting::kind_of_ranks(2, false)).empty());
   const std::vector<algorithms::rank> taken = sorting::take_kept_ranks(kind_of_two);
   ASSERT_EQ(taken.size(), 1U);
   EXPECT_EQ(taken.front().device.get(), device);
@@ -81,11 +91,11 @@ TEST_F(KeptRanks, HoldWorkspaceUpToALimit) {
 
 TEST_F(KeptRanks, KeepTheLastOnesAlone) {
   sorting::keep_ranks(kind_of_two, open_two_threads());
-  sorting::keep_ranks({1, true}, sorting::open_ranks({}, {.across_nodes = true, .threads = 1}));
+  sorting::keep_ranks(kind_of_one, sorting::open_ranks({}, {.across_nodes = true, .threads = 1}));
   EXPECT_TRUE(sorting::take_kept_ranks(kind_of_two).empty());
   EXPECT_TRUE(sorting::release_kept_ranks());
   EXPECT_FALSE(sorting::release_kept_ranks());
-  EXPECT_TRUE(sorting::take_kept_ranks({1, true}).empty());
+  EXPECT_TRUE(sorting::take_kept_ranks(kind_of_one).empty());
 }
 
 /// Returns whether a call by these options leaves its ranks.
@@ -182,6 +192,113 @@ TEST_F(KeptRanks, ServeOneCallAtATime) {
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(are_right, std::vector<int>(3, 1));
 }
+
+TEST_F(KeptRanks, AreThoseOfTheProcessorsThatTheCallerMayUse) {
+  if (base::resolve_threads(0) < 2) GTEST_SKIP() << "one processor";
+  cpu_set_t all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(all), &all), 0);
+  const sorting::rank_kind before = sorting::kind_of_ranks(2, true);
+  sorting::keep_ranks(before, open_two_threads());
+  cpu_set_t first = all;
+  for (unsigned i = 0, found = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &all) && found++ != 0) CPU_CLR(i, &first);
+  }
+  ASSERT_EQ(::sched_setaffinity(0, sizeof(first), &first), 0);
+  const bool is_same = sorting::kind_of_ranks(2, true) == before;
+  ASSERT_EQ(::sched_setaffinity(0, sizeof(all), &all), 0);
+  EXPECT_FALSE(is_same);
+  EXPECT_EQ(sorting::take_kept_ranks(sorting::kind_of_ranks(2, true)).size(), 1U);
+}
+
+TEST_F(KeptRanks, AreGoneWhereACeilingIsPlanned) {
+  sorting::keep_ranks(kind_of_two, open_two_threads());
+  EXPECT_GT(sorting::resident_bytes_with_nothing_kept(), 0U);
+  EXPECT_TRUE(sorting::take_kept_ranks(kind_of_two).empty());
+}
+
+/// Bytes of private memory that the kernel may take, as the file of the process says; 0 where it does not tell.
+std::uint64_t reclaimable_bytes() {
+  std::ifstream file("/proc/self/smaps_rollup");
+  std::stringstream text;
+  text << file.rdbuf();
+  return base::field_bytes(text.str(), "LazyFree", 0);
+}
+
+TEST_F(KeptRanks, HaveWorkspaceThatTheKernelMayTake) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers' memory is their own";
+#endif
+  constexpr std::uint64_t size_bytes = std::uint64_t{16} << 20;
+  const auto workspace_that_was_written = [&] {
+    std::vector<algorithms::rank> ranks = open_two_threads();
+    ranks.front().slots.push_back(ranks.front().device->allocate(size_bytes));
+    std::memset(ranks.front().slots.back().data(), 1, size_bytes);
+    return ranks;
+  };
+  {
+    std::vector<algorithms::rank> ranks = workspace_that_was_written();
+    if (!device::host::make_reclaimable(ranks.front().slots.back().data(), size_bytes) ||
+        reclaimable_bytes() < size_bytes) {
+      GTEST_SKIP() << "this kernel has no such memory, or does not tell";
+    }
+  }
+  const std::uint64_t before = reclaimable_bytes();
+  sorting::keep_ranks(kind_of_two, workspace_that_was_written());
+  EXPECT_GE(reclaimable_bytes(), before + size_bytes);
+  // Who takes it writes to it as to any other.
+  const std::vector<algorithms::rank> taken = sorting::take_kept_ranks(kind_of_two);
+  ASSERT_EQ(taken.size(), 1U);
+  std::memset(taken.front().slots.back().data(), 2, size_bytes);
+  EXPECT_LT(reclaimable_bytes(), before + size_bytes);
+}
+
+TEST_F(KeptRanks, GoWithAllElseThatFreeFunctionsKeep) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers keep what is freed";
+#endif
+  const sort_options options{.devices = "cpu", .threads = 2};
+  std::vector<std::uint64_t> keys = random_keys(40, std::uint64_t{1} << 20);
+  std::vector<std::uint64_t> values(keys.size());
+  spansort::sort_pairs(keys, values, options);  // 16 MiB beside the arrays, in the memory of shared pairs
+  EXPECT_TRUE(sorts(41, options));
+  EXPECT_TRUE(sorts(42, options));  // 34 MiB in kept ranks
+  const std::uint64_t before = base::resident_memory_bytes();
+  release_kept_memory();
+  EXPECT_LT(base::resident_memory_bytes() + (std::uint64_t{40} << 20), before);
+  EXPECT_FALSE(sorting::release_kept_ranks());
+  EXPECT_TRUE(sorts(43, options));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(KeptRanks, MakeRoomWhereMemoryIsScarce) {
+  const sort_options options{.devices = "cpu", .threads = 2};
+  EXPECT_TRUE(sorts(50, options));
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // What this child keeps is in the way of larger pairs, unless it goes.
+    bool is_right = static_cast<bool>(sorts(51, options)) && static_cast<bool>(sorts(52, options));
+    std::vector<std::uint64_t> keys = random_keys(53, many_keys * 3 / 4);
+    std::vector<std::uint64_t> values = keys;
+    std::ifstream sizes("/proc/self/statm");
+    std::uint64_t num_pages = 0;
+    sizes >> num_pages;
+    const std::uint64_t used = num_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const rlimit limit{used + (std::uint64_t{40} << 20), RLIM_INFINITY};
+    is_right &= ::setrlimit(RLIMIT_AS, &limit) == 0;
+    try {
+      spansort::sort_pairs(keys, values, options);
+    } catch (const std::exception&) {
+      ::_exit(2);
+    }
+    ::_exit(is_right && std::ranges::is_sorted(keys) && keys == values ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+#endif
 
 TEST_F(KeptRanks, StayBehindInAForkedProcess) {
 #if defined(__SANITIZE_THREAD__)

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "device/host/shared_sort.hpp"
 #include "device/host/small_sort.hpp"
 #include "sort/short_way.hpp"
@@ -203,7 +204,9 @@ TEST(ShortWay, SettlesLargeKeysThatRepeat) {
   for (const direction d : {direction::ascending, direction::descending}) {
     const auto settles = [&](std::vector<std::uint32_t> keys, unsigned threads) {
       std::vector<std::uint32_t> expected = keys;
-      const bool is_sorted = sorting::sort_short(as_key_span(std::span(keys)), d, threads);
+      const key_span all = as_key_span(std::span(keys));
+      EXPECT_FALSE(sorting::sort_short(all, d, threads));
+      const bool is_sorted = sorting::sort_repeats(all, d, threads, false);
       if (is_sorted) {
         std::ranges::sort(expected);
         if (d == direction::descending) std::ranges::reverse(expected);
@@ -217,7 +220,15 @@ TEST(ShortWay, SettlesLargeKeysThatRepeat) {
       EXPECT_TRUE(settles(narrow, threads)) << "16 bits on " << threads;
       EXPECT_FALSE(settles(random, threads)) << threads;
     }
-    EXPECT_FALSE(settles(ordered, 2)) << "keys whose first ones are in order are a device's";
+    if (base::resolve_threads(0) >= 4) EXPECT_FALSE(settles(few, 4)) << "many threads have a device";
+    EXPECT_FALSE(settles(ordered, 2)) << "a device looks for order";
+    std::vector<std::uint32_t> misplaced = narrow;
+    std::ranges::sort(misplaced);
+    misplaced.front() = 0xFFFFFFFF;
+    EXPECT_FALSE(settles(misplaced, 2)) << "and for what is misplaced";
+    std::vector<std::uint32_t> stretches = narrow;
+    for (std::uint64_t i = 0; i < num_keys; ++i) stretches[i] = narrow[i / 4];
+    EXPECT_FALSE(settles(stretches, 2)) << "counters would wait for themselves";
   }
 }
 

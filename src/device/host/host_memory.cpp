@@ -55,8 +55,8 @@ void* map_memory(std::uint64_t size_bytes, int numa_node) {
 
 void unmap_memory(void* data, std::uint64_t size_bytes) noexcept { munmap(data, mapped_bytes(size_bytes)); }
 
-void make_reclaimable(void* data, std::uint64_t size_bytes) noexcept {
-  madvise(data, mapped_bytes(size_bytes), MADV_FREE);
+bool make_reclaimable(void* data, std::uint64_t size_bytes) noexcept {
+  return madvise(data, mapped_bytes(size_bytes), MADV_FREE) == 0;
 }
 
 }  // namespace spansort::device::host

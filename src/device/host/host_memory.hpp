@@ -11,7 +11,8 @@ namespace spansort::device::host {
 void unmap_memory(void* data, std::uint64_t size_bytes) noexcept;
 
 /// Lets the kernel take memory whose contents nobody wants any more, page by page, when it runs short. What it leaves
-/// alone is there without a page fault when it is written again.
-void make_reclaimable(void* data, std::uint64_t size_bytes) noexcept;
+/// alone is there without a page fault when it is written again. Returns false, with nothing done, where memory is locked
+/// or the kernel is too old.
+[[nodiscard]] bool make_reclaimable(void* data, std::uint64_t size_bytes) noexcept;
 
 }  // namespace spansort::device::host

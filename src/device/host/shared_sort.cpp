@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 
@@ -133,6 +134,31 @@ bool may_be_two_runs(const keys::codec_of<K>& codec, const K* keys, std::uint64_
   return falls == 1;
 }
 
+/// This is what a few hundred keys from all over the input tell about its order.
+struct sampled_order {
+  bool rises_or_falls = false;  ///< mostly, from one of them to the next
+  bool has_stretches = false;   ///< every other one equals its neighbour
+};
+
+template <class K>
+sampled_order sample_order(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
+  constexpr std::uint64_t num_samples = 256;
+  constexpr int most_more = num_samples / 4;
+  const std::uint64_t stride = ((num_keys - 1) / num_samples - 1) | 1;  // odd, off the beat of stretches
+  int num_rises = 0;
+  int num_falls = 0;
+  unsigned num_alike = 0;
+  K last = codec.encode(keys[0]);
+  for (std::uint64_t s = 1; s <= num_samples; ++s) {
+    const K key = codec.encode(keys[s * stride]);
+    num_rises += key > last ? 1 : 0;
+    num_falls += key < last ? 1 : 0;
+    num_alike += keys[s * stride] == keys[s * stride - 1] ? 1 : 0;
+    last = key;
+  }
+  return {std::abs(num_rises - num_falls) > most_more, num_alike > num_samples / 2};
+}
+
 template <class K>
 void sort_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   if (settle_with(space, codec, keys, num_keys)) return;
@@ -228,11 +254,14 @@ bool settle_repeats_shared(const keys::key_codec& codec, void* keys, std::uint64
   return with_kept_space(codec, keys, num_threads,
                          [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
                            if constexpr (sizeof(K) >= 4) {
-                             const order_flags order = look_at_first(of_width, first, num_keys);
-                             if (order.ascending || order.strictly_descending) return false;
+                             if (look_at_first(of_width, first, num_keys).ascending) return false;
+                             // A device merges runs, and sorts around what is misplaced. Stretches of one value
+                             // have counters wait for themselves: they took ten times as long.
+                             const sampled_order order = sample_order(of_width, first, num_keys);
+                             if (order.rises_or_falls) return false;
                              return sort_few_values_shared(space, of_width, first, num_keys) ||
                                     sort_heavy_values_shared(space, of_width, first, num_keys) ||
-                                    sort_narrow_shared(space, of_width, first, num_keys);
+                                    (!order.has_stretches && sort_narrow_shared(space, of_width, first, num_keys));
                            }
                            return false;
                          });

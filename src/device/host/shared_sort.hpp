@@ -64,7 +64,8 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
 [[nodiscard]] bool settle_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                  unsigned num_threads);
 
-/// Does so to keys of 32 or 64 bits of values that repeat, whose first ones are not in order.
+/// Does so to keys of 32 or 64 bits, more than 512, of values that repeat and that do not seem to be in order, or of a
+/// few runs: looks at the whole would take longer than they save.
 [[nodiscard]] bool settle_repeats_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                          unsigned num_threads);
 
