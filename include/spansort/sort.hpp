@@ -13,20 +13,23 @@
 // memory, are sorted by the calling thread, keys alone of 32 and 64 bits above 64 KiB with the help of others. It keeps
 // its scratch for the next such call until it ends: of keys alone 5 times the keys, as a power of two, 3 MiB at most;
 // 6 MiB for the others. Such an argsort allocates no copy of the keys.
-// Keys of 32 bits alone, so sorted, up to 32 MiB, and of 64 bits up to 24 MiB (2 MiB on more than two threads), and of
-// 8 and 16 bits up to 32 MiB (8 MiB on more than two threads) are sorted in place; so are keys of 32 and 64 bits up to
-// 32 MiB in order or of values that repeat. The threads that help stay ready, and take 1.3 MiB each, the calling one
-// too, eight at most, which the process keeps for the next such call. Of keys in order but for a few, the few take
-// up to 256 KiB that the thread keeps, or, of larger arrays that are sorted in place, up to a fifth of the keys while
-// the call lasts. Two runs of 49,152 integers and more on four threads and more take the memory of pairs (below).
+// Keys of 32 bits alone, so sorted, up to 32 MiB, and of 64 bits up to 24 MiB (2 MiB on more than two threads), and
+// of 8 and 16 bits up to 32 MiB (8 MiB on more than two threads) are sorted in place; so are keys of 32 and 64 bits
+// up to 32 MiB in order or of values that repeat, and on one thread and two up to 256 MiB of values that repeat. The
+// threads that help stay ready, and take 1.3 MiB each, the calling one too, eight at most, which the process keeps
+// for the next such call. Of keys in order but for a few, the few take up to 256 KiB that the thread keeps, or, of
+// larger arrays that are sorted in place, up to a fifth of the keys while the call lasts. Two runs of 49,152 integers
+// and more on four threads and more take the memory of pairs (below).
 // Pairs, argsorts (keys and indices), and other keys alone that free functions sort, of up to 32 MiB take n * (k + v),
 // argsorts n * k more, all a quarter more of that (half up to 65,536 keys), and 6 MiB a thread, 16 at most; the process
 // keeps those, too. Argsorts of more keys that seem to be in order but for a few take those threads' 6 MiB as well.
 // Free functions leave the threads and workspace of a larger sort on the CPU, without limits on memory and report, to
-// the next call: up to a thirty-second of the machine's memory, less where little is available, and 1 GiB at most. The
-// kernel may take the workspace when it runs short of memory; of more than that the call gives it back itself. Without
-// such workspace the first call of one or two threads sorts up to 64 MiB of keys of 32 and 64 bits alone in place.
-// release_kept_memory() gives all of this back, but for the calling threads' own scratch.
+// the next call: up to a thirty-second of the machine's memory, or a sixteenth of what was available at the first such
+// call where that is less, and 1 GiB at most; a call that took more gives it back. Unless memory is locked, the kernel
+// may take the workspace when it runs short of memory, but it counts as resident, and as address space, until then.
+// Calls that were given a ceiling on the process's memory begin by giving it back. The first large call of the process
+// on one thread or two sorts up to 64 MiB of keys of 32 and 64 bits alone in place, for its workspace would be new.
+// release_kept_memory() gives back all that is kept but for the calling threads' own scratch.
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
 // (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of
 // fewer the more devices), of 64 MiB where that is more, of less where the device has room for less only; at least
@@ -110,8 +113,9 @@ class sorter {
   std::unique_ptr<state> state_;
 };
 
-/// Gives back the memory, and ends the threads of devices, that free functions keep on the CPU for their next call
-/// (above). What another thread's call uses at this moment stays. Blocks until the memory is given back.
+/// Gives back the memory that free functions keep on the CPU for their next call (above), and ends the threads of the
+/// devices among it, without which oneTBB's finalize() returns false. What another thread's call uses at this moment
+/// stays. Blocks until the memory is given back.
 void release_kept_memory() noexcept;
 
 namespace detail {

@@ -490,6 +490,27 @@ def test_rows_of_records_open_devices_once(dtype: Any, descending: bool, monkeyp
     assert calls == [rows.size] * 6
 
 
+RELEASED = """
+import numpy as np, spansort
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+x = np.random.default_rng(1).random(1 << 23)
+expected = np.sort(x)
+for _ in range(3):
+    assert np.array_equal(spansort.sort(x), expected)
+before = resident()
+spansort.release_kept_memory()
+assert resident() < before - (32 << 20), (before, resident())
+assert np.array_equal(spansort.sort(x), expected)
+"""
+
+
+def test_kept_memory_is_given_back() -> None:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", RELEASED], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
 def test_devices() -> None:
     found = spansort.devices()
     assert found["num_processors"] >= 1 and isinstance(found["gpu"], str)

@@ -12,23 +12,24 @@ namespace spansort::sorting {
 /// algorithm open or name the CPU alone, set no ceiling on memory, and want neither report nor progress.
 [[nodiscard]] bool allow_short_way(const sort_options& options);
 
-/// Sorts small arrays on the calling thread, but the smallest, which callers ask for themselves (sort_smallest() and
-/// others), and middle ones with the help of others, `threads` in all as the option
-/// says, after the checks that every sort makes. Returns false, with nothing done, where there are too many keys, or so
-/// many that only those in order or of values that repeat are sorted here, and these are others.
+/// Sorts small arrays on the calling thread, but the smallest, which callers ask for themselves (sort_smallest()
+/// and others), and middle ones with the help of others, `threads` in all as the option says, after the checks that
+/// every sort makes. Returns false, with nothing done, where there are too many keys, or so many that only those in
+/// order or of values that repeat are sorted here, and these are others.
 bool sort_short(const key_span& keys, direction d, unsigned threads);
-/// Sorts keys of 32 and 64 bits that are too many for sort_short(), repeat values and are not in order, on one thread
-/// and two. Returns false, with nothing done, where they are others, where a GPU may be chosen, and while another thread
-/// has the memory that the process keeps.
+/// Sorts keys of 32 and 64 bits that are too many for sort_short(), repeat values and are not in order, on one
+/// thread and two. Returns false, with nothing done, where they are others, where a GPU may be chosen, and while
+/// another thread has the memory that the process keeps.
 bool sort_repeats(const key_span& keys, direction d, unsigned threads, bool may_choose_gpus);
 /// Sorts what is too much for sort_short() in memory that the process keeps, for a call without a sorter: opening a
-/// device for it would take longer than the sort. Returns false, with nothing done, where there are too many keys, and
-/// while another thread has that memory, and where keys are narrow, which a device counts in less time.
+/// device for it would take longer than the sort. Returns false, with nothing done, where there are too many keys,
+/// and while another thread has that memory, and where keys are narrow, which a device counts in less time.
 bool sort_middle(const key_span& keys, direction d, unsigned threads);
-/// Sorts what is too much for sort_middle() in place on a few threads, for a call without a sorter whose workspace would
-/// be new memory: to touch the pages of that for the first time takes longer than it saves. Returns false, with
-/// nothing done, where there are too many keys or threads, where keys are narrow or vectors are, where a GPU may be
-/// chosen, where a few runs are to be merged, and while another thread has the memory that the process keeps.
+/// Sorts what is too much for sort_middle() in place on a few threads, for a call without a sorter whose workspace
+/// would be new memory: to touch the pages of that for the first time takes longer than it saves. Returns false,
+/// with nothing done, where there are too many keys or threads, where keys are narrow or vectors are, where a GPU
+/// may be chosen, where a few runs are to be merged, and while another thread has the memory that the process
+/// keeps.
 bool sort_in_place(const key_span& keys, direction d, const sort_options& options);
 /// Does what sort_short() does to pairs; returns false also for values of other than 4, 8 and 16 bytes, and while
 /// another thread has the memory for middle arrays.

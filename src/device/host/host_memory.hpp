@@ -10,9 +10,9 @@ namespace spansort::device::host {
 [[nodiscard]] void* map_memory(std::uint64_t size_bytes, int numa_node);
 void unmap_memory(void* data, std::uint64_t size_bytes) noexcept;
 
-/// Lets the kernel take memory whose contents nobody wants any more, page by page, when it runs short. What it leaves
-/// alone is there without a page fault when it is written again. Returns false, with nothing done, where memory is locked
-/// or the kernel is too old.
+/// Lets the kernel take memory whose contents nobody wants any more, page by page, when it runs short. What it
+/// leaves alone is there without a page fault when it is written again. Returns false, with nothing done, where
+/// memory is locked or the kernel is too old.
 [[nodiscard]] bool make_reclaimable(void* data, std::uint64_t size_bytes) noexcept;
 
 }  // namespace spansort::device::host

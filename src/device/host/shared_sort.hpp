@@ -25,7 +25,7 @@ inline constexpr std::uint64_t most_counted_alone_bytes = std::uint64_t{1} << 18
 inline constexpr unsigned fewest_threads_not_to_merge = 4;
 /// More bytes of keys are not even looked at by settle_shared().
 inline constexpr std::uint64_t most_settled_bytes = std::uint64_t{1} << 25;
-/// Nor are more of them by settle_repeats_shared().
+/// More are not looked at by settle_repeats_shared().
 inline constexpr std::uint64_t most_settled_repeats_bytes = std::uint64_t{1} << 28;
 
 /// Most bytes of keys: beyond, a partition into classes is faster, or one by several threads than the first splits by
