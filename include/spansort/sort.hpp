@@ -10,7 +10,7 @@
 //   more. argsort (v: an index) copies the keys: n * k more.
 // Keys alone of up to 512 KiB, up to 65,536 pairs (on two and three threads 49,152, on more 8,192) with values of 4, 8
 // or 16 bytes and argsorts of as many keys, with default options or on the CPU without report, progress and limits on
-// memory, are sorted by the calling thread, keys alone of 32 and 64 bits above 64 KiB with the help of others. It keeps
+// memory, are sorted by the calling thread, keys alone of 16 to 64 bits above 64 KiB with the help of others. It keeps
 // its scratch for the next such call until it ends: of keys alone 5 times the keys, as a power of two, 3 MiB at most;
 // 6 MiB for the others. Such an argsort allocates no copy of the keys.
 // Keys of 32 bits alone, so sorted, up to 32 MiB, and of 64 bits up to 24 MiB (2 MiB on more than two threads), and

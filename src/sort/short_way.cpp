@@ -77,7 +77,8 @@ void sort_small_on_threads(const keys::key_codec& codec, const key_span& keys, b
   using namespace device::host;
   const std::uint64_t key_bytes = size_bytes(keys.type);
   const std::uint64_t bytes = keys.num_keys * key_bytes;
-  if (!can_share || key_bytes < 4 || bytes <= most_alone_bytes) return sort_small(codec, keys.data, keys.num_keys);
+  const bool may_share = can_share && key_bytes > 1 && has_shared_sort(sizeof(std::uint32_t));
+  if (!may_share || bytes <= most_alone_bytes) return sort_small(codec, keys.data, keys.num_keys);
   const std::uint64_t num_shares = bytes / bytes_of_small_share;
   const auto num_threads = static_cast<unsigned>(std::min<std::uint64_t>(base::resolve_threads(threads), num_shares));
   if (num_threads == 1) return sort_small(codec, keys.data, keys.num_keys);

@@ -121,5 +121,47 @@ TEST_F(narrow_vector_sort, SixteenBits) {
   });
 }
 
+TEST_F(narrow_vector_sort, SelectsTheKeysOfARange) {
+  constexpr std::uint16_t greatest = 0xFFFF;
+  const std::vector<narrow_range> ranges{{0, greatest},    {0, 0},           {greatest, greatest}, {0, 0x7FFF},
+                                         {0x8000, 0xFFFE}, {0x1234, 0x9ABC}, {1, greatest},        {0x7C00, 0x7C01}};
+  std::mt19937_64 random(test::base_seed());
+  std::uint64_t num_short = 0;
+  for (const key_type type : types_of<std::uint16_t>()) {
+    for (const bool descending : {false, true}) {
+      const auto codec = keys::key_codec{.type = type, .descending = descending}.of<std::uint16_t>();
+      for (const std::uint64_t num_keys : {1U, 7U, 31U, 32U, 33U, 64U, 1000U, 5003U}) {
+        for (const kind what : {kind::uniform, kind::crowded, kind::zero_one}) {
+          const std::vector<std::uint16_t> keys = make_keys<std::uint16_t>(what, num_keys, random);
+          for (const narrow_range range : ranges) {
+            std::vector<std::uint16_t> expected;
+            for (const std::uint16_t key : keys) {
+              const std::uint16_t encoded = codec.encode(key);
+              if (encoded >= range.least && encoded <= range.greatest) expected.push_back(key);
+            }
+            // Room for all of them, and for half.
+            for (const std::uint64_t room : {expected.size(), expected.size() / 2}) {
+              const std::uint64_t written = room + narrow_sort_slack_keys;
+              std::vector<std::uint16_t> to(written + 64, red_zone<std::uint16_t>);
+              const std::uint64_t count = narrow_select(codec, keys.data(), num_keys, range, to.data(), room);
+              ASSERT_EQ(
+                  std::count(to.begin() + static_cast<std::ptrdiff_t>(written), to.end(), red_zone<std::uint16_t>), 64)
+                  << "writes beyond its room";
+              if (room < expected.size()) {
+                ++num_short;
+                ASSERT_GT(count, room);
+                continue;
+              }
+              to.resize(count);
+              ASSERT_TRUE(to == expected) << num_keys << " keys from " << range.least << " to " << range.greatest;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(num_short, 100U);
+}
+
 }  // namespace
 }  // namespace spansort::device::host

@@ -75,6 +75,14 @@ void expect_shorter_ways_sort(const keys::key_codec& codec, const std::vector<K>
   std::vector<K> keys = given;
   const bool is_settled = settle_shared(codec, keys.data(), keys.size(), num_threads);
   EXPECT_TRUE(keys == (is_settled ? expected : given)) << "settled on " << num_threads << " threads: " << is_settled;
+  if (sizeof(K) == 2 && has_vector_sort() && given.size() >= 512) {
+    keys = given;
+    const bool was_small = settle_small(codec, keys.data(), keys.size(), {});
+    EXPECT_TRUE(keys == (was_small ? expected : given)) << "settled by one thread: " << was_small;
+    keys = given;
+    const bool was_shared = sort_others_shared(codec, keys.data(), keys.size(), num_threads, false);
+    EXPECT_TRUE(keys == (was_shared ? expected : given)) << "shared by " << num_threads << " threads: " << was_shared;
+  }
   if (sizeof(K) < 4 || !has_vector_sort()) return;
   keys = given;
   const bool was_in_place = sort_in_place_shared(codec, keys.data(), keys.size(), num_threads);
@@ -354,6 +362,39 @@ TEST(ParkedThreads, BeginWhileTheyMayAndNoLater) {
     ASSERT_EQ(counted.late, 0U) << "in round " << round;
   }
   EXPECT_GE(most, 1U);
+}
+
+/// Keys of 16 bits are shared by ranges of values, unless one value is much of them or too many for a thread's room.
+TEST(SharedSort, SharesNarrowKeysByRangesOfValues) {
+  if (!has_vector_sort()) GTEST_SKIP() << "vectors of this machine are too narrow";
+  std::mt19937_64 random(test::base_seed());
+  const keys::key_codec codec{key_type::i16, true};
+  const auto of_width = codec.of<std::uint16_t>();
+  const auto shares = [&](std::vector<std::uint16_t> keys, unsigned num_threads) {
+    std::vector<std::uint16_t> expected = keys;
+    const bool is_sorted = sort_others_shared(codec, keys.data(), keys.size(), num_threads, false);
+    if (is_sorted) {
+      std::sort(expected.begin(), expected.end(), [&](std::uint16_t left, std::uint16_t right) {
+        return of_width.encode(left) < of_width.encode(right);
+      });
+    }
+    EXPECT_TRUE(keys == expected) << num_threads << " threads, " << is_sorted;
+    return is_sorted;
+  };
+  std::vector<std::uint16_t> keys(100'003);
+  for (std::uint16_t& key : keys) key = static_cast<std::uint16_t>(random());
+  for (const unsigned num_threads : {1U, 2U, 3U, 8U, 9U}) EXPECT_TRUE(shares(keys, num_threads)) << num_threads;
+  std::vector<std::uint16_t> with_heavy = keys;
+  for (std::uint64_t i = 0; i < with_heavy.size(); i += 3) with_heavy[i] = 77;
+  EXPECT_FALSE(shares(with_heavy, 2));
+  // A sixteenth of the keys are of one value.
+  for (std::uint64_t i = 0; i < with_heavy.size(); ++i) with_heavy[i] = i % 16 == 0 ? 77 : keys[i];
+  EXPECT_TRUE(shares(with_heavy, 3));
+  if (test::is_small_scale()) return;
+  std::vector<std::uint16_t> many(std::uint64_t{1} << 18);
+  for (std::uint16_t& key : many) key = static_cast<std::uint16_t>(random());
+  EXPECT_FALSE(shares(many, 1)) << "a part of all keys finds no room";
+  EXPECT_TRUE(shares(many, 2));
 }
 
 TEST(ParkedThreads, AreStartedAnewInAForkedProcess) {

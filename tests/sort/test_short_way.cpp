@@ -220,7 +220,9 @@ TEST(ShortWay, SettlesLargeKeysThatRepeat) {
       EXPECT_TRUE(settles(narrow, threads)) << "16 bits on " << threads;
       EXPECT_FALSE(settles(random, threads)) << threads;
     }
-    if (base::resolve_threads(0) >= 4) EXPECT_FALSE(settles(few, 4)) << "many threads have a device";
+    if (base::resolve_threads(0) >= 4) {
+      EXPECT_FALSE(settles(few, 4)) << "many threads have a device";
+    }
     EXPECT_FALSE(settles(ordered, 2)) << "a device looks for order";
     std::vector<std::uint32_t> misplaced = narrow;
     std::ranges::sort(misplaced);

@@ -62,6 +62,71 @@ inline constexpr bool may_compress = HWY_TARGET == HWY_AVX3;
 
 auto choose_sort_16() { return choose_16(&sort_16<may_compress>, &sort_16<false>); }
 
+/// Stores the lanes of `x` whose bits are set together, and whatever behind them. Returns how many they are.
+template <bool compresses>
+HWY_INLINE std::uint64_t store_marked(narrow_vector x, unsigned marks, std::uint16_t* to) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (compresses) {
+    hn::StoreU(narrow_vector{compress_16(x.raw, marks)}, narrow_tag(), to);
+    return static_cast<std::uint64_t>(std::popcount(marks));
+  }
+#endif
+  HWY_ALIGN std::uint16_t lanes[hn::MaxLanes(narrow_tag())];
+  hn::Store(x, narrow_tag(), lanes);
+  std::uint64_t count = 0;
+  for (unsigned block = 0; block < hn::MaxLanes(narrow_tag()); block += 8) {
+    const unsigned bits = marks >> block & 0xFF;
+    const __m128i order = _mm_load_si128(reinterpret_cast<const __m128i*>(lane_orders.of_8_pairs[bits]));
+    const __m128i keys = _mm_load_si128(reinterpret_cast<const __m128i*>(lanes + block));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + count), _mm_shuffle_epi8(keys, order));
+    count += static_cast<std::uint64_t>(std::popcount(bits));
+  }
+  return count;
+}
+
+/// The lanes that are at most as great as those of `most`, a bit each.
+HWY_INLINE unsigned marks_of_at_most(narrow_vector x, narrow_vector most) {
+#if HWY_TARGET == HWY_AVX3
+  return _mm512_cmple_epu16_mask(x.raw, most.raw);
+#else
+  const __m256i is_at_most = _mm256_cmpeq_epi16(_mm256_min_epu16(x.raw, most.raw), x.raw);
+  const __m128i packed = _mm_packs_epi16(_mm256_castsi256_si128(is_at_most), _mm256_extracti128_si256(is_at_most, 1));
+  return static_cast<unsigned>(_mm_movemask_epi8(packed));
+#endif
+}
+
+template <bool identity, bool compresses>
+std::uint64_t select_16_as(const codec_of_16& codec, const std::uint16_t* keys, std::uint64_t num_keys,
+                           narrow_range range, std::uint16_t* to, std::uint64_t room) {
+  const narrow_tag d;
+  constexpr std::uint64_t lanes = hn::MaxLanes(narrow_tag());
+  const lane_codec<std::uint16_t, identity, narrow_tag> lane(d, codec);
+  const auto width = static_cast<std::uint16_t>(range.greatest - range.least);
+  const narrow_vector least = hn::Set(d, range.least);
+  const narrow_vector most = hn::Set(d, width);
+  std::uint64_t count = 0;
+  std::uint64_t i = 0;
+  for (; i + lanes <= num_keys && count <= room; i += lanes) {
+    const narrow_vector x = hn::LoadU(d, keys + i);
+    count += store_marked<compresses>(x, marks_of_at_most(hn::Sub(lane.encode(x), least), most), to + count);
+  }
+  for (; i < num_keys && count <= room; ++i) {
+    to[count] = keys[i];
+    const std::uint16_t encoded = identity ? keys[i] : codec.encode_bits(keys[i]);
+    count += static_cast<std::uint16_t>(encoded - range.least) <= width ? 1 : 0;
+  }
+  return count;
+}
+
+template <bool compresses>
+std::uint64_t select_16(const codec_of_16& codec, const std::uint16_t* keys, std::uint64_t num_keys, narrow_range range,
+                        std::uint16_t* to, std::uint64_t room) {
+  if (codec.is_identity()) return select_16_as<true, compresses>(codec, keys, num_keys, range, to, room);
+  return select_16_as<false, compresses>(codec, keys, num_keys, range, to, room);
+}
+
+auto choose_select_16() { return choose_16(&select_16<may_compress>, &select_16<false>); }
+
 using half_tag = hn::Rebind<std::uint8_t, full_tag<std::uint16_t>>;
 using half_vector = hn::Vec<half_tag>;
 
@@ -128,6 +193,11 @@ network_sort network_sort_16(bool is_identity) {
 
 void sort_16(const codec_of_16&, std::uint16_t*, std::uint64_t, std::uint16_t*, std::uint16_t*) {}
 auto choose_sort_16() { return &sort_16; }
+std::uint64_t select_16(const codec_of_16&, const std::uint16_t*, std::uint64_t, narrow_range, std::uint16_t*,
+                        std::uint64_t room) {
+  return room + 1;
+}
+auto choose_select_16() { return &select_16; }
 network_sort network_sort_8(bool) { return {}; }
 network_sort network_sort_16(bool) { return {}; }
 
@@ -143,6 +213,12 @@ void narrow_sort(const keys::codec_of<std::uint16_t>& codec, std::uint16_t* keys
                  std::uint16_t* first, std::uint16_t* second) {
   static const auto best = SPANSORT_CHOOSE_FUNCTION(choose_sort_16)();
   best(codec, keys, num_keys, first, second);
+}
+
+std::uint64_t narrow_select(const keys::codec_of<std::uint16_t>& codec, const std::uint16_t* keys,
+                            std::uint64_t num_keys, narrow_range range, std::uint16_t* to, std::uint64_t room) {
+  static const auto best = SPANSORT_CHOOSE_FUNCTION(choose_select_16)();
+  return best(codec, keys, num_keys, range, to, room);
 }
 
 template <>

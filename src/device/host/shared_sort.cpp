@@ -17,6 +17,7 @@
 #include "device/host/shared_few.hpp"
 #include "device/host/shared_heavy.hpp"
 #include "device/host/shared_looks.hpp"
+#include "device/host/shared_narrow.hpp"
 #include "device/host/shared_pairs.hpp"
 #include "device/host/shared_parts.hpp"
 #include "device/host/shared_space.hpp"
@@ -162,6 +163,11 @@ sampled_order sample_order(const keys::codec_of<K>& codec, const K* keys, std::u
 template <class K>
 void sort_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   if (settle_with(space, codec, keys, num_keys)) return;
+  if constexpr (sizeof(K) == 2) {
+    if (shared_narrow_sorter::is_worth_it(space, num_keys) && shared_narrow_sorter(space, codec).sort(keys, num_keys)) {
+      return;
+    }
+  }
   if constexpr (sizeof(K) >= 4) {
     sort_others_with(space, codec, keys, num_keys);
   } else {
@@ -218,7 +224,7 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
 
 bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads,
                         bool may_repeat) {
-  SPANSORT_ASSERT(codec.width_bytes() >= 4);
+  SPANSORT_ASSERT(codec.width_bytes() >= 2);
   return with_kept_space(codec, keys, num_threads,
                          [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
                            if constexpr (sizeof(K) >= 4) {
@@ -228,6 +234,8 @@ bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t 
                              }
                              if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return true;
                              shared_sorter<K>(of_width, space, num_keys).sort(first, num_keys);
+                           } else if constexpr (sizeof(K) == 2) {
+                             return shared_narrow_sorter(space, of_width).sort(first, num_keys);
                            }
                            return true;
                          });

@@ -52,9 +52,10 @@ inline constexpr unsigned most_threads_in_place = 2;
 /// Throws std::bad_alloc with the keys untouched.
 void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, unsigned num_threads);
 
-/// Does so to keys of 32 or 64 bits that are neither in order nor of a few values, and that repeat no value often
-/// unless they `may_repeat`. Returns false, with nothing written, while another thread uses the memory that the process
-/// keeps, or where there is none. Many threads merge two long runs of integers in the memory of shared pairs.
+/// Does so to keys of 16, 32 or 64 bits that are neither in order nor of a few values, and that repeat no value
+/// often unless they `may_repeat`. Returns false, with nothing written, while another thread uses the memory that
+/// the process keeps, or where there is none, and where keys of 16 bits are not 512 or repeat values too often.
+/// Many threads merge two long runs of integers in the memory of shared pairs.
 [[nodiscard]] bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                       unsigned num_threads, bool may_repeat);
 

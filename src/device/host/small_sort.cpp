@@ -156,14 +156,19 @@ void sort_by_counts(const keys::codec_of<std::uint8_t>& codec, std::uint8_t* key
   }
 }
 
+/// Sorts keys in order, of a majority or of a few values. Returns false, with nothing written, where they are others.
+bool settle_narrow(const keys::codec_of<std::uint16_t>& codec, std::uint16_t* keys, std::uint64_t num_keys,
+                   const vector_sort_scratch<std::uint16_t>& scratch) {
+  const auto sort_first = [&](std::uint64_t count) { narrow_sort(codec, keys, count, scratch.first, scratch.second); };
+  return finish_ordered(codec, keys, num_keys) || sort_majority(codec, keys, num_keys, sort_first) ||
+         sort_few_values(codec, keys, num_keys);
+}
+
 void sort_narrow(const keys::codec_of<std::uint16_t>& codec, std::uint16_t* keys, std::uint64_t num_keys) {
   const vector_sort_scratch<std::uint16_t> scratch = kept.arrays(keys, num_keys);
-  const auto sort_first = [&](std::uint64_t count) { narrow_sort(codec, keys, count, scratch.first, scratch.second); };
-  if (finish_ordered(codec, keys, num_keys) || sort_majority(codec, keys, num_keys, sort_first) ||
-      sort_few_values(codec, keys, num_keys)) {
-    return;
+  if (!settle_narrow(codec, keys, num_keys, scratch)) {
+    narrow_sort(codec, keys, num_keys, scratch.first, scratch.second);
   }
-  sort_first(num_keys);
 }
 
 void sort_narrow(const keys::codec_of<std::uint8_t>& codec, std::uint8_t* keys, std::uint64_t num_keys) {
@@ -253,6 +258,9 @@ bool settle_small(const keys::key_codec& codec, void* keys, std::uint64_t num_ke
     if constexpr (sizeof(K) >= 4) {
       K* const first = static_cast<K*>(keys);
       return settle_in_vectors(codec.of<K>(), first, num_keys, left, kept.arrays(first, num_keys));
+    } else if constexpr (sizeof(K) == 2) {
+      K* const first = static_cast<K*>(keys);
+      return settle_narrow(codec.of<K>(), first, num_keys, kept.arrays(first, num_keys));
     } else {
       return false;
     }
